@@ -401,8 +401,8 @@ class Reflector:
         """Whether *error* says that a kind is not served (yet), although it is defined."""
         if error.status == 404:
             return bool(self._read.definition) or self._read.metadata_only
-        # What was defined a moment ago has no storage for a second.
-        return error.status == 429 and bool(self._read.definition) and self._version is None
+        # What was defined or changed a moment ago has no storage for a second.
+        return error.status == 429 and bool(self._read.definition)
 
     def _absent(self, error: KubernetesError, at_least: float) -> float:
         """Wait for a kind that is not served, which the next change of its definition may end."""

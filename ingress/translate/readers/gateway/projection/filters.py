@@ -1,6 +1,7 @@
 """The projection of filters of routes and of their backends; one that cannot be read as a whole answers 500."""
 
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from typing import Final, Literal
 
 from ingress.fields import FieldReader, RawObject, entry_path, path_of
@@ -39,7 +40,11 @@ def backend_object(raw: RawObject, at: str, parts: Parts) -> BackendObject | Non
     """Return the object and port that *raw* refers to; None where that cannot be read."""
     target = parts.reference(raw, at, "", "Service")
     port = parts.fields.port(raw, "port", at)
-    return None if target is UNREADABLE or port is None else BackendObject(target, port)
+    return None if target is UNREADABLE or port is None else _backend_object(target, port)
+
+
+# The rules of a route mostly lead to the same few: one copy is kept.
+_backend_object = lru_cache(maxsize=1024)(BackendObject)
 
 
 def _filter(raw: object, at: str, parts: Parts) -> FilterEntry:

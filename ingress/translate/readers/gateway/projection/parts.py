@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from functools import lru_cache
+from sys import intern
 from typing import Final, TypeVar
 
 from ingress.fields import FieldReader, RawObject, entry_path, is_text, path_of
@@ -21,6 +22,20 @@ _T = TypeVar("_T")
 _reference = lru_cache(maxsize=4096)(ObjectReference)
 
 
+def _usual_reference(group: object, kind: object, namespace: object, name: object) -> ObjectReference | None:
+    """Return a reference of texts that can be used; None for what has to be looked at more closely."""
+    if type(group) is str and type(kind) is str and type(namespace) is str and type(name) is str:
+        return _checked_reference(group, kind, namespace, name)
+    return None
+
+
+@lru_cache(maxsize=4096)
+def _checked_reference(group: str, kind: str, namespace: str, name: str) -> ObjectReference | None:
+    if kind and name and is_text(group) and is_text(kind) and is_text(namespace) and is_text(name):
+        return ObjectReference(intern(group), intern(kind), intern(namespace), intern(name))
+    return None
+
+
 class TooManyEntriesError(Exception):
     """The lists of an object are longer than anybody needs."""
 
@@ -36,7 +51,9 @@ class Parts:
 
     def entries(self, parent: RawObject, name: str, at: str) -> list[object]:
         """Return a list field; empty when absent or something else.  Raises ``TooManyEntriesError``."""
-        found = self.fields.entries(parent, name, at)
+        found = parent.get(name)
+        if not isinstance(found, list):
+            return self.fields.entries(parent, name, at)
         self._left -= len(found)
         if self._left < 0:
             raise TooManyEntriesError
@@ -107,6 +124,14 @@ class Parts:
         *group* and *kind* are the defaults of the API; without these both have to be there.  One that *is_local* names no
         namespace.
         """
+        found = _usual_reference(
+            raw.get("group", group),
+            raw.get("kind", kind),
+            "" if is_local else raw.get("namespace", ""),
+            raw.get("name"),
+        )
+        if found is not None:
+            return found
         fields = self.fields
         name = self.required(raw, "name", at)
         if group is None and raw.get("group") is None:

@@ -2,9 +2,10 @@
 
 from collections.abc import Iterable
 from functools import lru_cache
+from sys import intern
 from typing import Final
 
-from ingress.fields import RawObject, entry_path, path_of
+from ingress.fields import RawObject, entry_path, is_text, path_of
 from ingress.translate.readers.gateway.names import UNREADABLE
 from ingress.translate.readers.gateway.projection.filters import backend_object, filters_of
 from ingress.translate.readers.gateway.projection.parts import Parts
@@ -53,14 +54,14 @@ def http_rule(raw: RawObject, at: str, parts: Parts) -> HTTPRule:
         retry = _retry(raw, at, parts)
     return HTTPRule(
         at,
-        fields.text(raw, "name", at) or "",
+        fields.text(raw, "name", at) or "" if "name" in raw else "",
         _http_matches(raw, at, parts),
-        filters_of(raw, at, parts),
+        filters_of(raw, at, parts) if "filters" in raw else (),
         backends_of(raw, at, parts),
         request,
         backend,
         retry,
-        _unread(raw, _HTTP_RULE_FIELDS),
+        () if _HTTP_RULE_FIELDS.issuperset(raw) else _unread(raw, _HTTP_RULE_FIELDS),
     )
 
 
@@ -99,8 +100,9 @@ def backends_of(parent: RawObject, parent_at: str, parts: Parts) -> tuple[RouteB
             continue
         backend, weight = backend_object(entry, at, parts), parts.number(entry, "weight", at, 1)
         if backend is None or weight is None:
-            backend = _NOWHERE
-        found.append(RouteBackend(backend, 1 if weight is None else weight, filters_of(entry, at, parts), at))
+            backend, weight = _NOWHERE, 1 if weight is None else weight
+        filters = filters_of(entry, at, parts) if "filters" in entry else ()
+        found.append(RouteBackend(backend, weight, filters, at))
     return tuple(found)
 
 
@@ -122,10 +124,10 @@ def _http_matches(rule: RawObject, rule_at: str, parts: Parts) -> tuple[HTTPMatc
     if not isinstance(value, list):
         parts.fields.wrong_shape(path_of(rule_at, "matches"), "a list", value)
         return (_http_match(is_broken=True),)
-    entries = parts.entries(rule, "matches", rule_at)
-    return tuple(
-        _read_http(entry, entry_path(rule_at, "matches", index), parts) for index, entry in enumerate(entries)
-    )
+    found = []
+    for index, entry in enumerate(parts.entries(rule, "matches", rule_at)):
+        found.append(_read_http(entry, entry_path(rule_at, "matches", index), parts))
+    return tuple(found)
 
 
 def _read_http(raw: object, at: str, parts: Parts) -> HTTPMatch:
@@ -133,18 +135,24 @@ def _read_http(raw: object, at: str, parts: Parts) -> HTTPMatch:
         parts.fields.wrong_shape(at, "an object", raw)
         return _http_match(is_broken=True)
     path = _path(raw, at, parts)
+    if path is not None and len(raw) == 1 and "path" in raw:
+        # Most say no more.
+        return _match_of(path.type, path.value)
     headers = _named(raw, "headers", at, parts)
     query = _named(raw, "queryParams", at, parts)
     method = parts.fields.word(raw, "method", at)
     is_broken = path is None or headers is None or query is None or method is None
     if _has_others(raw, _HTTP_FIELDS, at, parts):
         is_broken = True
-    if not headers and not query and not method and not is_broken and path is _ROOT:
-        return ANY_HTTP[0]
     return HTTPMatch(path or _ROOT, headers or (), query or (), method or "", is_broken)
 
 
 _ROOT: Final = ANY_HTTP[0].path
+
+
+@lru_cache(maxsize=1024)
+def _match_of(kind: str, path: str) -> HTTPMatch:
+    return ANY_HTTP[0] if (kind, path) == (_ROOT.type, _ROOT.value) else HTTPMatch(_path_match(kind, path))
 
 
 def _path(raw: RawObject, at: str, parts: Parts) -> PathMatch | None:
@@ -154,6 +162,9 @@ def _path(raw: RawObject, at: str, parts: Parts) -> PathMatch | None:
     path = parts.fields.mapping(raw, "path", at)
     if path is None:
         return None
+    kind, text = path.get("type"), path.get("value")
+    if is_text(kind) and is_text(text):
+        return _path_match(intern(kind), text)
     at = path_of(at, "path")
     kind = parts.fields.word(path, "type", at, "PathPrefix")
     text = parts.fields.text(path, "value", at, "/")
