@@ -11,21 +11,27 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
 from pathlib import Path
 from textwrap import dedent
 from typing import Any
 
 import yaml
+from attrs import evolve
 from twisted.trial.unittest import SkipTest, SynchronousTestCase
 
 from examples.whoami import whoami
 from ingress.cluster.kinds import EVENTS, KINDS, LEASES, REFERRED_TO, STATUSES
-from ingress.model.objects import Kind, ObjectKey
+from ingress.cluster.manifests.manifest_files import read_manifest
+from ingress.cluster.store import Store
+from ingress.model.objects import EndpointSlice, Kind, ObjectKey, Projection, SlicePort
 from ingress.options.config_map import read_config_map
 from ingress.settings import Settings
 from ingress.tap import Options
+from ingress.translate.options import ANNOTATIONS_PREFIX
 from ingress.translate.readers.gateway.names import DEFINITION, GROUP
 from ingress.translate.readers.reader import KindRead
+from ingress.translate.translate import translate
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 K8S = REPOSITORY / "k8s"
@@ -229,7 +235,8 @@ class FileTests(PodTestCase):
 
     def test_resources_exist(self) -> None:
         """Every file and folder that a kustomization names exists, and no manifest is left over by accident."""
-        named = {K8S / "examples" / "https-ingress.yaml"}  # needs a Secret first: examples/README.md
+        # One needs a Secret first, the other definitions: examples/README.md.
+        named = {K8S / "examples" / "https-ingress.yaml", K8S / "examples" / "gateway.yaml"}
         for kustomization in (*sorted(K8S.rglob("kustomization.yaml")), WHOAMI / "kustomization.yaml"):
             content = yaml.safe_load(kustomization.read_text("utf-8"))
             paths = [*content["resources"], *(p["path"] for p in content.get("patches", []) if "path" in p)]
@@ -408,6 +415,26 @@ class FileTests(PodTestCase):
             backend = spec["rules"][0]["http"]["paths"][0]["backend"]["service"]
             self.assertEqual(backend["name"], service["metadata"]["name"])
             self.assertEqual(backend["port"]["name"], service["spec"]["ports"][0]["name"])
+
+    def test_gateway_example_is_served(self) -> None:
+        """The example of the Gateway API is of our class, and leads to the Service and the port that exist."""
+        store = Store()
+        for path in (K8S / "examples" / "gateway.yaml", WHOAMI / "whoami.yaml"):
+            content = read_manifest(path.read_bytes(), path.name, ANNOTATIONS_PREFIX)
+            store.changed({one.id: one.projection for one in content.objects})
+        slice_key = ObjectKey("default", "whoami-1")
+        service = ObjectKey("default", "whoami")
+        ports = (SlicePort("http", 8080),)
+        slice_value = EndpointSlice(slice_key, service, ports=ports, ready=("10.0.0.1",))
+        store.changed({(Kind.ENDPOINT_SLICE, slice_key): Projection(slice_value)})
+        options = evolve(Settings().translate, listeners=())
+        snapshot = translate(store.state(), options, datetime(2026, 1, 1, tzinfo=UTC))
+        self.assertEqual(snapshot.problems, ())
+        ((name, table),) = snapshot.others.items()
+        self.assertEqual(name, "gateway *:80")
+        route = table.routes.find(b"gateway.example.com", b"/")
+        assert route is not None
+        self.assertEqual(str(route.owner), "HTTPRoute default/whoami")
 
     def test_unknown_option_is_noticed(self) -> None:
         """An option that the controller does not have would fail these tests."""
