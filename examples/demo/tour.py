@@ -90,6 +90,21 @@ def stops(ports: Ports, manifests: str) -> tuple[Stop, ...]:
             ("HTTP/1.1 101 Switching Protocols", "s3pPLMBiTxaQ9kYGzzhZRbK+xOo="),
         ),
         Stop(
+            "The Gateway API on the same port: an HTTPRoute ...",
+            f"curl -H 'Host: preview.demo.localhost' {http}/",
+            ("name: shop-", "Host: preview.demo.localhost"),
+        ),
+        Stop(
+            "... whose other backend a field of the request chooses, and a filter tells of it.",
+            f"curl -H 'Host: preview.demo.localhost' -H 'X-Version: next' {http}/",
+            ("name: cart-1", "X-Preview: yes"),
+        ),
+        Stop(
+            "A redirect of a part of its paths.",
+            f"curl -i -H 'Host: preview.demo.localhost' {http}/old/hat",
+            ("HTTP/1.1 301 Moved Permanently", "/new/hat"),
+        ),
+        Stop(
             "What the controller made of the objects.",
             f"curl http://127.0.0.1:{ports.admin}/api/routes",
             ("shop.demo.localhost", "*.sites.demo.localhost"),

@@ -232,6 +232,8 @@ class DemoTests(SynchronousTestCase):
         for at, port in enumerate(self.backend_ports):
             text = text.replace(f"port: {18081 + at}", f"port: {port}")
         backends.write_text(text)
+        gateway = self.directory / "gateway.yaml"
+        gateway.write_text(gateway.read_text().replace("port: 8080", f"port: {self.ports.http}"))
 
     def start(self, *arguments: str) -> "subprocess.Popen[str]":
         """Start the demo; the test's end ends it."""
