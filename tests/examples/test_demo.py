@@ -26,6 +26,7 @@ from examples.demo.demo import (
 )
 from examples.demo.tour import Ports, stops
 from ingress.errors import StartError
+from tests.fakes.processes import free_port
 
 WAIT_SECONDS = 60.0
 """Bound for what a process needs a second or two for on an idle machine."""
@@ -164,7 +165,7 @@ class ReadinessTests(SynchronousTestCase):
                 thread.start()
                 self.assertIs(is_ready(server.getsockname()[1]), expected)
                 thread.join()
-        self.assertIs(is_ready(server_port_that_is_free()), False)
+        self.assertIs(is_ready(free_port()), False)
 
     @staticmethod
     def answer_once(server: socket.socket, reply: bytes) -> None:
@@ -225,7 +226,7 @@ class DemoTests(SynchronousTestCase):
         self.directory = Path(self.mktemp()).absolute()
         shutil.copytree(MANIFESTS, self.directory)
         backends = self.directory / "backends.yaml"
-        free = server_ports_that_are_free(8)
+        free = [free_port() for _ in range(8)]
         self.ports = Ports(*free[:3])
         self.backend_ports = free[3:]
         text = backends.read_text()
@@ -335,17 +336,3 @@ class DemoTests(SynchronousTestCase):
         for port in (*self.backend_ports, self.ports.http, self.ports.https, self.ports.admin):
             with socket.socket() as probe:
                 self.assertNotEqual(probe.connect_ex(("127.0.0.1", port)), 0, port)
-
-
-def server_ports_that_are_free(count: int) -> list[int]:
-    """Ports of 127.0.0.1 that nothing listens on."""
-    sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
-    ports = [made.getsockname()[1] for made in sockets]
-    for made in sockets:
-        made.close()
-    return ports
-
-
-def server_port_that_is_free() -> int:
-    """One such port."""
-    return server_ports_that_are_free(1)[0]
