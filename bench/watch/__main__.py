@@ -48,9 +48,9 @@ GOALS = (
     Goal("sync_cpu_s", "initial sync and first publish: CPU", "s", 3.0, 2.0),
     Goal("sync_memory_mib", "memory growth, after the first publish", "MiB", 60, 45),
     Goal("sync_stall_ms", "longest stall of the reactor, before the first publish", "ms", 100, 30),
-    Goal("updates_stall_ms", "longest stall, 500 Ingress updates/s for 10 s", "ms", 20, 10),
+    Goal("updates_stall_ms", "longest stall, 500 updates of route objects/s for 10 s", "ms", 20, 10),
     Goal("slice_p99_ms", "EndpointSlice change: wire to requests, p99", "ms", 20, 5),
-    Goal("ingress_p99_ms", "Ingress change: wire to routable, p99", "ms", 50, 10),
+    Goal("route_p99_ms", "change of a route object: wire to routable, p99", "ms", 50, 10),
     Goal("burst_per_s", "burst of changes: events/s", "1/s", 5000, 10000, True),
     Goal("burst_live_s", "last state live after the last event of the burst", "s", 1.0, None),
     Goal("idle_percent", "idle cost of the watches", "% of a core", 0.1, None),
@@ -105,8 +105,9 @@ class Child:
 class Bench:
     """An API server, a controller, and what is measured with them."""
 
-    def __init__(self, count: int, folder: Path) -> None:
+    def __init__(self, count: int, folder: Path, routes: str = "ingresses") -> None:
         self._count = count
+        self._routes = routes
         self._folder = folder
         self.measured: dict[str, float] = {}
         self.details: dict[str, Any] = {}
@@ -131,19 +132,25 @@ class Bench:
         self._probe = Client(self._http)
         await self._updates(seconds)
         await self._slices(200)
-        await self._ingresses(200)
+        await self._route_objects(200)
         await self._traffic(burst, seconds)
         await self._burst(burst)
         await self._idle(2 * seconds)
 
     async def _start(self, count: int, *, is_ticking: bool) -> None:
         """Start API server and controller, and wait for the first snapshot."""
+        self._http, https, admin = free_ports(3)
         self._server = await self._child(
-            0, "bench.watch.server", f"--count={count}", f"--port={self._pods[0]}"
+            0,
+            "bench.watch.server",
+            f"--count={count}",
+            f"--port={self._pods[0]}",
+            f"--routes={self._routes}",
+            # Where the command line listens, a Gateway is served by the same listener.
+            *([] if self._routes == "ingresses" else [f"--gateway-port={self._http}"]),
         )
         port = int(await self._server.line())
         self._control = Client(port)
-        self._http, https, admin = free_ports(3)
         options = {"http": self._http, "https": https, "admin": admin}
         self._controller = await self._child(
             1,
@@ -208,7 +215,7 @@ class Bench:
                 await asyncio.sleep(pause)
 
     async def _updates(self, seconds: float) -> None:
-        """500 changes of Ingresses a second."""
+        """500 changes of route objects a second."""
         await self._controller.report()
         told = await self._command(do="updates", rate=500, seconds=seconds, path="/after-updates")
         live = await self._live_path("/after-updates")
@@ -233,15 +240,15 @@ class Bench:
             await asyncio.sleep(0.005)
         self._delays("slice", delays)
 
-    async def _ingresses(self, times: int) -> None:
-        """An Ingress gets another path: how long until requests find it."""
+    async def _route_objects(self, times: int) -> None:
+        """A route object gets another path: how long until requests find it."""
         delays = []
         for _ in range(times):
             path = self._new_path()
-            told = await self._command(do="ingress", index=0, path=path)
+            told = await self._command(do="route", index=0, path=path)
             delays.append((await self._live_path(path) - told["at"]) * 1000)
             await asyncio.sleep(0.005)
-        self._delays("ingress", delays)
+        self._delays("route", delays)
 
     def _delays(self, name: str, delays: list[float]) -> None:
         self.details[f"{name}_p50_ms"] = quantile(delays, 0.5)
@@ -340,7 +347,12 @@ def table(measured: dict[str, float]) -> str:
 def main() -> None:
     """Measure, print, write."""
     parser = argparse.ArgumentParser(prog="python -m bench.watch", description=__doc__)
-    parser.add_argument("--count", type=int, default=10_000, help="Ingresses, Services, EndpointSlices, each")
+    parser.add_argument(
+        "--count", type=int, default=10_000, help="route objects, Services, EndpointSlices, each"
+    )
+    parser.add_argument(
+        "--routes", choices=("ingresses", "httproutes"), default="ingresses", help="kind of the route objects"
+    )
     parser.add_argument("--burst", type=int, default=20_000, help="changes of the burst")
     parser.add_argument("--runs", type=int, default=3, help="syncs that processor time is the median of")
     parser.add_argument("--seconds", type=float, default=10.0, help="length of each part with a fixed rate")
@@ -349,11 +361,12 @@ def main() -> None:
     _have_core(0)
     load = os.getloadavg()
     with tempfile.TemporaryDirectory(prefix="txingress-watch-") as folder:
-        bench = Bench(known.count, Path(folder))
+        bench = Bench(known.count, Path(folder), known.routes)
         asyncio.run(bench.run(known.runs, known.burst, known.seconds))
     print(table(bench.measured))
     results = {
         "time": datetime.now(UTC).isoformat(timespec="seconds"),
+        "routes": known.routes,
         "objects_of_each_kind": known.count,
         "burst": known.burst,
         "load_average_before": load,

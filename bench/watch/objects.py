@@ -6,6 +6,18 @@ HOST = "h{index}.bench.test"
 LIVE_HOSTS = 20
 """So many of the first Services have a backend that answers; the pods of all others are nowhere."""
 
+GATEWAY_PLURALS = (
+    "gatewayclasses",
+    "gateways",
+    "listenersets",
+    "httproutes",
+    "grpcroutes",
+    "tlsroutes",
+    "tcproutes",
+    "referencegrants",
+    "backendtlspolicies",
+)
+_GROUP = "gateway.networking.k8s.io"
 _MANAGED = [
     {
         "manager": "helm",
@@ -51,6 +63,48 @@ def ingress(index: int, version: int, path: str = "/app") -> bytes:
         "rules": [{"host": HOST.format(index=index), "http": {"paths": paths}}],
     }
     return _event("networking.k8s.io/v1", "Ingress", _metadata(f"i{index}", index, version), spec=spec)
+
+
+def http_route(index: int, version: int, path: str = "/app") -> bytes:
+    """An HTTPRoute with one host and two paths, ``/`` and *path*, as an API server has it, with the defaults filled in."""
+    backend = {"group": "", "kind": "Service", "name": f"s{index}", "port": 80, "weight": 1}
+    rules = [
+        {"matches": [{"path": {"type": "Exact", "value": one}}], "backendRefs": [backend]}
+        for one in ("/", path)
+    ]
+    parent = {"group": _GROUP, "kind": "Gateway", "name": "main", "namespace": namespace(0)}
+    spec = {"parentRefs": [parent], "hostnames": [HOST.format(index=index)], "rules": rules}
+    return _event(f"{_GROUP}/v1", "HTTPRoute", _metadata(f"i{index}", index, version), spec=spec)
+
+
+def gateway_api(port: int, version: int) -> dict[str, list[bytes]]:
+    """The definitions of the Gateway API, and a Gateway with a listener at *port* that takes everybody's routes, by plural."""
+    said = {f"{_GROUP}/bundle-version": "v1.6.1", f"{_GROUP}/channel": "standard"}
+    definitions = [
+        _event(
+            "apiextensions.k8s.io/v1",
+            "CustomResourceDefinition",
+            {"name": f"{plural}.{_GROUP}", "resourceVersion": str(version), "annotations": said},
+        )
+        for plural in GATEWAY_PLURALS
+    ]
+    spec = {"controllerName": "txingress.dev/gateway"}
+    owner = _event(
+        f"{_GROUP}/v1", "GatewayClass", {"name": "bench", "resourceVersion": str(version)}, spec=spec
+    )
+    listener = {
+        "name": "http",
+        "port": port,
+        "protocol": "HTTP",
+        "allowedRoutes": {"namespaces": {"from": "All"}},
+    }
+    gateway = _event(
+        f"{_GROUP}/v1",
+        "Gateway",
+        _metadata("main", 0, version),
+        spec={"gatewayClassName": "bench", "listeners": [listener]},
+    )
+    return {"customresourcedefinitions": definitions, "gatewayclasses": [owner], "gateways": [gateway]}
 
 
 def service(index: int, version: int) -> bytes:

@@ -1,4 +1,4 @@
-"""An API server that is quick: it knows streaming lists and watches of five kinds, and does what it is told.
+"""An API server that is quick: it knows streaming lists and watches, and does what it is told.
 
 The tests' API server is faithful and slow; here, everything sent was made before.  Commands
 come as ``POST /control`` with a JSON object; answers name moments on the monotonic clock, which
@@ -15,22 +15,32 @@ from typing import Any
 from bench.watch import objects
 
 _FIRST_VERSION = 1000
-_KINDS = ("ingresses", "ingressclasses", "services", "endpointslices", "secrets")
+_KINDS = ("ingresses", "ingressclasses", "services", "endpointslices", "secrets", "customresourcedefinitions")
+_ROUTES: dict[str, Callable[[int, int, str], bytes]] = {
+    "ingresses": objects.ingress,
+    "httproutes": objects.http_route,
+}
 _BATCH = 64
 
 
 class ApiServer:
     """The content, and who watches it."""
 
-    def __init__(self, count: int, port: int) -> None:
+    def __init__(self, count: int, port: int, routes: str = "ingresses", gateway_port: int = 0) -> None:
+        """*routes* is the plural of the kind that leads to Services; *gateway_port* that of a Gateway, if there is to be one."""
         self.count = count
         self.version = _FIRST_VERSION
         self.port = port
         self.initial: dict[str, list[bytes]] = {kind: [] for kind in _KINDS}
         self.watches: dict[str, asyncio.StreamWriter] = {}
         self._prepared: dict[str, list[bytes]] = {}
+        self._routes = routes
+        self._route = _ROUTES[routes]
+        if gateway_port:
+            self.initial |= {kind: [] for kind in (*objects.GATEWAY_PLURALS, "namespaces")}
+            self.initial |= objects.gateway_api(gateway_port, self.next())
         makers: dict[str, Callable[[int, int], bytes]] = {
-            "ingresses": objects.ingress,
+            routes: lambda index, version: self._route(index, version, "/app"),
             "services": objects.service,
             "endpointslices": lambda index, version: objects.endpoint_slice(index, version, port),
         }
@@ -85,9 +95,9 @@ class ApiServer:
             case "slice":
                 event = objects.endpoint_slice(command["index"], self.next(), command["port"])
                 return {"at": self._send("endpointslices", event)}
-            case "ingress":
-                event = objects.ingress(command["index"], self.next(), command["path"])
-                return {"at": self._send("ingresses", event)}
+            case "route":
+                event = self._route(command["index"], self.next(), command["path"])
+                return {"at": self._send(self._routes, event)}
             case "updates":
                 return await self._updates(command["rate"], command["seconds"], command["path"])
             case "prepare":
@@ -104,7 +114,7 @@ class ApiServer:
         return at
 
     async def _updates(self, rate: int, seconds: float, path: str) -> dict[str, Any]:
-        """Change Ingresses at a fixed rate; the last one is the first host's, which gets *path*."""
+        """Change route objects at a fixed rate; the last one is the first host's, which gets *path*."""
         start = monotonic()
         total = int(rate * seconds)
         sent = 0
@@ -113,18 +123,18 @@ class ApiServer:
             for _ in range(due - sent):
                 sent += 1
                 index = objects.LIVE_HOSTS + (sent * 7919) % (self.count - objects.LIVE_HOSTS)
-                self._send("ingresses", objects.ingress(index, self.next(), f"/u{sent}"))
+                self._send(self._routes, self._route(index, self.next(), f"/u{sent}"))
             await asyncio.sleep(0.002)
-        return {"start": start, "at": self._send("ingresses", objects.ingress(0, self.next(), path))}
+        return {"start": start, "at": self._send(self._routes, self._route(0, self.next(), path))}
 
     def _prepare(self, count: int) -> None:
-        """Make the changes of a burst: of Ingresses and of EndpointSlices, in turn."""
-        chunks: dict[str, list[bytes]] = {"ingresses": [], "endpointslices": []}
+        """Make the changes of a burst: of route objects and of EndpointSlices, in turn."""
+        chunks: dict[str, list[bytes]] = {self._routes: [], "endpointslices": []}
         for number in range(count - 1):
             index = objects.LIVE_HOSTS + (number * 7919) % (self.count - objects.LIVE_HOSTS)
             if number % 2:
-                event = objects.ingress(index, self.next(), f"/b{number}")
-                chunks["ingresses"].append(_chunk(objects.modified(event)))
+                event = self._route(index, self.next(), f"/b{number}")
+                chunks[self._routes].append(_chunk(objects.modified(event)))
             else:
                 event = objects.endpoint_slice(index, self.next(), 1024 + number % 60000)
                 chunks["endpointslices"].append(_chunk(objects.modified(event)))
@@ -132,10 +142,10 @@ class ApiServer:
 
     async def _burst(self, path: str) -> dict[str, Any]:
         """Send what was prepared as fast as it is taken; the last change gives a host *path*."""
-        last = objects.modified(objects.ingress(0, self.next(), path))
+        last = objects.modified(self._route(0, self.next(), path))
         start = monotonic()
         await asyncio.gather(*(self._pour(kind, made) for kind, made in self._prepared.items()))
-        writer = self.watches["ingresses"]
+        writer = self.watches[self._routes]
         writer.write(_chunk(last))
         at = monotonic()
         return {"start": start, "at": at}
@@ -152,8 +162,8 @@ def _chunk(event: bytes) -> bytes:
     return b"%x\r\n%b\r\n" % (len(event), event)
 
 
-async def _run(count: int, port: int) -> None:
-    content = ApiServer(count, port)
+async def _run(count: int, port: int, routes: str, gateway_port: int) -> None:
+    content = ApiServer(count, port, routes, gateway_port)
     server = await asyncio.start_server(content.serve, "127.0.0.1", 0, limit=1 << 20)
     print(server.sockets[0].getsockname()[1], flush=True)
     await server.serve_forever()
@@ -162,8 +172,14 @@ async def _run(count: int, port: int) -> None:
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(prog="python -m bench.watch.server", description=__doc__)
     parser.add_argument(
-        "--count", type=int, required=True, help="Ingresses, Services and EndpointSlices, each"
+        "--count", type=int, required=True, help="route objects, Services and EndpointSlices, each"
     )
     parser.add_argument("--port", type=int, required=True, help="port of the pods that answer")
+    parser.add_argument(
+        "--routes", choices=sorted(_ROUTES), default="ingresses", help="kind of the route objects"
+    )
+    parser.add_argument(
+        "--gateway-port", type=int, default=0, help="port of a Gateway, if there is to be one"
+    )
     known = parser.parse_args()
-    asyncio.run(_run(known.count, known.port))
+    asyncio.run(_run(known.count, known.port, known.routes, known.gateway_port))

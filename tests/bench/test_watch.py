@@ -20,6 +20,7 @@ class ObjectTests(SynchronousTestCase):
         """Every kind is what the API sends, is projected without a problem, and is as big as in real clusters."""
         made = (
             (Kind.INGRESS, objects.ingress(7, 1)),
+            (Kind("HTTPRoute"), objects.http_route(7, 1)),
             (Kind.SERVICE, objects.service(7, 1)),
             (Kind.ENDPOINT_SLICE, objects.endpoint_slice(700, 1, 8080)),
         )
