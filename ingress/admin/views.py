@@ -34,7 +34,8 @@ def routes_as_json(snapshot: Snapshot) -> Iterator[str]:
     else null), ``filters`` (a list of
     ``{"filter": NAME, "phase": NAME, "does": SENTENCE, "settings": {...}}``, in the order in which requests meet them), ``weighted``
     (backends that share the requests, a list of ``{"backend", "weight", "filters"}``) and ``variants`` (a list of
-    ``{"conditions": [SENTENCE], "weighted", "filters"}``); these two are empty for most.
+    ``{"conditions": [SENTENCE], "weighted", "filters"}``); these two are empty for most.  Of routes of Gateways ``conditions`` are what
+    requests have to say besides (a list of sentences), and ``field`` is the match of their object (empty for others).
     """
     return _page("routes", _routes(snapshot))
 
@@ -61,6 +62,8 @@ def _route(route: Route, snapshot: Snapshot) -> dict[str, object]:
         "filters": map(filter_as_data, route.filters),
         "weighted": map(weighted_as_data, route.weighted),
         "variants": map(variant_as_data, route.variants),
+        "conditions": map(str, route.conditions),
+        "field": route.place,
     }
 
 

@@ -51,6 +51,10 @@ class Backends:
     def _may_have_endpoints(self, backend: BackendReference) -> bool:
         return bool(self._state(backend).endpoints or self._unknown(backend))
 
+    def is_broken(self, backend: BackendReference) -> bool:
+        """Whether *backend* leads nowhere as it is written, whatever endpoints there are."""
+        return self._state(backend).is_broken
+
     def lead_of(self, route: Route, choice: Choice) -> Lead:
         """Return where *choice* leads: to the stand-in of *route*, where only that has endpoints."""
         other = route.stand_in

@@ -38,6 +38,7 @@ from ingress.explain.routes import (
 )
 from ingress.explain.served import Served
 from ingress.explain.shown import shown_bytes, shown_fields
+from ingress.explain.tables import served_by_table, table_for
 from ingress.filters import FilterSpec
 from ingress.http.forwarding import Origin, TrustedProxies, origin_of_peer, upstream_fields_of
 from ingress.identity.misdirected import ServerNames, is_misdirected
@@ -53,8 +54,8 @@ from ingress.proxy.exchange.facts import RequestFacts
 from ingress.proxy.exchange.replies import Replies, accepts_html
 from ingress.routing.choosing import chances
 from ingress.routing.contest import MOST_LOSERS, Contest, contesting
+from ingress.routing.ordered_contest import contesting_in_order
 from ingress.routing.route import Route
-from ingress.routing.table import host_keys
 
 REQUEST_ID: Final = b"0" * 32
 """What the request is called, unless it says so itself."""
@@ -85,6 +86,9 @@ class _Explaining:
         self._read = read_as_proxy(asked, takes_underscores=serving.underscores_in_headers)
         self._origin = self._origin_of(serving)
         read = self._read
+        if not isinstance(read, Refused):
+            name = table_for(self._snapshot, asked.url.port, read.host)
+            self._snapshot = served_by_table(self._snapshot, name)
         host, path = (b"", b"") if isinstance(read, Refused) else (read.host, read.path)
         self._request = AskedRequest(
             str(asked.url),
@@ -134,9 +138,9 @@ class _Explaining:
             name = server_name or "no name"
             why = f"{self._request.host} needs a connection of its own, and this one was made for {name}"
             return self._refused(start, 421, why)
-        contest = yield from contesting(self._snapshot.table, read.host, read.path)
         request_id = read.head.request_id or REQUEST_ID
         facts = RequestFacts(request_id, read.head, (read.host, read.path), self._origin, security)
+        contest = yield from self._contesting(read, facts)
         start = evolve(
             start,
             hosts=hosts_seen(contest),
@@ -147,9 +151,17 @@ class _Explaining:
         )
         if contest.is_too_long:
             return self._refused(start, 414, "the path is too long for the regular expressions of its host")
+        if contest.is_too_much:
+            return self._refused(start, 431, "finding its route would cost more than one request may")
         if contest.route is None:
             return (yield from self._without_route(start, contest, facts, read))
         return (yield from self._by_route(start, contest.route, facts, read))
+
+    def _contesting(self, read: ReadRequest, facts: RequestFacts) -> Stepwise[Contest]:
+        table = self._snapshot.table
+        if table.covers_labels:
+            return contesting_in_order(table, read.host, read.path, facts)
+        return contesting(table, read.host, read.path)
 
     def _is_misdirected(
         self, read: ReadRequest, server_name: str | None, asked_for: ClientAuthentication | None
@@ -189,7 +201,7 @@ class _Explaining:
             outcome = self._own_answer(filters, 404, why)
         else:
             outcome = answered(filters.answered(stopped[1], stopped[0]), "", filters.conditions)
-        hosts = tuple(key.decode("ascii", "replace") for key in host_keys(read.host))
+        hosts = tuple(key.decode("ascii", "replace") for key in self._snapshot.table.keys_of(read.host))
         problems = yield from problems_by_object(self._snapshot)
         unserved = yield from self._served.objects.unserved(hosts[: len(contest.looked_for)], problems)
         return evolve(start, outcome=outcome, filters=filters.seen(), unserved=unserved)
@@ -220,7 +232,8 @@ class _Explaining:
         start = evolve(start, route=seen, variants=variants_seen(route, chosen, facts), backends=backends)
         stopped = filters.ask()
         if stopped is None:
-            found = self._let_pass(start, route, filters, read, backends[most])
+            status = route.broken_status if self._backends.is_broken(leads[most].backend) else 503
+            found = self._let_pass(start, route, filters, read, backends[most], status)
         else:
             answer = filters.answered(stopped[1], stopped[0])
             found = evolve(start, outcome=answered(answer, "", filters.conditions))
@@ -234,12 +247,13 @@ class _Explaining:
         filters: AskedFilters,
         read: ReadRequest,
         backend: BackendSeen,
+        without_endpoints: int,
     ) -> Explanation:
         """Return what becomes of a request that the filters let pass."""
         head = read.head
         if not backend.endpoints and not backend.unknown:
             why = f"{shown_backend(backend)} has no endpoints: {backend.reason}"
-            return evolve(start, outcome=self._own_answer(filters, 503, why))
+            return evolve(start, outcome=self._own_answer(filters, without_endpoints, why))
         if head.has_body and 0 < route.max_body_bytes < head.content_length:
             why = f"the request body has more than {route.max_body_bytes} bytes"
             return evolve(start, outcome=self._own_answer(filters, 413, why))

@@ -148,6 +148,8 @@ class KnownObjects:
     def field_of(self, route: Route) -> Stepwise[str]:
         """Find where the owner of *route* asks for it."""
         owner = route.owner
+        if route.place:
+            return route.place
         value = None if owner is None else self.state.of(owner.kind).get(owner.key)
         if owner is None or value is None:
             return ""

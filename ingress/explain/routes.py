@@ -23,7 +23,7 @@ MOST_PROBLEMS = 20
 
 def route_seen(route: Route, field: str = "") -> RouteSeen:
     """Return *route*, which its owner asks for in *field*."""
-    owner = route.owner
+    owner, field = route.owner, field or route.place
     if owner is None:
         return RouteSeen(route.host, route.path, route.match.value, "", "", "", field)
     return RouteSeen(

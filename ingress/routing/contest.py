@@ -42,6 +42,8 @@ class Why(StrEnum):
     SHORTER_EXPRESSION = "shorter-expression"
     OTHER_REALM = "other-namespace"
     NOT_COMPARED = "not-compared"
+    CONDITION_NOT_MET = "condition-not-met"
+    COMES_LATER = "comes-later"
 
 
 @frozen
@@ -80,6 +82,8 @@ class Contest:
     """Where no route takes the path: those of the host whose paths are like it."""
     near_hosts: tuple[str, ...] = ()
     """Where nothing is served by the name of the host: hosts that are like it."""
+    is_too_much: bool = False
+    """Whether finding the route would cost more than one request may (431)."""
 
 
 def contest_of(table: RouteTable, host: bytes, path: bytes) -> Contest:
@@ -101,7 +105,7 @@ def contesting(table: RouteTable, host: bytes, path: bytes) -> Stepwise[Contest]
         looked_for.append(LookedFor(name, 0 if routes is None else len(routes.routes)))
         own = routes
     if own is None:
-        near_hosts = yield from _near_hosts(host.decode("ascii", "replace"), table)
+        near_hosts = yield from near_hosts_of(host.decode("ascii", "replace"), table)
         return Contest(tuple(looked_for), None, None, near_hosts=near_hosts)
     winner: Route | None = None
     is_too_long = False
@@ -123,9 +127,9 @@ def contesting(table: RouteTable, host: bytes, path: bytes) -> Stepwise[Contest]
     near_paths: tuple[Route, ...] = ()
     near_hosts = ()
     if not looked_for[-1].host:
-        near_hosts = yield from _near_hosts(host.decode("ascii", "replace"), table)
+        near_hosts = yield from near_hosts_of(host.decode("ascii", "replace"), table)
     if winner is None and not is_too_long:
-        near_paths = yield from _near_paths(own.routes, path)
+        near_paths = yield from near_paths_of(own.routes, path)
     return Contest(
         tuple(looked_for),
         looked_for[-1].host,
@@ -304,7 +308,7 @@ def _realm(route: Route) -> str:
 # What is near
 
 
-def _near_paths(routes: Iterable[Route], path: bytes) -> Stepwise[tuple[Route, ...]]:
+def near_paths_of(routes: Iterable[Route], path: bytes) -> Stepwise[tuple[Route, ...]]:
     """Find those of *routes* whose paths have most in common with *path*."""
     best: list[tuple[int, str, str, int, Route]] = []
     lowered = path[:_MOST_COMPARED].lower()
@@ -317,7 +321,7 @@ def _near_paths(routes: Iterable[Route], path: bytes) -> Stepwise[tuple[Route, .
     return tuple(one[-1] for one in nsmallest(MOST_NEAR, best))
 
 
-def _near_hosts(host: str, table: RouteTable) -> Stepwise[tuple[str, ...]]:
+def near_hosts_of(host: str, table: RouteTable) -> Stepwise[tuple[str, ...]]:
     """Find the hosts of *table* that are like *host*."""
     found: list[tuple[int, str]] = []
     host = host[:_MOST_COMPARED]

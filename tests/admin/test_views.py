@@ -117,6 +117,8 @@ class RoutesAsJSONTests(SynchronousTestCase):
                 "filters": [],
                 "weighted": [],
                 "variants": [],
+                "conditions": [],
+                "field": "",
             },
         )
 

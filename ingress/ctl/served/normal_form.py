@@ -41,6 +41,7 @@ from ingress.translate.upstream_tls import lookup_in
 Data = dict[str, Any]
 
 # For what connections must be, which an endpoint says and a Service decides: one that nobody connects to.
+_USUAL_BROKEN_STATUS: Final = 503
 _ANYWHERE: Final = ManualEndpoint(None, "", Endpoint("192.0.2.1", 80))
 
 
@@ -117,14 +118,16 @@ class _Form:
 
     def _routes(self, routes: HostRoutes) -> list[Data]:
         realms = _Realms(routes.routes)
-        found: dict[tuple[str, str, str], tuple[int, Data]] = {}
+        found: dict[tuple[str, str, str, tuple[str, ...]], tuple[int, Data]] = {}
         for route in routes.routes:
             path = route_path(route)
             realm = "" if route.beginnings is None else route.beginnings.realm
-            key = path, route.match.value, realm
+            # Of the routes of a Gateway for the same requests, the first has them.
+            conditions = tuple(sorted(map(str, route.conditions)))
+            key = path, route.match.value, realm, conditions
             known = found.get(key)
-            # Of ``/a`` and ``/a/``, which match the same, the longer text is used.
-            length = len(rule_path(route.path))
+            # Of ``/a`` and ``/a/``, which match the same, the longer text is used, unless the order decides.
+            length = 0 if route.place else len(rule_path(route.path))
             if known is None or length > known[0]:
                 found[key] = length, self._route(route, path, realms)
         return [data for _, (_, data) in sorted(found.items())]
@@ -148,6 +151,10 @@ class _Form:
             "maxBodyBytes": route.max_body_bytes,
             "isLogged": route.is_logged,
         }
+        if route.broken_status != _USUAL_BROKEN_STATUS:
+            data["brokenStatus"] = route.broken_status
+        if route.conditions:
+            data["conditions"] = sorted(map(str, route.conditions))
         if route.beginnings is not None:
             data["expression"] = realms.expression(route.beginnings, is_closed=not route.expressions)
         return data

@@ -186,14 +186,14 @@ class FormTests(SynchronousTestCase):
             self.assertNotIn("PRIVATE KEY", form)
 
     def test_nothing_is_forgotten(self) -> None:
-        """A field that joins what is served has to be thought of here; all but the number of our own replicas are in the form."""
+        """A field that joins what is served has to be thought of here; what is only told, and of no request, is not in the form."""
         known = {
             Route: "host path match owner backend max_body_bytes secure_backend passthrough balancing retries timeouts"
-            " is_logged stand_in beside beginnings expressions filters weighted variants",
+            " is_logged stand_in beside beginnings expressions filters weighted variants conditions place broken_status",
             WeightedBackend: "backend weight filters secure_backend",
             Variant: "conditions weighted filters",
             HandshakeSettings: "ciphers prefers_server_ciphers client_authentication",
-            Snapshot: "table backends certificates handshake_settings _problems serving listeners others replicas",
+            Snapshot: "table backends certificates handshake_settings _problems serving listeners others replicas attached",
         }
         for kind, names in known.items():
             some: Any = kind

@@ -1,0 +1,90 @@
+"""What is explained of requests that routes of the Gateway API take: which rule, why no other, and by which table."""
+
+from twisted.trial.unittest import SynchronousTestCase
+
+from ingress.explain.asked import read_asked
+from ingress.explain.explaining import explain
+from ingress.explain.explanation import Explanation
+from ingress.explain.objects import KnownObjects
+from ingress.explain.served import Served
+from tests.fakes.objects import ingress_object
+from tests.readers.gateway.route_cluster import (
+    GATEWAY_CLASS,
+    NOW,
+    GatewayCluster,
+    gateway,
+    listener,
+    match,
+    route,
+    rule,
+    service,
+)
+
+
+class GatewayExplainingTests(SynchronousTestCase):
+    """Requests for the hosts of a Gateway."""
+
+    def setUp(self) -> None:
+        self.cluster = GatewayCluster()
+        self.cluster.write("base", GATEWAY_CLASS, gateway(), service("v1"), service("v2"))
+
+    def explain(self, url: str, *headers: str) -> Explanation:
+        """Explain a request."""
+        snapshot = self.cluster.follow()
+        objects = KnownObjects(self.cluster.store.state(), self.cluster.options)
+        return explain(read_asked(url, "GET", headers, "192.0.2.1"), Served(snapshot, NOW, (), objects))
+
+    def test_rule(self) -> None:
+        """The rule that takes it, those before it with what they ask for in vain, and those behind it."""
+        self.cluster.write(
+            "routes",
+            route(
+                "web",
+                rule("v1"),
+                rule("v2", match("/a", headers={"version": "two"})),
+                rule("v1", match("/a")),
+            ),
+        )
+        found = self.explain("http://a.test/a")
+        assert found.route is not None
+        self.assertEqual((found.route.kind, found.route.field), ("HTTPRoute", "spec.rules[2].matches[0]"))
+        self.assertEqual(
+            [(lost.why, lost.route.field) for lost in found.lost],
+            [
+                ("condition-not-met", "spec.rules[1].matches[0]"),
+                ("comes-later", "spec.rules[0].matches[0]"),
+            ],
+        )
+        self.assertIn("header version is two", found.lost[0].sentence)
+        found = self.explain("http://a.test/a", "version: two")
+        assert found.route is not None
+        self.assertEqual(found.route.field, "spec.rules[1].matches[0]")
+        self.assertEqual([one.name for one in found.backends], ["v2"])
+
+    def test_broken_backend(self) -> None:
+        """A backend that leads nowhere is answered 500, as the proxy does."""
+        self.cluster.write("routes", route("web", rule("nobody")))
+        self.assertEqual(self.explain("http://a.test/").outcome.status, 500)
+
+    def test_nothing_met(self) -> None:
+        """Where nothing takes it, it is said what each would have taken."""
+        self.cluster.write("routes", route("web", rule("v2", match(headers={"version": "two"}))))
+        found = self.explain("http://a.test/")
+        self.assertIsNone(found.route)
+        self.assertEqual([lost.why for lost in found.lost], ["condition-not-met"])
+        self.assertEqual(found.outcome.status, 404)
+
+    def test_by_port_and_host(self) -> None:
+        """The port of the URL decides, and beside an Ingress the more specific host."""
+        self.cluster.write("gateway", gateway("other", listener("one", port=8080)))
+        parents = [{"name": "other", "namespace": "infra"}]
+        self.cluster.write("routes", route("web", rule("v1")), route("alt", rule("v2"), parents=parents))
+        self.cluster.write("ingress", ingress_object("site", "a.test"))
+        for url, kind, name in (
+            ("http://b.test/", "HTTPRoute", "web"),
+            ("http://b.test:8080/", "HTTPRoute", "alt"),
+            ("http://a.test/", "Ingress", "site"),
+        ):
+            found = self.explain(url)
+            assert found.route is not None, url
+            self.assertEqual((found.route.kind, found.route.name), (kind, name), url)
