@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from functools import cached_property
 from typing import Final
 
+from attrs import evolve
+
 from ingress.filters import FilterSpec
 from ingress.model.backends import BackendReference
 from ingress.model.frozen import frozen
@@ -14,10 +16,16 @@ from ingress.model.limits import AskedTimeouts
 from ingress.model.objects import Owner
 from ingress.model.retries import DEFAULT_RETRIES, RetryRule
 from ingress.model.streams import StreamSort
+from ingress.model.upstream_tls import ByPolicy
 from ingress.routing.matching import MatchCondition
 from ingress.routing.route import Match, Route
 from ingress.routing.variants import WeightedBackend
-from ingress.translate.readers.gateway.attachments import Attachment, ListenerHosts, ListenerState
+from ingress.translate.readers.gateway.attachments import (
+    Attachment,
+    BackendCertificate,
+    ListenerHosts,
+    ListenerState,
+)
 
 TABLE_PREFIX: Final = "gateway "
 """What the names of tables of Gateways begin with; all others are decided about as Ingresses want it."""
@@ -147,6 +155,19 @@ class GatewayClaims:
         # Of two entries of one object the first counts.
         return {(one.table, one.host): one for one in reversed(self.streams)}
 
+    def shown_at(self, table: str, host: str) -> BackendCertificate | None:
+        """Return what the Gateway of the listener that takes the route for *host* of *table* shows to endpoints."""
+        for attachment in self.attachments:
+            for taken in attachment.listeners:
+                listener = taken.listener
+                if (
+                    listener.backend_certificate is not None
+                    and listener.table == table
+                    and host in taken.hosts
+                ):
+                    return listener.backend_certificate
+        return None
+
     def keeps(self, table: str, host: str) -> bool:
         """Whether a listener of the object has *host* in *table*."""
         return (table, host) in self.kept
@@ -164,8 +185,27 @@ class GatewayClaims:
 NOTHING_CLAIMED: Final = GatewayClaims()
 
 
-def route_of(owner: Owner, host: str, claim: MatchClaim) -> Route:
-    """Return the route of *claim*, which *owner* makes, for *host*."""
+def routes_of(owner: Owner, claims: GatewayClaims, table: str, host: str) -> tuple[Route, ...]:
+    """Return the routes of *claims*, which *owner* makes, for *host* of *table*, in order of its matches."""
+    shown = claims.shown_at(table, host)
+    routes = tuple(_route_of(owner, host, claim) for claim in claims.matches)
+    return routes if shown is None else tuple(_showing(route, shown) for route in routes)
+
+
+def _showing(route: Route, shown: BackendCertificate) -> Route:
+    """Return *route* with backends that are shown a certificate; they are not those of other Gateways."""
+    weighted = tuple(evolve(one, backend=_shown_to(one.backend, shown)) for one in route.weighted)
+    return evolve(route, backend=_shown_to(route.backend, shown), weighted=weighted)
+
+
+def _shown_to(backend: BackendReference, shown: BackendCertificate) -> BackendReference:
+    protocol = backend.protocol
+    if not isinstance(protocol, ByPolicy):
+        return backend
+    return backend._replace(protocol=evolve(protocol, certificate=shown.secret, fault=shown.fault))
+
+
+def _route_of(owner: Owner, host: str, claim: MatchClaim) -> Route:
     rule = claim.rule
     return Route(
         host,

@@ -4,11 +4,10 @@ from collections.abc import Collection, Iterator, Sequence
 
 from ingress.model.problems import Problem
 from ingress.model.stepwise import finished
-from ingress.routing.route import Route
 from ingress.routing.streams import StreamRoute, StreamTable
 from ingress.routing.table import HostRoutes, RouteTable
 from ingress.translate.claims import ParsedObject
-from ingress.translate.gateway.claims import ListenerKey, key_of, route_of
+from ingress.translate.gateway.claims import ListenerKey, key_of, routes_of
 from ingress.translate.gateway.handshakes import HandshakeTables
 from ingress.translate.gateway.host_routes import decide_host
 from ingress.translate.gateway.kind_conflicts import NO_CONFLICTS, OTHERS, KindConflicts, find_kind_conflicts
@@ -60,7 +59,7 @@ def gateway_table(
         decision = finished(
             decide_host(
                 host,
-                ((parsed, routes_of(parsed, host)) for parsed in some),
+                ((parsed, routes_of(parsed.owner, parsed.gateway, name, host)) for parsed in some),
                 is_kept=any(parsed.gateway.keeps(name, host) for parsed in some),
             )
         )
@@ -74,8 +73,3 @@ def gateway_table(
         {host: found for host, found in table.items() if found is not None}
     )
     return ListenerTable(routes, *handshakes, StreamTable(streams)), problems, conflicts
-
-
-def routes_of(parsed: ParsedObject, host: str) -> tuple[Route, ...]:
-    """Return the routes of *parsed* for *host*, in order of its matches."""
-    return tuple(route_of(parsed.owner, host, claim) for claim in parsed.gateway.matches)

@@ -15,7 +15,7 @@ from ingress.translate.age import by_age
 from ingress.translate.backend_cache import BackendCache
 from ingress.translate.bookkeeping import Index, ProblemIndex
 from ingress.translate.claims import ParsedObject
-from ingress.translate.gateway.claims import route_of
+from ingress.translate.gateway.claims import routes_of
 from ingress.translate.gateway.handshake_cache import HandshakeCache
 from ingress.translate.gateway.host_routes import AT_ONCE, decide_host
 from ingress.translate.gateway.kind_conflicts import NO_CONFLICTS, OTHERS, find_kind_conflicts
@@ -175,6 +175,5 @@ class GatewayTableCache:
         known = self._routes.setdefault(parsed.owner.id, {})
         routes = known.get(host)
         if routes is None:
-            claims = parsed.gateway.matches
-            routes = known[host] = tuple(route_of(parsed.owner, host, claim) for claim in claims)
+            routes = known[host] = routes_of(parsed.owner, parsed.gateway, self._name, host)
         return routes

@@ -3,7 +3,7 @@
 The topology (``topology.py``) makes them of a route's ``parentRefs``; readers of routes make routes of them, and status conditions.
 """
 
-from typing import Final
+from typing import Final, NamedTuple
 
 from ingress.model.frozen import frozen
 from ingress.model.objects import Kind, ObjectKey, Owner
@@ -22,6 +22,13 @@ class ListenerCertificate:
     secret: ObjectKey
     field: str
     """Where it is named: ``spec.listeners[0].tls.certificateRefs[0]``."""
+
+
+class BackendCertificate(NamedTuple):
+    """What a Gateway shows to endpoints that ask for a certificate; *fault* says why it may not be."""
+
+    secret: ObjectKey
+    fault: str = ""
 
 
 @frozen(weakref_slot=False)
@@ -50,6 +57,8 @@ class ListenerState:
     """Whether it makes sense, and no other has its port and hostname before it."""
     certificates: tuple[ListenerCertificate, ...] = ()
     """Those that it may show, in order, whether they are there or not."""
+    backend_certificate: BackendCertificate | None = None
+    """What its Gateway shows to endpoints; None for nothing."""
 
     @property
     def stream_sort(self) -> StreamSort | None:

@@ -2,12 +2,14 @@
 
 from collections.abc import Hashable
 
+from attrs import evolve
+
 from ingress.model.objects import ClusterObject, Kind
 from ingress.model.secrets import Needs
 from ingress.model.state import ClusterState
 from ingress.translate.claims import ParsedObject
 from ingress.translate.options import TranslateOptions
-from ingress.translate.readers.gateway.gateway_tls import gateway_tls_of, needs_of
+from ingress.translate.readers.gateway.gateway_tls import backend_certificate_of, gateway_tls_of, needs_of
 from ingress.translate.readers.gateway.gateways import Gateway, gateways_of
 from ingress.translate.readers.gateway.listener_reading import read_listeners
 from ingress.translate.readers.gateway.ports import Ports
@@ -29,7 +31,9 @@ class GatewayReader:
         found = topology.gateways.get(value.key)
         if found is None:
             return Verdict(False)
-        return Verdict(True, related=(found, gateway_tls_of(found.listeners, found.source, topology)))
+        shown, problems = backend_certificate_of(found.source, topology)
+        tls = evolve(gateway_tls_of(found.listeners, found.source, topology), backend_certificate=shown)
+        return Verdict(True, problems, (found, tls))
 
     def class_of(self, value: ClusterObject, /) -> Hashable:
         """Return the name of the class."""

@@ -24,7 +24,7 @@ from ingress.translate.gateway.handshake_requests import (
     Refusal,
     needs_among,
 )
-from ingress.translate.readers.gateway.attachments import ListenerState
+from ingress.translate.readers.gateway.attachments import BackendCertificate, ListenerState
 from ingress.translate.readers.gateway.gateways import FrontendValidation, Gateway, ListenerSet
 from ingress.translate.readers.gateway.names import GROUP, ObjectReference
 
@@ -80,6 +80,17 @@ def backend_certificate_of(
     if reason is Reason.INVALID_KIND:
         reason = Reason.INVALID_CLIENT_CERTIFICATE_REF
     return None, (gateway.owner.problem(reason, message, BACKEND_FIELD),)
+
+
+def shown_to_backends(gateway: Gateway, permitting: Permitting) -> BackendCertificate | None:
+    """Return what routes of *gateway* have shown to endpoints, None for nothing."""
+    named, problems = backend_certificate_of(gateway, permitting)
+    if named is not None:
+        return BackendCertificate(named.secret)
+    if not problems or gateway.backend_certificate is None:
+        return None
+    fault = f"{gateway.owner}: {problems[0].field}: {problems[0].message}"
+    return BackendCertificate(gateway.backend_certificate.key(gateway.key), fault)
 
 
 def needs_of(value: Gateway | ListenerSet, kind: Kind) -> Needs:

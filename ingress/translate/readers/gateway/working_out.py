@@ -14,8 +14,9 @@ from ingress.model.state import ClusterState
 from ingress.model.stepwise import Stepwise, finished, in_order
 from ingress.translate.options import TranslateOptions
 from ingress.translate.readers.gateway.addresses import Assigned, assign
-from ingress.translate.readers.gateway.attachments import ListenerState
+from ingress.translate.readers.gateway.attachments import BackendCertificate, ListenerState
 from ingress.translate.readers.gateway.conflicts import PortBook
+from ingress.translate.readers.gateway.gateway_tls import shown_to_backends
 from ingress.translate.readers.gateway.gateways import (
     Gateway,
     GatewayClass,
@@ -198,12 +199,13 @@ class _Work:
         found = self._listeners(owner, checked, assigned, address, book if is_open else None)
         problems = (*assigned.problems, *against, *found.problems)
         is_accepted = is_open and any(found.accepted)
-        by = (problems, is_accepted, assigned.addresses, assigned.is_shared, *found[1:])
+        certificate = shown_to_backends(gateway, self._permissions)
+        by = (certificate, problems, is_accepted, assigned.addresses, assigned.is_shared, *found[1:])
         known = self._before.get(owner)
         if known is None or known.source is not gateway or known.by != by:
             made = GatewayState(
                 owner,
-                _states(owner, owner, checked.listeners, found),
+                _states(owner, owner, checked.listeners, found, certificate),
                 assigned.addresses,
                 problems,
                 is_accepted,
@@ -230,10 +232,11 @@ class _Work:
         found = self._listeners(owner, checked, assigned, address, None if against else book)
         problems = (*against, *found.problems)
         is_accepted = not against and any(found.accepted)
-        by = (gateway.owner, problems, is_accepted, assigned.addresses, *found[1:])
+        certificate = shown_to_backends(gateway, self._permissions)
+        by = (gateway.owner, problems, is_accepted, assigned.addresses, certificate, *found[1:])
         known = self._before.get(owner)
         if known is None or known.source is not value or known.by != by:
-            listeners = _states(owner, gateway.owner, checked.listeners, found)
+            listeners = _states(owner, gateway.owner, checked.listeners, found, certificate)
             made = ListenerSetState(
                 owner, gateway.owner, listeners, assigned.addresses, problems, is_accepted
             )
@@ -287,7 +290,11 @@ class _Work:
 
 
 def _states(
-    owner: Owner, gateway: Owner, checked: Sequence[CheckedListener], found: _Listeners
+    owner: Owner,
+    gateway: Owner,
+    checked: Sequence[CheckedListener],
+    found: _Listeners,
+    backend_certificate: BackendCertificate | None,
 ) -> tuple[ListenerState, ...]:
     return tuple(
         ListenerState(
@@ -304,6 +311,7 @@ def _states(
             one.listener.namespaces,
             is_accepted,
             certificates,
+            backend_certificate,
         )
         for one, table, is_accepted, certificates in zip(
             checked, found.tables, found.accepted, found.certificates, strict=True
