@@ -239,7 +239,7 @@ class Translation:
                 self._tell_tables(self._parsed[changed])
             yield
         yield from self._handshakes.round(state, now)
-        self._choose_listeners()
+        yield from self._choose_listeners()
         for name, table in list(self._tables.items()):
             yield from table.round(state, now)
             if not self._is_wanted(name):
@@ -323,12 +323,13 @@ class Translation:
         if beside or self._beside.is_needed:
             yield from self._beside.round(self._tables[MAIN].finish().routes, beside)
 
-    def _choose_listeners(self) -> None:
+    def _choose_listeners(self) -> Iterator[None]:
         """Find out which listeners there are to be, where anybody asks for others than before."""
         if not self._listeners_are_stale:
             return
         self._listeners_are_stale = False
-        listeners, problems = choose_listeners(self._options.listeners, self._asking.values(), self._refused)
+        asking = list(self._asking.values())
+        listeners, problems = yield from choose_listeners(self._options.listeners, asking, self._refused)
         self._problem_index.put("listeners", problems)
         if listeners != self._listeners:
             self._listeners = listeners

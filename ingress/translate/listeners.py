@@ -4,30 +4,36 @@ A listener that two objects ask for alike is one; where another one has the addr
 So is whoever asks for one that cannot be opened; it stays among those that are to be.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Final
 
 from ingress.model.listeners import Listener
 from ingress.model.objects import Owner
 from ingress.model.problems import Problem, Reason
+from ingress.model.stepwise import Stepwise, in_order
 from ingress.translate.age import by_age
 from ingress.translate.claims import ParsedObject
 
 Refused = Mapping[Listener, str]
 """Listeners that could not be opened, and why."""
 NONE_REFUSED: Final[Refused] = MappingProxyType({})
+AT_ONCE: Final = 100
+"""Objects whose listeners are looked at in one step."""
 
 
 def choose_listeners(
-    given: Sequence[Listener], asking: Iterable[ParsedObject], refused: Refused = NONE_REFUSED
-) -> tuple[tuple[Listener, ...], tuple[Problem, ...]]:
+    given: Sequence[Listener], asking: Sequence[ParsedObject], refused: Refused = NONE_REFUSED
+) -> Stepwise[tuple[tuple[Listener, ...], tuple[Problem, ...]]]:
     """Return the listeners, *given* ones first, and what is told to objects that ask for one in vain."""
     chosen = {listener.description: listener for listener in given}
     others: list[Listener] = []
     owners: dict[str, Owner] = {}
     problems: list[Problem] = []
-    for parsed in sorted(asking, key=lambda one: by_age(one.owner)):
+    in_turn = yield from in_order(asking, lambda one: by_age(one.owner))
+    for number, parsed in enumerate(in_turn, 1):
+        if not number % AT_ONCE:
+            yield
         for listener, field in parsed.listeners:
             if listener in refused:
                 problems.append(parsed.owner.problem(Reason.PORT_UNAVAILABLE, refused[listener], field))

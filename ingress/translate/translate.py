@@ -29,6 +29,7 @@ from ingress.model.listeners import MAIN
 from ingress.model.objects import Owner
 from ingress.model.problems import ORDER, Problem
 from ingress.model.state import ClusterState
+from ingress.model.stepwise import finished
 from ingress.routing.table import HostRoutes, RouteTable
 from ingress.translate.absent_secrets import secret_in
 from ingress.translate.age import by_age
@@ -100,7 +101,7 @@ def translate(
     problems.update(default_backend_problems(state, options))
     problems.update(replica_problems(state, options))
 
-    listeners, found = choose_listeners(options.listeners, all_parsed, refused)
+    listeners, found = finished(choose_listeners(options.listeners, all_parsed, refused))
     problems.update(found)
     rules = _TableRules(
         options,

@@ -3,6 +3,7 @@
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.model.listeners import Listener
+from ingress.model.stepwise import finished
 from ingress.translate.listeners import choose_listeners
 
 
@@ -15,4 +16,4 @@ class CommandLineTests(SynchronousTestCase):
             Listener("tcp:8080", is_required=True),
             Listener("tcp:8080", is_secure=True, is_required=True),
         )
-        self.assertEqual(choose_listeners(given, ()), (given, ()))
+        self.assertEqual(finished(choose_listeners(given, ())), (given, ()))

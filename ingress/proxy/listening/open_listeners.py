@@ -43,7 +43,7 @@ class OpenListeners:
         self._clock = clock
         self._failed = failed
         self._tell_refused = refused
-        self._wanted: tuple[Listener, ...] = ()
+        self._wanted: dict[Listener, None] = {}
         self._open: dict[Listener, OpenListener] = {}
         # Those that could not be opened: whether they are left alone until the next try, and why it was.
         self._refused: set[Listener] = set()
@@ -61,7 +61,7 @@ class OpenListeners:
 
     async def follow(self, listeners: Sequence[Listener]) -> None:
         """Have just *listeners* open; raises ``StartError`` for one that is required and cannot be opened."""
-        self._wanted = tuple(listeners)
+        self._wanted = dict.fromkeys(listeners)
         self._refused.intersection_update(listeners)
         self._told = {one: why for one, why in self._told.items() if one in self._wanted}
         if self.is_working:
@@ -80,7 +80,7 @@ class OpenListeners:
     async def close(self) -> None:
         """Close all, and open none from now on."""
         self._is_closed = True
-        self._wanted = ()
+        self._wanted = {}
         if self._retry is not None:
             self._retry.cancel()
             self._retry = None
@@ -129,4 +129,4 @@ class OpenListeners:
     def _try_again(self) -> None:
         self._retry = None
         self._refused.clear()
-        Deferred.fromCoroutine(self.follow(self._wanted)).addErrback(self._failed)
+        Deferred.fromCoroutine(self.follow(tuple(self._wanted))).addErrback(self._failed)

@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.model.objects import ClusterObject, Kind, ObjectKey
+from ingress.model.problems import Reason
 from ingress.model.state import ClusterState
 from ingress.translate.readers.gateway.gateways import AllowedNamespaces, ListenerTls
 from ingress.translate.readers.gateway.grants import (
@@ -193,6 +194,27 @@ class StepsTests(SynchronousTestCase):
         self.assertTrue(all(len(problem.message) < 300 for problem in state.problems))
         self.assertTrue(found.permits(GROUP, "K15", "infra", "", "K15", ObjectKey("other", "o")))
         self.assertFalse(found.permits(GROUP, "K16", "infra", "", "K15", ObjectKey("other", "o")))
+
+    def test_ports(self) -> None:
+        """So many ports are open at most, those of the older Gateways; a port that is open already is had by all."""
+        some = [
+            gateway(
+                f"g{at}",
+                *(listener(f"l{port}", 1000 + 64 * at + port, hostname="a.io") for port in range(64)),
+                created=f"{at:02}",
+            )
+            for at in range(9)
+        ]
+        last = gateway("last", listener("open", 1001, hostname="b.io"), listener("none", 9999), created="99")
+        found = topology_of(state_of(*some, last), options_of())
+        served = [one for state in found.gateways.values() for one in state.listeners if one.is_served]
+        self.assertEqual(len({one.table for one in served}), 500)
+        state = found.gateways[last.key]
+        self.assertEqual([one.is_served for one in state.listeners], [True, False])
+        self.assertEqual(
+            [(one.reason, one.field) for one in state.problems],
+            [(Reason.PORT_UNAVAILABLE, "spec.listeners[1].port")],
+        )
 
     def test_circles(self) -> None:
         """A ListenerSet that names itself, or another one, as its parent is nobody's."""

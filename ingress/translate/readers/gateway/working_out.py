@@ -53,6 +53,8 @@ _Order = tuple[str, bool, str, ObjectKey]
 """Who comes first: by when all of it was there, Gateways before ListenerSets, then by age and name."""
 
 
+MOST_PORTS: Final = 500
+"""How many pairs of address and port may be open for Gateways: each is a socket, and ports are chosen by tenants."""
 AT_ONCE: Final = 200
 """Objects of which little is looked at, in one step; of those with listeners it is one."""
 
@@ -119,6 +121,7 @@ class _Work:
         self._gateways: dict[ObjectKey, GatewayState] = {}
         self._sets: dict[ObjectKey, ListenerSetState] = {}
         self._hostnames: dict[str, frozenset[str]] = {}
+        self._open_ports: set[tuple[str, int]] = set()
         self.topology = Topology(
             self._classes, self._gateways, self._sets, self._hostnames, self._permissions, self._selection
         )
@@ -245,6 +248,14 @@ class _Work:
         self._known[owner] = known
         self._sets[value.key] = known.state
 
+    def _has_place(self, address: str, port: int) -> bool:
+        """Whether *port* may be open at *address*, among so many; from now on it is one of them."""
+        if (address, port) not in self._open_ports:
+            if len(self._open_ports) >= MOST_PORTS:
+                return False
+            self._open_ports.add((address, port))
+        return True
+
     def _check(self, owner: Owner, value: Gateway | ListenerSet) -> CheckedListeners:
         before = self._before.get(owner)
         if before is not None and before.source is value:
@@ -269,6 +280,13 @@ class _Work:
                 if fault is not None:
                     field = f"{one.listener.field}.port"
                     problems.append(owner.problem(Reason.PORT_UNAVAILABLE, fault, field))
+                    accepted[at] = False
+                elif address and book is not None and not self._has_place(address, one.listener.port):
+                    message = (
+                        f"{MOST_PORTS} ports are open for Gateways already; --gateway-ports says which may be"
+                    )
+                    field = f"{one.listener.field}.port"
+                    problems.append(owner.problem(Reason.PORT_UNAVAILABLE, message, field))
                     accepted[at] = False
         if book is not None:
             refused = book.enter(owner, {at: one for at, one in enumerate(checked) if accepted[at]})
