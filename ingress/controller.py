@@ -211,7 +211,10 @@ class Controller:
             self._configuring = options, serving, problems
             return
         self._proxy_settings, self._option_problems = serving, problems
-        if options == self._options:
+        if options.is_alike(self._options):
+            if options.tcp_services != self._options.tcp_services:
+                self._options = options
+                self._translation.follow(options)
             self._translation.configure(serving, problems)
         else:
             self._options = options

@@ -49,6 +49,11 @@ class Settings:
     config_map: ObjectKey | None = None
     """The ConfigMap that says options besides the command line, as ingress-nginx has them."""
 
+    tcp_services: ObjectKey | None = None
+    """The ConfigMap that lists TCP services, as ingress-nginx has it."""
+    udp_services: ObjectKey | None = None
+    """One that lists UDP services, of which nothing is served."""
+
     tls_min_version: str = "1.2"
     """Oldest version of TLS that is spoken downstream: ``1.2`` or ``1.3``."""
     tls_groups: str = "X25519MLKEM768:X25519:P-256:P-384"
@@ -69,6 +74,12 @@ class Settings:
     translate: TranslateOptions = Factory(TranslateOptions)
     serving: ServingSettings = Factory(ServingSettings)
     reporting: Reporting = Factory(Reporting)
+
+    @property
+    def config_maps(self) -> tuple[ObjectKey, ...]:
+        """The ConfigMaps that are followed, each once."""
+        named = (self.config_map, self.tcp_services)
+        return tuple(dict.fromkeys(one for one in named if one is not None))
 
     @property
     def listeners(self) -> tuple[str, ...]:

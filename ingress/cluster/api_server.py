@@ -9,7 +9,7 @@ without; ConfigMaps are read by name, but for the one that the operator wants fo
 """
 
 import os
-from collections.abc import Callable, Iterable, Mapping, Set
+from collections.abc import Callable, Collection, Iterable, Mapping, Set
 from random import random as random_number
 from threading import Thread
 from time import monotonic
@@ -33,7 +33,7 @@ from ingress.cluster.secrets.secret_rights import rights_awaited
 from ingress.cluster.secrets.watched_secrets import WatchedObjects
 from ingress.cluster.source import Sink
 from ingress.cluster.watching.defined_kinds import DefinedKinds, Discovery
-from ingress.cluster.watching.reflector import Reflector, reflector_name
+from ingress.cluster.watching.reflector import Reflector, reflector_name, scope_name
 from ingress.metrics.watch import WatchMetrics
 from ingress.model.objects import Kind, ObjectKey
 from ingress.process.yielding import YieldToTraffic
@@ -57,7 +57,7 @@ class ApiServerSource:
     *options* decide which route objects are ours, and so which Secrets are needed.
     *watch_secrets* says how these are read: by a watch of what *secret_selector* (a field
     selector, empty for all) shows, or each by its name.  *single_service* is read wherever it
-    is, and so is *single_config_map*, by a watch of its own, whoever refers to it.  *reactor* has ``callFromThread`` and
+    is, and so is each of *single_config_maps*, by a watch of its own, whoever refers to it.  *reactor* has ``callFromThread`` and
     ``callLater``, *clock* returns monotonic seconds, *random* a number in [0, 1).  The timeouts
     are those of ``ingress.cluster.api.api_client.ApiAccess``, *backoff_seconds* is the wait after a
     first error, *refresh_seconds* and *config_map_refresh_seconds* those of ``ingress.cluster.secrets.secret_reader``.
@@ -75,7 +75,7 @@ class ApiServerSource:
         watch_secrets: bool = True,
         secret_selector: str = SECRETS.field_selector,
         single_service: ObjectKey | None = None,
-        single_config_map: ObjectKey | None = None,
+        single_config_maps: Collection[ObjectKey] = (),
         metrics: WatchMetrics | None = None,
         kinds: ObjectKinds = KINDS,
         environ: Mapping[str, str] = os.environ,
@@ -101,9 +101,8 @@ class ApiServerSource:
                 self._scopes += [(read, namespace) for namespace in read.scopes(namespaces)]
         if single_service is not None and namespaces and single_service.namespace not in namespaces:
             self._scopes.append(_single(SERVICES, single_service))
-        self._config_map = single_config_map
-        if single_config_map is not None:
-            self._scopes.append(_single(CONFIG_MAPS, single_config_map))
+        self._config_maps = tuple(single_config_maps)
+        self._scopes += [_single(CONFIG_MAPS, key) for key in self._config_maps]
         secrets = evolve(SECRETS, field_selector=secret_selector)
         self._secret_scopes: list[_Scope] = []
         if watch_secrets:
@@ -291,7 +290,7 @@ class ApiServerSource:
                 random=self._random,
                 backoff_seconds=self._backoff_seconds,
                 selection=self._watched.get(read.kind),
-                counts=self._metrics.reflector(read.kind, namespace, self._clock),
+                counts=self._metrics.reflector(read.kind, scope_name(read, namespace), self._clock),
                 regained=self.rouse,
                 outage=self.outage,
                 # With Roles alone nobody may read what belongs to no namespace.
@@ -306,7 +305,7 @@ class ApiServerSource:
     ) -> ReferencedObjects:
         """Make what keeps the objects of the kind of *read* that are referred to, in front of *sink*."""
         is_secret, watched = read is SECRETS, self._watched[read.kind]
-        always = () if is_secret or self._config_map is None else (self._config_map,)
+        always = () if is_secret else self._config_maps
         references = ObjectReferences(self._options, self._kinds.routes, read.kind, always)
         referenced = ReferencedObjects(sink, references, watched, self._metrics, counts)
         reader = ObjectReader(
@@ -345,10 +344,11 @@ class ApiServerSource:
 
     def _config_map_awaited(self, needed: Iterable[ObjectKey], forbidden: Set[ObjectKey]) -> tuple[str, ...]:
         """Without the operator's ConfigMap a guard may be missing; without any other, fields are, and nobody waits for these."""
-        key = self._config_map
-        if key is None or key not in forbidden:
-            return ()
-        return (f"ConfigMap: no right to get configmaps in namespace {key.namespace}: {key.name}",)
+        return tuple(
+            f"ConfigMap: no right to get configmaps in namespace {key.namespace}: {key.name}"
+            for key in self._config_maps
+            if key in forbidden
+        )
 
     def _join(self, stopped: Deferred[None]) -> None:
         """Thread: wait for the reflectors."""

@@ -74,6 +74,12 @@ _GROUPS: tuple[tuple[str, tuple[Option, ...]], ...] = (
         Option(name="configmap", value="NAMESPACE/NAME", read=v.read_key, to="config_map",
                help="ConfigMap with options of running processes, by ingress-nginx's keys or by their names here; it is followed, and the command line beats it."),
     )),
+    ("TCP services", (
+        Option(name="tcp-services-configmap", value="NAMESPACE/NAME", read=v.read_key, to="tcp_services",
+               help="ConfigMap that lists ports and the Services that get their connections, PORT: NAMESPACE/SERVICE:PORT, as ingress-nginx has it; it is followed."),
+        Option(name="udp-services-configmap", value="NAMESPACE/NAME", read=v.read_key, to="udp_services",
+               help="Not supported: UDP is not proxied, and a problem says so."),
+    )),
     ("Which Ingresses are served", (
         Option(name="ingress-class", value="NAME", read=v.read_word, to="translate.ingress_class",
                help="Class to serve where no IngressClass object of that name exists."),

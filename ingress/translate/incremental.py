@@ -49,6 +49,7 @@ from ingress.model.objects import Kind, ObjectId, ObjectKey, Owner
 from ingress.model.problems import Problem, Reason
 from ingress.model.serving import ServingSettings
 from ingress.model.state import ClusterState
+from ingress.model.tcp_services import TcpServices
 from ingress.translate.annotation_reading import annotation_reader
 from ingress.translate.backend_cache import BackendCache
 from ingress.translate.backends import default_backend_problems, service_key
@@ -71,6 +72,7 @@ from ingress.translate.replicas import count_replicas, replica_problems
 from ingress.translate.route_counts import RouteCounts
 from ingress.translate.snapshot import NO_TABLES, ProblemList, Snapshot
 from ingress.translate.table_cache import TableCache
+from ingress.translate.tcp_services import parse_tcp_services
 
 
 class Translation:
@@ -146,6 +148,17 @@ class Translation:
         for kind, _ in self._readers:
             self._judge_again(kind, state)
         self._marked.update(dict.fromkeys(state.problems_of))
+        self._mark_tcp_services(self._options.tcp_services)
+
+    def follow(self, options: TranslateOptions) -> None:
+        """Go by *options* from the next round on, of which nothing but the TCP services is different."""
+        self._mark_tcp_services(self._options.tcp_services)
+        self._options = options
+        self._mark_tcp_services(options.tcp_services)
+
+    def _mark_tcp_services(self, services: TcpServices | None) -> None:
+        if services is not None:
+            self._stale_objects[services.owner.id] = None
 
     def refresh(self, services: Collection[ObjectKey], state: ClusterState) -> int:
         """Put the present endpoints of *services* into the snapshot; return how much of it they change."""
@@ -390,6 +403,9 @@ class Translation:
     def _read(self, object_id: ObjectId, state: ClusterState) -> Iterator[None]:
         """Read one object, and note what it concerns."""
         kind, key = object_id
+        if kind is Kind.CONFIG_MAP:
+            self._replace(object_id, self._tcp_services(object_id), (), state)
+            return
         value = state.of(kind).get(key)
         before = self._parsed.get(object_id)
         after: ParsedObject | None = None
@@ -403,6 +419,25 @@ class Translation:
                     after = before
                 else:
                     after = yield from self._readers.reading(kind, value, verdict.related)
+        self._replace(object_id, after, problems, state)
+
+    def _tcp_services(self, object_id: ObjectId) -> ParsedObject | None:
+        """Return what the ConfigMap asks for; the same value as long as that is the same."""
+        before, after = self._parsed.get(object_id), parse_tcp_services(self._options)
+        if after is None or after.owner.id != object_id:
+            return None
+        return before if after == before else after
+
+    def _replace(
+        self,
+        object_id: ObjectId,
+        after: ParsedObject | None,
+        problems: tuple[Problem, ...],
+        state: ClusterState,
+    ) -> None:
+        """Have an object ask for *after*, and note what that concerns; *problems* are those that it has besides."""
+        before = self._parsed.get(object_id)
+        kind = object_id[0]
         if after is not None:
             problems += after.problems
         self._problem_index.put(("object", object_id), problems)
@@ -415,7 +450,7 @@ class Translation:
         self._put_in_tables(object_id, before, after)
         if after is None:
             del self._parsed[object_id]
-            self._served[kind] -= 1
         else:
             self._parsed[object_id] = after
-            self._served[kind] += before is None
+        if self._readers.get(kind) is not None:
+            self._served[kind] += (after is not None) - (before is not None)

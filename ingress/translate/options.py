@@ -1,6 +1,6 @@
 """What decides what a translation makes of the cluster state: the operator's part, and what follows from other options."""
 
-from attrs import AttrsInstance, Factory
+from attrs import AttrsInstance, Factory, evolve
 
 from ingress.annotations.operator_filters import InstalledFilter
 from ingress.annotations.operator_settings import NOTHING_SAID
@@ -10,6 +10,7 @@ from ingress.model.frozen import frozen
 from ingress.model.listeners import Listener
 from ingress.model.objects import ObjectKey
 from ingress.model.strict_transport import STRICT_TRANSPORT, StrictTransport
+from ingress.model.tcp_services import TcpServices
 from ingress.translate.endpoint_rules import EndpointRules
 from ingress.translate.gateway_options import GatewayOptions
 
@@ -53,6 +54,9 @@ class TranslateOptions:
 
     gateway: GatewayOptions = Factory(GatewayOptions)
 
+    tcp_services: TcpServices | None = None
+    """What the ConfigMap of ``--tcp-services-configmap`` lists; None without that option."""
+
     limits_shared: bool = False
     """Whether limits are divided by the number of our replicas."""
 
@@ -70,3 +74,7 @@ class TranslateOptions:
     """Whether the objects come from files, where no API server completed them."""
     names_endpoint_option: bool = True
     """Whether what lacks an endpoint is told of the option ``--endpoint``, which helps where a process serves manifests."""
+
+    def is_alike(self, other: "TranslateOptions") -> bool:
+        """Whether nothing is different but the TCP services, of which each is a matter of itself."""
+        return evolve(self, tcp_services=None) == evolve(other, tcp_services=None)

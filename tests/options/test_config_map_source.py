@@ -7,7 +7,8 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.model.objects import Batch, ConfigMap, Kind, ObjectKey, Projection
 from ingress.model.problems import Problem, Reason
-from ingress.options.config_map_source import REST_SECONDS, ConfigMapSource
+from ingress.options.config_map_source import config_map_source
+from ingress.options.followed_config_map import REST_SECONDS
 from ingress.options.merging import OptionTexts
 from tests.options.test_running import FORCE, GET, RunningOptionsCase
 
@@ -37,12 +38,12 @@ class Keeping:
 
 
 class ConfigMapSourceTests(SynchronousTestCase):
-    """``ConfigMapSource``."""
+    """``config_map_source``."""
 
     def setUp(self) -> None:
         self.clock = Clock()
         self.keeping = Keeping()
-        self.source = ConfigMapSource(KEY, self.keeping, self.clock)
+        self.source = config_map_source(KEY, self.keeping, self.clock)
         self.source.start(self.keeping.say)
 
     def said(self) -> list[OptionTexts]:

@@ -446,4 +446,10 @@ class Reflector:
 
 def reflector_name(read: KindRead, namespace: str) -> str:
     """What the log and the readiness page call a reflector."""
-    return f"{read.kind} in {namespace}" if namespace else str(read.kind)
+    return f"{read.kind} in {scope_name(read, namespace)}" if namespace else str(read.kind)
+
+
+def scope_name(read: KindRead, namespace: str) -> str:
+    """Return *namespace*, with the name of the object where it is one alone: there may be several such in a namespace."""
+    name = read.field_selector.removeprefix("metadata.name=")
+    return namespace if name == read.field_selector else f"{namespace}/{name}"

@@ -28,15 +28,17 @@ from ingress.translate.readers.gateway.attachments import (
 )
 
 TABLE_PREFIX: Final = "gateway "
-"""What the names of tables of Gateways begin with; all others are decided about as Ingresses want it."""
+"""What the names of tables of Gateways begin with ..."""
+TCP_PREFIX: Final = "tcp "
+"""... and those of the operator's TCP services; all others are decided about as Ingresses want it."""
 
 ListenerKey = tuple[Owner, str]
 """The object that has a listener, and the listener's name."""
 
 
 def is_of_gateways(table: str) -> bool:
-    """Whether *table* is the name of one that Gateways have."""
-    return table.startswith(TABLE_PREFIX)
+    """Whether *table* is the name of one that Gateways have, or that is decided about as theirs."""
+    return table.startswith((TABLE_PREFIX, TCP_PREFIX))
 
 
 def key_of(listener: ListenerState) -> ListenerKey:
@@ -103,6 +105,8 @@ class StreamClaim:
     """Where the object says so: ``spec.parentRefs[0]``, ``spec.listeners[0]``."""
     lead: StreamLead | None = None
     """None of a listener, which has the host whether a route leads anywhere or not."""
+    hostname: str = ""
+    """What the route says of *host*: that, or a hostname that covers more."""
 
 
 @frozen(weakref_slot=False)

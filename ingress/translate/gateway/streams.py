@@ -1,13 +1,15 @@
 """The streams of one host in a table of Gateways: which route has them.
 
-A listener gives its streams for one host to one route: the oldest, then the first by namespace and name.  The others are told, and
-stay attached (``TCPRoute`` and ``TLSRoute`` of ``gateway.networking.k8s.io/v1``, "Conflicts" in the API's guidelines).
+A listener gives its streams for one host to one route: the one whose own hostname says more of it, then the oldest, then the first by
+namespace and name.  The others are told, and stay attached (``TCPRoute`` and ``TLSRoute`` of ``gateway.networking.k8s.io/v1``, "Conflicts" in
+the API's guidelines).
 """
 
 from collections.abc import Iterable
 
 from ingress.model.objects import Owner
 from ingress.model.problems import Problem, Reason
+from ingress.routing.side_by_side import how_specific
 from ingress.routing.streams import StreamRoute
 from ingress.translate.age import by_age, why_first
 from ingress.translate.claims import ParsedObject
@@ -31,12 +33,21 @@ def decide_stream(
     if not asking:
         return (None if held is None else StreamRoute(host, held.sort, None)), ()
     asking.sort(key=lambda one: by_age(one[0]))
+    # The sort is stable, so that age decides where hostnames say the same.
+    asking.sort(key=lambda one: how_specific(one[1].hostname.encode("utf-8")), reverse=True)
     (owner, claim, lead), *others = asking
     route = StreamRoute(host, claim.sort, owner, lead.weighted, sends_header=lead.sends_header)
     what = f"streams for {host}" if host else "all streams of the listener"
     problems = tuple(
         other.problem(
-            Reason.LISTENER_CONFLICT, f"{what} go where {owner} says, {why_first(owner, other)}", one.field
+            Reason.LISTENER_CONFLICT,
+            f"{what} go where {owner} says, "
+            + (
+                why_first(owner, other)
+                if one.hostname == claim.hostname
+                else "whose hostname says more of it"
+            ),
+            one.field,
         )
         for other, one, _ in others
     )

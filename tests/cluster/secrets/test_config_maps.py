@@ -107,7 +107,7 @@ class ConfigMapTests(ConfigMapCase):
         """The one that the operator wants followed is watched by its name, and comes though nobody names it."""
         self.server.create(config_map("options", k="v"))
         self.server.create(config_map("d", k="v"))
-        content = await self.synced(single_config_map=ObjectKey("shop", "options"))
+        content = await self.synced(single_config_maps=(ObjectKey("shop", "options"),))
         self.assertEqual(self.data_of(content, "options"), {"k": "v"})
         self.server.replace(config_map("options", k="w"))
         await self.until(lambda: self.data_of(content, "options") == {"k": "w"})
@@ -132,7 +132,7 @@ class OperatorsConfigMapTests(ConfigMapCase):
         self.server.create(config_map("options", k="v"))
         self.grant(OTHERS)
         content = await self.start(
-            single_config_map=self.KEY, config_map_refresh_seconds=0.02, watch_secrets=False
+            single_config_maps=(self.KEY,), config_map_refresh_seconds=0.02, watch_secrets=False
         )
         await self.until(
             lambda: any("configmaps in namespace shop: options" in one for one in self.running.missing())
@@ -145,7 +145,7 @@ class OperatorsConfigMapTests(ConfigMapCase):
     async def test_right_taken_away(self) -> None:
         """A right that is taken away later takes nothing back."""
         self.server.create(config_map("options", k="v"))
-        content = await self.synced(single_config_map=self.KEY)
+        content = await self.synced(single_config_maps=(self.KEY,))
         self.grant(OTHERS)
         self.server.close_watches("finish")
         await self.until(lambda: len(self.server.requests_of("watch", "configmaps")) > 2)
@@ -154,7 +154,7 @@ class OperatorsConfigMapTests(ConfigMapCase):
     async def test_expired_and_reset(self) -> None:
         """What changes while the watch is away, or its place in the stream is lost, is found."""
         self.server.create(config_map("options", k="v"))
-        content = await self.synced(single_config_map=self.KEY)
+        content = await self.synced(single_config_maps=(self.KEY,))
         endings: tuple[Any, ...] = ("finish", "cut", "reset")
         for number, how in enumerate(endings):
             self.server.close_watches(how)
@@ -172,10 +172,10 @@ class OperatorsConfigMapTests(ConfigMapCase):
         other = config_map("options", k="other")
         other["metadata"]["namespace"] = "elsewhere"
         self.server.create(other)
-        content = await self.synced(single_config_map=self.KEY)
+        content = await self.synced(single_config_maps=(self.KEY,))
         self.assertEqual(content.names(Kind.CONFIG_MAP), set())
         await self.running.stop()
-        content = await self.synced(single_config_map=ObjectKey("elsewhere", "options"), namespaces=("shop",))
+        content = await self.synced(single_config_maps=(ObjectKey("elsewhere", "options"),), namespaces=("shop",))
         self.assertEqual(content.names(Kind.CONFIG_MAP), {"options"})
 
     async def test_the_operator_refers(self) -> None:
@@ -195,7 +195,7 @@ class OperatorsConfigMapTests(ConfigMapCase):
         """As much as an API server keeps comes whole, be it in one key or in ten thousand."""
         for data in ({"page": '<"\\\n>' * 190_000}, {f"key-{number}": "x" * 90 for number in range(10_000)}):
             self.server.apply(config_map("options", **data))
-            content = await self.synced(single_config_map=self.KEY)
+            content = await self.synced(single_config_maps=(self.KEY,))
             self.assertEqual(self.data_of(content, "options"), data)
             self.server.replace(config_map("options", **data, more="1"))
             await self.until(lambda: len(self.data_of(content, "options") or ()) == len(data) + 1)  # noqa: B023 - awaited here

@@ -47,8 +47,7 @@ from ingress.translate.readers.gateway.statuses.reported import (
     REPORTED_TCP_ROUTES,
     REPORTED_TLS_ROUTES,
 )
-from ingress.translate.readers.gateway.tcp_route_reader import TCPRouteReader
-from ingress.translate.readers.gateway.tls_route_reader import TLSRouteReader
+from ingress.translate.readers.gateway.stream_route_reader import tcp_route_reader, tls_route_reader
 from ingress.translate.readers.gateway.working_out import prepare_topology
 from ingress.translate.readers.reader import KindRead, Projector, RouteKind
 from ingress.translate.reports import ReportedKind
@@ -137,7 +136,7 @@ GATEWAY_API: Final = (
     RouteKind(LISTENER_SETS, ListenerSetReader, _TOPOLOGY),
     RouteKind(HTTP_ROUTES, HTTPRouteReader, _TOPOLOGY),
     RouteKind(GRPC_ROUTES, GRPCRouteReader, _TOPOLOGY),
-    RouteKind(TLS_ROUTES, TLSRouteReader, _TOPOLOGY),
-    RouteKind(TCP_ROUTES, TCPRouteReader, _TOPOLOGY),
+    RouteKind(TLS_ROUTES, tls_route_reader, _TOPOLOGY),
+    RouteKind(TCP_ROUTES, tcp_route_reader, _TOPOLOGY),
     RouteKind(POLICIES, PolicyReader, (GATEWAY_CLASSES,)),
 )

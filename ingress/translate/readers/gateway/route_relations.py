@@ -12,12 +12,15 @@ from ingress.translate.options import TranslateOptions
 from ingress.translate.readers.gateway.attachments import Attachment
 from ingress.translate.readers.gateway.names import GROUP, ObjectReference
 from ingress.translate.readers.gateway.routes import (
+    AnyRoute,
     BackendObject,
     FilterEntry,
     GRPCRoute,
     HTTPRoute,
     RequestMirror,
     RouteBackend,
+    StreamRule,
+    TCPRoute,
 )
 from ingress.translate.readers.gateway.working_out import topology_of
 from ingress.translate.readers.reader import Verdict
@@ -44,11 +47,11 @@ class RouteRelations:
         return target.namespace in ("", namespace) or target in self.permitted
 
 
-def judge_route(value: ReadRoute, state: ClusterState, options: TranslateOptions) -> Verdict:
+def judge_route(value: AnyRoute, state: ClusterState, options: TranslateOptions) -> Verdict:
     """Decide whether a route is ours, which it is if any of its parents is, and tell why it does not attach to one."""
     topology = topology_of(state, options)
     owner, namespace = value.owner, value.key.namespace
-    attachments = topology.attach(owner.kind, namespace, value.hostnames, value.parents)
+    attachments = topology.attach(owner.kind, namespace, _hostnames(value), value.parents)
     if not any(one.gateway is not None for one in attachments):
         return Verdict(False)
     problems = tuple(
@@ -74,7 +77,7 @@ def key_of(target: ObjectReference) -> ObjectKey:
     return ObjectKey(target.namespace, target.name)
 
 
-def decides_class(value: ReadRoute) -> tuple[str, object]:
+def decides_class(value: AnyRoute) -> tuple[str, object]:
     """Return what of *value* decides whether it is ours."""
     return value.key.namespace, value.parents
 
@@ -86,9 +89,13 @@ def why_no_route(kind: Kind, state: ClusterState) -> str:
     return f"no {kind} attaches to a listener of a Gateway of ours, or their problems say why"
 
 
-def _backends(value: ReadRoute) -> Iterator[BackendObject]:
+def _hostnames(value: AnyRoute) -> tuple[str, ...]:
+    return () if isinstance(value, TCPRoute) else value.hostnames
+
+
+def _backends(value: AnyRoute) -> Iterator[BackendObject]:
     for rule in value.rules:
-        yield from _of(rule.backends, rule.filters)
+        yield from _of(rule.backends, () if isinstance(rule, StreamRule) else rule.filters)
 
 
 def _of(backends: Iterable[RouteBackend], filters: Iterable[FilterEntry]) -> Iterator[BackendObject]:

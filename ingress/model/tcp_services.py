@@ -1,0 +1,36 @@
+"""TCP services: ports of this controller that lead to Services, as the operator lists them in a ConfigMap."""
+
+from ingress.model.frozen import frozen
+from ingress.model.objects import Kind, ObjectKey, Owner
+from ingress.model.problems import Problem
+
+
+@frozen
+class TcpService:
+    """A port, and the Service that gets its connections."""
+
+    port: int
+    service: ObjectKey
+    service_port: int | str
+    field: str
+    """The entry that says so."""
+    reads_header: bool = False
+    """Whether connections begin with a PROXY header."""
+    sends_header: bool = False
+    """Whether endpoints get one."""
+
+
+@frozen
+class TcpServices:
+    """All of them, with what is wrong with others."""
+
+    key: ObjectKey
+    """The ConfigMap that lists them."""
+    services: tuple[TcpService, ...] = ()
+    """By port, each once."""
+    problems: tuple[Problem, ...] = ()
+
+    @property
+    def owner(self) -> Owner:
+        """What stands for the ConfigMap; what the operator lists counts as the oldest."""
+        return Owner(Kind.CONFIG_MAP, self.key)

@@ -1,0 +1,61 @@
+"""The reader of TLSRoutes and TCPRoutes."""
+
+from collections.abc import Hashable
+
+from ingress.model.objects import ClusterObject, Kind
+from ingress.model.secrets import Needs
+from ingress.model.state import ClusterState
+from ingress.translate.claims import ParsedObject
+from ingress.translate.options import TranslateOptions
+from ingress.translate.readers.gateway.names import TCP_ROUTE, TLS_ROUTE
+from ingress.translate.readers.gateway.route_relations import (
+    RouteRelations,
+    decides_class,
+    judge_route,
+    why_no_route,
+)
+from ingress.translate.readers.gateway.routes import TCPRoute, TLSRoute
+from ingress.translate.readers.gateway.stream_routes import read_stream_route
+from ingress.translate.readers.reader import Verdict
+
+
+class StreamRouteReader:
+    """Reads routes of streams: parents, hostnames and backends."""
+
+    def __init__(self, options: TranslateOptions, kind: Kind) -> None:
+        self._options = options
+        self._kind = kind
+
+    def judge(self, value: ClusterObject, state: ClusterState, /) -> Verdict:
+        """A route is ours if one of its parents is."""
+        assert isinstance(value, TLSRoute | TCPRoute)
+        return judge_route(value, state, self._options)
+
+    def class_of(self, value: ClusterObject, /) -> Hashable:
+        """Its parents decide."""
+        assert isinstance(value, TLSRoute | TCPRoute)
+        return decides_class(value)
+
+    def read(self, value: ClusterObject, related: Hashable, /) -> ParsedObject:
+        """Return where its streams lead."""
+        assert isinstance(value, TLSRoute | TCPRoute)
+        assert isinstance(related, RouteRelations)
+        return read_stream_route(value, related)
+
+    def needs(self, value: ClusterObject, kind: Kind, /) -> Needs:
+        """Nothing: certificates are those of listeners."""
+        return {}
+
+    def why_nothing(self, state: ClusterState, /) -> str:
+        """They attach to no listener, or their problems say why."""
+        return why_no_route(self._kind, state)
+
+
+def tls_route_reader(options: TranslateOptions) -> StreamRouteReader:
+    """Return the reader of TLSRoutes."""
+    return StreamRouteReader(options, TLS_ROUTE)
+
+
+def tcp_route_reader(options: TranslateOptions) -> StreamRouteReader:
+    """Return the reader of TCPRoutes."""
+    return StreamRouteReader(options, TCP_ROUTE)
