@@ -9,7 +9,7 @@ What cannot work is told to *failed* as a ``StartError`` of one line.
 import os
 from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import UTC, datetime
-from functools import lru_cache, partial
+from functools import partial
 from random import Random
 from secrets import token_bytes
 from socket import gethostname
@@ -35,14 +35,18 @@ from ingress.errors import StartError
 from ingress.expiry import ExpiryWatch, expiries
 from ingress.explain.objects import KnownObjects
 from ingress.explain.served import Served
-from ingress.http.forwarding import TrustedProxies
+from ingress.http.forwarding import trusted_by
 from ingress.metrics.metrics import Metrics
 from ingress.model.balancing import Balancing
 from ingress.model.listeners import Listener
 from ingress.model.objects import Kind
-from ingress.model.serving import ForwardedHeaders, ServingSettings
-from ingress.options.config_map_source import ConfigMapSource
-from ingress.options.merging import OptionSource, OptionTexts, merge
+from ingress.model.serving import ServingSettings
+from ingress.model.tcp_services import TcpServices
+from ingress.options.config_map_source import config_map_source
+from ingress.options.followed_config_map import FollowedConfigMap
+from ingress.options.merging import Merged, OptionSource, OptionTexts, merge
+from ingress.options.tcp_services import udp_services_problem
+from ingress.options.tcp_services_source import tcp_services_source
 from ingress.process.access_output import AccessOutput
 from ingress.process.computing import ComputingThreads
 from ingress.process.descriptors import connections_allowed
@@ -107,7 +111,7 @@ def source_of(
             reactor.callFromThread,
             reactor,
             kinds=objects,
-            besides=() if settings.config_map is None else ((Kind.CONFIG_MAP, settings.config_map),),
+            besides=tuple((Kind.CONFIG_MAP, key) for key in settings.config_maps),
         )
     return ApiServerSource(
         reactor,
@@ -119,7 +123,7 @@ def source_of(
         watch_secrets=settings.secret_mode == "watch",
         secret_selector=settings.secret_field_selector,
         single_service=settings.reporting.publish_service,
-        single_config_map=settings.config_map,
+        single_config_maps=settings.config_maps,
         metrics=metrics.watch,
         kinds=objects,
     )
@@ -160,23 +164,6 @@ def reporting_of(
 
 def _sessions(settings: Settings) -> SessionRules:
     return SessionRules(DownstreamSession, settings.http2, settings.http2_prior_knowledge)
-
-
-@lru_cache(maxsize=2)
-def _proxies(
-    networks: tuple[str, ...], believed: ForwardedHeaders, header: str, is_full: bool
-) -> TrustedProxies:
-    return TrustedProxies(networks, believed, header, is_full=is_full)
-
-
-def _trusted(serving: ServingSettings) -> TrustedProxies:
-    """Return the proxies that *serving* trusts; the same value for the same settings."""
-    return _proxies(
-        serving.trusted_proxies,
-        serving.forwarded_headers,
-        serving.forwarded_for_header,
-        serving.full_forwarded_for,
-    )
 
 
 class IngressService(Service):
@@ -223,6 +210,9 @@ class IngressService(Service):
         self._is_listening = False
         self._is_stopping = False
         self._in_no_hurry = True
+        self._in_force = Merged(settings)
+        self._tcp_source: FollowedConfigMap[TcpServices] | None = None
+        self._tcp_services: TcpServices | None = None
         self._waiting: Deferred[None] | None = None
 
         self._metrics = metrics or Metrics()
@@ -291,7 +281,7 @@ class IngressService(Service):
             access_log=self._access_log,
             metrics=self._metrics,
             random=random,
-            trusted_proxies=_trusted(serving),
+            trusted_proxies=trusted_by(serving),
             limits=limits,
             most_connections=connections_allowed(limits.max_connections, DEFAULT_CONNECTIONS),
             sessions=_sessions(settings),
@@ -319,9 +309,12 @@ class IngressService(Service):
         self._options = options
         self._sink: Sink = self._controller
         if settings.config_map is not None:
-            self._options = self._sink = ConfigMapSource(
-                settings.config_map, self._controller, reactor, given
-            )
+            from_config_map = config_map_source(settings.config_map, self._sink, reactor, given)
+            self._options = self._sink = from_config_map
+        if settings.tcp_services is not None:
+            self._tcp_source = self._sink = tcp_services_source(settings.tcp_services, self._sink, reactor)
+        if settings.udp_services is not None:
+            self._configure(self._in_force)
 
         self._expiry = ExpiryWatch(self._current, _now, reactor)
         self._metrics.certificates.expiries = lambda: expiries(self._current())
@@ -367,6 +360,8 @@ class IngressService(Service):
             self._admin_ports.append(await listen(self._reactor, settings.probes, site))
         if self._options is not None:
             self._options.start(self._options_changed)
+        if self._tcp_source is not None:
+            self._tcp_source.start(self._tcp_services_changed)
         await self._source.start(self._sink)
 
     def _start_failed(self, failure: Failure) -> None:
@@ -410,8 +405,8 @@ class IngressService(Service):
             site.context.replies = Replies(serving.not_found_page)
         site.context.takes_underscores = serving.underscores_in_headers
         self._access_log.follow(serving.access_log)
-        trusted = _trusted(serving)
-        if trusted is not _trusted(before):
+        trusted = trusted_by(serving)
+        if trusted is not trusted_by(before):
             site.trust(trusted)
             for served in self._tables.sites():
                 served.site.trust(trusted)
@@ -431,8 +426,7 @@ class IngressService(Service):
         merged = merge(self._settings, self._given, said, self._started_with)
         if self._started_with is None:
             self._begin_with(merged.settings)
-        options = self._translate_options(merged.settings)
-        self._controller.configure(options, merged.settings.serving, merged.problems)
+        options = self._configure(merged)
         if isinstance(self._source, ApiServerSource):
             # Not now: this may be amid what the source hands over.
             self._reactor.callLater(0, self._source.refer, options)
@@ -443,6 +437,19 @@ class IngressService(Service):
             object=said.name,
             options=", ".join(merged.in_force) or "no option",
         )
+
+    def _tcp_services_changed(self, services: TcpServices) -> None:
+        self._tcp_services = services
+        self._configure(self._in_force)
+
+    def _configure(self, merged: Merged) -> TranslateOptions:
+        """Have *merged* in force; return what translation goes by."""
+        self._in_force = merged
+        options = self._translate_options(merged.settings)
+        udp = self._settings.udp_services
+        problems = merged.problems if udp is None else (*merged.problems, udp_services_problem(udp))
+        self._controller.configure(options, merged.settings.serving, problems)
+        return options
 
     def _begin_with(self, settings: Settings) -> None:
         """Have what is decided at the start as *settings* say; nobody is served yet."""
@@ -459,7 +466,7 @@ class IngressService(Service):
             source.endpoints if isinstance(source, ApiServerSource) else tuple,
             allows_local=options.from_manifests,
         )
-        return evolve(options, endpoint_rules=rules)
+        return evolve(options, endpoint_rules=rules, tcp_services=self._tcp_services)
 
     async def _listen(self, listeners: Sequence[Listener]) -> None:
         self._started_with = self._beginning
@@ -550,6 +557,8 @@ class IngressService(Service):
         await self._source.stop()
         if self._options is not None:
             self._options.stop()
+        if self._tcp_source is not None:
+            self._tcp_source.stop()
         if reported is not None:
             if self._settings.reporting.clear_status_on_shutdown:
                 await self._wait(reported, LONGEST_CLEARING_SECONDS)

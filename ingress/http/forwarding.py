@@ -14,7 +14,7 @@ from typing import Final
 
 from ingress.http.request_head import FORWARDED, RequestHead, sort_of
 from ingress.model.frozen import frozen
-from ingress.model.serving import ForwardedHeaders
+from ingress.model.serving import ForwardedHeaders, ServingSettings
 
 MAX_HOPS: Final = 16
 """How many addresses of ``X-Forwarded-For`` are looked at, from its end: more proxies of ours than anybody has."""
@@ -225,4 +225,21 @@ def request_head_bytes(head: RequestHead, fields: bytes) -> bytes:
             framing,
             b"\r\n",
         )
+    )
+
+
+@lru_cache(maxsize=2)
+def _proxies(
+    networks: tuple[str, ...], believed: ForwardedHeaders, header: str, is_full: bool
+) -> TrustedProxies:
+    return TrustedProxies(networks, believed, header, is_full=is_full)
+
+
+def trusted_by(serving: ServingSettings) -> TrustedProxies:
+    """Return the proxies that *serving* trusts; the same value for the same settings."""
+    return _proxies(
+        serving.trusted_proxies,
+        serving.forwarded_headers,
+        serving.forwarded_for_header,
+        serving.full_forwarded_for,
     )

@@ -13,7 +13,7 @@ from ingress.model.objects import Kind, ObjectKey
 from ingress.model.problems import Problem, Reason
 from ingress.model.tcp_services import TcpService, TcpServices
 
-MOST_SERVICES: Final = 1024
+MOST_SERVICES: Final = 128
 """Ports that are opened at most: each is a socket."""
 
 _HIGHEST_PORT: Final = 65535
@@ -52,7 +52,9 @@ def missing_tcp_services(key: ObjectKey, before: TcpServices | None = None) -> T
 
 def udp_services_problem(key: ObjectKey) -> Problem:
     """Return what is told of the ConfigMap of ``--udp-services-configmap``."""
-    message = "UDP is not proxied, so nothing of it is served; expose these Services by a LoadBalancer of their own"
+    message = (
+        "UDP is not proxied, so nothing of it is served; expose these Services by a LoadBalancer of their own"
+    )
     return _problem(key, Reason.UNSUPPORTED_OPTION, message, "")
 
 
@@ -76,9 +78,7 @@ def _read(name: str, text: str, field: str) -> TcpService:
         if flag.upper() not in ("", "PROXY"):
             raise ValueError(f"{quoted(flag)} is not PROXY; {_FORM}")
     reads, sends = ([flag.upper() == "PROXY" for flag in flags] + [False, False])[:2]
-    return TcpService(
-        int(port), ObjectKey(namespace, service), _service_port(said), field, reads, sends
-    )
+    return TcpService(int(port), ObjectKey(namespace, service), _service_port(said), field, reads, sends)
 
 
 def _service_port(text: str) -> int | str:

@@ -404,7 +404,11 @@ class Translation:
         """Read one object, and note what it concerns."""
         kind, key = object_id
         if kind is Kind.CONFIG_MAP:
-            self._replace(object_id, self._tcp_services(object_id), (), state)
+            services = self._tcp_services(object_id)
+            for name in () if services is None else services.tables:
+                self._table_of(name)
+                yield
+            self._replace(object_id, services, (), state)
             return
         value = state.of(kind).get(key)
         before = self._parsed.get(object_id)

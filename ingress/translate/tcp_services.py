@@ -8,7 +8,7 @@ from ingress.model.backends import BackendReference
 from ingress.model.listeners import Listener, interface_of, port_of, tcp_description
 from ingress.model.problems import Problem, Reason
 from ingress.model.streams import StreamSort
-from ingress.model.tcp_services import TcpService, TcpServices
+from ingress.model.tcp_services import TcpService
 from ingress.routing.variants import WeightedBackend
 from ingress.translate.claims import AskedListener, ParsedObject
 from ingress.translate.gateway.claims import TCP_PREFIX, GatewayClaims, StreamClaim, StreamLead
@@ -77,6 +77,4 @@ def _asked(service: TcpService, like: str) -> tuple[AskedListener, StreamClaim]:
         ((service.field, backend),),
         sends_header=service.sends_header,
     )
-    return AskedListener(listener, service.field), StreamClaim(
-        table, "", StreamSort.TCP, service.field, lead
-    )
+    return AskedListener(listener, service.field), StreamClaim(table, "", StreamSort.TCP, service.field, lead)

@@ -47,6 +47,8 @@ MEANINGS: dict[str, tuple[str | None, str, object]] = {
     "context": ("kind", "context", "kind"),
     "server": ("https://a.test", "server", "https://a.test"),
     "configmap": ("a/b", "config_map", ObjectKey("a", "b")),
+    "tcp-services-configmap": ("a/b", "tcp_services", ObjectKey("a", "b")),
+    "udp-services-configmap": ("a/b", "udp_services", ObjectKey("a", "b")),
     "namespace": ("shop", "namespaces", ("shop",)),
     "secret-mode": ("get", "secret_mode", "get"),
     "secret-field-selector": ("", "secret_field_selector", ""),
@@ -179,6 +181,7 @@ class TableTests(SynchronousTestCase):
             "from_manifests",
             "names_endpoint_option",
             "gateway.own_ports",
+            "tcp_services",
         }
 
         def leaves(value: Any, path: str = "") -> Iterator[str]:

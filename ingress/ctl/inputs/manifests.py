@@ -229,8 +229,7 @@ class _Manifests:
     # What it comes to
 
     def _input(self, now: datetime) -> Input:
-        key = self._settings.config_map
-        besides = () if key is None else ((Kind.CONFIG_MAP, key),)
+        besides = tuple((Kind.CONFIG_MAP, key) for key in self._settings.config_maps)
         units = [one for files in self._units.values() for one in forms_of(Unit(tuple(files)))]
         layers = in_layers([*units, *self._built], self._namespaces, besides)
         unread = (*self._contents.unread, *(_templates(*group) for group in self._templates.items()))

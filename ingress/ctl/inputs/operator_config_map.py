@@ -1,32 +1,60 @@
-"""The operator's ConfigMap, where the input has it: its options count as they do in a running process.  Pure."""
+"""The operator's ConfigMaps, where the input has them: what they say counts as it does in a running process.  Pure."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 
 from attrs import evolve
 
 from ingress.ctl.inputs.input import Input, Unread
-from ingress.model.objects import ConfigMap, Kind
+from ingress.model.objects import ConfigMap, Kind, ObjectKey
+from ingress.model.tcp_services import TcpServices
 from ingress.options.config_map import read_config_map
 from ingress.options.merging import merge
+from ingress.options.tcp_services import read_tcp_services, udp_services_problem
+from ingress.settings import Settings
 
 
 def with_config_map(given: Input, names: Collection[str]) -> Input:
     """Return *given* with what the ConfigMap of ``--configmap`` says beside the options *names* of the command line.
 
-    Where the input has no such ConfigMap its options stay as they are, and that is told.
+    Those that list TCP and UDP services count, too.  Where the input has no such ConfigMap its options stay as they are, and that
+    is told.
     """
     key = given.settings.config_map
+    if key is not None:
+        content = _content_of(key, given)
+        if content is None:
+            given = _without(given, key, "so the options of the command line and the defaults count")
+        else:
+            merged = merge(given.settings, names, read_config_map(key, content, names))
+            given = _with_settings(given, merged.settings)
+            given = evolve(given, problems=(*given.problems, *merged.problems))
+    return _with_services(given)
+
+
+def _with_services(given: Input) -> Input:
+    key, udp = given.settings.tcp_services, given.settings.udp_services
+    if udp is not None:
+        given = evolve(given, problems=(*given.problems, udp_services_problem(udp)))
     if key is None:
         return given
-    found = (layer.state.of(Kind.CONFIG_MAP).get(key) for layer in given.layers)
-    content = next((one.content for one in found if isinstance(one, ConfigMap)), None)
+    content = _content_of(key, given)
     if content is None:
-        why = "is not in the input, so the options of the command line and the defaults count"
-        return evolve(given, unread=(*given.unread, Unread(f"ConfigMap {key}", why)))
-    merged = merge(given.settings, names, read_config_map(key, content, names))
-    return evolve(
-        given,
-        settings=merged.settings,
-        problems=(*given.problems, *merged.problems),
-        others=tuple(evolve(one, settings=merged.settings) for one in given.others),
-    )
+        return _without(given, key, "so no TCP service is served")
+    listed: TcpServices = read_tcp_services(key, content)
+    translating = evolve(given.settings.translate, tcp_services=listed)
+    return _with_settings(given, evolve(given.settings, translate=translating))
+
+
+def _content_of(key: ObjectKey, given: Input) -> Mapping[str, str] | None:
+    found = (layer.state.of(Kind.CONFIG_MAP).get(key) for layer in given.layers)
+    return next((one.content for one in found if isinstance(one, ConfigMap)), None)
+
+
+def _without(given: Input, key: ObjectKey, consequence: str) -> Input:
+    told = Unread(f"ConfigMap {key}", f"is not in the input, {consequence}")
+    return evolve(given, unread=(*given.unread, told))
+
+
+def _with_settings(given: Input, settings: Settings) -> Input:
+    others = tuple(evolve(one, settings=settings) for one in given.others)
+    return evolve(given, settings=settings, others=others)

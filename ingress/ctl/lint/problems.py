@@ -71,7 +71,7 @@ class _ReferredTo:
         kind, key = object_id
         if kind not in (Kind.SECRET, Kind.CONFIG_MAP):
             return True
-        return key == self._given.settings.config_map or key in self._needed_of(kind)
+        return key in self._given.settings.config_maps or key in self._needed_of(kind)
 
     def _needed_of(self, kind: Kind) -> Container[ObjectKey]:
         if kind not in self._needed:

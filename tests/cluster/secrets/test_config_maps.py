@@ -175,7 +175,9 @@ class OperatorsConfigMapTests(ConfigMapCase):
         content = await self.synced(single_config_maps=(self.KEY,))
         self.assertEqual(content.names(Kind.CONFIG_MAP), set())
         await self.running.stop()
-        content = await self.synced(single_config_maps=(ObjectKey("elsewhere", "options"),), namespaces=("shop",))
+        content = await self.synced(
+            single_config_maps=(ObjectKey("elsewhere", "options"),), namespaces=("shop",)
+        )
         self.assertEqual(content.names(Kind.CONFIG_MAP), {"options"})
 
     async def test_the_operator_refers(self) -> None:

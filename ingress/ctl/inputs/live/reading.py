@@ -133,13 +133,12 @@ class _Reading:
                 continue
             self._read_kind(kind, read)
         self._expect_namespaces()
-        own = self._settings.config_map
         referred = read_referred_to(
             self._server,
             self._objects,
             self._settings.translate,
             self._asked.secrets,
-            always=() if own is None else (own,),
+            always=self._settings.config_maps,
         )
         self._objects.update(referred.objects)
         store = Store()

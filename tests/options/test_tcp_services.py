@@ -1,0 +1,253 @@
+"""The ConfigMap of ``--tcp-services-configmap``: its entries, and ports that come and go with them."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+from twisted.trial.unittest import SynchronousTestCase
+
+from ingress.model.listeners import Listener
+from ingress.model.objects import ConfigMap, Kind, ObjectKey, Projection
+from ingress.model.problems import Reason
+from ingress.model.tcp_services import TcpService
+from ingress.options.tcp_services import (
+    MOST_SERVICES,
+    missing_tcp_services,
+    read_tcp_services,
+    udp_services_problem,
+)
+from ingress.translate.gateway_options import GatewayOptions
+from ingress.translate.incremental import Translation
+from ingress.translate.options import TranslateOptions
+from ingress.translate.self_check import differences
+from ingress.translate.snapshot import Snapshot
+from ingress.translate.translate import translate
+from tests.options.test_running import RunningOptionsCase
+from tests.readers.gateway.route_cluster import (
+    GATEWAY_CLASS,
+    GatewayCluster,
+    gateway,
+    route,
+    rule,
+    service,
+)
+from tests.readers.gateway.test_stream_routes import tcp
+
+KEY = ObjectKey("ingress-nginx", "tcp-services")
+ID = (Kind.CONFIG_MAP, KEY)
+
+
+class ReadingTests(SynchronousTestCase):
+    """``read_tcp_services``."""
+
+    def test_entries(self) -> None:
+        """Ports by number and by name, and PROXY for what comes, for what goes, for both, in either case."""
+        content = {
+            "9000": "demo/db:5432",
+            "80": " demo/web:http ",
+            "9001": "demo/db:5432:PROXY",
+            "9002": "demo/db:5432::proxy",
+            "9003": "demo/db:5432:Proxy:PROXY",
+            "9004": "demo/db:5432::",
+        }
+        found = read_tcp_services(KEY, content)
+        database = ObjectKey("demo", "db")
+        self.assertEqual(found.problems, ())
+        self.assertEqual(
+            found.services,
+            (
+                TcpService(80, ObjectKey("demo", "web"), "http", 'data["80"]'),
+                TcpService(9000, database, 5432, 'data["9000"]'),
+                TcpService(9001, database, 5432, 'data["9001"]', reads_header=True),
+                TcpService(9002, database, 5432, 'data["9002"]', sends_header=True),
+                TcpService(9003, database, 5432, 'data["9003"]', True, True),
+                TcpService(9004, database, 5432, 'data["9004"]'),
+            ),
+        )
+
+    def test_bad_entries(self) -> None:
+        """What makes no sense is told with its entry, whatever it holds, and spoils no other."""
+        bad = {
+            "0": "demo/db:1",
+            "65536": "demo/db:1",
+            "http": "demo/db:1",
+            "-1": "demo/db:1",
+            "09": "demo/db:1",
+            "²": "demo/db:1",
+            "9\n": "demo/db:1:x",
+            "1001": "",
+            "1002": "db:5432",
+            "1003": "demo/db",
+            "1004": "demo/db:",
+            "1005": "demo/db:70000",
+            "1006": "demo/db:5432:UDP",
+            "1007": "demo/db:5432:PROXY:PROXY:PROXY",
+            "1008": "a/b/c:1",
+            "1009": "Demo/db:1",
+            "1010": "demo/db:1\x00",
+            "1011": "demo/" + "x" * 100_000 + ":1",
+            "\x1b[31m": "demo/db:1",
+            "9" * 10_000: "demo/db:1",
+        }
+        found = read_tcp_services(KEY, {**bad, "9000": "demo/db:5432"})
+        self.assertEqual([one.port for one in found.services], [9000])
+        self.assertEqual(len(found.problems), len(bad))
+        for problem in found.problems:
+            self.assertEqual((problem.kind, problem.name), ("ConfigMap", "tcp-services"))
+            self.assertEqual((problem.reason, problem.is_the_operators), (Reason.INVALID_OPTION, True))
+            self.assertTrue(problem.field.startswith('data["'), problem.field)
+            self.assertLess(len(str(problem)), 600)
+            self.assertTrue(str(problem).isprintable(), str(problem))
+
+    def test_too_many(self) -> None:
+        """There are as many ports at most as a process can bear; each one more is told."""
+        found = read_tcp_services(KEY, {str(1000 + at): "demo/db:1" for at in range(MOST_SERVICES + 3)})
+        self.assertEqual((len(found.services), len(found.problems)), (MOST_SERVICES, 3))
+
+    def test_gone(self) -> None:
+        """One that is gone is served on, with a problem; one that was never there serves nothing."""
+        before = read_tcp_services(KEY, {"9000": "demo/db:5432"})
+        gone, never = missing_tcp_services(KEY, before), missing_tcp_services(KEY)
+        self.assertEqual((gone.services, never.services), (before.services, ()))
+        for found in (gone, never):
+            self.assertEqual([one.reason for one in found.problems], [Reason.CONFIG_MAP_NOT_FOUND])
+
+    def test_udp(self) -> None:
+        """UDP is said to be not supported, by a problem of the ConfigMap that lists it."""
+        problem = udp_services_problem(KEY)
+        self.assertEqual((problem.reason, problem.name), (Reason.UNSUPPORTED_OPTION, "tcp-services"))
+        self.assertIn("UDP", problem.message)
+
+
+class TranslationTests(SynchronousTestCase):
+    """What the entries come to beside Gateways, by either translation."""
+
+    def setUp(self) -> None:
+        self.cluster = GatewayCluster()
+        self.cluster.write("base", GATEWAY_CLASS, service("one"), service("two"))
+
+    def follow(self, **content: str) -> Snapshot:
+        """List other services, have them translated, and check that a full translation comes to the same."""
+        listed = read_tcp_services(KEY, {name.removeprefix("_"): text for name, text in content.items()})
+        options = TranslateOptions(listeners=self.cluster.options.listeners, tcp_services=listed)
+        self.cluster.options = options
+        self.cluster.translation.follow(options)
+        return self.cluster.follow()
+
+    def led(self, snapshot: Snapshot) -> dict[str, str]:
+        """Return the table of each port that is open, with the Service that has its streams."""
+        found = {}
+        for one in snapshot.listeners:
+            streams = snapshot.others[one.table].streams.get("")
+            found[one.description] = "" if streams is None or not streams.weighted else streams.backend.name
+        return found
+
+    def test_come_and_go(self) -> None:
+        """Ports come and go with entries; nothing else is read again for that."""
+        found = self.follow(_9000="infra/one:8080", _9001="infra/two:web")
+        self.assertEqual(self.led(found), {"tcp:9000": "one", "tcp:9001": "two"})
+        self.assertEqual(found.problems, ())
+        states = [found.backends[one].endpoints for one in found.backends]
+        self.assertEqual([len(each) for each in states], [1, 1])
+        found = self.follow(_9001="infra/one:8080:PROXY:PROXY")
+        self.assertLess(self.cluster.steps, 20)
+        [listener] = found.listeners
+        self.assertEqual((listener.is_stream, listener.reads_header), (True, True))
+        stream = found.others[listener.table].streams.get("")
+        assert stream is not None
+        self.assertTrue(stream.sends_header)
+        found = self.follow()
+        self.assertEqual((found.listeners, dict(found.others), dict(found.backends)), ((), {}, {}))
+
+    def test_problems(self) -> None:
+        """A Service or port that there is not is a problem of the entry, and so is an entry that makes no sense."""
+        found = self.follow(_9000="infra/absent:1", _9001="infra/one:99", _9002="nonsense")
+        self.assertEqual(
+            [(one.reason, one.field) for one in found.problems],
+            [
+                (Reason.INVALID_OPTION, 'data["9002"]'),
+                (Reason.SERVICE_NOT_FOUND, 'data["9000"].name'),
+                (Reason.SERVICE_PORT_NOT_FOUND, 'data["9001"].port'),
+            ],
+        )
+        found = self.cluster.write("absent", service("absent"))
+        self.assertNotIn(Reason.SERVICE_NOT_FOUND, [one.reason for one in found.problems])
+
+    def test_ports_in_use(self) -> None:
+        """Ports of the command line and of the admin pages are told, and left alone."""
+        listed = read_tcp_services(
+            KEY, {"80": "infra/one:8080", "443": "infra/one:8080", "10254": "infra/one:8080"}
+        )
+        options = TranslateOptions(
+            listeners=(
+                Listener("tcp:80", is_required=True),
+                Listener("tcp:443", is_secure=True, is_required=True),
+            ),
+            gateway=GatewayOptions(own_ports=(10254,)),
+            tcp_services=listed,
+        )
+        found = translate(self.cluster.store.state(), options, datetime(2026, 1, 1, tzinfo=UTC))
+        self.assertEqual(len(found.listeners), 2)
+        told = [(one.reason, one.field) for one in found.problems if one.kind == "ConfigMap"]
+        self.assertEqual(told, [(Reason.LISTENER_CONFLICT, f'data["{port}"]') for port in (10254, 443, 80)])
+
+    def test_beside_a_gateway(self) -> None:
+        """Where a Gateway wants the port, too, the operator's entry has it, and the Gateway is told."""
+        wanting = gateway("main", tcp("tcp", 9000))
+        wanting["metadata"]["creationTimestamp"] = "2026-01-01T00:00:00Z"
+        self.cluster.write("x", wanting, route("r", rule("two"), kind="TCPRoute"))
+        found = self.follow(_9000="infra/one:8080")
+        self.assertEqual(self.led(found), {"tcp:9000": "one"})
+        told = [(one.kind, one.reason, one.field) for one in found.problems]
+        self.assertIn(("Gateway", Reason.LISTENER_CONFLICT, "spec.listeners[0].port"), told)
+        found = self.follow()
+        self.assertEqual(self.led(found), {"tcp:9000": "two"})
+
+    def test_alike(self) -> None:
+        """Options with other TCP services alone are followed; with anything else there is another translation."""
+        plain = TranslateOptions()
+        listed = TranslateOptions(tcp_services=read_tcp_services(KEY, {"9000": "infra/one:8080"}))
+        self.assertTrue(plain.is_alike(listed))
+        self.assertFalse(plain.is_alike(TranslateOptions(shared_hosts=True)))
+        # From the start, too.
+        translation = Translation(listed)
+        state, now = self.cluster.store.state(), datetime(2026, 1, 1, tzinfo=UTC)
+        translation.mark_everything(state)
+        for _ in translation.round(state, now):
+            pass
+        assert translation.snapshot is not None
+        self.assertEqual(differences(translation.snapshot, translate(state, listed, now)), ())
+
+
+class ServedTests(RunningOptionsCase):
+    """The same in the service."""
+
+    def put(self, projection: Projection | None) -> None:
+        """Have the ConfigMap changed, and the change take effect."""
+        assert self.objects.sink is not None
+        self.objects.sink.changed({ID: projection})
+        for _ in range(4):
+            self.reactor.advance(1)
+
+    def test_follows(self) -> None:
+        """Ports are opened and closed with entries, and those of the command line stay; Ingresses are not translated anew."""
+        self.first = {ID: Projection(ConfigMap(KEY, {"9000": "web/shop:80"}))}
+        self.start(f"--tcp-services-configmap={KEY}")
+        self.assertEqual(self.opened(), {"tcp:80", "tcp:443", "tcp:9000"})
+        self.put(Projection(ConfigMap(KEY, {"9000": "web/shop:80", "9001": "web/shop:http"})))
+        self.assertEqual(self.opened(), {"tcp:80", "tcp:443", "tcp:9000", "tcp:9001"})
+        self.put(None)
+        self.assertEqual(self.opened(), {"tcp:80", "tcp:443", "tcp:9000", "tcp:9001"})
+        self.put(Projection(ConfigMap(KEY, {"9001": "web/shop:http"})))
+        self.assertEqual(self.opened(), {"tcp:80", "tcp:443", "tcp:9001"})
+        self.assertEqual(self.service._controller.verify(), ())
+
+    def opened(self) -> set[str]:
+        """Return the listeners that are open."""
+        return {one.description for one in self.service._listeners.open}
+
+    def test_udp(self) -> None:
+        """``--udp-services-configmap`` is taken, and said to do nothing."""
+        self.start("--udp-services-configmap=ingress-nginx/udp")
+        told = [str(one) for one in self.service._current().problems]
+        self.assertTrue(any("ingress-nginx/udp" in one and "UDP is not proxied" in one for one in told), told)
