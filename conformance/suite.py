@@ -26,6 +26,9 @@ NOT_SUPPORTED = {
     "GatewayListenerFilters": "only routes have filters",
     "ClusterTrustBundle": "authorities are in ConfigMaps",
 }
+# Experimental ones that need no field but what the standard CRDs have.  Without the first, the suite wants listeners refused
+# that we serve.
+ALSO_STANDARD = ("TLSRouteModeMixed", "HTTPRouteDestinationPortMatching")
 URL = "https://txingress.dev"
 # Where a few tests are tried, nobody wants to wait minutes for what does not come.  Whole runs have the suite's own limits.
 IMPATIENT = ";".join(
@@ -102,6 +105,7 @@ def command(
         *chosen,
         f"-gateway-class={CLASS}",
         f"-channel={channel}",
+        f"-also={','.join(ALSO_STANDARD)}",
         f"-not-supported={','.join(NOT_SUPPORTED)}",
         f"-conformance-profiles={','.join(profiles)}",
         f"-usable-address={USABLE_ADDRESS}",
