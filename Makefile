@@ -33,7 +33,7 @@ bench_quick_environment = $(BENCH_VENV)/.installed-bench-quick
 metadata = setup.cfg pyproject.toml
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check format fuzz fuzz-parsers http2 docs bench bench-quick bench-watch bench-tls bench-admin bench-auth bench-annotations bench-calls bench-lint bench-filters bench-limits bench-passwords bench-gzip bench-expressions sslyze conformance conformance-next conformance-up versions faults soak image-check clean
+.PHONY: help run test check format fuzz fuzz-parsers http2 docs bench bench-quick bench-watch bench-tls bench-admin bench-auth bench-annotations bench-calls bench-lint bench-filters bench-gateway-filters bench-limits bench-passwords bench-gzip bench-expressions sslyze conformance conformance-next conformance-up versions faults soak image-check clean
 .DELETE_ON_ERROR:
 
 help: ## list these commands
@@ -107,6 +107,9 @@ bench-auth: $(dev_environment) ## measure what asking another service about each
 
 bench-filters: $(dev_environment) ## measure what filters of the operator's cost a GET, in calls and microseconds
 	@exec $(bin)/python -m bench.filters
+
+bench-gateway-filters: $(dev_environment) ## count what filters of the Gateway API cost a GET, in calls
+	@exec $(bin)/python -m bench.gateway_filters
 
 bench-passwords: $(dev_environment) ## measure what passwords cost, known, wrong and in a flood
 	@exec $(bin)/python -m bench.passwords

@@ -88,6 +88,8 @@ kind: Service
 metadata: {{name: {name}, namespace: bench}}
 spec: {{ports: [{{port: 80}}]}}
 """
+PORT = "PORT_OF_HTTP"
+"""Stands in manifests for the port that clients come to."""
 _OVER_HTTP2 = "{nginx.ingress.kubernetes.io/backend-protocol: GRPC}"
 MANIFESTS = "---".join(
     (_INGRESS.format(name="one", annotations="{}"), _INGRESS.format(name="two", annotations=_OVER_HTTP2))
@@ -358,7 +360,7 @@ def run_here(
 ) -> T:
     """Run a controller for *objects* with *more* options in this thread until *drive* is done in another; a process can do so once.
 
-    *drive* gets the reactor, the port of plain HTTP, and the endpoints that listen: of HTTP/1.1, of HTTP/2.
+    Where *objects* have ``PORT``, its number stands.  *drive* gets the reactor, the port of plain HTTP, and the endpoints that listen: of HTTP/1.1, of HTTP/2.
     """
     from twisted.internet import reactor as installed  # noqa: TID251 - as a program, it is the one to choose
 
@@ -368,8 +370,8 @@ def run_here(
     failures: list[BaseException] = []
     with TemporaryDirectory() as folder, _listen() as one, _listen() as two:
         manifests = Path(folder, "manifests.yaml")
-        manifests.write_text(objects)
         port, https, admin = free_ports(3)
+        manifests.write_text(objects.replace(PORT, str(port)))
         options: Any = maker.options()
         options.parseOptions(
             [
