@@ -12,7 +12,7 @@ from attrs import frozen
 
 from bench.calls import PORT, Conversation, Measured, measure_here
 
-CALL_ROUNDS = 9
+CALL_ROUNDS = 5
 _EDITS = "{type: %s, %s: {set: [{name: X-A, value: a}, {name: X-B, value: b}], add: [{name: X-C, value: c}], remove: [X-D]}}"
 _ORIGIN = b"https://page.bench.test"
 

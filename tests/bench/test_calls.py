@@ -8,6 +8,8 @@ from bench.annotated import CORS_AND_HEADERS, LISTED_AND_HEADERS
 from bench.annotated import count as count_annotated
 from bench.calls import measure_all
 from bench.filters import brought, count
+from bench.gateway_filters import INGRESS
+from bench.gateway_filters import count as count_gateway_filters
 
 
 def measured_with(which: str) -> dict[str, int]:
@@ -54,6 +56,30 @@ class AnnotationCallTests(SynchronousTestCase):
         everybody, listed = (one.figures() for one in count_annotated(CORS_AND_HEADERS, LISTED_AND_HEADERS))
         self.assertLessEqual((everybody["in"], everybody["out"]), (29, 24), everybody)
         self.assertLessEqual((listed["in"], listed["out"]), (29, 25), listed)
+
+
+class GatewayCallTests(SynchronousTestCase):
+    """Calls of a GET where Gateways are served beside Ingresses."""
+
+    # Calls on the way in, and out.
+    MOST: Mapping[str, tuple[int, int]] = {
+        INGRESS: (29, 23),
+        "no-filter": (30, 23),
+        "fields-of-requests": (46, 24),
+        "fields-of-answers": (31, 24),
+        "a-rewrite": (46, 24),
+        "cors-for-everybody": (31, 24),
+        "cors-of-a-list": (31, 25),
+        "timeouts": (41, 27),
+        "two-backends": (40, 23),
+    }
+
+    def test_filters(self) -> None:
+        """An Ingress pays one call for Gateways beside it, a rule without filters two, and each filter about what an annotation does."""
+        found = {name: (figures["in"], figures["out"]) for name, figures in count_gateway_filters().items()}
+        self.assertEqual(found.keys(), self.MOST.keys())
+        for name, most in self.MOST.items():
+            self.assertLessEqual(found[name], most, name)
 
 
 # By conversation: calls of a GET on its way in and out, and those of them that are the end of a stream.

@@ -1,10 +1,18 @@
-"""Who answers on a port that Ingresses and Gateways share: the resource of the one table or of the other, by host."""
+"""Who answers on a port that Ingresses and Gateways share: the resource of the one table or of the other, by host.
+
+To find out takes as many calls as all else of a request on its way in, so hosts are remembered until either table is another one.
+"""
+
+from typing import Final
 
 from ingress.proxy.dispatch.resource import IngressProxyResource
 from ingress.proxy.exchange.exchange import Exchange
 from ingress.proxy.upstream.rotation import Rotation
 from ingress.routing.side_by_side import is_of_second
 from ingress.routing.streams import StreamRoute
+
+MOST_HOSTS: Final = 4096
+"""That are remembered: visitors choose hosts, and those that are served are few."""
 
 
 class SideBySideResource:
@@ -13,10 +21,20 @@ class SideBySideResource:
     def __init__(self, first: IngressProxyResource, second: IngressProxyResource) -> None:
         self._first = first
         self._second = second
+        self._tables = first.table, second.table
+        self._known: dict[bytes, IngressProxyResource] = {}
+        """Whose the requests for a host are."""
+
+    def follow(self) -> None:
+        """Go by the tables as they are now; called whenever either may be another one."""
+        tables = self._first.table, self._second.table
+        if tables != self._tables:
+            self._tables = tables
+            self._known.clear()
 
     def render(self, exchange: Exchange) -> int:
         """Send *exchange* where the table says that has its host."""
-        return self._of(exchange.host).render(exchange)
+        return (self._known.get(exchange.host) or self._of(exchange.host)).render(exchange)
 
     @property
     def reads_names(self) -> bool:
@@ -37,5 +55,8 @@ class SideBySideResource:
         return self._first.rotation_for(route)
 
     def _of(self, host: bytes) -> IngressProxyResource:
-        first, second = self._first, self._second
-        return second if is_of_second(first.table, second.table, host) else first
+        if len(self._known) >= MOST_HOSTS:
+            self._known.clear()
+        found = self._second if is_of_second(*self._tables, host) else self._first
+        self._known[host] = found
+        return found

@@ -60,18 +60,25 @@ class ServedSite:
         self.contexts = contexts
         self._table = table
         self._beside: ServedTable | None = None
+        self._side_by_side: SideBySideResource | None = None
         self._sessions = site.sessions
         self.follow()
 
     def stand_beside(self, other: ServedTable | None) -> None:
-        """Serve *other* side by side with its own table from the next request on, or nothing but its own."""
+        """Serve *other* side by side with its own table from the next request on, or nothing but its own.
+
+        To be called whenever either was published anew, too.
+        """
+        if self._side_by_side is not None:
+            self._side_by_side.follow()
         if other is self._beside:
             if other is not None and other.names is not self.site.server_names.beside:
                 self.follow()
             return
         self._beside = other
         ours = self._table.resource
-        self.site.resource = ours if other is None else SideBySideResource(ours, other.resource)
+        self._side_by_side = None if other is None else SideBySideResource(ours, other.resource)
+        self.site.resource = self._side_by_side or ours
         if other is None:
             self.site.sessions = self._sessions
         else:

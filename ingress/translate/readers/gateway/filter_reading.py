@@ -142,11 +142,13 @@ class _Reading:
         seen: dict[str, FilterEntry] = {}
         for entry in entries:
             if entry.type in _ONCE and entry.type in seen:
-                raise _Refused(Reason.INCOMPATIBLE_FILTERS, f"{entry.type} may stand once", entry.field)
+                raise _Refused(
+                    Reason.INCOMPATIBLE_FILTERS, f"{entry.type} may stand once; requests get 500", entry.field
+                )
             seen[entry.type] = entry
         if "RequestRedirect" in seen and "URLRewrite" in seen:
             later = max(seen["RequestRedirect"], seen["URLRewrite"], key=entries.index)
-            message = "a request that is redirected is not rewritten: RequestRedirect and URLRewrite exclude each other"
+            message = "a request that is redirected is not rewritten: RequestRedirect and URLRewrite exclude each other, and requests get 500"
             raise _Refused(Reason.INCOMPATIBLE_FILTERS, message, later.field)
 
     def read(self, entry: FilterEntry) -> None:
