@@ -58,6 +58,11 @@ class Derived:
         self._known[name] = at, made
         return made
 
+    def last(self, name: Hashable) -> object | None:
+        """Return what *name* stood for when it was last worked out, though objects may have changed since; None for never."""
+        known = self._known.get(name)
+        return None if known is None else known[1]
+
     def prepare(
         self, name: Hashable, kinds: tuple[Kind, ...], work_out: Callable[[_T | None], Stepwise[_T]]
     ) -> Iterator[None]:

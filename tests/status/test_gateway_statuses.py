@@ -6,6 +6,8 @@ from typing import Any
 
 from twisted.trial.unittest import SynchronousTestCase
 
+from ingress.model.objects import Kind, ObjectKey
+from ingress.translate.readers.gateway.working_out import last_topology
 from tests.status.gateway_cluster import (
     CONTROLLER,
     GatewayCluster,
@@ -422,3 +424,23 @@ class ManyTests(ClusterCase):
         self.turn(5)
         self.assertEqual(sorted(self.writes()), [("Gateway", "web"), ("HTTPRoute", "new")])
         self.assertLessEqual(len(looked), 10)
+
+
+class UnworkedTests(ClusterCase):
+    """Between a change and its translation."""
+
+    def test_topology(self) -> None:
+        """To write a status works out no topology: it is the one by which objects were translated, and the rest waits for the next."""
+        self.cluster.apply(http_route("a", "web"))
+        replica = self.lead()
+        state = replica.store.state()
+        before = last_topology(state, replica.options)
+        self.writes()
+        # The store has another Gateway, and no round has taken it.
+        other = (Kind("Gateway"), ObjectKey("infra", "web"))
+        self.cluster.apply(gateway("web", listener(hostname="other.test")))
+        replica.statuses.translated([(Kind("HTTPRoute"), ObjectKey("infra", "a"))], {other})
+        self.assertIs(last_topology(replica.store.state(), replica.options), before)
+        self.assertEqual(replica.statuses.write((Kind("HTTPRoute"), ObjectKey("infra", "a"))), None)
+        self.turn()
+        self.assertEqual(self.parents("a")["web"]["Accepted"], ("False", "NoMatchingListenerHostname"))

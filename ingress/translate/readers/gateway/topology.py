@@ -59,7 +59,15 @@ class ListenerSetState:
 class Topology:
     """Gateways and their listeners, as they are at one moment; it does not change."""
 
-    __slots__ = ("_hostnames", "_permissions", "_selection", "classes", "gateways", "listener_sets")
+    __slots__ = (
+        "_by_gateway",
+        "_hostnames",
+        "_permissions",
+        "_selection",
+        "classes",
+        "gateways",
+        "listener_sets",
+    )
 
     def __init__(
         self,
@@ -80,6 +88,15 @@ class Topology:
         self._hostnames = hostnames
         self._permissions = permissions
         self._selection = selection
+        self._by_gateway: dict[ObjectKey, list[ListenerSetState]] | None = None
+
+    def sets_of(self, gateway: ObjectKey) -> Sequence[ListenerSetState]:
+        """Return the ListenerSets of *gateway*."""
+        if self._by_gateway is None:
+            self._by_gateway = {}
+            for one in self.listener_sets.values():
+                self._by_gateway.setdefault(one.gateway.key, []).append(one)
+        return self._by_gateway.get(gateway, ())
 
     def permits(
         self, group: str, kind: str, namespace: str, to_group: str, to_kind: str, to: ObjectKey

@@ -72,6 +72,12 @@ def topology_of(state: ClusterState, options: TranslateOptions) -> Topology:
     return state.derived.get(_name(options), TOPOLOGY_KINDS, work_out).topology
 
 
+def last_topology(state: ClusterState, options: TranslateOptions) -> Topology:
+    """Return the topology that was worked out last, by which objects were translated, though some may have changed since."""
+    known = state.derived.last(_name(options))
+    return known.topology if isinstance(known, _Work) else topology_of(state, options)
+
+
 def prepare_topology(state: ClusterState, options: TranslateOptions) -> Iterator[None]:
     """Work it out step by step where it is not known, and hold it; ``state.derived`` releases it."""
     return state.derived.prepare(

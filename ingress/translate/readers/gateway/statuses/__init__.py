@@ -1,4 +1,5 @@
 """What the statuses of the kinds of the Gateway API say: made of problems, of the topology, and of how many routes are attached.
 
+A status is about objects as they were translated, so the topology is the one by which they were.
 Nothing is judged here: a condition does not hold because there is a problem, and says what the problem says, by the API's word for it.
 """

@@ -3,29 +3,20 @@
 Source: ``GatewayStatus`` of ``gateway.networking.k8s.io/v1``, with its conditions.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from ipaddress import ip_address
 from typing import Any, Final
 
 from ingress.model.object_meta import Address, Condition
-from ingress.model.objects import ObjectKey
 from ingress.model.problems import Problem, Reason
 from ingress.model.reports import StatusDocument
-from ingress.model.state import ClusterState
 from ingress.model.writes import StatusShape
 from ingress.translate.readers.gateway.gateways import Gateway, gateways_of
-from ingress.translate.readers.gateway.names import (
-    GATEWAY,
-    GATEWAY_CLASS,
-    LISTENER_SET,
-    NAMESPACE,
-    REFERENCE_GRANT,
-)
 from ingress.translate.readers.gateway.statuses.conditions import Words, broken, condition_of, held, is_within
 from ingress.translate.readers.gateway.statuses.listener_sets import is_valid_set
 from ingress.translate.readers.gateway.statuses.listeners import LISTENERS, ListenerOutcome, listener_outcomes
-from ingress.translate.readers.gateway.topology import GatewayState, ListenerSetState, Topology
-from ingress.translate.readers.gateway.working_out import topology_of
+from ingress.translate.readers.gateway.topology import GatewayState
+from ingress.translate.readers.gateway.working_out import last_topology
 from ingress.translate.reports import ReportFacts
 
 GATEWAY_SHAPE: Final = StatusShape(
@@ -35,7 +26,6 @@ GATEWAY_SHAPE: Final = StatusShape(
 )
 
 _MOST_ADDRESSES: Final = 16
-_TOPOLOGY: Final = (GATEWAY_CLASS, GATEWAY, LISTENER_SET, NAMESPACE, REFERENCE_GRANT)
 _ACCEPTED: Final[Words] = {
     Reason.INVALID_PARAMETERS: "InvalidParameters",
     Reason.UNSUPPORTED_ADDRESS: "UnsupportedAddress",
@@ -58,7 +48,7 @@ _NO_ADDRESS: Final = "its Gateway has no address"
 
 def gateway_document(facts: ReportFacts) -> StatusDocument:
     """Return what the status of a Gateway that is ours is to say."""
-    topology = topology_of(facts.state, facts.options)
+    topology = last_topology(facts.state, facts.options)
     state, gateway = topology.gateways[facts.key], gateways_of(facts.state)[facts.key]
     problems = sorted(facts.problems)
     waits_for = _NO_ADDRESS if state.is_accepted else "its Gateway is not accepted"
@@ -77,9 +67,7 @@ def gateway_document(facts: ReportFacts) -> StatusDocument:
         {"listeners": tuple(one.entry for one in outcomes)},
         {
             "addresses": addresses or None,
-            "attachedListenerSets": sum(
-                is_valid_set(one, facts) for one in _sets_of(topology, facts.state).get(facts.key, ())
-            ),
+            "attachedListenerSets": sum(is_valid_set(one, facts) for one in topology.sets_of(facts.key)),
         },
     )
 
@@ -151,15 +139,3 @@ def _addresses(state: GatewayState, published: tuple[Address, ...] | None) -> li
         else {"type": "Hostname", "value": one.hostname}
         for one in published[:_MOST_ADDRESSES]
     ]
-
-
-def _sets_of(topology: Topology, state: ClusterState) -> Mapping[ObjectKey, Sequence[ListenerSetState]]:
-    """Return the ListenerSets of each Gateway; worked out once until any of them is another."""
-
-    def work_out(before: object) -> dict[ObjectKey, list[ListenerSetState]]:
-        found: dict[ObjectKey, list[ListenerSetState]] = {}
-        for one in topology.listener_sets.values():
-            found.setdefault(one.gateway.key, []).append(one)
-        return found
-
-    return state.derived.get("ListenerSets of Gateways", _TOPOLOGY, work_out)

@@ -14,7 +14,7 @@ from ingress.translate.readers.gateway.gateways import gateways_of
 from ingress.translate.readers.gateway.statuses.conditions import Words, broken, condition_of, held
 from ingress.translate.readers.gateway.statuses.listeners import LISTENERS, ListenerOutcome, listener_outcomes
 from ingress.translate.readers.gateway.topology import ListenerSetState
-from ingress.translate.readers.gateway.working_out import topology_of
+from ingress.translate.readers.gateway.working_out import last_topology
 from ingress.translate.reports import ReportFacts
 
 LISTENER_SET_SHAPE: Final = StatusShape(frozenset({"Accepted", "Programmed"}), (LISTENERS,))
@@ -28,7 +28,7 @@ _PARENT_WORDS: Final = {"NotAllowed": "NotAllowed", "ParentNotAccepted": "Parent
 
 def listener_set_document(facts: ReportFacts) -> StatusDocument:
     """Return what the status of a ListenerSet of a Gateway of ours is to say."""
-    state = topology_of(facts.state, facts.options).listener_sets[facts.key]
+    state = last_topology(facts.state, facts.options).listener_sets[facts.key]
     problems = sorted(facts.problems)
     outcomes = _outcomes(state, problems, facts)
     accepted = _accepted(outcomes, problems)
@@ -54,7 +54,7 @@ def _outcomes(
         problems,
         gateway,
         of_gateway,
-        topology_of(facts.state, facts.options),
+        last_topology(facts.state, facts.options),
         facts.attached.counts,
         waits_for,
     )

@@ -30,7 +30,7 @@ from ingress.translate.readers.gateway.statuses.gateways import GATEWAY_SHAPE, g
 from ingress.translate.readers.gateway.statuses.listener_sets import LISTENER_SET_SHAPE, listener_set_document
 from ingress.translate.readers.gateway.statuses.policies import POLICY_SHAPE, policy_document, targeting
 from ingress.translate.readers.gateway.statuses.routes import ROUTE_SHAPE, route_document
-from ingress.translate.readers.gateway.working_out import topology_of
+from ingress.translate.readers.gateway.working_out import last_topology
 from ingress.translate.reports import ReportedKind, ReportFacts
 
 _IsOurs = Callable[[ObjectKey, ClusterState, TranslateOptions], bool | None]
@@ -69,11 +69,11 @@ def _is_our_class(key: ObjectKey, state: ClusterState, options: TranslateOptions
 
 
 def _is_our_gateway(key: ObjectKey, state: ClusterState, options: TranslateOptions) -> bool | None:
-    return key in topology_of(state, options).gateways if key in state.of(GATEWAY) else None
+    return key in last_topology(state, options).gateways if key in state.of(GATEWAY) else None
 
 
 def _is_our_set(key: ObjectKey, state: ClusterState, options: TranslateOptions) -> bool | None:
-    return key in topology_of(state, options).listener_sets if key in state.of(LISTENER_SET) else None
+    return key in last_topology(state, options).listener_sets if key in state.of(LISTENER_SET) else None
 
 
 def _gateway_of(key: ObjectKey, state: ClusterState) -> tuple[ObjectKey, ...]:

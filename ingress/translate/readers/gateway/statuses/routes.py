@@ -15,7 +15,7 @@ from ingress.model.writes import ListShape, StatusShape
 from ingress.translate.readers.gateway.attachments import Attachment
 from ingress.translate.readers.gateway.routes import AnyRoute, ParentReference
 from ingress.translate.readers.gateway.statuses.conditions import Words, broken, condition_of, held, is_within
-from ingress.translate.readers.gateway.working_out import topology_of
+from ingress.translate.readers.gateway.working_out import last_topology
 from ingress.translate.reports import ReportFacts, told
 
 ROUTE_SHAPE: Final = StatusShape(
@@ -62,7 +62,7 @@ _RULE: Final = re.compile(r"spec\.rules\[(\d+)\]")
 def route_document(kind: Kind, facts: ReportFacts) -> StatusDocument:
     """Return what the status of a route of *kind* is to say: nothing of parents that are not ours."""
     route = cast("AnyRoute", facts.state.of(kind)[facts.key])
-    topology = topology_of(facts.state, facts.options)
+    topology = last_topology(facts.state, facts.options)
     hostnames = getattr(route, "hostnames", ())
     attachments = topology.attach(kind, facts.key.namespace, hostnames, route.parents)
     controller = facts.options.gateway.controller_name
