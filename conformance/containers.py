@@ -4,7 +4,6 @@ import datetime
 import os
 import socket
 import subprocess
-from base64 import b64decode
 from collections import deque
 from collections.abc import Mapping
 from pathlib import Path
@@ -80,8 +79,8 @@ class Container:
         network.remove_pod(self.name)
 
 
-def write_files(folder: Path, files: Mapping[str, str]) -> None:
-    """The files of a volume, from base64."""
+def write_files(folder: Path, files: Mapping[str, bytes]) -> None:
+    """The files of a volume."""
     folder.mkdir(parents=True, exist_ok=True)
     for name, content in files.items():
-        folder.joinpath(name).write_bytes(b64decode(content))
+        folder.joinpath(name).write_bytes(content)

@@ -107,18 +107,17 @@ class Pods:
             log.info("%s is ready at %s", "/".join(key), " and ".join(container.addresses))
 
     def _volumes(self, pod: Object) -> dict[str, str] | None:
-        """Write its Secrets into a folder: our paths by those in the container; None while a Secret is missing."""
+        """Write its Secrets and ConfigMaps into a folder: our paths by those in the container; None while one is missing."""
         metadata, files = pod["metadata"], {}
-        for number, (mounted, source) in enumerate(workloads.secret_volumes(pod).items()):
+        for number, (mounted, volume) in enumerate(workloads.mounted_volumes(pod).items()):
+            collection, name, source = volume
             try:
-                secret = self._cluster.request(
-                    "GET", f"/api/v1/namespaces/{metadata['namespace']}/secrets/{source['secretName']}"
+                found = self._cluster.request(
+                    "GET", f"/api/v1/namespaces/{metadata['namespace']}/{collection}/{name}"
                 )
-                content = workloads.volume_files(source, secret)
+                content = workloads.volume_files(collection, source, found)
             except (RefusedError, KeyError) as error:
-                self._tell_once(
-                    f"{metadata['name']} waits for the Secret {source['secretName']}: {type(error).__name__}"
-                )
+                self._tell_once(f"{metadata['name']} waits for {collection}/{name}: {type(error).__name__}")
                 return None
             folder = self._folder / metadata["namespace"] / metadata["name"] / str(number)
             write_files(folder, content)

@@ -4,6 +4,7 @@ Only what the suites' own manifests need.  Nothing here asks the API server or s
 """
 
 import secrets
+from base64 import b64decode
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -141,19 +142,26 @@ def moved(value: str, files: Mapping[str, str]) -> str:
     return value
 
 
-def secret_volumes(pod: Object) -> dict[str, Object]:
-    """By mount path, the volume source of each Secret that its container mounts."""
-    sources = {
-        volume["name"]: volume["secret"] for volume in pod["spec"].get("volumes", ()) if "secret" in volume
-    }
+def mounted_volumes(pod: Object) -> dict[str, tuple[str, str, Object]]:
+    """By mount path: the collection and the name of the Secret or ConfigMap that the container mounts, and the volume source."""
+    sources = {}
+    for volume in pod["spec"].get("volumes", ()):
+        if "secret" in volume:
+            sources[volume["name"]] = ("secrets", volume["secret"]["secretName"], volume["secret"])
+        elif "configMap" in volume:
+            sources[volume["name"]] = ("configmaps", volume["configMap"]["name"], volume["configMap"])
     mounts = pod["spec"]["containers"][0].get("volumeMounts", ())
     return {mount["mountPath"]: sources[mount["name"]] for mount in mounts if mount["name"] in sources}
 
 
-def volume_files(source: Object, secret: Object) -> dict[str, str]:
-    """Base64 by file name; raises KeyError if the Secret lacks a key."""
-    items = source.get("items") or [{"key": key, "path": key} for key in secret.get("data", {})]
-    return {item["path"]: secret["data"][item["key"]] for item in items}
+def volume_files(collection: str, source: Object, found: Object) -> dict[str, bytes]:
+    """Content by file name; raises KeyError if the Secret or ConfigMap ``found`` lacks a key."""
+    data = found.get("data") or {}
+    items = source.get("items") or [{"key": key, "path": key} for key in data]
+    texts = {item["path"]: data[item["key"]] for item in items}
+    if collection == "secrets":
+        return {path: b64decode(text) for path, text in texts.items()}
+    return {path: text.encode() for path, text in texts.items()}
 
 
 def slices_of(service: Object, pods: Iterable[Object]) -> list[Object]:

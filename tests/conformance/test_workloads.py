@@ -73,11 +73,25 @@ class PodsTests(SynchronousTestCase):
 
     def test_files_of_a_secret_have_the_names_of_its_items(self) -> None:
         """A Secret without a key that is asked for is not mounted."""
-        (source,) = workloads.secret_volumes(pod("web-1")).values()
+        ((collection, _, source),) = workloads.mounted_volumes(pod("web-1")).values()
         self.assertEqual(
-            workloads.volume_files(source, {"data": {"tls.crt": "AA==", "tls.key": "AQ=="}}), {"crt": "AA=="}
+            workloads.volume_files(collection, source, {"data": {"tls.crt": "AA==", "tls.key": "AQ=="}}),
+            {"crt": b"\0"},
         )
-        self.assertRaises(KeyError, workloads.volume_files, source, {"data": {}})
+        self.assertRaises(KeyError, workloads.volume_files, collection, source, {"data": {}})
+
+    def test_files_of_a_config_map_are_text(self) -> None:
+        """A ConfigMap is mounted as a Secret is, and its data are as they are written."""
+        made = pod("web-1")
+        made["spec"]["volumes"] = [{"name": "ca", "configMap": {"name": "authorities"}}]
+        mounts = [{"name": "ca", "mountPath": "/etc/ca"}]
+        made["spec"]["containers"] = [{**CONTAINER, "volumeMounts": mounts}]
+        self.assertEqual(
+            workloads.mounted_volumes(made),
+            {"/etc/ca": ("configmaps", "authorities", {"name": "authorities"})},
+        )
+        content = workloads.volume_files("configmaps", {}, {"data": {"ca.crt": "text"}})
+        self.assertEqual(content, {"ca.crt": b"text"})
 
 
 class SlicesTests(SynchronousTestCase):
