@@ -117,7 +117,7 @@ class GatewayClaims:
     """Where a route attaches, by entry of its ``parentRefs``."""
     rules: tuple[RuleClaim, ...] = ()
     matches: tuple[MatchClaim, ...] = ()
-    hostnames: frozenset[str] = frozenset(("",))
+    hostnames: tuple[str, ...] = ("",)
     """Those of a route as it says them, in lower case; all hosts where it says none."""
     kept: tuple[tuple[str, str], ...] = ()
     """Of an object that has listeners, by table: the hosts that these have, with routes or without any.  Nothing of

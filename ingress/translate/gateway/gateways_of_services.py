@@ -4,6 +4,7 @@ Source: ``PolicyAncestorStatus`` of ``gateway.networking.k8s.io/v1``.
 """
 
 from collections.abc import Collection, Iterator
+from functools import lru_cache
 
 from ingress.model.objects import ObjectKey, Owner
 from ingress.translate.backends import service_key
@@ -14,29 +15,44 @@ class GatewaysOfServices:
     """Counts for each Service, by Gateway, how many routes lead from the one to the other."""
 
     def __init__(self) -> None:
-        self._counts: dict[ObjectKey, dict[Owner, int]] = {}
+        # Most Services have one Gateway, by one route, as many others have: one copy of that is kept.
+        self._counts: dict[ObjectKey, tuple[tuple[Owner, int], ...]] = {}
 
     def get(self, service: ObjectKey) -> Collection[Owner]:
         """Return the Gateways of *service*, oldest first."""
-        return sorted(self._counts.get(service, ()), key=lambda one: (one.created, one.key))
+        found = (gateway for gateway, _ in self._counts.get(service, ()))
+        return sorted(found, key=lambda one: (one.created, one.key))
 
     def replace(self, before: ParsedObject | None, after: ParsedObject | None) -> Iterator[ObjectKey]:
         """Note that *after* stands where *before* stood; yield the Services that have other Gateways now, or had meanwhile."""
         had = {} if before is None else _led_to(before)
         has = {} if after is None else _led_to(after)
         for service, gateway in had.keys() - has.keys():
-            counts = self._counts[service]
-            counts[gateway] -= 1
-            if not counts[gateway]:
-                del counts[gateway]
+            if self._count(service, gateway, -1) == 0:
                 yield service
-            if not counts:
-                del self._counts[service]
         for service, gateway in has.keys() - had.keys():
-            counts = self._counts.setdefault(service, {})
-            if gateway not in counts:
+            if self._count(service, gateway, 1) == 1:
                 yield service
-            counts[gateway] = counts.get(gateway, 0) + 1
+
+    def _count(self, service: ObjectKey, gateway: Owner, by: int) -> int:
+        """Count *by* more routes from *gateway* to *service*; return how many there are now."""
+        counts = dict(self._counts.get(service, ()))
+        now = counts.get(gateway, 0) + by
+        if now:
+            counts[gateway] = now
+        else:
+            del counts[gateway]
+        if counts:
+            self._counts[service] = _shared(tuple(counts.items()))
+        else:
+            del self._counts[service]
+        return now
+
+
+@lru_cache(maxsize=1024)
+def _shared(counts: tuple[tuple[Owner, int], ...]) -> tuple[tuple[Owner, int], ...]:
+    """Return equal counts that were seen lately."""
+    return counts
 
 
 def _led_to(parsed: ParsedObject) -> dict[tuple[ObjectKey, Owner], None]:

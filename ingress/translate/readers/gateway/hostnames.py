@@ -34,13 +34,19 @@ def most_specific(hostname: str, among: Container[str]) -> str | None:
     return None
 
 
+def in_lower_case(hostname: str) -> str:
+    """Return *hostname* in lower case; the same object where it is, as it mostly was written."""
+    lower = hostname.lower()
+    return hostname if lower == hostname else lower
+
+
 class Hostnames:
     """The hostnames of a route, in lower case; none at all stand for all hosts."""
 
     __slots__ = ("_all", "_known")
 
     def __init__(self, hostnames: Iterable[str]) -> None:
-        self._all = tuple(dict.fromkeys(one.lower() for one in hostnames)) or (ALL_HOSTS,)
+        self._all = tuple(dict.fromkeys(in_lower_case(one) for one in hostnames)) or (ALL_HOSTS,)
         self._known = frozenset(self._all)
 
     def of(self, hostname: str) -> tuple[str, ...]:

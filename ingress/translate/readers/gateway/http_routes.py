@@ -4,12 +4,14 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from ingress.annotations.annotations import DEFAULTS
+from ingress.fields import entry_path
 from ingress.model.objects import Owner
 from ingress.model.problems import Problem, Reason
 from ingress.model.stepwise import Stepwise
 from ingress.model.upstream_tls import BY_POLICY, ByPolicy
 from ingress.translate.claims import ParsedObject
 from ingress.translate.gateway.claims import GatewayClaims, MatchClaim, RuleClaim
+from ingress.translate.readers.gateway.hostnames import in_lower_case
 from ingress.translate.readers.gateway.match_reading import (
     EXPRESSION,
     MatchRefused,
@@ -34,7 +36,7 @@ MOST_BACKENDS: Final = 1024
 """Backends of one route."""
 _WORK_AT_ONCE: Final = 100
 """In conditions; an expression may take as long as all of these."""
-_ALL_HOSTS: Final = frozenset(("",))
+_ALL_HOSTS: Final = ("",)
 _HTTP2: Final = ByPolicy(is_http2=True)
 _UNAVAILABLE: Final = 503
 """The status of HTTP that gRPC knows as UNAVAILABLE."""
@@ -56,7 +58,7 @@ def reading_route(value: ReadRoute, relations: RouteRelations) -> Stepwise[Parse
     reading = _Reading(value, relations)
     for rule in value.rules:
         yield from reading.read(rule)
-    hostnames = frozenset(one.lower() for one in value.hostnames) or _ALL_HOSTS
+    hostnames = tuple(in_lower_case(one) for one in value.hostnames) or _ALL_HOSTS
     claims = GatewayClaims(relations.attachments, tuple(reading.rules), tuple(reading.matches), hostnames)
     return _parsed(value, relations, claims, (*reading.problems, *reading.backends.problems))
 
@@ -142,7 +144,7 @@ def _claim_of(
 def _matches_of(rule: HTTPRule | GRPCRule) -> Iterator[tuple[str, HTTPMatch | GRPCMatch]]:
     matches: Sequence[HTTPMatch | GRPCMatch] = rule.matches
     for at, written in enumerate(matches):
-        yield f"{rule.field}.matches[{at}]", written
+        yield entry_path(rule.field, "matches", at), written
 
 
 def _work_of(written: HTTPMatch | GRPCMatch) -> int:

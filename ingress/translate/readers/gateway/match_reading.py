@@ -63,6 +63,18 @@ def read_http_match(written: HTTPMatch) -> ReadMatch:
     """Read a match of an HTTPRoute; raises ``MatchRefused``."""
     if written is _ANY_HTTP or written == _ANY_HTTP:
         return _ROOT
+    if not written.headers and not written.query and not written.method:
+        return _read_path_alone(written.path)
+    return _read_all(written)
+
+
+@lru_cache(maxsize=1024)
+def _read_path_alone(path: PathMatch) -> ReadMatch:
+    """Read a match of a path alone, which many routes have alike."""
+    return _read_all(HTTPMatch(path))
+
+
+def _read_all(written: HTTPMatch) -> ReadMatch:
     path, match, of_path = _read_path(written.path)
     headers = _named(written.headers, "headers", Compared.HEADER)
     query = _named(written.query, "queryParams", Compared.QUERY)

@@ -4,6 +4,7 @@ The topology says both.  A route is read again when they are others, so a grant 
 """
 
 from collections.abc import Iterable, Iterator
+from typing import Final
 
 from ingress.model.frozen import frozen
 from ingress.model.objects import Kind, ObjectKey
@@ -26,6 +27,7 @@ from ingress.translate.readers.gateway.working_out import topology_of
 from ingress.translate.readers.reader import Verdict
 
 ReadRoute = HTTPRoute | GRPCRoute
+NOTHING_PERMITTED: Final[frozenset[ObjectReference]] = frozenset()
 
 
 @frozen(weakref_slot=False)
@@ -33,7 +35,7 @@ class RouteRelations:
     """What a route of any kind goes by."""
 
     attachments: tuple[Attachment, ...] = ()
-    permitted: frozenset[ObjectReference] = frozenset()
+    permitted: frozenset[ObjectReference] = NOTHING_PERMITTED
     """Those of its backends in other namespaces that it may refer to."""
 
     @property
@@ -64,12 +66,14 @@ def judge_route(value: AnyRoute, state: ClusterState, options: TranslateOptions)
         for backend in _backends(value)
         if backend.target.namespace and backend.target.namespace != namespace
     )
-    permitted = frozenset(
+    permitted = tuple(
         one
         for one in others
         if topology.permits(GROUP, owner.kind, namespace, one.group, one.kind, key_of(one))
     )
-    return Verdict(True, problems, RouteRelations(attachments, permitted))
+    return Verdict(
+        True, problems, RouteRelations(attachments, frozenset(permitted) if permitted else NOTHING_PERMITTED)
+    )
 
 
 def key_of(target: ObjectReference) -> ObjectKey:

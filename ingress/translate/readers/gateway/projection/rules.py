@@ -127,6 +127,8 @@ def _http_matches(rule: RawObject, rule_at: str, parts: Parts) -> tuple[HTTPMatc
     found = []
     for index, entry in enumerate(parts.entries(rule, "matches", rule_at)):
         found.append(_read_http(entry, entry_path(rule_at, "matches", index), parts))
+    if len(found) == 1 and found[0] is _match_of(found[0].path.type, found[0].path.value):
+        return _only(found[0].path.type, found[0].path.value)
     return tuple(found)
 
 
@@ -153,6 +155,12 @@ _ROOT: Final = ANY_HTTP[0].path
 @lru_cache(maxsize=1024)
 def _match_of(kind: str, path: str) -> HTTPMatch:
     return ANY_HTTP[0] if (kind, path) == (_ROOT.type, _ROOT.value) else HTTPMatch(_path_match(kind, path))
+
+
+@lru_cache(maxsize=1024)
+def _only(kind: str, path: str) -> tuple[HTTPMatch, ...]:
+    """Return all that a rule matches which matches a path alone."""
+    return (_match_of(kind, path),)
 
 
 def _path(raw: RawObject, at: str, parts: Parts) -> PathMatch | None:
