@@ -9,6 +9,7 @@ from typing import Final
 from ingress.annotations.annotations import DEFAULTS
 from ingress.model.problems import Problem, Reason
 from ingress.model.streams import StreamSort
+from ingress.model.upstream_tls import BY_POLICY
 from ingress.routing.variants import WeightedBackend
 from ingress.translate.claims import ParsedObject
 from ingress.translate.gateway.claims import GatewayClaims, StreamClaim, StreamLead
@@ -25,7 +26,7 @@ _NOTHING: Final = StreamRule("spec.rules")
 
 def read_stream_route(value: TLSRoute | TCPRoute, relations: RouteRelations) -> ParsedObject:
     """Read a route that is ours."""
-    backends = BackendReader(value.owner, relations)
+    backends = BackendReader(value.owner, relations, BY_POLICY)
     rule = value.rules[0] if value.rules else _NOTHING
     problems = list(_faults(value))
     lead = StreamLead(rule.field)
