@@ -27,6 +27,7 @@ from ingress.model.upstream_tls import ByPolicy, LinkSettings, ProtocolAsked, Pr
 from ingress.translate.claims import INVALID_KIND, SERVICE_KIND, ParsedObject
 from ingress.translate.endpoint_rules import API_SERVER, OPTION, EndpointRules, Pair
 from ingress.translate.external_names import external_name_fault
+from ingress.translate.gateway.app_protocols import app_protocol_fault
 from ingress.translate.gateway.backend_policies import protocol_by_policy
 from ingress.translate.options import TranslateOptions
 from ingress.translate.slices import is_address, slice_endpoints
@@ -215,11 +216,23 @@ def backend_fault(
         return BackendFault(Reason.SERVICE_NOT_FOUND, _missing(key, options), "service.name")
     if service.type == "ExternalName":
         return _external_name_fault(reference, service, state, options)
-    if _find_port(service, reference.port) is None:
+    port = _find_port(service, reference.port)
+    if port is None:
         return BackendFault(
             Reason.SERVICE_PORT_NOT_FOUND, _missing_port(service, reference.port), "service.port"
         )
-    return None
+    unspoken = _unspoken(reference, port, state)
+    return BackendFault(Reason.UNSUPPORTED_PROTOCOL, unspoken, "service.port") if unspoken else None
+
+
+def _unspoken(reference: BackendReference, port: ServicePort | None, state: ClusterState) -> str:
+    """Say why a route of a Gateway cannot speak to *port* as its Service wants it; empty where it can."""
+    if not isinstance(reference.protocol, ByPolicy):
+        return ""
+    protocol = protocol_of(reference, port, state)
+    has_tls = not isinstance(protocol, ProtocolAsked) or protocol.tls is not None
+    fault = app_protocol_fault(port, is_grpc=reference.protocol.is_http2, has_tls=has_tls)
+    return f"Service {service_key(reference)} {fault}" if fault else ""
 
 
 def _external_name_fault(
@@ -268,6 +281,8 @@ def resolve_backend(
     protocol = protocol_of(reference, port, state)
     if isinstance(protocol, ProtocolRefused):
         return BackendState(reason=protocol.why)
+    if unspoken := _unspoken(reference, port, state):
+        return BackendState(reason=unspoken, is_broken=True)
     tls: UpstreamTls | None = None
     if protocol is None:
         is_http2 = _is_http2(port)

@@ -1,7 +1,7 @@
 """What objects are told about the backends that they name, and about TLS to these, kept up to date object by object.
 
 Part of incremental translation.  A Service concerns whoever names it, a Secret or ConfigMap whoever has TLS spoken by it, and
-a policy all others about the same Services: only one of them counts.
+a policy all others about the same Services, since only one of them counts, and routes where nothing can be sent without one.
 """
 
 from collections.abc import Iterator, Mapping
@@ -14,6 +14,7 @@ from ingress.translate.backend_cache import BackendCache, shared_key
 from ingress.translate.backends import backend_problems
 from ingress.translate.bookkeeping import Index, ProblemIndex
 from ingress.translate.claims import SERVICE_KIND, ParsedObject
+from ingress.translate.gateway.app_protocols import needs_policy
 from ingress.translate.gateway.backend_policies import services_of
 from ingress.translate.options import TranslateOptions
 from ingress.translate.upstream_tls import tls_sources, upstream_problems
@@ -55,7 +56,9 @@ class NamedBackends:
                 self._backends.forget(source)
         for service in {**_policed_services(before), **_policed_services(after)}:
             self._backends.service_changed(service)
-            self._stale.update(dict.fromkeys(filter(self._is_policy, self._by_service.get(service))))
+            concerns_routes = needs_policy(state.services.get(service))
+            users = self._by_service.get(service)
+            self._stale.update(dict.fromkeys(one for one in users if concerns_routes or self._is_policy(one)))
         self._stale[object_id] = None
 
     def service_changed(self, service: ObjectKey) -> None:
