@@ -51,7 +51,7 @@ test: $(dev_environment) ## run the whole test suite
 check: $(dev_environment) ## format, lint, types, layers: what CI asks besides the tests
 	$(bin)/ruff format --check $(CODE)
 	$(bin)/ruff check $(CODE)
-	$(bin)/mypy ingress tests twisted/plugins scripts/image_check.py scripts/options_page.py scripts/annotations_page.py scripts/config_map_page.py scripts/ingressctl_page.py scripts/lint_rules_page.py bench conformance examples/demo examples/whoami examples/filter
+	$(bin)/mypy ingress tests twisted/plugins scripts/image_check.py scripts/options_page.py scripts/annotations_page.py scripts/config_map_page.py scripts/ingressctl_page.py scripts/lint_rules_page.py scripts/gateway_api_page.py bench conformance examples/demo examples/whoami examples/filter
 	$(bin)/trial --temp-directory $(VENV)/trial-check tests.test_layers
 
 format: $(dev_environment) ## format the code and apply the safe lint fixes
@@ -76,6 +76,8 @@ docs: $(dev_environment) ## write docs/options.md, docs/annotations.md, docs/con
 	mv $(VENV)/configmap.md docs/configmap.md
 	$(bin)/python -m scripts.lint_rules_page > $(VENV)/lint-rules.md
 	mv $(VENV)/lint-rules.md docs/lint-rules.md
+	$(bin)/python -m scripts.gateway_api_page docs/gateway-api.md > $(VENV)/gateway-api.md
+	mv $(VENV)/gateway-api.md docs/gateway-api.md
 	$(bin)/python -m scripts.ingressctl_page docs/ingressctl.md > $(VENV)/ingressctl.md
 	mv $(VENV)/ingressctl.md docs/ingressctl.md
 	$(bin)/python -m scripts.ingressctl_page README.md > $(VENV)/README.md

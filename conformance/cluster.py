@@ -3,7 +3,7 @@
 import http.client
 import json
 import ssl
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -28,6 +28,7 @@ class Cluster:
     """One connection, for one thread."""
 
     def __init__(self, address: str, port: int, certificate: Path, token: str) -> None:
+        self._how = address, port, certificate, token
         context = ssl.create_default_context(cafile=str(certificate))
         self._connection = http.client.HTTPSConnection(address, port, timeout=30, context=context)
         self._headers = {"Authorization": f"Bearer {token}", "Accept": "application/json"}
@@ -48,6 +49,23 @@ class Cluster:
         if answer.status >= 400:
             raise RefusedError(answer.status, f"{method} {path}: {text.decode(errors='replace')[:2000]}")
         return json.loads(text) if text[:1] == b"{" else text.decode()
+
+    def another(self) -> "Cluster":
+        """The same for another thread."""
+        return Cluster(*self._how)
+
+    def lines(self, path: str) -> Iterator[bytes]:
+        """What a watch says, event by event, until the API server ends it; raises OSError and RefusedError."""
+        try:
+            self._connection.request("GET", path, headers=self._headers)
+            answer = self._connection.getresponse()
+            if answer.status >= 400:
+                raise RefusedError(answer.status, path)
+            yield from answer
+        except (http.client.HTTPException, OSError) as error:
+            raise OSError(f"GET {path}: {error}") from error
+        finally:
+            self._connection.close()
 
     def items(self, path: str) -> list[Object]:
         """All objects of a list."""

@@ -4,16 +4,18 @@ import datetime
 import os
 import socket
 import subprocess
+import time
 from collections import deque
 from collections.abc import Mapping
 from pathlib import Path
-from threading import Thread
+from threading import Event, Thread
 
 from conformance import network
 from conformance.processes import WITH_US
 
 LINES_KEPT = 100_000
 CONNECT_SECONDS = 0.2
+START_SECONDS = 0.3
 PORT = 3000
 UDP_VARIABLE = "UDP_ECHO_SERVER"
 TCP_PORT_VARIABLE = "TCP_PORT"
@@ -68,6 +70,12 @@ class Container:
         except OSError:
             return False
         return True
+
+    def await_listening(self) -> None:
+        """For the moment that a program needs to start, and no longer."""
+        end = time.monotonic() + START_SECONDS
+        while not self.is_listening() and time.monotonic() < end:
+            Event().wait(0.01)
 
     def exit_status(self) -> int | None:
         return None if self._process is None else self._process.poll()

@@ -13,7 +13,7 @@ import signal
 from collections.abc import Iterable
 from itertools import count
 from pathlib import Path
-from threading import Event
+from threading import Event, Thread
 
 from conformance import kubelet, network, workloads
 from conformance.cluster import Cluster, Object, RefusedError
@@ -46,14 +46,14 @@ class Pods:
         pods = self._cluster.items("/api/v1/pods")
         deployments = self._cluster.items("/apis/apps/v1/deployments")
         for deployment in deployments:
-            self._scale(deployment, workloads.owned(pods, deployment["metadata"]["uid"]))
+            pods += self._scale(deployment, workloads.owned(pods, deployment["metadata"]["uid"]))
         there = {deployment["metadata"]["uid"] for deployment in deployments}
-        for pod in pods:
+        for number, pod in enumerate(pods):
             owners = {owner["uid"] for owner in pod["metadata"].get("ownerReferences", ())}
             if "deletionTimestamp" in pod["metadata"] or owners.isdisjoint(there):
-                self._end(pod)
+                self._cluster.delete(path_of(pod), NOW)
             else:
-                self._run(pod)
+                pods[number] = self._run(pod)
         self._stop_what_is_gone(pods)
         self._write_slices(pods)
         self._empty_namespaces()
@@ -62,11 +62,12 @@ class Pods:
         for container in self._containers.values():
             container.stop()
 
-    def _scale(self, deployment: Object, pods: list[Object]) -> None:
+    def _scale(self, deployment: Object, pods: list[Object]) -> list[Object]:
+        """Make and delete Pods; returns the new ones."""
         if "deletionTimestamp" in deployment["metadata"]:
-            return
-        for pod in workloads.pods_to_make(deployment, pods):
-            self._cluster.request("POST", f"/api/v1/namespaces/{pod['metadata']['namespace']}/pods", pod)
+            return []
+        space = f"/api/v1/namespaces/{deployment['metadata']['namespace']}/pods"
+        made = [self._cluster.request("POST", space, pod) for pod in workloads.pods_to_make(deployment, pods)]
         for pod in workloads.pods_to_end(deployment, pods):
             self._cluster.delete(path_of(pod), NOW)
         ready = sum(map(workloads.is_ready, pods))
@@ -81,20 +82,22 @@ class Pods:
             self._cluster.merge(
                 path, {"status": {**status, "availableReplicas": ready, "updatedReplicas": len(pods)}}
             )
+        return made
 
-    def _run(self, pod: Object) -> None:
-        """Start its container once, and say so when it listens."""
+    def _run(self, pod: Object) -> Object:
+        """Start its container once, and say so when it listens; returns the Pod as it is then."""
         key = pod["metadata"]["namespace"], pod["metadata"]["name"]
         if key not in self._containers:
             files = self._volumes(pod)
             if files is None:
-                return
+                return pod
             container = Container(pod["metadata"]["name"], next(self._numbers))
             image = pod["spec"]["containers"][0]["image"]
             program = self._echo if "echo-basic" in image else None
             if program is None:
                 log.info("%s: nothing runs for the image %s", "/".join(key), image)
             container.start(program, workloads.environment_of(pod, files))
+            container.await_listening()
             self._containers[key] = container
         container = self._containers[key]
         if container.exit_status() is not None:
@@ -103,8 +106,9 @@ class Pods:
             )
         if not workloads.is_ready(pod) and container.is_listening():
             status = workloads.running_status(pod, container.addresses, network.NODE_ADDRESS, ready=True)
-            self._cluster.merge(f"{path_of(pod)}/status", {"status": status})
+            pod = self._cluster.merge(f"{path_of(pod)}/status", {"status": status})
             log.info("%s is ready at %s", "/".join(key), " and ".join(container.addresses))
+        return pod
 
     def _volumes(self, pod: Object) -> dict[str, str] | None:
         """Write its Secrets and ConfigMaps into a folder: our paths by those in the container; None while one is missing."""
@@ -128,9 +132,6 @@ class Pods:
         if text not in self._told:
             self._told.add(text)
             log.warning("%s", text)
-
-    def _end(self, pod: Object) -> None:
-        self._cluster.delete(path_of(pod), NOW)
 
     def _stop_what_is_gone(self, pods: Iterable[Object]) -> None:
         there = {(pod["metadata"]["namespace"], pod["metadata"]["name"]) for pod in pods}
@@ -189,6 +190,17 @@ class Pods:
         return self._deletable
 
 
+def watch(cluster: Cluster, news: Event) -> None:
+    """Say when something becomes of a Deployment; without that, looking now and then is enough."""
+    while True:
+        try:
+            for _ in cluster.lines("/apis/apps/v1/deployments?watch=1"):
+                news.set()
+        except (OSError, RefusedError) as error:
+            log.info("%s", error)
+        Event().wait(1)
+
+
 def path_of(pod: Object) -> str:
     return f"/api/v1/namespaces/{pod['metadata']['namespace']}/pods/{pod['metadata']['name']}"
 
@@ -216,9 +228,13 @@ def main() -> None:
     cluster.apply(workloads.node(network.NODE_ADDRESS, kubelet.PORT) | {"status": {}})
     status = {"status": workloads.node_status(network.NODE_ADDRESS, kubelet.PORT)}
     cluster.merge(f"/api/v1/nodes/{workloads.NODE_NAME}/status", status)
-    over = Event()
+    over, news = Event(), Event()
     signal.signal(signal.SIGTERM, lambda *_: over.set())
-    while not over.wait(TURN_SECONDS):
+    Thread(target=watch, args=(cluster.another(), news), daemon=True).start()
+    while not over.is_set():
+        # Some tests do not wait for pods, and are there as soon as their Gateway is.
+        news.wait(TURN_SECONDS)
+        news.clear()
         try:
             pods.turn()
         except (OSError, RefusedError) as error:
