@@ -91,6 +91,7 @@ def translate_options(settings: Settings) -> TranslateOptions:
     """Return what translation needs: its part of *settings*, and what follows from others."""
     pages = (settings.admin, *(() if settings.probes is None else (settings.probes,)))
     own_ports = tuple(port for one in pages if (port := port_of(one)))
+    published = tuple(one.ip for one in settings.reporting.publish_addresses if one.ip)
     watches_secrets = settings.secret_mode == "watch" and not settings.manifests
     return evolve(
         settings.translate,
@@ -102,7 +103,7 @@ def translate_options(settings: Settings) -> TranslateOptions:
         https_port=port_of(settings.https[0]) or 443,
         secret_selector=settings.secret_field_selector if watches_secrets else "",
         from_manifests=bool(settings.manifests),
-        gateway=evolve(settings.translate.gateway, own_ports=own_ports),
+        gateway=evolve(settings.translate.gateway, own_ports=own_ports, published=published),
     )
 
 

@@ -27,3 +27,5 @@ class GatewayOptions:
     # What follows from other settings (``ingress.settings``).
     own_ports: tuple[int, ...] = ()
     """Ports of the pages for operators."""
+    published: tuple[str, ...] = ()
+    """IP addresses by which the operator says that this process is reached."""

@@ -181,6 +181,7 @@ class TableTests(SynchronousTestCase):
             "from_manifests",
             "names_endpoint_option",
             "gateway.own_ports",
+            "gateway.published",
             "tcp_services",
         }
 

@@ -122,10 +122,15 @@ def state_of(*values: ClusterObject) -> ClusterState:
 
 
 def options_of(
-    pool: Iterable[str] = (), ports: Iterable[int] = (), listeners: Iterable[Listener] = ()
+    pool: Iterable[str] = (),
+    ports: Iterable[int] = (),
+    listeners: Iterable[Listener] = (),
+    published: Iterable[str] = (),
 ) -> TranslateOptions:
     """Options with the addresses of *pool* for Gateways, and with *listeners* of the command line."""
-    gateway_options = GatewayOptions(addresses=tuple(pool), ports=tuple(ports), own_ports=(10254,))
+    gateway_options = GatewayOptions(
+        addresses=tuple(pool), ports=tuple(ports), own_ports=(10254,), published=tuple(published)
+    )
     return TranslateOptions(gateway=gateway_options, listeners=tuple(listeners))
 
 

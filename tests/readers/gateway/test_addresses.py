@@ -113,3 +113,18 @@ class AddressesTests(SynchronousTestCase):
         self._of(gateway("a", addresses=[GatewayAddress("IPAddress", "10.0.0.1")]), pool=())
         self.assertEqual(self._told("a"), [(Reason.ADDRESS_NOT_USABLE, "spec.addresses[0].value")])
         self.assertFalse(self.found[ObjectKey("infra", "a")].listeners[0].is_served)
+
+    def test_published(self) -> None:
+        """An address that is published of the process may be asked for; it is that of all who share it."""
+        published = GatewayAddress("IPAddress", "203.0.113.5")
+        other = GatewayAddress("IPAddress", "203.0.113.6")
+        options = options_of(published=["203.0.113.5"])
+        for asked, is_served, reasons in (
+            ([published], True, []),
+            ([published, other], True, ["spec.addresses[1].value"]),
+            ([other], False, ["spec.addresses[0].value"]),
+        ):
+            with self.subTest(asked=asked):
+                (state,) = topology(gateway("a", addresses=asked), options=options).gateways.values()
+                self.assertIs(state.listeners[0].is_served, is_served)
+                self.assertEqual([one.field for one in state.problems], reasons)

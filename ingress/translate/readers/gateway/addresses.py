@@ -1,6 +1,7 @@
 """Which Gateway has which addresses.
 
-Without addresses of the operator's all Gateways share those of the process.  With some, each Gateway has its own:
+Without addresses of the operator's all Gateways share those of the process, and may name those that are published of it.  With
+some, each Gateway has its own:
 
 1. one that a Gateway has already, and may keep, stays with it;
 2. one that it asks for by name (``spec.addresses``) is its own if the operator has it, and no other Gateway;
@@ -41,8 +42,14 @@ class Assigned(NamedTuple):
 _SHARED = Assigned(is_shared=True)
 
 
-def assign(gateways: Sequence[Gateway], pool: Sequence[str]) -> Stepwise[dict[ObjectKey, Assigned]]:
-    """Return the addresses of each of *gateways*, which are sorted oldest first; *pool* has those of the operator."""
+def assign(
+    gateways: Sequence[Gateway], pool: Sequence[str], published: Sequence[str] = ()
+) -> Stepwise[dict[ObjectKey, Assigned]]:
+    """Return the addresses of each of *gateways*, which are sorted oldest first.
+
+    *pool* has those of the operator, *published* those by which the process is reached.
+    """
+    known = frozenset(map(_plain, published))
     found: dict[ObjectKey, Assigned] = {}
     asking = []
     for number, gateway in enumerate(gateways, 1):
@@ -54,7 +61,12 @@ def assign(gateways: Sequence[Gateway], pool: Sequence[str]) -> Stepwise[dict[Ob
         elif pool:
             asking.append(_Asking(gateway))
         elif any(one.value for one in gateway.addresses):
-            found[gateway.key] = Assigned(problems=tuple(_unusable(gateway, _none_there)))
+            refused = tuple(
+                _unusable(gateway, lambda value: None if value in known else _none_there(bool(known)))
+            )
+            # At none that it asks for, it is served nowhere.
+            is_shared = len(refused) < len(gateway.addresses)
+            found[gateway.key] = Assigned(problems=refused, is_shared=is_shared)
         else:
             found[gateway.key] = _SHARED
     if asking:
@@ -124,7 +136,9 @@ def _assigned(one: _Asking, known: frozenset[str]) -> Assigned:
     return Assigned((*named, *one.others), tuple(problems))
 
 
-def _none_there(value: str) -> str:
+def _none_there(are_some_published: bool) -> str:
+    if are_some_published:
+        return "is none of those that are published (--publish-status-address)"
     return "is not had: no address is there for Gateways alone (--gateway-address)"
 
 

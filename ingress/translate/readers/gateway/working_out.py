@@ -162,7 +162,7 @@ class _Work:
             if not number % AT_ONCE:
                 yield
         gateways = yield from in_order(gateways, lambda one: (one.created, one.key))
-        assigned = yield from assign(gateways, options.gateway.addresses)
+        assigned = yield from assign(gateways, options.gateway.addresses, options.gateway.published)
         shared: list[_Member] = []
         for gateway in gateways:
             members: list[_Member] = [(_order(gateway), gateway, None)]
