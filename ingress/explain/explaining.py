@@ -23,7 +23,7 @@ from ingress.explain.explanation import (
     RouteSeen,
     UpstreamRequest,
 )
-from ingress.explain.handshakes import SecuredConnection, handshake_for, passing, server_name_of
+from ingress.explain.handshakes import SecuredConnection, handshake_for, passing, server_name_of, why_refused
 from ingress.explain.left_open import certificate_not_checked, without_closed
 from ingress.explain.outcomes import NOT_KNOWN, answered, closed, sent
 from ingress.explain.routes import (
@@ -122,9 +122,11 @@ class _Explaining:
         if handshake.passthrough:
             return (yield from self._passed_through(start, server_name))
         if handshake.is_refused:
-            why = "no Ingress serves this server name, so the handshake is refused (--strict-sni)"
-            return evolve(start, outcome=closed(why))
+            return evolve(start, outcome=closed(why_refused(self._snapshot)))
         asked_for = self._snapshot.handshake_settings.find(server_name).client_authentication
+        if asked_for is not None and asked_for.mode.ends_handshakes:
+            why = f"the client shows no certificate of the authorities in {asked_for.source}, so the handshake ends"
+            return evolve(start, outcome=closed(why))
         return (yield from self._request_steps(start, SecuredConnection(asked_for), server_name))
 
     def _request_steps(

@@ -54,12 +54,20 @@ def handshake_for(server_name: str | None, snapshot: Snapshot, now: datetime) ->
         return Handshake(shown_name, passthrough=str(route.passthrough))
     table, settings = snapshot.certificates, snapshot.handshake_settings
     named = table.named(server_name)
-    if snapshot.serving.strict_sni and named is None and not settings.has(server_name):
+    is_strict = snapshot.serving.strict_sni and not settings.has(server_name)
+    if named is None and (is_strict or table.covers_labels):
         return Handshake(shown_name, is_refused=True)
     shown = tuple(_shown(one, server_name, table.default, now) for one in table.find(server_name))
     asked = settings.find(server_name).client_authentication
     demand = "" if asked is None else _DEMANDS[asked.mode].format(source=asked.source)
     return Handshake(shown_name, shown, demand)
+
+
+def why_refused(snapshot: Snapshot) -> str:
+    """Say why a handshake is refused by *snapshot*."""
+    if snapshot.certificates.covers_labels:
+        return "no listener of a Gateway has this server name with a certificate to show, so the handshake is refused"
+    return "no Ingress serves this server name, so the handshake is refused (--strict-sni)"
 
 
 def _shown(

@@ -4,7 +4,7 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.explain.asked import read_asked
 from ingress.explain.explaining import explain
-from ingress.explain.explanation import Explanation
+from ingress.explain.explanation import End, Explanation
 from ingress.explain.objects import KnownObjects
 from ingress.explain.served import Served
 from tests.fakes.objects import ingress_object
@@ -19,6 +19,7 @@ from tests.readers.gateway.route_cluster import (
     rule,
     service,
 )
+from tests.readers.gateway.test_backend_tls import config_map, secret
 
 
 class GatewayExplainingTests(SynchronousTestCase):
@@ -88,3 +89,20 @@ class GatewayExplainingTests(SynchronousTestCase):
             found = self.explain(url)
             assert found.route is not None, url
             self.assertEqual((found.route.kind, found.route.name), (kind, name), url)
+
+    def test_handshakes(self) -> None:
+        """Without certificate of its listener, or of the client where that insists, there is no request to explain."""
+        tls = {"certificateRefs": [{"name": "mine"}]}
+        main = gateway("main", listener("https", "*.test", 443, protocol="HTTPS", tls=tls))
+        self.cluster.write("base", GATEWAY_CLASS, main, service("v1"), route("web", rule("v1")))
+        found = self.explain("https://a.b.test/")
+        self.assertIs(found.outcome.end, End.CLOSED)
+        self.assertIn("no listener of a Gateway has this server name", found.outcome.sentence)
+        self.cluster.write("secret", secret())
+        self.assertIs(self.explain("https://a.b.test/").outcome.end, End.SENT)
+        references = [{"group": "", "kind": "ConfigMap", "name": "ca"}]
+        main["spec"]["tls"] = {"frontend": {"default": {"validation": {"caCertificateRefs": references}}}}
+        self.cluster.write("base", GATEWAY_CLASS, main, service("v1"), route("web", rule("v1")), config_map())
+        found = self.explain("https://a.b.test/")
+        self.assertIs(found.outcome.end, End.CLOSED)
+        self.assertIn("shows no certificate of the authorities in ConfigMap infra/ca", found.outcome.sentence)
