@@ -123,8 +123,11 @@ def translate(
     problems.update(told_of_handshakes)
     tables: dict[str, ListenerTable] = {}
     rejected: list[tuple[Owner, ListenerKey]] = []
-    for name in names:
-        asking = [one for one in all_parsed if name in one.tables]
+    asking_in: dict[str, list[ParsedObject]] = {name: [] for name in names}
+    for one in all_parsed:
+        for name in one.tables:
+            asking_in[name].append(one)
+    for name, asking in asking_in.items():
         if is_of_gateways(name):
             tables[name], told, conflicts = gateway_table(name, asking, handshakes.get(name, NO_HANDSHAKES))
             rejected += conflicts.rejected

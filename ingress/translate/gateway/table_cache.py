@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from datetime import datetime
 
 from ingress.model.objects import ObjectId, ObjectKey
+from ingress.model.problems import Problem
 from ingress.model.state import ClusterState
 from ingress.routing.route import Route
 from ingress.routing.table import RouteTable
@@ -60,6 +61,8 @@ class GatewayTableCache:
         self._handshakes = handshakes
         self._finished = ListenerTable(RouteTable(covers_labels=True))
         self._stale_hosts: dict[str, None] = {}
+        # In how many portions the problems of a host are told, where it is not one.
+        self._portions: dict[str, int] = {}
 
     # What changed
 
@@ -165,10 +168,24 @@ class GatewayTableCache:
             ((parsed, self._routes_of(parsed, host)) for parsed in claiming),
             is_kept=is_kept,
         )
+        if len(claiming) > AT_ONCE:
+            yield
         stream, told = decide_stream(self._name, host, claiming)
-        self._problem_index.put((self._host_source, host), (*decision.problems, *told))
+        yield from self._tell(host, (*decision.problems, *told))
         yield from self._draft.assign_in_steps(host, decision.routes, state)
         self._streams.assign(host, stream, state)
+
+    def _tell(self, host: str, problems: tuple[Problem, ...]) -> Iterator[None]:
+        """Tell the problems of *host*, of which there may be thousands, in portions."""
+        known = self._portions.pop(host, 1)
+        portions = max(1, -(-len(problems) // AT_ONCE))
+        if portions > 1:
+            self._portions[host] = portions
+        for number in range(max(known, portions)):
+            portion = problems[number * AT_ONCE : (number + 1) * AT_ONCE]
+            self._problem_index.put((self._host_source, host, number), portion)
+            if portions > 1:
+                yield
 
     def _routes_of(self, parsed: ParsedObject, host: str) -> tuple[Route, ...]:
         """Return the routes of *parsed* for *host*: the same ones as long as it asks for the same."""

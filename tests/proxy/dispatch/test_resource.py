@@ -8,12 +8,15 @@ from zope.interface.verify import verifyObject
 from ingress.filters import Facts, Filter, Reply
 from ingress.model.backends import BackendReference, BackendState
 from ingress.model.objects import Kind, ObjectKey, Owner
+from ingress.routing.matching import MAX_CONDITIONS, Compared, MatchCondition
 from ingress.routing.route import Match, Route
 from ingress.routing.table import RouteTable
 from tests.fakes.specs import SpecOf
+from tests.fakes.transports import Peer
 from tests.proxy.playing import BACKEND, GET, INGRESS, OK, ONE, OWNER, THREE, TWO, ProxyCase
 
 OTHER = BackendReference("shop", "other", 80)
+BROKEN, EMPTY = (BackendReference("shop", name, 80) for name in ("broken", "empty"))
 
 
 class ResourceTests(ProxyCase):
@@ -78,6 +81,63 @@ class ResourceTests(ProxyCase):
         down.say(GET)
         self.assert_status(down.take(), 503)
         self.assertEqual(self.connector.asked, [])
+
+    def conditional(self, *wanted: tuple[bytes, BackendReference], rest: Route | None = None) -> None:
+        """Publish routes for one path that ask for a value of the field ``version``, and one for what is left."""
+        routes = [
+            Route(
+                "",
+                "/",
+                Match.PREFIX,
+                OWNER,
+                backend,
+                conditions=(MatchCondition(Compared.HEADER, b"version", value),),
+                place=f"spec.rules[{number}]",
+                broken_status=500,
+            )
+            for number, (value, backend) in enumerate(wanted)
+        ]
+        states = {BACKEND: BackendState((ONE,)), OTHER: BackendState((TWO,))}
+        states[BROKEN] = BackendState(reason="there is no such Service", is_broken=True)
+        states[EMPTY] = BackendState(reason="no endpoints")
+        self.publish(*routes, *(() if rest is None else (rest,)), backends=states)
+
+    def ask(self, *versions: bytes) -> Peer:
+        """Send a request with these values of the field."""
+        down = self.stage.open()
+        fields = b"".join(b"Version: %b\r\n" % version for version in versions)
+        down.say(b"GET / HTTP/1.1\r\nHost: shop.test\r\n%b\r\n" % fields)
+        return down
+
+    def test_conditions(self) -> None:
+        """The first route whose conditions a request meets has it; what meets none is answered 404."""
+        self.conditional((b"one", BACKEND), (b"two", OTHER))
+        self.ask(b"two")
+        self.ask(b"one")
+        self.assertEqual(self.connector.asked, [TWO, ONE])
+        self.assert_status(self.ask().take(), 404)
+        self.assert_status(self.ask(b"one", b"two").take(), 404)
+        self.conditional((b"one", BACKEND), rest=Route("", "/", Match.PREFIX, OWNER, OTHER, place="x"))
+        self.ask(b"three")
+        self.assertEqual(self.connector.asked, [TWO, ONE, TWO])
+
+    def test_broken_backend(self) -> None:
+        """A backend that leads nowhere as it is written is answered as its route says, one without endpoints 503."""
+        self.conditional((b"one", BROKEN), (b"two", EMPTY))
+        self.assert_status(self.ask(b"one").take(), 500)
+        self.assert_status(self.ask(b"two").take(), 503)
+        self.publish(
+            Route("", "/", Match.PREFIX, OWNER, BROKEN),
+            backends={BROKEN: BackendState(reason="there is no such Service", is_broken=True)},
+        )
+        self.assert_status(self.ask().take(), 503)
+
+    def test_too_much_to_compare(self) -> None:
+        """A request whose route cannot be found in bounded time is refused."""
+        self.conditional(*((b"%d" % number, BACKEND) for number in range(MAX_CONDITIONS + 1)))
+        self.ask(b"5")
+        self.assertEqual(self.connector.asked, [ONE])
+        self.assert_status(self.ask(b"none").take(), 431)
 
     def test_options_asterisk(self) -> None:
         """OPTIONS * goes to the route of the root path, as it is."""
