@@ -35,6 +35,10 @@ class KindWrite:
         return "/".join(part for part in (*root, *place, self.plural, name, self.subresource) if part)
 
 
+ADDRESSES_FIELD = "addresses"
+"""The field of a document that shows where an object is reached."""
+
+
 class StatusField(StrEnum):
     """What of a status is ours to write."""
 

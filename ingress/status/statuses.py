@@ -33,7 +33,7 @@ from ingress.model.objects import Kind, ObjectId, ObjectKey
 from ingress.model.problems import Problem
 from ingress.model.reporting import Reporting
 from ingress.model.state import ClusterState
-from ingress.model.writes import StatusField
+from ingress.model.writes import ADDRESSES_FIELD, StatusField
 from ingress.status.addresses import published_addresses
 from ingress.status.refusals import is_forbidden, write_status
 from ingress.status.report_writer import Bounds, ReportWriter, Sending, Write
@@ -230,6 +230,10 @@ class Statuses:
             )
         self._is_service_missing = is_missing
 
+    def _shows_published(self, reported: ReportedKind) -> bool:
+        """Whether objects of a kind show the addresses that we publish; those of their own stay theirs."""
+        return ADDRESSES_FIELD in reported.written.fields and not self._options.gateway.addresses
+
     def _problems_of(self, object_id: ObjectId) -> Collection[Problem]:
         return self._problems.get(object_id, ())
 
@@ -264,10 +268,14 @@ class Statuses:
             return None
         was_ours = object_id in self._ours
         if self._cleared is not None:
-            if reported.field is not StatusField.ADDRESSES:
+            if reported.field is StatusField.ADDRESSES:
+                was_ours = was_ours or report.is_ours
+                report = evolve(report, is_ours=False)
+            elif report.is_ours and self._shows_published(reported):
+                fields = {**report.document.fields, ADDRESSES_FIELD: None}
+                report = evolve(report, document=evolve(report.document, fields=fields))
+            else:
                 return None
-            was_ours = was_ours or report.is_ours
-            report = evolve(report, is_ours=False)
         patch = patch_for(
             report,
             reported.field,
@@ -337,14 +345,14 @@ class Statuses:
         """Say what was written since all was last as it should be."""
         counts, self._counts = self._counts, Counter()
         if self._cleared is not None and is_all and not self._cleared.called:
-            log.info("Removed the addresses of {count} Ingresses", count=counts.total())
+            log.info("Removed the addresses of {what}", what=_counted(counts) or "0 Ingresses")
             counts.clear()
             self._cleared.callback(None)
         self._pauses.forget_old()
         if counts:
             log.info(
                 "Wrote the status of {what}{addresses}",
-                what=" and ".join(f"{count} {plural}" for plural, count in counts.items()),
+                what=_counted(counts),
                 addresses=self._told_addresses() if counts.keys() & self._with_addresses else "",
             )
 
@@ -357,3 +365,7 @@ class Statuses:
         self._written.pop(object_id, None)
         self._beside.pop(object_id, None)
         self._pauses.forget(object_id)
+
+
+def _counted(counts: Counter[str]) -> str:
+    return " and ".join(f"{count} {plural}" for plural, count in counts.items())

@@ -22,6 +22,7 @@ from ingress.controller import Controller
 from ingress.errors import KubernetesError
 from ingress.metrics.metrics import Metrics
 from ingress.metrics.status import StatusMetrics
+from ingress.model.object_meta import Address
 from ingress.model.objects import Kind, ObjectId, ObjectKey, Projection
 from ingress.model.reporting import Reporting
 from ingress.status.refusals import Refusals
@@ -174,7 +175,12 @@ class Replica:
     """A controller with its statuses, beside others or alone; it leads when it is told to."""
 
     def __init__(
-        self, cluster: GatewayCluster, name: str = "us", controller: str = CONTROLLER, **options: Any
+        self,
+        cluster: GatewayCluster,
+        name: str = "us",
+        controller: str = CONTROLLER,
+        published: tuple[Address, ...] = (),
+        **options: Any,
     ) -> None:
         self.cluster = cluster
         self.store = Store()
@@ -187,7 +193,7 @@ class Replica:
         self.statuses = Statuses(
             sending,
             self.store.state,
-            Reporting(),
+            Reporting(publish_addresses=published),
             self.options,
             name,
             self.metrics,

@@ -6,6 +6,7 @@ from typing import Any
 
 from twisted.trial.unittest import SynchronousTestCase
 
+from ingress.model.object_meta import Address
 from ingress.model.objects import Kind, ObjectKey
 from ingress.translate.readers.gateway.working_out import last_topology
 from tests.status.gateway_cluster import (
@@ -400,6 +401,44 @@ class LeavingTests(ClusterCase):
         self.cluster.apply(http_route("a", "other"))
         self.turn()
         self.assertEqual([*self.parents("a")], ["other"])
+
+
+class ClearingTests(ClusterCase):
+    """The end of the last replica."""
+
+    def test_shared_addresses(self) -> None:
+        """Where Gateways show the addresses that we publish these are removed, and all else stays told."""
+        replica = Replica(self.cluster, published=(Address("192.0.2.1"),))
+        self.addCleanup(self.end, replica)
+        self.cluster.apply(http_route("a", "web"))
+        replica.lead()
+        self.turn()
+        before = self.cluster.status("Gateway", "web")
+        self.assertEqual(before["addresses"], [{"type": "IPAddress", "value": "192.0.2.1"}])
+        self.writes()
+        replica.statuses.follow()
+        cleared = replica.statuses.clear()
+        replica.lead()
+        self.turn()
+        self.successResultOf(cleared)
+        self.assertEqual(self.writes(), [("Gateway", "web")])
+        after = self.cluster.status("Gateway", "web")
+        self.assertEqual({**after, "addresses": before["addresses"]}, before)
+
+    def test_own_addresses(self) -> None:
+        """An address of its own stays a Gateway's: it is to be the same one when the controller comes back."""
+        replica = Replica(self.cluster, addresses=("192.0.2.7",))
+        self.addCleanup(self.end, replica)
+        replica.lead()
+        self.turn()
+        self.writes()
+        replica.statuses.follow()
+        cleared = replica.statuses.clear()
+        replica.lead()
+        self.turn()
+        self.successResultOf(cleared)
+        self.assertEqual(self.writes(), [])
+        self.assertEqual(self.cluster.status("Gateway", "web")["addresses"][0]["value"], "192.0.2.7")
 
 
 class ManyTests(ClusterCase):

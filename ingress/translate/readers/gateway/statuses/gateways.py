@@ -10,7 +10,7 @@ from typing import Any, Final
 from ingress.model.object_meta import Address, Condition
 from ingress.model.problems import Problem, Reason
 from ingress.model.reports import StatusDocument
-from ingress.model.writes import StatusShape
+from ingress.model.writes import ADDRESSES_FIELD, StatusShape
 from ingress.translate.readers.gateway.gateways import Gateway, gateways_of
 from ingress.translate.readers.gateway.statuses.conditions import Words, broken, condition_of, held, is_within
 from ingress.translate.readers.gateway.statuses.listener_sets import is_valid_set
@@ -22,7 +22,7 @@ from ingress.translate.reports import ReportFacts
 GATEWAY_SHAPE: Final = StatusShape(
     frozenset({"Accepted", "Programmed", "ResolvedRefs", "InsecureFrontendValidationMode"}),
     (LISTENERS,),
-    ("addresses", "attachedListenerSets"),
+    (ADDRESSES_FIELD, "attachedListenerSets"),
 )
 
 _MOST_ADDRESSES: Final = 16
@@ -66,7 +66,7 @@ def gateway_document(facts: ReportFacts) -> StatusDocument:
         ),
         {"listeners": tuple(one.entry for one in outcomes)},
         {
-            "addresses": addresses or None,
+            ADDRESSES_FIELD: addresses or None,
             "attachedListenerSets": sum(is_valid_set(one, facts) for one in topology.sets_of(facts.key)),
         },
     )
