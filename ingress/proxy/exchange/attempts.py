@@ -79,6 +79,7 @@ class Attempts:
             return step
         if step is Step.RENEW and endpoint in self.rotation.endpoints:
             another: Endpoint | None = endpoint
+            self.pause = 0.0
         else:
             self.tried |= {endpoint}
             another = self._next(endpoint)

@@ -330,6 +330,19 @@ class RetryTests(TimedCase):
             self.assertEqual(self.connector.asked, [])
             self.reactor.pass_time(0.1)
 
+    def test_stale_connections(self) -> None:
+        """A new connection in place of a stale one is no retry, and is made at once."""
+        self.rule(retry=Retry((503,), 3, "1s"))
+        down = self.ask()
+        self.upstream().say(answer(503))
+        self.reactor.pass_time(1.1)
+        self.assertEqual(self.upstream().received.count(b"GET / "), 2)
+        self.asked()
+        self.upstream().reset()
+        self.assertEqual(self.asked(), [ONE])
+        self.upstream().say(OK)
+        self.assert_status(down.received, 200)
+
     def test_no_backoff(self) -> None:
         """By default an endpoint that was not tried yet is asked at once."""
         self.rule(ONE, TWO, retry=Retry((503,), 1))
