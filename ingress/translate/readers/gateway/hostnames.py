@@ -40,13 +40,18 @@ def in_lower_case(hostname: str) -> str:
     return hostname if lower == hostname else lower
 
 
+_ALL: Final = (ALL_HOSTS,)
+
+
 class Hostnames:
     """The hostnames of a route, in lower case; none at all stand for all hosts."""
 
     __slots__ = ("_all", "_known")
 
     def __init__(self, hostnames: Iterable[str]) -> None:
-        self._all = tuple(dict.fromkeys(in_lower_case(one) for one in hostnames)) or (ALL_HOSTS,)
+        given = tuple(hostnames)
+        lower = tuple(dict.fromkeys(in_lower_case(one) for one in given))
+        self._all = (given if given == lower else lower) or _ALL
         self._known = frozenset(self._all)
 
     def of(self, hostname: str) -> tuple[str, ...]:

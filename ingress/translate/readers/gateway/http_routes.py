@@ -58,7 +58,8 @@ def reading_route(value: ReadRoute, relations: RouteRelations) -> Stepwise[Parse
     reading = _Reading(value, relations)
     for rule in value.rules:
         yield from reading.read(rule)
-    hostnames = tuple(in_lower_case(one) for one in value.hostnames) or _ALL_HOSTS
+    lower = tuple(in_lower_case(one) for one in value.hostnames)
+    hostnames = (value.hostnames if value.hostnames == lower else lower) or _ALL_HOSTS
     claims = GatewayClaims(relations.attachments, tuple(reading.rules), tuple(reading.matches), hostnames)
     return _parsed(value, relations, claims, (*reading.problems, *reading.backends.problems))
 

@@ -4,6 +4,7 @@ The topology says both.  A route is read again when they are others, so a grant 
 """
 
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from typing import Final
 
 from ingress.model.frozen import frozen
@@ -42,11 +43,17 @@ class RouteRelations:
     def tables(self) -> tuple[str, ...]:
         """The names of the tables of its listeners, as far as these are served."""
         names = (taken.listener.table for one in self.attachments for taken in one.listeners)
-        return tuple(dict.fromkeys(name for name in names if name))
+        return _shared(tuple(dict.fromkeys(name for name in names if name)))
 
     def permits(self, target: ObjectReference, namespace: str) -> bool:
         """Whether a route of *namespace* may refer to *target*."""
         return target.namespace in ("", namespace) or target in self.permitted
+
+
+@lru_cache(maxsize=1024)
+def _shared(tables: tuple[str, ...]) -> tuple[str, ...]:
+    """Return equal names that were seen lately: many routes attach to the same listeners."""
+    return tables
 
 
 def judge_route(value: AnyRoute, state: ClusterState, options: TranslateOptions) -> Verdict:

@@ -48,6 +48,7 @@ class BackendReader:
         self._protocol = protocol
         self._broken = broken
         self._nowhere = invalid_reference(owner)
+        self._known: dict[BackendReference, BackendReference] = {}
         self.problems: list[Problem] = []
 
     def read(self, rule: HTTPRule | GRPCRule, paths: Sequence[PathMatch] = ()) -> "ReadRule":
@@ -122,7 +123,13 @@ class BackendReader:
             message = f"no port of {target} is named"
             return owner.problem(Reason.SERVICE_PORT_NOT_FOUND, message, f"{field}.port")
         key = target.key(owner.key)
-        return BackendReference(key.namespace, key.name, backend.port, protocol=self._protocol)
+        return self._referring(
+            BackendReference(key.namespace, key.name, backend.port, protocol=self._protocol)
+        )
+
+    def _referring(self, found: BackendReference) -> BackendReference:
+        """Return an equal reference of the same route that was made before: its rules mostly lead to the same few."""
+        return self._known.setdefault(found, found)
 
 
 @frozen

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from attrs import field
 
+from ingress.fields import entry_path
 from ingress.model.frozen import frozen
 from ingress.model.objects import Kind, ObjectKey, Owner
 from ingress.model.problems import Problem, Reason
@@ -113,7 +114,7 @@ class Topology:
         """
         hosts = Hostnames(hostnames)
         return tuple(
-            self._attach(kind, namespace, hosts, parent, f"spec.parentRefs[{at}]")
+            self._attach(kind, namespace, hosts, parent, entry_path("spec", "parentRefs", at))
             for at, parent in enumerate(parents)
         )
 
