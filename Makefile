@@ -89,8 +89,8 @@ bench: $(bench_environment) ## measure beside nginx, HAProxy, Caddy, Envoy and G
 bench-quick: $(bench_quick_environment) ## measure the two small GETs beside nginx and Go, in under 45 s
 	@exec $(BENCH_VENV)/bin/python -m bench --quick
 
-bench-watch: $(dev_environment) ## measure what reading a cluster of 10,000 Ingresses costs, and write bench/watch-results.json
-	@exec $(bin)/python -m bench.watch
+bench-watch: $(dev_environment) ## measure what reading a cluster of 10,000 Ingresses costs, or of ROUTES=httproutes, and write bench/watch-results.json
+	@exec $(bin)/python -m bench.watch --routes=$(or $(ROUTES),ingresses)
 
 faults: $(dev_environment) ## break what can break, beside nginx and HAProxy if they are here: FAULTS=name,... TARGETS=ours,...
 	@exec $(bin)/python -m bench.faults --only='$(FAULTS)' --targets='$(TARGETS)'

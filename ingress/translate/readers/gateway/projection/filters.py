@@ -44,7 +44,7 @@ def backend_object(raw: RawObject, at: str, parts: Parts) -> BackendObject | Non
 
 
 # The rules of a route mostly lead to the same few: one copy is kept.
-_backend_object = lru_cache(maxsize=1024)(BackendObject)
+_backend_object = lru_cache(maxsize=256)(BackendObject)
 
 
 def _filter(raw: object, at: str, parts: Parts) -> FilterEntry:

@@ -19,7 +19,7 @@ NO_LABELS: Final = LabelSelector((LabelRequirement("", ""),))
 """What stands where a selector is missing or cannot be read: nothing meets it."""
 
 _T = TypeVar("_T")
-_reference = lru_cache(maxsize=4096)(ObjectReference)
+_reference = lru_cache(maxsize=256)(ObjectReference)
 
 
 def _usual_reference(group: object, kind: object, namespace: object, name: object) -> ObjectReference | None:
@@ -29,7 +29,8 @@ def _usual_reference(group: object, kind: object, namespace: object, name: objec
     return None
 
 
-@lru_cache(maxsize=4096)
+# Those to Gateways are of many routes, those to Services of one: of these few are of any use to others.
+@lru_cache(maxsize=256)
 def _checked_reference(group: str, kind: str, namespace: str, name: str) -> ObjectReference | None:
     if kind and name and is_text(group) and is_text(kind) and is_text(namespace) and is_text(name):
         return ObjectReference(intern(group), intern(kind), intern(namespace), intern(name))

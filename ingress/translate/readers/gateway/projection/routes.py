@@ -25,7 +25,7 @@ from ingress.translate.readers.gateway.routes import (
 )
 
 _T = TypeVar("_T")
-_parent = lru_cache(maxsize=4096)(ParentReference)
+_parent = lru_cache(maxsize=1024)(ParentReference)
 _DEFAULT_RULES: Final = (HTTPRule("spec.rules[0]", matches=ANY_HTTP),)
 _NO_PARENT: Final = ParentReference(UNREADABLE)
 
