@@ -259,6 +259,10 @@ class Translation:
                 table.clear(state)
                 self._attached.rejected(name, ())
                 del self._tables[name]
+            elif name != MAIN:
+                # Of hundreds of tables, one a step.
+                table.finish()
+                yield
         yield from self._look_beside()
         yield from self._named.round(state)
         if self._default_is_stale:

@@ -10,6 +10,7 @@ from typing import Any, Protocol
 
 from twisted.internet.defer import Deferred
 from twisted.internet.interfaces import IDelayedCall, IReactorTime
+from twisted.internet.task import deferLater
 from twisted.logger import Logger
 from twisted.python.failure import Failure
 
@@ -17,6 +18,8 @@ from ingress.errors import StartError
 from ingress.model.listeners import Listener
 
 RETRY_SECONDS = 30.0
+AT_ONCE = 5
+"""Listeners that are opened or closed in one turn of the reactor."""
 
 
 class OpenListener(Protocol):
@@ -69,8 +72,12 @@ class OpenListeners:
             return
         self.is_working = True
         try:
+            done = 0
             while await self._work():
-                pass
+                done += 1
+                if not done % AT_ONCE:
+                    # Requests go on meanwhile, however many ports there are.
+                    await deferLater(self._clock, 0, lambda: None)
         finally:
             self.is_working = False
         if self._told != self._last_told and not self._is_closed:

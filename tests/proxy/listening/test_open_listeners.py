@@ -110,6 +110,20 @@ class OpenListenersTests(SynchronousTestCase):
         self.successResultOf(self.follow(MAIN, ONE))
         self.assertEqual(self.refused[2:], [{}])
 
+    def test_many(self) -> None:
+        """Of many listeners some are opened in each turn, so that requests need not wait for all; what is asked for last counts."""
+        many = [Listener(f"tcp:{port}") for port in range(20)]
+        following = self.follow(*many)
+        self.assertNoResult(following)
+        self.assertEqual(len(self.take()), 5)
+        self.follow(*many[:8])
+        turns = 0
+        while not following.called:
+            self.clock.advance(0)
+            turns += 1
+            self.assertLessEqual(len(self.did), 5 * turns)
+        self.assertEqual(self.listeners.open, tuple(many[:8]))
+
     def test_refused_and_gone(self) -> None:
         """What could not be opened is not tried any more once nobody asks for it."""
         self.taken.add(ONE)
