@@ -21,7 +21,7 @@ from twisted.web.server import NOT_DONE_YET, Request, Site
 from ingress.admin.explaining import explanation_as_json, read_query
 from ingress.admin.hosts import is_known_host
 from ingress.admin.pages import LargePages
-from ingress.admin.views import certificates_as_json, problems_as_json, routes_as_json
+from ingress.admin.views import certificates_as_json, problems_as_json, routes_as_json, streams_as_json
 from ingress.explain.served import Served
 from ingress.explain.urls import UrlRefused
 from ingress.metrics.metrics import CONTENT_TYPE, Metrics
@@ -79,6 +79,10 @@ class AdminResource(Resource):
             b"/readyz": ("readiness: ok, or what is missing", self._ready),
             b"/metrics": ("counters for Prometheus", lambda: _LargePage(metrics.pieces(), CONTENT_TYPE)),
             b"/api/routes": ("routes with their endpoints", lambda: _LargePage(routes_as_json(snapshot()))),
+            b"/api/streams": (
+                "streams of TCP and TLS with their endpoints",
+                lambda: _LargePage(streams_as_json(snapshot())),
+            ),
             b"/api/problems": (
                 "what objects ask for in vain, and why",
                 lambda: _LargePage(problems_as_json(snapshot())),

@@ -1,4 +1,4 @@
-"""A snapshot as JSON: routes, problems and certificates, for people and programs.
+"""A snapshot as JSON: routes, streams, problems and certificates, for people and programs.
 
 Pure functions from values to text, which comes in small pieces, each made when it is asked for: there
 may be tens of thousands of routes.  A snapshot never changes, so all pieces are of one state.  Names of
@@ -13,9 +13,12 @@ from itertools import chain
 from ingress.identity.certificates import Certificate
 from ingress.model.backends import BackendState
 from ingress.model.problems import Problem
+from ingress.model.streams import StreamSort
 from ingress.plain.steps import AT_ONCE, NOT_YET, NotYet, in_order, json_text
 from ingress.plain.values import filter_as_data, spoken, variant_as_data, weighted_as_data
 from ingress.routing.route import Route
+from ingress.routing.streams import StreamRoute
+from ingress.routing.variants import WeightedBackend
 from ingress.translate.snapshot import Snapshot
 
 _NO_STATE = BackendState(reason="unknown backend")
@@ -64,6 +67,51 @@ def _route(route: Route, snapshot: Snapshot) -> dict[str, object]:
         "variants": map(variant_as_data, route.variants),
         "conditions": map(str, route.conditions),
         "field": route.place,
+    }
+
+
+def streams_as_json(snapshot: Snapshot) -> Iterator[str]:
+    """Yield ``{"streams": [...]}``, sorted by table and host: where connections lead of which no request is read.
+
+    Each has ``table`` (that of its listeners), ``host`` (the server name; empty: any, or none), ``sort`` (``tcp``,
+    ``passthrough``, ``terminated``), ``kind`` and ``object`` (``NAMESPACE/NAME``) of who asked for it, null where a listener has the host
+    and no route does, ``weighted`` (a list of ``{"backend", "weight", "endpoints", "reason"}``) and ``sendsHeader`` (whether endpoints get a
+    PROXY header).  What passes through for Ingresses is among the routes.
+    """
+    return _page("streams", _streams(snapshot))
+
+
+def _streams(snapshot: Snapshot) -> Iterator[object]:
+    found = (
+        (name, stream)
+        for name, table in snapshot.tables()
+        for stream in table.streams
+        if stream.sort is not StreamSort.REQUESTS
+    )
+    for one in in_order(found, lambda entry: (entry[0], entry[1].host)):
+        yield one if isinstance(one, NotYet) else _stream(*one, snapshot)
+
+
+def _stream(table: str, stream: StreamRoute, snapshot: Snapshot) -> dict[str, object]:
+    owner = stream.owner
+    return {
+        "table": table,
+        "host": stream.host,
+        "sort": stream.sort.value,
+        "kind": None if owner is None else str(owner.kind),
+        "object": None if owner is None else str(owner.key),
+        "weighted": (_stream_backend(entry, snapshot) for entry in stream.weighted),
+        "sendsHeader": stream.sends_header,
+    }
+
+
+def _stream_backend(entry: WeightedBackend, snapshot: Snapshot) -> dict[str, object]:
+    state = snapshot.backends.get(entry.backend, _NO_STATE)
+    return {
+        "backend": str(entry.backend),
+        "weight": entry.weight,
+        "endpoints": map(str, state.endpoints),
+        "reason": state.reason,
     }
 
 

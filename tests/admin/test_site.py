@@ -14,7 +14,16 @@ from ingress.translate.snapshot import Snapshot
 from tests.admin.site_case import SiteCase
 from tests.fakes.records import record_of
 
-PATHS = ("/", "/healthz", "/readyz", "/metrics", "/api/routes", "/api/problems", "/api/certificates")
+PATHS = (
+    "/",
+    "/healthz",
+    "/readyz",
+    "/metrics",
+    "/api/routes",
+    "/api/streams",
+    "/api/problems",
+    "/api/certificates",
+)
 INDEX = (*PATHS, "/api/v1/explain")
 
 

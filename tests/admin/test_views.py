@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 from attrs import field, frozen
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.admin.views import certificates_as_json, problems_as_json, routes_as_json
+from ingress.admin.views import certificates_as_json, problems_as_json, routes_as_json, streams_as_json
 from ingress.annotations.guards import GuardMissing
 from ingress.annotations.host_facts import CertifiedHosts
 from ingress.annotations.redirects import HttpsRedirect
@@ -16,6 +16,7 @@ from ingress.identity.certificates import Certificate, CertificateTable
 from ingress.model.backends import BackendReference, BackendState, Endpoint
 from ingress.model.objects import Kind, ObjectKey, Owner
 from ingress.model.problems import Problem, Reason
+from ingress.model.streams import StreamSort
 from ingress.model.upstream_tls import (
     LinkSettings,
     ProtocolAsked,
@@ -24,9 +25,10 @@ from ingress.model.upstream_tls import (
     UpstreamTlsRequest,
 )
 from ingress.routing.route import Match, Route
+from ingress.routing.streams import StreamRoute, StreamTable
 from ingress.routing.table import RouteTable
 from ingress.routing.variants import RequestCondition, Said, Variant, WeightedBackend
-from ingress.translate.snapshot import Snapshot
+from ingress.translate.snapshot import ListenerTable, Snapshot
 from tests.fakes.certificates import issue, make_authority
 
 WEB = BackendReference("web", "shop", 80)
@@ -67,6 +69,47 @@ def certificate(name: str, *names: str) -> Certificate:
         fingerprint=f"fingerprint of {name}",
         key_type="ECDSA",
     )
+
+
+class StreamsAsJSONTests(SynchronousTestCase):
+    """``streams_as_json``."""
+
+    def test_streams(self) -> None:
+        """A stream shows by which table and host it comes, who asked for it, and where it leads; what is none is left out."""
+        database = Owner(Kind("TCPRoute"), ObjectKey("web", "db"))
+        tcp = StreamRoute(
+            "", StreamSort.TCP, database, (WeightedBackend(WEB, 3), WeightedBackend(API)), sends_header=True
+        )
+        names = [
+            StreamRoute("b.test", StreamSort.PASSTHROUGH, None),
+            StreamRoute("a.test", StreamSort.REQUESTS, None),
+        ]
+        snapshot = Snapshot(
+            backends={WEB: BackendState((Endpoint("10.0.0.1", 5432),)), API: BackendState(reason="no slice")},
+            others={
+                "tcp 5432": ListenerTable(streams=StreamTable([tcp])),
+                "gateway *:443": ListenerTable(streams=StreamTable(names)),
+            },
+        )
+        nobody: dict[str, Any] = {"kind": None, "object": None, "weighted": [], "sendsHeader": False}
+        self.assertEqual(
+            json.loads("".join(streams_as_json(snapshot)))["streams"],
+            [
+                {"table": "gateway *:443", "host": "b.test", "sort": "passthrough", **nobody},
+                {
+                    "table": "tcp 5432",
+                    "host": "",
+                    "sort": "tcp",
+                    "kind": "TCPRoute",
+                    "object": "web/db",
+                    "weighted": [
+                        {"backend": "web/shop:80", "weight": 3, "endpoints": ["10.0.0.1:5432"], "reason": ""},
+                        {"backend": "web/api:http", "weight": 1, "endpoints": [], "reason": "no slice"},
+                    ],
+                    "sendsHeader": True,
+                },
+            ],
+        )
 
 
 class RoutesAsJSONTests(SynchronousTestCase):
