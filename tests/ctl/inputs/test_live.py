@@ -99,6 +99,20 @@ class ReadingTests(LiveCase):
         self.assertNotIn(Reason.SERVICE_NOT_FOUND, reasons(found))
         self.assertEqual(unread(found), ["Services in default"])
 
+    async def test_the_gateway_api_is_read_where_it_is_defined(self) -> None:
+        """Its kinds are listed once somebody installed them, but for the definitions themselves."""
+        self.server.define()
+        route = {
+            "apiVersion": "gateway.networking.k8s.io/v1",
+            "kind": "HTTPRoute",
+            "metadata": {"name": "web", "namespace": "shop"},
+            "spec": {"parentRefs": [{"name": "main"}]},
+        }
+        self.server.create(route)
+        found = await self.read()
+        self.assertEqual(set(found.state.of(Kind("HTTPRoute"))), {WEB})
+        self.assertNotIn("customresourcedefinitions", {call.plural for call in self.server.requests})
+
     async def test_named_namespaces_are_read_and_no_others(self) -> None:
         """With ``--namespace`` nothing is asked of the whole cluster but what belongs to no namespace."""
         self.server.create(ingress_object("web", "shop.example.com"))
