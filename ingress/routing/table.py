@@ -32,6 +32,7 @@ from typing import Final
 
 from ingress.filters import FilterSpec
 from ingress.model.shared_map import MASK, SharedMap
+from ingress.routing.chains_of_routes import chains_of
 from ingress.routing.conditional_routes import ConditionalRoutes, order_of_path
 from ingress.routing.expression_routes import ExpressionRoutes, PathTooLong
 from ingress.routing.paths import rule_path
@@ -40,33 +41,6 @@ from ingress.routing.route import Match, Route
 AT_ONCE: Final = 200
 """Routes that are put in order in one step."""
 _NONE: Final[dict[bytes, Route]] = {}
-
-
-def _chains_of(
-    filters: tuple[FilterSpec, ...], routes: tuple[Route, ...]
-) -> tuple[tuple[FilterSpec, ...], ...]:
-    found = [filters] if filters else []
-    for route in routes:
-        if route.filters:
-            found.append(route.filters)
-        if route.stand_in is not None and route.stand_in.filters:
-            found.append(route.stand_in.filters)
-        if route.weighted or route.variants:
-            found += _chains_beside(route)
-    return tuple(found)
-
-
-def _chains_beside(route: Route) -> Iterator[tuple[FilterSpec, ...]]:
-    """Yield the specs of backends and variants."""
-    for entry in route.weighted:
-        if entry.filters:
-            yield entry.filters
-    for variant in route.variants:
-        if variant.filters:
-            yield variant.filters
-        for entry in variant.weighted:
-            if entry.filters:
-                yield entry.filters
 
 
 class HostRoutes:
@@ -98,7 +72,7 @@ class HostRoutes:
         self.routes = routes
         self.is_kept = is_kept
         self.filters = filters
-        self.chains = _chains_of(filters, routes)
+        self.chains = chains_of(filters, routes)
         """Each tuple of specs that a request of the host may meet, but for empty ones; found here, where time is taken in slices."""
         # By path; by path without trailing slash, so that of "/" by nothing at all; and
         # the number of elements of the longest of those.
