@@ -30,17 +30,17 @@ class TlsVersion(IntEnum):
     TLS_1_3 = 0x0304
 
 
-class SubjectType(StrEnum):
+class PeerNameType(StrEnum):
     """What a subject alternative name is."""
 
     HOSTNAME = "Hostname"
     URI = "URI"
 
 
-class Subject(NamedTuple):
+class PeerName(NamedTuple):
     """Whom a certificate may be for: a DNS name, or a URI such as a SPIFFE identity."""
 
-    type: SubjectType
+    type: PeerNameType
     value: str
 
     def __str__(self) -> str:
@@ -63,7 +63,7 @@ class TlsSettings:
     """Sorted, at least one."""
     ciphers: str = ""
     """OpenSSL's list for TLS 1.2; empty: our own."""
-    subjects: tuple[Subject, ...] = ()
+    peer_names: tuple[PeerName, ...] = ()
     """Whom the certificate must be for, any of these, and not for *name*; none: for that."""
 
 

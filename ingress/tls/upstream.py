@@ -37,7 +37,7 @@ from ingress.annotations.values import quoted
 from ingress.identity.key_pairs import DAMAGED
 from ingress.model.backends import Endpoint
 from ingress.model.client_authentication import MOST_DEPTH
-from ingress.model.upstream_tls import Subject, SubjectType, TlsSettings, TlsVersion, UpstreamTls
+from ingress.model.upstream_tls import PeerName, PeerNameType, TlsSettings, TlsVersion, UpstreamTls
 from ingress.tls.binding import words_of
 from ingress.tls.peer_keys import is_taken
 from ingress.tls.profile import GROUPS, HTTP_1_1, HTTP_2, TLS_1_2_SUITES, offer_groups
@@ -195,10 +195,10 @@ def _judge_certificate(endpoint: Endpoint, tls_settings: TlsSettings, connection
     name = tls_settings.name or endpoint.address
     try:
         shown, uris = _names_of(certificate.to_cryptography())
-        if tls_settings.subjects:
-            if any(_is_for(shown, uris, subject) for subject in tls_settings.subjects):
+        if tls_settings.peer_names:
+            if any(_is_for(shown, uris, one) for one in tls_settings.peer_names):
                 return ""
-            wanted_names = quoted(" or ".join(map(str, tls_settings.subjects)))
+            wanted_names = quoted(" or ".join(map(str, tls_settings.peer_names)))
             return f"TLS: the certificate is for {_names_in(shown, uris)}, not for {wanted_names}"
         wanted = IPAddress_ID(name) if _is_address(name) else DNS_ID(name)
         verify_service_identity(shown, obligatory_ids=[wanted], optional_ids=[])
@@ -228,11 +228,11 @@ def _names_of(certificate: x509.Certificate) -> tuple[Sequence[CertificatePatter
     return (*names, *addresses), found.get_values_for_type(x509.UniformResourceIdentifier)
 
 
-def _is_for(shown: Sequence[CertificatePattern], uris: Sequence[str], subject: Subject) -> bool:
-    """Whether *subject* is one of the names *shown* or of *uris*, which are compared as they are; a wildcard is just itself."""
-    if subject.type is SubjectType.URI:
-        return subject.value in uris
-    name = subject.value.lower()
+def _is_for(shown: Sequence[CertificatePattern], uris: Sequence[str], peer: PeerName) -> bool:
+    """Whether *peer* is one of the names *shown* or of *uris*, which are compared as they are; a wildcard is just itself."""
+    if peer.type is PeerNameType.URI:
+        return peer.value in uris
+    name = peer.value.lower()
     if name.startswith("*."):
         return any(isinstance(one, DNSPattern) and one.pattern == name.encode() for one in shown)
     try:

@@ -13,8 +13,8 @@ from twisted.trial.unittest import SkipTest, SynchronousTestCase
 from ingress.model.backends import Endpoint
 from ingress.model.upstream_tls import (
     LinkSettings,
-    Subject,
-    SubjectType,
+    PeerName,
+    PeerNameType,
     TlsSettings,
     TlsVersion,
     UpstreamTls,
@@ -134,12 +134,12 @@ class JudgementTests(SynchronousTestCase):
             self.assertIn(f"not for {name}", fault)
             self.assertIn('"app.internal", "*.apps.internal", 10.0.0.1, fd00::1', fault)
 
-    def test_subjects(self) -> None:
-        """Where subjects are named the certificate must be for one of these, and its name is none unless it is among them."""
+    def test_peer_names(self) -> None:
+        """Where peer names are asked for the certificate must be for one of these, and its name is none unless it is among them."""
         identity = "spiffe://cluster.local/ns/web/sa/app"
         server = server_of("app.internal", "*.apps.internal", identity, "https://a.test:80/x")
         only_uri = server_of(identity)
-        dns, uri = SubjectType.HOSTNAME, SubjectType.URI
+        dns, uri = PeerNameType.HOSTNAME, PeerNameType.URI
         for subjects, fits in (
             ([(dns, "app.internal")], True),
             ([(dns, "APP.internal")], True),
@@ -154,14 +154,14 @@ class JudgementTests(SynchronousTestCase):
             ([(dns, "other.internal"), (uri, identity)], True),
             ([(dns, "other.internal"), (uri, "spiffe://x/y")], False),
         ):
-            named = tuple(Subject(*one) for one in subjects)
-            settings = TlsSettings(verify=True, name="app.internal", send_name=True, subjects=named)
+            named = tuple(PeerName(*one) for one in subjects)
+            settings = TlsSettings(verify=True, name="app.internal", send_name=True, peer_names=named)
             fault = self.judge(over(settings), server)
             self.assertEqual(not fault, fits, (subjects, fault))
-        settings = evolve(settings, subjects=(Subject(dns, "app.internal"), Subject(uri, identity)))
+        settings = evolve(settings, peer_names=(PeerName(dns, "app.internal"), PeerName(uri, identity)))
         self.assertEqual(self.judge(over(settings), only_uri), "")
         self.assertNotEqual(self.judge(over(VERIFIED), only_uri), "")
-        self.assertIn("spiffe", self.judge(over(evolve(settings, subjects=named)), only_uri))
+        self.assertIn("spiffe", self.judge(over(evolve(settings, peer_names=named)), only_uri))
 
     def test_identity_beside_names(self) -> None:
         """A certificate that has a SPIFFE identity besides is for its names all the same."""

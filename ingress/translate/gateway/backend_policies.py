@@ -21,10 +21,10 @@ from ingress.model.problems import Problem, Reason
 from ingress.model.state import ClusterState
 from ingress.model.upstream_tls import (
     ByPolicy,
+    PeerName,
+    PeerNameType,
     ProtocolAsked,
     ProtocolRefused,
-    Subject,
-    SubjectType,
     TlsSettings,
     UpstreamTlsRequest,
 )
@@ -74,14 +74,14 @@ def read_policy(policy: BackendTLSPolicy) -> PolicyReading:
     """Return what *policy* asks for, and what makes no sense of it."""
     faults: list[Fault] = []
     grave: list[Fault] = [*_faults_of_validation(policy)]
-    subjects: list[Subject] = []
+    peer_names: list[PeerName] = []
     for at, one in enumerate(policy.names[:_MOST_NAMES]):
         fault = _fault_of_name(one.type, one.value)
         if fault:
             # To leave it out would be to check less, if it is the only one.
             grave.append(Fault(Reason.UNSUPPORTED_VALUE, fault, f"{_VALIDATION}.subjectAltNames[{at}]"))
         else:
-            subjects.append(Subject(SubjectType(one.type), one.value))
+            peer_names.append(PeerName(PeerNameType(one.type), one.value))
     for what, count, most in (
         ("subjectAltNames", len(policy.names), _MOST_NAMES),
         ("caCertificateRefs", len(policy.authorities), _MOST_AUTHORITIES),
@@ -106,7 +106,7 @@ def read_policy(policy: BackendTLSPolicy) -> PolicyReading:
         depth=MOST_INTERMEDIATES,
         name=policy.hostname.lower(),
         send_name=True,
-        subjects=tuple(subjects),
+        peer_names=tuple(peer_names),
     )
     refusal = f"{policy.owner}: {grave[0].field} {grave[0].message}" if grave else ""
     return PolicyReading(settings, tuple(authorities), tuple(fields), (*faults, *grave), refusal)
@@ -134,13 +134,13 @@ def _faults_of_validation(policy: BackendTLSPolicy) -> Iterator[Fault]:
 
 def _fault_of_name(of_type: str, value: str) -> str:
     """Say what is wrong with a subject alternative name; nothing for none."""
-    if of_type == SubjectType.HOSTNAME:
+    if of_type == PeerNameType.HOSTNAME:
         fault = check_rule_host(value) if value else "is missing"
         return "" if fault is None else f"{quoted(value)} {fault}"
-    if of_type == SubjectType.URI:
+    if of_type == PeerNameType.URI:
         scheme, _, rest = value.partition(":")
         return "" if scheme and rest and value.isascii() else f"{quoted(value)} is no absolute URI"
-    return f"is of the type {quoted(of_type)}, which is none of {', '.join(SubjectType)}"
+    return f"is of the type {quoted(of_type)}, which is none of {', '.join(PeerNameType)}"
 
 
 def targets_of(policy: BackendTLSPolicy) -> Iterator[tuple[str, _Target]]:

@@ -19,7 +19,7 @@ from ingress.model.objects import (
 )
 from ingress.model.problems import Reason
 from ingress.model.state import ClusterState
-from ingress.model.upstream_tls import BY_POLICY, ByPolicy, LinkSettings, Subject, SubjectType, UpstreamTls
+from ingress.model.upstream_tls import BY_POLICY, ByPolicy, LinkSettings, PeerName, PeerNameType, UpstreamTls
 from ingress.translate.backend_cache import BackendCache
 from ingress.translate.backends import resolve_backends
 from ingress.translate.bookkeeping import ProblemIndex
@@ -151,14 +151,14 @@ class ProtocolTests(SynchronousTestCase):
             self.tls(service(), policy(authorities=named), config_map(), secret).ca_pem, OURS.pem + OTHERS.pem
         )
 
-    def test_subjects(self) -> None:
+    def test_peer_names(self) -> None:
         """Alternative names say for whom the certificate must be; what is sent stays the hostname."""
         identity = "spiffe://web/app"
         names = (AlternativeName("Hostname", "other.test"), AlternativeName("URI", identity))
         settings = self.tls(service(), policy(names=names), config_map()).tls_settings
         self.assertEqual(
-            settings.subjects,
-            (Subject(SubjectType.HOSTNAME, "other.test"), Subject(SubjectType.URI, identity)),
+            settings.peer_names,
+            (PeerName(PeerNameType.HOSTNAME, "other.test"), PeerName(PeerNameType.URI, identity)),
         )
         self.assertEqual(settings.name, "app.test")
 
