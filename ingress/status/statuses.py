@@ -191,6 +191,9 @@ class Statuses:
         self._untranslated.difference_update(known)
         if self._writer.is_leading:
             self._look_at(known)
+            for one in known:
+                if one in self._beside and not self._others_of(one):
+                    del self._beside[one]
 
     def _look_at(self, objects: Iterable[ObjectId]) -> None:
         """Look at *objects*, and at those whose statuses count them, or did."""
@@ -249,10 +252,10 @@ class Statuses:
         """Return what to write for one object, None for nothing."""
         kind, key = object_id
         reported, state = self._kinds[kind], self._state()
-        if kind in self._looking_with:
-            self._beside[object_id] = self._others_of(object_id)
         if object_id in self._untranslated:
             return None
+        if kind in self._looking_with:
+            self._beside[object_id] = self._others_of(object_id)
         facts = ReportFacts(
             key,
             state,
@@ -363,7 +366,6 @@ class Statuses:
     def _forget(self, object_id: ObjectId) -> None:
         self._ours.discard(object_id)
         self._written.pop(object_id, None)
-        self._beside.pop(object_id, None)
         self._pauses.forget(object_id)
 
 

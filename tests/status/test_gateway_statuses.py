@@ -159,6 +159,19 @@ class TriggerTests(ClusterCase):
         self.turn()
         self.assertEqual((self.attached(), self.writes()), ([20], [("Gateway", "web")]))
 
+    def test_refused(self) -> None:
+        """A route of which nothing can be done is not accepted, and not counted, until it is another one."""
+        redirect = {"type": "RequestRedirect", "requestRedirect": {"hostname": "x.test"}}
+        rewrite = {"type": "URLRewrite", "urlRewrite": {"hostname": "y.test"}}
+        self.cluster.apply(http_route("r0", "web", rules=[{"filters": [redirect, rewrite]}]))
+        self.turn()
+        self.assertEqual(self.parents("r0")["web"]["Accepted"], ("False", "IncompatibleFilters"))
+        self.assertEqual(self.attached(), [19])
+        self.cluster.apply(http_route("r0", "web"))
+        self.turn()
+        self.assertEqual((self.parents("r0")["web"]["Accepted"][0], self.attached()), ("True", [20]))
+        self.assertEqual(self.leader.controller.verify(), ())
+
     def test_many_routes_one_write(self) -> None:
         """Routes that come at a time cost their Gateway two writes at most, the last of which has them all."""
         self.cluster.apply(*(http_route(f"n{at}", "web") for at in range(100)))

@@ -9,14 +9,26 @@ from ingress.translate.bookkeeping import Draft
 from ingress.translate.claims import ParsedObject
 from ingress.translate.gateway.claims import NOTHING_CLAIMED, ListenerKey, key_of
 from ingress.translate.gateway.gateways_of_services import GatewaysOfServices
+from ingress.translate.readers.gateway.undone import is_all_undone, is_undone
 
 Rejected = Collection[tuple[Owner, ListenerKey]]
+
+
+def is_refused(parsed: ParsedObject) -> bool:
+    """Whether a route is accepted by none of its parents, since nothing of it can be done: it is not counted, and takes no host."""
+    if not parsed.problems:
+        return False
+    undone = [problem for problem in parsed.problems if is_undone(problem)]
+    return bool(undone) and is_all_undone(undone, getattr(parsed.source, "rules", ()))
 
 
 def count_attached(all_parsed: Iterable[ParsedObject], rejected: Rejected) -> dict[ListenerKey, int]:
     """Return how many of *all_parsed* each listener has, but for those *rejected*; listeners without any are left out."""
     counts = Counter(
-        key_of(taken.listener) for parsed in all_parsed for _, taken in parsed.gateway.attached()
+        key_of(taken.listener)
+        for parsed in all_parsed
+        if not is_refused(parsed)
+        for _, taken in parsed.gateway.attached()
     )
     counts.subtract(key for _, key in rejected)
     return {key: count for key, count in counts.items() if count}
@@ -36,7 +48,7 @@ class AttachedCounts:
         for parsed, difference in ((before, -1), (after, 1)):
             if parsed is not None:
                 self._news[parsed.owner.id] = None
-            if parsed is not None and parsed.gateway is not NOTHING_CLAIMED:
+            if parsed is not None and parsed.gateway is not NOTHING_CLAIMED and not is_refused(parsed):
                 for _, taken in parsed.gateway.attached():
                     self._add(key_of(taken.listener), difference)
 

@@ -12,6 +12,7 @@ from ingress.model.problems import Problem, Reason
 from ingress.model.stepwise import Stepwise
 from ingress.translate.age import why_first
 from ingress.translate.claims import ParsedObject
+from ingress.translate.gateway.attached import is_refused
 from ingress.translate.gateway.claims import ListenerKey, key_of
 from ingress.translate.readers.gateway.hostnames import wildcards_over
 from ingress.translate.readers.gateway.names import GRPC_ROUTE, HTTP_ROUTE
@@ -40,6 +41,8 @@ def find_kind_conflicts(routes: Iterable[ParsedObject]) -> Stepwise[KindConflict
     for number, parsed in enumerate(routes, 1):
         if not number % AT_ONCE:
             yield
+        if is_refused(parsed):
+            continue
         owner = parsed.owner
         for attachment, taken in parsed.gateway.attached():
             key = key_of(taken.listener)

@@ -99,11 +99,17 @@ class RulesTests(StatusCase):
             "Dropped Rule, or part of it: spec.rules[1].matches[0]: is wrong",
         )
 
+    def test_served_without(self) -> None:
+        """A rule that is served without something it asks for is a partial matter, though it is the only one."""
+        for field in ("sessionPersistence", "timeouts.request", "backendRefs[0].weight"):
+            found = self.told((Reason.UNSUPPORTED_VALUE, f"spec.rules[0].{field}"))
+            self.assertEqual(found, {**FINE, "PartiallyInvalid": ("True", "UnsupportedValue")})
+
     def test_nothing_left(self) -> None:
         """A route of which no rule can be served is not accepted, and says what its first problem is called."""
         for told, rules, word in (
             ([(Reason.UNSUPPORTED_VALUE, "spec.rules[0].matches[0]")], 1, "UnsupportedValue"),
-            ([(Reason.INCOMPATIBLE_FILTERS, "spec.rules[0].filters")], 1, "IncompatibleFilters"),
+            ([(Reason.INCOMPATIBLE_FILTERS, "spec.rules[0].filters[1]")], 1, "IncompatibleFilters"),
             ([(Reason.UNSUPPORTED_VALUE, f"spec.rules[{at}]") for at in range(3)], 3, "UnsupportedValue"),
             ([(Reason.UNSUPPORTED_VALUE, "spec.rules")], 5, "UnsupportedValue"),
             ([(Reason.MALFORMED_OBJECT, "")], 5, "UnsupportedValue"),
