@@ -39,6 +39,8 @@ def play(
             if options.is_whole
             else None
         )
+        if path:
+            path.parent.mkdir(parents=True, exist_ok=True)
         profiles = options.profiles or suite.PROFILES
         impatient = options.impatient or bool(tests)
         command = suite.command(
