@@ -53,8 +53,12 @@ PASSWORD_REFRESH_SECONDS = 60.0
 """The same for a Secret of which other keys are needed than those of certificates: a password that was taken out of it must not
 be good for long."""
 
-CONFIG_MAP_REFRESH_SECONDS = 30.0
-"""The same for ConfigMaps, which are edited by people who wait, and which few refer to."""
+CONFIG_MAP_REFRESH_SECONDS = 10.0
+"""The same for ConfigMaps, which are edited by people who wait, and which few refer to; of many that is less often."""
+
+REFRESHES_PER_SECOND = 10.0
+"""How many are read again in a second because their time has come, where that makes none wait for more than half a minute."""
+_LONGEST_REFRESH_SECONDS = 30.0
 
 _OF_CERTIFICATES = UPSTREAM_TLS_KEYS | CLIENT_AUTHENTICATION_KEYS
 _THREADS = 2
@@ -313,12 +317,19 @@ class ObjectReader:
         if not reading.is_missing:
             reading.misses = 0
             if reading.keys <= _OF_CERTIFICATES:
-                return self._refresh_seconds
-            return min(self._refresh_seconds, PASSWORD_REFRESH_SECONDS)
+                return self._usual_seconds
+            return min(self._usual_seconds, PASSWORD_REFRESH_SECONDS)
         # A Secret often comes soon after the Ingress that refers to it.
         seconds = _FIRST_MISS_SECONDS * 2.0 ** min(reading.misses, _MOST_DOUBLINGS)
         reading.misses += 1
-        return min(seconds, self._refresh_seconds)
+        return min(seconds, self._usual_seconds)
+
+    @property
+    def _usual_seconds(self) -> float:
+        """How long an answer is good for that is not missed: longer where there are many."""
+        return max(
+            self._refresh_seconds, min(len(self._readings) / REFRESHES_PER_SECOND, _LONGEST_REFRESH_SECONDS)
+        )
 
     def _failed(self, reading: _Reading, error: KubernetesError, *, is_overtaken: bool) -> None:
         reading.failures += 1

@@ -94,6 +94,31 @@ class ObjectReaderTests(SynchronousTestCase):
         self.reader.answer(FOUND)
         self.asked_after(48)
 
+    def test_many_are_refreshed_less_often(self) -> None:
+        """Ten are read again in a second; of hundreds each waits its turn, and none for more than half a minute."""
+        self.reader = StillReader(
+            self.clock,
+            cast(Callable[[], ApiConnection], None),
+            KINDS[Kind.CONFIG_MAP],
+            self.watched,
+            deliver=lambda key, projection: None,
+            changed=lambda: None,
+            decoding=Lock(),
+            clock=self.clock.seconds,
+            random=lambda: 0.5,
+            refresh_seconds=10.0,
+        )
+        for count, seconds in ((1, 10.0), (199, 20.0), (1000, 30.0)):
+            for number in range(count):
+                self.reader.read(ObjectKey("shop", f"map-{count}-{number}"), frozenset())
+            *_, last = self.reader.requests()
+            for request in (*self.reader.requests(), last):
+                self.reader.answered(request, FOUND)
+            self.clock.advance(seconds - 0.01)
+            self.assertNotIn(last.reading, [request.reading for request in self.reader.requests()])
+            self.clock.advance(0.02)
+            self.assertIn(last.reading, [request.reading for request in self.reader.requests()])
+
     def test_missing(self) -> None:
         """A Secret that does not exist is delivered as that, and looked for again soon, then less and less often."""
         self.read(None)
