@@ -98,6 +98,7 @@ def _tables(reports: Sequence[Report]) -> Iterator[str]:
         if failed := sorted({test for profile in report.profiles.values() for test in profile.failed}):
             yield f"\nWhat failed with the suite of {report.version} and the {report.channel} CRDs: {', '.join(failed)}.\n"
     versions = list(dict.fromkeys(report.version for report in reports))
+    yield "\nFeatures with a yes were asked for; a test of theirs that failed is named above.\n"
     yield f"\n| Extended feature | {' | '.join(versions)} |\n|---|{'---|' * len(versions)}\n"
     profiles = [profile for report in reports for profile in report.profiles.values()]
     known = frozenset().union(*(profile.supported | profile.unsupported for profile in profiles))
@@ -122,7 +123,8 @@ def _cell(feature: str, reports: Sequence[Report]) -> str:
         for report in reports
         if any(feature in profile.supported for profile in report.profiles.values())
     }
-    if "standard" in supporting:
+    tried = {report.channel for report in reports}
+    if "standard" in supporting or (supporting and "standard" not in tried):
         return "yes"
     if supporting:
         return "with the experimental CRDs"
