@@ -11,6 +11,7 @@ from urllib.parse import parse_qs
 from ingress.annotations.asked_urls import parse_url_template
 from ingress.annotations.auth_check import REQUEST_URI
 from ingress.annotations.values import ValueRefused, parse_boolean, quoted
+from ingress.model.proxys_fields import PROXYS_FIELDS_OF_REQUESTS
 from ingress.model.templates import CONSTANTS, Template, TemplateRefused, read_template
 
 RETURN_PARAMETER: Final = "rd"
@@ -28,24 +29,6 @@ _is_number = re.compile(r"[0-9]{1,9}").fullmatch
 _is_seconds = re.compile(r"[0-9]{1,4}(?:\.[0-9]{1,3})?").fullmatch
 _has_directive = re.compile(r"^[ \t\r\f\v]*[^\s#]", re.MULTILINE).search
 _begins_as_page = re.compile(r"(?:https?|\$\{?(?:pass_access_)?scheme\}?)://(?=[^/?#])", re.IGNORECASE).match
-PROXYS: Final = frozenset(
-    (
-        "connection",
-        "content-length",
-        "expect",
-        "host",
-        "http2-settings",
-        "keep-alive",
-        "proxy-connection",
-        "te",
-        "trailer",
-        "transfer-encoding",
-        "upgrade",
-    )
-)
-"""Fields of a request that frame it, or belong to a connection."""
-
-
 _REQUESTED: Final = frozenset((("host", b""), ("http_", b"host"), ("best_http_host", b"")))
 _PATHS: Final = frozenset(("request_uri", "uri", "document_uri"))
 """Variables that begin with a slash."""
@@ -194,7 +177,7 @@ def read_fields(content: Mapping[str, str]) -> tuple[tuple[str, Template], ...]:
         raise ValueRefused(f"has more than {MAX_NAMES} fields")
     found = []
     for name, value in sorted(content.items()):
-        if not _is_name(name) or name.lower() in PROXYS:
+        if not _is_name(name) or name.lower() in PROXYS_FIELDS_OF_REQUESTS:
             raise ValueRefused(f"has {quoted(name)}, which is no field that a service can be told")
         try:
             found.append((name, read_template(value.strip())))

@@ -20,6 +20,7 @@ from ingress.filters import AnswerEdit, Facts, FieldChanges, Filter, FilterSpec,
 from ingress.model.frozen import frozen
 from ingress.model.objects import Kind, ObjectKey
 from ingress.model.problems import Reason
+from ingress.model.proxys_fields import PROXYS_FIELDS, PROXYS_FIELDS_OF_REQUESTS
 from ingress.model.secrets import is_secret_name
 from ingress.model.templates import Template, TemplateRefused, read_template
 
@@ -32,21 +33,6 @@ _ADDED: Final = "add-headers"
 _TOLD: Final = "proxy-set-headers"
 _NAMESPACE = re.compile(r"[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?").fullmatch
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,128}").fullmatch
-_PROXYS: Final = frozenset(
-    (
-        "connection",
-        "content-length",
-        "http2-settings",
-        "keep-alive",
-        "proxy-connection",
-        "te",
-        "trailer",
-        "transfer-encoding",
-        "upgrade",
-    )
-)
-"""Those that frame a message, or belong to a connection."""
-_OF_REQUESTS: Final = _PROXYS | {"expect", "host"}
 
 
 def parse_config_map(text: str) -> ObjectKey | None:
@@ -79,7 +65,7 @@ def parse_names(text: str) -> tuple[str, ...]:
     return tuple(sorted(names))
 
 
-def fault_of_field(name: str, value: str, proxys: frozenset[str] = _PROXYS) -> str | None:
+def fault_of_field(name: str, value: str, proxys: frozenset[str] = PROXYS_FIELDS) -> str | None:
     """Say why *name* with *value* can be no field; None where it can."""
     if not _NAME(name):
         return f"{quoted(name)} is no name of a field"
@@ -355,7 +341,9 @@ def operator_filters(settings: OperatorFieldSettings, facts: RouteFacts) -> tupl
     for reference in operator_references(settings, asking):
         content = facts.found.config_map(reference) or {}
         of_answers = reference.annotation == _ADDED
-        fields, _ = _read(content, _PROXYS if of_answers else _OF_REQUESTS, answers=of_answers)
+        fields, _ = _read(
+            content, PROXYS_FIELDS if of_answers else PROXYS_FIELDS_OF_REQUESTS, answers=of_answers
+        )
         bound = tuple((name, template.bound(constants)) for name, template in fields)
         if not of_answers:
             specs += [RequestFields(bound)] if bound else []
@@ -376,7 +364,9 @@ def operator_contents(settings: OperatorFieldSettings, asking: ObjectKey, found:
     for reference in operator_references(settings, asking) if asking == NOWHERE else ():
         content = found.config_map(reference) or {}
         of_answers = reference.annotation == _ADDED
-        _, faults = _read(content, _PROXYS if of_answers else _OF_REQUESTS, answers=of_answers)
+        _, faults = _read(
+            content, PROXYS_FIELDS if of_answers else PROXYS_FIELDS_OF_REQUESTS, answers=of_answers
+        )
         for message in _told(reference, content, faults):
             yield Remark(reference.annotation, message, Reason.INVALID_OPTION)
 

@@ -26,7 +26,6 @@ from ingress.annotations.auth_cache import NO_DURATIONS, parse_durations
 from ingress.annotations.auth_check import AuthCaching, ExternalAuth
 from ingress.annotations.auth_settings import REFUSED, AuthSettings, Refused
 from ingress.annotations.auth_values import (
-    PROXYS,
     parse_auth_url,
     parse_key,
     parse_locations,
@@ -52,6 +51,7 @@ from ingress.annotations.values import Annotation, Family, Remark, Risk, ValueRe
 from ingress.filters import FilterSpec, Phase
 from ingress.model.objects import Kind, ObjectKey
 from ingress.model.problems import Reason
+from ingress.model.proxys_fields import PROXYS_FIELDS_OF_REQUESTS
 from ingress.model.templates import Template, read_template
 
 _CLOSES: Final = "the paths that auth-url guards answer 503 rather than be open"
@@ -108,7 +108,7 @@ def _check(settings: AuthSettings, facts: RouteFacts, *, is_operators: bool) -> 
         url,
         method,
         None if signin is None else signin.bound(constants),
-        tuple(name for name in headers if name.lower() not in PROXYS),
+        tuple(name for name in headers if name.lower() not in PROXYS_FIELDS_OF_REQUESTS),
         settings.request_redirect.bound(constants),
         fields=tuple((name, value.bound(constants)) for name, value in fields),
         caching=_caching(settings, facts, constants),
@@ -208,7 +208,7 @@ def auth_remarks(settings: AuthSettings, names: frozenset[str]) -> Iterable[Rema
     if "auth-cache-duration" in names and settings.cache_key is None:
         yield Remark("auth-cache-duration", "means nothing without auth-cache-key: no verdict is remembered")
     if not isinstance(settings.response_headers, Refused):
-        proxys = [name for name in settings.response_headers if name.lower() in PROXYS]
+        proxys = [name for name in settings.response_headers if name.lower() in PROXYS_FIELDS_OF_REQUESTS]
         if proxys:
             message = f"{', '.join(proxys)} frame a message or belong to a connection, and are never taken from an answer"
             yield Remark("auth-response-headers", message)

@@ -11,6 +11,7 @@ from typing import ClassVar, Final
 from ingress.filter_parts.changing import ChangesAnswers, ChangesRequests
 from ingress.filters import FieldChanges, Filter, Phase, Services
 from ingress.model.frozen import frozen
+from ingress.model.proxys_fields import PROXYS_FIELDS, PROXYS_FIELDS_OF_REQUESTS
 
 MOST_FIELDS: Final = 16
 """Of each of the three lists, as the API has it."""
@@ -19,21 +20,6 @@ MOST_VALUE_CHARACTERS: Final = 4096
 
 _is_name = re.compile(r"[A-Za-z0-9!#$%&'*+\-.^_`|~]+").fullmatch
 _has_control = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]").search
-_PROXYS: Final = frozenset(
-    (
-        "connection",
-        "content-length",
-        "http2-settings",
-        "keep-alive",
-        "proxy-connection",
-        "te",
-        "trailer",
-        "transfer-encoding",
-        "upgrade",
-    )
-)
-"""Those that frame a message, or belong to a connection."""
-_OF_REQUESTS: Final = _PROXYS | {"expect", "host"}
 
 Fields = tuple[tuple[str, str], ...]
 """Names and values."""
@@ -113,7 +99,7 @@ def read_field_edits(
     for what, fields in (("set", put), ("add", add), ("remove", dropped)):
         if len(fields) > MOST_FIELDS:
             return f"{what} has more than {MOST_FIELDS} fields"
-    for fault in _faults((*put, *add, *dropped), _OF_REQUESTS if of_requests else _PROXYS):
+    for fault in _faults((*put, *add, *dropped), PROXYS_FIELDS_OF_REQUESTS if of_requests else PROXYS_FIELDS):
         return fault
     first = [_firsts(fields) for fields in (put, add, dropped)]
     twice = (

@@ -16,21 +16,10 @@ from ingress.http.field_values import first_value
 from ingress.http.grammar import CONTROLS, is_token, name_of
 from ingress.http.request_head import ORIGIN_FORM, RequestHead
 from ingress.http.response_head import ResponseHead
+from ingress.model.proxys_fields import PROXYS_FIELDS, PROXYS_FIELDS_OF_REQUESTS
 
-_PROXYS: Final = frozenset(
-    (
-        b"connection",
-        b"content-length",
-        b"http2-settings",
-        b"keep-alive",
-        b"proxy-connection",
-        b"te",
-        b"trailer",
-        b"transfer-encoding",
-        b"upgrade",
-    )
-)
-PROXYS_IN_REQUESTS: Final = _PROXYS | {b"expect", b"host"}
+_PROXYS: Final = frozenset(name.encode() for name in PROXYS_FIELDS)
+PROXYS_IN_REQUESTS: Final = frozenset(name.encode() for name in PROXYS_FIELDS_OF_REQUESTS)
 _BODILESS: Final = (204, 304)
 
 _vary_values: Final = re.compile(rb"\nvary:([^\r\n]*)").findall
