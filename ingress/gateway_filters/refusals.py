@@ -1,7 +1,7 @@
 """Refusals: what stands before a rule that cannot be served as it was meant.
 
 A filter that is not known, or makes no sense, is not skipped: requests that it stands before get an error, as
-``HTTPRouteFilter`` says.  So do requests that a backend would get which there is not.
+``HTTPRouteFilter`` says.  Where backends are missing, no filter refuses, but ``Route.broken_status`` says what is answered.
 """
 
 from typing import ClassVar, Final
@@ -38,5 +38,3 @@ class Refusal:
 
 BAD_FILTER: Final = Refusal("a filter of the rule is not honored")
 BAD_RULE: Final = Refusal("the rule asks for what is not honored")
-BAD_BACKEND: Final = Refusal("the backend does not exist, or may not be referred to")
-NO_BACKENDS: Final = Refusal("the rule has no backends")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from ingress.gateway_filters.refusals import BAD_BACKEND
+from ingress.gateway_filters.refusals import BAD_FILTER
 from ingress.model.backends import BackendReference, BackendState
 from ingress.routing.route import Match, Route
 from ingress.routing.table import RouteTable
@@ -102,7 +102,7 @@ class BackendFilterTests(RuleCase):
 
     def test_refusals(self) -> None:
         """So does a refusal, whose status nobody takes for the endpoint's."""
-        weighted = (WeightedBackend(FIRST, 1, (BAD_BACKEND,)), WeightedBackend(SECOND, 1))
+        weighted = (WeightedBackend(FIRST, 1, (BAD_FILTER,)), WeightedBackend(SECOND, 1))
         route = Route("shop.test", "/", Match.PREFIX, OWNER, FIRST, weighted=weighted)
         self.stage.resource.publish(RouteTable((route,)), {SECOND: BackendState((TWO,))})
         found = self.asked()

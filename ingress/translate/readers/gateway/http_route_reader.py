@@ -1,4 +1,4 @@
-"""The reader of HTTPRoutes."""
+"""The reader of HTTPRoutes and GRPCRoutes."""
 
 from collections.abc import Hashable
 
@@ -9,31 +9,32 @@ from ingress.model.stepwise import Stepwise, finished
 from ingress.translate.claims import ParsedObject
 from ingress.translate.options import TranslateOptions
 from ingress.translate.readers.gateway.http_routes import reading_route
-from ingress.translate.readers.gateway.names import HTTP_ROUTE
+from ingress.translate.readers.gateway.names import GRPC_ROUTE, HTTP_ROUTE
 from ingress.translate.readers.gateway.route_relations import (
     RouteRelations,
     decides_class,
     judge_route,
     why_no_route,
 )
-from ingress.translate.readers.gateway.routes import HTTPRoute
+from ingress.translate.readers.gateway.routes import GRPCRoute, HTTPRoute
 from ingress.translate.readers.reader import Verdict
 
 
 class HTTPRouteReader:
-    """Reads HTTPRoutes: parents, hostnames and rules."""
+    """Reads routes of requests: parents, hostnames and rules."""
 
-    def __init__(self, options: TranslateOptions) -> None:
+    def __init__(self, options: TranslateOptions, kind: Kind) -> None:
         self._options = options
+        self._kind = kind
 
     def judge(self, value: ClusterObject, state: ClusterState, /) -> Verdict:
         """A route is ours if one of its parents is."""
-        assert isinstance(value, HTTPRoute)
+        assert isinstance(value, HTTPRoute | GRPCRoute)
         return judge_route(value, state, self._options)
 
     def class_of(self, value: ClusterObject, /) -> Hashable:
         """Its parents decide."""
-        assert isinstance(value, HTTPRoute)
+        assert isinstance(value, HTTPRoute | GRPCRoute)
         return decides_class(value)
 
     def read(self, value: ClusterObject, related: Hashable, /) -> ParsedObject:
@@ -42,7 +43,7 @@ class HTTPRouteReader:
 
     def reading(self, value: ClusterObject, related: Hashable, /) -> Stepwise[ParsedObject]:
         """Return what *value* asks for, in steps."""
-        assert isinstance(value, HTTPRoute)
+        assert isinstance(value, HTTPRoute | GRPCRoute)
         assert isinstance(related, RouteRelations)
         return reading_route(value, related)
 
@@ -52,4 +53,14 @@ class HTTPRouteReader:
 
     def why_nothing(self, state: ClusterState, /) -> str:
         """They attach to no listener, or their problems say why."""
-        return why_no_route(HTTP_ROUTE, state)
+        return why_no_route(self._kind, state)
+
+
+def http_route_reader(options: TranslateOptions) -> HTTPRouteReader:
+    """Return the reader of HTTPRoutes."""
+    return HTTPRouteReader(options, HTTP_ROUTE)
+
+
+def grpc_route_reader(options: TranslateOptions) -> HTTPRouteReader:
+    """Return the reader of GRPCRoutes."""
+    return HTTPRouteReader(options, GRPC_ROUTE)

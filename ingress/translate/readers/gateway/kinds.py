@@ -5,8 +5,7 @@ from typing import Final
 from ingress.model.objects import Kind
 from ingress.translate.readers.gateway.gateway_class_reader import GatewayClassReader
 from ingress.translate.readers.gateway.gateway_reader import GatewayReader
-from ingress.translate.readers.gateway.grpc_route_reader import GRPCRouteReader
-from ingress.translate.readers.gateway.http_route_reader import HTTPRouteReader
+from ingress.translate.readers.gateway.http_route_reader import grpc_route_reader, http_route_reader
 from ingress.translate.readers.gateway.listener_set_reader import ListenerSetReader
 from ingress.translate.readers.gateway.names import (
     BACKEND_TLS_POLICY,
@@ -134,8 +133,8 @@ GATEWAY_API: Final = (
     RouteKind(GATEWAY_CLASSES, GatewayClassReader, (DEFINITIONS,)),
     RouteKind(GATEWAYS, GatewayReader, _TOPOLOGY, prepare_topology),
     RouteKind(LISTENER_SETS, ListenerSetReader, _TOPOLOGY),
-    RouteKind(HTTP_ROUTES, HTTPRouteReader, _TOPOLOGY),
-    RouteKind(GRPC_ROUTES, GRPCRouteReader, _TOPOLOGY),
+    RouteKind(HTTP_ROUTES, http_route_reader, _TOPOLOGY),
+    RouteKind(GRPC_ROUTES, grpc_route_reader, _TOPOLOGY),
     RouteKind(TLS_ROUTES, tls_route_reader, _TOPOLOGY),
     RouteKind(TCP_ROUTES, tcp_route_reader, _TOPOLOGY),
     RouteKind(POLICIES, PolicyReader, (GATEWAY_CLASSES,)),
