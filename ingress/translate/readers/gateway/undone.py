@@ -36,7 +36,7 @@ _ELSEWHERE: Final = frozenset(
         Reason.NO_MATCHING_LISTENER_HOSTNAME,
     }
 )
-_RULE: Final = re.compile(r"spec\.rules\[(\d+)\](?:\.(matches|filters)\[(\d+)\])?")
+_RULE: Final = re.compile(r"spec\.rules\[(\d+)\](?:\.(matches|filters)\[(\d+)\]|\.backendRefs)?")
 
 
 def is_undone(problem: Problem) -> bool:
@@ -47,7 +47,8 @@ def is_undone(problem: Problem) -> bool:
 def is_all_undone(undone: Iterable[Problem], rules: Sequence[object]) -> bool:
     """Whether nothing is left of a route with these *rules*.
 
-    A rule is lost with its filters or with all of its matches; whatever else it lacks, it is served without that.
+    A rule is lost with its filters, with all of its matches, or with its backends as a whole; whatever else it lacks, it is
+    served without that.
     """
     lost: set[int] = set()
     matches: defaultdict[int, set[str]] = defaultdict(set)
