@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.cluster.object_metas import ObjectMetas
-from ingress.model.object_meta import NO_META, Address, ObjectMeta
+from ingress.model.object_meta import NO_META, Address, ObjectMeta, SeenStatus
 from ingress.model.objects import Kind, ObjectId, ObjectKey
 
 _IDS = st.tuples(
@@ -19,6 +19,10 @@ _METAS = st.sampled_from(
         ObjectMeta("v"),
         ObjectMeta("u", (Address("192.0.2.1"),)),
         ObjectMeta("u", writer="helm"),
+        ObjectMeta("u", seen=SeenStatus(b"{}", 2, "7")),
+        ObjectMeta("u", writer="helm", seen=SeenStatus(b"{}", 2, "7")),
+        ObjectMeta("u", writer="helm", seen=SeenStatus(None, 2, "8")),
+        ObjectMeta("u", (Address("192.0.2.1"),), seen=SeenStatus(b"{}", 2, "7")),
     ]
 )
 

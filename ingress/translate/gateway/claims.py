@@ -56,13 +56,21 @@ class RuleClaim:
     """The first of them; one that leads nowhere where the rule has none that gets requests."""
     weighted: tuple[WeightedBackend, ...] = ()
     """All that share the requests; empty where *backend* gets them all."""
+    backend_field: str = ""
+    """What names *backend*; empty where nothing does."""
     named: tuple[tuple[str, BackendReference], ...] = ()
-    """All that it names, with the fields that do: those of weight 0 and those of filters, too."""
+    """All others that it names, with the fields that do: those of weight 0 and those of filters, too."""
     beside: tuple[BackendReference, ...] = ()
     """Those that its filters ask."""
     timeouts: AskedTimeouts | None = None
     retries: RetryRule = DEFAULT_RETRIES
     broken_status: int = 500
+
+    def named_backends(self) -> Iterator[tuple[str, BackendReference]]:
+        """Yield every backend that it names, with its field."""
+        if self.backend_field:
+            yield self.backend_field, self.backend
+        yield from self.named
 
 
 @frozen(weakref_slot=False)
@@ -140,6 +148,11 @@ class GatewayClaims:
 
     def hosts_in(self, table: str) -> tuple[str, ...]:
         """Return the hosts that the object names in *table*, each once: those of its routes, and those that it keeps."""
+        if not self.kept and not self.streams:
+            taking = [taken for _, taken in self.attached() if taken.listener.table == table]
+            if len(taking) == 1:
+                # Nearly all routes have one listener, whose hosts are kept already.
+                return taking[0].hosts
         found = {
             host: None
             for _, taken in self.attached()
@@ -179,7 +192,7 @@ class GatewayClaims:
     def named_backends(self) -> Iterator[tuple[str, BackendReference]]:
         """Yield every backend that the rules name, with its field."""
         for rule in self.rules:
-            yield from rule.named
+            yield from rule.named_backends()
         if self.streams:
             leads = {id(one.lead): one.lead for one in self.streams if one.lead is not None}
             for lead in leads.values():

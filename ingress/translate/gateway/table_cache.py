@@ -47,10 +47,10 @@ class GatewayTableCache:
         self._host_source = f"host {name}"
         self._parsed = all_parsed
         self._problem_index = problem_index
-        # Who names each host, and which hosts each names; the routes of each by host, as long as it asks for the same.
+        # Who names each host, and which hosts each names; the routes of each by host, where there are others, or many.
         self._by_host: Index[str, ObjectId] = Index()
         self._hosts: dict[ObjectId, tuple[str, ...]] = {}
-        self._routes: dict[ObjectId, dict[str, tuple[Route, ...]]] = {}
+        self._routes: dict[str, dict[ObjectId, tuple[Route, ...]]] = {}
         # Of the kinds that exclude each other, where both are here.
         self._excluding: dict[ObjectId, None] = {}
         self._kinds: Counter[str] = Counter()
@@ -70,7 +70,6 @@ class GatewayTableCache:
         self, object_id: ObjectId, before: ParsedObject | None, after: ParsedObject | None
     ) -> None:
         """Note that an object asked for *before* and asks for *after*; None where that is nothing in this table."""
-        self._routes.pop(object_id, None)
         self._assign_hosts(object_id, after)
         if object_id[0] in OTHERS:
             self._kinds[object_id[0]] += (after is not None) - (before is not None)
@@ -130,6 +129,9 @@ class GatewayTableCache:
     def _assign_hosts(self, object_id: ObjectId, parsed: ParsedObject | None) -> None:
         """Note which hosts an object names now."""
         before = self._hosts.pop(object_id, ())
+        for host in before:
+            if host in self._routes:
+                self._routes[host].pop(object_id, None)
         after = () if parsed is None else hosts_served(parsed, self._name, self.conflicts)
         if after:
             self._hosts[object_id] = after
@@ -154,18 +156,21 @@ class GatewayTableCache:
     def _decide(self, host: str, state: ClusterState) -> Iterator[None]:
         """Decide which routes *host* has."""
         claiming: list[ParsedObject] = []
-        claims, is_kept = 0, False
+        claims, is_kept, is_large = 0, False, False
         for object_id in tuple(self._by_host.get(host)):
             parsed = self._parsed[object_id]
             claiming.append(parsed)
             is_kept = is_kept or parsed.gateway.keeps(self._name, host)
             claims += len(parsed.gateway.matches) + 1
             if claims > AT_ONCE:
-                claims = 0
+                claims, is_large = 0, True
                 yield
+        known = self._routes.pop(host, {})
+        if len(claiming) > 1 or is_large:
+            self._routes[host] = known
         decision = yield from decide_host(
             host,
-            ((parsed, self._routes_of(parsed, host)) for parsed in claiming),
+            ((parsed, self._routes_of(parsed, host, known)) for parsed in claiming),
             is_kept=is_kept,
         )
         if len(claiming) > AT_ONCE:
@@ -187,10 +192,11 @@ class GatewayTableCache:
             if portions > 1:
                 yield
 
-    def _routes_of(self, parsed: ParsedObject, host: str) -> tuple[Route, ...]:
-        """Return the routes of *parsed* for *host*: the same ones as long as it asks for the same."""
-        known = self._routes.setdefault(parsed.owner.id, {})
-        routes = known.get(host)
+    def _routes_of(
+        self, parsed: ParsedObject, host: str, known: dict[ObjectId, tuple[Route, ...]]
+    ) -> tuple[Route, ...]:
+        """Return the routes of *parsed* for *host*: those *known* as long as it asks for the same."""
+        routes = known.get(parsed.owner.id)
         if routes is None:
-            routes = known[host] = routes_of(parsed.owner, parsed.gateway, self._name, host)
+            routes = known[parsed.owner.id] = routes_of(parsed.owner, parsed.gateway, self._name, host)
         return routes

@@ -19,7 +19,7 @@ from ingress.model.upstream_tls import UpstreamProtocol
 from ingress.routing.variants import WeightedBackend
 from ingress.translate.claims import SERVICE_KIND, invalid_reference
 from ingress.translate.gateway.claims import RuleClaim
-from ingress.translate.readers.gateway.filter_reading import ReadFilters, read_filters
+from ingress.translate.readers.gateway.filter_reading import NO_FILTERS, ReadFilters, read_filters
 from ingress.translate.readers.gateway.names import UNREADABLE
 from ingress.translate.readers.gateway.route_relations import RouteRelations
 from ingress.translate.readers.gateway.routes import (
@@ -48,6 +48,7 @@ class BackendReader:
         self._protocol = protocol
         self._broken = broken
         self._nowhere = invalid_reference(owner)
+        self._no_share = _Share(self._nowhere, 0, NO_FILTERS)
         self._known: dict[BackendReference, BackendReference] = {}
         self.problems: list[Problem] = []
 
@@ -70,11 +71,12 @@ class BackendReader:
                 backend for some in (filters, *(one.filters for one in shares)) for _, backend in some.beside
             )
         )
-        backend = shares[0].backend if shares else self._nowhere
+        first = shares[0] if shares else self._no_share
         claim = RuleClaim(
             rule.field,
-            backend,
-            named=tuple(named),
+            first.backend,
+            backend_field=first.field,
+            named=tuple([one for one in named if one[0] != first.field]),
             beside=beside,
             timeouts=times.timeouts,
             retries=times.retries,
@@ -93,9 +95,10 @@ class BackendReader:
         if isinstance(found, Problem):
             if one.backend.target != UNREADABLE:
                 self.problems.append(found)
-            found = self._nowhere
+            found, field = self._nowhere, ""
         else:
-            named.append((one.field, found))
+            field = one.field
+            named.append((field, found))
         weight = one.weight
         if weight > _MOST_WEIGHT:
             message = f"weight is more than {_MOST_WEIGHT}, which counts in its place"
@@ -107,7 +110,7 @@ class BackendReader:
         self.problems += filters.problems
         named += filters.beside
         if weight > 0:
-            shares.append(_Share(found, weight, filters))
+            shares.append(_Share(found, weight, filters, field))
 
     def _resolve(self, backend: BackendObject, field: str) -> BackendReference | Problem:
         """Find what *backend*, which stands in *field*, refers to; or say why that is nothing."""
@@ -139,6 +142,8 @@ class _Share:
     backend: BackendReference
     weight: int
     filters: ReadFilters
+    field: str = ""
+    """What names *backend*; empty of one that leads nowhere."""
 
 
 @frozen

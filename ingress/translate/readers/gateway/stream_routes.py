@@ -32,7 +32,9 @@ def read_stream_route(value: TLSRoute | TCPRoute, relations: RouteRelations) -> 
     lead = StreamLead(rule.field)
     if len(rule.backends) <= MOST_BACKENDS:
         claim = backends.read(GRPCRule(rule.field, matches=(), backends=rule.backends)).claim(None)
-        lead = StreamLead(rule.field, claim.weighted or (WeightedBackend(claim.backend),), tuple(claim.named))
+        lead = StreamLead(
+            rule.field, claim.weighted or (WeightedBackend(claim.backend),), tuple(claim.named_backends())
+        )
     as_it_is = _as_it_is(lead)
     hostnames = (
         frozenset(one.lower() for one in value.hostnames) if isinstance(value, TLSRoute) else frozenset()
