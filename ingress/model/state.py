@@ -26,7 +26,9 @@ _T = TypeVar("_T")
 
 
 class Derived:
-    """What was worked out of all objects of some kinds, until one of them changes.  Only a memo: it says nothing new.
+    """What was worked out of all objects of some kinds, until one of them changes.
+
+    It is a memo, but for one thing: who works something out may go by what it was before, so that it stays where nothing asks for another.
 
     What takes long is *prepared* step by step, and then *held*: until it is released it stays what it is, though objects
     may change meanwhile, so that nobody has to wait for all of it at once.

@@ -156,7 +156,7 @@ class GatewayProcessTests(EndToEndCase):
 
     async def test_addresses(self) -> None:
         """With addresses for Gateways each has its own, by which nothing of another one is served."""
-        self.serve("red", "blue")
+        self.serve("red", "blue", "azure")
         port = free_port()
         for name in ("blue", "red"):
             self.write(name, gateway_object(name, listener_object("http", port)), route_object(name, name))
@@ -165,8 +165,13 @@ class GatewayProcessTests(EndToEndCase):
         # Without an age the name decides.
         self.assertEqual(await self.body(port, "a.test"), (200, b"blue"))
         (self.manifests / "blue.yaml").unlink()
+        # The address that is free now is for who comes next; nobody moves there.
+        await self.until_told()
+        self.write(
+            "azure", gateway_object("azure", listener_object("http", port)), route_object("azure", "azure")
+        )
         deadline = self.reactor.seconds() + PATIENCE
-        while (answer := await self.body(port, "a.test")) != (200, b"red"):
+        while (answer := await self.body(port, "a.test")) != (200, b"azure"):
             self.assertLess(self.reactor.seconds(), deadline, answer)
             await self.turn(0.05)
         controller.signal(signal.SIGTERM)

@@ -1,11 +1,15 @@
 """Tests of the addresses of Gateways."""
 
+from attrs import evolve
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.model.objects import ObjectKey
 from ingress.model.problems import Reason
+from ingress.model.state import Derived
 from ingress.translate.readers.gateway.gateways import Gateway, GatewayAddress
-from tests.readers.gateway.gateway_values import gateway, options_of, topology
+from ingress.translate.readers.gateway.names import GATEWAY
+from ingress.translate.readers.gateway.working_out import topology_of
+from tests.readers.gateway.gateway_values import gateway, options_of, state_of, topology
 
 _POOL = ("10.0.0.1", "10.0.0.2", "fd00::3")
 
@@ -44,6 +48,30 @@ class AddressesTests(SynchronousTestCase):
             gateway("a", created="2", given=["10.0.0.2"]), gateway("b", created="1", given=["10.0.0.2"])
         )
         self.assertEqual(found, {"b": ("10.0.0.2",), "a": ("10.0.0.1",)})
+
+    def test_stays_before_its_status_is_seen(self) -> None:
+        """What a Gateway was given stays, though one that goes before it comes, and whatever statuses say meanwhile."""
+        derived = Derived()
+        young, old = gateway("x-3", created="2"), gateway("x-1", created="2", given=["10.0.0.1"])
+        found = []
+        for some in ([young], [young, old], [evolve(young, given=("fd00::3",)), old], [old]):
+            derived.changed(GATEWAY)
+            state = evolve(state_of(*some), derived=derived)
+            found.append(
+                {
+                    key.name: one.addresses
+                    for key, one in topology_of(state, options_of(_POOL)).gateways.items()
+                }
+            )
+        self.assertEqual(
+            found,
+            [
+                {"x-3": ("10.0.0.1",)},
+                {"x-1": ("10.0.0.2",), "x-3": ("10.0.0.1",)},
+                {"x-1": ("10.0.0.2",), "x-3": ("10.0.0.1",)},
+                {"x-1": ("10.0.0.2",)},
+            ],
+        )
 
     def test_exhausted(self) -> None:
         """Without an address a Gateway is accepted, told, and not served."""

@@ -3,7 +3,8 @@
 Without addresses of the operator's all Gateways share those of the process, and may name those that are published of it.  With
 some, each Gateway has its own:
 
-1. one that a Gateway has already, and may keep, stays with it;
+1. one that a Gateway has already, and may keep, stays with it: what it was given by this process, or else what its status
+   says, for that may be late, or somebody else's word;
 2. one that it asks for by name (``spec.addresses``) is its own if the operator has it, and no other Gateway;
 3. what it asks for without a name, or without asking, is the first that nobody has.
 
@@ -18,7 +19,7 @@ from itertools import islice
 from typing import Final, NamedTuple
 
 from ingress.annotations.values import quoted
-from ingress.model.objects import ObjectKey
+from ingress.model.objects import ObjectKey, Owner
 from ingress.model.problems import Problem, Reason
 from ingress.model.stepwise import Stepwise
 from ingress.translate.readers.gateway.gateways import Gateway
@@ -43,11 +44,15 @@ _SHARED = Assigned(is_shared=True)
 
 
 def assign(
-    gateways: Sequence[Gateway], pool: Sequence[str], published: Sequence[str] = ()
+    gateways: Sequence[Gateway],
+    pool: Sequence[str],
+    published: Sequence[str] = (),
+    last: Callable[[Owner], Sequence[str]] = lambda owner: (),
 ) -> Stepwise[dict[ObjectKey, Assigned]]:
     """Return the addresses of each of *gateways*, which are sorted oldest first.
 
-    *pool* has those of the operator, *published* those by which the process is reached.
+    *pool* has those of the operator, *published* those by which the process is reached, *last* those that a Gateway was given
+    when this was last worked out.
     """
     known = frozenset(map(_plain, published))
     found: dict[ObjectKey, Assigned] = {}
@@ -59,7 +64,7 @@ def assign(
         if problems:
             found[gateway.key] = Assigned(problems=problems, is_accepted=False)
         elif pool:
-            asking.append(_Asking(gateway))
+            asking.append(_Asking(gateway, last(gateway.owner)))
         elif any(one.value for one in gateway.addresses):
             refused = tuple(
                 _unusable(gateway, lambda value: None if value in known else _none_there(bool(known)))
@@ -77,8 +82,9 @@ def assign(
 class _Asking:
     """A Gateway that asks for addresses of the operator's, and what it has got of them."""
 
-    def __init__(self, gateway: Gateway) -> None:
+    def __init__(self, gateway: Gateway, last: Sequence[str]) -> None:
         self.gateway = gateway
+        self.last = last
         self.values = tuple(dict.fromkeys(_plain(one.value) for one in gateway.addresses if one.value))
         self.any = sum(not one.value for one in gateway.addresses) if gateway.addresses else 1
         self.named: dict[str, None] = {}
@@ -88,10 +94,11 @@ class _Asking:
 def _from_pool(asking: Sequence[_Asking], pool: Sequence[str]) -> Stepwise[dict[ObjectKey, Assigned]]:
     holders: dict[str, _Asking] = {}
     known = frozenset(pool)
-    for number, one in enumerate(asking, 1):
+    # Those of this process come first, and need no older Gateway's consent.
+    for number, one in enumerate(sorted(asking, key=lambda one: not one.last), 1):
         if not number % AT_ONCE:
             yield
-        for address in map(_plain, one.gateway.given):
+        for address in map(_plain, one.last or one.gateway.given):
             if address in known and address not in holders:
                 if address in one.values:
                     one.named[address] = None

@@ -162,7 +162,9 @@ class _Work:
             if not number % AT_ONCE:
                 yield
         gateways = yield from in_order(gateways, lambda one: (one.created, one.key))
-        assigned = yield from assign(gateways, options.gateway.addresses, options.gateway.published)
+        assigned = yield from assign(
+            gateways, options.gateway.addresses, options.gateway.published, self._last_addresses
+        )
         shared: list[_Member] = []
         for gateway in gateways:
             members: list[_Member] = [(_order(gateway), gateway, None)]
@@ -174,6 +176,11 @@ class _Work:
             else:
                 yield from self._enter(members, assigned)
         yield from self._enter(shared, assigned)
+
+    def _last_addresses(self, owner: Owner) -> tuple[str, ...]:
+        """Return the addresses that a Gateway had in the topology before."""
+        known = self._before.get(owner)
+        return () if known is None else known.state.addresses
 
     def _enter(self, members: Sequence[_Member], assigned: Mapping[ObjectKey, Assigned]) -> Iterator[None]:
         """Work out Gateways and ListenerSets that are reached at the same addresses, one a step."""
