@@ -10,8 +10,10 @@ from tests.readers.gateway.route_cluster import (
     INFRA,
     answer,
     endpoints,
+    gateway,
     get,
     grant,
+    listener,
     match,
     route,
     rule,
@@ -319,6 +321,33 @@ class BoundsTests(MatchingCase):
         snapshot = self.cluster.write("routes", route("big", *rules[:1024]))
         self.expect(snapshot, (get("a", "/3"), "v2"))
         self.assertEqual(self.cluster.told(), [])
+
+    def test_too_many_mirrors(self) -> None:
+        """Backends that requests are mirrored to are counted as others are, and none of too many is looked up."""
+        self.cluster.write("fine", route("fine", rule("v1")))
+        filters = [
+            {
+                "type": "RequestMirror",
+                "requestMirror": {"backendRef": {"name": f"m{at}", "namespace": "other", "port": 8080}},
+            }
+            for at in range(16)
+        ]
+        rules = [rule("v2", match(f"/{number}"), filters=filters) for number in range(61)]
+        snapshot = self.cluster.write("routes", route("big", *rules))
+        self.assertEqual(self.cluster.told(), [("big", "UnsupportedValue", "spec.rules")])
+        self.expect(snapshot, (get("a", "/3"), "v1"))
+
+    def test_too_many_hosts(self) -> None:
+        """A route whose matches are for more hosts of listeners than can be served is not served at all, and is told once."""
+        listeners = [listener(f"l{at}", f"*.l{at}.test") for at in range(64)]
+        self.cluster.write("gateway", gateway("main", *listeners))
+        rules = [rule("v1", match(f"/{number}")) for number in range(1024)]
+        snapshot = self.cluster.write("routes", route("big", *rules))
+        self.expect(snapshot, (get("a.l3.test", "/3"), "v1"))
+        hostnames = [f"{name}.l{at}.test" for name in "ab" for at in range(33)]
+        snapshot = self.cluster.write("routes", route("big", *rules, hostnames=hostnames))
+        self.assertEqual(self.cluster.told(), [("big", "UnsupportedValue", "spec.rules")])
+        self.expect(snapshot, (get("a.l3.test", "/3"), "404"))
 
     def test_read_in_steps(self) -> None:
         """A route with thousands of conditions is read in steps, a few hundred of them each."""

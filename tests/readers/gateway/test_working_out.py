@@ -204,6 +204,27 @@ class StepsTests(SynchronousTestCase):
         self.assertTrue(found.permits(GROUP, "K15", "infra", "", "K15", ObjectKey("other", "o")))
         self.assertFalse(found.permits(GROUP, "K16", "infra", "", "K15", ObjectKey("other", "o")))
 
+    def test_many_grants(self) -> None:
+        """What is permitted is found among thousands of grants at once, by whatever they have in common."""
+
+        def granted(at: int, source: str, *names: str) -> ReferenceGrant:
+            targets = tuple(GrantedTo("", "Service", name) for name in names)
+            return ReferenceGrant(ObjectKey("b", f"g{at}"), (GrantedFrom(GROUP, "R", source),), targets)
+
+        def permits(source: str, name: str, kind: str = "Service") -> bool:
+            return found.permits(GROUP, "R", source, "", kind, ObjectKey("b", name))
+
+        some = [granted(at, "a", f"s{at}", "shared") for at in range(1000)]
+        others = [granted(1000 + at, f"c{at}", "shared", "other") for at in range(1000)]
+        all_of_kind = granted(3000, "all", "", "x")
+        found = topology_of(state_of(*some, *others, all_of_kind), options_of())
+        self.assertEqual([permits("a", name) for name in ("s0", "s999", "shared")], [True] * 3)
+        self.assertEqual([permits("a", name) for name in ("s1000", "other", "x", "")], [False] * 4)
+        self.assertEqual([permits("c7", name) for name in ("other", "shared", "s7")], [True, True, False])
+        self.assertEqual([permits("all", name) for name in ("x", "any", "s7")], [True] * 3)
+        self.assertFalse(permits("all", "any", "Secret"))
+        self.assertFalse(permits("nobody", "shared"))
+
     def test_ports(self) -> None:
         """So many ports are open at most, those of the older Gateways; a port that is open already is had by all."""
         some = [

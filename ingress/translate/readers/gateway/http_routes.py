@@ -19,7 +19,12 @@ from ingress.translate.readers.gateway.match_reading import (
     read_grpc_match,
     read_http_match,
 )
-from ingress.translate.readers.gateway.route_relations import ReadRoute, RouteRelations
+from ingress.translate.readers.gateway.route_relations import (
+    MOST_BACKENDS,
+    ReadRoute,
+    RouteRelations,
+    backends_of,
+)
 from ingress.translate.readers.gateway.routes import (
     GRPCMatch,
     GRPCRule,
@@ -32,8 +37,8 @@ from ingress.translate.readers.gateway.rule_reading import BackendReader, ReadRu
 
 MOST_MATCHES: Final = 1024
 """Matches of one route: as many as the API's bounds on rules, and on the matches of each, come to."""
-MOST_BACKENDS: Final = 1024
-"""Backends of one route."""
+MOST_OF_HOSTS: Final = 65_536
+"""Matches of one route times the hosts that it has of its listeners: as many are in tables."""
 _WORK_AT_ONCE: Final = 100
 """In conditions; an expression may take as long as all of these."""
 _ALL_HOSTS: Final = ("",)
@@ -44,17 +49,23 @@ _UNAVAILABLE: Final = 503
 
 def reading_route(value: ReadRoute, relations: RouteRelations) -> Stepwise[ParsedObject]:
     """Read a route that is ours, in steps."""
-    owner = value.owner
     matches = sum(len(rule.matches) for rule in value.rules)
-    backends = sum(len(rule.backends) for rule in value.rules)
+    backends = sum(1 for _ in backends_of(value))
     if matches > MOST_MATCHES or backends > MOST_BACKENDS:
         # To serve some of them would hand requests to rules that others were to keep from them.
         message = (
             f"nothing of it is served, since it has {matches} matches and {backends} backends,"
             f" and at most {MOST_MATCHES} and {MOST_BACKENDS} are"
         )
-        problem = owner.problem(Reason.UNSUPPORTED_VALUE, message, "spec.rules")
-        return _parsed(value, relations, GatewayClaims(relations.attachments), (problem,))
+        return _nothing_served(value, relations, message)
+    claims = GatewayClaims(relations.attachments)
+    hosts = sum(len(taken.hosts) for _, taken in claims.attached())
+    if matches * hosts > MOST_OF_HOSTS:
+        message = (
+            f"nothing of it is served, since it has {matches} matches for each of {hosts} hosts of listeners,"
+            f" and at most {MOST_OF_HOSTS} altogether are"
+        )
+        return _nothing_served(value, relations, message)
     reading = _Reading(value, relations)
     for rule in value.rules:
         yield from reading.read(rule)
@@ -62,6 +73,11 @@ def reading_route(value: ReadRoute, relations: RouteRelations) -> Stepwise[Parse
     hostnames = (value.hostnames if value.hostnames == lower else lower) or _ALL_HOSTS
     claims = GatewayClaims(relations.attachments, tuple(reading.rules), tuple(reading.matches), hostnames)
     return _parsed(value, relations, claims, (*reading.problems, *reading.backends.problems))
+
+
+def _nothing_served(value: ReadRoute, relations: RouteRelations, message: str) -> ParsedObject:
+    problem = value.owner.problem(Reason.UNSUPPORTED_VALUE, message, "spec.rules")
+    return _parsed(value, relations, GatewayClaims(relations.attachments), (problem,))
 
 
 def _parsed(

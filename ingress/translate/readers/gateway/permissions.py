@@ -10,25 +10,34 @@ from ingress.model.objects import ObjectKey
 from ingress.model.stepwise import Stepwise
 from ingress.translate.readers.gateway.grants import ReferenceGrant
 
-_Target = tuple[str, str, str]
-"""Group, kind and name; the name is empty for all of the kind."""
+_Referring = tuple[str, str, str, str]
+"""The namespace of what is referred to; group, kind and namespace of who refers."""
+_Kind = tuple[str, str, str]
+"""Namespace, group and kind of what is referred to."""
+_ALL_OF_KIND: Final = ""
 
-
-AT_ONCE: Final = 100
+AT_ONCE: Final = 50
 """Grants that are looked at in one step."""
 MOST_ENTRIES: Final = 16
 """How many sources, and how many targets, a grant may have (``MaxItems`` of the API); further ones grant nothing."""
 
 
 class Permissions:
-    """What *grants* permit, once all of them were entered; looked up in a step for each grant to who refers."""
+    """What *grants* permit, once all of them were entered.
 
-    __slots__ = ("_grants", "_targets")
+    Both sides know their grants by number, so that neither sources times targets of a grant have to be kept, nor all grants be
+    looked through to find one: what it takes to look all targets up is in proportion to what the grants name.
+    """
+
+    __slots__ = ("_grants", "_known", "_sources", "_targets")
 
     def __init__(self, grants: tuple[ReferenceGrant, ...]) -> None:
         self._grants = grants
-        # By the namespace of what is referred to, and who refers.  Grants of many sources share their targets.
-        self._targets: dict[tuple[str, str, str, str], list[frozenset[_Target]]] = {}
+        self._sources: dict[_Referring, set[int]] = {}
+        # By name; nearly all are in one grant.
+        self._targets: dict[_Kind, dict[str, int | set[int]]] = {}
+        # Whether all of a kind is permitted, which is asked for each of its names.
+        self._known: dict[tuple[_Referring, _Kind], bool] = {}
 
     @classmethod
     def following(cls, before: "Permissions", grants: tuple[ReferenceGrant, ...]) -> "Stepwise[Permissions]":
@@ -37,16 +46,23 @@ class Permissions:
             return before
         made = cls(grants)
         for number, grant in enumerate(grants, 1):
-            made._enter(grant)
+            made._enter(number, grant)
             if not number % AT_ONCE:
                 yield
         return made
 
-    def _enter(self, grant: ReferenceGrant) -> None:
-        targets = frozenset((one.group, one.kind, one.name) for one in grant.targets[:MOST_ENTRIES])
-        for source in dict.fromkeys(grant.sources[:MOST_ENTRIES]):
-            at = (grant.key.namespace, source.group, source.kind, source.namespace)
-            self._targets.setdefault(at, []).append(targets)
+    def _enter(self, number: int, grant: ReferenceGrant) -> None:
+        namespace = grant.key.namespace
+        for source in grant.sources[:MOST_ENTRIES]:
+            at = (namespace, source.group, source.kind, source.namespace)
+            self._sources.setdefault(at, set()).add(number)
+        for one in grant.targets[:MOST_ENTRIES]:
+            names = self._targets.setdefault((namespace, one.group, one.kind), {})
+            before = names.setdefault(one.name, number)
+            if isinstance(before, set):
+                before.add(number)
+            elif before != number:
+                names[one.name] = {before, number}
 
     def permits(
         self, group: str, kind: str, namespace: str, to_group: str, to_kind: str, to: ObjectKey
@@ -54,11 +70,22 @@ class Permissions:
         """Whether an object of *group*, *kind* and *namespace* may refer to *to*, of *to_group* and *to_kind*."""
         if to.namespace == namespace:
             return True
-        named, all_of_kind = (to_group, to_kind, to.name), (to_group, to_kind, "")
-        return any(
-            named in targets or all_of_kind in targets
-            for targets in self._targets.get((to.namespace, group, kind, namespace), ())
-        )
+        at, of_kind = (to.namespace, group, kind, namespace), (to.namespace, to_group, to_kind)
+        sources, names = self._sources.get(at), self._targets.get(of_kind)
+        if sources is None or names is None:
+            return False
+        is_all_permitted = self._known.get((at, of_kind))
+        if is_all_permitted is None:
+            is_all_permitted = _have_common(sources, names.get(_ALL_OF_KIND))
+            self._known[at, of_kind] = is_all_permitted
+        return is_all_permitted or _have_common(sources, names.get(to.name))
+
+
+def _have_common(sources: set[int], targets: int | set[int] | None) -> bool:
+    """Whether a grant is among both."""
+    if isinstance(targets, set):
+        return not sources.isdisjoint(targets)
+    return targets in sources
 
 
 NO_PERMISSIONS: Final = Permissions(())

@@ -23,11 +23,14 @@ from ingress.translate.readers.gateway.routes import (
     RouteBackend,
     StreamRule,
     TCPRoute,
+    TLSRoute,
 )
 from ingress.translate.readers.gateway.working_out import topology_of
 from ingress.translate.readers.reader import Verdict
 
 ReadRoute = HTTPRoute | GRPCRoute
+MOST_BACKENDS: Final = 1024
+"""Backends of one route, those that requests are mirrored to included; of one that has more nothing is served."""
 NOTHING_PERMITTED: Final[frozenset[ObjectReference]] = frozenset()
 
 
@@ -68,11 +71,7 @@ def judge_route(value: AnyRoute, state: ClusterState, options: TranslateOptions)
         for one in attachments
         if one.reason is not None and one.gateway is not None
     )
-    others = dict.fromkeys(
-        backend.target
-        for backend in _backends(value)
-        if backend.target.namespace and backend.target.namespace != namespace
-    )
+    others = _of_other_namespaces(value)
     permitted = tuple(
         one
         for one in others
@@ -81,6 +80,23 @@ def judge_route(value: AnyRoute, state: ClusterState, options: TranslateOptions)
     return Verdict(
         True, problems, RouteRelations(attachments, frozenset(permitted) if permitted else NOTHING_PERMITTED)
     )
+
+
+def backends_of(value: AnyRoute) -> Iterator[BackendObject]:
+    """Yield all backends that the rules of *value* name, those of filters included; of streams there is one rule."""
+    for rule in value.rules[:1] if isinstance(value, TLSRoute | TCPRoute) else value.rules:
+        yield from _of(rule.backends, () if isinstance(rule, StreamRule) else rule.filters)
+
+
+def _of_other_namespaces(value: AnyRoute) -> Iterable[ObjectReference]:
+    """Return what *value* refers to in other namespaces; nothing where it names more than is served of any route."""
+    found: dict[ObjectReference, None] = {}
+    for number, backend in enumerate(backends_of(value), 1):
+        if number > MOST_BACKENDS:
+            return ()
+        if backend.target.namespace and backend.target.namespace != value.key.namespace:
+            found[backend.target] = None
+    return found
 
 
 def key_of(target: ObjectReference) -> ObjectKey:
@@ -102,11 +118,6 @@ def why_no_route(kind: Kind, state: ClusterState) -> str:
 
 def _hostnames(value: AnyRoute) -> tuple[str, ...]:
     return () if isinstance(value, TCPRoute) else value.hostnames
-
-
-def _backends(value: AnyRoute) -> Iterator[BackendObject]:
-    for rule in value.rules:
-        yield from _of(rule.backends, () if isinstance(rule, StreamRule) else rule.filters)
 
 
 def _of(backends: Iterable[RouteBackend], filters: Iterable[FilterEntry]) -> Iterator[BackendObject]:

@@ -14,12 +14,9 @@ from ingress.routing.variants import WeightedBackend
 from ingress.translate.claims import ParsedObject
 from ingress.translate.gateway.claims import GatewayClaims, StreamClaim, StreamLead
 from ingress.translate.readers.gateway.hostnames import ALL_HOSTS, most_specific
-from ingress.translate.readers.gateway.route_relations import RouteRelations
+from ingress.translate.readers.gateway.route_relations import MOST_BACKENDS, RouteRelations
 from ingress.translate.readers.gateway.routes import GRPCRule, StreamRule, TCPRoute, TLSRoute
 from ingress.translate.readers.gateway.rule_reading import BackendReader
-
-MOST_BACKENDS: Final = 1024
-"""Backends of a rule; manifests may have more than the API allows."""
 
 _NOTHING: Final = StreamRule("spec.rules")
 
