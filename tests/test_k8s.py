@@ -21,7 +21,7 @@ from attrs import evolve
 from twisted.trial.unittest import SkipTest, SynchronousTestCase
 
 from examples.whoami import whoami
-from ingress.cluster.kinds import EVENTS, KINDS, LEASES, REFERRED_TO, STATUSES
+from ingress.cluster.kinds import EVENTS, GATEWAY_SERVICES, KINDS, LEASES, REFERRED_TO, STATUSES
 from ingress.cluster.manifests.manifest_files import read_manifest
 from ingress.cluster.store import Store
 from ingress.model.objects import EndpointSlice, Kind, ObjectKey, Projection, SlicePort
@@ -114,7 +114,9 @@ def called_for_gateways() -> set[tuple[str, str, str, str]]:
         for verb in read.verbs
     }
     writes = {
-        (one.group, one.resource, verb, "") for one in STATUSES if one.group == GROUP for verb in one.verbs
+        (one.group, one.resource, verb, "")
+        for one in (*(one for one in STATUSES if one.group == GROUP), GATEWAY_SERVICES)
+        for verb in one.verbs
     }
     return reads | writes
 

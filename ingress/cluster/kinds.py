@@ -14,7 +14,7 @@ from ingress.cluster.projecting.project import (
     project_service,
 )
 from ingress.model.objects import Kind
-from ingress.model.writes import KindWrite
+from ingress.model.writes import APPLY_PATCH, KindWrite
 from ingress.translate.options import SECRET_SELECTOR
 from ingress.translate.readers.reader import KindRead, RouteKind
 from ingress.translate.readers.route_kinds import REPORTED_KINDS, ROUTE_KINDS
@@ -90,4 +90,6 @@ LEASES = KindWrite("coordination.k8s.io", "v1", "leases", ("create", "get", "upd
 """One Lease, in the namespace of the election."""
 STATUSES = tuple(reported.write for reported in REPORTED_KINDS)
 """The statuses of all kinds in which we report what became of an object."""
+GATEWAY_SERVICES = KindWrite("", "v1", "services", ("create", "patch"), media_type=APPLY_PATCH)
+"""Services that are kept for Gateways; whoever applies needs the right to create what is not there."""
 EVENTS = KindWrite("events.k8s.io", "v1", "events", ("create", "patch"))

@@ -10,6 +10,8 @@ and Service, ``status`` of other kinds, and ``metav1.Condition``.
 
 from typing import NamedTuple
 
+from ingress.model.gateway_services import GatewayService
+
 
 class Address(NamedTuple):
     """Where traffic for an Ingress goes: an IP address or, where *ip* is empty, a host name."""
@@ -60,6 +62,8 @@ class ObjectMeta(NamedTuple):
     of them when they are several; empty when the object does not say."""
     seen: SeenStatus | None = None
     """The status, for a kind in which we write more than addresses."""
+    applied: GatewayService | None = None
+    """Of a Service that is kept for a Gateway, what is as we applied it."""
 
 
 NO_META = ObjectMeta()

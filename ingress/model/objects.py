@@ -121,6 +121,8 @@ class Service:
     """First of ``spec.clusterIPs``; empty or ``None`` (the word) for a headless Service."""
     external_name: str = ""
     ports: tuple[ServicePort, ...] = ()
+    gateway: str = ""
+    """The Gateway of its namespace that it goes with (``metadata.ownerReferences``); empty for none."""
 
 
 @frozen(weakref_slot=False, cache_hash=True)

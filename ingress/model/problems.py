@@ -103,6 +103,8 @@ class Reason(StrEnum):
     """An address that this controller does not have."""
     ADDRESS_NOT_ASSIGNED = "AddressNotAssigned"
     """All addresses for Gateways are taken."""
+    SERVICE_CONFLICT = "ServiceConflict"
+    """The Service that is to be kept for a Gateway is somebody else's."""
     INVALID_PARAMETERS = "InvalidParameters"
     """Parameters that nothing is known of."""
     NOT_ALLOWED = "NotAllowed"

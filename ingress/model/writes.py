@@ -7,6 +7,8 @@ from ingress.model.frozen import frozen
 JSON = "application/json"
 MERGE_PATCH = "application/merge-patch+json"
 """A patch in which null removes a field and a list replaces a list (RFC 7396)."""
+APPLY_PATCH = "application/apply-patch+yaml"
+"""All that a field manager wants of an object, in JSON; what it wanted before and does not any more, goes."""
 
 
 @frozen

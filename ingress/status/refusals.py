@@ -18,6 +18,10 @@ class Right(StrEnum):
 
     LEAD = "take part in the election (leases: get, create, update); nobody writes statuses and Events"
     COUNT_EVENTS = "count Events (events.k8s.io: patch); how often a problem came is not shown"
+    KEEP_SERVICES = (
+        "keep Services for Gateways (services: create, patch); "
+        "labels and annotations of spec.infrastructure go nowhere"
+    )
     WRITE_EVENTS = "write Events (events.k8s.io: create); problems are in the log and at /api/problems"
 
 

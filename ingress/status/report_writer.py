@@ -1,4 +1,4 @@
-"""Sends what is to be reported, statuses and Events alike, as long as we lead.  Reactor thread.
+"""Sends what is to be reported, statuses, Events and kept Services alike, as long as we lead.  Reactor thread.
 
 Theory of operation.  An agenda holds the keys of what may have to be written.  They are looked at
 one by one, in small portions; whoever knows what is to be written (a ``Part``) says for each of

@@ -30,6 +30,7 @@ from ingress.status.addresses import published_addresses
 from ingress.status.election import Terms
 from ingress.status.elector import Elector
 from ingress.status.events import Events
+from ingress.status.gateway_services import GatewayServices
 from ingress.status.refusals import Refusals
 from ingress.status.report_writer import Sending
 from ingress.status.statuses import BOUNDS, Statuses
@@ -69,10 +70,11 @@ class _Parts:
     elector: Elector
     statuses: Statuses
     events: Events
+    services: GatewayServices
 
 
 class ClusterReporting:
-    """Takes part in the election, and writes statuses and Events while it leads.
+    """Takes part in the election, and writes statuses, Events and Services of Gateways while it leads.
 
     *connections* makes a connection of a thread to the API server.  *state* returns the content of
     the store, *namespace* the one that we are in, for when none was chosen.  *identity* is our name.
@@ -158,7 +160,8 @@ class ClusterReporting:
             self._metrics,
             self._now,
         )
-        self._parts = _Parts(elector, statuses, events)
+        services = GatewayServices(sending, self._state, self._options)
+        self._parts = _Parts(elector, statuses, events, services)
         elector.start()
 
     def _elector(self, refusals: Refusals, changed: Callable[[bool], None]) -> Elector:
@@ -231,6 +234,7 @@ class ClusterReporting:
         """Learn what is different in the store."""
         if self._parts is not None:
             self._parts.statuses.objects_changed(changes)
+            self._parts.services.objects_changed(changes)
 
     def problems_changed(self, came: Sequence[Problem], went: Sequence[Problem]) -> None:
         """Learn which problems are new, and which are solved."""
@@ -251,6 +255,7 @@ class ClusterReporting:
         """Learn of which objects the problems are known as they are now."""
         if self._parts is not None:
             self._parts.statuses.translated(objects, changed_since)
+            self._parts.services.translated(objects, changed_since)
 
     def picture(self) -> dict[str, object]:
         """Return what the admin port shows: who leads as far as we know, and what waits to be written."""
@@ -275,7 +280,7 @@ class ClusterReporting:
 
     def _leader_changed(self, is_leading: bool) -> None:
         assert self._parts is not None, "start() comes before leading"
-        for part in (self._parts.statuses, self._parts.events):
+        for part in (self._parts.statuses, self._parts.events, self._parts.services):
             if is_leading:
                 part.lead()
             else:

@@ -13,7 +13,7 @@ Every reference gets a state; one without endpoints says why, for the log line o
 503 that the proxy answers with.
 """
 
-from collections.abc import Collection, Container, Iterable, Sequence
+from collections.abc import Collection, Container, Iterable, Iterator, Sequence
 
 from attrs import evolve
 
@@ -68,10 +68,13 @@ def resolve_backends(
 def backend_problems(
     parsed: ParsedObject, state: ClusterState, options: TranslateOptions
 ) -> tuple[Problem, ...]:
-    """Tell an object what is wrong with the backends that it names, be they used or not, if requests could get there."""
+    """Tell an object what is wrong with the backends that it names, be they used or not, if requests could get there.
+
+    So with the Service that is kept for it, where that is somebody else's.
+    """
+    problems = list(_kept_service_problems(parsed, state))
     if not parsed.needs_backends:
-        return ()
-    problems: list[Problem] = []
+        return tuple(problems)
     last: BackendReference | None = None
     fault: BackendFault | None = None
     for field, reference in parsed.named_backends():
@@ -84,6 +87,14 @@ def backend_problems(
             at = f"{field}.{part}" if part and not field.startswith(_ANNOTATIONS_AT) else field
             problems.append(parsed.owner.problem(fault.reason, fault.message, at))
     return tuple(problems)
+
+
+def _kept_service_problems(parsed: ParsedObject, state: ClusterState) -> Iterator[Problem]:
+    key, owner = parsed.kept_service, parsed.owner
+    service = None if key is None else state.services.get(key)
+    if service is not None and service.gateway != owner.key.name:
+        message = f"the Service {service.key.name} is not of {owner}, so it stays as it is"
+        yield owner.problem(Reason.SERVICE_CONFLICT, message, "spec.infrastructure")
 
 
 def default_backend_problems(state: ClusterState, options: TranslateOptions) -> tuple[Problem, ...]:

@@ -169,6 +169,8 @@ class ParsedObject:
     """What it asks for in tables of Gateways; nothing else of it but certificates and listeners counts there."""
     gateway_tls: GatewayTls = NO_GATEWAY_TLS
     """What the listeners of a Gateway or ListenerSet ask of TLS."""
+    kept_service: ObjectKey | None = None
+    """The Service that is kept for it, which must be nobody else's."""
     policy: BackendTLSPolicy | None = None
     """What it says of TLS to the endpoints of Services."""
     related: Hashable = field(default=None, eq=False, repr=False)

@@ -99,6 +99,8 @@ def _services_named(parsed: ParsedObject | None, state: ClusterState) -> dict[Ob
         if reference is not last and reference.kind == SERVICE_KIND:
             services[shared_key(reference, state)] = None
         last = reference
+    if parsed is not None and parsed.kept_service is not None:
+        services[parsed.kept_service] = None
     return {**services, **_policed_services(parsed)}
 
 

@@ -11,6 +11,7 @@ from sys import intern
 
 import orjson
 
+from ingress.cluster.projecting.gateway_services import applied_service
 from ingress.fields import RawObject, is_object
 from ingress.model.object_meta import NO_META, Address, ObjectMeta, SeenStatus
 from ingress.model.objects import Kind
@@ -42,7 +43,7 @@ def meta_of(kind: Kind, raw: RawObject, metadata: RawObject, field: StatusField 
         spec = raw.get("spec")
         ips = spec.get("externalIPs") if is_object(spec) else None
         external = tuple(one for one in ips if isinstance(one, str)) if isinstance(ips, list) else ()
-        return ObjectMeta(uid, _addresses(raw), external)
+        return ObjectMeta(uid, _addresses(raw), external, applied=applied_service(raw, metadata))
     return ObjectMeta(uid) if uid else NO_META
 
 

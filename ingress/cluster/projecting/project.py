@@ -17,6 +17,7 @@ import re
 from functools import lru_cache
 from sys import intern
 
+from ingress.cluster.projecting.gateway_services import owning_gateway
 from ingress.cluster.projecting.object_meta import meta_of
 from ingress.fields import FieldReader, RawObject, entry_path, is_object, is_text, shape_of
 from ingress.model.objects import (
@@ -158,6 +159,7 @@ def project_service(
         cluster_ip=cluster_ips[0] if cluster_ips else reader.text(spec, "clusterIP", "spec") or "",
         external_name=reader.text(spec, "externalName", "spec") or "",
         ports=_service_ports(*ports),
+        gateway=intern(owning_gateway(metadata)),
     )
 
 

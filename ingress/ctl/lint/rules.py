@@ -200,6 +200,11 @@ _OF_REASONS: Final[Mapping[Reason, tuple[Level, str, str]]] = {
         "The port of a listener cannot be had.",
         "use another port, or have the operator allow it",
     ),
+    Reason.SERVICE_CONFLICT: (
+        _WARNING,
+        "The Service for the labels and annotations of a Gateway is somebody else's.",
+        "give that Service another name, or delete it",
+    ),
     Reason.UNSUPPORTED_ADDRESS: (
         _ERROR,
         "An address of a type that this controller does not know.",

@@ -81,6 +81,7 @@ BEARINGS: Final[Mapping[Reason, Bearing]] = {
     Reason.INVALID_CERTIFICATE_REF: Bearing.SAME,
     Reason.INVALID_CLIENT_CERTIFICATE_REF: Bearing.SAME,
     Reason.PORT_UNAVAILABLE: Bearing.SAME,
+    Reason.SERVICE_CONFLICT: Bearing.SAME,
     Reason.UNSUPPORTED_ADDRESS: Bearing.SAME,
     Reason.ADDRESS_NOT_USABLE: Bearing.SAME,
     Reason.ADDRESS_NOT_ASSIGNED: Bearing.SAME,

@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, cast
 
+from attrs import evolve
 from twisted.web.http import Request
 from twisted.web.resource import Resource
 from twisted.web.server import NOT_DONE_YET
@@ -24,8 +25,9 @@ from tests.fakes.apiserver.writing import Scope
 if TYPE_CHECKING:
     from tests.fakes.apiserver.server import ApiServer
 
-#: Content types of patches that are understood; the API knows three more.
+#: Content types of patches that are understood; the API knows two more.
 MERGE_PATCH = "application/merge-patch+json"
+APPLY_PATCH = "application/apply-patch+yaml"
 
 
 class ApiResource(Resource):
@@ -135,9 +137,17 @@ class ApiResource(Resource):
             case "update":
                 return 200, writer.replace(kind, call.namespace, call.name, _json(call), scope, manager)
             case "patch":
-                if call.headers.get("content-type", "").partition(";")[0] != MERGE_PATCH:
+                media_type = call.headers.get("content-type", "").partition(";")[0]
+                if media_type == APPLY_PATCH and scope == "main":
+                    force = call.query.get("force") == "true"
+                    if self._server.history.get(kind, (call.namespace, call.name)) is None:
+                        self._server.access.check(evolve(call, verb="create"), call.token)
+                    body = _json(call)
+                    return 200, writer.apply(kind, call.namespace, call.name, body, manager, force=force)
+                if media_type != MERGE_PATCH:
+                    accepted = f"{MERGE_PATCH}, {APPLY_PATCH}"
                     raise StatusError(
-                        415, f"the body of the request was in an unknown format; accepted: {MERGE_PATCH}"
+                        415, f"the body of the request was in an unknown format; accepted: {accepted}"
                     )
                 return 200, writer.patch(kind, call.namespace, call.name, _json(call), scope, manager)
             case "delete" if scope == "main":

@@ -16,6 +16,7 @@ from datetime import datetime
 from typing import Literal, TypeAlias
 from uuid import UUID
 
+from tests.fakes.apiserver.applying import applied, taken_over
 from tests.fakes.apiserver.history import History
 from tests.fakes.apiserver.kinds import Json, KindTable, ResourceType, with_defaults
 from tests.fakes.apiserver.managed_fields import with_writer
@@ -122,6 +123,23 @@ class Writer:
             raise _invalid(kind, name, "metadata.name", "field is immutable")
         return self._update(kind, namespace, name, stored, obj, scope, manager)
 
+    def apply(
+        self, kind: ResourceType, namespace: str, name: str, body: Json, manager: str, *, force: bool
+    ) -> Json:
+        """Apply what *manager* wants of an object, which is made where it is not; raise 400, 409, 422."""
+        obj = self._checked(kind, namespace, body)
+        if _name(kind, obj) != name:
+            raise _invalid(kind, name, "metadata.name", "does not match the name on the URL")
+        stored = self._history.get(kind, (namespace, name))
+        uid = obj["metadata"].get("uid")
+        if uid and (stored is None or stored["metadata"]["uid"] != uid):
+            raise _conflict(kind, name, f"Precondition failed: UID in precondition: {uid}")
+        made = applied(kind, stored, obj, manager, self._time(), force=force)
+        if stored is None:
+            return self.create(kind, namespace, made)
+        check_written(kind, made, is_new=False, is_status=False)
+        return stored if made == stored else self._history.put(kind, (namespace, name), made)
+
     def delete(
         self, kind: ResourceType, namespace: str, name: str, preconditions: Json | None = None
     ) -> Json:
@@ -170,6 +188,9 @@ class Writer:
                 metadata.pop(field, None)
                 if field in before:
                     metadata[field] = before[field]
+            if scope == "main":
+                obj = taken_over(stored, obj)
+                metadata = obj["metadata"]
             if kind.has_status and scope == "main":
                 obj.pop("status", None)
                 if "status" in stored:

@@ -11,6 +11,7 @@ from ingress.translate.claims import ParsedObject
 from ingress.translate.options import TranslateOptions
 from ingress.translate.readers.gateway.gateway_tls import backend_certificate_of, gateway_tls_of, needs_of
 from ingress.translate.readers.gateway.gateways import Gateway, gateways_of
+from ingress.translate.readers.gateway.infrastructure import asks_for_service, service_key
 from ingress.translate.readers.gateway.listener_reading import read_listeners
 from ingress.translate.readers.gateway.ports import Ports
 from ingress.translate.readers.gateway.working_out import topology_of
@@ -44,7 +45,8 @@ class GatewayReader:
         """Return what its own listeners ask for."""
         assert isinstance(value, Gateway) and isinstance(related, tuple)
         state, tls = related
-        return read_listeners(value, state, tls, self._ports)
+        parsed = read_listeners(value, state, tls, self._ports)
+        return evolve(parsed, kept_service=service_key(value.key)) if asks_for_service(value) else parsed
 
     def needs(self, value: ClusterObject, kind: Kind, /) -> Needs:
         """Return the certificates of its listeners, those shown to endpoints, and the authorities of clients."""
