@@ -32,7 +32,7 @@ from ingress.translate.options import TranslateOptions
 from ingress.translate.readers.gateway.gateways import gateways_of
 from ingress.translate.readers.gateway.infrastructure import applied_body, service_key, wanted_service
 from ingress.translate.readers.gateway.names import GATEWAY
-from ingress.translate.readers.gateway.working_out import last_topology
+from ingress.translate.readers.gateway.topology_making import last_topology
 
 log = Logger()
 

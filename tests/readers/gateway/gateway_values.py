@@ -36,7 +36,7 @@ from ingress.translate.readers.gateway.names import (
 )
 from ingress.translate.readers.gateway.routes import ParentReference
 from ingress.translate.readers.gateway.topology import Topology
-from ingress.translate.readers.gateway.working_out import topology_of
+from ingress.translate.readers.gateway.topology_making import topology_of
 
 ANY = AllowedNamespaces("All")
 CLASS = GatewayClass(ObjectKey("", "ours"), controller=CONTROLLER_NAME)

@@ -8,7 +8,7 @@ from ingress.model.problems import Reason
 from ingress.model.state import Derived
 from ingress.translate.readers.gateway.gateways import Gateway, GatewayAddress
 from ingress.translate.readers.gateway.names import GATEWAY
-from ingress.translate.readers.gateway.working_out import topology_of
+from ingress.translate.readers.gateway.topology_making import topology_of
 from tests.readers.gateway.gateway_values import gateway, options_of, state_of, topology
 
 _POOL = ("10.0.0.1", "10.0.0.2", "fd00::3")

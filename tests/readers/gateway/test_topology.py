@@ -32,7 +32,7 @@ from ingress.translate.readers.gateway.names import (
     ObjectReference,
 )
 from ingress.translate.readers.gateway.routes import ParentReference
-from ingress.translate.readers.gateway.working_out import topology_of
+from ingress.translate.readers.gateway.topology_making import topology_of
 from tests.readers.gateway.gateway_values import (
     ANY,
     gateway,

@@ -14,7 +14,7 @@ from ingress.translate.readers.gateway.gateways import Gateway, gateways_of
 from ingress.translate.readers.gateway.infrastructure import asks_for_service, service_key
 from ingress.translate.readers.gateway.listener_reading import read_listeners
 from ingress.translate.readers.gateway.ports import Ports
-from ingress.translate.readers.gateway.working_out import topology_of
+from ingress.translate.readers.gateway.topology_making import topology_of
 from ingress.translate.readers.reader import Verdict
 
 

@@ -47,7 +47,7 @@ from ingress.translate.readers.gateway.statuses.reported import (
     REPORTED_TLS_ROUTES,
 )
 from ingress.translate.readers.gateway.stream_route_reader import tcp_route_reader, tls_route_reader
-from ingress.translate.readers.gateway.working_out import prepare_topology
+from ingress.translate.readers.gateway.topology_making import prepare_topology
 from ingress.translate.readers.reader import KindRead, Projector, RouteKind
 from ingress.translate.reports import ReportedKind
 

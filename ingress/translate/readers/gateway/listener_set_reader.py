@@ -11,7 +11,7 @@ from ingress.translate.readers.gateway.gateway_tls import gateway_tls_of, needs_
 from ingress.translate.readers.gateway.gateways import ListenerSet
 from ingress.translate.readers.gateway.listener_reading import read_listeners
 from ingress.translate.readers.gateway.ports import Ports
-from ingress.translate.readers.gateway.working_out import topology_of
+from ingress.translate.readers.gateway.topology_making import topology_of
 from ingress.translate.readers.reader import Verdict
 
 

@@ -25,7 +25,7 @@ from ingress.translate.readers.gateway.routes import (
     TCPRoute,
     TLSRoute,
 )
-from ingress.translate.readers.gateway.working_out import topology_of
+from ingress.translate.readers.gateway.topology_making import topology_of
 from ingress.translate.readers.reader import Verdict
 
 ReadRoute = HTTPRoute | GRPCRoute

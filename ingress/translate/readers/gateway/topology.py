@@ -3,7 +3,7 @@
     GatewayClasses ─ which Gateways are ours ─▶ addresses.py ─ where each is reached ─▶ listener_checks.py ─ what makes sense ─▶
     conflicts.py ─ who has which port and hostname ─▶ GatewayState, ListenerSetState ─▶ Topology.attach, for each route
 
-It is made by ``topology_of`` (``working_out.py``), once for all readers.
+It is made by ``topology_of`` (``topology_making.py``), once for all readers.
 
 Source: ``gateway.networking.k8s.io/v1``.
 """

@@ -24,7 +24,7 @@ from ingress.translate.readers.gateway.statuses.reported import (
     REPORTED_SETS,
 )
 from ingress.translate.readers.gateway.topology import Topology
-from ingress.translate.readers.gateway.working_out import topology_of
+from ingress.translate.readers.gateway.topology_making import topology_of
 from ingress.translate.reports import Attached, ReportedKind, ReportFacts, report_of
 from tests.readers.gateway.gateway_values import options_of, state_of
 

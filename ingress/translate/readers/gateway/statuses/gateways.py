@@ -16,7 +16,7 @@ from ingress.translate.readers.gateway.statuses.conditions import Words, broken,
 from ingress.translate.readers.gateway.statuses.listener_sets import is_valid_set
 from ingress.translate.readers.gateway.statuses.listeners import LISTENERS, ListenerOutcome, listener_outcomes
 from ingress.translate.readers.gateway.topology import GatewayState
-from ingress.translate.readers.gateway.working_out import last_topology
+from ingress.translate.readers.gateway.topology_making import last_topology
 from ingress.translate.reports import ReportFacts
 
 GATEWAY_SHAPE: Final = StatusShape(

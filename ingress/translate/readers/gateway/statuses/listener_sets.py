@@ -14,7 +14,7 @@ from ingress.translate.readers.gateway.gateways import gateways_of
 from ingress.translate.readers.gateway.statuses.conditions import Words, broken, condition_of, held
 from ingress.translate.readers.gateway.statuses.listeners import LISTENERS, ListenerOutcome, listener_outcomes
 from ingress.translate.readers.gateway.topology import ListenerSetState
-from ingress.translate.readers.gateway.working_out import last_topology
+from ingress.translate.readers.gateway.topology_making import last_topology
 from ingress.translate.reports import ReportFacts
 
 LISTENER_SET_SHAPE: Final = StatusShape(frozenset({"Accepted", "Programmed"}), (LISTENERS,))

@@ -30,7 +30,7 @@ from ingress.translate.readers.gateway.statuses.gateways import GATEWAY_SHAPE, g
 from ingress.translate.readers.gateway.statuses.listener_sets import LISTENER_SET_SHAPE, listener_set_document
 from ingress.translate.readers.gateway.statuses.policies import POLICY_SHAPE, policy_document, targeting
 from ingress.translate.readers.gateway.statuses.routes import ROUTE_SHAPE, route_document
-from ingress.translate.readers.gateway.working_out import last_topology
+from ingress.translate.readers.gateway.topology_making import last_topology
 from ingress.translate.reports import ReportedKind, ReportFacts
 
 _IsOurs = Callable[[ObjectKey, ClusterState, TranslateOptions], bool | None]

@@ -14,8 +14,8 @@ from ingress.model.writes import ListShape, StatusShape
 from ingress.translate.readers.gateway.attachments import Attachment
 from ingress.translate.readers.gateway.routes import AnyRoute, ParentReference
 from ingress.translate.readers.gateway.statuses.conditions import broken, condition_of, held, is_within
+from ingress.translate.readers.gateway.topology_making import last_topology
 from ingress.translate.readers.gateway.undone import UNRESOLVED, is_all_undone, is_undone
-from ingress.translate.readers.gateway.working_out import last_topology
 from ingress.translate.reports import ReportFacts, told
 
 ROUTE_SHAPE: Final = StatusShape(

@@ -1,4 +1,4 @@
-"""Working out the topology: a pure function of GatewayClasses, Gateways, ListenerSets, Namespaces and ReferenceGrants.
+"""Making the topology: a pure function of GatewayClasses, Gateways, ListenerSets, Namespaces and ReferenceGrants.
 
 It is done once for all readers, until one of these objects changes.  Then what comes to the same is the same object
 as before, so that nobody has to look any further at thousands of others.

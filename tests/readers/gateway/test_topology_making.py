@@ -27,7 +27,7 @@ from ingress.translate.readers.gateway.names import (
     ObjectReference,
 )
 from ingress.translate.readers.gateway.topology import Topology
-from ingress.translate.readers.gateway.working_out import prepare_topology, topology_of
+from ingress.translate.readers.gateway.topology_making import prepare_topology, topology_of
 from tests.readers.gateway.gateway_values import (
     ANY,
     CLASS,
