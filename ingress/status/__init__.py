@@ -1,1 +1,10 @@
-"""What is reported back to the cluster, and by which of the replicas: leader, addresses, Events."""
+"""What is reported back to the cluster, and by which of the replicas.
+
+    who writes       elector.py (election.py, lease.py)
+    what and when    statuses.py ─▶ addresses.py, status_patches.py, status_merging.py ┐
+                     events.py ─▶ event_objects.py, told_events.py                     ├──▶ report_writer.py ─▶ API server
+                     gateway_services.py                                               │
+                     agenda.py, write_pauses.py, refusals.py                           ┘
+
+What a status says (conditions, lists, addresses) is made by ``ingress.translate``; ``reporting.py`` joins all of this.
+"""
