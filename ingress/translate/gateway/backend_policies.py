@@ -12,7 +12,7 @@ Source: ``BackendTLSPolicy`` of ``gateway.networking.k8s.io/v1``.
 """
 
 from collections.abc import Iterator, Mapping
-from typing import Final, NamedTuple
+from typing import Final
 
 from ingress.annotations.values import quoted
 from ingress.model.frozen import frozen
@@ -31,6 +31,7 @@ from ingress.model.upstream_tls import (
 from ingress.routing.hosts import check_rule_host
 from ingress.translate.age import by_age, why_first
 from ingress.translate.authorities import join_authorities
+from ingress.translate.gateway.faults import Fault
 from ingress.translate.readers.gateway.names import BACKEND_TLS_POLICY, UNREADABLE
 from ingress.translate.readers.gateway.policies import BackendTLSPolicy, policies_of
 
@@ -46,14 +47,6 @@ _MOST_AUTHORITIES: Final = 16
 
 _Target = tuple[ObjectKey, str]
 """A Service, and the name of one of its ports; empty for all."""
-
-
-class Fault(NamedTuple):
-    """What is wrong with a policy by itself."""
-
-    reason: Reason
-    message: str
-    field: str
 
 
 @frozen

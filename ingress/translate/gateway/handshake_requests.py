@@ -11,8 +11,8 @@ from typing import Final, NamedTuple
 from ingress.model.client_authentication import VerifyClient
 from ingress.model.frozen import frozen
 from ingress.model.objects import Kind, ObjectId, ObjectKey, Owner
-from ingress.model.problems import Reason
 from ingress.model.secrets import TLS_KEYS, Needs
+from ingress.translate.gateway.faults import Fault
 from ingress.translate.trust import CA_KEY
 
 
@@ -35,14 +35,6 @@ class NamedAuthorities(NamedTuple):
         return f"{self.kind} {self.key}"
 
 
-class Refusal(NamedTuple):
-    """Why something that is named cannot be used, whatever it holds."""
-
-    reason: Reason
-    message: str
-    field: str
-
-
 @frozen(weakref_slot=False)
 class ClientValidation:
     """What a Gateway asks of clients at some ports (``FrontendTLSValidation``)."""
@@ -50,7 +42,7 @@ class ClientValidation:
     owner: Owner
     mode: VerifyClient
     authorities: tuple[NamedAuthorities, ...]
-    refusals: tuple[Refusal, ...]
+    faults: tuple[Fault, ...]
     """Of authorities that are named besides, and of what else makes no sense."""
     field: str
     """Where it stands: ``spec.tls.frontend.default.validation``."""

@@ -27,10 +27,10 @@ from ingress.model.state import ClusterState
 from ingress.translate.age import by_age
 from ingress.translate.authorities import join_authorities
 from ingress.translate.certificates import Lookup, out_of_time, refusal
+from ingress.translate.gateway.faults import Fault
 from ingress.translate.gateway.handshake_requests import (
     ClientValidation,
     HandshakeRequest,
-    Refusal,
 )
 
 MOST_INTERMEDIATES: Final = 4
@@ -81,8 +81,8 @@ def decide_handshake(
             problems.append(request.owner.problem(reason, message, field))
     settings = PLAIN_HANDSHAKE
     if request.validation is not None:
-        authentication, refusals = authenticate(request.validation, state)
-        problems += (request.validation.owner.problem(*one) for one in refusals)
+        authentication, faults = authenticate(request.validation, state)
+        problems += (request.validation.owner.problem(*one) for one in faults)
         if authentication is None:
             certificates = {}
         else:
@@ -92,21 +92,21 @@ def decide_handshake(
 
 def authenticate(
     validation: ClientValidation, state: ClusterState
-) -> tuple[ClientAuthentication | None, tuple[Refusal, ...]]:
+) -> tuple[ClientAuthentication | None, tuple[Fault, ...]]:
     """Return what is asked of clients, None where that cannot be had; and what is wrong with the authorities."""
-    refusals = list(validation.refusals)
+    faults = list(validation.faults)
     joined = join_authorities(((one.kind, one.key) for one in validation.authorities), state)
     for named in validation.authorities:
         fault = joined.faults.get((named.kind, named.key))
         if fault is not None:
-            refusals.append(Refusal(Reason.INVALID_CA_REF, fault, named.field))
+            faults.append(Fault(Reason.INVALID_CA_REF, fault, named.field))
     if not joined.pem:
         message = "names no authority that can be used, so no handshake succeeds"
-        refusals.append(Refusal(Reason.NO_VALID_CA, message, validation.field))
-        return None, tuple(refusals)
+        faults.append(Fault(Reason.NO_VALID_CA, message, validation.field))
+        return None, tuple(faults)
     sources = " and ".join(f"{kind} {key}" for kind, key in joined.used)
     asked = ClientAuthentication(sources, joined.pem, mode=validation.mode, depth=MOST_INTERMEDIATES)
-    return asked, tuple(refusals)
+    return asked, tuple(faults)
 
 
 def _gather(handshakes: Iterable[ListenerHandshake]) -> Iterator[tuple[str, ListenerHandshake]]:

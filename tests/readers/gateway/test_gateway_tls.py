@@ -126,11 +126,11 @@ class HandshakeRequestTests(SynchronousTestCase):
             [(one.kind, one.key.namespace) for one in found.authorities], [(Kind.SECRET, "infra")]
         )
         self.assertEqual(
-            [one.reason for one in found.refusals],
+            [one.reason for one in found.faults],
             [Reason.INVALID_CA_KIND, Reason.INVALID_CA_KIND, Reason.REFERENCE_NOT_PERMITTED],
         )
-        self.assertIn("no ReferenceGrant of the namespace web", found.refusals[2].message)
-        self.assertEqual(found.refusals[2].field, "spec.tls.frontend.default.validation.caCertificateRefs[3]")
+        self.assertIn("no ReferenceGrant of the namespace web", found.faults[2].message)
+        self.assertEqual(found.faults[2].field, "spec.tls.frontend.default.validation.caCertificateRefs[3]")
         (granted,) = validations(gateway, 443, granted=[ObjectKey("web", "ca")])
         assert granted is not None
         self.assertEqual(len(granted.authorities), 2)
@@ -140,7 +140,7 @@ class HandshakeRequestTests(SynchronousTestCase):
         (found,) = validations(Gateway(KEY, frontend=asked(CA, mode="Whatever\n")), 443)
         assert found is not None
         self.assertIs(found.mode, VerifyClient.VALID_ONLY)
-        self.assertEqual([one.reason for one in found.refusals], [Reason.UNSUPPORTED_VALUE])
+        self.assertEqual([one.reason for one in found.faults], [Reason.UNSUPPORTED_VALUE])
 
 
 class BackendCertificateTests(SynchronousTestCase):

@@ -11,12 +11,12 @@ from ingress.model.objects import ConfigMap, Kind, ObjectKey, Owner, Secret
 from ingress.model.problems import Problem, Reason
 from ingress.model.state import ClusterState
 from ingress.translate.certificates import find
+from ingress.translate.gateway.faults import Fault
 from ingress.translate.gateway.handshake_requests import (
     ClientValidation,
     HandshakeRequest,
     NamedAuthorities,
     NamedCertificate,
-    Refusal,
 )
 from ingress.translate.gateway.handshakes import (
     HandshakeTables,
@@ -74,14 +74,14 @@ def request(
 
 
 def validation(
-    *maps: str, mode: VerifyClient = VerifyClient.VALID_ONLY, refusals: tuple[Refusal, ...] = ()
+    *maps: str, mode: VerifyClient = VerifyClient.VALID_ONLY, faults: tuple[Fault, ...] = ()
 ) -> ClientValidation:
     """What is asked of clients, by the authorities of ConfigMaps."""
     named = tuple(
         NamedAuthorities(Kind.CONFIG_MAP, key(name), f"{VALIDATION_FIELD}.caCertificateRefs[{at}]")
         for at, name in enumerate(maps)
     )
-    return ClientValidation(GATEWAY, mode, named, refusals, VALIDATION_FIELD)
+    return ClientValidation(GATEWAY, mode, named, faults, VALIDATION_FIELD)
 
 
 def decide(asked: HandshakeRequest, within: ClusterState) -> ListenerHandshake:
@@ -191,9 +191,9 @@ class ClientTests(HandshakesCase):
     def test_none_valid(self) -> None:
         """Without any authority no handshake succeeds, in whatever mode, and what is wrong with each is told."""
         at = f"{VALIDATION_FIELD}.caCertificateRefs"
-        refusal = Refusal(Reason.REFERENCE_NOT_PERMITTED, "no ReferenceGrant", f"{at}[3]")
+        fault = Fault(Reason.REFERENCE_NOT_PERMITTED, "no ReferenceGrant", f"{at}[3]")
         for mode in (VerifyClient.VALID_ONLY, VerifyClient.ANY):
-            asked = validation("empty", "text", "gone", mode=mode, refusals=(refusal,))
+            asked = validation("empty", "text", "gone", mode=mode, faults=(fault,))
             found = decide(
                 request("good", validation=asked),
                 state(self.GOOD, config_map("empty", ""), config_map("text", "Hello \U0001f600 \ud800")),

@@ -13,6 +13,7 @@ from ingress.model.client_authentication import VerifyClient
 from ingress.model.objects import Kind, ObjectId, ObjectKey, Owner
 from ingress.model.problems import Problem, Reason
 from ingress.model.secrets import Needs, is_secret_name
+from ingress.translate.gateway.faults import Fault
 from ingress.translate.gateway.handshake_requests import (
     AUTHORITY_KEYS,
     CERTIFICATE_KEYS,
@@ -21,7 +22,6 @@ from ingress.translate.gateway.handshake_requests import (
     HandshakeRequest,
     NamedAuthorities,
     NamedCertificate,
-    Refusal,
     needs_among,
 )
 from ingress.translate.readers.gateway.attachments import BackendCertificate, ListenerState
@@ -122,7 +122,7 @@ def _validation(gateway: Gateway, port: int, permitting: Permitting) -> ClientVa
     if asked is None:
         return None
     authorities: list[NamedAuthorities] = []
-    refusals: list[Refusal] = []
+    faults: list[Fault] = []
     for at, reference in enumerate(asked.authorities):
         field = f"{asked.field}.caCertificateRefs[{at}]"
         refused = _refused(gateway.owner, reference, _AUTHORITY_KINDS, permitting)
@@ -132,17 +132,17 @@ def _validation(gateway: Gateway, port: int, permitting: Permitting) -> ClientVa
         reason, message = refused
         if reason is Reason.INVALID_KIND:
             reason = Reason.INVALID_CA_KIND
-        refusals.append(Refusal(reason, message, field))
+        faults.append(Fault(reason, message, field))
     return ClientValidation(
-        gateway.owner, _mode(asked, refusals), tuple(authorities), tuple(refusals), asked.field
+        gateway.owner, _mode(asked, faults), tuple(authorities), tuple(faults), asked.field
     )
 
 
-def _mode(asked: FrontendValidation, refusals: list[Refusal]) -> VerifyClient:
+def _mode(asked: FrontendValidation, faults: list[Fault]) -> VerifyClient:
     mode = _MODES.get(asked.mode)
     if mode is None:
         message = f"is {quoted(asked.mode)}, which is none of {', '.join(_MODES)}; only valid certificates are let in"
-        refusals.append(Refusal(Reason.UNSUPPORTED_VALUE, message, f"{asked.field}.mode"))
+        faults.append(Fault(Reason.UNSUPPORTED_VALUE, message, f"{asked.field}.mode"))
         return VerifyClient.VALID_ONLY
     return mode
 
