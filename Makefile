@@ -38,7 +38,7 @@ metadata = setup.cfg pyproject.toml
 
 help: ## list these commands
 	@sed -n 's/^\([a-z0-9-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | while IFS="$$(printf '\t')" read -r name text; do \
-		printf 'make %-12s %s\n' "$$name" "$$text"; done
+		printf 'make %-21s %s\n' "$$name" "$$text"; done
 
 run: $(user_environment) ## start the demo on 127.0.0.1:8080 and :8443, with curl lines to paste
 	@exec $(bin)/python -m examples.demo
@@ -67,7 +67,7 @@ fuzz-parsers: $(fuzz_environment) ## let atheris search the parsers, for FUZZ_SE
 http2: $(dev_environment) ## play the rules of HTTP/2 and every flood at a controller over sockets, in about three minutes
 	$(bin)/python -m tests.http2
 
-docs: $(dev_environment) ## write docs/options.md, docs/annotations.md, docs/configmap.md and docs/lint-rules.md anew from their tables, and the output of ingressctl in pages
+docs: $(dev_environment) ## write anew docs/options.md, docs/annotations.md, docs/configmap.md, docs/lint-rules.md and the features in docs/gateway-api.md, from their tables, and the output of ingressctl in pages
 	$(bin)/python -m scripts.options_page > $(VENV)/options.md
 	mv $(VENV)/options.md docs/options.md
 	$(bin)/python -m scripts.annotations_page > $(VENV)/annotations.md
@@ -138,10 +138,10 @@ bench-calls: $(dev_environment) ## count the Python calls of a GET on its way in
 sslyze: $(user_environment) $(sslyze_environment) ## let sslyze judge the TLS of a running controller by Mozilla's intermediate configuration, and look for X25519MLKEM768
 	$(bin)/python scripts/sslyze_check.py $(VENV)-sslyze/bin/python
 
-conformance: $(dev_environment) ## run the official tests of the Gateway API against an API server that Go builds once: TESTS=name,... PROFILE=name,... CHANNEL=experimental
+conformance: $(dev_environment) ## run the official tests of the Gateway API, and those of Ingress, against an API server that Go builds once: TESTS=name,... PROFILE=name,... CHANNEL=experimental IMPATIENT=1
 	@exec $(bin)/python -m conformance run --channel='$(CHANNEL)' --tests='$(TESTS)' --profiles='$(PROFILE)' $(if $(IMPATIENT),--impatient)
 
-conformance-next: $(dev_environment) ## the same with the suite of the release after, whose report is a second one
+conformance-next: $(dev_environment) ## run the same by the suite of the next release, which writes a report of its own
 	@exec $(bin)/python -m conformance run --suite=next --channel='$(CHANNEL)' --tests='$(TESTS)' --profiles='$(PROFILE)' $(if $(IMPATIENT),--impatient)
 
 conformance-up: $(dev_environment) ## leave that API server and its pods running until Ctrl-C; make conformance uses them meanwhile
