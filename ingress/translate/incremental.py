@@ -358,7 +358,6 @@ class Translation:
         self, object_id: ObjectId, before: ParsedObject | None, after: ParsedObject | None
     ) -> None:
         """Tell the tables in which an object asks for something, or did, and note the listeners that it asks for."""
-        self._attached.object_changed(before, after)
         had = () if before is None else before.tables
         has = () if after is None else after.tables
         for name in dict.fromkeys((*had, *has)):
@@ -455,6 +454,7 @@ class Translation:
         self._clients.object_changed(object_id, before, after)
         self._references.object_changed(object_id, before, after)
         self._handshakes.object_changed(object_id, before, after)
+        self._attached.object_changed(before, after, state)
         self._put_in_tables(object_id, before, after)
         if after is None:
             del self._parsed[object_id]

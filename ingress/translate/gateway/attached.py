@@ -5,6 +5,7 @@ from collections.abc import Collection, Iterable, Mapping
 
 from ingress.model.objects import Kind, ObjectId, ObjectKey, Owner
 from ingress.model.shared_map import SharedMap
+from ingress.model.state import ClusterState
 from ingress.translate.bookkeeping import Draft
 from ingress.translate.claims import ParsedObject
 from ingress.translate.gateway.claims import NOTHING_CLAIMED, ListenerKey, key_of
@@ -34,6 +35,13 @@ def count_attached(all_parsed: Iterable[ParsedObject], rejected: Rejected) -> di
     return {key: count for key, count in counts.items() if count}
 
 
+def _listeners_of(parsed: ParsedObject | None) -> tuple[ListenerKey, ...]:
+    """Return the listeners that count *parsed*."""
+    if parsed is None or parsed.gateway is NOTHING_CLAIMED or is_refused(parsed):
+        return ()
+    return tuple([key_of(taken.listener) for _, taken in parsed.gateway.attached()])
+
+
 class AttachedCounts:
     """Keeps that up to date."""
 
@@ -43,16 +51,20 @@ class AttachedCounts:
         self._of_services = GatewaysOfServices()
         self._news: dict[ObjectId, None] = {}
 
-    def object_changed(self, before: ParsedObject | None, after: ParsedObject | None) -> None:
+    def object_changed(
+        self, before: ParsedObject | None, after: ParsedObject | None, state: ClusterState
+    ) -> None:
         """Note that a route is attached as *after* says, in place of *before*."""
-        for parsed, difference in ((before, -1), (after, 1)):
+        for parsed in (before, after):
             if parsed is not None:
                 self._news[parsed.owner.id] = None
-            if parsed is not None and parsed.gateway is not NOTHING_CLAIMED and not is_refused(parsed):
-                for _, taken in parsed.gateway.attached():
-                    self._add(key_of(taken.listener), difference)
-
-        for service in self._of_services.replace(before, after):
+        had, has = _listeners_of(before), _listeners_of(after)
+        if had != has:
+            for key in had:
+                self._add(key, -1)
+            for key in has:
+                self._add(key, 1)
+        for service in self._of_services.replace(before, after, state):
             self._news[Kind.SERVICE, service] = None
 
     def gateways_of(self, service: ObjectKey) -> Collection[Owner]:

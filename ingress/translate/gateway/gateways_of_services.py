@@ -7,7 +7,8 @@ from collections.abc import Collection, Iterator
 from functools import lru_cache
 
 from ingress.model.objects import ObjectKey, Owner
-from ingress.translate.backends import service_key
+from ingress.model.state import ClusterState
+from ingress.translate.backend_cache import shared_key
 from ingress.translate.claims import SERVICE_KIND, ParsedObject
 
 
@@ -23,10 +24,12 @@ class GatewaysOfServices:
         found = (gateway for gateway, _ in self._counts.get(service, ()))
         return sorted(found, key=lambda one: (one.created, one.key))
 
-    def replace(self, before: ParsedObject | None, after: ParsedObject | None) -> Iterator[ObjectKey]:
+    def replace(
+        self, before: ParsedObject | None, after: ParsedObject | None, state: ClusterState
+    ) -> Iterator[ObjectKey]:
         """Note that *after* stands where *before* stood; yield the Services that have other Gateways now, or had meanwhile."""
-        had = {} if before is None else _led_to(before)
-        has = {} if after is None else _led_to(after)
+        had = {} if before is None else _led_to(before, state)
+        has = {} if after is None else _led_to(after, state)
         for service, gateway in had.keys() - has.keys():
             if self._count(service, gateway, -1) == 0:
                 yield service
@@ -55,14 +58,15 @@ def _shared(counts: tuple[tuple[Owner, int], ...]) -> tuple[tuple[Owner, int], .
     return counts
 
 
-def _led_to(parsed: ParsedObject) -> dict[tuple[ObjectKey, Owner], None]:
+def _led_to(parsed: ParsedObject, state: ClusterState) -> dict[tuple[ObjectKey, Owner], None]:
     """Return the Services of a route, each with each Gateway that takes the route."""
     gateways = {one.gateway: None for one in parsed.gateway.attachments if one.gateway and one.listeners}
     if not gateways:
         return {}
-    services = {
-        service_key(reference): None
-        for _, reference in parsed.gateway.named_backends()
-        if reference.kind == SERVICE_KIND
-    }
+    services: dict[ObjectKey, None] = {}
+    last: object = None
+    for _, reference in parsed.gateway.named_backends():
+        if reference is not last and reference.kind == SERVICE_KIND:
+            services[shared_key(reference, state)] = None
+        last = reference
     return {(service, gateway): None for service in services for gateway in gateways}

@@ -18,7 +18,7 @@ from ingress.translate.snapshot import ListenerTable
 def hosts_served(parsed: ParsedObject, table: str, conflicts: KindConflicts) -> tuple[str, ...]:
     """Return the hosts that *parsed* has in *table*, but for those of listeners that reject it."""
     owner, rejected = parsed.owner, conflicts.rejected
-    if not any((owner, key) in rejected for key in _listeners(parsed)):
+    if not rejected or not any((owner, key) in rejected for key in _listeners(parsed)):
         return parsed.gateway.hosts_in(table)
     found = {
         host: None

@@ -5,6 +5,7 @@ from twisted.trial.unittest import SynchronousTestCase
 from ingress.annotations.annotations import DEFAULTS
 from ingress.model.backends import BackendReference
 from ingress.model.objects import Kind, ObjectId, ObjectKey, Owner
+from ingress.model.state import ClusterState
 from ingress.translate.claims import ParsedObject
 from ingress.translate.gateway.attached import AttachedCounts
 from ingress.translate.gateway.claims import GatewayClaims, RuleClaim
@@ -45,7 +46,7 @@ class GatewaysOfServicesTests(SynchronousTestCase):
 
     def change(self, before: ParsedObject | None, after: ParsedObject | None) -> set[ObjectId]:
         """Replace a route; return what is news of objects besides that route."""
-        self.counts.object_changed(before, after)
+        self.counts.object_changed(before, after, ClusterState())
         return {one for one in self.counts.news() if one[0] != HTTP_ROUTE}
 
     def names(self, service: ObjectKey = WEB) -> list[str]:
@@ -63,15 +64,16 @@ class GatewaysOfServicesTests(SynchronousTestCase):
         self.assertEqual((self.names(), self.names(SHOP)), ([], []))
 
     def test_news(self) -> None:
-        """A Service is news when a Gateway comes or goes, and not for another route of the same one."""
+        """A Service is news when a Gateway comes or goes, and not for another route of the same one; a Gateway with its routes."""
         first = route("a", "x", WEB)
         service, web = (Kind.SERVICE, WEB), (GATEWAY, ObjectKey("infra", "x"))
         self.assertEqual(self.change(None, first), {service, web})
         self.assertEqual(self.change(None, route("b", "x", WEB)), {web})
         self.assertEqual(self.change(first, None), {web})
-        self.assertEqual(
-            self.change(route("b", "x", WEB), route("b", "x", SHOP)), {service, (Kind.SERVICE, SHOP), web}
-        )
+        to_shop, elsewhere = route("b", "x", SHOP), route("b", "y", SHOP)
+        self.assertEqual(self.change(route("b", "x", WEB), to_shop), {service, (Kind.SERVICE, SHOP)})
+        shop, other = (Kind.SERVICE, SHOP), (GATEWAY, ObjectKey("infra", "y"))
+        self.assertEqual(self.change(to_shop, elsewhere), {shop, web, other})
 
     def test_not_attached(self) -> None:
         """A route that is not attached leads nowhere."""

@@ -118,7 +118,8 @@ class _Reading:
         """Read a rule."""
         found: list[tuple[str, ReadMatch, PathMatch | None]] = []
         for field, written in _matches_of(rule):
-            yield from self._worked(_work_of(written))
+            if self._has_worked(_work_of(written)):
+                yield
             if written.is_broken:
                 # Whoever keeps objects has told it.
                 continue
@@ -132,24 +133,28 @@ class _Reading:
                 self.problems.append(
                     self._owner.problem(Reason.UNSUPPORTED_VALUE, message, f"{field}.{refused.field}")
                 )
-        paths = tuple(dict.fromkeys(path for _, _, path in found if path is not None))
-        yield from self._worked(4 * (len(rule.backends) + len(rule.filters)))
+        paths = tuple({path: None for _, _, path in found if path is not None})
+        if self._has_worked(4 * (len(rule.backends) + len(rule.filters))):
+            yield
         read = self.backends.read(rule, paths)
         # Nearly all rules lead to the same, whatever path they match.
         by_path: dict[PathMatch | None, RuleClaim] = {}
         for field, match, path in found:
-            yield from self._worked(1)
+            if self._has_worked(1):
+                yield
             claim = by_path.get(path)
             if claim is None:
                 claim = by_path[path] = read.claim(path)
             self.matches.append(_claim_of(claim, match, field, path, read))
-        self.rules.append(next(iter(by_path.values()), read.claim(None)))
+        self.rules.append(next(iter(by_path.values())) if by_path else read.claim(None))
 
-    def _worked(self, work: int) -> Iterator[None]:
+    def _has_worked(self, work: int) -> bool:
+        """Count *work*; return whether that is enough for one step."""
         self._work += work
-        if self._work >= _WORK_AT_ONCE:
-            self._work = 0
-            yield
+        if self._work < _WORK_AT_ONCE:
+            return False
+        self._work = 0
+        return True
 
 
 def _claim_of(

@@ -55,14 +55,8 @@ class ReadMatch:
     conditions: tuple[MatchCondition, ...] = ()
 
 
-_ROOT: Final = ReadMatch("/", Match.PREFIX, (_CLASSES[Match.PREFIX], -1, 1, 0, 0))
-_ANY_HTTP: Final = HTTPMatch()
-
-
 def read_http_match(written: HTTPMatch) -> ReadMatch:
     """Read a match of an HTTPRoute; raises ``MatchRefused``."""
-    if written is _ANY_HTTP or written == _ANY_HTTP:
-        return _ROOT
     if not written.headers and not written.query and not written.method:
         return _read_path_alone(written.path)
     return _read_all(written)

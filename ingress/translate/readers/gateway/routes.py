@@ -45,7 +45,7 @@ class NamedMatch:
     value: str
 
 
-@frozen(weakref_slot=False)
+@frozen(weakref_slot=False, cache_hash=True)
 class PathMatch:
     """``path`` of a match."""
 
@@ -172,7 +172,6 @@ class RouteBackend:
     backend: BackendObject
     weight: int = 1
     filters: tuple[FilterEntry, ...] = ()
-    field: str = ""
 
 
 @frozen(weakref_slot=False)

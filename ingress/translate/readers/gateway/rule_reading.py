@@ -9,6 +9,7 @@ from typing import Final
 
 from attrs import evolve
 
+from ingress.fields import entry_path
 from ingress.filters import FilterSpec
 from ingress.gateway_filters.refusals import BAD_RULE
 from ingress.model.backends import BackendReference
@@ -59,8 +60,8 @@ class BackendReader:
         self.problems += (*filters.problems, *times.problems)
         named: list[tuple[str, BackendReference]] = list(filters.beside)
         shares: list[_Share] = []
-        for one in rule.backends:
-            self._share(one, paths, named, shares)
+        for at, one in enumerate(rule.backends):
+            self._share(one, entry_path(rule.field, "backendRefs", at), paths, named, shares)
         for field in rule.unread:
             message = "is not honored by this controller"
             self.problems.append(
@@ -87,24 +88,23 @@ class BackendReader:
     def _share(
         self,
         one: RouteBackend,
+        at: str,
         paths: Sequence[PathMatch],
         named: list[tuple[str, BackendReference]],
         shares: "list[_Share]",
     ) -> None:
-        found = self._resolve(one.backend, one.field)
+        found = self._resolve(one.backend, at)
         if isinstance(found, Problem):
             if one.backend.target != UNREADABLE:
                 self.problems.append(found)
             found, field = self._nowhere, ""
         else:
-            field = one.field
+            field = at
             named.append((field, found))
         weight = one.weight
         if weight > _MOST_WEIGHT:
             message = f"weight is more than {_MOST_WEIGHT}, which counts in its place"
-            self.problems.append(
-                self._owner.problem(Reason.UNSUPPORTED_VALUE, message, f"{one.field}.weight")
-            )
+            self.problems.append(self._owner.problem(Reason.UNSUPPORTED_VALUE, message, f"{at}.weight"))
             weight = _MOST_WEIGHT
         filters = read_filters(one.filters, self._owner, self._resolve, paths)
         self.problems += filters.problems
@@ -163,7 +163,9 @@ class ReadRule:
     def claim(self, path: PathMatch | None) -> RuleClaim:
         """Return where requests lead that *path* of the rule matches."""
         shares = self._shares
+        if not shares or (len(shares) == 1 and shares[0].filters is NO_FILTERS):
+            return self._claim
         weighted = tuple(WeightedBackend(one.backend, one.weight, one.filters.specs(path)) for one in shares)
-        if not weighted or (len(weighted) == 1 and not weighted[0].filters):
+        if len(weighted) == 1 and not weighted[0].filters:
             return self._claim
         return evolve(self._claim, weighted=weighted)

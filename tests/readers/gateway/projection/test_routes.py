@@ -4,6 +4,7 @@ from typing import Any
 
 from twisted.trial.unittest import SynchronousTestCase
 
+from ingress.fields import RawObject
 from ingress.model.objects import ObjectKey
 from ingress.model.problems import Reason
 from ingress.translate.readers.gateway.names import (
@@ -87,7 +88,7 @@ class HTTPRouteTests(SynchronousTestCase):
             "",
             (MAIN,),
             (),
-            (HTTPRule(RULE, backends=(RouteBackend(WEB, field=f"{RULE}.backendRefs[0]"),)),),
+            (HTTPRule(RULE, backends=(RouteBackend(WEB),)),),
         )
         self.assertEqual(value_of(HTTP_ROUTE, spec), expected)
         self.assertEqual(expected.rules[0].matches, (HTTPMatch(PathMatch("PathPrefix", "/")),))
@@ -158,7 +159,6 @@ class HTTPRouteTests(SynchronousTestCase):
                     BackendObject(ObjectReference("g", "K", "n", "b")),
                     0,
                     (FilterEntry("URLRewrite", URLRewrite("h"), f"{at}.filters[0]"),),
-                    at,
                 ),
             ),
             "1s",
@@ -292,11 +292,33 @@ class BackendTests(SynchronousTestCase):
             _, rule = rule_of({"backendRefs": [lost, web]})
             nowhere, other = rule.backends
             self.assertEqual((nowhere.backend, nowhere.weight), (BackendObject(UNREADABLE), 1), lost)
-            self.assertEqual((other.backend, other.field), (WEB, f"{RULE}.backendRefs[1]"))
+            self.assertEqual(other.backend, WEB)
         _, rule = rule_of({"backendRefs": [{"name": "web", "port": 80, "weight": "9"}]})
         self.assertEqual(rule.backends[0].backend.target, UNREADABLE)
         _, rule = rule_of({"backendRefs": 7})
         self.assertEqual(rule.backends[0].backend.target, UNREADABLE)
+
+    def test_same_backends(self) -> None:
+        """Rules that lead to the same have one copy of that; what is told of backends, and their filters, is each rule's own."""
+        web: RawObject = {"name": "web", "port": 80}
+        deep: RawObject = {"name": "web", "port": 80, "filters": []}
+        for _ in range(2000):
+            deep = {"name": "web", "port": 80, "unknown": deep}
+        edits: RawObject = {"type": "RequestHeaderModifier", "requestHeaderModifier": {"remove": ["x"]}}
+        for same, is_shared in (([web], True), ([{**web, "filters": [edits]}], False), ([deep], False)):
+            _, value = told_of(HTTP_ROUTE, {"rules": [{"backendRefs": same}, {"backendRefs": [*same]}]})
+            assert isinstance(value, HTTPRoute)
+            one, other = value.rules
+            self.assertEqual(one.backends is other.backends, is_shared)
+            self.assertEqual(other.backends[0].backend, WEB)
+            for at, rule in enumerate(value.rules):
+                for entry in rule.backends[0].filters:
+                    self.assertEqual(entry.field, f"spec.rules[{at}].backendRefs[0].filters[0]")
+        fields, value = told_of(HTTP_ROUTE, {"rules": [{"backendRefs": [{"name": 7}]}] * 2})
+        self.assertEqual(fields, [f"spec.rules[{at}].backendRefs[0].name" for at in range(2)])
+        _, value = told_of(HTTP_ROUTE, {"rules": [{"backendRefs": [web]}, {"backendRefs": [deep]}]})
+        assert isinstance(value, HTTPRoute)
+        self.assertEqual([len(rule.backends) for rule in value.rules], [1, 1])
 
     def test_retry(self) -> None:
         """What of ``retry`` cannot be read is not there."""
@@ -459,7 +481,7 @@ class OtherRouteTests(SynchronousTestCase):
             GRPCMatch(MethodMatch("RegularExpression", "", "m.*")),
         )
         rules = (
-            GRPCRule(RULE, "", matches, (), (RouteBackend(WEB, field=f"{RULE}.backendRefs[0]"),)),
+            GRPCRule(RULE, "", matches, (), (RouteBackend(WEB),)),
             GRPCRule("spec.rules[1]"),
         )
         self.assertEqual(value_of(GRPC_ROUTE, spec), GRPCRoute(KEY, "", (MAIN,), ("a.example.com",), rules))
@@ -488,7 +510,7 @@ class OtherRouteTests(SynchronousTestCase):
             "parentRefs": [{"name": "main"}],
             "rules": [{"name": "r", "backendRefs": [{"name": "web", "port": 80}]}],
         }
-        rules = (StreamRule(RULE, "r", (RouteBackend(WEB, field=f"{RULE}.backendRefs[0]"),)),)
+        rules = (StreamRule(RULE, "r", (RouteBackend(WEB),)),)
         self.assertEqual(value_of(TCP_ROUTE, spec), TCPRoute(KEY, "", (MAIN,), rules))
         hosts = {"hostnames": ["a.example.com"]}
         self.assertEqual(

@@ -9,6 +9,7 @@ from ingress.fields import FieldReader, RawObject, entry_path, is_text, path_of
 from ingress.model.problems import Reason
 from ingress.translate.readers.gateway.grants import LabelRequirement, LabelSelector
 from ingress.translate.readers.gateway.names import UNREADABLE, ObjectReference
+from ingress.translate.readers.gateway.routes import RouteBackend
 
 MOST_ENTRIES: Final = 16_384
 """How many entries all lists of one object may have together: more than fit into an object that an API server takes and anybody wrote."""
@@ -44,10 +45,12 @@ class TooManyEntriesError(Exception):
 class Parts:
     """Reads the parts of one object by *fields*.  ``at`` is always the path of the object that is asked for a part."""
 
-    __slots__ = ("_left", "fields")
+    __slots__ = ("_left", "backends_read", "fields")
 
     def __init__(self, fields: FieldReader) -> None:
         self.fields = fields
+        self.backends_read: tuple[list[object], tuple[RouteBackend, ...]] | None = None
+        """Backends of a rule as they were written, and what became of them, where the same elsewhere becomes the same."""
         self._left = MOST_ENTRIES
 
     def entries(self, parent: RawObject, name: str, at: str) -> list[object]:

@@ -27,6 +27,7 @@ ANY_HTTP: Final = (HTTPMatch(),)
 """What a rule matches that says nothing of that."""
 _ANY_GRPC: Final = (GRPCMatch(),)
 _NOWHERE: Final = BackendObject(UNREADABLE)
+_ONE_NOWHERE: Final = (RouteBackend(_NOWHERE),)
 
 _HTTP_FIELDS: Final = frozenset(("path", "headers", "queryParams", "method"))
 _GRPC_FIELDS: Final = frozenset(("method", "headers"))
@@ -88,22 +89,35 @@ def backends_of(parent: RawObject, parent_at: str, parts: Parts) -> tuple[RouteB
     if value is None:
         return ()
     if not isinstance(value, list):
-        at = path_of(parent_at, "backendRefs")
-        parts.fields.wrong_shape(at, "a list", value)
-        return (RouteBackend(_NOWHERE, field=at),)
+        parts.fields.wrong_shape(path_of(parent_at, "backendRefs"), "a list", value)
+        return _ONE_NOWHERE
+    entries = parts.entries(parent, "backendRefs", parent_at)
+    known = parts.backends_read
+    if known is not None and known[0] == entries:
+        # The rules of a route mostly lead to the same: what is told of nothing of it is not read again.
+        return known[1]
+    told = len(parts.fields.problems)
     found = []
-    for index, entry in enumerate(parts.entries(parent, "backendRefs", parent_at)):
+    for index, entry in enumerate(entries):
         at = entry_path(parent_at, "backendRefs", index)
         if not isinstance(entry, dict):
             parts.fields.wrong_shape(at, "an object", entry)
-            found.append(RouteBackend(_NOWHERE, field=at))
+            found.append(_ONE_NOWHERE[0])
             continue
         backend, weight = backend_object(entry, at, parts), parts.number(entry, "weight", at, 1)
         if backend is None or weight is None:
             backend, weight = _NOWHERE, 1 if weight is None else weight
         filters = filters_of(entry, at, parts) if "filters" in entry else ()
-        found.append(RouteBackend(backend, weight, filters, at))
-    return tuple(found)
+        found.append(RouteBackend(backend, weight, filters))
+    backends = tuple(found)
+    if len(parts.fields.problems) == told and all(map(_is_flat, entries)):
+        parts.backends_read = entries, backends
+    return backends
+
+
+def _is_flat(entry: object) -> bool:
+    """Whether an entry has nothing that has parts itself, such as filters, whose place would be another in another rule."""
+    return isinstance(entry, dict) and not any(isinstance(value, dict | list) for value in entry.values())
 
 
 def _unread(raw: RawObject, known: frozenset[str]) -> tuple[str, ...]:
