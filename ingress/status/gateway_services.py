@@ -9,7 +9,7 @@ Invariants:
    the Service that was seen by its uid.
 2. What was written counts until the API server shows something else; after each write there is a pause, longer each time
    that the same is to be written.
-3. What the API server does not take is not sent again, until it is something else.
+3. What the API server does not take is not sent again, until it or the Service is something else.
 """
 
 from collections.abc import Callable, Collection, Container, Iterator
@@ -85,6 +85,8 @@ class GatewayServices:
             return
         for gateway in dict.fromkeys(self._of_services((*changes.objects, *changes.metas))):
             self._written.pop(gateway, None)
+            # What was refused may have been meant for another Service of that name.
+            self._refused.pop(gateway, None)
             self._writer.overtake(gateway)
             self._writer.look_at((gateway,))
 

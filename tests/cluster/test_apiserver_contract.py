@@ -14,6 +14,7 @@ from typing import NoReturn
 
 from twisted.trial.unittest import SkipTest, SynchronousTestCase
 
+from tests.cluster.apply_cases import ApplyCases
 from tests.cluster.contract_cases import CORE, INGRESSES, ContractCase, ObjectCases
 from tests.cluster.report_cases import EventCases, LeaseCases, StatusCases
 from tests.fakes.apiserver.plain_client import Answer
@@ -227,7 +228,9 @@ class AccessCases(ContractCase):
         self.assertIn(f'in the namespace "{self.namespace}"', answer.body["message"])
 
 
-class Contract(ObjectCases, ListCases, WatchCases, AccessCases, LeaseCases, StatusCases, EventCases):
+class Contract(
+    ObjectCases, ApplyCases, ListCases, WatchCases, AccessCases, LeaseCases, StatusCases, EventCases
+):
     """All of it."""
 
 

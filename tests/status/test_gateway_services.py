@@ -182,6 +182,26 @@ class RefusedTests(ServicesCase):
         )
         self.assertEqual(self.service(), before)
 
+    async def test_replaced_unseen(self) -> None:
+        """One that took the place of ours a moment ago is not touched; once it is gone, ours comes again."""
+        self.server.create(gateway({"team": "web"}))
+        replica = await self.leading()
+        await self.until(self.service)
+        await self.until(lambda: replica.store.state().services)
+        for verb in ("list", "watch"):
+            self.server.faults.add(Hang(), times=None, resource="services", verb=verb)
+        self.server.close_watches(resource="services")
+        self.server.delete("Service", "gateway-edge", "infra")
+        before = self.server.create(somebodys())
+        self.server.apply(gateway({"team": "shop"}))
+        await self.until(lambda: self.server.requests_of("patch", "services")[-1].status == 422)
+        self.assertEqual(self.service(), before)
+        self.server.faults.clear()
+        self.server.reset_connections()
+        await self.until(lambda: replica.snapshot.problems)
+        self.server.delete("Service", "gateway-edge", "infra")
+        await self.until(lambda: self.labels() == {"team": "shop", NAME_LABEL: "edge"})
+
     async def test_not_permitted(self) -> None:
         """Without the right, the log says so once, and all else is written."""
         self.server.faults.add(Answer(403), times=None, resource="services", verb="patch")

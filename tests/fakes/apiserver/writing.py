@@ -132,7 +132,9 @@ class Writer:
             raise _invalid(kind, name, "metadata.name", "does not match the name on the URL")
         stored = self._history.get(kind, (namespace, name))
         uid = obj["metadata"].get("uid")
-        if uid and (stored is None or stored["metadata"]["uid"] != uid):
+        if uid and stored is not None and stored["metadata"]["uid"] != uid:
+            raise _invalid(kind, name, "metadata.uid", "field is immutable")
+        if uid and stored is None:
             raise _conflict(kind, name, f"Precondition failed: UID in precondition: {uid}")
         made = applied(kind, stored, obj, manager, self._time(), force=force)
         if stored is None:
