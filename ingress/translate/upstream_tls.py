@@ -18,12 +18,11 @@ from ingress.model.problems import Problem, Reason
 from ingress.model.state import ClusterState
 from ingress.model.upstream_tls import UpstreamTls, UpstreamTlsRequest
 from ingress.translate.absent_secrets import secret_in
-from ingress.translate.authorities import join_authorities
+from ingress.translate.authorities import CA_KEY, join_authorities, load_authorities
 from ingress.translate.certificates import load, refusal
 from ingress.translate.claims import ParsedObject
 from ingress.translate.gateway.backend_policies import policy_problems, sources_of
 from ingress.translate.protocols import NOTHING_ASKED
-from ingress.translate.trust import CA_KEY, load_authorities
 
 
 @frozen

@@ -12,8 +12,8 @@ from ingress.model.client_authentication import VerifyClient
 from ingress.model.frozen import frozen
 from ingress.model.objects import Kind, ObjectId, ObjectKey, Owner
 from ingress.model.secrets import TLS_KEYS, Needs
+from ingress.translate.authorities import CA_KEY
 from ingress.translate.gateway.faults import Fault
-from ingress.translate.trust import CA_KEY
 
 
 class NamedCertificate(NamedTuple):

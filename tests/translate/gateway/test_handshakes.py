@@ -10,6 +10,7 @@ from ingress.model.client_authentication import VerifyClient
 from ingress.model.objects import ConfigMap, Kind, ObjectKey, Owner, Secret
 from ingress.model.problems import Problem, Reason
 from ingress.model.state import ClusterState
+from ingress.translate.authorities import MOST_AUTHORITIES
 from ingress.translate.certificates import find
 from ingress.translate.gateway.faults import Fault
 from ingress.translate.gateway.handshake_requests import (
@@ -26,7 +27,6 @@ from ingress.translate.gateway.handshakes import (
     translate_handshakes,
 )
 from ingress.translate.options import TranslateOptions
-from ingress.translate.trust import MOST_AUTHORITIES
 from tests.fakes.certificates import KeyType, issue, make_authority
 
 NOW = datetime.now(UTC)
