@@ -11,7 +11,7 @@ from ingress.model.stepwise import Stepwise
 from ingress.model.upstream_tls import BY_POLICY, ByPolicy
 from ingress.translate.claims import ParsedObject
 from ingress.translate.gateway.claims import GatewayClaims, MatchClaim, RuleClaim
-from ingress.translate.readers.gateway.hostnames import in_lower_case
+from ingress.translate.readers.gateway.hostnames import ALL_HOSTS, in_lower_case
 from ingress.translate.readers.gateway.match_reading import (
     EXPRESSION,
     MatchRefused,
@@ -41,7 +41,6 @@ MOST_OF_HOSTS: Final = 65_536
 """Matches of one route times the hosts that it has of its listeners: as many are in tables."""
 _WORK_AT_ONCE: Final = 100
 """In conditions; an expression may take as long as all of these."""
-_ALL_HOSTS: Final = ("",)
 _HTTP2: Final = ByPolicy(is_http2=True)
 _UNAVAILABLE: Final = 503
 """The status of HTTP that gRPC knows as UNAVAILABLE."""
@@ -70,7 +69,7 @@ def reading_route(value: ReadRoute, relations: RouteRelations) -> Stepwise[Parse
     for rule in value.rules:
         yield from reading.read(rule)
     lower = tuple(in_lower_case(one) for one in value.hostnames)
-    hostnames = (value.hostnames if value.hostnames == lower else lower) or _ALL_HOSTS
+    hostnames = (value.hostnames if value.hostnames == lower else lower) or (ALL_HOSTS,)
     claims = GatewayClaims(relations.attachments, tuple(reading.rules), tuple(reading.matches), hostnames)
     return _parsed(value, relations, claims, (*reading.problems, *reading.backends.problems))
 

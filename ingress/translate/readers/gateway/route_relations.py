@@ -24,6 +24,7 @@ from ingress.translate.readers.gateway.routes import (
     StreamRule,
     TCPRoute,
     TLSRoute,
+    hostnames_of,
 )
 from ingress.translate.readers.gateway.topology_making import topology_of
 from ingress.translate.readers.reader import Verdict
@@ -63,7 +64,7 @@ def judge_route(value: AnyRoute, state: ClusterState, options: TranslateOptions)
     """Decide whether a route is ours, which it is if any of its parents is, and tell why it does not attach to one."""
     topology = topology_of(state, options)
     owner, namespace = value.owner, value.key.namespace
-    attachments = topology.attach(owner.kind, namespace, _hostnames(value), value.parents)
+    attachments = topology.attach(owner.kind, namespace, hostnames_of(value), value.parents)
     if not any(one.gateway is not None for one in attachments):
         return Verdict(False)
     problems = tuple(
@@ -114,10 +115,6 @@ def why_no_route(kind: Kind, state: ClusterState) -> str:
     if not state.of(kind):
         return f"there is no {kind}"
     return f"no {kind} attaches to a listener of a Gateway of ours, or their problems say why"
-
-
-def _hostnames(value: AnyRoute) -> tuple[str, ...]:
-    return () if isinstance(value, TCPRoute) else value.hostnames
 
 
 def _of(backends: Iterable[RouteBackend], filters: Iterable[FilterEntry]) -> Iterator[BackendObject]:

@@ -291,3 +291,8 @@ class TCPRoute:
 AnyRoute = HTTPRoute | GRPCRoute | TLSRoute | TCPRoute
 ROUTES: tuple[Kind, ...] = (HTTP_ROUTE, GRPC_ROUTE, TLS_ROUTE, TCP_ROUTE)
 """The kinds of routes of the Gateway API that are served."""
+
+
+def hostnames_of(route: AnyRoute) -> tuple[str, ...]:
+    """Return the hostnames of *route*; none stand for all hosts."""
+    return () if isinstance(route, TCPRoute) else route.hostnames

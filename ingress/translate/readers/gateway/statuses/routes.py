@@ -12,7 +12,7 @@ from ingress.model.problems import Problem, Reason
 from ingress.model.reports import StatusDocument, StatusEntry
 from ingress.model.writes import ListShape, StatusShape
 from ingress.translate.readers.gateway.attachments import Attachment
-from ingress.translate.readers.gateway.routes import AnyRoute, ParentReference
+from ingress.translate.readers.gateway.routes import AnyRoute, ParentReference, hostnames_of
 from ingress.translate.readers.gateway.statuses.conditions import broken, condition_of, held, is_within
 from ingress.translate.readers.gateway.topology_making import last_topology
 from ingress.translate.readers.gateway.undone import UNRESOLVED, is_all_undone, is_undone
@@ -37,8 +37,7 @@ def route_document(kind: Kind, facts: ReportFacts) -> StatusDocument:
     """Return what the status of a route of *kind* is to say: nothing of parents that are not ours."""
     route = cast("AnyRoute", facts.state.of(kind)[facts.key])
     topology = last_topology(facts.state, facts.options)
-    hostnames = getattr(route, "hostnames", ())
-    attachments = topology.attach(kind, facts.key.namespace, hostnames, route.parents)
+    attachments = topology.attach(kind, facts.key.namespace, hostnames_of(route), route.parents)
     controller = facts.options.gateway.controller_name
     problems = sorted(facts.problems)
     resolved = condition_of("ResolvedRefs", problems, UNRESOLVED)
