@@ -52,7 +52,6 @@ IMPATIENT = ";".join(
 IMPATIENT += ";NamespacesMustBeReady:30;DefaultTestTimeout:20"
 RESULT = re.compile(r"^\s*--- (PASS|FAIL|SKIP): TestConformance/(\w+) \((\d+\.\d+)s\)")
 
-
 MARK = "\x16"
 # A line of what testify prints of a failed assertion: a field or more of the one before.
 ASSERTION = re.compile(r"^\s+(?:(Error Trace|Error|Test|Messages):)?\s+\t(.*)$")

@@ -1,1 +1,13 @@
-"""Which route a request takes: hosts, paths, the table, balancing.  Pure: no I/O, no clock."""
+"""Which route a request takes, and which endpoint.  Pure: no I/O, no clock.
+
+    what is looked for    hosts.py, paths.py                          normal forms
+    which route           table.py, and for routes of one host that are no plain text:
+                          expression_routes.py, beginnings.py         regular expressions of Ingresses
+                          conditional_routes.py, matching.py          routes of Gateways, in their own order
+                          side_by_side.py                             two tables on one port
+    where it leads        route.py, variants.py, choosing.py          conditions, weights
+    why                   contest.py, ordered_contest.py
+    which endpoint        balancers.py, balancing.py and its sorts, sticky.py, health.py
+
+``streams.py`` has the same for connections of which no request is read.
+"""

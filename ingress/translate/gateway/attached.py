@@ -43,7 +43,7 @@ def _listeners_of(parsed: ParsedObject | None) -> tuple[ListenerKey, ...]:
 
 
 class AttachedCounts:
-    """Keeps that up to date."""
+    """Keeps these counts up to date, object by object, and which Gateways lead to which Services."""
 
     def __init__(self) -> None:
         self._draft: Draft[ListenerKey, int, SharedMap[ListenerKey, int]] = Draft(SharedMap())

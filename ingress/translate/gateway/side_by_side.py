@@ -42,7 +42,7 @@ def _owners(owners: Iterable[Owner | None]) -> tuple[Owner, ...]:
 
 
 class SideBySideProblems:
-    """Keeps them up to date, host by host; tells *problem_index*."""
+    """Keeps these problems up to date, host by host; tells them to *problem_index*."""
 
     def __init__(self, problem_index: ProblemIndex) -> None:
         self._problem_index = problem_index
