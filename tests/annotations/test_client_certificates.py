@@ -52,10 +52,12 @@ class ValueTests(SynchronousTestCase):
                 parse_secret(text)
 
     def test_mode(self) -> None:
-        """There are four words, and no other spelling of them."""
+        """There are four words, and no other spelling of them; what a Gateway asks for has none."""
         found = [parse_mode(text) for text in ("on", "optional", "optional_no_ca", "off")]
-        self.assertEqual(found, [*VerifyClient, None])
-        for text in ("", "On", "true", "optional_no_ca ", "no"):
+        modes = [VerifyClient.REQUIRED, VerifyClient.OPTIONAL, VerifyClient.OPTIONAL_NO_CA]
+        self.assertEqual(found, [*modes, None])
+        others = (one.value for one in VerifyClient if one not in modes)
+        for text in ("", "On", "true", "optional_no_ca ", "no", *others):
             with self.assertRaises(ValueRefused):
                 parse_mode(text)
 

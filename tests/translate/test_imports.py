@@ -10,8 +10,8 @@ from twisted.trial.unittest import SynchronousTestCase
 ROOT = Path(__file__).resolve().parents[2]
 ROOMS = ("annotations", "gateway_filters", "routing", "translate")
 FOREIGN = {"twisted", "zope", "kubernetes", "yaml", "asyncio", "http", "urllib3", "prometheus_client"}
-MOST_MODULES = 480
-"""Those of the standard library included; an interpreter with attrs alone has some 150.  Seconds are for people to measure."""
+MOST_MODULES = 220
+"""Beside our own, those of the standard library included; an interpreter with attrs alone has some 150.  Seconds are for people to measure."""
 
 SCRIPT = """
 import importlib, sys, time
@@ -42,4 +42,4 @@ class ImportTests(SynchronousTestCase):
         done = subprocess.run(command, capture_output=True, check=True, text=True, cwd=ROOT)
         found = done.stdout.split()
         self.assertEqual(FOREIGN & {name.partition(".")[0] for name in found}, set())
-        self.assertLess(len(found), MOST_MODULES)
+        self.assertLess(len([name for name in found if not name.startswith("ingress")]), MOST_MODULES)

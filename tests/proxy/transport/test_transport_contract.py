@@ -8,6 +8,7 @@ import ssl
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 from twisted.internet import reactor as real_reactor  # noqa: TID251 - real sockets need the real reactor
@@ -43,6 +44,7 @@ class OneByOne(ServerFactory):
     def __init__(self) -> None:
         self.next: list[Recorder] = []
         self.connections = OpenConnections(Deadlines(Clock()), Metrics())
+        self.resource = SimpleNamespace(reads_names=False)
 
     @staticmethod
     def factory(site: Any, secure: bool) -> Any:
