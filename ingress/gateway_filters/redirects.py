@@ -58,7 +58,9 @@ class RouteRedirect:
         scheme = self.scheme or facts.scheme
         port = self._port(facts, scheme)
         shown = b"" if port == _USUAL_PORTS.get(scheme) else b":%d" % port
-        target = facts.target if self.path is None else self.path.target(facts.path, facts.target)
+        # A request for no path in particular (``OPTIONS *``) has none that could stand behind a host.
+        asked = facts.target if facts.target.startswith(b"/") else b"/"
+        target = asked if self.path is None else self.path.target(facts.path, asked)
         location = b"%b://%b%b%b" % (scheme, host, shown, target)
         if len(location) > MAX_LOCATION:
             return _TOO_LONG

@@ -90,6 +90,11 @@ class PortTests(SynchronousTestCase):
         target = b"/" + b"a" * MAX_LOCATION
         self.assertEqual(RouteRedirect().judge(FakeFacts(target=target, path=target)).status, 414)
 
+    def test_no_path(self) -> None:
+        """A request for no path (``OPTIONS *``) is sent to the root: nothing that is no path stands behind a host."""
+        reply = RouteRedirect(hostname=b"a.test").judge(FakeFacts(target=b"*"))
+        self.assertEqual(dict(reply.fields)[b"Location"], b"http://a.test/")
+
     def test_statuses(self) -> None:
         """All of the API's are sent as they are."""
         for status in STATUSES:
