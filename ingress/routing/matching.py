@@ -80,7 +80,7 @@ class MatchCondition:
             case Compared.HEADER:
                 return facts.combined(self.name)
             case Compared.QUERY:
-                return parameter(facts.target, self.name)
+                return parameters(facts.target).get(self.name)
 
     def holds(self, facts: MatchFacts) -> bool:
         """Whether the request says it."""
@@ -122,12 +122,20 @@ T = TypeVar("T", bound=Conditional)
 def first_met(routes: Iterable[T], facts: MatchFacts) -> T | None:
     """Return the first of *routes* all of whose conditions *facts* meet; raises ``TooMuchToCompare``."""
     known: dict[tuple[Compared, bytes], bytes | None] = {}
+    query: dict[bytes, bytes] | None = None
     left, work = MAX_CONDITIONS, MAX_WORK
     for route in routes:
         for condition in route.conditions:
             left -= 1
             key = condition.what, condition.name
-            value = known[key] if key in known else known.setdefault(key, condition.value_in(facts))
+            if key in known:
+                value = known[key]
+            elif condition.what is Compared.QUERY:
+                # Once for all names: each of thousands of conditions may ask for another one.
+                query = parameters(facts.target) if query is None else query
+                value = known[key] = query.get(condition.name)
+            else:
+                value = known[key] = condition.value_in(facts)
             if condition.pattern is not None:
                 work -= condition.work(value)
             if left < 0 or work < 0:
@@ -139,15 +147,19 @@ def first_met(routes: Iterable[T], facts: MatchFacts) -> T | None:
     return None
 
 
-def parameter(target: bytes, name: bytes) -> bytes | None:
-    """Return the first parameter called *name* of the query of *target*, without escapes; None when there is none."""
+def parameters(target: bytes) -> dict[bytes, bytes]:
+    """Return the first parameter of each name of the query of *target*, names and values without escapes."""
+    found: dict[bytes, bytes] = {}
     for pair in target.partition(b"?")[2].split(b"&"):
         called, _, value = pair.partition(b"=")
-        if called == name or ((b"%" in called or b"+" in called) and _plain(called) == name):
-            return _plain(value)
-    return None
+        name = _plain(called)
+        if name not in found:
+            found[name] = _plain(value)
+    return found
 
 
 def _plain(text: bytes) -> bytes:
     """Return *text* of a query as it is meant (``application/x-www-form-urlencoded``)."""
+    if b"%" not in text and b"+" not in text:
+        return text
     return unquote_to_bytes(text.replace(b"+", b" "))

@@ -1,6 +1,7 @@
 """Which of several routes takes a request, by its method, fields and parameters; and tables in which wildcards cover labels."""
 
 from collections.abc import Callable
+from typing import Any
 
 from attrs import evolve, frozen
 from hypothesis import given
@@ -17,7 +18,7 @@ from ingress.routing.matching import (
     MatchCondition,
     TooMuchToCompare,
     first_met,
-    parameter,
+    parameters,
 )
 from ingress.routing.route import Match, Route
 from ingress.routing.table import HostRoutes, RouteTable
@@ -69,12 +70,15 @@ class MatchConditionTests(SynchronousTestCase):
 
     def test_query(self) -> None:
         """The first parameter of the name counts, without escapes; names are compared as they are."""
-        self.assertEqual(parameter(b"/?a=1&a=2", b"a"), b"1")
-        self.assertEqual(parameter(b"/?a=x%20y+z", b"a"), b"x y z")
-        self.assertEqual(parameter(b"/?%61=1", b"a"), b"1")
-        self.assertEqual(parameter(b"/?a", b"a"), b"")
-        self.assertIsNone(parameter(b"/?A=1", b"a"))
-        self.assertIsNone(parameter(b"/a=1", b"a"))
+        self.assertEqual(parameters(b"/?a=1&a=2&b=3"), {b"a": b"1", b"b": b"3"})
+        self.assertEqual(parameters(b"/?a=x%20y+z"), {b"a": b"x y z"})
+        self.assertEqual(parameters(b"/?%61=1&a=2"), {b"a": b"1"})
+        self.assertEqual(parameters(b"/?a"), {b"a": b""})
+        self.assertEqual(parameters(b"/?A=1"), {b"A": b"1"})
+        self.assertNotIn(b"a", parameters(b"/a=1"))
+        condition = MatchCondition(Compared.QUERY, b"a", b"1")
+        self.assertTrue(condition.holds(Asking(target=b"/?b=1&a=1")))
+        self.assertFalse(condition.holds(Asking(target=b"/?A=1")))
 
     def test_method_and_path(self) -> None:
         """Method and path are compared, too; expressions describe all of what they are compared with."""
@@ -125,6 +129,25 @@ class FirstMetTests(SynchronousTestCase):
         routes = [evolve(ROUTE, conditions=(header(b"%d" % number),)) for number in range(100)]
         self.assertIsNone(first_met(routes, Counting()))
         self.assertEqual(asked, [b"version"])
+
+    def test_query_is_read_once(self) -> None:
+        """The query is taken apart once, however many parameters are asked for, and not at all where none is."""
+        asked: list[bytes] = []
+
+        class Target(bytes):
+            def partition(self, separator: Any, /) -> tuple[bytes, bytes, bytes]:
+                asked.append(separator)
+                return super().partition(separator)
+
+        routes = [
+            evolve(ROUTE, conditions=(MatchCondition(Compared.QUERY, b"q%d" % number, b"x"),))
+            for number in range(100)
+        ]
+        last = evolve(ROUTE, conditions=(header(b"two"),))
+        self.assertIsNone(first_met([last], Asking(target=Target(b"/?q99=x"))))
+        self.assertEqual(asked, [])
+        self.assertIs(first_met([*routes, last], Asking(target=Target(b"/?q99=x"))), routes[99])
+        self.assertEqual(asked, [b"?"])
 
     def test_too_many(self) -> None:
         """More conditions than may be looked at end the search."""
