@@ -30,6 +30,18 @@ def combined_values(lines: bytes, name: bytes) -> bytes | None:
         end = lines.find(b"\r\n", begin)
         found.append(lines[begin:end].strip(b" \t"))
         at = lowered.find(wanted, end)
-    if not found:
-        return None
-    return (b"; " if name == b"cookie" else b", ").join(found)
+    return _as_one(name, found) if found else None
+
+
+def all_combined(lines: bytes) -> dict[bytes, bytes]:
+    """Return the same of all fields, by their names in lower case, for whoever asks for many of them."""
+    found: dict[bytes, list[bytes]] = {}
+    for line in lines.split(b"\r\n"):
+        name, colon, value = line.partition(b":")
+        if colon:
+            found.setdefault(name.lower(), []).append(value.strip(b" \t"))
+    return {name: _as_one(name, values) for name, values in found.items()}
+
+
+def _as_one(name: bytes, values: list[bytes]) -> bytes:
+    return (b"; " if name == b"cookie" else b", ").join(values)

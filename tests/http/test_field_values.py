@@ -2,7 +2,7 @@
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.http.field_values import first_value
+from ingress.http.field_values import all_combined, combined_values, first_value
 
 LINES = b"X-User: ann\r\nAccept:*/*\r\nX-Empty:\r\nx-user: bob\r\nX-Note: X-Other: no\r\nX-Long:\t a b \r\n"
 
@@ -32,3 +32,16 @@ class FirstValueTests(SynchronousTestCase):
         for name in (b"x-other", b"user", b"x-use", b"x-none", b"ann"):
             self.assertEqual(first_value(LINES, name), b"")
         self.assertEqual(first_value(b"", b"x"), b"")
+
+
+class CombinedTests(SynchronousTestCase):
+    """All values of a field as one."""
+
+    def test_same_at_once(self) -> None:
+        """Who asks for all fields at once hears of each what is heard of it alone."""
+        lines = LINES + b"Cookie: a=1\r\ncookie: b=2\r\n"
+        found = all_combined(lines)
+        self.assertEqual(set(found), {b"x-user", b"accept", b"x-empty", b"x-note", b"x-long", b"cookie"})
+        self.assertEqual(found, {name: combined_values(lines, name) for name in found})
+        self.assertEqual((found[b"x-user"], found[b"cookie"]), (b"ann, bob", b"a=1; b=2"))
+        self.assertEqual(all_combined(b""), {})

@@ -1,12 +1,15 @@
 """What is known of a request, for those who decide about it: filters, and whoever chooses a backend."""
 
-from typing import Protocol
+from typing import Final, Protocol
 
-from ingress.http.field_values import combined_values, first_value
+from ingress.http.field_values import all_combined, combined_values, first_value
 from ingress.http.forwarding import Origin, proxys_lines
 from ingress.http.request_head import RequestHead
 from ingress.model.backends import Endpoint
 from ingress.model.client_authentication import ClientEvidence
+
+_ONE_BY_ONE: Final = 8
+"""So many fields are looked for one by one; whoever asks for more, as thousands of conditions may, has all taken apart."""
 
 
 class Attempting(Protocol):
@@ -50,6 +53,9 @@ class RequestFacts:
         """What filters remember of the request."""
         self.attempts: Attempting | None = None
         """None as long as no endpoint was looked for."""
+        self._asked = 0
+        self._combined: tuple[bytes, dict[bytes, bytes]] | None = None
+        """The lines that were taken apart, and what they say."""
         self._head = head
         self._origin = origin
         self._security = security
@@ -127,4 +133,11 @@ class RequestFacts:
         if name == b"host":
             return head.authority
         known = head.forwarded.get(name)
-        return combined_values(head.forward, name) if known is None else known
+        if known is not None:
+            return known
+        if self._asked < _ONE_BY_ONE:
+            self._asked += 1
+            return combined_values(head.forward, name)
+        if self._combined is None or self._combined[0] is not head.forward:
+            self._combined = head.forward, all_combined(head.forward)
+        return self._combined[1].get(name)
