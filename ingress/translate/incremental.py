@@ -40,6 +40,7 @@ whoever runs the round has to begin anew with another ``Translation``.
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from datetime import datetime
+from typing import Final
 
 from attrs import evolve
 
@@ -73,6 +74,9 @@ from ingress.translate.route_counts import RouteCounts
 from ingress.translate.snapshot import NO_TABLES, ProblemList, Snapshot
 from ingress.translate.table_cache import TableCache
 from ingress.translate.tcp_services import parse_tcp_services
+
+_AT_ONCE: Final = 1000
+"""Objects that are noted in one step."""
 
 
 class Translation:
@@ -145,8 +149,7 @@ class Translation:
 
     def mark_everything(self, state: ClusterState) -> None:
         """Note that everything in *state* is new: for the first round."""
-        for kind, _ in self._readers:
-            self._judge_again(kind, state)
+        self._stale_kinds.update((kind, None) for kind, _ in self._readers)
         self._marked.update(dict.fromkeys(state.problems_of))
         self._mark_tcp_services(self._options.tcp_services)
 
@@ -223,12 +226,13 @@ class Translation:
         not overlap.
         """
         marked, self._marked = self._marked, {}
-        for object_id in marked:
+        while marked:
+            object_id, _ = marked.popitem()
             self._take_mark(object_id, state)
             yield
         while self._stale_kinds:
             kind, _ = self._stale_kinds.popitem()
-            self._judge_again(kind, state)
+            yield from self._judge_again(kind, state)
             yield
         try:
             yield from self._readers.prepare(state)
@@ -400,8 +404,12 @@ class Translation:
             self._clients.secret_changed(key)
             self._named.source_changed(object_id)
 
-    def _judge_again(self, kind: Kind, state: ClusterState) -> None:
-        self._stale_objects.update(dict.fromkeys((kind, key) for key in state.of(kind)))
+    def _judge_again(self, kind: Kind, state: ClusterState) -> Iterator[None]:
+        # Between steps objects may come and go.
+        for number, key in enumerate(tuple(state.of(kind)), 1):
+            self._stale_objects[kind, key] = None
+            if not number % _AT_ONCE:
+                yield
 
     def _read(self, object_id: ObjectId, state: ClusterState) -> Iterator[None]:
         """Read one object, and note what it concerns."""

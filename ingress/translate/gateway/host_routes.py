@@ -67,7 +67,13 @@ def decide_host(
     yield from _thinned(in_order, found, problems)
     if len(found) > AT_ONCE:
         yield
-    return GatewayHostDecision(HostRoutes(tuple(found), is_kept=is_kept), tuple(problems))
+    decided = GatewayHostDecision(HostRoutes(tuple(found), is_kept=is_kept), tuple(problems))
+    if len(chunks) > 1:
+        # To let go of tens of thousands of entries takes as long as to make them.
+        for chunk in chunks:
+            chunk.clear()
+            yield
+    return decided
 
 
 def _how_much_says(hostnames: Container[str], host: str) -> tuple[int, int]:

@@ -10,11 +10,15 @@ Source: "Distinct Listeners" at ``GatewaySpec.listeners``, and the order at ``Li
 """
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from typing import Final
 
 from ingress.model.objects import Owner
 from ingress.model.problems import Problem, Reason
 from ingress.translate.readers.gateway.listener_checks import CheckedListener, is_secure
+
+_AT_ONCE: Final = 1000
+"""Listeners that are forgotten in one step."""
 
 
 def _sort_of(protocol: str) -> str:
@@ -32,6 +36,13 @@ class PortBook:
         self._hosts: dict[tuple[int, str], tuple[str, Owner]] = {}
         self.hostnames: dict[int, set[str]] = {}
         """Those of each port."""
+
+    def forget(self) -> Iterator[None]:
+        """Forget who has what, in steps: to let go of tens of thousands of listeners at once takes long."""
+        while self._hosts:
+            for _ in range(min(len(self._hosts), _AT_ONCE)):
+                self._hosts.popitem()
+            yield
 
     def enter(self, owner: Owner, listeners: Mapping[int, CheckedListener]) -> dict[int, Problem]:
         """Enter those of the *listeners* of *owner*, by their place, that are in nobody's way; return why others are."""

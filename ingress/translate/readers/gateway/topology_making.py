@@ -199,6 +199,7 @@ class _Work:
             for port, hostnames in book.hostnames.items():
                 self._hostnames[table_name(address, port)] = frozenset(hostnames)
                 yield
+        yield from book.forget()
 
     def _take_gateway(self, gateway: Gateway, assigned: Assigned, address: str, book: PortBook) -> None:
         owner = gateway.owner
