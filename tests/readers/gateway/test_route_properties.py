@@ -83,7 +83,8 @@ def naive(routes: list[dict[str, Any]], request: Request) -> str:
                     rank = (
                         *(-number for number in _exactness(own)),
                         path["type"] != "Exact",
-                        -len(path["value"].rstrip("/") or "/"),
+                        # To the letter: "the largest number of characters", a slash at the end among them.
+                        -len(path["value"]),
                         "method" not in asked,
                         -len(asked.get("headers", [])),
                         -len(asked.get("queryParams", [])),
