@@ -6,6 +6,8 @@ from collections.abc import Iterable, Sequence
 from attrs import frozen
 
 OURS = "ingress"
+TIMED = frozenset({"AccessLog._flush_later"})
+"""What a clock calls some time after a request, in whichever round that falls."""
 
 Event = tuple[str, str] | None
 """A call of a function, by module and qualified name; None is a return."""
@@ -55,14 +57,15 @@ def below(calls: Calls, at: int) -> Calls:
 
 
 def entries(calls: Calls) -> list[Calls]:
-    """Return what is ours in *calls*: each call that others made of ours, with all that it brought about."""
+    """Return what is ours in *calls*: each call that others made of ours, with all that it brought about; but for what a clock called."""
     found = []
     at = 0
     while at < len(calls):
         if calls[at].is_ours:
             tree = below(calls, at)
             top = tree[0].depth
-            found.append(tuple(Call(each.depth - top, each.module, each.name) for each in tree))
+            if tree[0].name not in TIMED:
+                found.append(tuple(Call(each.depth - top, each.module, each.name) for each in tree))
             at += len(tree)
         else:
             at += 1

@@ -3,6 +3,7 @@
 from twisted.trial.unittest import SynchronousTestCase
 
 from bench.call_trees import (
+    TIMED,
     Call,
     Event,
     calls_of,
@@ -47,6 +48,12 @@ class CallTreeTests(SynchronousTestCase):
             [[(each.name, each.depth) for each in tree] for tree in trees],
             [[("fileno", 0)], [("doRead", 0), ("work", 1)]],
         )
+
+    def test_timed(self) -> None:
+        """What a clock calls is left out with all that it brings about, since it belongs to no round."""
+        (timed,) = TIMED
+        trees = entries(calls_of(called(timed, called("flush")) + called("doRead", called("work"))))
+        self.assertEqual([tree[0].name for tree in trees], ["doRead"])
 
     def test_counted(self) -> None:
         """What the reactor calls is not counted, and what others do for us is counted apart."""
