@@ -25,6 +25,7 @@ TWISTD = "from twisted.scripts.twistd import run; run()"
 # Not the generator that other tests seed, and never the same port twice.
 _random = random.SystemRandom()
 _given: set[int] = set()
+_FIRST_PORT, _SHARES, _PORTS_OF_SHARE = 12000, 16, 1250
 
 
 def free_port() -> int:
@@ -32,10 +33,12 @@ def free_port() -> int:
     Return a TCP port of 127.0.0.1 that nobody listens on, each only once.
 
     It lies below the ports that systems give to outgoing connections, so that none of
-    those takes it before the process does.
+    those takes it before the process does.  Processes of tests that run beside each other were begun one
+    after the other, so each has a share of its own.
     """
+    first = _FIRST_PORT + os.getpid() % _SHARES * _PORTS_OF_SHARE
     while True:
-        port = _random.randrange(15000, 30000)
+        port = _random.randrange(first, first + _PORTS_OF_SHARE)
         if port in _given:
             continue
         with socket.socket() as probe:
