@@ -8,10 +8,8 @@ What cannot work is told to *failed* as a ``StartError`` of one line.
 
 import os
 from collections.abc import Callable, Collection, Mapping, Sequence
-from datetime import UTC, datetime
 from functools import partial
 from random import Random
-from secrets import token_bytes
 from socket import gethostname
 from typing import Any
 from uuid import uuid4
@@ -31,13 +29,12 @@ from ingress.cluster.manifests.manifests import ManifestSource
 from ingress.cluster.source import Sink, Source
 from ingress.cluster.store import Store
 from ingress.controller import Controller
+from ingress.data_plane import DataPlane, OwnDataPlane, now
 from ingress.errors import StartError
 from ingress.expiry import ExpiryWatch, expiries
 from ingress.explain.objects import KnownObjects
 from ingress.explain.served import Served
-from ingress.http.forwarding import trusted_by
 from ingress.metrics.metrics import Metrics
-from ingress.model.balancing import Balancing
 from ingress.model.listeners import Listener
 from ingress.model.objects import Kind
 from ingress.model.serving import ServingSettings
@@ -47,38 +44,11 @@ from ingress.options.followed_config_map import FollowedConfigMap
 from ingress.options.merging import Merged, OptionSource, OptionTexts, merge
 from ingress.options.tcp_services import udp_services_problem
 from ingress.options.tcp_services_source import tcp_services_source
-from ingress.process.access_output import AccessOutput
-from ingress.process.computing import ComputingThreads
-from ingress.process.descriptors import connections_allowed
-from ingress.proxy.contract.deadlines import Deadlines
-from ingress.proxy.dispatch.resource import IngressProxyResource
-from ingress.proxy.dispatch.site import ProxySite, SessionRules
-from ingress.proxy.downstream.h2_session import DownstreamSession
-from ingress.proxy.exchange.access_log import AccessLog
-from ingress.proxy.exchange.chains import Chains
-from ingress.proxy.exchange.replies import Replies
-from ingress.proxy.exchange.services import FilterClock, FilterServices, ReplicaCount, States
-from ingress.proxy.exchange.subrequests import SubRequests
-from ingress.proxy.listening.channel_factory import ChannelFactory
-from ingress.proxy.listening.connection_starts import ConnectionStartRules, TrustedNow
 from ingress.proxy.listening.listeners import listen
-from ingress.proxy.listening.networks import network_for
-from ingress.proxy.listening.open_listeners import OpenListeners
 from ingress.proxy.listening.reach import endpoint_rules
-from ingress.proxy.listening.served_table import ServingPort
-from ingress.proxy.listening.served_tables import ServedTables
-from ingress.proxy.listening.stream_factory import StreamFactory
-from ingress.proxy.transport.connection_limit import DEFAULT_CONNECTIONS
 from ingress.proxy.transport.resolving import AddressRules
-from ingress.proxy.upstream.pool import UpstreamPool
-from ingress.proxy.upstream.rotation import Rotations
 from ingress.settings import Settings, translate_options
 from ingress.status.reporting import ClusterReporting
-from ingress.tls.contexts import ServerContexts
-from ingress.tls.generated import generate_certificate
-from ingress.tls.groups import usable_groups
-from ingress.tls.profile import VERSIONS
-from ingress.tls.upstream import UpstreamContexts
 from ingress.translate.options import TranslateOptions
 from ingress.translate.readers.reader import RouteKind, reported_by
 from ingress.translate.readers.route_kinds import ROUTE_KINDS
@@ -89,10 +59,6 @@ LONGEST_CLEARING_SECONDS = 120.0
 
 # With the rest of an identity this stays within the 128 bytes that the API has for it.
 _NAME_CHARACTERS = 90
-
-
-def _now() -> datetime:
-    return datetime.now(UTC)
 
 
 def source_of(
@@ -154,16 +120,12 @@ def reporting_of(
         # Another process of the same pod, or on the same host, is another candidate.
         f"{name[:_NAME_CHARACTERS]}_{uuid4()}",
         metrics.status,
-        now=_now,
+        now=now,
         random=Random().random,
         regained=source.rouse,
         outage=source.outage,
         kinds=reported_by(kinds),
     )
-
-
-def _sessions(settings: Settings) -> SessionRules:
-    return SessionRules(DownstreamSession, settings.http2, settings.http2_prior_knowledge)
 
 
 class IngressService(Service):
@@ -205,7 +167,6 @@ class IngressService(Service):
         self._source = source
         self._failed = failed
         self._snapshot: Snapshot | None = None
-        self._listeners = OpenListeners(self._open, reactor, self._following_failed, self._refused)
         self._admin_ports: list[IListeningPort] = []
         self._is_listening = False
         self._is_stopping = False
@@ -216,80 +177,12 @@ class IngressService(Service):
         self._waiting: Deferred[None] | None = None
 
         self._metrics = metrics or Metrics()
-        self._deadlines = Deadlines(reactor)
-        output = AccessOutput(settings.access_log)
-        self._access_log = AccessLog(
-            reactor,
-            output.write,
-            self._metrics.access_lines_dropped,
-            reopen=output.reopen,
-            from_thread=lambda call: reactor.callFromThread(call),
-        )
         rules, yielding = AddressRules(), None
         if isinstance(source, ApiServerSource):
             rules, yielding = AddressRules(source.addresses), source.yielding
-        groups = usable_groups(settings.tls_groups)
-        self._network = network_for(reactor, settings.use_epoll, rules, yielding, UpstreamContexts(groups))
-        serving, limits = settings.serving, settings.serving.limits
-        self._serving = serving
-        self._pool = UpstreamPool(
-            self._network.connect,
-            self._deadlines,
-            self._metrics,
-            limits.upstream,
-            limits.max_endpoint_connections,
+        self._data_plane: DataPlane = OwnDataPlane(
+            settings, reactor, self._metrics, self._refused, rules, yielding
         )
-        random = Random()
-        rotations = Rotations(
-            reactor,
-            self._deadlines,
-            self._metrics,
-            random,
-            Balancing(serving.load_balance),
-            serving.slow_start_seconds,
-        )
-        states = States()
-        self._replicas = ReplicaCount()
-        self._sub_requests = SubRequests(
-            self._pool,
-            self._deadlines,
-            self._metrics.sub_requests,
-            rotations,
-            lambda backend: self._resource.rotation_of(backend),
-        )
-        self._computing = ComputingThreads(lambda call, *arguments: reactor.callFromThread(call, *arguments))
-        services = partial(
-            FilterServices,
-            clock=FilterClock(reactor, _now),
-            random=random,
-            metrics=self._metrics.filters,
-            states=states,
-            asker=self._sub_requests,
-            replicas=self._replicas,
-            computer=self._computing,
-            secret=token_bytes(32),
-        )
-        chains = Chains(services, settings.filters)
-        self._new_resource = partial(IngressProxyResource, reactor, rotations, chains, states, random)
-        self._resource = self._new_resource()
-        self._site = ProxySite(
-            clock=reactor,
-            resource=self._resource,
-            pool=self._pool,
-            deadlines=self._deadlines,
-            replies=Replies(serving.not_found_page),
-            access_log=self._access_log,
-            metrics=self._metrics,
-            random=random,
-            trusted_proxies=trusted_by(serving),
-            limits=limits,
-            most_connections=connections_allowed(limits.max_connections, DEFAULT_CONNECTIONS),
-            sessions=_sessions(settings),
-        )
-        self._site.context.takes_underscores = serving.underscores_in_headers
-        self._access_log.follow(serving.access_log)
-        self._groups = groups
-        self._tables = ServedTables(self._resource, self._new_resource)
         store = self._store = Store()
         self._kinds = kinds
         self._reporting = reporting_of(settings, reactor, source, store, self._metrics, kinds)
@@ -299,10 +192,10 @@ class IngressService(Service):
             self._publish,
             reactor,
             self._metrics,
-            _now,
+            now,
             self._reporting,
             kinds,
-            serving=serving,
+            serving=settings.serving,
             listen=self._follow,
         )
 
@@ -316,18 +209,8 @@ class IngressService(Service):
         if settings.udp_services is not None:
             self._configure(self._in_force)
 
-        self._expiry = ExpiryWatch(self._current, _now, reactor)
+        self._expiry = ExpiryWatch(self._current, now, reactor)
         self._metrics.certificates.expiries = lambda: expiries(self._current())
-
-    def _new_contexts(self) -> ServerContexts:
-        return ServerContexts(
-            generate_certificate(_now()),
-            least_version=VERSIONS[self._beginning.tls_min_version],
-            strict_sni=self._serving.strict_sni,
-            http2=self._beginning.http2,
-            groups=self._groups,
-            seconds=self._reactor.seconds,
-        )
 
     # Start
 
@@ -339,9 +222,7 @@ class IngressService(Service):
         Deferred.fromCoroutine(self._start()).addErrback(self._start_failed)
 
     async def _start(self) -> None:
-        self._deadlines.start()
-        self._network.start()
-        self._access_log.start()
+        self._data_plane.start()
         leader = None if self._reporting is None else self._reporting.picture
         settings = self._settings
         pages = partial(
@@ -376,15 +257,12 @@ class IngressService(Service):
     def _publish(self, snapshot: Snapshot) -> None:
         """Make *snapshot* current."""
         self._snapshot = snapshot
-        self._replicas.count = snapshot.replicas
-        self._tables.publish(snapshot)
-        if snapshot.serving is not self._serving:
-            self._serve(snapshot.serving)
+        self._data_plane.publish(snapshot)
 
     def _follow(self, listeners: Sequence[Listener]) -> None:
         """Have just these *listeners* open; the first time nobody was served before."""
-        if self._is_listening or self._listeners.is_working:
-            Deferred.fromCoroutine(self._listeners.follow(listeners)).addErrback(self._following_failed)
+        if self._is_listening or self._data_plane.is_opening:
+            Deferred.fromCoroutine(self._data_plane.follow(listeners)).addErrback(self._following_failed)
         else:
             Deferred.fromCoroutine(self._listen(listeners)).addErrback(self._start_failed)
 
@@ -394,31 +272,6 @@ class IngressService(Service):
     def _refused(self, refused: Mapping[Listener, str]) -> None:
         # Not now: this may be amid what the controller publishes.
         self._reactor.callLater(0, self._controller.refuse, refused)
-
-    def _serve(self, serving: ServingSettings) -> None:
-        """Put other options in force.  Connections that are open keep the limits that they began with."""
-        before, self._serving = self._serving, serving
-        site, limits = self._site, serving.limits
-        site.context.limits = limits
-        self._pool.limit(limits.upstream, limits.max_endpoint_connections)
-        if serving.not_found_page != before.not_found_page:
-            site.context.replies = Replies(serving.not_found_page)
-        site.context.takes_underscores = serving.underscores_in_headers
-        self._access_log.follow(serving.access_log)
-        trusted = trusted_by(serving)
-        if trusted is not trusted_by(before):
-            site.trust(trusted)
-            for served in self._tables.sites():
-                served.site.trust(trusted)
-        if limits.max_connections != before.limits.max_connections:
-            site.connections.limit.allow(connections_allowed(limits.max_connections, DEFAULT_CONNECTIONS))
-        for served in self._tables.sites():
-            if served.contexts is not None:
-                served.contexts.strict_sni = serving.strict_sni
-        sharing = (serving.load_balance, serving.slow_start_seconds)
-        if sharing != (before.load_balance, before.slow_start_seconds):
-            for table in self._tables:
-                table.resource.share(Balancing(serving.load_balance), serving.slow_start_seconds)
 
     # Options that change
 
@@ -454,7 +307,7 @@ class IngressService(Service):
     def _begin_with(self, settings: Settings) -> None:
         """Have what is decided at the start as *settings* say; nobody is served yet."""
         self._beginning = settings
-        self._site.sessions = _sessions(settings)
+        self._data_plane.begin_with(settings)
 
     def _translate_options(self, settings: Settings) -> TranslateOptions:
         """Return what translation goes by, with what this process knows of its surroundings."""
@@ -472,7 +325,7 @@ class IngressService(Service):
         self._started_with = self._beginning
         self._settled()
         self._expiry.start()
-        await self._listeners.follow(listeners)
+        await self._data_plane.follow(listeners)
         self._is_listening = True
         self.log.info(
             "Serving HTTP on {http} and HTTPS on {https}",
@@ -481,29 +334,6 @@ class IngressService(Service):
         )
         if self._reporting is not None and not self._is_stopping:
             self._reporting.start()
-
-    async def _open(self, listener: Listener) -> ServingPort:
-        """Open *listener*; raises ``StartError``."""
-        contexts = self._new_contexts() if listener.is_secure else None
-        served = self._tables.new_site(listener, self._site, contexts)
-        usual = self._beginning.use_proxy_protocol
-        reads_header = usual if listener.reads_header is None else listener.reads_header
-        rules = ConnectionStartRules(
-            load_balancers=TrustedNow(served.site) if reads_header else None,
-            passes_tls=self._settings.translate.ssl_passthrough,
-        )
-        new_factory = self._new_streams if listener.is_stream else ChannelFactory
-        try:
-            port = await self._network.listen(listener.description, served.site, contexts, rules, new_factory)
-        except StartError:
-            served.forget()
-            raise
-        grace = self._serving.shutdown_grace_seconds
-        is_alone = not listener.is_required
-        return ServingPort(port, served, self._reactor, grace, is_alone=is_alone)
-
-    def _new_streams(self, site: ProxySite, secure: bool) -> StreamFactory:
-        return StreamFactory(site, self._network.connect)
 
     # What the admin port shows
 
@@ -519,9 +349,13 @@ class IngressService(Service):
     def _current(self) -> Snapshot:
         return self._snapshot or Snapshot()
 
+    def _serving(self) -> ServingSettings:
+        """Return the options in force that may change while the process runs."""
+        return self._settings.serving if self._snapshot is None else self._snapshot.serving
+
     def _served(self) -> Served:
         objects = KnownObjects(self._store.state(), self._controller.options, kinds=self._kinds)
-        return Served(self._current(), _now(), self._settings.filters, objects)
+        return Served(self._current(), now(), self._settings.filters, objects)
 
     # Stop
 
@@ -531,7 +365,7 @@ class IngressService(Service):
 
     def reopen_files(self) -> None:
         """Open the access log anew: somebody moved its file away."""
-        self._access_log.reopen()
+        self._data_plane.reopen_files()
 
     def hurry(self) -> None:
         """Wait for nothing any more: a second request to stop."""
@@ -541,17 +375,15 @@ class IngressService(Service):
 
     async def _stop(self) -> None:
         self._is_stopping = True
-        self._site.connections.begin_draining()
+        self._data_plane.begin_draining()
         # Another replica is to report while this one drains.
         reported = None if self._reporting is None else self._reporting.stop()
         if self._is_listening:
-            delay = self._serving.shutdown_delay_seconds
+            delay = self._serving().shutdown_delay_seconds
             await self._wait(deferLater(self._reactor, delay, lambda: None), delay)
-        await self._listeners.close()
-        await self._wait(self._site.connections.drain(), self._serving.shutdown_grace_seconds)
-        self._site.abort()
-        self._sub_requests.close()
-        self._computing.stop()
+        await self._data_plane.close()
+        await self._wait(self._data_plane.drain(), self._serving().shutdown_grace_seconds)
+        self._data_plane.abort()
         self._expiry.stop()
         self._controller.stop()
         await self._source.stop()
@@ -564,10 +396,7 @@ class IngressService(Service):
                 await self._wait(reported, LONGEST_CLEARING_SECONDS)
             else:
                 await reported
-        self._pool.close()
-        await self._network.stop()
-        self._deadlines.stop()
-        self._access_log.stop()
+        await self._data_plane.stop()
         for port in self._admin_ports:
             await maybeDeferred(port.stopListening)
 

@@ -37,6 +37,7 @@ _END = struct.Struct("=qq")
 # Importing them installs the global reactor, which a process must do by itself.
 _NOT_BEFORE_FORK = (
     "ingress.ctl",
+    "ingress.data_plane",
     "ingress.proxy.dispatch",
     "ingress.proxy.downstream",
     "ingress.proxy.listening",

@@ -244,7 +244,7 @@ class ServedTests(RunningOptionsCase):
 
     def opened(self) -> set[str]:
         """Return the listeners that are open."""
-        return {one.description for one in self.service._listeners.open}
+        return {one.description for one in self.service._data_plane.open_listeners}
 
     def test_udp(self) -> None:
         """``--udp-services-configmap`` is taken, and said to do nothing."""

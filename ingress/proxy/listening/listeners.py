@@ -119,11 +119,17 @@ class ServerTLSFactory(TLSMemoryBIOFactory):
 
 
 class _OwnPorts:
-    """Stands for a reactor in ``serverFromString``: its ports of TCP are of *kind*, all else is the reactor's own."""
+    """Stands for a reactor in ``serverFromString``: its ports of TCP are of *kind*, all else is the reactor's own.
 
-    def __init__(self, reactor: PosixReactorBase, kind: type[FamilyPort]) -> None:
+    Where *sock* is given, its port listens on that.
+    """
+
+    def __init__(
+        self, reactor: PosixReactorBase, kind: type[FamilyPort], sock: socket.socket | None = None
+    ) -> None:
         self._reactor = reactor
         self._kind = kind
+        self._given = sock
 
     def __getattr__(self, name: str) -> object:
         return getattr(self._reactor, name)
@@ -132,16 +138,29 @@ class _OwnPorts:
         self, port: int, factory: ServerFactory, backlog: int = 50, interface: str = ""
     ) -> IListeningPort:
         listening = self._kind(port, factory, backlog, interface, self._reactor)
+        listening._preexistingSocket = self._given
         listening.startListening()
         return cast(IListeningPort, listening)
 
+    def adoptStreamPort(self, fileno: int, family: int, factory: ServerFactory) -> IListeningPort:
+        if self._given is None:
+            return cast(IListeningPort, self._reactor.adoptStreamPort(fileno, family, factory))
+        return self.listenTCP(0, factory)
+
 
 async def listen(
-    reactor: object, description: str, factory: IProtocolFactory, kind: type[FamilyPort] = FamilyPort
+    reactor: object,
+    description: str,
+    factory: IProtocolFactory,
+    kind: type[FamilyPort] = FamilyPort,
+    sock: socket.socket | None = None,
 ) -> IListeningPort:
-    """Listen on *description*, on TCP by a port of *kind*; raises ``StartError`` naming it when that is impossible."""
+    """Listen on *description*, on TCP by a port of *kind*; raises ``StartError`` naming it when that is impossible.
+
+    Where *sock* is given it listens already, and is the port's own from now on.
+    """
     if isinstance(reactor, PosixReactorBase):
-        reactor = _OwnPorts(reactor, kind)
+        reactor = _OwnPorts(reactor, kind, sock)
     try:
         endpoint = serverFromString(cast(Any, reactor), description)
         return cast(IListeningPort, await endpoint.listen(factory))

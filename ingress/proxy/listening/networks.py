@@ -103,10 +103,12 @@ class TwistedNetwork:
         contexts: ServerContexts | None,
         rules: ConnectionStartRules = NO_CONNECTION_STARTS,
         new_factory: NewFactory = ChannelFactory,
+        sock: socket.socket | None = None,
     ) -> IListeningPort:
         """Listen on *description*, with TLS if *contexts* are given; raises ``StartError``.
 
         By *rules*, connections begin with a connection start; *new_factory* makes what makes their protocols.
+        Where *sock* is given it listens already, as the description says, and is the listener's own from now on.
         """
         carrying: Carrying | None = None
         if contexts is None:
@@ -117,7 +119,9 @@ class TwistedNetwork:
         connection_starts = connection_starts_of(site, rules, self.connect, contexts is not None)
         if connection_starts is not None:
             factory = ConnectionStartFactory(connection_starts, factory, carrying)
-        return join(site.connections.limit, await listen(self._reactor, description, factory, DirectPort))
+        return join(
+            site.connections.limit, await listen(self._reactor, description, factory, DirectPort, sock)
+        )
 
 
 class EpollNetwork(TwistedNetwork):
@@ -161,17 +165,21 @@ class EpollNetwork(TwistedNetwork):
         contexts: ServerContexts | None,
         rules: ConnectionStartRules = NO_CONNECTION_STARTS,
         new_factory: NewFactory = ChannelFactory,
+        sock: socket.socket | None = None,
     ) -> IListeningPort:
         """Listen on *description*, with TLS if *contexts* are given; raises ``StartError``.
 
         By *rules*, connections begin with a connection start; *new_factory* makes what makes their protocols.
+        Where *sock* is given it listens already, as the description says, and is the listener's own from now on.
         """
         if not description.startswith(("tcp:", "tcp6:", "systemd:")) or "domain=UNIX" in description:
-            return await super().listen(description, site, contexts, rules, new_factory)
+            return await super().listen(description, site, contexts, rules, new_factory, sock)
         factory = new_factory(site, contexts is not None)
         secure = contexts.connection_on if contexts is not None else None
         connection_starts = connection_starts_of(site, rules, self.connect, contexts is not None)
-        listening = _EpollListening(self._reactor, self.epoll_set, factory.build, secure, connection_starts)
+        listening = _EpollListening(
+            self._reactor, self.epoll_set, factory.build, secure, connection_starts, sock
+        )
         return join(site.connections.limit, await listen(listening, description, factory))
 
 
@@ -185,12 +193,15 @@ class _EpollListening:
         build: Callable[[], Receiver],
         secure: Any,
         connection_starts: ConnectionStarts | None,
+        sock: socket.socket | None,
     ) -> None:
+        """Where *sock* is given, that is what is listened on."""
         self._reactor = reactor
         self._epoll_set = epoll_set
         self._build = build
         self._secure = secure
         self._connection_starts = connection_starts
+        self._given = sock
 
     def __getattr__(self, name: str) -> object:
         return getattr(self._reactor, name)
@@ -198,6 +209,8 @@ class _EpollListening:
     def listenTCP(
         self, port: int, factory: ServerFactory, backlog: int = 50, interface: str = ""
     ) -> IListeningPort:
+        if self._given is not None:
+            return self._listen(self._given)
         sock = socket.socket(socket.AF_INET6 if ":" in interface else socket.AF_INET, socket.SOCK_STREAM)
         try:
             keep_to_family(sock)
@@ -209,6 +222,8 @@ class _EpollListening:
             raise CannotListenError(interface, port, problem) from problem
 
     def adoptStreamPort(self, fileno: int, family: int, factory: ServerFactory) -> IListeningPort:
+        if self._given is not None:
+            return self._listen(self._given)
         return self._listen(socket.socket(family, socket.SOCK_STREAM, fileno=os.dup(fileno)))
 
     def _listen(self, sock: socket.socket) -> IListeningPort:

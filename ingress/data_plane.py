@@ -1,0 +1,344 @@
+"""The data plane: everything that serves requests and streams, and nothing that knows where objects come from.
+
+The control plane (``ingress.service``) translates; what comes of it is published here, and the listeners that it asks for are open
+here.  A process that serves by itself has both.  Only what ``DataPlane`` promises crosses between the two, so they may
+be in different processes, too.
+"""
+
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from datetime import UTC, datetime
+from functools import partial
+from random import Random
+from secrets import token_bytes
+from socket import socket
+from typing import Any, Protocol
+
+from twisted.internet.defer import Deferred
+from twisted.logger import Logger
+from twisted.python.failure import Failure
+
+from ingress.errors import StartError
+from ingress.http.forwarding import trusted_by
+from ingress.metrics.metrics import Metrics
+from ingress.model.balancing import Balancing
+from ingress.model.listeners import Listener
+from ingress.model.serving import ServingSettings
+from ingress.process.access_output import AccessOutput
+from ingress.process.computing import ComputingThreads
+from ingress.process.descriptors import connections_allowed
+from ingress.process.yielding import YieldToTraffic
+from ingress.proxy.contract.deadlines import Deadlines
+from ingress.proxy.dispatch.resource import IngressProxyResource
+from ingress.proxy.dispatch.site import ProxySite, SessionRules
+from ingress.proxy.downstream.h2_session import DownstreamSession
+from ingress.proxy.exchange.access_log import AccessLog
+from ingress.proxy.exchange.chains import Chains
+from ingress.proxy.exchange.replies import Replies
+from ingress.proxy.exchange.services import FilterClock, FilterServices, ReplicaCount, States
+from ingress.proxy.exchange.subrequests import SubRequests
+from ingress.proxy.listening.channel_factory import ChannelFactory
+from ingress.proxy.listening.connection_starts import ConnectionStartRules, TrustedNow
+from ingress.proxy.listening.networks import network_for
+from ingress.proxy.listening.open_listeners import OpenListeners
+from ingress.proxy.listening.served_table import ServingPort
+from ingress.proxy.listening.served_tables import ServedTables
+from ingress.proxy.listening.stream_factory import StreamFactory
+from ingress.proxy.transport.connection_limit import DEFAULT_CONNECTIONS
+from ingress.proxy.transport.resolving import AddressRules
+from ingress.proxy.upstream.pool import UpstreamPool
+from ingress.proxy.upstream.rotation import Rotations
+from ingress.settings import Settings
+from ingress.tls.contexts import ServerContexts
+from ingress.tls.generated import generate_certificate
+from ingress.tls.groups import usable_groups
+from ingress.tls.profile import VERSIONS
+from ingress.tls.upstream import UpstreamContexts
+from ingress.translate.snapshot import Snapshot
+
+SocketOf = Callable[[Listener], Awaitable[socket | None]]
+"""Returns the socket that listens already for a listener, which whoever asks owns then; None where it is to be bound."""
+
+
+async def bound_anew(listener: Listener) -> socket | None:
+    """Have every socket bound by who opens the listener."""
+    return None
+
+
+class DataPlane(Protocol):
+    """What serves: told by the control plane what, where, and until when."""
+
+    def start(self) -> None:
+        """Begin; nobody is served before listeners are open."""
+
+    def begin_with(self, settings: Settings) -> None:
+        """Go by *settings* in what is decided at the start; nobody is served yet."""
+
+    def publish(self, snapshot: Snapshot) -> None:
+        """Make *snapshot* current."""
+
+    @property
+    def open_listeners(self) -> Collection[Listener]:
+        """Those that are open."""
+
+    @property
+    def is_opening(self) -> bool:
+        """Whether listeners are being opened or closed."""
+
+    async def follow(self, listeners: Sequence[Listener]) -> None:
+        """Have just *listeners* open; raises ``StartError`` for one that is required and cannot be opened."""
+
+    def begin_draining(self) -> None:
+        """Have connections end when they rest; others are still accepted."""
+
+    async def close(self) -> None:
+        """Accept no more."""
+
+    def drain(self) -> Deferred[None]:
+        """Have connections end; fires when all have."""
+
+    def abort(self) -> None:
+        """End what still runs at once."""
+
+    async def stop(self) -> None:
+        """Give everything back; to be called at the very end."""
+
+    def reopen_files(self) -> None:
+        """Open the access log anew: somebody moved its file away."""
+
+
+def now() -> datetime:
+    """Return the time of day, with its zone."""
+    return datetime.now(UTC)
+
+
+def _sessions(settings: Settings) -> SessionRules:
+    return SessionRules(DownstreamSession, settings.http2, settings.http2_prior_knowledge)
+
+
+class OwnDataPlane:
+    """The data plane of this process.
+
+    *refused* is told which listeners cannot be opened and why, *rules* say which addresses tenants may choose,
+    *yielding* knows of threads that let requests go before, and *socket_of* finds sockets that listen already.
+    """
+
+    log = Logger()
+
+    def __init__(
+        self,
+        settings: Settings,
+        reactor: Any,
+        metrics: Metrics,
+        refused: Callable[[Mapping[Listener, str]], None],
+        rules: AddressRules | None = None,
+        yielding: YieldToTraffic | None = None,
+        socket_of: SocketOf = bound_anew,
+    ) -> None:
+        self._settings = self._beginning = settings
+        self._reactor = reactor
+        self._metrics = metrics
+        self._socket_of = socket_of
+        self._listeners = OpenListeners(self._open, reactor, self.following_failed, refused)
+        self._deadlines = Deadlines(reactor)
+        output = AccessOutput(settings.access_log)
+        self._access_log = AccessLog(
+            reactor,
+            output.write,
+            metrics.access_lines_dropped,
+            reopen=output.reopen,
+            from_thread=lambda call: reactor.callFromThread(call),
+        )
+        groups = usable_groups(settings.tls_groups)
+        self._network = network_for(
+            reactor, settings.use_epoll, rules or AddressRules(), yielding, UpstreamContexts(groups)
+        )
+        serving, limits = settings.serving, settings.serving.limits
+        self._serving = serving
+        self._pool = UpstreamPool(
+            self._network.connect,
+            self._deadlines,
+            metrics,
+            limits.upstream,
+            limits.max_endpoint_connections,
+        )
+        random = Random()
+        rotations = Rotations(
+            reactor,
+            self._deadlines,
+            metrics,
+            random,
+            Balancing(serving.load_balance),
+            serving.slow_start_seconds,
+        )
+        states = States()
+        self._replicas = ReplicaCount()
+        self._sub_requests = SubRequests(
+            self._pool,
+            self._deadlines,
+            metrics.sub_requests,
+            rotations,
+            lambda backend: self._resource.rotation_of(backend),
+        )
+        self._computing = ComputingThreads(lambda call, *arguments: reactor.callFromThread(call, *arguments))
+        services = partial(
+            FilterServices,
+            clock=FilterClock(reactor, now),
+            random=random,
+            metrics=metrics.filters,
+            states=states,
+            asker=self._sub_requests,
+            replicas=self._replicas,
+            computer=self._computing,
+            secret=token_bytes(32),
+        )
+        chains = Chains(services, settings.filters)
+        self._new_resource = partial(IngressProxyResource, reactor, rotations, chains, states, random)
+        self._resource = self._new_resource()
+        self._site = ProxySite(
+            clock=reactor,
+            resource=self._resource,
+            pool=self._pool,
+            deadlines=self._deadlines,
+            replies=Replies(serving.not_found_page),
+            access_log=self._access_log,
+            metrics=metrics,
+            random=random,
+            trusted_proxies=trusted_by(serving),
+            limits=limits,
+            most_connections=connections_allowed(limits.max_connections, DEFAULT_CONNECTIONS),
+            sessions=_sessions(settings),
+        )
+        self._site.context.takes_underscores = serving.underscores_in_headers
+        self._access_log.follow(serving.access_log)
+        self._groups = groups
+        self._tables = ServedTables(self._resource, self._new_resource)
+
+    def start(self) -> None:
+        """Begin; nobody is served before listeners are open."""
+        self._deadlines.start()
+        self._network.start()
+        self._access_log.start()
+
+    def begin_with(self, settings: Settings) -> None:
+        """Go by *settings* in what is decided at the start; nobody is served yet."""
+        self._beginning = settings
+        self._site.sessions = _sessions(settings)
+
+    def publish(self, snapshot: Snapshot) -> None:
+        """Make *snapshot* current."""
+        self._replicas.count = snapshot.replicas
+        self._tables.publish(snapshot)
+        if snapshot.serving is not self._serving:
+            self._serve(snapshot.serving)
+
+    def _serve(self, serving: ServingSettings) -> None:
+        """Put other options in force.  Connections that are open keep the limits that they began with."""
+        before, self._serving = self._serving, serving
+        site, limits = self._site, serving.limits
+        site.context.limits = limits
+        self._pool.limit(limits.upstream, limits.max_endpoint_connections)
+        if serving.not_found_page != before.not_found_page:
+            site.context.replies = Replies(serving.not_found_page)
+        site.context.takes_underscores = serving.underscores_in_headers
+        self._access_log.follow(serving.access_log)
+        trusted = trusted_by(serving)
+        if trusted is not trusted_by(before):
+            site.trust(trusted)
+            for served in self._tables.sites():
+                served.site.trust(trusted)
+        if limits.max_connections != before.limits.max_connections:
+            site.connections.limit.allow(connections_allowed(limits.max_connections, DEFAULT_CONNECTIONS))
+        for served in self._tables.sites():
+            if served.contexts is not None:
+                served.contexts.strict_sni = serving.strict_sni
+        sharing = (serving.load_balance, serving.slow_start_seconds)
+        if sharing != (before.load_balance, before.slow_start_seconds):
+            for table in self._tables:
+                table.resource.share(Balancing(serving.load_balance), serving.slow_start_seconds)
+
+    # Listeners
+
+    @property
+    def open_listeners(self) -> Collection[Listener]:
+        """Those that are open."""
+        return self._listeners.open
+
+    @property
+    def is_opening(self) -> bool:
+        """Whether listeners are being opened or closed."""
+        return self._listeners.is_working
+
+    async def follow(self, listeners: Sequence[Listener]) -> None:
+        """Have just *listeners* open; raises ``StartError`` for one that is required and cannot be opened."""
+        await self._listeners.follow(listeners)
+
+    def following_failed(self, failure: Failure) -> None:
+        """Tell of a bug that ended the opening and closing of listeners."""
+        self.log.failure("Opening and closing listeners failed, which is a bug", failure=failure)
+
+    async def _open(self, listener: Listener) -> ServingPort:
+        """Open *listener*; raises ``StartError``."""
+        sock = await self._socket_of(listener)
+        contexts = self._new_contexts() if listener.is_secure else None
+        served = self._tables.new_site(listener, self._site, contexts)
+        usual = self._beginning.use_proxy_protocol
+        reads_header = usual if listener.reads_header is None else listener.reads_header
+        rules = ConnectionStartRules(
+            load_balancers=TrustedNow(served.site) if reads_header else None,
+            passes_tls=self._settings.translate.ssl_passthrough,
+        )
+        new_factory = self._new_streams if listener.is_stream else ChannelFactory
+        try:
+            port = await self._network.listen(
+                listener.description, served.site, contexts, rules, new_factory, sock
+            )
+        except StartError:
+            served.forget()
+            raise
+        grace = self._serving.shutdown_grace_seconds
+        is_alone = not listener.is_required
+        return ServingPort(port, served, self._reactor, grace, is_alone=is_alone)
+
+    def _new_streams(self, site: ProxySite, secure: bool) -> StreamFactory:
+        return StreamFactory(site, self._network.connect)
+
+    def _new_contexts(self) -> ServerContexts:
+        return ServerContexts(
+            generate_certificate(now()),
+            least_version=VERSIONS[self._beginning.tls_min_version],
+            strict_sni=self._serving.strict_sni,
+            http2=self._beginning.http2,
+            groups=self._groups,
+            seconds=self._reactor.seconds,
+        )
+
+    # The end
+
+    def begin_draining(self) -> None:
+        """Have connections end when they rest; others are still accepted."""
+        self._site.connections.begin_draining()
+
+    async def close(self) -> None:
+        """Accept no more."""
+        await self._listeners.close()
+
+    def drain(self) -> Deferred[None]:
+        """Have connections end; fires when all have."""
+        return self._site.connections.drain()
+
+    def abort(self) -> None:
+        """End what still runs at once."""
+        self._site.abort()
+        self._sub_requests.close()
+        self._computing.stop()
+
+    async def stop(self) -> None:
+        """Give everything back; to be called at the very end."""
+        self._pool.close()
+        await self._network.stop()
+        self._deadlines.stop()
+        self._access_log.stop()
+
+    def reopen_files(self) -> None:
+        """Open the access log anew: somebody moved its file away."""
+        self._access_log.reopen()

@@ -1,0 +1,8 @@
+"""Worker processes: several data planes beside each other, of which their parent is the control plane.
+
+    parent ──fork──▶ fork server ──fork──▶ worker 1, worker 2, …
+      │  snapshots in changes (feed.py)  ▲         ▲
+      └──────────────────────────────────┴─────────┘
+
+The parent holds the listening sockets, watches the cluster and translates once.
+"""
