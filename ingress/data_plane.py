@@ -9,7 +9,6 @@ from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import partial
 from random import Random
-from secrets import token_bytes
 from socket import socket
 from typing import Any, Protocol
 
@@ -21,11 +20,13 @@ from ingress.errors import StartError
 from ingress.http.forwarding import trusted_by
 from ingress.metrics.metrics import Metrics
 from ingress.model.balancing import Balancing
+from ingress.model.limits import Limits
 from ingress.model.listeners import Listener
 from ingress.model.serving import ServingSettings
 from ingress.process.access_output import AccessOutput
 from ingress.process.computing import ComputingThreads
 from ingress.process.descriptors import connections_allowed
+from ingress.process.worker_part import WorkerPart
 from ingress.process.yielding import YieldToTraffic
 from ingress.proxy.contract.deadlines import Deadlines
 from ingress.proxy.dispatch.resource import IngressProxyResource
@@ -119,7 +120,8 @@ class OwnDataPlane:
     """The data plane of this process.
 
     *refused* is told which listeners cannot be opened and why, *rules* say which addresses tenants may choose,
-    *yielding* knows of threads that let requests go before, and *socket_of* finds sockets that listen already.
+    *yielding* knows of threads that let requests go before, *socket_of* finds sockets that listen already, and *part* is what
+    it has of what several workers have together.
     """
 
     log = Logger()
@@ -133,7 +135,9 @@ class OwnDataPlane:
         rules: AddressRules | None = None,
         yielding: YieldToTraffic | None = None,
         socket_of: SocketOf = bound_anew,
+        part: WorkerPart | None = None,
     ) -> None:
+        self._part = part = part or WorkerPart()
         self._settings = self._beginning = settings
         self._reactor = reactor
         self._metrics = metrics
@@ -159,7 +163,7 @@ class OwnDataPlane:
             self._deadlines,
             metrics,
             limits.upstream,
-            limits.max_endpoint_connections,
+            part.rounded_up(limits.max_endpoint_connections),
         )
         random = Random()
         rotations = Rotations(
@@ -189,7 +193,7 @@ class OwnDataPlane:
             asker=self._sub_requests,
             replicas=self._replicas,
             computer=self._computing,
-            secret=token_bytes(32),
+            secret=part.secret,
         )
         chains = Chains(services, settings.filters)
         self._new_resource = partial(IngressProxyResource, reactor, rotations, chains, states, random)
@@ -205,7 +209,7 @@ class OwnDataPlane:
             random=random,
             trusted_proxies=trusted_by(serving),
             limits=limits,
-            most_connections=connections_allowed(limits.max_connections, DEFAULT_CONNECTIONS),
+            most_connections=self._connections(limits),
             sessions=_sessions(settings),
         )
         self._site.context.takes_underscores = serving.underscores_in_headers
@@ -236,7 +240,7 @@ class OwnDataPlane:
         before, self._serving = self._serving, serving
         site, limits = self._site, serving.limits
         site.context.limits = limits
-        self._pool.limit(limits.upstream, limits.max_endpoint_connections)
+        self._pool.limit(limits.upstream, self._part.rounded_up(limits.max_endpoint_connections))
         if serving.not_found_page != before.not_found_page:
             site.context.replies = Replies(serving.not_found_page)
         site.context.takes_underscores = serving.underscores_in_headers
@@ -247,7 +251,7 @@ class OwnDataPlane:
             for served in self._tables.sites():
                 served.site.trust(trusted)
         if limits.max_connections != before.limits.max_connections:
-            site.connections.limit.allow(connections_allowed(limits.max_connections, DEFAULT_CONNECTIONS))
+            site.connections.limit.allow(self._connections(limits))
         for served in self._tables.sites():
             if served.contexts is not None:
                 served.contexts.strict_sni = serving.strict_sni
@@ -255,6 +259,14 @@ class OwnDataPlane:
         if sharing != (before.load_balance, before.slow_start_seconds):
             for table in self._tables:
                 table.resource.share(Balancing(serving.load_balance), serving.slow_start_seconds)
+
+    def _connections(self, limits: Limits) -> int:
+        """Return how many connections of clients this process may have.
+
+        What somebody asked for is for all workers together; the usual number fits one process, so each has it.
+        """
+        most = limits.max_connections
+        return connections_allowed(None if most is None else self._part.of(most), DEFAULT_CONNECTIONS)
 
     # Listeners
 
