@@ -22,8 +22,10 @@ from twisted.logger import Logger
 from twisted.python.failure import Failure
 from zope.interface import implementer
 
+from ingress.process.lateness import Lateness
 from ingress.process.yielding import YieldToTraffic
 from ingress.proxy.transport.epoll.pipes import Pipes
+from ingress.proxy.transport.epoll.probe import Probe
 from ingress.proxy.transport.handshake_queue import HandshakeQueue
 
 BATCH = 16
@@ -31,6 +33,8 @@ BATCH = 16
 awake, and few enough for upstream to begin while others are still told."""
 MAX_BATCHES = 16
 """Batches of one turn; then everything else of the reactor has its own."""
+LONG_SECONDS = 0.01
+"""A turn that takes so long, or all of its batches, has it found out how long what comes now has to wait."""
 
 CAN_SPLICE = hasattr(os, "splice")
 
@@ -97,6 +101,7 @@ class EpollSet:
         self.pipes = Pipes()
         self.handshakes = HandshakeQueue(reactor)
         """The handshakes of all listeners here."""
+        self._probe = Probe(self, READ)
 
     def start(self) -> None:
         """Join the reactor."""
@@ -109,9 +114,20 @@ class EpollSet:
             self._is_running = False
             self._yielding.leave()
             self._reactor.removeReader(self)
+            self._probe.close()
             self._descriptors.clear()
             self._epoll.close()
             self.pipes.close()
+
+    @property
+    def lateness(self) -> Lateness:
+        """How late it is."""
+        return self._probe.lateness
+
+    def seconds(self) -> float:
+        """Return the reactor's time."""
+        now: float = self._reactor.seconds()
+        return now
 
     # For transports and ports
 
@@ -207,13 +223,21 @@ class EpollSet:
         """Work off the events there are, batch by batch."""
         yielding = self._yielding
         yielding.is_serving = True
+        seconds = self._reactor.seconds
+        probed_at = seconds() + LONG_SECONDS
         for _ in range(MAX_BATCHES):
             events = self._epoll.poll(0, BATCH)
             self._work(events)
             if len(events) < BATCH:
                 break
+        else:
+            # More may wait than was taken.
+            probed_at = 0.0
         if self._marked_for_turn:
             self._end_turn()
+        now = seconds()
+        if now >= probed_at:
+            self._probe.send(now)
         yielding.is_serving = False
 
     def connectionLost(self, reason: Failure) -> None:

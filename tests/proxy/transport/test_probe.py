@@ -1,0 +1,94 @@
+"""Tests for the probe of an epoll set, on real sockets."""
+
+from __future__ import annotations
+
+import errno
+import os
+import socket
+from unittest.mock import patch
+
+from twisted.internet.task import Clock
+
+from ingress.proxy.transport.epoll.epoll_set import BATCH, LONG_SECONDS, MAX_BATCHES
+from tests.proxy.transport.recorder import Recorder
+from tests.proxy.transport.test_epoll_set import BatchCase
+
+
+class Slow(Recorder):
+    """Takes its time with what comes."""
+
+    def __init__(self, clock: Clock, seconds: float) -> None:
+        super().__init__()
+        self._clock = clock
+        self._seconds = seconds
+
+    def dataReceived(self, received: bytes) -> None:
+        self._clock.advance(self._seconds)
+        super().dataReceived(received)
+
+
+class ProbeTests(BatchCase):
+    """When a probe is sent, and what it finds."""
+
+    def speak(self, count: int, seconds: float) -> list[socket.socket]:
+        """Have *count* connections say something, which takes *seconds* each."""
+        far_ends = []
+        for _ in range(count):
+            _, far = self.connect(Slow(self.reactor, seconds))
+            far.sendall(b"x")
+            far_ends.append(far)
+        self.wait()
+        return far_ends
+
+    def late(self) -> float:
+        """How late the epoll set knows that it is."""
+        return self.epoll_set.lateness.seconds(self.reactor.seconds())
+
+    def test_little_to_do(self) -> None:
+        """A turn that is short sends no probe, and has no descriptor for one."""
+        before = len(os.listdir("/proc/self/fd"))
+        ends = self.speak(3, 0.0)
+        descriptors = len(os.listdir("/proc/self/fd"))
+        self.epoll_set.doRead()
+        self.reactor.advance(1.0)
+        self.assertEqual(self.late(), 0.0)
+        self.assertEqual(len(os.listdir("/proc/self/fd")), descriptors)
+        self.assertEqual(descriptors, before + 2 * len(ends))
+
+    def test_behind_what_waits(self) -> None:
+        """A probe comes back once all that waited before it had its turn, and so says how long something waits."""
+        waiting = MAX_BATCHES * BATCH + 100
+        self.speak(waiting, LONG_SECONDS)
+        self.epoll_set.doRead()
+        self.assertEqual(self.late(), 0.0)
+        self.epoll_set.doRead()
+        self.assertAlmostEqual(self.late(), 100 * LONG_SECONDS)
+        self.assertTrue(self.epoll_set.lateness.is_late(self.reactor.seconds()))
+
+    def test_long_turn(self) -> None:
+        """One that takes long sends a probe, however little there was to do."""
+        self.speak(1, 10 * LONG_SECONDS)
+        self.epoll_set.doRead()
+        self.reactor.advance(1.0)
+        self.assertAlmostEqual(self.late(), 1.0)
+        self.epoll_set.doRead()
+        self.reactor.advance(1.0)
+        self.assertEqual(self.late(), 0.0)
+
+    def test_no_descriptor(self) -> None:
+        """Where there is no descriptor for a probe, the turn goes on without one."""
+        self.speak(1, 10 * LONG_SECONDS)
+        with patch("os.eventfd", side_effect=OSError(errno.EMFILE, "too many open files")):
+            self.epoll_set.doRead()
+        self.reactor.advance(1.0)
+        self.assertEqual(self.late(), 0.0)
+
+    def test_stop(self) -> None:
+        """An epoll set that stops leaves no descriptor of its probe behind."""
+        before = len(os.listdir("/proc/self/fd"))
+        ends = self.speak(1, 10 * LONG_SECONDS)
+        self.epoll_set.doRead()
+        self.assertEqual(len(os.listdir("/proc/self/fd")), before + 2 * len(ends) + 1)
+        self.epoll_set.stop()
+        # Nor one of its own.
+        self.assertEqual(len(os.listdir("/proc/self/fd")), before - 1 + 2 * len(ends))
