@@ -24,8 +24,8 @@ from ingress.model.limits import Limits
 from ingress.model.listeners import Listener
 from ingress.model.serving import ServingSettings
 from ingress.process.access_output import AccessOutput
+from ingress.process.caps import Caps, caps_of_system, connections_allowed
 from ingress.process.computing import ComputingThreads
-from ingress.process.descriptors import connections_allowed
 from ingress.process.worker_part import WorkerPart
 from ingress.process.yielding import YieldToTraffic
 from ingress.proxy.contract.deadlines import Deadlines
@@ -120,8 +120,8 @@ class OwnDataPlane:
     """The data plane of this process.
 
     *refused* is told which listeners cannot be opened and why, *rules* say which addresses tenants may choose,
-    *yielding* knows of threads that let requests go before, *socket_of* finds sockets that listen already, and *part* is what
-    it has of what several workers have together.
+    *yielding* knows of threads that let requests go before, *socket_of* finds sockets that listen already, *part* is what
+    it has of what several workers have together, and *caps* say what this process may have.
     """
 
     log = Logger()
@@ -136,7 +136,9 @@ class OwnDataPlane:
         yielding: YieldToTraffic | None = None,
         socket_of: SocketOf = bound_anew,
         part: WorkerPart | None = None,
+        caps: Caps | None = None,
     ) -> None:
+        self._caps = caps or caps_of_system()
         self._part = part = part or WorkerPart()
         self._settings = self._beginning = settings
         self._reactor = reactor
@@ -263,10 +265,10 @@ class OwnDataPlane:
     def _connections(self, limits: Limits) -> int:
         """Return how many connections of clients this process may have.
 
-        What somebody asked for is for all workers together; the usual number fits one process, so each has it.
+        What somebody asked for is for all workers together, and so is the memory; the usual number fits one process, so each has it.
         """
-        most = limits.max_connections
-        return connections_allowed(None if most is None else self._part.of(most), DEFAULT_CONNECTIONS)
+        most, caps = limits.max_connections, self._caps.divided_by(self._part.count)
+        return connections_allowed(None if most is None else self._part.of(most), DEFAULT_CONNECTIONS, caps)
 
     # Listeners
 

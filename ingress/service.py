@@ -44,8 +44,10 @@ from ingress.options.followed_config_map import FollowedConfigMap
 from ingress.options.merging import Merged, OptionSource, OptionTexts, merge
 from ingress.options.tcp_services import udp_services_problem
 from ingress.options.tcp_services_source import tcp_services_source
+from ingress.process.caps import caps_of_system, connections_fitting, tell_caps
 from ingress.proxy.listening.listeners import listen
 from ingress.proxy.listening.reach import endpoint_rules
+from ingress.proxy.transport.connection_limit import DEFAULT_CONNECTIONS
 from ingress.proxy.transport.resolving import AddressRules
 from ingress.settings import Settings, translate_options
 from ingress.status.reporting import ClusterReporting
@@ -332,6 +334,8 @@ class IngressService(Service):
             http=", ".join(self._settings.http),
             https=", ".join(self._settings.https),
         )
+        caps, asked = caps_of_system(), self._serving().limits.max_connections
+        tell_caps(caps, asked or connections_fitting(caps, DEFAULT_CONNECTIONS))
         if self._reporting is not None and not self._is_stopping:
             self._reporting.start()
 

@@ -1,1 +1,1 @@
-"""How the process runs and ends: signals, log output, collector, clock, descriptors, who goes first."""
+"""How the process runs and ends: signals, log output, collector, clock, caps, who goes first."""

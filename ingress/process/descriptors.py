@@ -38,20 +38,3 @@ def raise_descriptors() -> int:
         except (OSError, ValueError) as error:
             log.warn("the limit of open files stays at {soft}: {error}", soft=soft, error=str(error))
     return soft
-
-
-def connections_allowed(asked: int | None, usual: int) -> int:
-    """Return how many connections of clients there may be: as *asked*, or else the *usual* number if that fits."""
-    descriptors = raise_descriptors()
-    if asked is None:
-        return connections_within(descriptors, usual)
-    fitting = connections_within(descriptors, asked)
-    if fitting < asked:
-        log.warn(
-            "--max-connections={asked} needs more open files than the {descriptors} that are allowed (ulimit -n); "
-            "they suffice for {fitting} connections that are served at once",
-            asked=asked,
-            descriptors=descriptors,
-            fitting=fitting,
-        )
-    return asked

@@ -7,7 +7,7 @@ import resource
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.process import descriptors
-from ingress.process.descriptors import connections_allowed, connections_within, raise_descriptors
+from ingress.process.descriptors import connections_within, raise_descriptors
 
 
 class DescriptorTests(SynchronousTestCase):
@@ -30,11 +30,3 @@ class DescriptorTests(SynchronousTestCase):
             self.patch(resource, "getrlimit", lambda which, limits=(soft, hard): limits)
             self.assertEqual(raise_descriptors(), now)
         self.assertEqual(told, [(4096, 4096), (descriptors.ENOUGH, resource.RLIM_INFINITY)])
-
-    def test_asked(self) -> None:
-        """Who asks for a number gets it, and a warning if it is too large."""
-        self.patch(resource, "setrlimit", lambda which, limits: None)
-        self.patch(resource, "getrlimit", lambda which: (1024, 1024))
-        self.assertEqual(connections_allowed(None, 8000), 384)
-        self.assertEqual(connections_allowed(100, 8000), 100)
-        self.assertEqual(connections_allowed(5000, 8000), 5000)
