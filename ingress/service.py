@@ -55,6 +55,7 @@ from ingress.translate.options import TranslateOptions
 from ingress.translate.readers.reader import RouteKind, reported_by
 from ingress.translate.readers.route_kinds import ROUTE_KINDS
 from ingress.translate.snapshot import Snapshot
+from ingress.wording import number_of
 
 LONGEST_CLEARING_SECONDS = 120.0
 """How long the end waits for addresses to be removed from Ingresses, where that is asked for."""
@@ -349,6 +350,13 @@ class IngressService(Service):
         if not self._is_listening:
             missing = (*missing, "listeners not open")
         return missing
+
+    def serving_in_words(self) -> str:
+        """Say what is served, in one line."""
+        snapshot = self._current()
+        return (
+            f"serves {number_of(snapshot.route_count, 'route')} of {number_of(snapshot.host_count, 'host')}"
+        )
 
     def _current(self) -> Snapshot:
         return self._snapshot or Snapshot()

@@ -7,6 +7,7 @@ reactor, and it imports the rest of the house only when a service is made, so
 that ``twistd --help`` stays quick.
 """
 
+import os
 import shutil
 from collections.abc import Callable, Sequence
 from importlib.metadata import PackageNotFoundError, version
@@ -120,12 +121,15 @@ def makeService(options: Options) -> "IService":
     from ingress.process.lifecycle import end_with, is_to_be_a_daemon, reopen_on_signals, stop_on_signals
     from ingress.process.log_output import reopen_log_files, spare_the_reactor
     from ingress.process.steady_time import keep_steady_time
+    from ingress.process.systemd_announcing import Announcer
+    from ingress.process.systemd_notify import Systemd
     from ingress.service import IngressService, source_of
     from ingress.translate.readers.route_kinds import kinds_served
 
     reactor = _global_reactor()
     keep_steady_time(reactor)
     settings = options.settings()
+    systemd = Systemd.taken_from(os.environ, os.getpid())
     try:
         metrics = Metrics()
         kinds = kinds_served(gateway_api=settings.translate.gateway.is_served)
@@ -134,6 +138,7 @@ def makeService(options: Options) -> "IService":
         metrics.log_lines_dropped = output.dropped
 
         def failed(error: StartError) -> None:
+            announcer.failed(str(error))
             end_with(reactor, error, output.drain)
 
         if settings.access_log is None and is_to_be_a_daemon(options.parent):
@@ -145,10 +150,13 @@ def makeService(options: Options) -> "IService":
             settings, reactor, source, failed, metrics, interpreter.settle, options.given, kinds=kinds
         )
     except StartError as error:
+        systemd.status(str(error))
         raise SystemExit(f"ingress: {error}") from None
+    announcer = Announcer(systemd, reactor, service.missing, service.serving_in_words)
     reopen_on_signals(reactor, reopen_log_files, service.reopen_files)
     reactor.callWhenRunning(interpreter.set_up)
     reactor.callWhenRunning(stop_on_signals, reactor, service.hurry)
+    reactor.callWhenRunning(announcer.start)
     made: IService = service
     return made
 
