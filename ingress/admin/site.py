@@ -8,10 +8,11 @@ connection gets one answer a turn, however many requests it sends at once.
 """
 
 import json
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, Final
 
+from twisted.internet.defer import CancelledError, Deferred, succeed
 from twisted.internet.interfaces import IReactorTime
 from twisted.python.failure import Failure
 from twisted.web import http
@@ -21,20 +22,39 @@ from twisted.web.server import NOT_DONE_YET, Request, Site
 from ingress.admin.explaining import explanation_as_json, read_query
 from ingress.admin.hosts import is_known_host
 from ingress.admin.pages import LargePages
-from ingress.admin.views import certificates_as_json, problems_as_json, routes_as_json, streams_as_json
+from ingress.admin.readiness import workers_missing
+from ingress.admin.views import (
+    certificates_as_json,
+    problems_as_json,
+    routes_as_json,
+    streams_as_json,
+    workers_as_json,
+)
 from ingress.explain.served import Served
 from ingress.explain.urls import UrlRefused
 from ingress.metrics.metrics import CONTENT_TYPE, Metrics
 from ingress.model.frozen import frozen
+from ingress.model.workers import WorkerState
 from ingress.translate.snapshot import Snapshot
 
 _TEXT = "text/plain; charset=utf-8"
 _JSON = "application/json"
-PROBES = frozenset((b"/", b"/healthz", b"/readyz", b"/metrics"))
+_METRICS = b"/metrics"
+PROBES = frozenset((b"/", b"/healthz", b"/readyz", _METRICS))
 """What ``--probes`` shows."""
 _EXPLAIN = b"/api/v1/explain"
 _NO_URL = b'{"error": "say which request: ?url=https://shop.example.com/cart"}\n'
 _MISDIRECTED = 421
+
+
+def _no_workers() -> Sequence[WorkerState]:
+    return ()
+
+
+def _at_once() -> Deferred[None]:
+    return succeed(None)
+
+
 _UNKNOWN_HOST = b"this port is asked by IP address or as localhost; for another name, start the controller with --admin-host=NAME\n"
 
 
@@ -49,6 +69,19 @@ class _Page:
 class _LargePage:
     pieces: Iterator[str]
     content_type: str = _JSON
+
+
+@frozen
+class Workers:
+    """What the pages say of workers; of a process that serves by itself there is nothing to say."""
+
+    states: Callable[[], Sequence[WorkerState]] = _no_workers
+    """What is known of each."""
+    told: Callable[[], Deferred[None]] = _at_once
+    """Asks them for their numbers; fires when these are known, or nobody is to wait for them any longer."""
+
+
+NO_WORKERS: Final = Workers()
 
 
 class AdminResource(Resource):
@@ -66,8 +99,10 @@ class AdminResource(Resource):
         names: Collection[str] = (),
         only_probes: bool = False,
         served: Callable[[], Served] | None = None,
+        workers: Workers = NO_WORKERS,
     ) -> None:
         super().__init__()
+        self._workers = workers
         self._names = frozenset(names)
         self._readiness = readiness
         self._served = served or (lambda: Served(snapshot(), datetime.now(UTC)))
@@ -77,7 +112,7 @@ class AdminResource(Resource):
             b"/": ("this list", self._index),
             b"/healthz": ("liveness: ok as long as the process works", lambda: _Page(b"ok\n")),
             b"/readyz": ("readiness: ok, or what is missing", self._ready),
-            b"/metrics": ("counters for Prometheus", lambda: _LargePage(metrics.pieces(), CONTENT_TYPE)),
+            _METRICS: ("counters for Prometheus", lambda: _LargePage(metrics.pieces(), CONTENT_TYPE)),
             b"/api/routes": ("routes with their endpoints", lambda: _LargePage(routes_as_json(snapshot()))),
             b"/api/streams": (
                 "streams of TCP and TLS with their endpoints",
@@ -90,6 +125,10 @@ class AdminResource(Resource):
             b"/api/certificates": (
                 "certificates by Secret, without keys",
                 lambda: _LargePage(certificates_as_json(snapshot(), datetime.now(UTC))),
+            ),
+            b"/api/workers": (
+                "processes that serve beside each other, and how they are",
+                lambda: _LargePage(workers_as_json(workers.states())),
             ),
             _EXPLAIN: (
                 "what becomes of a request, and why: ?url=URL, and method, header, client",
@@ -118,6 +157,15 @@ class AdminResource(Resource):
 
     def _answer(self, request: Request) -> None:
         page = self._page(request)
+        if isinstance(page, _LargePage) and request.path == _METRICS:
+            told = self._workers.told()
+            # Who leaves waits no more; and what was to be told is told to others, too.
+            request.notifyFinish().addErrback(lambda _: told.cancel())
+            told.addCallbacks(lambda _: self._send(request, page), lambda why: why.trap(CancelledError))
+        else:
+            self._send(request, page)
+
+    def _send(self, request: Request, page: _Page | _LargePage) -> None:
         request.setHeader("Cache-Control", "no-store")
         request.setHeader("Content-Type", page.content_type)
         if isinstance(page, _LargePage):
@@ -159,10 +207,9 @@ class AdminResource(Resource):
 
     def _ready(self) -> _Page:
         missing = self._readiness()
-        if not missing:
-            return _Page(b"ok\n")
-        lines = "".join(f"{thing}\n" for thing in missing)
-        return _Page(lines.encode(), status=http.SERVICE_UNAVAILABLE)
+        lines = missing or ("ok", *workers_missing(self._workers.states()))
+        content = "".join(f"{line}\n" for line in lines).encode()
+        return _Page(content, status=http.SERVICE_UNAVAILABLE if missing else http.OK)
 
 
 class _QuietSite(Site):
@@ -184,6 +231,7 @@ def admin_site(
     names: Collection[str] = (),
     only_probes: bool = False,
     served: Callable[[], Served] | None = None,
+    workers: Workers = NO_WORKERS,
 ) -> Site:
     """Return the site of the admin port.
 
@@ -191,7 +239,8 @@ def admin_site(
     *snapshot* returns the current one, an empty one before the first; *leader* what is known of
     the election, where there is one.  *names* are those of hosts by which it may be asked, in lower
     case; *only_probes* leaves out what names routes and objects in full.  *served* returns the snapshot with what else is
-    known to explain requests by; without it they are explained by the snapshot alone.
+    known to explain requests by; without it they are explained by the snapshot alone.  *workers* are those that serve, if
+    it is not this process.
     """
-    pages = AdminResource(readiness, snapshot, metrics, reactor, leader, names, only_probes, served)
+    pages = AdminResource(readiness, snapshot, metrics, reactor, leader, names, only_probes, served, workers)
     return _QuietSite(pages, reactor=reactor)

@@ -1,4 +1,4 @@
-"""A snapshot as JSON: routes, streams, problems and certificates, for people and programs.
+"""A snapshot as JSON: routes, streams, problems and certificates, for people and programs; and workers.
 
 Pure functions from values to text, which comes in small pieces, each made when it is asked for: there
 may be tens of thousands of routes.  A snapshot never changes, so all pieces are of one state.  Names of
@@ -6,7 +6,7 @@ fields stay as they are once published; new ones may join.  Key material is neve
 that a filter spec keeps out of its ``repr`` is kept out here, too.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 from itertools import chain
 
@@ -14,6 +14,7 @@ from ingress.identity.certificates import Certificate
 from ingress.model.backends import BackendState
 from ingress.model.problems import Problem
 from ingress.model.streams import StreamSort
+from ingress.model.workers import WorkerEnd, WorkerState
 from ingress.plain.steps import AT_ONCE, NOT_YET, NotYet, in_order, json_text
 from ingress.plain.values import filter_as_data, spoken, variant_as_data, weighted_as_data
 from ingress.routing.route import Route
@@ -191,6 +192,34 @@ def _certificates(snapshot: Snapshot, now: datetime) -> Iterator[object]:
             "endsSoon": certificate.ends_soon(now),
             "fingerprint": certificate.fingerprint,
         }
+
+
+def workers_as_json(workers: Sequence[WorkerState]) -> Iterator[str]:
+    """Yield ``{"workers": [...]}``, one entry a slot; none where one process serves by itself.
+
+    Each has ``slot``, ``pid`` (null where there is no worker at the moment), ``state`` (``starting``, ``serving``, ``draining``, ``hung``,
+    ``ended``), ``since`` (when that began, RFC 3339), ``connections`` (of clients, open now), ``latenessSeconds`` (by how much its
+    reactor came late to what was due), ``snapshot`` (the number of the one in force), ``behindSeconds`` (for how long there has been a
+    newer one), ``starts``, ``ends`` (a number for each cause: ``killed``, ``exit``, ``hung``, ``stopped``) and ``lastEnd`` (what ended
+    the last one, empty before any ended).
+    """
+    return _page("workers", map(_worker, workers))
+
+
+def _worker(worker: WorkerState) -> dict[str, object]:
+    return {
+        "slot": worker.slot,
+        "pid": worker.pid,
+        "state": worker.stage.value,
+        "since": worker.since.isoformat(),
+        "connections": worker.connections,
+        "latenessSeconds": worker.lateness_seconds,
+        "snapshot": worker.snapshot,
+        "behindSeconds": worker.behind_seconds,
+        "starts": worker.starts,
+        "ends": {cause.value: worker.ends.get(cause, 0) for cause in WorkerEnd},
+        "lastEnd": worker.last_end,
+    }
 
 
 def _page(name: str, entries: Iterator[object]) -> Iterator[str]:

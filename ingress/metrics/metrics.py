@@ -5,18 +5,14 @@ called in the reactor thread only; there are no locks, and prometheus_client see
 the numbers only when somebody asks for them (``pieces``).  This module knows no
 HTTP and reads no clock.
 
-How many series there can be is bounded.  An Ingress has labels of its own only
-while the current snapshot holds it; what ends for any other (an old one whose
-request outlived it, the controller's own default backend, no route at all) is
-counted under empty labels.  The counters of an Ingress that left are dropped.
+How many series there can be is bounded: an Ingress has labels of its own only
+while the current snapshot holds it (``exchanges``), a worker those of its slot.
 
 ``docs/metrics.md`` lists every series; a test keeps it in step.
 """
 
-from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import partial
-from itertools import accumulate, chain
+from itertools import chain
 
 from prometheus_client import (
     CONTENT_TYPE_LATEST,
@@ -27,51 +23,27 @@ from prometheus_client import (
 from prometheus_client.core import (
     CounterMetricFamily,
     GaugeMetricFamily,
-    HistogramMetricFamily,
     Metric,
     SummaryMetricFamily,
 )
 
 from ingress.metrics.certificates import CertificateMetrics
 from ingress.metrics.connections import ConnectionMetrics
+from ingress.metrics.exchanges import ExchangeMetrics
 from ingress.metrics.filters import FilterMetrics
 from ingress.metrics.http2 import Http2Metrics
 from ingress.metrics.process import ProcessMetrics
 from ingress.metrics.status import StatusMetrics
 from ingress.metrics.sub_requests import SubRequestMetrics
-from ingress.metrics.text import as_text, in_parts
+from ingress.metrics.text import as_text
 from ingress.metrics.watch import WatchMetrics
+from ingress.metrics.workers import WorkerMetrics
 from ingress.model.objects import ObjectKey
 from ingress.model.problems import Reason
-from ingress.model.records import Record
 
 CONTENT_TYPE = CONTENT_TYPE_LATEST
 """The media type of what ``Metrics.pieces`` are put together."""
 
-DURATION_BUCKETS_SECONDS = (
-    0.001,
-    0.0025,
-    0.005,
-    0.01,
-    0.025,
-    0.05,
-    0.1,
-    0.25,
-    0.5,
-    1.0,
-    2.5,
-    5.0,
-    10.0,
-    30.0,
-    60.0,
-    120.0,
-)
-"""Upper bounds; the last ones tell a time-out of 60 seconds, the default, from what an Ingress asks for beyond.  Prometheus' own defaults begin at 5 ms; a proxy near its pods is often quicker."""
-
-STATUS_CLASSES = ("none", "1xx", "2xx", "3xx", "4xx", "5xx")
-"""Values of the ``status`` label; ``none`` is an exchange that ended before any status was sent."""
-
-_NO_INGRESS = ObjectKey("", "")
 _TLS_LABELS = (("false", False), ("true", True))
 
 
@@ -79,15 +51,8 @@ def _none() -> int:
     return 0
 
 
-class _IngressCounts:
-    """The counters of one pair of ``namespace`` and ``ingress`` labels."""
-
-    __slots__ = ("by_class", "bytes_sent", "ingress")
-
-    def __init__(self, ingress: ObjectKey) -> None:
-        self.ingress = ingress
-        self.by_class = [0] * len(STATUS_CLASSES)
-        self.bytes_sent = 0
+def _as_they_are(families: Iterable[Metric | None]) -> Iterable[Metric | None]:
+    return families
 
 
 class Metrics:
@@ -96,15 +61,6 @@ class Metrics:
     def __init__(self) -> None:
         self._accepted = {False: 0, True: 0}
         self._open = {False: 0, True: 0}
-        self._ingresses: frozenset[ObjectKey] = frozenset()
-        self._unattributed = _IngressCounts(_NO_INGRESS)
-        self._by_ingress: dict[ObjectKey, _IngressCounts] = {}
-        self._shown = [self._unattributed]
-        """All of them in the order in which they came.  It grows, and gives way to another when some go, so
-        that pages can be made of it without a copy, of which the collector would look at every part."""
-        # One more than there are bounds: the last counts what is slower than all of them.
-        self._durations = [0] * (len(DURATION_BUCKETS_SECONDS) + 1)
-        self._seconds = 0.0
         self._upstream_opened = 0
         self._upstream_open = 0
         self._upstream_failed = 0
@@ -120,6 +76,8 @@ class Metrics:
         self._snapshots = 0
         self._snapshot_seconds = 0.0
         self._translations_failed = 0
+        self.exchanges = ExchangeMetrics()
+        """What exchanges count."""
         self.certificates = CertificateMetrics()
         """Until when each certificate is good."""
         self.connections = ConnectionMetrics()
@@ -134,10 +92,15 @@ class Metrics:
         """What reading the API server counts."""
         self.status = StatusMetrics()
         """What reporting back to the cluster counts."""
+        self.workers = WorkerMetrics()
+        """What is known of workers."""
+        self.added: Callable[[Iterable[Metric | None]], Iterable[Metric | None]] = _as_they_are
+        """Adds to families what other processes have counted."""
         self._process = ProcessMetrics()
-        self._interpreter = CollectorRegistry()
-        PlatformCollector(registry=self._interpreter)
-        GCCollector(registry=self._interpreter)
+        self._platform = CollectorRegistry()
+        PlatformCollector(registry=self._platform)
+        self._collector = CollectorRegistry()
+        GCCollector(registry=self._collector)
 
     def downstream_opened(self, secure: bool) -> None:
         """Count a connection that was accepted; *secure* says that it is TLS."""
@@ -147,22 +110,6 @@ class Metrics:
     def downstream_closed(self, secure: bool) -> None:
         """Count the end of a connection that ``downstream_opened`` counted."""
         self._open[secure] -= 1
-
-    def exchange_ended(self, record: Record) -> None:
-        """Count an exchange, whatever became of it."""
-        counts = self._unattributed
-        owner, status, seconds = record.owner, record.status, record.seconds
-        if owner is not None:
-            known = self._by_ingress.get(owner)
-            if known is not None:
-                counts = known
-            elif owner in self._ingresses:
-                counts = self._by_ingress[owner] = _IngressCounts(owner)
-                self._shown.append(counts)
-        counts.by_class[status // 100 if 100 <= status < 600 else 0] += 1
-        counts.bytes_sent += record.bytes_sent
-        self._durations[bisect_left(DURATION_BUCKETS_SECONDS, seconds)] += 1
-        self._seconds += seconds
 
     def upstream_opened(self) -> None:
         """Count a connection to an endpoint that was established."""
@@ -211,12 +158,7 @@ class Metrics:
         self._problems = problems
         self._snapshots += 1
         self._snapshot_seconds += seconds
-        if ingresses is not self._ingresses:
-            self._ingresses = frozenset(ingresses)
-            self._by_ingress = {
-                ingress: counts for ingress, counts in self._by_ingress.items() if ingress in self._ingresses
-            }
-            self._shown = [self._unattributed, *self._by_ingress.values()]
+        self.exchanges.follow(ingresses)
 
     def translation_failed(self) -> None:
         """Count a translation that a bug of ours ended; the last snapshot stays in force."""
@@ -228,7 +170,8 @@ class Metrics:
         A number is read when its piece is made, all numbers of a histogram at the same time.
         An Ingress that gets its first request meanwhile is shown, too; one that goes is shown until the end.
         """
-        return as_text(chain(self.families(), self._process.families(), self._interpreter.collect()))
+        of_process = chain(self._process.families(), self._platform.collect(), self._collector.collect())
+        return as_text(self.added(chain(self.families(), of_process)))
 
     def render(self) -> bytes:
         """Return all of it at once."""
@@ -237,7 +180,8 @@ class Metrics:
     def families(self) -> Iterable[Metric]:
         """Yield this program's own series, with the process, platform and GC ones left out."""
         yield from self._downstream_families()
-        yield from self._exchange_families()
+        yield from self.exchanges.by_ingress()
+        yield self.exchanges.durations()
         yield from self._upstream_families()
         yield from self._snapshot_families()
         yield from self.certificates.families()
@@ -247,6 +191,21 @@ class Metrics:
         yield from self.filters.families()
         yield from self.watch.families()
         yield from self.status.families()
+        yield from self.workers.families()
+
+    def serving_families(self) -> Iterator[Metric]:
+        """Yield what a data plane counts, without what has rows that come and go: exchanges by Ingress, and filters."""
+        yield from self._downstream_families()
+        yield self.exchanges.durations()
+        yield from self._upstream_families()
+        yield from self.connections.families()
+        yield from self.http2.families()
+        yield from self.sub_requests.families()
+
+    def own_families(self) -> Iterator[Metric | None]:
+        """Yield what each process has for itself, and no sum is of use of; None where one takes another step."""
+        yield from self._process.families()
+        yield from self._collector.collect()
 
     def _downstream_families(self) -> Iterable[Metric]:
         accepted = CounterMetricFamily(
@@ -273,40 +232,6 @@ class Metrics:
             "ingress_log_lines_dropped",
             "Lines of the log, apart from the access log, that could not be written.",
             value=self.log_lines_dropped(),
-        )
-
-    def _exchange_families(self) -> Iterable[Metric]:
-        shown = self._shown
-        yield from in_parts(
-            partial(
-                CounterMetricFamily,
-                "ingress_requests",
-                "Exchanges ended, by Ingress and class of the status sent downstream; "
-                "empty labels: no Ingress of the current snapshot.",
-                labels=("namespace", "ingress", "status"),
-            ),
-            (
-                ((counts.ingress.namespace, counts.ingress.name, status_class), count)
-                for counts in shown
-                for status_class, count in zip(STATUS_CLASSES, counts.by_class, strict=True)
-                if count
-            ),
-        )
-        yield from in_parts(
-            partial(
-                CounterMetricFamily,
-                "ingress_response_body_bytes",
-                "Bytes of response bodies sent downstream, by Ingress.",
-                labels=("namespace", "ingress"),
-            ),
-            (((counts.ingress.namespace, counts.ingress.name), counts.bytes_sent) for counts in shown),
-        )
-        bounds = [*map(str, DURATION_BUCKETS_SECONDS), "+Inf"]
-        yield HistogramMetricFamily(
-            "ingress_request_duration_seconds",
-            "Seconds from the head of a request to the last byte of its response.",
-            buckets=list(zip(bounds, accumulate(self._durations), strict=True)),
-            sum_value=self._seconds,
         )
 
     def _upstream_families(self) -> Iterable[Metric]:

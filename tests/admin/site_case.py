@@ -7,7 +7,7 @@ from twisted.internet.testing import MemoryReactorClock
 from twisted.trial.unittest import SynchronousTestCase
 from twisted.web.server import Site
 
-from ingress.admin.site import admin_site
+from ingress.admin.site import NO_WORKERS, Workers, admin_site
 from ingress.metrics.metrics import Metrics
 from ingress.translate.snapshot import Snapshot
 
@@ -20,7 +20,18 @@ class SiteCase(SynchronousTestCase):
         self.snapshot = Snapshot()
         self.metrics = Metrics()
         self.clock = MemoryReactorClock()
-        self.site: Site = admin_site(lambda: self.missing, lambda: self.snapshot, self.metrics, self.clock)
+        self.site = self.site_of()
+
+    def site_of(self, workers: Workers = NO_WORKERS, *, only_probes: bool = False) -> Site:
+        """Return the site of a controller with these *workers*."""
+        return admin_site(
+            lambda: self.missing,
+            lambda: self.snapshot,
+            self.metrics,
+            self.clock,
+            only_probes=only_probes,
+            workers=workers,
+        )
 
     def ask(
         self, path: str, method: str = "GET", host: str = "10.0.0.7:10254"

@@ -232,7 +232,7 @@ class LargeClusterTests(SynchronousTestCase):
         keys = [ObjectKey(f"team-{number}", "web") for number in range(2000)]
         self.metrics.snapshot_published(2000, 0, {}, 0.0, keys)
         for key in keys:
-            self.metrics.exchange_ended(record_of(key, 200, 0.01, 5))
+            self.metrics.exchanges.ended(record_of(key, 200, 0.01, 5))
         self.snapshot = self.routes("before", 2000)
         self.site = admin_site(tuple, lambda: self.snapshot, self.metrics, self.clock)
 

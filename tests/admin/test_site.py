@@ -1,13 +1,18 @@
 """The pages of the admin port, asked over HTTP without a socket."""
 
 import json
+from datetime import UTC, datetime
+from typing import Any
 
+from treq.testing import StubTreq
+from twisted.internet.defer import Deferred
 from twisted.internet.testing import StringTransport
 from twisted.logger import capturedLogs
 
-from ingress.admin.site import admin_site
+from ingress.admin.site import Workers, admin_site
 from ingress.metrics.metrics import CONTENT_TYPE
 from ingress.model.backends import BackendReference
+from ingress.model.workers import WorkerEnd, WorkerStage, WorkerState
 from ingress.routing.route import Match, Route
 from ingress.routing.table import RouteTable
 from ingress.translate.snapshot import Snapshot
@@ -23,6 +28,7 @@ PATHS = (
     "/api/streams",
     "/api/problems",
     "/api/certificates",
+    "/api/workers",
 )
 INDEX = (*PATHS, "/api/v1/explain")
 
@@ -49,7 +55,7 @@ class AdminSiteTests(SiteCase):
 
     def test_metrics(self) -> None:
         """``/metrics`` shows the counters as they are now, in the Prometheus text format."""
-        self.metrics.exchange_ended(record_of(None, 200, 0.01, 5))
+        self.metrics.exchanges.ended(record_of(None, 200, 0.01, 5))
         status, fields, body = self.ask("/metrics")
         self.assertEqual((status, fields["content-type"]), (200, CONTENT_TYPE))
         self.assertIn('ingress_requests_total{ingress="",namespace="",status="2xx"} 1.0\n', body)
@@ -67,6 +73,72 @@ class AdminSiteTests(SiteCase):
         """Problems and certificates are lists, too, when there are none."""
         self.assertEqual(json.loads(self.ask("/api/problems")[2]), {"problems": []})
         self.assertEqual(json.loads(self.ask("/api/certificates")[2]), {"certificates": []})
+
+    def test_no_workers(self) -> None:
+        """``/api/workers`` is an empty list where one process serves by itself."""
+        self.assertEqual(json.loads(self.ask("/api/workers")[2]), {"workers": []})
+
+    def test_workers(self) -> None:
+        """``/api/workers`` has an entry for each slot, with what is known of it."""
+        then = datetime(2026, 11, 22, 18, 30, tzinfo=UTC)
+        states = (
+            WorkerState(0, WorkerStage.SERVING, then, 41, 7, 0.002, 12, 0.0, 1),
+            WorkerState(1, WorkerStage.ENDED, then, starts=2, ends={WorkerEnd.HUNG: 2}, last_end="hung"),
+        )
+        self.site = self.site_of(Workers(lambda: states))
+        status, fields, body = self.ask("/api/workers")
+        self.assertEqual((status, fields["content-type"]), (200, "application/json"))
+        serving, ended = json.loads(body)["workers"]
+        self.assertEqual(
+            serving,
+            {
+                "slot": 0,
+                "pid": 41,
+                "state": "serving",
+                "since": "2026-11-22T18:30:00+00:00",
+                "connections": 7,
+                "latenessSeconds": 0.002,
+                "snapshot": 12,
+                "behindSeconds": 0.0,
+                "starts": 1,
+                "ends": {"killed": 0, "exit": 0, "hung": 0, "stopped": 0},
+                "lastEnd": "",
+            },
+        )
+        self.assertEqual((ended["pid"], ended["state"], ended["ends"]["hung"]), (None, "ended", 2))
+        # Probes need none of it, and pids are nobody's business there.
+        self.site = self.site_of(Workers(lambda: states), only_probes=True)
+        self.assertEqual(self.ask("/api/workers")[0], 404)
+
+    def test_ready_without_some(self) -> None:
+        """``/readyz`` that answers ok says which workers do not serve all the same."""
+        then = datetime(2026, 11, 22, tzinfo=UTC)
+        states = (WorkerState(0, WorkerStage.SERVING, then), WorkerState(1, WorkerStage.STARTING, then))
+        self.site = self.site_of(Workers(lambda: states))
+        self.assertEqual(self.ask("/readyz")[::2], (200, "ok\nworker 1 is starting\n"))
+
+    def test_metrics_when_told(self) -> None:
+        """``/metrics`` is answered once workers have told their numbers, and shows these; nothing else waits for that."""
+        told: list[Deferred[None]] = []
+
+        def ask_workers() -> Deferred[None]:
+            told.append(Deferred())
+            return told[-1]
+
+        self.site = self.site_of(Workers(told=ask_workers))
+        client: Any = StubTreq(self.site.resource)
+        asked = client.get("http://10.0.0.7:10254/metrics")
+        self.clock.advance(0)
+        client.flush()
+        self.assertNoResult(asked)
+        self.assertEqual(self.ask("/healthz")[0], 200)
+        self.metrics.attempt_repeated()
+        told.pop().callback(None)
+        self.clock.advance(0)
+        client.flush()
+        body = self.successResultOf(client.content(self.successResultOf(asked)))
+        self.assertIn(b"\ningress_attempts_repeated_total 1.0\n", body)
+        self.assertEqual(told, [])
 
     def test_leader(self) -> None:
         """``/api/leader`` shows the election where there is one, and is no page elsewhere."""

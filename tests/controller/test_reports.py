@@ -195,7 +195,7 @@ class ReportTests(ControllerTestCase):
     def test_series_of_ingresses(self) -> None:
         """An Ingress has series of its own from its first snapshot to its last."""
         self.start_shop()
-        self.metrics.exchange_ended(record_of(key("shop")))
+        self.metrics.exchanges.ended(record_of(key("shop")))
         self.assertIn(b'ingress="shop"', self.metrics.render())
         self.controller.changed(gone(Kind.INGRESS, "shop"))
         self.clock.advance(REPORT_SECONDS)

@@ -2,15 +2,18 @@
 
 import gc
 import re
+from datetime import UTC, datetime
 from itertools import pairwise
 from pathlib import Path
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.metrics.metrics import DURATION_BUCKETS_SECONDS, STATUS_CLASSES, Metrics
+from ingress.metrics.exchanges import DURATION_BUCKETS_SECONDS, STATUS_CLASSES
+from ingress.metrics.metrics import Metrics
 from ingress.model.limits import Timeouts
 from ingress.model.objects import ObjectKey
 from ingress.model.problems import Reason
+from ingress.model.workers import WorkerStage, WorkerState
 from tests.fakes.records import record_of
 
 SHOP = ObjectKey("web", "shop")
@@ -63,28 +66,28 @@ class MetricsTests(SynchronousTestCase):
     def test_exchange_of_ingress(self) -> None:
         """An exchange is counted for its Ingress, by class of status, with its bytes."""
         self.publish(SHOP)
-        self.metrics.exchange_ended(record_of(SHOP, 200, 0.1, 10))
-        self.metrics.exchange_ended(record_of(SHOP, 204, 0.1, 0))
-        self.metrics.exchange_ended(record_of(SHOP, 503, 0.1, 5))
+        self.metrics.exchanges.ended(record_of(SHOP, 200, 0.1, 10))
+        self.metrics.exchanges.ended(record_of(SHOP, 204, 0.1, 0))
+        self.metrics.exchanges.ended(record_of(SHOP, 503, 0.1, 5))
         self.assertEqual(self.value('ingress_requests_total{ingress="shop",namespace="web",status="2xx"}'), 2)
         self.assertEqual(self.value('ingress_requests_total{ingress="shop",namespace="web",status="5xx"}'), 1)
         self.assertEqual(self.value('ingress_response_body_bytes_total{ingress="shop",namespace="web"}'), 15)
 
     def test_exchange_without_route(self) -> None:
         """An exchange that no Ingress claims is counted under empty labels."""
-        self.metrics.exchange_ended(record_of(None, 404, 0.1, 10))
+        self.metrics.exchanges.ended(record_of(None, 404, 0.1, 10))
         self.assertEqual(self.value('ingress_requests_total{ingress="",namespace="",status="4xx"}'), 1)
 
     def test_exchange_without_status(self) -> None:
         """An exchange that ended before a status was sent, or with one out of range, has the class none."""
         for status in (0, 99, 600, 1000):
-            self.metrics.exchange_ended(record_of(None, status, 0.1, 0))
+            self.metrics.exchanges.ended(record_of(None, status, 0.1, 0))
         self.assertEqual(self.value('ingress_requests_total{ingress="",namespace="",status="none"}'), 4)
 
     def test_every_status_class(self) -> None:
         """Each status from 100 to 599 falls into the class of its first digit."""
         for status in (100, 199, 200, 299, 300, 399, 400, 499, 500, 599):
-            self.metrics.exchange_ended(record_of(None, status, 0.1, 0))
+            self.metrics.exchanges.ended(record_of(None, status, 0.1, 0))
         for status_class in STATUS_CLASSES[1:]:
             series = f'ingress_requests_total{{ingress="",namespace="",status="{status_class}"}}'
             self.assertEqual(self.value(series), 2)
@@ -92,25 +95,25 @@ class MetricsTests(SynchronousTestCase):
     def test_unknown_ingress(self) -> None:
         """An Ingress that the current snapshot does not hold gets no series of its own."""
         self.publish(SHOP)
-        self.metrics.exchange_ended(record_of(BLOG, 200, 0.1, 10))
+        self.metrics.exchanges.ended(record_of(BLOG, 200, 0.1, 10))
         self.assertNotIn(b'ingress="blog"', self.metrics.render())
         self.assertEqual(self.value('ingress_requests_total{ingress="",namespace="",status="2xx"}'), 1)
 
     def test_ingress_gone(self) -> None:
         """The series of an Ingress that left the snapshot are dropped, those of others stay."""
         self.publish(SHOP, BLOG)
-        self.metrics.exchange_ended(record_of(SHOP, 200, 0.1, 1))
-        self.metrics.exchange_ended(record_of(BLOG, 200, 0.1, 1))
+        self.metrics.exchanges.ended(record_of(SHOP, 200, 0.1, 1))
+        self.metrics.exchanges.ended(record_of(BLOG, 200, 0.1, 1))
         self.publish(BLOG)
         self.assertNotIn(b'ingress="shop"', self.metrics.render())
         self.assertEqual(self.value('ingress_requests_total{ingress="blog",namespace="web",status="2xx"}'), 1)
-        self.metrics.exchange_ended(record_of(SHOP, 200, 0.1, 1))
+        self.metrics.exchanges.ended(record_of(SHOP, 200, 0.1, 1))
         self.assertNotIn(b'ingress="shop"', self.metrics.render())
 
     def test_durations(self) -> None:
         """Durations are counted up to each bound that they do not exceed, and summed."""
         for seconds in (0.001, 0.0011, 0.3, 31.0):
-            self.metrics.exchange_ended(record_of(None, 200, seconds, 0))
+            self.metrics.exchanges.ended(record_of(None, 200, seconds, 0))
         name = "ingress_request_duration_seconds"
         self.assertEqual(self.value(f'{name}_bucket{{le="0.001"}}'), 1)
         self.assertEqual(self.value(f'{name}_bucket{{le="0.0025"}}'), 2)
@@ -139,7 +142,7 @@ class MetricsTests(SynchronousTestCase):
         many = [ObjectKey("web", f"shop-{number}") for number in range(2000)]
         self.publish(*many)
         for ingress in many:
-            self.metrics.exchange_ended(record_of(ingress, 200, 0.1, 1))
+            self.metrics.exchanges.ended(record_of(ingress, 200, 0.1, 1))
         gc.collect()
         gc.disable()
         self.addCleanup(gc.enable)
@@ -187,12 +190,13 @@ class MetricsPageTests(SynchronousTestCase):
         """The page lists exactly the series that exist, with type, labels and meaning."""
         metrics = Metrics()
         metrics.snapshot_published(1, 1, {}, 0.1, [SHOP])
-        metrics.exchange_ended(record_of(SHOP, 200, 0.1, 1))
+        metrics.exchanges.ended(record_of(SHOP, 200, 0.1, 1))
         metrics.watch.reflector("Ingress", "", lambda: 1.0).last_contact = 0.0
         metrics.status.began()
         metrics.filters.counted("one", "seen")
         metrics.filters.failed("one")
         metrics.certificates.expiries = lambda: [("shop", "tls", "shop.test", "RSA", 1.0)]
+        metrics.workers.states = lambda: [WorkerState(0, WorkerStage.SERVING, datetime.now(UTC))]
         rows = []
         for family in metrics.families():
             suffix = "_total" if family.type == "counter" else ""

@@ -14,6 +14,7 @@ from random import Random
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.filters import FilterSpec
+from ingress.metrics.exchanges import ExchangeMetrics
 from ingress.metrics.metrics import Metrics
 from ingress.model.backends import BackendReference, BackendState, Endpoint
 from ingress.model.balancing import Balancing
@@ -101,16 +102,26 @@ class FakeConnector:
         self.peers.append(self._reactor.connect(receiver, endpoint.address, endpoint.port, self.window))
 
 
-class CountingMetrics(Metrics):
-    """Real metrics that also keep the records of what ended."""
+class KeptExchanges(ExchangeMetrics):
+    """Counts exchanges, and keeps the records of them."""
 
     def __init__(self) -> None:
         super().__init__()
         self.records: list[Record] = []
 
-    def exchange_ended(self, record: Record) -> None:
+    def ended(self, record: Record) -> None:
         self.records.append(record)
-        super().exchange_ended(record)
+        super().ended(record)
+
+
+class CountingMetrics(Metrics):
+    """Real metrics that also keep the records of what ended."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        kept = KeptExchanges()
+        self.exchanges = kept
+        self.records = kept.records
 
     @property
     def ended(self) -> list[tuple[ObjectKey | None, int, int]]:

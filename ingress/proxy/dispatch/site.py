@@ -57,7 +57,7 @@ class ProxySite:
         sessions: "SessionRules | None" = None,
     ) -> None:
         self.access_log = access_log
-        listeners = (metrics.exchange_ended, access_log.exchange_ended)
+        listeners = (metrics.exchanges.ended, access_log.exchange_ended)
         self.context = ExchangeContext(clock, pool, deadlines, replies, metrics, random, limits, listeners)
         self.connections = OpenConnections(deadlines, metrics, most_connections)
         self.resource: IngressProxyResource | SideBySideResource = resource

@@ -1,0 +1,144 @@
+"""Tallies: what one worker has counted since it last told, as bytes on their way to its parent.
+
+Counters come as what was added to them, so whoever adds all tallies up has the sum over all workers and all their lives, and
+nothing that is lost or late ever makes it smaller.  Gauges come as they are.
+
+Bytes are JSON, a few kilobytes for each tally.  Whoever reads them believes nothing: a worker speaks to strangers.
+"""
+
+import json
+from collections.abc import Callable, Sequence
+from math import isinf
+from typing import Any, Final, NamedTuple, TypeVar
+
+from ingress.metrics.exchanges import STATUS_CLASSES, IngressExchanges
+from ingress.model.frozen import frozen
+
+MAX_BYTES: Final = 262144
+"""How long a tally may be; few have a tenth of that."""
+ROWS: Final = 128
+"""For how many Ingresses, or pairs of filter and event, a tally has room, however long their names are."""
+MAX_CHARACTERS: Final = 253
+"""How long a name or label may be; no object of the API has a longer name."""
+
+_LARGEST: Final = 1 << 63
+
+T = TypeVar("T")
+
+
+class TallyError(ValueError):
+    """Bytes are no tally; the message says why, without anything of them."""
+
+
+class Series(NamedTuple):
+    """One series of many: the name of its samples, with the values of its labels in their order."""
+
+    name: str
+    labels: tuple[str, ...]
+
+
+@frozen
+class Tally:
+    """What was counted, by where it is added."""
+
+    summed: Sequence[tuple[Series, float]] = ()
+    """Of series that all workers have together."""
+    own: Sequence[tuple[Series, float]] = ()
+    """Of series that each worker has for itself."""
+    ingresses: Sequence[IngressExchanges] = ()
+    events: Sequence[tuple[str, str, int]] = ()
+    """Name of a filter, its word for what happened, and how often it did."""
+    failures: Sequence[tuple[str, int]] = ()
+    """Name of a filter, and the requests that it failed."""
+
+
+def tally_to_bytes(tally: Tally) -> bytes:
+    """Write *tally*."""
+    parts: dict[str, list[list[object]]] = {
+        "summed": [[series.name, *series.labels, number] for series, number in tally.summed],
+        "own": [[series.name, *series.labels, number] for series, number in tally.own],
+        "ingresses": [[one.namespace, one.ingress, *one.by_class, one.bytes_sent] for one in tally.ingresses],
+        "events": [list(row) for row in tally.events],
+        "failures": [list(row) for row in tally.failures],
+    }
+    return json.dumps({name: rows for name, rows in parts.items() if rows}, separators=(",", ":")).encode()
+
+
+def tally_from_bytes(octets: bytes) -> Tally:
+    """Read what ``tally_to_bytes`` wrote; raise ``TallyError`` for anything else."""
+    if len(octets) > MAX_BYTES:
+        raise TallyError(f"{len(octets)} bytes are no tally")
+    try:
+        parts = json.loads(octets)
+    except (ValueError, RecursionError):
+        raise TallyError("not JSON") from None
+    if not isinstance(parts, dict):
+        raise TallyError("not an object")
+    tally = Tally(
+        summed=_rows(parts.pop("summed", []), _series),
+        own=_rows(parts.pop("own", []), _series),
+        ingresses=_rows(parts.pop("ingresses", []), _ingress),
+        events=_rows(parts.pop("events", []), _event),
+        failures=_rows(parts.pop("failures", []), _failure),
+    )
+    if parts:
+        raise TallyError("unknown parts")
+    return tally
+
+
+def _rows(rows: Any, read: Callable[[list[Any]], T]) -> list[T]:
+    if not isinstance(rows, list):
+        raise TallyError("not a list")
+    return [read(row) for row in rows if _is_row(row)]
+
+
+def _is_row(row: Any) -> bool:
+    if not isinstance(row, list) or len(row) < 2:
+        raise TallyError("not a row")
+    return True
+
+
+def _series(row: list[Any]) -> tuple[Series, float]:
+    *names, number = row
+    if type(number) not in (int, float) or number != number or not (isinf(number) or abs(number) < _LARGEST):
+        raise TallyError("not a number")
+    name, *labels = map(_text, names)
+    return Series(name, tuple(labels)), number
+
+
+def _ingress(row: list[Any]) -> IngressExchanges:
+    if len(row) != 3 + len(STATUS_CLASSES):
+        raise TallyError("not an Ingress")
+    namespace, ingress, *by_class, bytes_sent = row
+    return IngressExchanges(
+        _text(namespace), _text(ingress), [_count(number) for number in by_class], _count(bytes_sent)
+    )
+
+
+def _event(row: list[Any]) -> tuple[str, str, int]:
+    if len(row) != 3:
+        raise TallyError("not an event")
+    return _text(row[0]), _text(row[1]), _count(row[2])
+
+
+def _failure(row: list[Any]) -> tuple[str, int]:
+    if len(row) != 2:
+        raise TallyError("not a failure")
+    return _text(row[0]), _count(row[1])
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str) or len(value) > MAX_CHARACTERS:
+        raise TallyError("not a text")
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        # JSON can say halves of characters, which no page can show.
+        raise TallyError("not a text") from None
+    return value
+
+
+def _count(value: Any) -> int:
+    if type(value) is not int or not 0 <= value < _LARGEST:
+        raise TallyError("not a count")
+    return value
