@@ -68,6 +68,9 @@ async def bound_anew(listener: Listener) -> socket | None:
 class DataPlane(Protocol):
     """What serves: told by the control plane what, where, and until when."""
 
+    def prepare(self) -> None:
+        """Make the processes that are needed; to be called before the reactor runs, and before there is any thread."""
+
     def start(self) -> None:
         """Begin; nobody is served before listeners are open."""
 
@@ -219,6 +222,9 @@ class OwnDataPlane:
         self._groups = groups
         self._tables = ServedTables(self._resource, self._new_resource)
 
+    def prepare(self) -> None:
+        """Nothing: this is the process."""
+
     def start(self) -> None:
         """Begin; nobody is served before listeners are open."""
         self._deadlines.start()
@@ -269,6 +275,11 @@ class OwnDataPlane:
         """
         most, caps = limits.max_connections, self._caps.divided_by(self._part.count)
         return connections_allowed(None if most is None else self._part.of(most), DEFAULT_CONNECTIONS, caps)
+
+    @property
+    def connections(self) -> int:
+        """How many connections of clients there are."""
+        return len(self._site.connections.all)
 
     # Listeners
 

@@ -44,7 +44,7 @@ from ingress.options.followed_config_map import FollowedConfigMap
 from ingress.options.merging import Merged, OptionSource, OptionTexts, merge
 from ingress.options.tcp_services import udp_services_problem
 from ingress.options.tcp_services_source import tcp_services_source
-from ingress.process.caps import caps_of_system, connections_fitting, tell_caps
+from ingress.process.caps import caps_of_system, connections_fitting, tell_caps, workers_of_use
 from ingress.proxy.listening.listeners import listen
 from ingress.proxy.listening.reach import endpoint_rules
 from ingress.proxy.transport.connection_limit import DEFAULT_CONNECTIONS
@@ -56,6 +56,7 @@ from ingress.translate.readers.reader import RouteKind, reported_by
 from ingress.translate.readers.route_kinds import ROUTE_KINDS
 from ingress.translate.snapshot import Snapshot
 from ingress.wording import number_of
+from ingress.workers.pool import WorkerPool
 
 LONGEST_CLEARING_SECONDS = 120.0
 """How long the end waits for addresses to be removed from Ingresses, where that is asked for."""
@@ -180,12 +181,24 @@ class IngressService(Service):
         self._waiting: Deferred[None] | None = None
 
         self._metrics = metrics or Metrics()
-        rules, yielding = AddressRules(), None
+        addresses: Callable[[], Collection[str]] = tuple
+        yielding = None
         if isinstance(source, ApiServerSource):
-            rules, yielding = AddressRules(source.addresses), source.yielding
-        self._data_plane: DataPlane = OwnDataPlane(
-            settings, reactor, self._metrics, self._refused, rules, yielding
-        )
+            addresses, yielding = source.addresses, source.yielding
+        self._data_plane: DataPlane
+        if settings.workers is None:
+            self._data_plane = OwnDataPlane(
+                settings, reactor, self._metrics, self._refused, AddressRules(addresses), yielding
+            )
+        else:
+            self._data_plane = WorkerPool(
+                settings,
+                reactor,
+                settings.workers or workers_of_use(caps_of_system()),
+                self._refused,
+                addresses,
+                failed,
+            )
         store = self._store = Store()
         self._kinds = kinds
         self._reporting = reporting_of(settings, reactor, source, store, self._metrics, kinds)
@@ -218,6 +231,7 @@ class IngressService(Service):
     # Start
 
     def startService(self) -> None:
+        self._data_plane.prepare()
         super().startService()
         self._reactor.callWhenRunning(self._begin)
 

@@ -134,7 +134,8 @@ def makeService(options: Options) -> "IService":
         metrics = Metrics()
         kinds = kinds_served(gateway_api=settings.translate.gateway.is_served)
         source = source_of(settings, reactor, metrics, kinds)
-        output = spare_the_reactor()
+        # There must be no thread before other processes are forked from this one.
+        output = spare_the_reactor(is_held=settings.workers is not None)
         metrics.log_lines_dropped = output.dropped
 
         def failed(error: StartError) -> None:
@@ -154,6 +155,7 @@ def makeService(options: Options) -> "IService":
         raise SystemExit(f"ingress: {error}") from None
     announcer = Announcer(systemd, reactor, service.missing, service.serving_in_words)
     reopen_on_signals(reactor, reopen_log_files, service.reopen_files)
+    reactor.callWhenRunning(output.begin)
     reactor.callWhenRunning(interpreter.set_up)
     reactor.callWhenRunning(stop_on_signals, reactor, service.hurry)
     reactor.callWhenRunning(announcer.start)

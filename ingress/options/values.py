@@ -30,6 +30,7 @@ MAX_PAGE_BYTES = 1024 * 1024
 LONGEST_SECONDS = 31_536_000
 LARGEST_COUNT = 1_000_000_000
 MOST_CONNECTIONS = 1_000_000
+MOST_WORKERS = 256
 SHORTEST_LEASE_SECONDS = 2
 
 SERVICE_FORM = "NAMESPACE/SERVICE[:PORT]"
@@ -321,6 +322,11 @@ def read_head_size(text: str) -> int:
         return min(parse_head_size(text), MOST_HEAD_BYTES)
     except ValueRefused as refusal:
         raise ValueError(str(refusal)) from None
+
+
+def read_workers(text: str) -> int:
+    """Read how many processes serve; 0 stands for as many as there are processors."""
+    return 0 if text == "auto" else _read_count(text, 1, MOST_WORKERS)
 
 
 def read_most(text: str) -> int:

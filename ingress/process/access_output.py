@@ -69,6 +69,11 @@ class AccessOutput:
         except OSError as error:
             raise StartError(f"--access-log {path}: {error.strerror}") from error
 
+    def close(self) -> None:
+        """Write no more."""
+        if self._path is not None:
+            os.close(self.descriptor)
+
     def write(self, batch: bytes) -> None:
         """Write whole lines; raises ``LinesLostError`` when some of them, or all, are lost."""
         octets, was_torn = self._rest + batch, bool(self._rest)

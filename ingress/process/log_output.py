@@ -34,7 +34,11 @@ class LogOutput:
     encoding = "utf-8"
     errors = "backslashreplace"
 
-    def __init__(self, descriptor: int, most_bytes: int = MAX_WAITING_BYTES) -> None:
+    def __init__(
+        self, descriptor: int, most_bytes: int = MAX_WAITING_BYTES, *, is_held: bool = False
+    ) -> None:
+        """Where it *is_held*, nothing is written, and there is no thread, before ``begin``."""
+        self._is_held = is_held
         self._descriptor = descriptor
         self._most_bytes = most_bytes
         self._waiting: deque[bytes] = deque()
@@ -67,12 +71,23 @@ class LogOutput:
                 self._untold = 0
                 self._wait(told)
             self._wait(line)
-            if self._thread is None:
-                # Not before: a process that becomes a daemon has no threads afterwards.
-                self._thread = Thread(target=self._write_all, name="log", daemon=True)
-                self._thread.start()
+            if not self._is_held:
+                self._start()
             self._changed.notify_all()
         return len(text)
+
+    def begin(self) -> None:
+        """Write what was held so far, and all that follows."""
+        with self._changed:
+            self._is_held = False
+            if self._waiting:
+                self._start()
+
+    def _start(self) -> None:
+        if self._thread is None:
+            # Not before: a process that becomes a daemon has no threads afterwards.
+            self._thread = Thread(target=self._write_all, name="log", daemon=True)
+            self._thread.start()
 
     def _wait(self, line: bytes) -> None:
         self._waiting.append(line)
@@ -91,6 +106,13 @@ class LogOutput:
 
     def drain(self) -> None:
         """Wait until everything is written, for a moment at most."""
+        if self._thread is None:
+            # At the end of the process, threads can be started no more.
+            batch = b"".join(self._waiting)
+            self._waiting.clear()
+            self._waiting_bytes = 0
+            self.write_batch(batch)
+            return
         with self._changed:
             self._changed.wait_for(lambda: not self._waiting_bytes, DRAIN_SECONDS)
 
@@ -123,10 +145,11 @@ class LogOutput:
         return True
 
 
-def spare_the_reactor() -> LogOutput:
-    """Let the log that is about to begin not wait for standard output."""
+def spare_the_reactor(*, is_held: bool = False) -> LogOutput:
+    """Let the log that is about to begin not wait for standard output; where it *is_held*, it begins with ``begin``."""
     # Where standard output was closed from the start, its number may be that of a socket by now.
-    output = LogOutput(1 if sys.__stdout__ is not None else os.open(os.devnull, os.O_WRONLY | os.O_CLOEXEC))
+    descriptor = 1 if sys.__stdout__ is not None else os.open(os.devnull, os.O_WRONLY | os.O_CLOEXEC)
+    output = LogOutput(descriptor, is_held=is_held)
     sys.stdout = output
     atexit.register(output.drain)
     return output

@@ -42,6 +42,7 @@ _NOT_BEFORE_FORK = (
     "ingress.proxy.downstream",
     "ingress.proxy.listening",
     "ingress.service",
+    "ingress.workers",
 )
 _BESIDES = (
     "twisted.scripts.twistd",

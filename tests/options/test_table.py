@@ -113,6 +113,7 @@ MEANINGS: dict[str, tuple[str | None, str, object]] = {
     "election-ttl": ("30s", "reporting.election_ttl_seconds", 30),
     "clear-status-on-shutdown": (None, "reporting.clear_status_on_shutdown", True),
     "no-plane": (None, "use_epoll", False),
+    "workers": ("4", "workers", 4),
     "no-epoll": (None, "use_epoll", False),
     "access-log": ("/log", "access_log", "/log"),
     "disable-access-log": (None, "serving.access_log.is_on", False),

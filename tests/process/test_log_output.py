@@ -10,7 +10,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from threading import Event
+from threading import Event, active_count
 from time import monotonic
 
 from twisted.logger import Logger, LogPublisher, textFileLogObserver
@@ -45,6 +45,24 @@ class LogOutputTests(SynchronousTestCase):
         told = os.read(self.reading, 65_536).decode().split()
         self.assertEqual(told, [str(number) for number in range(100)])
         self.assertEqual(self.output.dropped(), 0)
+
+    def test_held(self) -> None:
+        """An output that is held writes nothing, and has no thread, before it begins; then all is there."""
+        output = LogOutput(self.writing, 50_000, is_held=True)
+        threads = active_count()
+        output.write("one\n")
+        output.write("two\n")
+        self.assertEqual(active_count(), threads)
+        output.begin()
+        output.drain()
+        self.assertEqual(os.read(self.reading, 100), b"one\ntwo\n")
+
+    def test_never_begun(self) -> None:
+        """One that never begins has written everything once it is drained."""
+        output = LogOutput(self.writing, 50_000, is_held=True)
+        output.write("one\n")
+        output.drain()
+        self.assertEqual(os.read(self.reading, 100), b"one\n")
 
     def test_nobody_reads(self) -> None:
         """When nobody reads nothing waits; lines are dropped and counted, and the log says how many."""

@@ -12,14 +12,11 @@ from zope.interface import implementer
 from ingress.proxy.contract.transport import Receiver
 from ingress.proxy.listening.connection_starts import ConnectionStarts
 from ingress.proxy.listening.peeked_start import PeekedStart
-from ingress.proxy.transport.accepting import MAX_ACCEPTS, AcceptPause
+from ingress.proxy.transport.accepting import BACKLOG, MAX_ACCEPTS, AcceptPause
 from ingress.proxy.transport.epoll.epoll_set import READ, EpollSet
 from ingress.proxy.transport.epoll.sockets import address_of
 from ingress.proxy.transport.epoll.stream import StreamTransport
 from ingress.proxy.transport.epoll.tls import TLSTransport
-
-BACKLOG = 4096
-"""Connections that wait to be accepted; the kernel cuts it to ``net.core.somaxconn``."""
 
 MakeConnection = Callable[[socket.socket, bool], SSL.Connection]
 """Begins the server side of TLS on a socket; told whether a protocol of ours is agreed on in the handshake."""

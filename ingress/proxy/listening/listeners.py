@@ -6,6 +6,7 @@ from ipaddress import ip_address
 from typing import Any, cast
 
 from OpenSSL import SSL
+from twisted.internet import tcp, unix
 from twisted.internet.endpoints import serverFromString
 from twisted.internet.error import CannotListenError
 from twisted.internet.interfaces import (
@@ -137,15 +138,35 @@ class _OwnPorts:
     def listenTCP(
         self, port: int, factory: ServerFactory, backlog: int = 50, interface: str = ""
     ) -> IListeningPort:
-        listening = self._kind(port, factory, backlog, interface, self._reactor)
-        listening._preexistingSocket = self._given
+        listening: Any
+        if self._given is not None and self._given.family == socket.AF_UNIX:
+            listening = _GivenUnixPort(b"", factory, backlog, reactor=self._reactor)
+        else:
+            listening = self._kind(port, factory, backlog, interface, self._reactor)
+        if self._given is not None:
+            listening._preexistingSocket = self._given
+            # Others may listen on the same socket: it is closed here, and not shut down for all.
+            listening._shouldShutdown = False
         listening.startListening()
         return cast(IListeningPort, listening)
 
     def adoptStreamPort(self, fileno: int, family: int, factory: ServerFactory) -> IListeningPort:
-        if self._given is None:
-            return cast(IListeningPort, self._reactor.adoptStreamPort(fileno, family, factory))
-        return self.listenTCP(0, factory)
+        return cast(IListeningPort, self._reactor.adoptStreamPort(fileno, family, factory))
+
+
+class _GivenUnixPort(unix.Port):
+    """A port on a socket of a path that somebody else has made, and takes away."""
+
+    def startListening(self) -> None:
+        given: Any = self._preexistingSocket
+        cast(Any, self.factory).doStart()
+        vars(self).update(socket=given, fileno=given.fileno, _preexistingSocket=None)
+        self.connected = True
+        self.numberAccepts = 100
+        self.startReading()
+
+    def connectionLost(self, reason: Failure) -> None:
+        tcp.Port.connectionLost(self, reason)
 
 
 async def listen(
@@ -162,7 +183,8 @@ async def listen(
     if isinstance(reactor, PosixReactorBase):
         reactor = _OwnPorts(reactor, kind, sock)
     try:
-        endpoint = serverFromString(cast(Any, reactor), description)
+        written = description if sock is None else _without_address(description)
+        endpoint = serverFromString(cast(Any, reactor), written)
         return cast(IListeningPort, await endpoint.listen(factory))
     except CannotListenError as error:
         raise StartError(f"cannot listen on {description}: {error.socketError}") from error
@@ -171,6 +193,11 @@ async def listen(
     except (ValueError, TypeError, AttributeError, OSError) as error:
         # Twisted's readers of descriptions raise whatever bad arguments bring about.
         raise StartError(f"cannot listen on {description}: {error}") from error
+
+
+def _without_address(description: str) -> str:
+    """Return a description of the same kind of listener, for a socket that listens already, wherever that is."""
+    return "haproxy:tcp:0" if description.startswith("haproxy:") else "tcp:0"
 
 
 def bound_to(description: str) -> tuple[str, int] | None:

@@ -180,7 +180,7 @@ class EpollNetwork(TwistedNetwork):
         listening = _EpollListening(
             self._reactor, self.epoll_set, factory.build, secure, connection_starts, sock
         )
-        return join(site.connections.limit, await listen(listening, description, factory))
+        return join(site.connections.limit, await listen(listening, description, factory, sock=sock))
 
 
 class _EpollListening:
@@ -222,8 +222,6 @@ class _EpollListening:
             raise CannotListenError(interface, port, problem) from problem
 
     def adoptStreamPort(self, fileno: int, family: int, factory: ServerFactory) -> IListeningPort:
-        if self._given is not None:
-            return self._listen(self._given)
         return self._listen(socket.socket(family, socket.SOCK_STREAM, fileno=os.dup(fileno)))
 
     def _listen(self, sock: socket.socket) -> IListeningPort:

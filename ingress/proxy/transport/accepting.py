@@ -16,6 +16,8 @@ from twisted.logger import Logger
 
 from ingress.proxy.transport.connection_limit import ConnectionLimit
 
+BACKLOG: Final = 4096
+"""Connections that wait to be accepted; the kernel cuts it to ``net.core.somaxconn``."""
 MAX_ACCEPTS: Final = 64
 """Connections that are accepted in one go; then others have their turn."""
 PAUSE_SECONDS: Final = 1.0

@@ -1,0 +1,162 @@
+"""The fork server: a small process that makes workers.
+
+It is forked from the parent before that has a thread or runs its reactor, and never has either itself, so that what it forks is
+whole.  It follows the same snapshots as the workers: a new one begins with all tables, in memory that both share until one of
+them writes to it.
+
+    wait ──▶ FEED: keep the snapshot, say TOOK
+         ──▶ FORK: a worker for the channel that came along, say FORKED
+         ──▶ a child ended: say ENDED
+         ──▶ the parent is gone: end
+"""
+
+import gc
+import os
+import select
+import signal
+import socket
+from collections import deque
+from collections.abc import Callable
+from typing import Final, NoReturn
+
+from twisted.logger import Logger
+
+from ingress.workers.feed import Follower
+from ingress.workers.framing import Frame, FrameReader, frame_to_bytes
+from ingress.workers.fresh_process import drop_descriptors, ignore_signals, log_to
+from ingress.workers.log_lines import line_sender
+from ingress.workers.messages import Kind
+
+_READ_BYTES: Final = 1 << 18
+_MOST_DESCRIPTORS: Final = 16
+
+Run = Callable[[socket.socket, int, int, Follower], None]
+"""What a worker does in its process until it ends: its channel, its number, and the number and content of its first snapshot."""
+
+log = Logger()
+
+
+def fork_fork_server(run: Run) -> tuple[int, socket.socket]:
+    """Fork it; return its process id and the parent's end of its channel.  *run* is what workers do."""
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
+    # What lives now lives on in all children: whoever walked through it there would copy it.
+    gc.collect()
+    gc.freeze()
+    pid = os.fork()
+    if pid == 0:
+        _never_return(lambda: ForkServer(theirs, run).serve())
+    theirs.close()
+    return pid, ours
+
+
+def _never_return(call: Callable[[], None]) -> NoReturn:
+    """Have the process end after *call*, whatever it raises, without what the parent would do at its own end."""
+    status = 1
+    try:
+        call()
+        status = 0
+    except SystemExit as end:
+        status = end.code if isinstance(end.code, int) else 1
+    except BaseException:
+        log.failure("A process of its own failed, which is a bug")
+    finally:
+        os._exit(status)
+
+
+class ForkServer:
+    """The process, at its end *sock* of the channel."""
+
+    def __init__(self, sock: socket.socket, run: Run) -> None:
+        self._sock = sock
+        self._run = run
+        self._follower = Follower()
+        self._number = 0
+        """Of the snapshot that is complete."""
+        self._frames = FrameReader()
+        self._descriptors: deque[int] = deque()
+        self._lives: dict[int, int] = {}
+        """Lives of workers by process id."""
+        self._waking, self._woken = socket.socketpair()
+
+    def serve(self) -> None:
+        """Do what is asked for until nobody asks any more."""
+        ignore_signals()
+        kept = {one.fileno() for one in (self._sock, self._waking, self._woken)}
+        drop_descriptors(kept)
+        log_to(line_sender(lambda line: self._tell(Kind.LOG, 0, line)))
+        # Nothing here leaves cycles behind, and a walk would copy what is shared with the workers.
+        gc.disable()
+        self._waking.setblocking(False)
+        self._woken.setblocking(False)
+        signal.set_wakeup_fd(self._waking.fileno(), warn_on_full_buffer=False)
+        signal.signal(signal.SIGCHLD, lambda number, frame: None)
+        events = select.poll()
+        events.register(self._sock, select.POLLIN)
+        events.register(self._woken, select.POLLIN)
+        while True:
+            ready = dict(events.poll())
+            if self._woken.fileno() in ready:
+                self._woken.recv(_READ_BYTES)
+                self._reap()
+            if self._sock.fileno() in ready and not self._receive():
+                return
+
+    def _receive(self) -> bool:
+        """Act on what came; return whether there is still somebody who asks."""
+        octets, descriptors, _, _ = socket.recv_fds(self._sock, _READ_BYTES, _MOST_DESCRIPTORS)
+        self._descriptors.extend(descriptors)
+        for frame in self._frames.take(octets):
+            if frame.kind == Kind.FEED:
+                self._feed(frame)
+            elif frame.kind == Kind.FORK:
+                self._fork(frame.number, frame.payload, self._descriptors.popleft())
+            elif frame.kind == Kind.KILL:
+                self._kill(frame.number)
+        return bool(octets)
+
+    def _feed(self, frame: Frame) -> None:
+        if self._follower.take(frame.payload):
+            self._number = frame.number
+            self._tell(Kind.TOOK, frame.number)
+
+    def _fork(self, life: int, number: bytes, descriptor: int) -> None:
+        channel = socket.socket(fileno=descriptor)
+        gc.freeze()
+        pid = os.fork()
+        if pid == 0:
+            _never_return(lambda: self._become(channel, int(number)))
+        channel.close()
+        self._lives[pid] = life
+        self._tell(Kind.FORKED, life, b"%d" % pid)
+
+    def _become(self, channel: socket.socket, number: int) -> None:
+        """In a child: leave the fork server behind, and be worker *number*."""
+        ignore_signals()
+        for sock in (self._sock, self._waking, self._woken):
+            sock.close()
+        gc.enable()
+        self._run(channel, number, self._number, self._follower)
+
+    def _kill(self, life: int) -> None:
+        for pid, one in self._lives.items():
+            if one == life:
+                # It is not reaped yet, so the number is still its own.
+                os.kill(pid, signal.SIGKILL)
+
+    def _reap(self) -> None:
+        while True:
+            try:
+                pid, status = os.waitpid(-1, os.WNOHANG)
+            except ChildProcessError:
+                return
+            if pid == 0:
+                return
+            life = self._lives.pop(pid, None)
+            if life is not None:
+                self._tell(Kind.ENDED, life, b"%d" % os.waitstatus_to_exitcode(status))
+
+    def _tell(self, kind: Kind, number: int, payload: bytes = b"") -> None:
+        try:
+            self._sock.sendall(frame_to_bytes(Frame(kind, number, payload)))
+        except OSError:
+            return  # The parent is gone, as the next turn finds out.

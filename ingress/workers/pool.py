@@ -1,0 +1,432 @@
+"""The parent's side: several workers as one data plane.
+
+    prepare ──▶ start ──▶ begin_with ──▶ publish ──▶ follow: sockets are bound, and workers forked, which open them
+                                            │
+      a worker ends ──▶ its life is over, its number gets another, at once or after a pause (``supervising``)
+
+The fork server is forked in ``prepare``, when there is neither a thread nor a reactor that runs.  Once it is gone no worker can be
+made in a way that is safe, for there are threads now; so the process ends in an orderly way then, while its workers serve on.
+"""
+
+import os
+import socket
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Any, Final
+
+from attrs import evolve
+from twisted.internet.defer import Deferred, DeferredList, TimeoutError
+from twisted.internet.interfaces import IDelayedCall
+from twisted.logger import Logger
+from twisted.python.failure import Failure
+
+from ingress.data_plane import SocketOf, bound_anew
+from ingress.errors import StartError
+from ingress.model.listeners import Listener
+from ingress.process.access_output import AccessOutput
+from ingress.process.worker_part import WorkerPart
+from ingress.settings import Settings
+from ingress.translate.snapshot import Snapshot
+from ingress.workers import messages
+from ingress.workers.control_channel import ControlChannel
+from ingress.workers.feeding import Fed, Feed, Numbered
+from ingress.workers.fork_server import fork_fork_server
+from ingress.workers.framing import Frame
+from ingress.workers.fresh_process import can_be_renewed
+from ingress.workers.held_listeners import HeldListeners
+from ingress.workers.log_lines import tell_line
+from ingress.workers.messages import Kind, Wanted, to_bytes, wanted_to_bytes
+from ingress.workers.shared_page import SharedPage
+from ingress.workers.supervising import LATE_LOOK_SECONDS, LOOK_SECONDS, Restarts
+from ingress.workers.worker import runner
+from ingress.workers.worker_link import WorkerGoneError, WorkerLink
+
+STOP_SECONDS: Final = 5.0
+"""How long a worker has to give everything back at the very end."""
+
+REAP_SECONDS: Final = 0.01
+"""Between looks for the end of a process whose channel has ended."""
+
+_AT_START: Final = ("use_proxy_protocol", "tls_min_version", "http2", "http2_prior_knowledge")
+"""The settings that a ConfigMap may decide before anybody is served, and that serving goes by."""
+
+
+class WorkerPool:
+    """The data plane of *count* worker processes.
+
+    *refused* is told which listeners cannot be bound and why, *addresses* returns those of the API server, *failed* is told when
+    workers can be made no more, and *socket_of* finds sockets that listen already.  *troubled* is told how many workers ended of
+    late when that is trouble, and 0 when it is over.
+    """
+
+    log = Logger()
+
+    def __init__(
+        self,
+        settings: Settings,
+        reactor: Any,
+        count: int,
+        refused: Callable[[Mapping[Listener, str]], None],
+        addresses: Callable[[], Collection[str]],
+        failed: Callable[[StartError], None],
+        troubled: Callable[[int], None] = lambda ended: None,
+        socket_of: SocketOf = bound_anew,
+    ) -> None:
+        if not can_be_renewed(reactor):
+            raise StartError(f"--workers cannot be had with {type(reactor).__name__}")
+        # Workers open it for themselves; whether that can be is to be known now.
+        AccessOutput(settings.access_log).close()
+        self._settings = settings
+        self._reactor = reactor
+        self._count = count
+        self._page = SharedPage(count)
+        self._failed = failed
+        self._troubled = troubled
+        self._addresses = addresses
+        self._told_addresses: frozenset[str] = frozenset()
+        self._feed = Feed()
+        self._held = HeldListeners(
+            reactor, socket_of, self._listeners_changed, refused, self.following_failed
+        )
+        self._decided: dict[str, Any] = {}
+        self._prepared: tuple[int, socket.socket] | None = None
+        self._fork_server = ControlChannel(reactor, self._fork_server_says, self._fork_server_gone)
+        self._fork_server_fed: Fed | None = None
+        self._fork_server_ended: Deferred[None] = Deferred()
+        self._workers: dict[int, WorkerLink] = {}
+        """Those that live, by their number."""
+        self._lives: dict[int, WorkerLink] = {}
+        """All whose end was not told yet, by life."""
+        self._last_life = 0
+        self._to_fork: list[int] = []
+        self._restarts = Restarts()
+        self._pauses: dict[int, IDelayedCall] = {}
+        self._looking: IDelayedCall | None = None
+        self._looked_at = 0.0
+        self._is_wanted = self._is_stopping = self._is_draining = False
+        self._was_troubled = 0
+        self._waiting: list[Deferred[None]] = []
+        self._is_following = False
+        self.pushed: dict[str, Callable[[int, bytes], None]] = {}
+        """Who is told what workers say unasked, by name: the worker's number, and what it says."""
+
+    # Start
+
+    def prepare(self) -> None:
+        """Fork the fork server; to be called before the reactor runs, and before there is any thread."""
+        parts = [WorkerPart(0, self._count)]
+        parts += [evolve(parts[0], number=number) for number in range(1, self._count)]
+        self._prepared = fork_fork_server(runner(self._settings, self._reactor, self._page, parts))
+
+    def start(self) -> None:
+        """Talk to the fork server from now on; nobody is served before listeners are open."""
+        assert self._prepared is not None, "there was no fork before the reactor ran"
+        _, sock = self._prepared
+        self._fork_server.open(sock)
+        self._fork_server_fed = Fed(self._feed, self._fork_server, Numbered(), self._fork_waiting)
+        self._looked_at = self._reactor.seconds()
+        self._look_later()
+
+    def begin_with(self, settings: Settings) -> None:
+        """Go by *settings* in what is decided at the start; nobody is served yet."""
+        self._decided = {name: getattr(settings, name) for name in _AT_START}
+
+    def publish(self, snapshot: Snapshot) -> None:
+        """Have *snapshot* on its way to all workers."""
+        self._feed.publish(snapshot)
+        if self._fork_server_fed is not None:
+            self._fork_server_fed.advance()
+        addresses = frozenset(self._addresses())
+        if addresses != self._told_addresses:
+            self._told_addresses = addresses
+            self._tell(messages.ADDRESSES, to_bytes(sorted(addresses)))
+        for worker in self._workers.values():
+            self._advance(worker)
+
+    # Listeners
+
+    @property
+    def open_listeners(self) -> Collection[Listener]:
+        """Those that are open."""
+        return self._held.open
+
+    @property
+    def is_opening(self) -> bool:
+        """Whether listeners are being opened or closed, or workers are about to for the first time."""
+        return self._held.is_working or self._is_following
+
+    async def follow(self, listeners: Sequence[Listener]) -> None:
+        """Have just *listeners* open; raises ``StartError`` for one that is required and cannot be opened."""
+        await self._held.follow(listeners)
+        if self._is_wanted:
+            return
+        self._is_wanted = self._is_following = True
+        try:
+            for number in range(self._count):
+                self._fork(number)
+            while not self._all_serve() and not self._is_stopping:
+                waiting: Deferred[None] = Deferred()
+                self._waiting.append(waiting)
+                await waiting
+        finally:
+            self._is_following = False
+
+    def _all_serve(self) -> bool:
+        return len(self._workers) == self._count and all(one.is_serving for one in self._workers.values())
+
+    def _wake(self) -> None:
+        waiting, self._waiting = self._waiting, []
+        for one in waiting:
+            one.callback(None)
+
+    def following_failed(self, failure: Failure) -> None:
+        """Tell of a bug that ended the opening and closing of listeners."""
+        self.log.failure("Opening and closing listeners failed, which is a bug", failure=failure)
+
+    def _listeners_changed(self) -> None:
+        for worker in self._workers.values():
+            worker.behind = self._feed.current.number
+            self._reactor.callLater(0, self._advance, worker)
+
+    def _advance(self, worker: WorkerLink) -> None:
+        """Send *worker* what it lacks: the current snapshot, and after it, which listeners there are."""
+        fed = worker.fed
+        if worker.is_gone or fed is None:
+            return
+        fed.advance()
+        if worker.behind is not None and fed.sent.number >= worker.behind and not self._is_stopping:
+            worker.behind = None
+            held = self._held.held
+            coming = [one for one in held.values() if one.number not in worker.sockets]
+            worker.sockets = {one.number for one in held.values()}
+            wanted = Wanted(
+                tuple((one.number, listener) for listener, one in held.items()),
+                tuple(one.number for one in coming),
+            )
+            opened = worker.ask(messages.FOLLOW, wanted_to_bytes(wanted), [one.socket for one in coming])
+            opened.addCallbacks(lambda _: self._serves(worker), _gone)
+
+    def _serves(self, worker: WorkerLink) -> None:
+        worker.is_serving = True
+        self._wake()
+
+    # Workers
+
+    def ask(self, name: str, payload: bytes = b"") -> Deferred[dict[int, bytes]]:
+        """Ask all workers; fires with the answers by the worker's number, without those that ended meanwhile."""
+        workers = tuple(self._workers.values())
+        answers = DeferredList([one.ask(name, payload) for one in workers], consumeErrors=True)
+
+        def by_number(results: list[tuple[bool, Any]]) -> dict[int, bytes]:
+            return {
+                one.number: answer
+                for one, (is_answered, answer) in zip(workers, results, strict=True)
+                if is_answered
+            }
+
+        return answers.addCallback(by_number)
+
+    def _tell(self, name: str, payload: bytes = b"") -> Deferred[None]:
+        return self.ask(name, payload).addCallback(lambda answers: None)
+
+    def _fork(self, number: int) -> None:
+        """Have worker *number* forked as soon as the fork server is not amid a snapshot."""
+        if self._is_stopping or number in self._workers:
+            return
+        self._to_fork.append(number)
+        self._fork_waiting()
+
+    def _fork_waiting(self) -> None:
+        fed = self._fork_server_fed
+        if fed is None or not self._fork_server.is_open:
+            return
+        while self._to_fork and not fed.is_amid:
+            self._fork_now(self._to_fork.pop(0), fed.sent)
+        fed.advance()
+
+    def _fork_now(self, number: int, has: Numbered) -> None:
+        if self._is_stopping or number in self._workers:
+            return
+        self._page.clear(number)
+        self._last_life += 1
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
+        worker = WorkerLink(
+            self._reactor, number, self._last_life, self._push, self._advance, self._worker_gone
+        )
+        worker.behind = self._feed.current.number
+        self._workers[number] = worker
+        self._lives[worker.life] = worker
+        self._fork_server.send(Frame(Kind.FORK, worker.life, b"%d" % number, 1), [theirs])
+        theirs.close()
+        worker.begin(ours, self._feed, has)
+        worker.ask(messages.BEGIN, to_bytes(self._decided)).addErrback(_gone)
+        worker.ask(messages.ADDRESSES, to_bytes(sorted(self._told_addresses))).addErrback(_gone)
+        if self._is_draining:
+            worker.ask(messages.DRAINING).addErrback(_gone)
+        self._advance(worker)
+
+    def _push(self, worker: WorkerLink, name: str, payload: bytes) -> None:
+        told = self.pushed.get(name)
+        if told is not None:
+            told(worker.number, payload)
+
+    def _worker_gone(self, worker: WorkerLink) -> None:
+        """The channel of *worker* ended, and so do its connections: have another one."""
+        if self._workers.get(worker.number) is worker:
+            del self._workers[worker.number]
+        self._page.clear(worker.number)
+        # Whatever it still does, nobody can tell it to end.
+        self._kill(worker)
+        self._wake()
+        if self._is_stopping:
+            return
+        now = self._reactor.seconds()
+        pause = self._restarts.ended(now)
+        if not pause:
+            self._fork(worker.number)
+            return
+        self.log.error(
+            "{worker} ended, as several did of late: another one is started in {pause:g} s",
+            worker=str(worker),
+            pause=pause,
+        )
+        self._pauses[worker.number] = self._reactor.callLater(pause, self._paused, worker.number)
+
+    def _paused(self, number: int) -> None:
+        del self._pauses[number]
+        self._fork(number)
+
+    def _kill(self, worker: WorkerLink) -> None:
+        self._fork_server.send(Frame(Kind.KILL, worker.life))
+
+    # The fork server
+
+    def _fork_server_says(self, frame: Frame, descriptors: tuple[int, ...]) -> bool:
+        if frame.kind == Kind.TOOK and self._fork_server_fed is not None:
+            self._fork_server_fed.took(frame.number)
+        elif frame.kind == Kind.LOG:
+            tell_line(frame.payload, "fork server")
+        elif frame.kind == Kind.FORKED:
+            self._fork_server.forget(frame.number)
+            self._lives[frame.number].pid = int(frame.payload)
+        elif frame.kind == Kind.ENDED:
+            self._ended(self._lives.pop(frame.number), int(frame.payload))
+        return False
+
+    def _ended(self, worker: WorkerLink, status: int) -> None:
+        if self._is_stopping and status == 0:
+            return
+        how = f"by signal {-status}" if status < 0 else f"with status {status}"
+        self.log.error(
+            "{worker} (process {pid}) ended {how}; its connections are cut, and another one follows",
+            worker=str(worker),
+            pid=worker.pid,
+            how=how,
+        )
+
+    def _fork_server_gone(self) -> None:
+        self._reap_fork_server()
+        if not self._is_stopping:
+            self._failed(
+                StartError(
+                    "the fork server of --workers ended, and without it none that ends can be followed"
+                )
+            )
+
+    def _reap_fork_server(self) -> None:
+        assert self._prepared is not None
+        try:
+            is_reaped = os.waitpid(self._prepared[0], os.WNOHANG)[0]
+        except ChildProcessError:
+            is_reaped = True  # By whoever reaps all children of this process.
+        if is_reaped:
+            self._fork_server_ended.callback(None)
+        else:
+            self._reactor.callLater(REAP_SECONDS, self._reap_fork_server)
+
+    # Supervision
+
+    def _look_later(self) -> None:
+        self._looking = self._reactor.callLater(LOOK_SECONDS, self._look)
+
+    def _look(self) -> None:
+        now = self._reactor.seconds()
+        is_late = now - self._looked_at > LATE_LOOK_SECONDS
+        self._looked_at = now
+        for worker in tuple(self._workers.values()):
+            if worker.looks.hangs(self._page.row(worker.number).beat, is_late):
+                self.log.error(
+                    "{worker} (process {pid}) has done nothing for a while, and is killed",
+                    worker=str(worker),
+                    pid=worker.pid,
+                )
+                self._kill(worker)
+        trouble = self._restarts.trouble(now)
+        if bool(trouble) != bool(self._was_troubled):
+            self._troubled(trouble)
+            self._was_troubled = trouble
+        self._look_later()
+
+    # The end
+
+    def begin_draining(self) -> None:
+        """Have connections end when they rest; others are still accepted."""
+        self._is_draining = True
+        self._tell(messages.DRAINING)
+
+    async def close(self) -> None:
+        """Accept no more."""
+        self._is_stopping = True
+        for call in self._pauses.values():
+            call.cancel()
+        self._pauses.clear()
+        self._to_fork.clear()
+        self._wake()
+        closed = self._tell(messages.CLOSE)
+        await self._held.close()
+        await self._within(closed, STOP_SECONDS)
+
+    def drain(self) -> Deferred[None]:
+        """Have connections end; fires when all have."""
+        return self._tell(messages.DRAIN)
+
+    def abort(self) -> None:
+        """End what still runs at once."""
+        self._tell(messages.ABORT)
+
+    async def stop(self) -> None:
+        """Have all processes end; to be called at the very end."""
+        self._is_stopping = True
+        if self._looking is not None:
+            self._looking.cancel()
+        self._tell(messages.STOP)
+        deadline = self._reactor.seconds() + STOP_SECONDS
+        while self._workers:
+            waiting: Deferred[None] = Deferred()
+            self._waiting.append(waiting)
+            if not await self._within(waiting, max(0.0, deadline - self._reactor.seconds())):
+                for worker in self._workers.values():
+                    self._kill(worker)
+                deadline = self._reactor.seconds() + STOP_SECONDS
+        if self._fork_server.is_open:
+            self._fork_server.close()
+            await self._within(self._fork_server_ended, STOP_SECONDS)
+        elif self._prepared is not None:
+            self._prepared[1].close()
+
+    async def _within(self, awaited: Deferred[None], seconds: float) -> bool:
+        """Wait for *awaited*; return whether it fired within *seconds*."""
+        awaited.addTimeout(seconds, self._reactor)
+        try:
+            await awaited
+        except TimeoutError:
+            return False
+        return True
+
+    def reopen_files(self) -> None:
+        """Open the access log anew: somebody moved its file away."""
+        self._tell(messages.REOPEN)
+
+
+def _gone(failure: Failure) -> None:
+    """Nobody is left to be asked: another worker is told all anew."""
+    failure.trap(WorkerGoneError)

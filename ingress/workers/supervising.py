@@ -1,0 +1,66 @@
+"""When the next worker is started, and when one hangs.  Pure: whoever asks says what the time is."""
+
+from collections import deque
+from typing import Final
+
+FEW: Final = 5
+"""So many ends ..."""
+WINDOW_SECONDS: Final = 30.0
+"""... within this time are trouble, and the next worker has to wait."""
+FIRST_PAUSE_SECONDS: Final = 1.0
+LONGEST_PAUSE_SECONDS: Final = 30.0
+
+LOOK_SECONDS: Final = 0.5
+"""How often the parent looks for the beats of all workers."""
+SILENT_LOOKS: Final = 8
+"""Looks one after the other at which a worker had had no turn since the one before: then it hangs."""
+STARTING_LOOKS: Final = 120
+"""The same for a worker that never had one: it may have much to read."""
+LATE_LOOK_SECONDS: Final = 1.5
+"""A look that comes so long after the last one says nothing of workers: the parent was stopped itself, or had no processor."""
+
+
+class Restarts:
+    """How long to wait before a worker that ended is followed by another."""
+
+    def __init__(self) -> None:
+        self._ends: deque[float] = deque()
+        self._pause = 0.0
+
+    def ended(self, now: float) -> float:
+        """Take that one ended at *now*; return the seconds until another is to be started."""
+        self._ends.append(now)
+        self._forget(now)
+        if len(self._ends) < FEW:
+            self._pause = 0.0
+        else:
+            self._pause = min(max(2 * self._pause, FIRST_PAUSE_SECONDS), LONGEST_PAUSE_SECONDS)
+        return self._pause
+
+    def trouble(self, now: float) -> int:
+        """Return how many ended of late, if that is trouble, or else 0."""
+        self._forget(now)
+        return len(self._ends) if len(self._ends) >= FEW else 0
+
+    def _forget(self, now: float) -> None:
+        # While there are pauses, fewer fit into the window: it grows with them.
+        window = WINDOW_SECONDS + FEW * self._pause
+        while self._ends and now - self._ends[0] > window:
+            self._ends.popleft()
+
+
+class Looks:
+    """Whether a worker hangs, by looks at its beats."""
+
+    def __init__(self) -> None:
+        self._beat = 0
+        self._silent = 0
+
+    def hangs(self, beat: int, is_late: bool) -> bool:
+        """Look: *beat* is when it last had a turn, 0 if never; *is_late* says that the parent was away itself before this look."""
+        if beat != self._beat or is_late:
+            self._beat = beat
+            self._silent = 0
+            return False
+        self._silent += 1
+        return self._silent >= (SILENT_LOOKS if beat else STARTING_LOOKS)

@@ -1,0 +1,269 @@
+"""A worker: a process with a reactor and a data plane of its own, which does what its parent asks for.
+
+    BEGIN ──▶ FOLLOW, and snapshots ──▶ DRAINING ──▶ CLOSE ──▶ DRAIN ──▶ ABORT ──▶ STOP ──▶ the end
+
+When the parent is gone, it goes that way by itself: it accepts nothing any more, and what runs has the grace.
+"""
+
+import os
+import socket
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+from attrs import evolve
+from twisted.internet.defer import Deferred, TimeoutError, maybeDeferred
+from twisted.internet.task import LoopingCall
+from twisted.logger import Logger
+from twisted.python.failure import Failure
+
+from ingress.data_plane import OwnDataPlane
+from ingress.metrics.metrics import Metrics
+from ingress.model.listeners import Listener
+from ingress.process.interpreter import Interpreter
+from ingress.process.steady_time import keep_steady_time
+from ingress.process.worker_part import WorkerPart
+from ingress.proxy.transport.resolving import AddressRules
+from ingress.settings import Settings
+from ingress.workers import messages
+from ingress.workers.control_channel import ControlChannel
+from ingress.workers.feed import Follower
+from ingress.workers.framing import Frame
+from ingress.workers.fresh_process import log_to, renew_reactor
+from ingress.workers.log_lines import line_sender
+from ingress.workers.messages import Kind, from_bytes, named_from_bytes, named_to_bytes, wanted_from_bytes
+from ingress.workers.shared_page import Row, SharedPage
+
+BEAT_SECONDS = 0.025
+LATE_SECONDS = 0.05
+"""A reactor that has a turn so much later than it asked for has enough to do."""
+
+MOST_LOG_BYTES = 1024 * 1024
+"""What of the log waits for a parent that does not read; further lines are dropped, and counted."""
+
+Question = Callable[[bytes, tuple[int, ...]], Any]
+"""Answers with bytes or None, or a ``Deferred`` of them; descriptors that come along are its own."""
+
+
+def run_worker(
+    settings: Settings,
+    parents_reactor: Any,
+    page: SharedPage,
+    parts: Sequence[WorkerPart],
+    channel: socket.socket,
+    number: int,
+    has: int,
+    follower: Follower,
+) -> None:
+    """Be worker *number* until the parent says otherwise, or is gone.  It begins with the snapshot of *follower*, which is number *has*."""
+    reactor = renew_reactor(parents_reactor)
+    keep_steady_time(reactor)
+    worker = Worker(settings, reactor, page.row(number), parts[number], follower)
+    worker.begin(channel)
+    reactor.run(installSignalHandlers=False)
+
+
+class Worker:
+    """The process."""
+
+    log = Logger()
+
+    def __init__(
+        self,
+        settings: Settings,
+        reactor: Any,
+        row: Row,
+        part: WorkerPart,
+        follower: Follower,
+    ) -> None:
+        self._settings = settings
+        self._reactor = reactor
+        self._row = row
+        self._follower = follower
+        self._addresses: frozenset[str] = frozenset()
+        self._channel = ControlChannel(reactor, self._came, self._parent_gone)
+        self._interpreter = Interpreter(reactor)
+        self._sockets: dict[int, socket.socket] = {}
+        self._numbers: dict[Listener, int] = {}
+        self._is_ending = False
+        self._lines_dropped = 0
+        self.metrics = Metrics()
+        self._data_plane = OwnDataPlane(
+            settings,
+            reactor,
+            self.metrics,
+            self._refused,
+            AddressRules(lambda: self._addresses),
+            None,
+            self._socket_of,
+            part,
+        )
+        self._beating = LoopingCall(self._beat)
+        self._beating.clock = reactor
+        self._due = 0.0
+        self.questions: dict[str, Question] = self._own_questions()
+        """What the parent may ask, by name."""
+
+    def begin(self, channel: socket.socket) -> None:
+        """Begin to listen to the parent, at the other end of *channel*."""
+        log_to(line_sender(self._log_line))
+        self._channel.open(channel)
+        self._reactor.callWhenRunning(self._started)
+
+    def _started(self) -> None:
+        self._interpreter.set_up()
+        self._data_plane.start()
+        self._publish()
+        self._interpreter.settle()
+        self._due = self._reactor.seconds()
+        self._beating.start(BEAT_SECONDS)
+
+    def push(self, name: str, payload: bytes) -> None:
+        """Tell the parent *payload*, by name, unasked."""
+        self._channel.send(Frame(Kind.PUSH, 0, named_to_bytes(name, payload)))
+
+    def _log_line(self, line: bytes) -> None:
+        if self._channel.is_open and self._channel.unsent > MOST_LOG_BYTES:
+            self._lines_dropped += 1
+            return
+        self._channel.send(Frame(Kind.LOG, 0, line))
+
+    def _beat(self) -> None:
+        now = self._reactor.seconds()
+        is_late = now - self._due > LATE_SECONDS
+        self._due = now + BEAT_SECONDS
+        self._row.count(self._data_plane.connections)
+        self._row.pulse(is_late)
+
+    # What the parent says
+
+    def _came(self, frame: Frame, descriptors: tuple[int, ...]) -> bool:
+        if frame.kind == Kind.FEED:
+            if self._follower.take(frame.payload):
+                self._publish()
+                self._channel.send(Frame(Kind.TOOK, frame.number))
+            return True
+        if frame.kind == Kind.ASK:
+            name, payload = named_from_bytes(frame.payload)
+            answer = maybeDeferred(self.questions[name], payload, descriptors)
+            answer.addCallback(self._answer, frame.number)
+            answer.addErrback(self._failed, name)
+        return False
+
+    def _answer(self, answer: bytes | None, number: int) -> None:
+        self._channel.send(Frame(Kind.ANSWER, number, answer or b""))
+
+    def _failed(self, failure: Failure, name: str) -> None:
+        """A question that has no answer leaves a worker of which nobody knows what it serves."""
+        self.log.failure("A worker ends, since it could not do {name}", failure=failure, name=name)
+        self._end()
+
+    def _publish(self) -> None:
+        self._data_plane.publish(self._follower.snapshot)
+
+    def _own_questions(self) -> dict[str, Question]:
+        plane = self._data_plane
+        return {
+            messages.BEGIN: self._begin_with,
+            messages.FOLLOW: self._follow,
+            messages.ADDRESSES: self._take_addresses,
+            messages.DRAINING: lambda payload, descriptors: plane.begin_draining(),
+            messages.CLOSE: lambda payload, descriptors: Deferred.fromCoroutine(self._close()),
+            messages.DRAIN: lambda payload, descriptors: plane.drain(),
+            messages.ABORT: lambda payload, descriptors: plane.abort(),
+            messages.STOP: self._stop,
+            messages.REOPEN: lambda payload, descriptors: plane.reopen_files(),
+        }
+
+    def _begin_with(self, payload: bytes, descriptors: tuple[int, ...]) -> None:
+        decided: Mapping[str, Any] = from_bytes(payload)
+        self._data_plane.begin_with(evolve(self._settings, **decided))
+
+    def _take_addresses(self, payload: bytes, descriptors: tuple[int, ...]) -> None:
+        self._addresses = frozenset(from_bytes(payload))
+
+    # Listeners
+
+    def _follow(self, payload: bytes, descriptors: tuple[int, ...]) -> Deferred[None]:
+        wanted = wanted_from_bytes(payload)
+        for number, descriptor in zip(wanted.coming, descriptors, strict=True):
+            self._sockets[number] = _shared(descriptor)
+        self._numbers = {listener: number for number, listener in wanted.listeners}
+        kept = set(self._numbers.values())
+        for number in [number for number in self._sockets if number not in kept]:
+            self._sockets.pop(number).close()
+        return Deferred.fromCoroutine(self._open(tuple(self._numbers)))
+
+    async def _open(self, listeners: tuple[Listener, ...]) -> None:
+        await self._data_plane.follow(listeners)
+        self._row.accept(bool(listeners))
+
+    async def _socket_of(self, listener: Listener) -> socket.socket | None:
+        # A copy: what could not be opened is tried again.
+        return _shared(os.dup(self._sockets[self._numbers[listener]].fileno()))
+
+    def _refused(self, refused: Mapping[Listener, str]) -> None:
+        for listener, why in refused.items():
+            self.log.error("{listener} cannot be served: {why}", listener=str(listener), why=why)
+
+    # The end
+
+    async def _close(self) -> None:
+        self._row.accept(False)
+        await self._data_plane.close()
+        for sock in self._sockets.values():
+            sock.close()
+        self._sockets.clear()
+
+    def _stop(self, payload: bytes, descriptors: tuple[int, ...]) -> None:
+        self._is_ending = True
+        # The answer goes first, and with it all that was logged.
+        Deferred.fromCoroutine(self._data_plane.stop()).addErrback(self._stop_failed).addBoth(
+            lambda _: self._reactor.callLater(0, self._channel.close)
+        )
+
+    def _stop_failed(self, failure: Failure) -> None:
+        self.log.failure("A worker could not stop as it should, which is a bug", failure=failure)
+
+    def _parent_gone(self) -> None:
+        if self._is_ending:
+            self._end()
+            return
+        self._is_ending = True
+        Deferred.fromCoroutine(self._drain_alone()).addErrback(self._stop_failed).addBoth(self._ended)
+
+    async def _drain_alone(self) -> None:
+        """Nobody accepts in our name any more: end what runs, for as long as it may take."""
+        plane = self._data_plane
+        plane.begin_draining()
+        await self._close()
+        drained = plane.drain()
+        drained.addTimeout(self._follower.snapshot.serving.shutdown_grace_seconds, self._reactor)
+        try:
+            await drained
+        except TimeoutError:
+            pass  # What is left is cut, as at any end.
+        plane.abort()
+        await plane.stop()
+
+    def _ended(self, result: object) -> None:
+        self._end()
+
+    def _end(self) -> None:
+        if self._beating.running:
+            self._beating.stop()
+        self._reactor.stop()
+
+
+def _shared(descriptor: int) -> socket.socket:
+    """Return the socket of *descriptor*, on which nobody waits: whether one does is the same for all processes that share it."""
+    sock = socket.socket(fileno=descriptor)
+    sock.setblocking(False)
+    return sock
+
+
+def runner(
+    settings: Settings, reactor: Any, page: SharedPage, parts: Sequence[WorkerPart]
+) -> Callable[[socket.socket, int, int, Follower], None]:
+    """Return what a worker does in its process, of which *reactor* is the parent's."""
+    return partial(run_worker, settings, reactor, page, parts)

@@ -1,0 +1,103 @@
+"""Several worker processes: they serve, die, are followed, and end with their parent."""
+
+from __future__ import annotations
+
+import os
+import signal
+
+from tests.end_to_end.workers_case import WorkersCase, children, runs
+
+
+class ServingTests(WorkersCase):
+    """``--workers``, while nobody dies."""
+
+    async def test_serves(self) -> None:
+        """Two workers serve what their parent translates, also what changes, and all processes end with it, with status 0."""
+        controller = self.start_workers()
+        await self.until_ready(controller)
+        self.assertEqual(len(self.workers), 2)
+        self.assertEqual(await self.get(self.http), (200, b"shop"))
+        self.serve("shop", self.upstream(b"other"))
+        await self.until_get((200, b"other"), self.http)
+        pids = [self.fork_server, *self.workers]
+        controller.signal(signal.SIGTERM)
+        await self.stopped(controller)
+        self.assertEqual([pid for pid in pids if runs(pid)], [])
+
+    async def test_twisted(self) -> None:
+        """So they do on Twisted's transports."""
+        controller = self.start_workers("--no-epoll")
+        await self.until_ready(controller)
+        self.assertEqual(await self.get(self.http), (200, b"shop"))
+        controller.signal(signal.SIGTERM)
+        await self.stopped(controller)
+
+    async def test_signals(self) -> None:
+        """Signals that reach all processes of a terminal or a unit are the parent's alone."""
+        controller = self.start_workers()
+        await self.until_ready(controller)
+        workers = self.workers
+        for pid in (self.fork_server, *workers):
+            for number in (
+                signal.SIGINT,
+                signal.SIGTERM,
+                signal.SIGQUIT,
+                signal.SIGHUP,
+                signal.SIGUSR1,
+                signal.SIGUSR2,
+            ):
+                os.kill(pid, number)
+        self.assertEqual(await self.get(self.http), (200, b"shop"))
+        self.assertEqual(self.workers, workers)
+        controller.signal(signal.SIGTERM)
+        await self.stopped(controller)
+
+    async def test_port_taken(self) -> None:
+        """A port that cannot be had ends the start in one line, as it does without workers."""
+        other = self.upstream(b"other")
+        controller = self.start_workers(f"--http=tcp:{other.endpoint.port}:interface=127.0.0.1")
+        self.assertEqual(await self.end_of(controller), 1)
+        self.assertIn(b"cannot listen on", controller.errors)
+        self.assertEqual(controller.errors.count(b"\n"), 1)
+
+
+class DyingTests(WorkersCase):
+    """Processes that are killed."""
+
+    async def test_worker(self) -> None:
+        """A worker that is killed takes its own connections alone with it, and another one follows."""
+        controller = self.start_workers()
+        await self.until_ready(controller)
+        clients = await self.connected(40)
+        before = self.workers
+        os.kill(before[0], signal.SIGKILL)
+        await self.until(lambda: len(self.workers) == 2 and before[0] not in self.workers)
+        self.assertIn(before[1], self.workers)
+        left = [client for client in clients if client.lost is None]
+        for client in left:
+            client.get(b"/", b"shop.test")
+            await client.answer(2)
+        self.assertEqual(await self.get(self.http), (200, b"shop"))
+        self.assertIn(b"ended by signal 9", controller.output)
+        controller.signal(signal.SIGTERM)
+        await self.stopped(controller)
+
+    async def test_parent(self) -> None:
+        """When the parent is killed, nobody is accepted any more, and all processes end."""
+        controller = self.start_workers("--shutdown-grace=1")
+        await self.until_ready(controller)
+        pids = [self.fork_server, *self.workers]
+        os.kill(controller.pid, signal.SIGKILL)
+        await self.until(lambda: not any(map(runs, pids)))
+        self.assertEqual(await self.get(self.http), (0, b""))
+
+    async def test_fork_server(self) -> None:
+        """When the fork server is killed the process ends in an orderly way, with status 1, since it can make no more workers."""
+        controller = self.start_workers()
+        await self.until_ready(controller)
+        workers = self.workers
+        os.kill(self.fork_server, signal.SIGKILL)
+        self.assertEqual(await self.end_of(controller), 1)
+        self.assertIn(b"fork server", controller.errors)
+        await self.until(lambda: not any(map(runs, workers)))
+        self.assertEqual(children(controller.pid), [])

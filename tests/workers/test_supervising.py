@@ -1,0 +1,71 @@
+"""When a worker that ended is followed, and which one hangs."""
+
+from __future__ import annotations
+
+from twisted.trial.unittest import SynchronousTestCase
+
+from ingress.workers.supervising import (
+    LONGEST_PAUSE_SECONDS,
+    SILENT_LOOKS,
+    STARTING_LOOKS,
+    Looks,
+    Restarts,
+)
+
+
+class RestartsTests(SynchronousTestCase):
+    """``Restarts``, with times that are said."""
+
+    def test_seldom(self) -> None:
+        """Who ends now and then is followed at once, each time."""
+        restarts = Restarts()
+        self.assertEqual([restarts.ended(10.0 * time) for time in range(20)], [0.0] * 20)
+        self.assertEqual(restarts.trouble(200.0), 0)
+
+    def test_often(self) -> None:
+        """Five ends in half a minute make a pause, which grows with each further end up to a bound."""
+        restarts = Restarts()
+        self.assertEqual([restarts.ended(time) for time in range(4)], [0.0] * 4)
+        now, pauses = 4.0, []
+        for _ in range(7):
+            pauses.append(restarts.ended(now))
+            now += pauses[-1] + 0.1
+        self.assertEqual(pauses, [1.0, 2.0, 4.0, 8.0, 16.0, 30.0, LONGEST_PAUSE_SECONDS])
+        self.assertGreaterEqual(restarts.trouble(now), 5)
+
+    def test_over(self) -> None:
+        """After a long while without an end there is no trouble, and no pause."""
+        restarts = Restarts()
+        for time in range(6):
+            restarts.ended(time)
+        self.assertEqual(restarts.trouble(6.0), 6)
+        self.assertEqual(restarts.trouble(1000.0), 0)
+        self.assertEqual(restarts.ended(1000.0), 0.0)
+
+
+class LooksTests(SynchronousTestCase):
+    """``Looks``: what a row of beats says."""
+
+    def test_well(self) -> None:
+        """Who has a turn between two looks does not hang."""
+        looks = Looks()
+        self.assertFalse(any(looks.hangs(beat, False) for beat in range(1, 1000)))
+
+    def test_hangs(self) -> None:
+        """Who has had no turn for some looks does."""
+        looks = Looks()
+        found = [looks.hangs(7, False) for _ in range(SILENT_LOOKS + 1)]
+        self.assertEqual(found, [False] * SILENT_LOOKS + [True])
+
+    def test_parent_away(self) -> None:
+        """A parent that was stopped, with its workers or alone, finds none that hangs by its first looks."""
+        looks = Looks()
+        looks.hangs(7, False)
+        self.assertFalse(any(looks.hangs(7, True) for _ in range(100)))
+        self.assertFalse(looks.hangs(8, False))
+
+    def test_starting(self) -> None:
+        """One that has never had a turn may take much longer."""
+        looks = Looks()
+        found = [looks.hangs(0, False) for _ in range(STARTING_LOOKS)]
+        self.assertEqual(found, [False] * (STARTING_LOOKS - 1) + [True])
