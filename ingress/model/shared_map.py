@@ -108,18 +108,19 @@ class SharedMap(Mapping[K, V]):
 
     def changes_since(self, before: "SharedMap[K, V]") -> Iterator[tuple[K, V | None]]:
         """Yield the entries that *before* did not have in this form, and None for those it had alone."""
+        for portion in self.portions_since(before):
+            yield from portion
+
+    def portions_since(self, before: "SharedMap[K, V]") -> Iterator[list[tuple[K, V | None]]]:
+        """Yield the same in portions, some of them empty, of which each takes a moment to find."""
         if self._predecessor() is before:
-            for key in self._patched:
-                value = self.get(key)
-                if value is not before.get(key):
-                    yield key, value
+            changes = ((key, self.get(key)) for key in self._patched)
+            yield [(key, value) for key, value in changes if value is not before.get(key)]
             return
         for shard, old in zip(self.shards, before.shards, strict=True):
             if shard is old:
                 continue
-            for key, value in shard.items():
-                if old.get(key) is not value:
-                    yield key, value
-            for key in old:
-                if key not in shard:
-                    yield key, None
+            portion: list[tuple[K, V | None]] = []
+            portion += [(key, value) for key, value in shard.items() if old.get(key) is not value]
+            portion += [(key, None) for key in old if key not in shard]
+            yield portion

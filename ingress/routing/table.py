@@ -289,8 +289,13 @@ class RouteTable:
 
         Costs what is different, if this was made of *before*.
         """
-        for key, some in self._by_host.changes_since(before._by_host):
-            yield key.decode("utf-8"), some
+        for portion in self.portions_since(before):
+            yield from portion
+
+    def portions_since(self, before: "RouteTable") -> Iterator[list[tuple[str, HostRoutes | None]]]:
+        """Yield the same in portions, some of them empty, of which each takes a moment to find."""
+        for portion in self._by_host.portions_since(before._by_host):
+            yield [(key.decode("utf-8"), some) for key, some in portion]
 
     def get(self, host: str) -> HostRoutes | None:
         """Return the routes that *host*, written as in ``Route.host``, has of its own."""

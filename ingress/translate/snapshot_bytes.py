@@ -1,41 +1,35 @@
-"""A snapshot as bytes, for another process of the same program.
+"""Values of snapshots as bytes, for another process of the same program.
 
 Everything in a snapshot is plain data, so it is written by ``pickle``, which is fast and keeps what is shared
 shared; and read by an unpickler that knows the values of our own modules and a few of the standard library, and makes nothing
-else.  Tables are rebuilt: where an entry of a ``SharedMap`` is found depends on the hashes of one process.
+else.  A value is written as its class and the fields that have no default; so little is read, and what is a default is
+the same object again.  Values that many others have in common are one object for a reader, in whatever bytes they come.
 
 Filters of the operator's travel as name and arguments, and whoever reads has to have them installed, too.
 
-The bytes hold private keys.  They go through a pipe between processes that trust each other, and into no file.
+What the bytes mean together is a matter of ``ingress.workers.feed``.  They hold private keys.  They go through a pipe between
+processes that trust each other, and into no file.
 """
 
 import io
 import pickle
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime, timedelta, timezone
 from enum import Enum
 from importlib import import_module
+from operator import attrgetter
 from typing import Any, Final
 
 import attrs
 
 from ingress.annotations.operator_filters import InstalledFilter, OperatorFilter, operator_filter
 from ingress.annotations.values import ValueRefused
-from ingress.identity.certificates import Certificate, CertificateTable
-from ingress.identity.server_names import HandshakeSettings, HandshakeSettingsTable
-from ingress.model.backends import BackendReference, BackendState
-from ingress.model.listeners import MAIN, Listener
-from ingress.model.objects import Kind, Owner
-from ingress.model.problems import Problem
+from ingress.model.backends import BackendState, Endpoint
+from ingress.model.objects import Kind
 from ingress.model.serving import ServingSettings
-from ingress.model.shared_map import SharedMap
 from ingress.routing.route import Route
-from ingress.routing.streams import StreamRoute, StreamTable
-from ingress.routing.table import HostRoutes, RouteTable
-from ingress.translate.snapshot import ListenerTable, Snapshot
-
-FORMAT: Final = b"txingress snapshot 1\n"
-"""What the bytes begin with; another number for another arrangement."""
+from ingress.routing.streams import StreamRoute
+from ingress.translate.shared_values import SharedValues
 
 _ROOMS: Final = (
     "ingress.annotations.",
@@ -48,128 +42,27 @@ _ROOMS: Final = (
 _OF_OTHERS: Final = {
     (one.__module__, one.__qualname__): one for one in (datetime, timedelta, timezone, frozenset)
 }
+_ONCE: Final = frozenset((BackendState, Endpoint, Kind, Route, ServingSettings, StreamRoute))
+"""Of these a snapshot has each once, so nobody looks for another one that is equal."""
+_FILTERS: Final = [one.name for one in attrs.fields(Route)].index("filters")
 
 
 class SnapshotError(ValueError):
-    """Bytes are no snapshot that can be read here, or a snapshot cannot be written; the message says why."""
+    """Bytes are nothing of a snapshot that can be read here, or something of it cannot be written; the message says why."""
 
 
-@attrs.frozen
-class _Table:
-    """All of a table, with nothing that depends on a process."""
-
-    hosts: dict[str, tuple[tuple[Route, ...], tuple[Any, ...], bool]]
-    exact: dict[str, tuple[Certificate, ...]]
-    wildcard: dict[str, tuple[Certificate, ...]]
-    default: Certificate | None
-    handshake_settings: dict[str, HandshakeSettings]
-    covers_labels: bool
-    streams: tuple[StreamRoute, ...]
-
-
-@attrs.frozen
-class _Content:
-    """All of a snapshot, with nothing that depends on a process."""
-
-    tables: dict[str, _Table]
-    backends: dict[BackendReference, BackendState]
-    problems: tuple[Problem, ...]
-    serving: ServingSettings
-    listeners: tuple[Listener, ...]
-    replicas: int
-    attached: dict[tuple[Owner, str], int]
-
-
-def snapshot_to_bytes(snapshot: Snapshot) -> bytes:
-    """Write *snapshot*; raise ``SnapshotError`` if something in it is no plain data."""
-    content = _Content(
-        {name: _plain(table) for name, table in snapshot.tables()},
-        dict(snapshot.backends),
-        snapshot.problems,
-        snapshot.serving,
-        snapshot.listeners,
-        snapshot.replicas,
-        dict(snapshot.attached),
-    )
-    written = io.BytesIO()
-    written.write(FORMAT)
-    pickler = _Writer(written, protocol=5)
-    try:
-        pickler.dump(content)
-    except (pickle.PicklingError, TypeError, AttributeError) as error:
-        raise SnapshotError(f"a part of the snapshot is no plain data: {error}") from error
-    return written.getvalue()
-
-
-def snapshot_from_bytes(octets: bytes, installed: Mapping[str, InstalledFilter] | None = None) -> Snapshot:
-    """Read what ``snapshot_to_bytes`` wrote; *installed* are the filters of the operator's, by name.
-
-    Raises ``SnapshotError`` for anything else.
-    """
-    if not octets.startswith(FORMAT):
-        raise SnapshotError("not a snapshot of this version of txingress")
-    reader = _Reader(io.BytesIO(octets[len(FORMAT) :]), installed or {})
-    try:
-        content = reader.load()
-        if type(content) is not _Content:
-            raise SnapshotError("not a snapshot")
-        return _rebuilt(content)
-    except SnapshotError:
-        raise
-    except Exception as error:
-        # Damaged bytes may mean any call of what the reader knows, with any arguments.
-        raise SnapshotError(f"cannot be read: {type(error).__name__}: {error}") from error
-
-
-def _plain(table: ListenerTable) -> _Table:
-    certificates = table.certificates
-    return _Table(
-        {host: (some.routes, some.filters, some.is_kept) for host, some in table.routes.by_host()},
-        dict(certificates.exact),
-        dict(certificates.wildcard),
-        certificates.default,
-        dict(table.handshake_settings.by_host),
-        table.routes.covers_labels,
-        tuple(table.streams),
-    )
-
-
-def _rebuilt(content: _Content) -> Snapshot:
-    tables = {name: _rebuilt_table(table) for name, table in content.tables.items()}
-    main = tables.pop(MAIN)
-    return Snapshot(
-        table=main.routes,
-        backends=SharedMap(content.backends),
-        certificates=main.certificates,
-        handshake_settings=main.handshake_settings,
-        problems=content.problems,
-        serving=content.serving,
-        listeners=content.listeners,
-        others=tables,
-        replicas=content.replicas,
-        attached=content.attached,
-    )
-
-
-def _rebuilt_table(table: _Table) -> ListenerTable:
-    return ListenerTable(
-        RouteTable(covers_labels=table.covers_labels).patched(
-            {host: HostRoutes(*some) for host, some in table.hosts.items()}
-        ),
-        CertificateTable(
-            SharedMap(table.exact), SharedMap(table.wildcard), table.default, table.covers_labels
-        ),
-        HandshakeSettingsTable(SharedMap(table.handshake_settings), table.covers_labels),
-        StreamTable(table.streams),
-    )
+# What travels
 
 
 def _travels(kind: type) -> bool:
-    """Whether values of *kind* may be in a snapshot's bytes: plain data of our own, which do nothing when they are made."""
+    """Whether values of *kind* may be in the bytes: plain data of our own, which do nothing when they are made."""
     if not kind.__module__.startswith(_ROOMS):
         return False
-    is_tuple = issubclass(kind, tuple) and hasattr(kind, "_fields")
-    return kind is Kind or is_tuple or issubclass(kind, Enum) or _is_frozen(kind)
+    return kind is Kind or _is_named_tuple(kind) or issubclass(kind, Enum) or _is_frozen(kind)
+
+
+def _is_named_tuple(kind: type) -> bool:
+    return issubclass(kind, tuple) and hasattr(kind, "_fields")
 
 
 def _is_frozen(kind: type) -> bool:
@@ -181,41 +74,226 @@ def _restore(name: str, arguments: str) -> OperatorFilter:
     raise SnapshotError(f"filter {name} is not installed here")
 
 
-class _Writer(pickle.Pickler):
+# Writing
+
+_Reduced = tuple[Callable[..., Any], tuple[Any, ...]]
+
+
+class ValueWriter:
+    """Writes values, one behind the other; what several of them have in common is written once."""
+
+    def __init__(self) -> None:
+        self._written = io.BytesIO()
+        self._pickler = _Pickler(self._written, protocol=5)
+
+    def write(self, value: object) -> int:
+        """Write *value*; return how many bytes there are now.  Raises ``SnapshotError`` if something in it is no plain data."""
+        try:
+            self._pickler.dump(value)
+        except (pickle.PicklingError, TypeError, AttributeError) as error:
+            raise SnapshotError(f"a part of the snapshot is no plain data: {error}") from error
+        return self._written.tell()
+
+    def octets(self) -> bytes:
+        """All that was written."""
+        return self._written.getvalue()
+
+
+class _Pickler(pickle.Pickler):
     def reducer_override(self, value: Any) -> Any:
         """Refuse what the reader would not make; called for everything that is no builtin."""
         kind = type(value)
-        if kind is OperatorFilter:
-            return _restore, (value.name, value.arguments)
-        named = value if isinstance(value, type) else kind
-        if named in _OF_OTHERS.values() or value is _restore or _travels(named):
+        reduce = _reducers.get(kind)
+        if reduce is not None:
+            return reduce(value)
+        if isinstance(value, type):
+            if value in _OF_OTHERS.values() or _travels(value):
+                return NotImplemented
+            raise _no_plain_data(value)
+        if value is _restore:
             return NotImplemented
-        raise SnapshotError(f"{named.__module__}.{named.__qualname__} is no plain data of a snapshot")
+        _reducers[kind] = _reducer(kind)
+        return self.reducer_override(value)
 
 
-class _Reader(pickle.Unpickler):
-    def __init__(self, source: io.BytesIO, installed: Mapping[str, InstalledFilter]) -> None:
-        super().__init__(source)
-        self._installed = installed
+def _no_plain_data(kind: type) -> SnapshotError:
+    return SnapshotError(f"{kind.__module__}.{kind.__qualname__} is no plain data of a snapshot")
 
-    def find_class(self, module: str, name: str) -> Any:
-        """Return the class or function of this name; called for each that is in the bytes."""
-        known = _OF_OTHERS.get((module, name))
-        if known is not None:
-            return known
-        if (module, name) == (_restore.__module__, _restore.__qualname__):
-            return self._operator_filter
+
+def _reducer(kind: type) -> Callable[[Any], Any]:
+    """Return what reduces values of *kind* to how they are made."""
+    if kind is OperatorFilter:
+        return _reduced_operator_filter
+    if kind in _OF_OTHERS.values() or issubclass(kind, Enum) or kind is Kind:
+        return _as_usual
+    if not _travels(kind):
+        raise _no_plain_data(kind)
+    if _is_named_tuple(kind):
+        return _reduced_tuple
+    if _is_made_by_fields(kind):
+        return _fields_of(kind)
+    return _as_usual
+
+
+def _as_usual(value: object) -> Any:
+    return NotImplemented
+
+
+def _reduced_operator_filter(value: OperatorFilter) -> _Reduced:
+    return _restore, (value.name, value.arguments)
+
+
+def _reduced_tuple(value: tuple[Any, ...]) -> _Reduced:
+    return type(value), tuple(value)
+
+
+def _is_made_by_fields(kind: type) -> bool:
+    """Whether calling *kind* with its fields makes the same value; those that follow from others have no part in comparisons."""
+    return not hasattr(kind, "__attrs_post_init__") and all(
+        not one.kw_only and one.converter is None and (one.init or not one.eq) for one in attrs.fields(kind)
+    )
+
+
+def _fields_of(kind: type) -> Callable[[Any], _Reduced]:
+    given = [one for one in attrs.fields(kind) if one.init]
+    if not given:
+        return lambda value: (kind, ())
+    names = [one.name for one in given]
+    defaults = [one.default for one in given]
+    count = len(names)
+    if count == 1:
+        get_one = attrgetter(names[0])
+        return lambda value: (kind, (get_one(value),))
+    get = attrgetter(*names)
+
+    def reduced(value: Any) -> _Reduced:
+        fields = get(value)
+        last = count
+        while last and fields[last - 1] is defaults[last - 1]:
+            last -= 1
+        return kind, fields[:last]
+
+    return reduced
+
+
+_reducers: Final[dict[type, Callable[[Any], Any]]] = {}
+
+
+# Reading
+
+
+class ValueReader:
+    """Reads what ``ValueWriter`` wrote; *allowed* are the filters of the operator's that may be in it.
+
+    What it has read it remembers, so that values which come again are the same objects.
+    """
+
+    def __init__(self, allowed: Iterable[InstalledFilter] = ()) -> None:
+        self._allowed = {one.name: one for one in allowed}
+        self._makers: dict[tuple[str, str], Callable[..., Any]] = {
+            **_OF_OTHERS,
+            (_restore.__module__, _restore.__qualname__): self._operator_filter,
+        }
+        self.shared = SharedValues()
+        self._text = self.shared.sharing(str)
+        self._tuple = self.shared.sharing(tuple)
+        self._filter = self.shared.sharing(OperatorFilter)
+        # By the identity of tuples of the present bytes, which are kept beside them so long.
+        self._known: dict[int, tuple[tuple[Any, ...], tuple[Any, ...]]] = {}
+
+    def read(self, octets: bytes) -> Iterator[Any]:
+        """Yield each value; raises ``SnapshotError`` for anything else."""
+        source = io.BytesIO(octets)
+        unpickler = _Unpickler(source, self._maker)
+        length = len(octets)
+        try:
+            while source.tell() < length:
+                yield unpickler.load()
+        except SnapshotError:
+            raise
+        except Exception as error:
+            # Damaged bytes may mean any call of what the reader knows, with any arguments.
+            raise SnapshotError(f"cannot be read: {type(error).__name__}: {error}") from error
+        finally:
+            self._known.clear()
+
+    def text(self, text: str) -> str:
+        """Return *text*, or the equal one that came before."""
+        return self._text(text, text)
+
+    def together(self, values: tuple[Any, ...]) -> tuple[Any, ...]:
+        """Return *values*, or equal ones that came before."""
+        if not values:
+            return ()
+        known = self._known.get(id(values))
+        if known is None:
+            try:
+                known = values, self._tuple(values, values)
+            except TypeError:
+                known = values, values
+            self._known[id(values)] = known
+        return known[1]
+
+    def _maker(self, module: str, name: str) -> Callable[..., Any]:
+        known = self._makers.get((module, name))
+        if known is None:
+            known = self._makers[module, name] = self._new_maker(module, name)
+        return known
+
+    def _new_maker(self, module: str, name: str) -> Callable[..., Any]:
+        found = None
         if module.startswith(_ROOMS) and "." not in name:
             found = getattr(import_module(module), name, None)
-            if isinstance(found, type) and found.__module__ == module and _travels(found):
-                return found
-        raise SnapshotError(f"{module}.{name} is no plain data of a snapshot")
+        if not isinstance(found, type) or found.__module__ != module or not _travels(found):
+            raise SnapshotError(f"{module}.{name} is no plain data of a snapshot")
+        if found is Route:
+            return self._route
+        if found is StreamRoute:
+            return self._stream
+        if found in _ONCE or issubclass(found, Enum):
+            return found
+        return (
+            found if not (_is_named_tuple(found) or _is_made_by_fields(found)) else self._shared_maker(found)
+        )
+
+    def _shared_maker(self, kind: type) -> Callable[..., Any]:
+        share: Callable[[Any, Any], Any] = self.shared.sharing(kind)
+
+        def make(*fields: Any) -> Any:
+            made = kind(*fields)
+            try:
+                return share(made, made)
+            except TypeError:
+                # Something in it has no hash.
+                return made
+
+        return make
+
+    def _route(self, host: str, *others: Any) -> Route:
+        if len(others) >= _FILTERS:
+            filters = others[_FILTERS - 1]
+            others = *others[: _FILTERS - 1], self.together(filters), *others[_FILTERS:]
+        return Route(self._text(host, host), *others)
+
+    def _stream(self, host: str, *others: Any) -> StreamRoute:
+        return StreamRoute(self._text(host, host), *others)
 
     def _operator_filter(self, name: str, arguments: str) -> OperatorFilter:
-        installed = self._installed.get(name)
+        installed = self._allowed.get(name)
         if installed is None:
             raise SnapshotError(f"filter {name} is not installed here")
         try:
-            return operator_filter(installed, arguments)
+            made = operator_filter(installed, arguments)
         except ValueRefused as refusal:
             raise SnapshotError(f"filter {name}={arguments} {refusal}") from None
+        return self._filter(made, made)
+
+
+class _Unpickler(pickle.Unpickler):
+    def __init__(self, source: io.BytesIO, maker: Callable[[str, str], Callable[..., Any]]) -> None:
+        super().__init__(source)
+        self._maker = maker
+
+    def find_class(self, module: str, name: str) -> Any:
+        """Return what makes values of the class, or is the function, of this name; called for each that is in the bytes."""
+        return self._maker(module, name)

@@ -11,7 +11,7 @@ from weakref import WeakValueDictionary
 from ingress.model.frozen import frozen
 from ingress.translate.snapshot import Snapshot
 from ingress.workers.control_channel import ControlChannel
-from ingress.workers.feed import pieces
+from ingress.workers.feed.sending import pieces
 from ingress.workers.framing import Frame
 from ingress.workers.messages import Kind
 

@@ -21,7 +21,7 @@ from typing import Final, NoReturn
 
 from twisted.logger import Logger
 
-from ingress.workers.feed import Follower
+from ingress.workers.feed.follower import Follower
 from ingress.workers.framing import Frame, FrameReader, frame_to_bytes
 from ingress.workers.fresh_process import drop_descriptors, ignore_signals, log_to
 from ingress.workers.log_lines import line_sender
@@ -36,15 +36,18 @@ Run = Callable[[socket.socket, int, int, Follower], None]
 log = Logger()
 
 
-def fork_fork_server(run: Run) -> tuple[int, socket.socket]:
-    """Fork it; return its process id and the parent's end of its channel.  *run* is what workers do."""
+def fork_fork_server(run: Run, follower: Follower) -> tuple[int, socket.socket]:
+    """Fork it; return its process id and the parent's end of its channel.
+
+    *run* is what workers do, and *follower* has nothing yet.
+    """
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
     # What lives now lives on in all children: whoever walked through it there would copy it.
     gc.collect()
     gc.freeze()
     pid = os.fork()
     if pid == 0:
-        _never_return(lambda: ForkServer(theirs, run).serve())
+        _never_return(lambda: ForkServer(theirs, run, follower).serve())
     theirs.close()
     return pid, ours
 
@@ -66,10 +69,10 @@ def _never_return(call: Callable[[], None]) -> NoReturn:
 class ForkServer:
     """The process, at its end *sock* of the channel."""
 
-    def __init__(self, sock: socket.socket, run: Run) -> None:
+    def __init__(self, sock: socket.socket, run: Run, follower: Follower) -> None:
         self._sock = sock
         self._run = run
-        self._follower = Follower()
+        self._follower = follower
         self._number = 0
         """Of the snapshot that is complete."""
         self._frames = FrameReader()

@@ -28,6 +28,7 @@ from ingress.settings import Settings
 from ingress.translate.snapshot import Snapshot
 from ingress.workers import messages
 from ingress.workers.control_channel import ControlChannel
+from ingress.workers.feed.follower import Follower
 from ingress.workers.feeding import Fed, Feed, Numbered
 from ingress.workers.fork_server import fork_fork_server
 from ingress.workers.framing import Frame
@@ -115,7 +116,8 @@ class WorkerPool:
         """Fork the fork server; to be called before the reactor runs, and before there is any thread."""
         parts = [WorkerPart(0, self._count)]
         parts += [evolve(parts[0], number=number) for number in range(1, self._count)]
-        self._prepared = fork_fork_server(runner(self._settings, self._reactor, self._page, parts))
+        run = runner(self._settings, self._reactor, self._page, parts)
+        self._prepared = fork_fork_server(run, Follower(self._settings.translate.allowed_filters))
 
     def start(self) -> None:
         """Talk to the fork server from now on; nobody is served before listeners are open."""

@@ -27,7 +27,7 @@ from ingress.proxy.transport.resolving import AddressRules
 from ingress.settings import Settings
 from ingress.workers import messages
 from ingress.workers.control_channel import ControlChannel
-from ingress.workers.feed import Follower
+from ingress.workers.feed.follower import Follower
 from ingress.workers.framing import Frame
 from ingress.workers.fresh_process import log_to, renew_reactor
 from ingress.workers.log_lines import line_sender

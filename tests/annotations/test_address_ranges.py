@@ -20,12 +20,12 @@ from ingress.http.forwarding import TrustedProxies
 from ingress.model import networks
 from ingress.translate.options import TranslateOptions
 from ingress.translate.snapshot import Snapshot
-from ingress.translate.snapshot_bytes import snapshot_from_bytes, snapshot_to_bytes
 from ingress.translate.translate import translate
 from tests.fakes.filter_parts import FakeFacts, FakeServices
 from tests.proxy.playing import OK, ONE, ProxyCase
 from tests.translate.golden import state_of
 from tests.translate.test_client_authentication import ingress
+from tests.workers.sent import sent
 
 
 def snapshot(passes_tls: bool = False, **written: str) -> Snapshot:
@@ -166,7 +166,7 @@ class TranslationTests(SynchronousTestCase):
     def test_in_bytes(self) -> None:
         """A snapshot carries the ranges to another process."""
         found = snapshot(whitelist_source_range="10.0.0.0/8", denylist_source_range="::1")
-        (route,) = snapshot_from_bytes(snapshot_to_bytes(found)).table.routes
+        (route,) = sent(found).table.routes
         self.assertEqual(route.filters, (AddressRanges(parse_ranges("10.0.0.0/8"), parse_ranges("::1/128")),))
 
 

@@ -10,7 +10,6 @@ from ingress.annotations.answer_rates import ANSWER_RATES, AnswerRate, AnswerRat
 from ingress.annotations.operator_settings import operator_settings
 from ingress.annotations.values import ValueRefused
 from ingress.translate.options import TranslateOptions
-from ingress.translate.snapshot_bytes import snapshot_from_bytes, snapshot_to_bytes
 from ingress.translate.translate import translate
 from tests.fakes.specs import SpecOf
 from tests.proxy.exchange.test_filter_bodies import Loud
@@ -18,6 +17,7 @@ from tests.proxy.filter_case import FilterCase
 from tests.proxy.playing import ONE, ProxyCase
 from tests.translate.golden import state_of
 from tests.translate.test_client_authentication import ingress
+from tests.workers.sent import sent
 
 KILO = 1024
 
@@ -63,7 +63,7 @@ class TranslationTests(SynchronousTestCase):
         ):
             options = TranslateOptions(operators=operator_settings((ANSWER_RATES, operators)))
             found = translate(state_of([ingress("a", "/", **written)]), options, datetime.now(UTC))
-            read = snapshot_from_bytes(snapshot_to_bytes(found))
+            read = sent(found)
             for one in (found, read):
                 (route,) = one.table.routes
                 self.assertEqual(route.filters, expected, written)

@@ -18,10 +18,10 @@ from ingress.model.limits import AskedTimeouts
 from ingress.model.problems import Reason
 from ingress.routing.route import Route
 from ingress.translate.options import TranslateOptions
-from ingress.translate.snapshot_bytes import snapshot_from_bytes, snapshot_to_bytes
 from ingress.translate.translate import translate
 from tests.translate.golden import state_of
 from tests.translate.test_client_authentication import ingress
+from tests.workers.sent import sent
 
 
 class ValueTests(SynchronousTestCase):
@@ -64,7 +64,7 @@ class IngressTests(SynchronousTestCase):
         """Return the route of an Ingress with these annotations, and what is told about them."""
         found = translate(state_of([ingress("a", "/", **written)]), TranslateOptions(), datetime.now(UTC))
         (route,) = found.table.routes
-        self.assertEqual(snapshot_from_bytes(snapshot_to_bytes(found)).table.routes, found.table.routes)
+        self.assertEqual(sent(found).table.routes, found.table.routes)
         told = [(one.reason, one.message) for one in found.problems if "annotations" in one.field]
         return route, told
 

@@ -27,7 +27,6 @@ from ingress.annotations.values import ValueRefused
 from ingress.filters import Facts, Filter, FilterSpec, Hook, Phase, Reply, used_hooks
 from ingress.proxy.exchange.answer_passage import SLICE
 from ingress.translate.options import TranslateOptions
-from ingress.translate.snapshot_bytes import snapshot_from_bytes, snapshot_to_bytes
 from ingress.translate.translate import translate
 from tests.fakes.filter_parts import FakeEdit, FakeFacts, FakeServices
 from tests.fakes.specs import SpecOf
@@ -35,6 +34,7 @@ from tests.proxy.filter_case import FilterCase, Heard
 from tests.proxy.playing import ONE
 from tests.translate.golden import state_of
 from tests.translate.test_client_authentication import ingress
+from tests.workers.sent import sent
 
 GZIP = Coding("gzip", 1, TYPES, 256)
 BROTLI = Coding("br", 4, TYPES, 20)
@@ -292,7 +292,7 @@ class TranslationTests(SynchronousTestCase):
         ):
             options = TranslateOptions(operators=operator_settings((COMPRESSION, settings)))
             found = translate(state_of([ingress("a", "/")]), options, datetime.now(UTC))
-            for one in (found, snapshot_from_bytes(snapshot_to_bytes(found))):
+            for one in (found, sent(found)):
                 (route,) = one.table.routes
                 self.assertEqual(route.filters, expected)
 

@@ -33,10 +33,10 @@ from ingress.routing.variants import WeightedBackend
 from ingress.translate.incremental import Translation
 from ingress.translate.options import TranslateOptions
 from ingress.translate.snapshot import Snapshot
-from ingress.translate.snapshot_bytes import snapshot_from_bytes, snapshot_to_bytes
 from ingress.translate.translate import translate
 from tests.fakes.filter_parts import FakeEdit, FakeFacts, FakeServices
 from tests.translate.golden import read_state
+from tests.workers.sent import sent
 
 OWN = BackendReference("demo", "errors")
 OPERATORS = BackendReference("ops", "pages", 80)
@@ -182,7 +182,7 @@ class RouteTests(SynchronousTestCase):
         self.assertEqual(route.stand_in, WeightedBackend(OWN, filters=(StandingIn(ABOUT),)))
         self.assertEqual(found.backends[OWN].endpoints, (Endpoint("10.0.0.7", 8080),))
         self.assertEqual(found.problems, ())
-        self.assertEqual(snapshot_from_bytes(snapshot_to_bytes(found)).table.routes, found.table.routes)
+        self.assertEqual(sent(found).table.routes, found.table.routes)
 
     def test_operators_alone(self) -> None:
         """Without a Service of its own an Ingress has the operator's asked, which stands in for nobody."""

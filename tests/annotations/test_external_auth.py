@@ -27,10 +27,10 @@ from ingress.model.templates import read_template
 from ingress.options.family_options import family_options
 from ingress.translate.options import TranslateOptions
 from ingress.translate.snapshot import Snapshot
-from ingress.translate.snapshot_bytes import snapshot_from_bytes, snapshot_to_bytes
 from ingress.translate.translate import translate
 from tests.translate.golden import state_of
 from tests.translate.test_client_authentication import ingress
+from tests.workers.sent import sent
 
 URL = "http://authelia.auth.svc.cluster.local/api/verify"
 BELOW = "metadata.annotations[nginx.ingress.kubernetes.io/"
@@ -158,7 +158,7 @@ class RouteTests(SynchronousTestCase):
     def test_bytes(self) -> None:
         """A check goes to another process and is the same there."""
         before = snapshot(auth_url="http://$host/a", auth_cache_key="$host", auth_response_headers="X-User")
-        after = snapshot_from_bytes(snapshot_to_bytes(before))
+        after = sent(before)
         self.assertEqual(after.table.routes[0].filters, before.table.routes[0].filters)
 
     def test_says(self) -> None:

@@ -24,11 +24,11 @@ from ingress.model.problems import Reason
 from ingress.model.templates import read_template
 from ingress.routing.route import Route
 from ingress.translate.options import TranslateOptions
-from ingress.translate.snapshot_bytes import snapshot_from_bytes, snapshot_to_bytes
 from ingress.translate.translate import translate
 from tests.fakes.filter_parts import FakeFacts, FakeServices
 from tests.translate.golden import state_of
 from tests.translate.test_client_authentication import ingress
+from tests.workers.sent import sent
 
 OPTIONS = TranslateOptions()
 
@@ -98,7 +98,7 @@ class RouteTests(SynchronousTestCase):
         """Return the route of an Ingress with these annotations, and what is told about them."""
         found = translate(state_of([ingress("a", "/in", **written)]), options, datetime.now(UTC))
         (route,) = found.table.routes
-        self.assertEqual(snapshot_from_bytes(snapshot_to_bytes(found)).table.routes, found.table.routes)
+        self.assertEqual(sent(found).table.routes, found.table.routes)
         return route, [(one.reason, one.message) for one in found.problems if "annotations" in one.field]
 
     def test_targets(self) -> None:

@@ -31,13 +31,13 @@ from ingress.process.computing import MOST_AT_ONCE, ComputingThreads
 from ingress.translate.options import TranslateOptions
 from ingress.translate.self_check import differences
 from ingress.translate.snapshot import Snapshot
-from ingress.translate.snapshot_bytes import snapshot_from_bytes, snapshot_to_bytes
 from tests.annotations.test_htpasswd import APR1, SHA
 from tests.fakes.filter_parts import FakeEdit, FakeFacts, FakeServices
 from tests.proxy.filter_case import FilterCase
 from tests.proxy.playing import OK, ONE, ProxyCase
 from tests.translate.following import Follower, batch
 from tests.translate.test_client_authentication import ingress
+from tests.workers.sent import sent
 
 FILE = b"bob:" + APR1 + b"\nann:" + SHA + b"\n"
 USERS = ObjectKey("demo", "users")
@@ -361,7 +361,7 @@ class FamilyTests(SynchronousTestCase):
         self.assertIn("passwords", page)
         self.assertNotIn("apr1", page)
         self.assertNotIn("bob", page)
-        there = snapshot_from_bytes(snapshot_to_bytes(found))
+        there = sent(found)
         self.assertEqual(there.table.routes, found.table.routes)
 
     def test_too_many_in_a_map(self) -> None:

@@ -26,7 +26,6 @@ from ingress.proxy.dispatch.site import SessionRules
 from ingress.proxy.downstream.h2_session import DownstreamSession
 from ingress.translate.options import TranslateOptions
 from ingress.translate.snapshot import Snapshot
-from ingress.translate.snapshot_bytes import snapshot_from_bytes, snapshot_to_bytes
 from ingress.translate.translate import translate
 from tests.fakes.filter_parts import FakeFacts, FakeServices
 from tests.fakes.http2_client import Http2Client, MemoryWire
@@ -38,6 +37,7 @@ from tests.proxy.filter_case import FilterCase
 from tests.proxy.playing import GET, OK, ONE, ProxyCase
 from tests.translate.golden import state_of
 from tests.translate.test_client_authentication import ingress
+from tests.workers.sent import sent
 
 OWNER = "Ingress demo/a"
 
@@ -155,7 +155,7 @@ class TranslationTests(SynchronousTestCase):
     def test_in_bytes(self) -> None:
         """A snapshot carries limits to another process."""
         found = snapshot(RATE_LIMITS.settings, limit_rps="5", limit_connections="7", limit_whitelist="::1")
-        read = snapshot_from_bytes(snapshot_to_bytes(found))
+        read = sent(found)
         self.assertEqual(
             [one.filters for one in read.table.routes], [one.filters for one in found.table.routes]
         )

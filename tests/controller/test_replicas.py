@@ -4,7 +4,6 @@ from attrs import evolve
 
 from ingress.model.objects import EndpointSlice, Kind, ObjectKey, SlicePort
 from ingress.translate.options import TranslateOptions
-from ingress.translate.snapshot_bytes import snapshot_from_bytes, snapshot_to_bytes
 from tests.controller.controller_case import (
     ControllerTestCase,
     batch,
@@ -14,6 +13,7 @@ from tests.controller.controller_case import (
     key,
     service,
 )
+from tests.workers.sent import sent
 
 
 class ReplicaTests(ControllerTestCase):
@@ -25,7 +25,7 @@ class ReplicaTests(ControllerTestCase):
         """Return how many the last snapshot has, which is what a full translation has, and what another process reads."""
         snapshot = self.published[-1]
         self.assertEqual(self.controller.verify(), ())
-        self.assertEqual(snapshot_from_bytes(snapshot_to_bytes(snapshot)).replicas, snapshot.replicas)
+        self.assertEqual(sent(snapshot).replicas, snapshot.replicas)
         return snapshot.replicas
 
     def test_as_they_come_and_go(self) -> None:

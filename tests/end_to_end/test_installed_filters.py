@@ -116,6 +116,17 @@ class InstalledFilterTests(EndToEndCase):
             "which the operator does not allow; allowed by --allow-filter: time-of-day", problem["message"]
         )
 
+    async def test_by_annotation_in_workers(self) -> None:
+        """So it is where workers serve: what an Ingress asked for reaches them by name, and is made there."""
+        self.write_app("time-of-day=X-When")
+        controller = self.start_with_manifests("--allow-filter=time-of-day", "--workers=2")
+        await self.until_ready(controller)
+        answer = await self.ask()
+        self.assertEqual(answer.status, 200)
+        self.assertEqual(sum(answer.has(b"X-When: " + name) for name in TIMES), 1)
+        controller.signal(signal.SIGTERM)
+        await self.stopped(controller)
+
     async def test_address_of_our_own(self) -> None:
         """A URL that a tenant may have chosen leads to no address of this host: the guard is not asked, and nobody passes."""
         self.write_app(f"ask-first={self.guard_url}")

@@ -31,7 +31,6 @@ from ingress.translate.options import ANNOTATIONS_PREFIX, TranslateOptions
 from ingress.translate.readers.route_kinds import ROUTE_KINDS
 from ingress.translate.self_check import differences
 from ingress.translate.snapshot import Snapshot
-from ingress.translate.snapshot_bytes import snapshot_from_bytes, snapshot_to_bytes
 from ingress.translate.snapshot_changes import changes
 from ingress.translate.translate import translate
 from tests.cluster.api_server_case import ApiServerTestCase
@@ -42,6 +41,7 @@ from tests.fakes.objects import NAMESPACE, ingress_object, secret_object, servic
 from tests.fakes.processes import free_port
 from tests.readers.toyroute.kind import TOYS
 from tests.readers.toyroute.values import TOY_ROUTE
+from tests.workers.sent import sent
 
 KINDS_SERVED = (*ROUTE_KINDS, TOYS)
 NOW = datetime(2026, 7, 1, tzinfo=UTC)
@@ -271,7 +271,7 @@ class DoorTests(SynchronousTestCase):
     def test_bytes(self) -> None:
         """Listeners and all tables travel with a snapshot."""
         snapshot = self.cluster.write("toys", door("front", 8001), toy("in", "toy.test", door="front"))
-        read = snapshot_from_bytes(snapshot_to_bytes(snapshot))
+        read = sent(snapshot)
         self.assertEqual(differences(read, snapshot), ())
         self.assertEqual(read.listeners, snapshot.listeners)
         self.assertFalse(changes(snapshot, read))

@@ -17,12 +17,12 @@ from ingress.model.problems import Reason
 from ingress.translate.options import TranslateOptions
 from ingress.translate.readers.ingress.objects import Ingress
 from ingress.translate.snapshot import Snapshot
-from ingress.translate.snapshot_bytes import snapshot_from_bytes, snapshot_to_bytes
 from ingress.translate.translate import translate
 from tests.fakes.filter_parts import FakeFacts, FakeServices
 from tests.translate.golden import state_of
 from tests.translate.test_client_authentication import ingress
 from tests.translate.test_host_routes import SECURED, TLS
+from tests.workers.sent import sent
 
 FIRST, SECOND = "more_set_headers 'S: first';", "more_set_headers 'S: second';"
 
@@ -264,7 +264,7 @@ class SnippetTests(SynchronousTestCase):
         """
         server = "location ~ \\.js$ { add_header C d; }"
         snapshot = served(ingress("a", "/a", configuration_snippet=text, server_snippet=server))
-        copy = snapshot_from_bytes(snapshot_to_bytes(snapshot))
+        copy = sent(snapshot)
         one, other = snapshot.table.find(b"a.test", b"/a"), copy.table.find(b"a.test", b"/a")
         assert one is not None and other is not None
         self.assertEqual(len(one.filters), 5)
