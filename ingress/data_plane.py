@@ -44,6 +44,7 @@ from ingress.proxy.listening.open_listeners import OpenListeners
 from ingress.proxy.listening.served_table import ServingPort
 from ingress.proxy.listening.served_tables import ServedTables
 from ingress.proxy.listening.stream_factory import StreamFactory
+from ingress.proxy.transport.accepting import NewTurn
 from ingress.proxy.transport.connection_limit import DEFAULT_CONNECTIONS
 from ingress.proxy.transport.resolving import AddressRules
 from ingress.proxy.upstream.pool import UpstreamPool
@@ -124,7 +125,8 @@ class OwnDataPlane:
 
     *refused* is told which listeners cannot be opened and why, *rules* say which addresses tenants may choose,
     *yielding* knows of threads that let requests go before, *socket_of* finds sockets that listen already, *part* is what
-    it has of what several workers have together, and *caps* say what this process may have.
+    it has of what several workers have together, *caps* say what this process may have, and turns, of which each
+    listener has a *new_turn*, which connections are its own where other workers have the same sockets.
     """
 
     log = Logger()
@@ -140,6 +142,7 @@ class OwnDataPlane:
         socket_of: SocketOf = bound_anew,
         part: WorkerPart | None = None,
         caps: Caps | None = None,
+        new_turn: NewTurn | None = None,
     ) -> None:
         self._caps = caps or caps_of_system()
         self._part = part = part or WorkerPart()
@@ -161,6 +164,7 @@ class OwnDataPlane:
         self._network = network_for(
             reactor, settings.use_epoll, rules or AddressRules(), yielding, UpstreamContexts(groups)
         )
+        self._network.new_turn = new_turn
         serving, limits = settings.serving, settings.serving.limits
         self._serving = serving
         self._pool = UpstreamPool(

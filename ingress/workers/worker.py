@@ -9,6 +9,7 @@ import os
 import socket
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from time import monotonic_ns
 from typing import Any
 
 from attrs import evolve
@@ -21,6 +22,7 @@ from ingress.data_plane import OwnDataPlane
 from ingress.metrics.metrics import Metrics
 from ingress.model.listeners import Listener
 from ingress.process.interpreter import Interpreter
+from ingress.process.lateness import LATE_SECONDS
 from ingress.process.steady_time import keep_steady_time
 from ingress.process.worker_part import WorkerPart
 from ingress.proxy.transport.resolving import AddressRules
@@ -32,11 +34,8 @@ from ingress.workers.framing import Frame
 from ingress.workers.fresh_process import log_to, renew_reactor
 from ingress.workers.log_lines import line_sender
 from ingress.workers.messages import Kind, from_bytes, named_from_bytes, named_to_bytes, wanted_from_bytes
-from ingress.workers.shared_page import Row, SharedPage
-
-BEAT_SECONDS = 0.025
-LATE_SECONDS = 0.05
-"""A reactor that has a turn so much later than it asked for has enough to do."""
+from ingress.workers.shared_page import SharedPage
+from ingress.workers.sharing import BEAT_SECONDS, AcceptTurn
 
 MOST_LOG_BYTES = 1024 * 1024
 """What of the log waits for a parent that does not read; further lines are dropped, and counted."""
@@ -58,7 +57,7 @@ def run_worker(
     """Be worker *number* until the parent says otherwise, or is gone.  It begins with the snapshot of *follower*, which is number *has*."""
     reactor = renew_reactor(parents_reactor)
     keep_steady_time(reactor)
-    worker = Worker(settings, reactor, page.row(number), parts[number], follower)
+    worker = Worker(settings, reactor, page, parts[number], follower)
     worker.begin(channel)
     reactor.run(installSignalHandlers=False)
 
@@ -72,13 +71,14 @@ class Worker:
         self,
         settings: Settings,
         reactor: Any,
-        row: Row,
+        page: SharedPage,
         part: WorkerPart,
         follower: Follower,
     ) -> None:
         self._settings = settings
         self._reactor = reactor
-        self._row = row
+        self._row = page.row(part.number)
+        others = [page.row(number) for number in range(page.rows) if number != part.number]
         self._follower = follower
         self._addresses: frozenset[str] = frozenset()
         self._channel = ControlChannel(reactor, self._came, self._parent_gone)
@@ -97,10 +97,12 @@ class Worker:
             None,
             self._socket_of,
             part,
+            new_turn=lambda: AcceptTurn(others, self._count, lambda: self._is_late, monotonic_ns),
         )
         self._beating = LoopingCall(self._beat)
         self._beating.clock = reactor
         self._due = 0.0
+        self._is_late = False
         self.questions: dict[str, Question] = self._own_questions()
         """What the parent may ask, by name."""
 
@@ -128,12 +130,18 @@ class Worker:
             return
         self._channel.send(Frame(Kind.LOG, 0, line))
 
+    def _count(self) -> int:
+        """Return how many connections there are, and let the others know."""
+        connections = self._data_plane.connections
+        self._row.count(connections)
+        return connections
+
     def _beat(self) -> None:
         now = self._reactor.seconds()
-        is_late = now - self._due > LATE_SECONDS
+        self._is_late = now - self._due > LATE_SECONDS
         self._due = now + BEAT_SECONDS
-        self._row.count(self._data_plane.connections)
-        self._row.pulse(is_late)
+        self._count()
+        self._row.pulse(self._is_late)
 
     # What the parent says
 

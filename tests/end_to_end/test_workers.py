@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import signal
 
-from tests.end_to_end.workers_case import WorkersCase, children, runs
+from tests.end_to_end.workers_case import WorkersCase, children, runs, sockets
 
 
 class ServingTests(WorkersCase):
@@ -59,6 +59,47 @@ class ServingTests(WorkersCase):
         self.assertEqual(await self.end_of(controller), 1)
         self.assertIn(b"cannot listen on", controller.errors)
         self.assertEqual(controller.errors.count(b"\n"), 1)
+
+
+class SharingTests(WorkersCase):
+    """Who takes connections."""
+
+    async def spread(self, *options: str) -> None:
+        """200 connections that come one by one, and stay, are spread by ± 20 % between two workers."""
+        controller = self.start_workers(*options)
+        await self.until_ready(controller)
+        workers = self.workers
+        before = [sockets(pid) for pid in workers]
+        for _ in range(200):
+            await self.connect(self.http)
+
+        def found() -> list[int]:
+            return [sockets(pid) - count for pid, count in zip(workers, before, strict=True)]
+
+        await self.until(lambda: sum(found()) == 200)
+        self.assertTrue(all(80 <= count <= 120 for count in found()), found())
+
+    async def test_epoll(self) -> None:
+        """By the epoll set."""
+        await self.spread()
+
+    async def test_twisted(self) -> None:
+        """By Twisted's transports."""
+        await self.spread("--no-epoll")
+
+    async def test_stopped(self) -> None:
+        """While one worker is stopped the other one takes all that come; then it is found to hang, and another one follows."""
+        controller = self.start_workers()
+        await self.until_ready(controller)
+        stopped, well = self.workers
+        os.kill(stopped, signal.SIGSTOP)
+        for _ in range(20):
+            self.assertEqual(await self.get(self.http), (200, b"shop"))
+        await self.until(lambda: not runs(stopped) and len(self.workers) == 2)
+        self.assertIn(well, self.workers)
+        self.assertIn(b"has done nothing for a while, and is killed", controller.output)
+        controller.signal(signal.SIGTERM)
+        await self.stopped(controller)
 
 
 class DyingTests(WorkersCase):

@@ -29,6 +29,12 @@ def runs(pid: int) -> bool:
         return False
 
 
+def sockets(pid: int) -> int:
+    """Return how many sockets the process *pid* has open."""
+    names = Path(f"/proc/{pid}/fd").iterdir()
+    return sum(os.readlink(name).startswith("socket:") for name in names)
+
+
 class WorkersCase(EndToEndCase):
     """A controller with two workers, on manifests."""
 

@@ -43,7 +43,7 @@ class EpollPort:
         self._secure = secure
         self._connection_starts = connection_starts
         self._is_listening = False
-        self._rest = AcceptPause(self._watch, epoll_set.call_after)
+        self.rest = AcceptPause(self._watch, epoll_set.call_after)
 
     def __repr__(self) -> str:
         return f"<EpollPort {'listening' if self._is_listening else 'closed'}>"
@@ -56,7 +56,7 @@ class EpollPort:
         self._sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
         self._sock.listen(BACKLOG)
         self._is_listening = True
-        self._watch(not self._rest.is_on)
+        self._watch(not self.rest.is_on)
 
     def _watch(self, accepts: bool) -> None:
         if not self._is_listening:
@@ -68,11 +68,11 @@ class EpollPort:
 
     def pause(self) -> None:
         """Accept nothing until ``resume``."""
-        self._rest.pause()
+        self.rest.pause()
 
     def resume(self) -> None:
         """Accept again."""
-        self._rest.resume()
+        self.rest.resume()
 
     def stopListening(self) -> None:
         """Accept no more; connections stay."""
@@ -88,21 +88,22 @@ class EpollPort:
     def ready(self, events: int) -> None:
         """Accept who waits, some at a time."""
         for _ in range(MAX_ACCEPTS):
-            if self._rest.is_on:
+            if self.rest.is_on or self.rest.leaves_to_others():
                 return
-            if self._secure is not None and not self._epoll_set.handshakes.has_room(self._rest.relieve):
-                self._rest.burden()
+            if self._secure is not None and not self._epoll_set.handshakes.has_room(self.rest.relieve):
+                self.rest.burden()
                 return
             try:
                 sock, name = self._sock.accept()
             except (BlockingIOError, InterruptedError):
+                self.rest.found_nobody()
                 return
             except OSError as problem:
-                if self._rest.is_shortage(problem):
+                if self.rest.is_shortage(problem):
                     return
                 # The peer gave up before it was accepted.
                 continue
-            self._rest.accepted()
+            self.rest.accepted()
             sock.setblocking(False)
             starts = self._connection_starts
             if starts is None or not starts.is_wanted:

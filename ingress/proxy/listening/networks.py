@@ -31,7 +31,7 @@ from ingress.proxy.listening.connection_starts import (
 from ingress.proxy.listening.epoll_port import EpollPort
 from ingress.proxy.listening.listeners import listen, tls_factory
 from ingress.proxy.listening.stream_factory import StreamFactory
-from ingress.proxy.transport.accepting import join, keep_to_family
+from ingress.proxy.transport.accepting import NewTurn, join, keep_to_family
 from ingress.proxy.transport.connecting import Connector
 from ingress.proxy.transport.epoll.connecting import EpollConnecting
 from ingress.proxy.transport.epoll.epoll_set import CAN_SPLICE, EpollSet, is_available
@@ -60,6 +60,8 @@ class TwistedNetwork:
         self.rules = rules or AddressRules()
         self._upstream_contexts = contexts or UpstreamContexts()
         self._connector = Connector(reactor, self._upstream_contexts)
+        self.new_turn: NewTurn | None = None
+        """Where other processes listen on the same sockets, says for each which connections are ours."""
 
     def start(self) -> None:
         """Nothing: the reactor runs."""
@@ -119,9 +121,8 @@ class TwistedNetwork:
         connection_starts = connection_starts_of(site, rules, self.connect, contexts is not None)
         if connection_starts is not None:
             factory = ConnectionStartFactory(connection_starts, factory, carrying)
-        return join(
-            site.connections.limit, await listen(self._reactor, description, factory, DirectPort, sock)
-        )
+        port = await listen(self._reactor, description, factory, DirectPort, sock)
+        return join(site.connections.limit, port, self.new_turn)
 
 
 class EpollNetwork(TwistedNetwork):
@@ -180,7 +181,8 @@ class EpollNetwork(TwistedNetwork):
         listening = _EpollListening(
             self._reactor, self.epoll_set, factory.build, secure, connection_starts, sock
         )
-        return join(site.connections.limit, await listen(listening, description, factory, sock=sock))
+        port = await listen(listening, description, factory, sock=sock)
+        return join(site.connections.limit, port, self.new_turn)
 
 
 class _EpollListening:

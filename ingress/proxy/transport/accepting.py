@@ -8,7 +8,7 @@ the kernel.  Twisted's own ports would accept and close at once what they have n
 import errno
 import socket
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 from twisted.internet import tcp
 from twisted.internet.interfaces import IListeningPort
@@ -27,6 +27,19 @@ _NO_ROOM: Final = frozenset((errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.EN
 log = Logger()
 
 
+class AcceptTurn(Protocol):
+    """Says which connections are ours, where other processes listen on the same socket."""
+
+    def seconds_to_leave(self) -> float:
+        """Return how long to leave what waits to others; 0 when it is ours."""
+
+    def over(self) -> None:
+        """What waited was taken, by whomever."""
+
+
+NewTurn = Callable[[], AcceptTurn]
+
+
 class AcceptPause:
     """Whether one listener accepts, and for which reasons it does not; *watch* is told when that changes."""
 
@@ -40,7 +53,10 @@ class AcceptPause:
         self._is_crowded = False
         self._is_short = False
         self._is_busy = False
+        self._is_leaving = False
         self._told = False
+        self.turn: AcceptTurn | None = None
+        """Where other processes listen, too."""
 
     def __repr__(self) -> str:
         return f"<Rest {'on' if self.is_on else 'off'}>"
@@ -82,16 +98,37 @@ class AcceptPause:
         self._call_after(PAUSE_SECONDS, self._try_again)
         return True
 
+    def leaves_to_others(self) -> bool:
+        """Whether what waits is rather for another process; then rest for a moment."""
+        seconds = 0.0 if self.turn is None else self.turn.seconds_to_leave()
+        if not seconds:
+            return False
+        self._is_leaving = True
+        self._update()
+        self._call_after(seconds, self._look_again)
+        return True
+
+    def _look_again(self) -> None:
+        self._is_leaving = False
+        self._update()
+
     def accepted(self) -> None:
         """Somebody could be accepted."""
         self._told = False
+        if self.turn is not None:
+            self.turn.over()
+
+    def found_nobody(self) -> None:
+        """Nobody waits any more."""
+        if self.turn is not None:
+            self.turn.over()
 
     def _try_again(self) -> None:
         self._is_short = False
         self._update()
 
     def _update(self) -> None:
-        is_on = self._is_crowded or self._is_short or self._is_busy
+        is_on = self._is_crowded or self._is_short or self._is_busy or self._is_leaving
         if is_on is not self.is_on:
             self.is_on = is_on
             self._watch(not is_on)
@@ -138,11 +175,12 @@ class PausablePort(FamilyPort):
     def doRead(self) -> None:
         """Accept who waits, some at a time."""
         for _ in range(MAX_ACCEPTS):
-            if self.rest.is_on or self.disconnecting:
+            if self.rest.is_on or self.disconnecting or self.rest.leaves_to_others():
                 return
             try:
                 sock, peer = self.socket.accept()
             except (BlockingIOError, InterruptedError):
+                self.rest.found_nobody()
                 return
             except OSError as problem:
                 if self.rest.is_shortage(problem):
@@ -180,8 +218,14 @@ class _OtherPort:
             self.port.startReading()
 
 
-def join(connection_limit: ConnectionLimit, port: Any) -> IListeningPort:
-    """Have *port* rest while *connection_limit* is as large as it may be, if it is of a kind that can."""
+def join(connection_limit: ConnectionLimit, port: Any, new_turn: NewTurn | None = None) -> IListeningPort:
+    """Have *port* rest while *connection_limit* is as large as it may be, if it is of a kind that can.
+
+    Where other processes listen on its socket, a *new_turn* says which connections are its own.
+    """
+    rest = getattr(port, "rest", None)
+    if rest is not None and new_turn is not None:
+        rest.turn = new_turn()
     if hasattr(port, "pause"):
         connection_limit.add_port(port)
     elif hasattr(port, "stopReading"):
