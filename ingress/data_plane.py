@@ -5,7 +5,7 @@ here.  A process that serves by itself has both.  Only what ``DataPlane`` promis
 be in different processes, too.
 """
 
-from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Hashable, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import partial
 from random import Random
@@ -16,6 +16,7 @@ from twisted.internet.defer import Deferred
 from twisted.logger import Logger
 from twisted.python.failure import Failure
 
+from ingress.annotations.shared_limits import shared_limits
 from ingress.errors import StartError
 from ingress.http.forwarding import trusted_by
 from ingress.metrics.metrics import Metrics
@@ -26,6 +27,7 @@ from ingress.model.serving import ServingSettings
 from ingress.process.access_output import AccessOutput
 from ingress.process.caps import Caps, caps_of_system, connections_allowed
 from ingress.process.computing import ComputingThreads
+from ingress.process.limit_memory import Crowding
 from ingress.process.worker_part import WorkerPart
 from ingress.process.yielding import YieldToTraffic
 from ingress.proxy.contract.deadlines import Deadlines
@@ -183,7 +185,8 @@ class OwnDataPlane:
             Balancing(serving.load_balance),
             serving.slow_start_seconds,
         )
-        states = States()
+        clock = FilterClock(reactor, now)
+        states = States(self._shared(clock))
         self._replicas = ReplicaCount()
         self._sub_requests = SubRequests(
             self._pool,
@@ -195,7 +198,7 @@ class OwnDataPlane:
         self._computing = ComputingThreads(lambda call, *arguments: reactor.callFromThread(call, *arguments))
         services = partial(
             FilterServices,
-            clock=FilterClock(reactor, now),
+            clock=clock,
             random=random,
             metrics=metrics.filters,
             states=states,
@@ -228,6 +231,14 @@ class OwnDataPlane:
 
     def prepare(self) -> None:
         """Nothing: this is the process."""
+
+    def _shared(self, clock: FilterClock) -> Mapping[tuple[str, Hashable], object] | None:
+        """Return the states that all workers share; None where there are no others."""
+        part = self._part
+        if part.limits is None:
+            return None
+        crowding = Crowding(clock.seconds, self._metrics.filters.counted)
+        return shared_limits(part.limits, part.number, clock, part.secret, crowding)
 
     def start(self) -> None:
         """Begin; nobody is served before listeners are open."""

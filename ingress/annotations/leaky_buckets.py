@@ -15,7 +15,7 @@ through one shard at a time:
 """
 
 from collections.abc import Callable, Hashable, Sequence
-from typing import Final
+from typing import Final, Protocol
 from weakref import ref
 
 from ingress.filters import Clock, Filter, ScheduledCall
@@ -107,11 +107,28 @@ class Zone:
         """When the last of these went."""
 
 
+class BucketStore(Protocol):
+    """Where buckets are: those of one process, or of all workers."""
+
+    @property
+    def largest(self) -> int:
+        """What may be in a bucket, and thus at once, in thousandths of requests."""
+
+    def zone(self, name: Hashable, rates: Rates, asker: Filter) -> Zone:
+        """Return the zone called *name*, which *asker* goes by from now on, at *rates*."""
+
+    def take(self, zone: Zone, rates: Rates, client: bytes) -> bool:
+        """Take one request of *client*; return whether it is within *rates*."""
+
+
 class Buckets:
     """All buckets of a process.
 
     A filter that is made anew, because its limit was edited, finds its zone as the one before left it.
     """
+
+    largest: Final = LARGEST
+    """What may be in a bucket, and thus at once."""
 
     def __init__(self, clock: Clock, most: int = MOST_BUCKETS, shards: int = SHARDS) -> None:
         """*shards* is a power of two."""

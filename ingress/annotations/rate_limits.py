@@ -17,14 +17,16 @@ from typing import ClassVar, Final
 from weakref import WeakValueDictionary
 
 from ingress.annotations.address_ranges import Ranges, parse_ranges
-from ingress.annotations.leaky_buckets import LARGEST, ONE, Buckets, Rate, Rates
+from ingress.annotations.leaky_buckets import LARGEST, ONE, Buckets, BucketStore, Rate, Rates
 from ingress.annotations.route_facts import RouteFacts
+from ingress.annotations.under_way import SharedUnderWay, UnderWay
 from ingress.annotations.values import Annotation, Family, Remark, ValueRefused
 from ingress.filter_parts.judging import status_reply
 from ingress.filters import Facts, Filter, FilterSpec, Phase, Record, Reply, Scope, Services
 from ingress.model.frozen import frozen
 from ingress.model.networks import NetworkSet, client_address
 from ingress.model.problems import Reason
+from ingress.process.shared_counts import WorkerCounts
 
 MOST: Final = 999_999_999
 USUAL_MULTIPLIER: Final = 5
@@ -33,6 +35,10 @@ IPV6_PREFIX: Final = 64
 """What one customer of a provider has, at least."""
 MEMO_ADDRESSES: Final = 1024
 """Addresses of which a filter remembers whose they are."""
+
+BUCKETS: Final = "buckets"
+COUNTS: Final = "counts"
+"""What the states are called that limits have in common with those of other workers."""
 
 _match_number = re.compile(r"[0-9]{1,9}", re.ASCII).fullmatch
 _NO_LIMIT: Final = "there is no such limit"
@@ -137,27 +143,34 @@ class RequestLimit:
         said = ", and to ".join(limits)
         return f"answers {self.status} to requests of a client beyond {said}{self.clients.describe()}"
 
-    def rates_of(self, replicas: int) -> Rates:
-        """Return what is one replica's of the limits, as nginx would have them: thousandths of requests, whole ones."""
-        return Rates(self._rate(self.by_second, 1, replicas), self._rate(self.by_minute, 60, replicas))
+    def rates_of(self, replicas: int, largest: int = LARGEST) -> Rates:
+        """Return what is one replica's of the limits, as nginx would have them: thousandths of requests, whole ones.
 
-    def _rate(self, limit: int, seconds: int, replicas: int) -> Rate | None:
+        *largest* is what may be in a bucket.
+        """
+        return Rates(
+            self._rate(self.by_second, 1, replicas, largest),
+            self._rate(self.by_minute, 60, replicas, largest),
+        )
+
+    def _rate(self, limit: int, seconds: int, replicas: int, largest: int) -> Rate | None:
         if not limit:
             return None
         burst = limit * self.multiplier * ONE // replicas
-        return Rate(max(1, limit * ONE // seconds // replicas), min(burst, LARGEST - ONE))
+        return Rate(max(1, limit * ONE // seconds // replicas), min(burst, largest - ONE))
 
     def make(self, services: Services) -> Filter:
         """Make the filter that refuses."""
-        buckets = services.state(Scope.PROCESS, "buckets", partial(Buckets, services.clock))
+        buckets: BucketStore = services.state(Scope.PROCESS, BUCKETS, partial(Buckets, services.clock))
         return _RequestLimiter(self, buckets, services)
 
 
 class _RequestLimiter(Filter):
-    def __init__(self, spec: RequestLimit, buckets: Buckets, services: Services) -> None:
+    def __init__(self, spec: RequestLimit, buckets: BucketStore, services: Services) -> None:
         self._name_of = spec.clients.naming()
         self._exempts = bool(spec.clients.exempt)
-        self._rates = spec.rates_of(1)
+        self._largest = buckets.largest
+        self._rates = spec.rates_of(1, self._largest)
         self._reply = status_reply(spec.status)
         self._take = buckets.take
         self._count = services.count
@@ -180,7 +193,7 @@ class _RequestLimiter(Filter):
 
     def _share(self, count: int) -> None:
         self._sharing = count
-        self._zone.rates = self._rates = self._spec.rates_of(count)
+        self._zone.rates = self._rates = self._spec.rates_of(count, self._largest)
 
 
 @frozen(cache_hash=True)
@@ -201,21 +214,18 @@ class ConnectionLimit:
 
     def make(self, services: Services) -> Filter:
         """Make the filter that refuses."""
-        zones: WeakValueDictionary[str, UnderWay] = services.state(
-            Scope.PROCESS, "zones", WeakValueDictionary
-        )
+        zones: WeakValueDictionary[str, UnderWay] = services.state(Scope.WORKER, "zones", WeakValueDictionary)
+        counts: WorkerCounts | None = services.state(Scope.PROCESS, COUNTS, _nobody_else)
         # Whoever has requests under way holds the zone; without any it has nothing to say.
         zone = zones.get(self.owner)
         if zone is None:
-            zone = zones[self.owner] = UnderWay()
+            shared = None if counts is None else SharedUnderWay(counts, self.owner, services.secret)
+            zone = zones[self.owner] = UnderWay(shared)
         return _ConnectionLimiter(self, zone, services)
 
 
-class UnderWay:
-    """How many requests of each client are under way; of who has none nothing is kept."""
-
-    def __init__(self) -> None:
-        self.counts: dict[bytes, int] = {}
+def _nobody_else() -> None:
+    """Return what a process knows of others that serves alone."""
 
 
 class _ConnectionLimiter(Filter):
@@ -232,13 +242,16 @@ class _ConnectionLimiter(Filter):
         name = self._name_of(facts.client)
         if not name:
             return None
-        counts = self._zone.counts
+        counts, shared = self._zone.counts, self._zone.shared
         count = counts.get(name, 0)
         # Rounded up: each replica lets at least one in.
-        if count >= -(-self._most // self._replicas.count):
+        most = -(-self._most // self._replicas.count)
+        if count >= most or (shared is not None and count + shared.of_others(name) >= most):
             self._count("refused")
             return self._reply
         counts[name] = count + 1
+        if shared is not None:
+            shared.tell(name, count + 1)
         facts.notes[self] = name
         return None
 
@@ -248,8 +261,10 @@ class _ConnectionLimiter(Filter):
         if name is None:
             return
         assert isinstance(name, bytes)
-        counts = self._zone.counts
+        counts, shared = self._zone.counts, self._zone.shared
         left = counts[name] - 1
+        if shared is not None:
+            shared.tell(name, left)
         if left:
             counts[name] = left
         else:

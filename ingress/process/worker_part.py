@@ -8,6 +8,8 @@ from secrets import token_bytes
 
 from attrs import field, frozen
 
+from ingress.process.limit_memory import LimitMemory
+
 
 def _secret() -> bytes:
     return token_bytes(32)
@@ -22,6 +24,8 @@ class WorkerPart:
     count: int = 1
     secret: bytes = field(factory=_secret, repr=False)
     """32 bytes that all workers of one controller know and nobody else: what one has signed, another believes."""
+    limits: LimitMemory | None = None
+    """Where all of them count what clients ask for; None where a process serves alone, and counts by itself."""
 
     def of(self, most: int) -> int:
         """Return the part of *most*.  All parts together are *most*; but each is 1 at least."""

@@ -23,6 +23,7 @@ from ingress.data_plane import SocketOf, bound_anew
 from ingress.errors import StartError
 from ingress.model.listeners import Listener
 from ingress.process.access_output import AccessOutput
+from ingress.process.limit_memory import LimitMemory
 from ingress.process.worker_part import WorkerPart
 from ingress.settings import Settings
 from ingress.translate.snapshot import Snapshot
@@ -80,6 +81,7 @@ class WorkerPool:
         self._reactor = reactor
         self._count = count
         self._page = SharedPage(count)
+        self._limits = LimitMemory(count)
         self._failed = failed
         self._troubled = troubled
         self._addresses = addresses
@@ -114,7 +116,7 @@ class WorkerPool:
 
     def prepare(self) -> None:
         """Fork the fork server; to be called before the reactor runs, and before there is any thread."""
-        parts = [WorkerPart(0, self._count)]
+        parts = [WorkerPart(0, self._count, limits=self._limits)]
         parts += [evolve(parts[0], number=number) for number in range(1, self._count)]
         run = runner(self._settings, self._reactor, self._page, parts)
         self._prepared = fork_fork_server(run, Follower(self._settings.translate.allowed_filters))
@@ -278,6 +280,7 @@ class WorkerPool:
         self._page.clear(worker.number)
         # Whatever it still does, nobody can tell it to end.
         self._kill(worker)
+        self._limits.forget(worker.number)
         self._wake()
         if self._is_stopping:
             return

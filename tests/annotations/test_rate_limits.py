@@ -14,12 +14,12 @@ from ingress.annotations.rate_limits import (
     ConnectionLimit,
     LimitSettings,
     RequestLimit,
-    UnderWay,
     parse_limit,
     parse_multiplier,
     parse_prefix,
     parse_status,
 )
+from ingress.annotations.under_way import UnderWay
 from ingress.annotations.values import ValueRefused
 from ingress.filters import Filter, FilterSpec, Hook, Phase, Scope, used_hooks
 from ingress.proxy.dispatch.site import SessionRules
@@ -273,9 +273,7 @@ class ConnectionTests(SynchronousTestCase):
         self.assertEqual([live.on_request(one) is None for one in requests[1:]], [True, False, False])
         for one in requests:
             live.on_end(one, record_of())
-        zones: WeakValueDictionary[str, UnderWay] = services.state(
-            Scope.PROCESS, "zones", WeakValueDictionary
-        )
+        zones: WeakValueDictionary[str, UnderWay] = services.state(Scope.WORKER, "zones", WeakValueDictionary)
         self.assertEqual([zone.counts for zone in zones.values()], [{}])
 
     def test_edit(self) -> None:
@@ -294,9 +292,7 @@ class ConnectionTests(SynchronousTestCase):
         services = FakeServices()
         live = ConnectionLimit(OWNER, 1).make(services)
         live.on_request(FakeFacts())
-        zones: WeakValueDictionary[str, UnderWay] = services.state(
-            Scope.PROCESS, "zones", WeakValueDictionary
-        )
+        zones: WeakValueDictionary[str, UnderWay] = services.state(Scope.WORKER, "zones", WeakValueDictionary)
         self.assertEqual(len(zones), 1)
         del live
         gc.collect()

@@ -1,6 +1,6 @@
 """What the proxy does for filters: time, chance, counters, sub-requests, and state that outlives them."""
 
-from collections.abc import Awaitable, Callable, Hashable
+from collections.abc import Awaitable, Callable, Hashable, Mapping
 from datetime import datetime
 from hashlib import blake2b
 from random import Random
@@ -43,12 +43,13 @@ class Computer(Protocol):
 class States:
     """What outlives a snapshot: of filters, and of backends.
 
-    One process serves all requests, so what its workers share and what it has itself are the same; nothing is
-    shared by several replicas.
+    Where one process serves all requests, what workers share and what each has itself are the same.  With several of them *shared*
+    is all that they share, by name and key.  Replicas share nothing.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, shared: Mapping[tuple[str, Hashable], object] | None = None) -> None:
         self._kept: dict[tuple[str, Hashable], object] = {}
+        self._shared = shared
 
     def state(self, scope: Scope, name: str, key: Hashable, make: Callable[[], T]) -> T:
         """Return what is kept for *name* under *key*; *make* makes it for whoever comes first.
@@ -57,6 +58,10 @@ class States:
         """
         if scope is Scope.REPLICAS:
             raise LookupError("replicas share no state")
+        if scope is Scope.PROCESS and self._shared is not None:
+            if (name, key) not in self._shared:
+                raise LookupError(f"workers share no state of {name} that is called {key}")
+            return cast(T, self._shared[name, key])
         if (name, key) not in self._kept:
             self._kept[name, key] = make()
         return cast(T, self._kept[name, key])

@@ -1,0 +1,152 @@
+"""Leaky buckets that all workers share, in memory that was made before they were: the verdicts of one process, by several.
+
+It is what ``ingress.annotations.leaky_buckets`` is for a process that serves alone, and says the same along the same requests.  A
+bucket is a slot of a ``SharedTable``: a word for each of the two rates, and until when it says anything.  A word holds how far the
+client is ahead, in thousandths of requests, and when that was found out, in milliseconds, 32 bits each; so one store
+changes a bucket as a whole, and what comes in between two stores of two workers is right by itself.
+
+Nobody waits for anybody, so an error is possible, and it is bounded: what other workers count for a client while one is amid a
+verdict about it, which takes a microsecond or as long as the system has it wait, is lost.  A word that makes no sense,
+whatever has written it, is right again after what its level takes to drain.
+
+Nothing is swept: a bucket that has drained says so by itself, and its slot is taken by the next who needs one.
+"""
+
+from collections.abc import Callable, Hashable
+from hashlib import blake2b
+from typing import Final
+
+from ingress.annotations.leaky_buckets import ONE, Rates, Zone
+from ingress.filters import Clock, Filter
+from ingress.process.shared_table import KEPT, SharedTable
+
+LARGEST_SHARED: Final = (1 << 32) - 1
+"""What may be in a bucket: 4,294,967 requests."""
+SKEW: Final = 1000
+"""Milliseconds by which another worker may be ahead: it asked for the time later, and was first to write."""
+_EMPTY: Final = -ONE << 32
+"""What one request more makes nothing of, as the first one."""
+_LOW: Final = (1 << 32) - 1
+_BACK: Final = 1 << 31
+"""What seems to have passed for longer than this is from the future: time is kept modulo 2**32 milliseconds.
+
+Who comes again after just these 49.7 days finds his bucket as it was, if nobody has taken its slot."""
+
+
+def zone_prefix(name: Hashable, secret: bytes) -> bytes:
+    """Return what the keys of the zone called *name* begin with: the same in all processes that know *secret*."""
+    return blake2b(repr(name).encode("utf-8", "surrogatepass"), key=secret, digest_size=16).digest()
+
+
+class SharedBuckets:
+    """All buckets of all workers, as one of them sees them; *crowded* is called when one that still counts gives way."""
+
+    largest: Final = LARGEST_SHARED
+    """What may be in a bucket, and thus at once."""
+
+    def __init__(
+        self, table: SharedTable, clock: Clock, secret: bytes, crowded: Callable[[], object]
+    ) -> None:
+        self._table = table
+        self._keys = table.keys
+        self._words = table.words
+        self._slots = table.slots
+        self._seconds = clock.seconds
+        self._secret = secret
+        self._crowded = crowded
+
+    def zone(self, name: Hashable, rates: Rates, asker: Filter) -> Zone:
+        """Return the zone called *name*, at *rates*; it is the same for all workers."""
+        zone = Zone(name, zone_prefix(name, self._secret))
+        zone.rates = rates
+        return zone
+
+    def take(self, zone: Zone, rates: Rates, client: bytes) -> bool:
+        """Take one request of *client*; return whether it is within *rates*."""
+        # Python's own hash: keyed by a secret of the process, and the same in all that are forked from it.  Where somebody has
+        # fixed that (PYTHONHASHSEED) the prefix is a secret still.
+        key = hash(zone.prefix + client) or 1
+        table = self._table
+        at = table.first_key + (key & table.first_mask)
+        now = int(self._seconds() * 1000)
+        if self._keys[at] != key:
+            at = table.find(key, now)
+            if at < 0:
+                return self._begin(rates, key, now) or self.take(zone, rates, client)
+        # From here on no call but in rare cases: this is what each request costs whose client is known.  And little is done
+        # between reading a word and writing it, which is when another worker's request may be lost.
+        words = self._words
+        slots = self._slots
+        minute = 0
+        by_second, by_minute = rates.by_second, rates.by_minute
+        if by_minute is not None:
+            word = words[at + 2 * slots]
+            passed = now - word & _LOW
+            if passed >= _BACK:
+                word, passed = self._not_ahead(word, at + 2 * slots, at, now), 0
+            minute = (word >> 32) - by_minute.per_second * passed // 1000 + ONE
+            if minute > by_minute.burst:
+                return False
+            if minute < 0:
+                minute = 0
+        until, kept = now, 0
+        if by_second is not None:
+            word = words[at + slots]
+            passed = now - word & _LOW
+            if passed >= _BACK:
+                word, passed = self._not_ahead(word, at + slots, at, now), 0
+            level = (word >> 32) - by_second.per_second * passed // 1000 + ONE
+            if level > by_second.burst:
+                return False
+            if level < 0:
+                level = 0
+            words[at + slots] = level << 32 | now & _LOW
+            level += ONE
+            if level > by_second.burst:
+                kept = KEPT
+            until = now - -level * 1000 // by_second.per_second
+        if by_minute is not None:
+            words[at + 2 * slots] = minute << 32 | now & _LOW
+            minute += ONE
+            if minute > by_minute.burst:
+                kept = KEPT
+            ends = now - -minute * 1000 // by_minute.per_second
+            if ends > until:
+                until = ends
+        words[at + 3 * slots] = until | kept
+        return True
+
+    def _not_ahead(self, word: int, place: int, at: int, now: int) -> int:
+        """Return what *word* says, which stands at *place*, and whose time is ahead of *now*, or so long ago that it looks so.
+
+        Another worker was quicker; or it makes no sense, and then its bucket begins to drain now.
+        """
+        if self._words[at + 3 * self._slots] & ~KEPT <= now:
+            return _EMPTY
+        if (word - now & _LOW) > SKEW:
+            self._words[place] = word & ~_LOW | now & _LOW
+        return word
+
+    def _begin(self, rates: Rates, key: int, now: int) -> bool:
+        """Make a bucket for *key*, with nothing in it, as nginx does for the first request.
+
+        Returns whether there is none: another worker may have been quicker.
+        """
+        until = now
+        kept = 0
+        for rate in (rates.by_second, rates.by_minute):
+            if rate is not None:
+                ends = now - -ONE * 1000 // rate.per_second
+                if ends > until:
+                    until = ends
+                if rate.burst < ONE:
+                    kept = KEPT
+        at = self._table.claim(key, now, self._crowded)
+        words, slots = self._words, self._slots
+        # Memory that was never touched is found now, so that nothing takes long from here on.
+        is_new = (words[at + slots] | words[at + 2 * slots]) >= 0 and self._keys[at] != key
+        if is_new:
+            words[at + slots] = words[at + 2 * slots] = now & _LOW
+            words[at + 3 * slots] = until | kept
+            self._keys[at] = key
+        return is_new

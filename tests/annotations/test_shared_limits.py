@@ -1,0 +1,143 @@
+"""Limits of clients with several workers: two beside each other, as each has its filters."""
+
+from collections.abc import Callable, Hashable
+from typing import TypeVar
+
+from attrs import define, field
+from twisted.trial.unittest import SynchronousTestCase
+
+from ingress.annotations.rate_limits import ConnectionLimit, RequestLimit
+from ingress.annotations.shared_limits import shared_limits
+from ingress.filters import Filter, Scope
+from ingress.process.limit_memory import LimitMemory
+from ingress.proxy.exchange.services import States
+from tests.fakes.filter_parts import FakeClock, FakeFacts, FakeServices
+from tests.fakes.records import record_of
+
+T = TypeVar("T")
+OWNER = "Ingress demo/a"
+SECRET = b"a secret of all workers"
+
+
+@define
+class WorkerServices(FakeServices):
+    """Services of a worker."""
+
+    own: States = field(kw_only=True)
+
+    def state(self, scope: Scope, key: Hashable, make: Callable[[], T]) -> T:
+        """Return what the worker, or all of them, have under *key* of limits."""
+        name = RequestLimit.name if key == "buckets" else ConnectionLimit.name
+        return self.own.state(scope, name, key, make)
+
+
+class WorkersCase(SynchronousTestCase):
+    """A test with workers that share the memory of their limits."""
+
+    def setUp(self) -> None:
+        self.clock = FakeClock()
+        self.memory = LimitMemory(2)
+        self.crowded: list[str] = []
+
+    def worker(self, number: int) -> WorkerServices:
+        """Return what a worker has that begins with this number."""
+        shared = shared_limits(self.memory, number, self.clock, SECRET, self.crowded.append)
+        return WorkerServices(clock=self.clock, secret=SECRET, own=States(shared))
+
+    def live(self, spec: RequestLimit | ConnectionLimit) -> list[Filter]:
+        """Return the filter of *spec* in each of two workers."""
+        return [spec.make(self.worker(number)) for number in range(2)]
+
+
+def taken(live: Filter, client: bytes = b"192.0.2.1", count: int = 30) -> int:
+    """Return how many of *count* requests of *client* pass."""
+    return sum(live.on_request(FakeFacts(client=client)) is None for _ in range(count))
+
+
+class RateTests(WorkersCase):
+    """Rates."""
+
+    def test_one_limit(self) -> None:
+        """A client has one burst and one rate at all workers together."""
+        first, second = self.live(RequestLimit(OWNER, 5))
+        self.assertEqual((taken(first, count=20), taken(second)), (20, 6))
+        self.clock.clock.advance(1)
+        self.assertEqual((taken(first, count=3), taken(second)), (3, 2))
+        self.assertEqual(taken(second, b"2001:db8::1") + taken(first, b"2001:db8::2"), 26)
+
+    def test_replicas(self) -> None:
+        """What workers share is the part of their replica, where replicas share limits."""
+        first, second = (self.worker(number) for number in range(2))
+        lives = [RequestLimit(OWNER, 12, multiplier=2).make(each) for each in (first, second)]
+        first.replicas.count = second.replicas.count = 3
+        self.assertEqual([taken(live) for live in lives], [9, 0])
+
+    def test_largest(self) -> None:
+        """A burst of thousands of millions is one of four millions among workers, rather than none."""
+        first, second = self.live(RequestLimit(OWNER, 999_999_999, multiplier=999_999_999))
+        self.assertEqual((taken(first), taken(second)), (30, 30))
+
+    def test_worker_begins(self) -> None:
+        """A worker that follows one which died knows what clients have used up."""
+        first, _ = self.live(RequestLimit(OWNER, 5))
+        self.assertEqual(taken(first), 26)
+        self.assertEqual(taken(RequestLimit(OWNER, 5).make(self.worker(0))), 0)
+
+
+class ConnectionTests(WorkersCase):
+    """Requests under way."""
+
+    def test_one_limit(self) -> None:
+        """A client has so many under way at all workers together; each that ends makes room at any of them."""
+        first, second = self.live(ConnectionLimit(OWNER, 3))
+        begun = [FakeFacts() for _ in range(2)]
+        self.assertEqual([first.on_request(one) for one in begun], [None, None])
+        self.assertEqual(taken(second), 1)
+        self.assertEqual(taken(first), 0)
+        self.assertEqual(taken(second, b"192.0.2.2"), 3)
+        first.on_end(begun[0], record_of())
+        self.assertEqual((taken(second), taken(first)), (1, 0))
+
+    def test_edit(self) -> None:
+        """A limit that is edited knows who is under way, here and there."""
+        services = [self.worker(number) for number in range(2)]
+        old = ConnectionLimit(OWNER, 1).make(services[0])
+        held = FakeFacts()
+        self.assertIsNone(old.on_request(held))
+        first, second = (ConnectionLimit(OWNER, 3).make(each) for each in services)
+        self.assertEqual((taken(first, count=1), taken(second)), (1, 1))
+        old.on_end(held, record_of())
+        self.assertEqual(taken(second), 1)
+
+    def test_death(self) -> None:
+        """What a worker that died had under way counts no more, whether or not another has its place."""
+        for follow in (lambda: self.memory.forget(0), lambda: self.worker(0)):
+            first, second = self.live(ConnectionLimit(OWNER, 3))
+            self.assertEqual((taken(first), taken(second)), (3, 0))
+            follow()
+            self.assertEqual(taken(second), 3)
+
+    def test_no_place(self) -> None:
+        """Where there is no place for a client any more, a worker counts it by itself, and says so."""
+        (first, second), clients = self.live(ConnectionLimit(OWNER, 1)), 1 << 15
+        passed = [taken(first, b"%d" % number, 2) for number in range(clients)]
+        self.assertEqual(set(passed), {1})
+        self.assertEqual(set(self.crowded), {"connection-limit"})
+        without = len(self.crowded)
+        twice = sum(taken(second, b"%d" % number, 1) for number in range(clients))
+        self.assertEqual(twice, without)
+
+
+class OwnStateTests(WorkersCase):
+    """What workers do not share."""
+
+    def test_scopes(self) -> None:
+        """A worker's own is its own; what is asked for of all is shared, or refused, and never taken for shared."""
+        first, second = (self.worker(number).own for number in range(2))
+        self.assertIsNot(
+            first.state(Scope.WORKER, "mine", "key", list), second.state(Scope.WORKER, "mine", "key", list)
+        )
+        for scope in (Scope.PROCESS, Scope.REPLICAS):
+            self.assertRaises(LookupError, first.state, scope, "mine", "key", list)
+        alone = States()
+        self.assertEqual(alone.state(Scope.PROCESS, "mine", "key", list), [])
