@@ -154,7 +154,7 @@ class OwnDataPlane:
         self._socket_of = socket_of
         self._listeners = OpenListeners(self._open, reactor, self.following_failed, refused)
         self._deadlines = Deadlines(reactor)
-        output = AccessOutput(settings.access_log)
+        output = AccessOutput(settings.access_log, is_shared=settings.workers is not None)
         self._access_log = AccessLog(
             reactor,
             output.write,

@@ -37,6 +37,7 @@ from ingress.explain.served import Served
 from ingress.metrics.metrics import Metrics
 from ingress.model.listeners import Listener
 from ingress.model.objects import Kind
+from ingress.model.problems import Problem
 from ingress.model.serving import ServingSettings
 from ingress.model.tcp_services import TcpServices
 from ingress.options.config_map_source import config_map_source
@@ -57,6 +58,7 @@ from ingress.translate.readers.route_kinds import ROUTE_KINDS
 from ingress.translate.snapshot import Snapshot
 from ingress.wording import number_of
 from ingress.workers.pool import WorkerPool
+from ingress.workers.supervising import workers_ending
 
 LONGEST_CLEARING_SECONDS = 120.0
 """How long the end waits for addresses to be removed from Ingresses, where that is asked for."""
@@ -176,6 +178,7 @@ class IngressService(Service):
         self._is_stopping = False
         self._in_no_hurry = True
         self._in_force = Merged(settings)
+        self._worker_problems: tuple[Problem, ...] = ()
         self._tcp_source: FollowedConfigMap[TcpServices] | None = None
         self._tcp_services: TcpServices | None = None
         self._waiting: Deferred[None] | None = None
@@ -198,6 +201,7 @@ class IngressService(Service):
                 self._refused,
                 addresses,
                 failed,
+                self._workers_troubled,
             )
         store = self._store = Store()
         self._kinds = kinds
@@ -290,6 +294,11 @@ class IngressService(Service):
         # Not now: this may be amid what the controller publishes.
         self._reactor.callLater(0, self._controller.refuse, refused)
 
+    def _workers_troubled(self, ended: int) -> None:
+        """So many workers ended of late that those that follow have to wait; 0 says that this is over."""
+        self._worker_problems = (workers_ending(ended),) if ended else ()
+        self._configure(self._in_force)
+
     # Options that change
 
     def _options_changed(self, said: OptionTexts) -> None:
@@ -317,7 +326,9 @@ class IngressService(Service):
         self._in_force = merged
         options = self._translate_options(merged.settings)
         udp = self._settings.udp_services
-        problems = merged.problems if udp is None else (*merged.problems, udp_services_problem(udp))
+        problems = (*merged.problems, *self._worker_problems)
+        if udp is not None:
+            problems = (*problems, udp_services_problem(udp))
         self._controller.configure(options, merged.settings.serving, problems)
         return options
 

@@ -40,6 +40,8 @@ class Kind(str):
     """A manifest file on disk; it carries problems only, never a value."""
     WATCH: ClassVar["Kind"]
     """The watch of a kind, named after it; it carries problems only, too."""
+    PROCESS: ClassVar["Kind"]
+    """A part of the controller itself; it carries problems only, too."""
 
     def __new__(cls, name: str) -> "Kind":
         kind = _KINDS.get(name)
@@ -58,6 +60,7 @@ Kind.SECRET = Kind("Secret")
 Kind.CONFIG_MAP = Kind("ConfigMap")
 Kind.MANIFEST = Kind("Manifest")
 Kind.WATCH = Kind("Watch")
+Kind.PROCESS = Kind("Process")
 
 
 class ObjectKey(NamedTuple):

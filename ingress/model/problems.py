@@ -144,6 +144,8 @@ class Reason(StrEnum):
     """The command line says something else about the option, and counts."""
     WATCH_REFUSED = "WatchRefused"
     """The API server has refused for a minute to have a kind listed or watched; a matter of the operator."""
+    WORKERS_ENDING = "WorkersEnding"
+    """Several workers ended within half a minute, and those that follow have to wait; a matter of the operator."""
 
 
 _ABSENT = frozenset(
@@ -193,7 +195,7 @@ class Problem:
         Events are read by tenants, who are told of the Ingress that suffers, where there is one.
         """
         return (
-            self.kind in ("Manifest", "Watch")
+            self.kind in ("Manifest", "Watch", "Process")
             or self.reason in _OF_OPTIONS
             or (self.reason in _ABSENT and self.kind in ("Secret", "ConfigMap"))
         )

@@ -19,7 +19,15 @@ log = Logger()
 REPORT_SECONDS = 1.0
 """The least time between two lines."""
 
-_REFERRED_TO = (Kind.SERVICE, Kind.ENDPOINT_SLICE, Kind.SECRET, Kind.CONFIG_MAP, Kind.MANIFEST, Kind.WATCH)
+_REFERRED_TO = (
+    Kind.SERVICE,
+    Kind.ENDPOINT_SLICE,
+    Kind.SECRET,
+    Kind.CONFIG_MAP,
+    Kind.MANIFEST,
+    Kind.WATCH,
+    Kind.PROCESS,
+)
 
 NAMED = 3
 SORTS_NAMED = 12

@@ -7,6 +7,7 @@ What does not fit is lost, and told of by ``LinesLostError``, which counts it.
 
 import os
 import select
+import stat
 import sys
 
 from twisted.logger import Logger
@@ -36,12 +37,19 @@ class PartlyWrittenError(OSError):
         self.written = written
 
 
-def write_all(descriptor: int, octets: bytes) -> None:
-    """Write *octets*, and wait while a pipe is full, also where it is set not to wait; or raise ``PartlyWrittenError``."""
+def write_all(descriptor: int, octets: bytes, most: int | None = None) -> None:
+    """Write *octets*, and wait while a pipe is full, also where it is set not to wait; or raise ``PartlyWrittenError``.
+
+    With *most*, whole lines of at most so many bytes are written at once, and a longer one by itself.
+    """
     view = memoryview(octets)
     while view:
+        end = len(view)
+        if most is not None and end > most:
+            start = len(octets) - end
+            end = (octets.rfind(b"\n", start, start + most) + 1 or octets.find(b"\n", start) + 1) - start
         try:
-            view = view[os.write(descriptor, view) :]
+            view = view[os.write(descriptor, view[:end]) :]
         except BlockingIOError:
             poll = select.poll()
             poll.register(descriptor, select.POLLOUT)
@@ -51,9 +59,14 @@ def write_all(descriptor: int, octets: bytes) -> None:
 
 
 class AccessOutput:
-    """The file *path*, or standard output if it is None; raises ``StartError`` where that cannot be opened."""
+    """The file *path*, or standard output if it is None; raises ``StartError`` where that cannot be opened.
 
-    def __init__(self, path: str | None) -> None:
+    Where it *is_shared*, other processes write there, too: into a pipe no more goes at once than what nobody else's bytes
+    get into.
+    """
+
+    def __init__(self, path: str | None, *, is_shared: bool = False) -> None:
+        self._is_shared = is_shared
         # The process may change its directory before the file is opened anew.
         self._path = None if path is None else os.path.abspath(path)
         self._rest = b""
@@ -69,6 +82,11 @@ class AccessOutput:
         except OSError as error:
             raise StartError(f"--access-log {path}: {error.strerror}") from error
 
+    @property
+    def _most(self) -> int | None:
+        is_pipe = self._is_shared and stat.S_ISFIFO(os.fstat(self.descriptor).st_mode)
+        return select.PIPE_BUF if is_pipe else None
+
     def close(self) -> None:
         """Write no more."""
         if self._path is not None:
@@ -79,7 +97,7 @@ class AccessOutput:
         octets, was_torn = self._rest + batch, bool(self._rest)
         self._rest = b""
         try:
-            write_all(self.descriptor, octets)
+            write_all(self.descriptor, octets, self._most)
         except PartlyWrittenError as error:
             end = written = error.written
             if octets[written - 1 : written] != b"\n" if written else was_torn:

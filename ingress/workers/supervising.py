@@ -3,6 +3,10 @@
 from collections import deque
 from typing import Final
 
+from ingress.model.objects import Kind
+from ingress.model.problems import Problem, Reason
+from ingress.wording import number_of
+
 FEW: Final = 5
 """So many ends ..."""
 WINDOW_SECONDS: Final = 30.0
@@ -18,6 +22,12 @@ STARTING_LOOKS: Final = 120
 """The same for a worker that never had one: it may have much to read."""
 LATE_LOOK_SECONDS: Final = 1.5
 """A look that comes so long after the last one says nothing of workers: the parent was stopped itself, or had no processor."""
+
+
+def workers_ending(ended: int) -> Problem:
+    """Return the problem that so many workers *ended* of late."""
+    message = f"{number_of(ended, 'worker')} ended of late, so each that follows has to wait; the log says how they ended"
+    return Problem(Kind.PROCESS, "", "workers", Reason.WORKERS_ENDING, message)
 
 
 class Restarts:

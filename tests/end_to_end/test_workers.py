@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 import signal
 
+from tests.end_to_end.end_to_end_case import PATIENCE, telling
 from tests.end_to_end.workers_case import WorkersCase, children, runs, sockets
+from tests.fakes.upstreams import Upstream
 
 
 class ServingTests(WorkersCase):
@@ -131,6 +133,47 @@ class DyingTests(WorkersCase):
         os.kill(controller.pid, signal.SIGKILL)
         await self.until(lambda: not any(map(runs, pids)))
         self.assertEqual(await self.get(self.http), (0, b""))
+
+    async def test_again_and_again(self) -> None:
+        """Five ends make a pause, and a problem of the process; all is served meanwhile by the worker that is left."""
+        controller = self.start_workers()
+        await self.until_ready(controller)
+        ended: set[int] = set()
+        while len(ended) < 5:
+            await self.until(lambda: len(set(self.workers) - ended) == 2)
+            victim = min(set(self.workers) - ended)
+            ended.add(victim)
+            os.kill(victim, signal.SIGKILL)
+        await self.until(lambda: b"another one is started in 1 s" in controller.output)
+        self.assertEqual(len(self.workers), 1)
+        self.assertEqual(await self.get(self.http), (200, b"shop"))
+        deadline = self.reactor.seconds() + PATIENCE
+        while b"WorkersEnding" not in (await self.get(self.admin, "/api/problems"))[1]:
+            self.assertLess(self.reactor.seconds(), deadline)
+            await self.turn(0.02)
+        await self.until(lambda: len(self.workers) == 2)
+        controller.signal(signal.SIGTERM)
+        await self.stopped(controller)
+
+    async def test_parent_amid_request(self) -> None:
+        """A request that runs when the parent is killed has its answer, within the grace, from a worker that accepts no more."""
+        late = Upstream(self.reactor, lambda wire: None)
+        late.listen()
+        self.addCleanup(late.stop)
+        self.serve("shop", late)
+        controller = self.start_workers()
+        await self.until_ready(controller)
+        pids = [self.fork_server, *self.workers]
+        client = await self.connect(self.http)
+        client.get(b"/", b"shop.test")
+        await self.until(lambda: late.wires)
+        os.kill(controller.pid, signal.SIGKILL)
+        await self.until(lambda: sum(map(runs, pids)) == 1)
+        self.assertEqual(await self.get(self.http), (0, b""))
+        telling(b"late")(late.wires[0])
+        await client.answer()
+        self.assertEqual(client.answers[0].body, b"late")
+        await self.until(lambda: not any(map(runs, pids)))
 
     async def test_fork_server(self) -> None:
         """When the fork server is killed the process ends in an orderly way, with status 1, since it can make no more workers."""

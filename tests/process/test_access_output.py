@@ -185,3 +185,47 @@ class WriteAllTests(SynchronousTestCase):
         self.addCleanup(os.close, writing)
         self.addCleanup(os.close, self.writing)
         self.assertRaises(OSError, write_all, writing, b"a line\n")
+
+
+class SharedPipeTests(SynchronousTestCase):
+    """Several processes that write to one pipe."""
+
+    def setUp(self) -> None:
+        self.reading, self.writing = os.pipe()
+        self.addCleanup(os.close, self.reading)
+        self.addCleanup(os.close, self.writing)
+        self.writes: list[bytes] = []
+        self.patch(os, "write", self.write)
+
+    def write(self, descriptor: int, octets: bytes) -> int:
+        """Take everything."""
+        self.writes.append(bytes(octets))
+        return len(octets)
+
+    def test_whole_lines(self) -> None:
+        """Each write has whole lines and no more than a pipe takes at once; a line that is longer goes by itself."""
+        lines = [b"x" * length + b"\n" for length in (10, 4000, 90, 4095, 5000, 1, 2, 4096, 30)]
+        write_all(self.writing, b"".join(lines), 4096)
+        self.assertEqual(b"".join(self.writes), b"".join(lines))
+        for written in self.writes:
+            self.assertTrue(written.endswith(b"\n"))
+            self.assertTrue(len(written) <= 4096 or written.count(b"\n") == 1, len(written))
+        self.assertEqual(len(self.writes), 7)
+
+    def test_alone(self) -> None:
+        """Who writes alone writes at once."""
+        write_all(self.writing, b"x\n" * 5000)
+        self.assertEqual(len(self.writes), 1)
+
+    def test_outputs(self) -> None:
+        """A shared output goes by that where it is a pipe, and not where it is a file, to which each write goes whole."""
+        path = self.mktemp()
+        os.mkfifo(path)
+        reading = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+        self.addCleanup(os.close, reading)
+        for made, count in ((path, 3), (self.mktemp(), 1)):
+            self.writes.clear()
+            output = AccessOutput(made, is_shared=True)
+            self.addCleanup(output.close)
+            output.write(b"x" * 99 + b"\n" + b"y" * 4000 + b"\n" + b"z" * 4000 + b"\n")
+            self.assertEqual(len(self.writes), count)

@@ -292,6 +292,7 @@ _OF_REASONS: Final[Mapping[Reason, tuple[Level, str, str]]] = {
         "",
     ),
     Reason.WATCH_REFUSED: (_WARNING, "The API server refuses to have a kind listed or watched.", ""),
+    Reason.WORKERS_ENDING: (_WARNING, "Workers of the controller end again and again.", ""),
 }
 
 _OWN: Final[list[Rule]] = []
