@@ -10,14 +10,14 @@ import os
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 from random import Random
-from socket import gethostname
+from socket import gethostname, socket
 from typing import Any
 from uuid import uuid4
 
 from attrs import evolve
 from twisted.application.service import Service
 from twisted.internet.defer import CancelledError, Deferred, TimeoutError, maybeDeferred
-from twisted.internet.interfaces import IListeningPort
+from twisted.internet.interfaces import IListeningPort, IProtocolFactory
 from twisted.internet.task import deferLater
 from twisted.logger import Logger
 from twisted.python.failure import Failure
@@ -46,6 +46,7 @@ from ingress.options.merging import Merged, OptionSource, OptionTexts, merge
 from ingress.options.tcp_services import udp_services_problem
 from ingress.options.tcp_services_source import tcp_services_source
 from ingress.process.caps import caps_of_system, connections_fitting, tell_caps, workers_of_use
+from ingress.process.systemd_sockets import HandedOver
 from ingress.proxy.listening.listeners import listen
 from ingress.proxy.listening.reach import endpoint_rules
 from ingress.proxy.transport.connection_limit import DEFAULT_CONNECTIONS
@@ -156,12 +157,14 @@ class IngressService(Service):
         given: Collection[str] = (),
         options: OptionSource | None = None,
         kinds: Sequence[RouteKind] = ROUTE_KINDS,
+        handed_over: HandedOver | None = None,
     ) -> None:
         """*settled* is called when all is known that there is at first, and nobody is served yet.
 
         *options* may say something else than *settings* while the process runs, except of what is
-        *given* on the command line.
+        *given* on the command line.  *handed_over* are the sockets that were open before the process.
         """
+        self._handed_over = handed_over or HandedOver()
         self._given = given
         self._settled = settled
         self._settings = settings
@@ -191,7 +194,13 @@ class IngressService(Service):
         self._data_plane: DataPlane
         if settings.workers is None:
             self._data_plane = OwnDataPlane(
-                settings, reactor, self._metrics, self._refused, AddressRules(addresses), yielding
+                settings,
+                reactor,
+                self._metrics,
+                self._refused,
+                AddressRules(addresses),
+                yielding,
+                self._socket_of,
             )
         else:
             self._data_plane = WorkerPool(
@@ -202,6 +211,7 @@ class IngressService(Service):
                 addresses,
                 failed,
                 self._workers_troubled,
+                socket_of=self._socket_of,
             )
         store = self._store = Store()
         self._kinds = kinds
@@ -256,15 +266,21 @@ class IngressService(Service):
             names=settings.admin_hosts,
             served=self._served,
         )
-        self._admin_ports.append(await listen(self._reactor, settings.admin, pages()))
+        await self._open_admin(settings.admin, pages())
         if settings.probes is not None:
-            site = pages(only_probes=True)
-            self._admin_ports.append(await listen(self._reactor, settings.probes, site))
+            await self._open_admin(settings.probes, pages(only_probes=True))
         if self._options is not None:
             self._options.start(self._options_changed)
         if self._tcp_source is not None:
             self._tcp_source.start(self._tcp_services_changed)
         await self._source.start(self._sink)
+
+    async def _open_admin(self, description: str, site: IProtocolFactory) -> None:
+        sock = self._handed_over.take(description)
+        self._admin_ports.append(await listen(self._reactor, description, site, sock=sock))
+
+    async def _socket_of(self, listener: Listener) -> socket | None:
+        return self._handed_over.take(listener.description)
 
     def _start_failed(self, failure: Failure) -> None:
         if self._is_stopping:
@@ -346,6 +362,7 @@ class IngressService(Service):
             options.endpoint_networks,
             source.endpoints if isinstance(source, ApiServerSource) else tuple,
             allows_local=options.from_manifests,
+            handed_over=self._handed_over,
         )
         return evolve(options, endpoint_rules=rules, tcp_services=self._tcp_services)
 
@@ -355,6 +372,7 @@ class IngressService(Service):
         self._expiry.start()
         await self._data_plane.follow(listeners)
         self._is_listening = True
+        self._handed_over.tell_unused()
         self.log.info(
             "Serving HTTP on {http} and HTTPS on {https}",
             http=", ".join(self._settings.http),

@@ -19,6 +19,7 @@ from ingress.options.help import INTRODUCTION, help_text
 from ingress.options.option import DEFAULTS, Option, contradictions, settings_with
 from ingress.options.table import SPELLINGS
 from ingress.options.values import read_description
+from ingress.process.systemd_sockets import HandedOver
 from ingress.settings import Settings
 
 if TYPE_CHECKING:
@@ -38,6 +39,8 @@ class Options(usage.Options):
     def __init__(self) -> None:
         super().__init__()
         self._given: dict[Option, list[Any]] = {}
+        self.handed_over = HandedOver()
+        """The sockets that were open before the process."""
 
     def give(self, spelling: str, text: str = "") -> None:
         """Take the option of this *spelling*, with its *text* if it has one."""
@@ -70,6 +73,8 @@ class Options(usage.Options):
 
     def parseOptions(self, options: Sequence[str] | None = None) -> None:
         """Parse; what is wrong ends the process with one line on standard error, status 1."""
+        # Now: Twisted takes the same variables once it reads a description.
+        self.handed_over = HandedOver.taken_from(os.environ, os.getpid())
         try:
             super().parseOptions(options)
         except usage.UsageError as error:
@@ -148,7 +153,15 @@ def makeService(options: Options) -> "IService":
             )
         interpreter = Interpreter(reactor)
         service = IngressService(
-            settings, reactor, source, failed, metrics, interpreter.settle, options.given, kinds=kinds
+            settings,
+            reactor,
+            source,
+            failed,
+            metrics,
+            interpreter.settle,
+            options.given,
+            kinds=kinds,
+            handed_over=options.handed_over,
         )
     except StartError as error:
         systemd.status(str(error))

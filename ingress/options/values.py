@@ -22,6 +22,7 @@ from ingress.model.object_meta import Address
 from ingress.model.objects import ObjectKey
 from ingress.model.reporting import LONGEST_LEASE_SECONDS
 from ingress.model.serving import ForwardedHeaders
+from ingress.process.systemd_sockets import is_handed_over, read_handed_over
 from ingress.translate.options import ANNOTATIONS_PREFIX
 
 MAX_PAGE_BYTES = 1024 * 1024
@@ -256,6 +257,10 @@ def read_description(text: str, reactor: Any = None) -> str:
     from twisted.internet.endpoints import serverFromString
 
     form = "not a listener description such as tcp:80 or tcp:8080:interface=127.0.0.1"
+    if is_handed_over(text):
+        # Whether there is such a socket is known to the process that has it.
+        read_handed_over(text)
+        return text
     if text.startswith(("ssl:", "tls:")):
         raise ValueError("give a plain description such as tcp:443; --https adds TLS by itself")
     port = _TCP_PORT.fullmatch(text)

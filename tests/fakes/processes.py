@@ -7,7 +7,7 @@ import random
 import signal
 import socket
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from twisted.internet.abstract import FileDescriptor
@@ -20,6 +20,7 @@ from tests.fakes.fork_server import ForkServer
 
 ROOT = fork_server.ROOT
 TWISTD = "from twisted.scripts.twistd import run; run()"
+_MEANT_FOR_ITSELF = "import os; os.environ.setdefault('LISTEN_PID', str(os.getpid())); "
 
 
 # Not the generator that other tests seed, and never the same port twice.
@@ -120,7 +121,8 @@ class ControllerProcess(ProcessProtocol):
     """
     One run of ``twistd -n --pidfile= ingress`` in *directory* with these options.
 
-    *environment* is what it has besides our own, *runner* more options of ``twistd``.
+    *environment* is what it has besides our own, *runner* more options of ``twistd``, *handed_over* are sockets that it has from
+    the start, as from systemd, by their names; they stay open here.
     *status* is the exit status, or minus the signal, once it ended; *output* and
     *errors* what it wrote so far.
     """
@@ -132,6 +134,7 @@ class ControllerProcess(ProcessProtocol):
         *options: str,
         environment: Mapping[str, str] | None = None,
         runner: tuple[str, ...] = (),
+        handed_over: Sequence[tuple[str, socket.socket]] = (),
     ) -> None:
         self.output = b""
         self.errors = b""
@@ -149,13 +152,21 @@ class ControllerProcess(ProcessProtocol):
         # The process goes to its directory itself: then none of the threads here, such as those
         # of grpcio, are forked with it.
         arguments = ["--nodaemon", "--pidfile=", f"--rundir={directory}", *runner, "ingress", *options]
-        if not runner and not any(name.startswith(("PYTHON", "LD_")) for name in environment or ()):
+        if handed_over:
+            variables["LISTEN_FDS"] = str(len(handed_over))
+            variables["LISTEN_FDNAMES"] = ":".join(name for name, _ in handed_over)
+            variables = {**variables, **(environment or {})}
+        elif not runner and not any(name.startswith(("PYTHON", "LD_")) for name in environment or ()):
             forks = _forks.get(id(reactor)) or _forks.setdefault(id(reactor), _Forks(reactor))
             self.pid = forks.start(self, arguments, variables)
             return
         # What concerns the interpreter, or the reactor, is decided before anything is imported.
-        command = [sys.executable, "-c", TWISTD, *arguments]
-        self.pid = reactor.spawnProcess(self, sys.executable, command, env=variables).pid
+        command = [sys.executable, "-c", f"{_MEANT_FOR_ITSELF}{TWISTD}", *arguments]
+        descriptors: dict[int, Any] = {0: "w", 1: "r", 2: "r"}
+        descriptors.update((3 + number, sock.fileno()) for number, (_, sock) in enumerate(handed_over))
+        self.pid = reactor.spawnProcess(
+            self, sys.executable, command, env=variables, childFDs=descriptors
+        ).pid
 
     def outReceived(self, data: bytes) -> None:
         self.output += data

@@ -1,6 +1,5 @@
 """Listeners: the addresses we accept on, plain or with TLS."""
 
-import os
 import socket
 from ipaddress import ip_address
 from typing import Any, cast
@@ -31,8 +30,6 @@ from ingress.proxy.transport.handshake_queue import HandshakeQueue
 from ingress.proxy.transport.tls_layer import TLSLayer
 from ingress.proxy.transport.twisted_protocol import TwistedProtocol
 from ingress.tls.contexts import ServerContexts
-
-_FIRST_HANDED_OVER = 3
 
 
 def tls_factory(channels: ServerFactory, contexts: ServerContexts, clock: IReactorTime) -> "ServerTLSFactory":
@@ -142,6 +139,9 @@ class _OwnPorts:
         if self._given is not None and self._given.family == socket.AF_UNIX:
             listening = _GivenUnixPort(b"", factory, backlog, reactor=self._reactor)
         else:
+            if self._given is not None and self._given.family == socket.AF_INET6:
+                # The addresses of peers are of the family that the port takes from this.
+                interface = "::"
             listening = self._kind(port, factory, backlog, interface, self._reactor)
         if self._given is not None:
             listening._preexistingSocket = self._given
@@ -149,9 +149,6 @@ class _OwnPorts:
             listening._shouldShutdown = False
         listening.startListening()
         return cast(IListeningPort, listening)
-
-    def adoptStreamPort(self, fileno: int, family: int, factory: ServerFactory) -> IListeningPort:
-        return cast(IListeningPort, self._reactor.adoptStreamPort(fileno, family, factory))
 
 
 class _GivenUnixPort(unix.Port):
@@ -205,8 +202,6 @@ def bound_to(description: str) -> tuple[str, int] | None:
 
     The address is empty for all of this machine, and also where a name stands for it.
     """
-    if description.startswith("systemd:"):
-        return _handed_over(description)
     port = port_of(description)
     if not port:
         return None
@@ -214,17 +209,3 @@ def bound_to(description: str) -> tuple[str, int] | None:
     if interface == "localhost":
         return "127.0.0.1", port
     return ("" if not is_ip_address(interface) or ip_address(interface).is_unspecified else interface), port
-
-
-def _handed_over(description: str) -> tuple[str, int] | None:
-    """Return where the socket listens that *description* has from the one who started us (sd_listen_fds)."""
-    arguments = dict(part.split("=", 1) for part in description.split(":") if "=" in part)
-    names = os.environ.get("LISTEN_FDNAMES", "").split(":")
-    try:
-        index = names.index(arguments["name"]) if "name" in arguments else int(arguments.get("index", ""))
-        with socket.socket(fileno=os.dup(_FIRST_HANDED_OVER + index)) as handed_over:
-            address, port = handed_over.getsockname()[:2]
-    except (ValueError, OSError):
-        # Whoever listens on it will tell.
-        return None
-    return ("" if ip_address(address).is_unspecified else address), port

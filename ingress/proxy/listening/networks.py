@@ -5,7 +5,6 @@ carries them.  The epoll set listens on ``tcp:``, ``tcp6:`` and ``systemd:`` des
 everything else (UNIX sockets, ``haproxy:``) runs on Twisted's transports in any case.
 """
 
-import os
 import socket
 from collections.abc import Callable
 from typing import Any, cast
@@ -173,7 +172,8 @@ class EpollNetwork(TwistedNetwork):
         By *rules*, connections begin with a connection start; *new_factory* makes what makes their protocols.
         Where *sock* is given it listens already, as the description says, and is the listener's own from now on.
         """
-        if not description.startswith(("tcp:", "tcp6:", "systemd:")) or "domain=UNIX" in description:
+        is_of_ip = sock is None or sock.family is not socket.AF_UNIX
+        if not description.startswith(("tcp:", "tcp6:", "systemd:")) or not is_of_ip:
             return await super().listen(description, site, contexts, rules, new_factory, sock)
         factory = new_factory(site, contexts is not None)
         secure = contexts.connection_on if contexts is not None else None
@@ -222,9 +222,6 @@ class _EpollListening:
         except OSError as problem:
             sock.close()
             raise CannotListenError(interface, port, problem) from problem
-
-    def adoptStreamPort(self, fileno: int, family: int, factory: ServerFactory) -> IListeningPort:
-        return self._listen(socket.socket(family, socket.SOCK_STREAM, fileno=os.dup(fileno)))
 
     def _listen(self, sock: socket.socket) -> IListeningPort:
         port = EpollPort(self._epoll_set, sock, self._build, self._secure, self._connection_starts)

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Collection, Iterable
 from ipaddress import ip_network
 
+from ingress.process.systemd_sockets import HandedOver
 from ingress.proxy.listening.listeners import bound_to
 from ingress.proxy.transport.resolving import is_own_address
 from ingress.translate.endpoint_rules import EndpointRules, Pair
@@ -14,13 +15,15 @@ def endpoint_rules(
     api_server: Callable[[], Collection[Pair]],
     *,
     allows_local: bool,
+    handed_over: HandedOver | None = None,
 ) -> EndpointRules:
     """Return which endpoints may be connected to.
 
     *descriptions* are those of all listeners; in *networks* everything is allowed; *api_server* returns
-    where the API server was reached.
+    where the API server was reached; *handed_over* are the sockets that were open before the process.
     """
-    listening = map(bound_to, descriptions)
+    known = handed_over or HandedOver()
+    listening = (known.bound_to(one) or bound_to(one) for one in descriptions)
     return EndpointRules(
         allowed=tuple(map(ip_network, networks)),
         allows_local=allows_local,

@@ -1,8 +1,12 @@
 """What this process listens on is no endpoint."""
 
+import os
+import socket
+
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.model.listeners import Listener
+from ingress.process.systemd_sockets import HandedOver
 from ingress.proxy.listening.reach import endpoint_rules
 from ingress.settings import Settings
 
@@ -25,3 +29,19 @@ class EndpointRulesTests(SynchronousTestCase):
         self.assertIsNone(found.port_fault("192.0.2.1", 8001, ()))
         self.assertIsNotNone(found.beside([Listener("tcp:80"), asked]).port_fault("192.0.2.1", 8001, ()))
         self.assertIs(found.beside([Listener("tcp:80")]), found)
+
+    def test_handed_over(self) -> None:
+        """So does a socket that was open before the process, wherever that listens."""
+        with socket.create_server(("127.0.0.1", 0)) as server:
+            handed_over = HandedOver((os.dup(server.fileno()),), ("http",))
+            found = endpoint_rules(
+                ("systemd:name=http", "systemd:name=none"),
+                (),
+                tuple,
+                allows_local=True,
+                handed_over=handed_over,
+            )
+            self.assertEqual(found.listeners, (server.getsockname(),))
+            taken = handed_over.take("systemd:name=http")
+            assert taken is not None
+            taken.close()

@@ -418,6 +418,9 @@ if listener.fileno() != 3:
     os.dup2(listener.fileno(), 3)
 listener.detach()
 os.environ.update(LISTEN_PID=str(os.getpid()), LISTEN_FDS="1", LISTEN_FDNAMES="web")
+from ingress.process.systemd_sockets import HandedOver
+handed_over = HandedOver.taken_from(os.environ, os.getpid())
+description = f"systemd:domain={sys.argv[1]}:index=0"
 from twisted.internet import reactor
 from twisted.internet.defer import Deferred
 from ingress.proxy.listening.networks import network_for
@@ -429,7 +432,8 @@ async def main():
     network.start()
     site, protocol = OneByOne(), Recorder()
     site.next.append(protocol)
-    port = await network.listen(f"systemd:domain={sys.argv[1]}:index=0", site, None, new_factory=OneByOne.factory)
+    sock = handed_over.take(description)
+    port = await network.listen(description, site, None, new_factory=OneByOne.factory, sock=sock)
     client = socket.socket(family)
     client.connect(name)
     client.send(b"hello")
@@ -471,4 +475,4 @@ class AdoptTests(SynchronousTestCase):
         """A UNIX socket runs on Twisted's transports."""
         path = os.path.join("/tmp", f"adopt-{os.getpid()}.sock")
         self.addCleanup(Path(path).unlink, missing_ok=True)
-        self.assertEqual(self.adopt("UNIX", path), "Port hello")
+        self.assertEqual(self.adopt("UNIX", path), "_GivenUnixPort hello")
