@@ -52,6 +52,7 @@ from ingress.proxy.transport.resolving import AddressRules
 from ingress.proxy.upstream.pool import UpstreamPool
 from ingress.proxy.upstream.rotation import Rotations
 from ingress.settings import Settings
+from ingress.tls.bases import Bases, InheritedTls
 from ingress.tls.contexts import ServerContexts
 from ingress.tls.generated import generate_certificate
 from ingress.tls.groups import usable_groups
@@ -127,7 +128,7 @@ class OwnDataPlane:
 
     *refused* is told which listeners cannot be opened and why, *rules* say which addresses tenants may choose,
     *yielding* knows of threads that let requests go before, *socket_of* finds sockets that listen already, *part* is what
-    it has of what several workers have together, *caps* say what this process may have, and turns, of which each
+    it has of what several workers have together, *tls* what it has inherited with them, *caps* say what this process may have, and turns, of which each
     listener has a *new_turn*, which connections are its own where other workers have the same sockets.
     """
 
@@ -145,7 +146,10 @@ class OwnDataPlane:
         part: WorkerPart | None = None,
         caps: Caps | None = None,
         new_turn: NewTurn | None = None,
+        tls: InheritedTls | None = None,
     ) -> None:
+        self._tls = tls
+        self._bases: Bases | None = None
         self._caps = caps or caps_of_system()
         self._part = part = part or WorkerPart()
         self._settings = self._beginning = settings
@@ -319,7 +323,7 @@ class OwnDataPlane:
     async def _open(self, listener: Listener) -> ServingPort:
         """Open *listener*; raises ``StartError``."""
         sock = await self._socket_of(listener)
-        contexts = self._new_contexts() if listener.is_secure else None
+        contexts = self._new_contexts(listener) if listener.is_secure else None
         served = self._tables.new_site(listener, self._site, contexts)
         usual = self._beginning.use_proxy_protocol
         reads_header = usual if listener.reads_header is None else listener.reads_header
@@ -342,14 +346,21 @@ class OwnDataPlane:
     def _new_streams(self, site: ProxySite, secure: bool) -> StreamFactory:
         return StreamFactory(site, self._network.connect)
 
-    def _new_contexts(self) -> ServerContexts:
+    def _new_contexts(self, listener: Listener) -> ServerContexts:
+        settings, tls = self._beginning, self._tls
+        least_version = VERSIONS[settings.tls_min_version]
+        if self._bases is None:
+            row = None if tls is None else tls.row
+            self._bases = Bases(least_version, self._groups, row, self._reactor.seconds)
+            self._own_certificate = generate_certificate(now()) if tls is None else tls.default_certificate
         return ServerContexts(
-            generate_certificate(now()),
-            least_version=VERSIONS[self._beginning.tls_min_version],
+            self._own_certificate,
+            least_version=least_version,
             strict_sni=self._serving.strict_sni,
-            http2=self._beginning.http2,
+            http2=settings.http2,
             groups=self._groups,
-            seconds=self._reactor.seconds,
+            bases=self._bases,
+            table=listener.table,
         )
 
     # The end

@@ -132,8 +132,8 @@ KEYS: Final[dict[str, ConfigMapKey]] = {
     "no-tls-redirect-locations": _missing(
         "/.well-known/acme-challenge/ alone is never redirected", ("", "/.well-known/acme-challenge")
     ),
-    "ssl-session-tickets": _note("sessions are resumed by tickets, whose keys change every few hours", _TRUE),
-    "ssl-session-ticket-key": _missing("ticket keys are made anew every few hours, and never shared", ("",)),
+    "ssl-session-tickets": _note("sessions are resumed by tickets, whose keys change every twelve hours", _TRUE),
+    "ssl-session-ticket-key": _missing("ticket keys are made anew every twelve hours, and nobody can set them", ("",)),
     "ssl-early-data": _missing("what comes as early data can be sent again by anybody"),
     "ssl-dh-param": _missing("there is no key exchange over finite fields", ("",)),
     "enable-ocsp": _missing("no certificate status is stapled"),

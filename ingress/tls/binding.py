@@ -60,6 +60,17 @@ def on_server_name(context: SSL.Context, choose: Choose) -> None:
     lib.SSL_CTX_set_tlsext_servername_callback(context._context, context._tlsext_servername_callback)
 
 
+def bind_sessions(context: SSL.Context, whose: bytes) -> None:
+    """Have connections that begin on *context* from now on resume only sessions that began with the same *whose*, up to 32 bytes.
+
+    pyOpenSSL changes no context on which a connection has begun, since another thread may begin one meanwhile.  All of
+    this is for one thread, and connections that have begun keep what they had.
+    """
+    if lib.SSL_CTX_set_session_id_context(context._context, whose, len(whose)) != 1:
+        lib.ERR_clear_error()
+        raise ValueError("OpenSSL takes no more than 32 bytes")
+
+
 def speak(context: SSL.Context, protocols: tuple[bytes, ...], before_tls_1_3: tuple[bytes, ...]) -> None:
     """Agree with a client on the first of *protocols* that it offers, wherever that stands in its offer.
 

@@ -4,7 +4,6 @@ import os
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from hashlib import sha256
 
 from cryptography import x509
 from OpenSSL import SSL, crypto
@@ -28,12 +27,12 @@ def build_context(
 ) -> SSL.Context:
     """Build the context that shows one of *certificates*; raises what OpenSSL says against any of them.
 
-    OpenSSL keeps one certificate for each type of key, and chooses by what the client can do.
+    OpenSSL keeps one certificate for each type of key, and chooses by what the client can do.  Connections are switched to the
+    context and do not begin on it, so nothing is said of sessions.
     """
     context = new_server_context(least_version, suites or TLS_1_2_SUITES, protocols, groups)
     for certificate in certificates:
         _load(context, certificate, is_alone=len(certificates) == 1)
-    context.set_session_id(_session_id(authentication))
     if authentication is not None:
         _trust(context, authentication)
     return context
@@ -69,20 +68,6 @@ def _as_file(content: bytes) -> Iterator[str]:
     finally:
         if not path.startswith("/proc/"):
             os.unlink(path)
-
-
-def _session_id(authentication: ClientAuthentication | None) -> bytes:
-    """Name the settings under which a session may be resumed: no others can stand in for them."""
-    if authentication is None:
-        return b"no client certificate"
-    parts = (
-        authentication.source.encode(),
-        authentication.ca_pem,
-        authentication.crl_pem,
-        authentication.mode.value.encode(),
-        b"%d" % authentication.depth,
-    )
-    return sha256(b"".join(sha256(part).digest() for part in parts)).digest()
 
 
 def _trust(context: SSL.Context, authentication: ClientAuthentication) -> None:

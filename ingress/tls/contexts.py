@@ -4,30 +4,30 @@
 current tables at each handshake.  Publishing them is an
 assignment: the next handshake sees them, open connections keep what they have.
 
-Theory of operation.  A connection begins on the *base*, the context of the default
-certificate.  Once the client has said hello, the connection is switched to the context for the
-name that it asked for.  Such a switch changes certificate, chain, suites of TLS 1.2 and
+Theory of operation.  A connection begins on the *base* (``ingress.tls.bases``), which shows no certificate.  Once the client
+has said hello, the connection is switched to the context for the
+name that it asked for, or to that of the default certificate.  Such a switch changes certificate, chain, suites of TLS 1.2, protocols and
 trusted authorities; what else a host has of its own is set on the connection itself, and
 versions and ticket keys stay those of the base.
 
-Whether a session is resumed is decided before any of our code runs, by the ticket keys of the
-base, which all hosts share.  So:
+Whether a session is resumed is decided before any of our code runs: by the ticket keys of the
+base, which all hosts share, and by what the session is *bound* to.  So:
 
 1. A host that asks for client certificates gives out no tickets.  Every session that is
    resumed is one that nobody had to show a certificate for.
 2. Such a host refuses a session that is resumed (TLS 1.3).  Under TLS 1.2 the connection is one
    for the name that its session was begun with, whatever is asked for now.
-3. When what any host asks of clients changes, there is another base with other keys, so that no
-   older session can be resumed.  The same happens after ``TICKET_KEYS_SECONDS``.
+3. A session is bound to what all hosts asked of clients when it began, and to the default certificate and the table of listeners.  It is
+   resumed where all of that is just the same, and nowhere else.  Each process finds that out from its own tables, so of several
+   workers those that know of a change already, and those that do not yet, resume nothing of each other.
 
 Of the listeners of Gateways hostnames decide (``CertificateTable.covers_labels``), and a name that no listener has is refused, as is
 that of one without usable certificate.  Where they stand beside others, whichever host says more of a name has it.
 """
 
 import socket
-import time
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import TypeVar
 
 from OpenSSL import SSL, crypto
@@ -41,8 +41,10 @@ from ingress.identity.misdirected import ServerNames
 from ingress.identity.server_names import PLAIN_HANDSHAKE, HandshakeSettings, HandshakeSettingsTable
 from ingress.model.client_authentication import ClientAuthentication
 from ingress.model.shared_map import SharedMap
-from ingress.tls.binding import ACCESS_DENIED, UNRECOGNIZED_NAME, is_resumed, on_server_name
+from ingress.tls.bases import Bases, BegunConnection, StreamConnection
+from ingress.tls.binding import ACCESS_DENIED, UNRECOGNIZED_NAME, is_resumed
 from ingress.tls.building import build_context
+from ingress.tls.demands import Demands
 from ingress.tls.handshake import Handshake
 from ingress.tls.profile import GROUPS, HTTP_1_1, HTTP_2
 
@@ -52,15 +54,8 @@ MAX_CONTEXTS = 1024
 """How many are kept, those used last.  One takes some 22 KiB and a quarter of a millisecond to build,
 as long as a handshake; ten thousand of them would take 220 MiB."""
 
-TICKET_KEYS_SECONDS = 12 * 3600.0
-"""How long a ticket key is used: whoever learns it can read what was resumed with it."""
-
 _Key = tuple[tuple[Certificate, ...], tuple[str, ...], ClientAuthentication | None, tuple[bytes, ...]]
 _V = TypeVar("_V")
-
-
-class StreamConnection(SSL.Connection):
-    """A connection that carries a stream: no protocol is agreed on in its handshake."""
 
 
 @implementer(IOpenSSLServerConnectionCreator)
@@ -71,7 +66,8 @@ class ServerContexts:
     default decides otherwise.  It must be usable: what OpenSSL says against it
     is raised.  *least_version* is OpenSSL's number of the oldest version.  *strict_sni*
     refuses handshakes for names that nobody serves, and for none; it may be set anew.  *http2* offers HTTP/2
-    before HTTP/1.1, on every host.  *groups* are what keys are agreed on by.  *seconds* is a clock.
+    before HTTP/1.1, on every host.  *groups* are what keys are agreed on by.  *bases* are what connections begin on; they are
+    of the same version and groups.  Sessions are resumed by all who have the same bases and *table*.
     """
 
     def __init__(
@@ -82,19 +78,22 @@ class ServerContexts:
         strict_sni: bool = False,
         http2: bool = False,
         groups: bytes = GROUPS,
-        seconds: Callable[[], float] = time.monotonic,
+        bases: Bases | None = None,
+        table: str = "",
     ) -> None:
         self._own_default = default_certificate
         self._least_version = least_version
         self.strict_sni = strict_sni
         self._protocols = (HTTP_2, HTTP_1_1) if http2 else (HTTP_1_1,)
         self._groups = groups
-        self._seconds = seconds
+        self._bases = bases or Bases(least_version, groups)
         self._names = ServerNames()
+        self._demands = Demands(table)
         self._contexts: OrderedDict[_Key, SSL.Context | None] = OrderedDict()
         """None where OpenSSL refuses the certificates, so that it is told once."""
-        self._base_certificate = default_certificate
-        self._base = self._new_base(default_certificate)
+        self._default = self._built_default(default_certificate)
+        self._whose = self._demands.digest(None)
+        """What sessions are bound to."""
 
     def publish(
         self,
@@ -108,22 +107,22 @@ class ServerContexts:
         """
         before = self._names
         self._names = ServerNames(certificates, handshake_settings or HandshakeSettingsTable(), beside)
-        needs_base = self._take(before, self._names)
+        self._take(before, self._names)
         if before.beside is not beside:
-            needs_base |= self._take(before.beside or ServerNames(), beside or ServerNames())
-        if needs_base:
-            self._change_base()
+            self._take(before.beside or ServerNames(), beside or ServerNames(), is_beside=True)
+        if certificates.default != before.certificates.default:
+            self._change_default()
+        self._whose = self._demands.digest(certificates.default)
 
-    def _take(self, before: ServerNames, after: ServerNames) -> bool:
-        """Forget what *before* had and *after* has not; return whether what connections begin with may not stay."""
-        needs_base = False
+    def _take(self, before: ServerNames, after: ServerNames, *, is_beside: bool = False) -> None:
+        """Forget what *before* had and *after* has not."""
         if after.certificates is not before.certificates:
             self._forget(before.certificates, after.certificates)
-            needs_base = after.certificates.default != before.certificates.default
         if after.handshake_settings is not before.handshake_settings:
-            changes = _changes(before.handshake_settings.by_host, after.handshake_settings.by_host)
-            needs_base |= any(_asked(old) != _asked(new) for old, new in changes)
-        return needs_base
+            for host, old, new in _changes(
+                before.handshake_settings.by_host, after.handshake_settings.by_host
+            ):
+                self._demands.change(host, _asked(old), _asked(new), is_beside=is_beside)
 
     def serverConnectionForTLS(self, tlsProtocol: TLSMemoryBIOProtocol | None) -> SSL.Connection:
         """Begin a connection; its certificate is chosen once the client has named a server."""
@@ -134,31 +133,26 @@ class ServerContexts:
 
         One that never *speaks* is to carry a stream, whose protocol is a matter of others.
         """
-        if self._seconds() >= self._base_ends:
-            self._change_base()
-        return (SSL.Connection if speaks else StreamConnection)(self._base, sock)
+        return self._bases.begin(
+            BegunConnection if speaks else StreamConnection, sock, self._choose, self._whose
+        )
 
-    # The base
+    # The default certificate
 
-    def _change_base(self) -> None:
-        """Begin connections with the present default certificate, and with new ticket keys."""
+    def _change_default(self) -> None:
         for certificate in dict.fromkeys(
             (self._names.certificates.default or self._own_default, self._own_default)
         ):
-            self._base_certificate = certificate
             try:
-                self._base = self._new_base(certificate)
+                self._default = self._built_default(certificate)
                 return
             except _REFUSALS as error:
                 _tell(certificate, error)
 
-    def _new_base(self, certificate: Certificate) -> SSL.Context:
-        base = build_context(
+    def _built_default(self, certificate: Certificate) -> tuple[Certificate, SSL.Context]:
+        return certificate, build_context(
             self._least_version, (certificate,), protocols=self._protocols, groups=self._groups
         )
-        on_server_name(base, self._choose)
-        self._base_ends = self._seconds() + TICKET_KEYS_SECONDS
-        return base
 
     # The choice
 
@@ -180,9 +174,8 @@ class ServerContexts:
             connection.set_app_data(handshake)
             if certificates is not None or handshake_settings is not PLAIN_HANDSHAKE or not speaks:
                 self._switch(connection, certificates, handshake_settings, self._protocols if speaks else ())
-            elif connection.get_context() is not self._base:
-                # The default certificate has changed since the connection was accepted.
-                connection.set_context(self._base)
+            else:
+                connection.set_context(self._default[1])
             if authentication is not None:
                 if is_resumed(connection):
                     return ACCESS_DENIED
@@ -192,6 +185,7 @@ class ServerContexts:
             # asks for client certificates serves this connection.
             connection.set_app_data(None)
             _log.failure("Choosing a certificate failed; the default certificate is shown.")
+            connection.set_context(self._default[1])
         return None
 
     def _switch(
@@ -201,7 +195,7 @@ class ServerContexts:
         handshake_settings: HandshakeSettings,
         protocols: tuple[bytes, ...],
     ) -> None:
-        default = (self._base_certificate,)
+        default = (self._default[0],)
         context = self._context_of(named or default, handshake_settings, protocols)
         if context is None and named:
             context = self._context_of(default, handshake_settings, protocols)
@@ -241,7 +235,7 @@ class ServerContexts:
         """Drop the contexts of certificates that a host had in *before* and has no more in *after*."""
         gone: set[Certificate] = set()
         for some_before, some_after in ((before.exact, after.exact), (before.wildcard, after.wildcard)):
-            for old, _ in _changes(some_before, some_after):
+            for _, old, _ in _changes(some_before, some_after):
                 gone.update(old or ())
         if before.default is not None and before.default != after.default:
             gone.add(before.default)
@@ -268,10 +262,10 @@ def _asked(handshake_settings: HandshakeSettings | None) -> ClientAuthentication
     return None if handshake_settings is None else handshake_settings.client_authentication
 
 
-def _changes(before: Mapping[str, _V], after: Mapping[str, _V]) -> Iterator[tuple[_V | None, _V | None]]:
-    """Yield each value that is another one now, with the present one; None where there is none."""
+def _changes(before: Mapping[str, _V], after: Mapping[str, _V]) -> Iterator[tuple[str, _V | None, _V | None]]:
+    """Yield each host whose value is another one now, with the old and the present one; None where there is none."""
     if isinstance(before, SharedMap) and isinstance(after, SharedMap):
-        pairs = ((before.get(host), value) for host, value in after.changes_since(before))
+        triples = ((host, before.get(host), value) for host, value in after.changes_since(before))
     else:
-        pairs = ((before.get(host), after.get(host)) for host in {**before, **after})
-    return ((old, new) for old, new in pairs if old != new)
+        triples = ((host, before.get(host), after.get(host)) for host in {**before, **after})
+    return ((host, old, new) for host, old, new in triples if old != new)

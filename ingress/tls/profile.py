@@ -46,6 +46,18 @@ def new_server_context(
     A context must not be changed once it served a connection; make a new one.
     """
     context = SSL.Context(SSL.TLS_SERVER_METHOD)
+    settle_profile(context, least_version, suites, protocols, groups)
+    return context
+
+
+def settle_profile(
+    context: SSL.Context,
+    least_version: int = SSL.TLS1_2_VERSION,
+    suites: Sequence[str] = TLS_1_2_SUITES,
+    protocols: tuple[bytes, ...] = (HTTP_1_1,),
+    groups: bytes = GROUPS,
+) -> None:
+    """Have *context*, on which no connection has begun, be one of this profile, as ``new_server_context`` makes them."""
     context.set_min_proto_version(least_version)
     # What is asked of clients is decided by host, and its depth with it; but OpenSSL checks the
     # signatures of a whole chain first, a hundred of them if it may.
@@ -59,7 +71,6 @@ def new_server_context(
     restrict_groups(context, known_groups(groups))
     if protocols:
         speak(context, protocols, protocols if all(map(suits_http_2, suites)) else _without_http_2(protocols))
-    return context
 
 
 @cache

@@ -2,7 +2,7 @@
 
 It is forked from the parent before that has a thread or runs its reactor, and never has either itself, so that what it forks is
 whole.  It follows the same snapshots as the workers: a new one begins with all tables, in memory that both share until one of
-them writes to it.
+them writes to it.  So it does with what TLS sessions are resumed by, which is made here and goes nowhere else.
 
     wait ──▶ FEED: keep the snapshot, say TOOK
          ──▶ FORK: a worker for the channel that came along, say FORKED
@@ -21,6 +21,7 @@ from typing import Final, NoReturn
 
 from twisted.logger import Logger
 
+from ingress.tls.bases import InheritedTls
 from ingress.workers.feed.follower import Follower
 from ingress.workers.framing import Frame, FrameReader, frame_to_bytes
 from ingress.workers.fresh_process import drop_descriptors, ignore_signals, log_to
@@ -30,8 +31,12 @@ from ingress.workers.messages import Kind
 _READ_BYTES: Final = 1 << 18
 _MOST_DESCRIPTORS: Final = 16
 
-Run = Callable[[socket.socket, int, int, Follower], None]
-"""What a worker does in its process until it ends: its channel, its number, and the number and content of its first snapshot."""
+Run = Callable[[socket.socket, int, int, Follower, InheritedTls], None]
+"""What a worker does in its process until it ends: its channel, its number, the number and content of its first snapshot, and
+what all workers have inherited."""
+
+_LOOK_SECONDS: Final = 3600.0
+"""Where nobody asks for anything, it is looked so often for ticket keys that are used no more."""
 
 log = Logger()
 
@@ -80,6 +85,7 @@ class ForkServer:
         self._lives: dict[int, int] = {}
         """Lives of workers by process id."""
         self._waking, self._woken = socket.socketpair()
+        self._tls = InheritedTls()
 
     def serve(self) -> None:
         """Do what is asked for until nobody asks any more."""
@@ -97,7 +103,9 @@ class ForkServer:
         events.register(self._sock, select.POLLIN)
         events.register(self._woken, select.POLLIN)
         while True:
-            ready = dict(events.poll())
+            ready = dict(events.poll(_LOOK_SECONDS * 1000))
+            # Who is forked later is not to have the keys of former times.
+            self._tls.row.take()
             if self._woken.fileno() in ready:
                 self._woken.recv(_READ_BYTES)
                 self._reap()
@@ -138,7 +146,7 @@ class ForkServer:
         for sock in (self._sock, self._waking, self._woken):
             sock.close()
         gc.enable()
-        self._run(channel, number, self._number, self._follower)
+        self._run(channel, number, self._number, self._follower, self._tls)
 
     def _kill(self, life: int) -> None:
         for pid, one in self._lives.items():

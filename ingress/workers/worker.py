@@ -27,6 +27,7 @@ from ingress.process.steady_time import keep_steady_time
 from ingress.process.worker_part import WorkerPart
 from ingress.proxy.transport.resolving import AddressRules
 from ingress.settings import Settings
+from ingress.tls.bases import InheritedTls
 from ingress.workers import messages
 from ingress.workers.control_channel import ControlChannel
 from ingress.workers.feed.follower import Follower
@@ -53,11 +54,15 @@ def run_worker(
     number: int,
     has: int,
     follower: Follower,
+    tls: InheritedTls,
 ) -> None:
-    """Be worker *number* until the parent says otherwise, or is gone.  It begins with the snapshot of *follower*, which is number *has*."""
+    """Be worker *number* until the parent says otherwise, or is gone.
+
+    It begins with the snapshot of *follower*, which is number *has*, and has *tls* in common with all others.
+    """
     reactor = renew_reactor(parents_reactor)
     keep_steady_time(reactor)
-    worker = Worker(settings, reactor, page, parts[number], follower)
+    worker = Worker(settings, reactor, page, parts[number], follower, tls)
     worker.begin(channel)
     reactor.run(installSignalHandlers=False)
 
@@ -74,6 +79,7 @@ class Worker:
         page: SharedPage,
         part: WorkerPart,
         follower: Follower,
+        tls: InheritedTls,
     ) -> None:
         self._settings = settings
         self._reactor = reactor
@@ -98,6 +104,7 @@ class Worker:
             self._socket_of,
             part,
             new_turn=lambda: AcceptTurn(others, self._count, lambda: self._is_late, monotonic_ns),
+            tls=tls,
         )
         self._beating = LoopingCall(self._beat)
         self._beating.clock = reactor
@@ -272,6 +279,6 @@ def _shared(descriptor: int) -> socket.socket:
 
 def runner(
     settings: Settings, reactor: Any, page: SharedPage, parts: Sequence[WorkerPart]
-) -> Callable[[socket.socket, int, int, Follower], None]:
+) -> Callable[[socket.socket, int, int, Follower, InheritedTls], None]:
     """Return what a worker does in its process, of which *reactor* is the parent's."""
     return partial(run_worker, settings, reactor, page, parts)

@@ -21,8 +21,9 @@ from ingress.model.client_authentication import (
 from ingress.model.objects import ObjectKey, Secret
 from ingress.model.shared_map import SharedMap
 from ingress.tls import contexts as contexts_module
-from ingress.tls.binding import is_resumed
-from ingress.tls.contexts import TICKET_KEYS_SECONDS, ServerContexts
+from ingress.tls.bases import TICKET_KEYS_SECONDS, Bases
+from ingress.tls.binding import is_resumed, restrict_groups
+from ingress.tls.contexts import ServerContexts
 from ingress.tls.handshake import Handshake, evidence_of, handshake_of
 from tests.fakes.certificates import (
     Authority,
@@ -84,7 +85,7 @@ class HandshakeSettingsCase(SynchronousTestCase):
     def setUp(self) -> None:
         self.time = 1000.0
         self.own = certificate("own-default")
-        self.contexts = ServerContexts(self.own, seconds=lambda: self.time)
+        self.contexts = ServerContexts(self.own, bases=Bases(seconds=lambda: self.time))
         self.table = CertificateTable(
             {name: (certificate(name),) for name in ("open.com", "closed.com", "other.com")}
         )
@@ -388,6 +389,21 @@ class ResumptionTests(HandshakeSettingsCase):
             more, handshake_settings(open_com=PLAIN_HANDSHAKE, closed_com=asking(), other_com=changed)
         )
         self.assertTrue(self.is_resumed(self.connect(b"open.com", context, session)))
+
+    def test_asked_for_another_key(self) -> None:
+        """A client that has to send another key is resumed as any other, or refused: its hello comes twice."""
+        context = client_context(SSL.TLS1_3_VERSION, authority=VISITORS)
+        restrict_groups(context, b"X448:P-256")
+        session = self.session(b"open.com", context)
+        for _ in range(2):
+            client = self.connect(b"open.com", context, session)
+            self.assertTrue(self.is_resumed(client))
+            found = client.connection.get_session()
+            assert found is not None
+            session = found
+        self.assertFalse(self.is_resumed(self.connect(b"closed.com", context)))
+        with self.assertRaises(SSL.Error):
+            self.connect(b"closed.com", context, session)
 
     def test_rotation(self) -> None:
         """Ticket keys are used for half a day; connections that are open live on."""

@@ -150,7 +150,7 @@ class SuitesTests(SynchronousTestCase):
     def with_base(self, *suites: str) -> ServerContexts:
         """Contexts whose base has these suites of TLS 1.2."""
         contexts = ServerContexts(OWN, http2=True)
-        contexts._base = build_context(SSL.TLS1_2_VERSION, (OWN,), suites, protocols=BOTH)
+        contexts._default = OWN, build_context(SSL.TLS1_2_VERSION, (OWN,), suites, protocols=BOTH)
         return contexts
 
     def test_our_suites(self) -> None:

@@ -1,0 +1,67 @@
+"""What all hosts of a table ask of clients, as 32 bytes that are others once any of it is.
+
+Sessions are bound to these bytes.  They depend on what is asked, and not on the way to it: each process that serves the same has the
+same, also one that was begun later.  A change costs as much as what is different.
+"""
+
+from hashlib import sha256, shake_256
+from typing import Final
+
+from ingress.identity.certificates import Certificate
+from ingress.model.client_authentication import ClientAuthentication
+
+_SUM_BYTES: Final = 256
+"""Of a sum of digests, one for each host, in any order.  Who could choose the parts finds two equal sums of that length no faster
+than by 2 to the power of 80 attempts (Bellare and Micciancio 1997, Wagner 2002)."""
+_MODULUS: Final = 1 << (8 * _SUM_BYTES)
+
+
+class Demands:
+    """What is asked, by host; *table* names whose hosts they are."""
+
+    def __init__(self, table: str = "") -> None:
+        self._table = table.encode()
+        self._sum = 0
+
+    def change(
+        self,
+        host: str,
+        before: ClientAuthentication | None,
+        after: ClientAuthentication | None,
+        *,
+        is_beside: bool = False,
+    ) -> None:
+        """Have *host* ask for *after* and no more for *before*; *is_beside* tells hosts of Gateways beside from others."""
+        if before == after:
+            return
+        place = b"beside" if is_beside else b""
+        for asked, sign in ((before, -1), (after, 1)):
+            if asked is not None:
+                self._sum = (self._sum + sign * _number(place, host.encode(), *_parts(asked))) % _MODULUS
+
+    def digest(self, default: Certificate | None) -> bytes:
+        """Return 32 bytes for what is asked now, with *default* as the certificate of those without name."""
+        fingerprint = b"" if default is None else default.fingerprint.encode()
+        return _digest(self._table, fingerprint, self._sum.to_bytes(_SUM_BYTES, "big"))
+
+    def __repr__(self) -> str:
+        return f"<Demands of {self._table.decode() or 'the main table'}>"
+
+
+def _parts(asked: ClientAuthentication) -> tuple[bytes, ...]:
+    return (
+        asked.source.encode(),
+        asked.ca_pem,
+        asked.crl_pem,
+        asked.mode.value.encode(),
+        b"%d" % asked.depth,
+    )
+
+
+def _digest(*parts: bytes) -> bytes:
+    """Return a digest that no other parts have, whatever they would be joined to."""
+    return sha256(b"".join(sha256(part).digest() for part in parts)).digest()
+
+
+def _number(*parts: bytes) -> int:
+    return int.from_bytes(shake_256(_digest(*parts)).digest(_SUM_BYTES), "big")

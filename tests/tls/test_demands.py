@@ -1,0 +1,63 @@
+"""Tests for ``ingress.tls.demands``."""
+
+from __future__ import annotations
+
+from attrs import evolve
+from hypothesis import given
+from hypothesis import strategies as st
+from twisted.trial.unittest import SynchronousTestCase
+
+from ingress.model.client_authentication import ClientAuthentication, VerifyClient
+from ingress.tls.demands import Demands
+from tests.tls.test_contexts import certificate
+
+ASKED = ClientAuthentication("Secret shop/people", b"one", b"two", depth=2)
+OTHERS = (
+    evolve(ASKED, source="Secret shop/others"),
+    evolve(ASKED, ca_pem=b"onet", crl_pem=b"wo"),
+    evolve(ASKED, crl_pem=b""),
+    evolve(ASKED, mode=VerifyClient.OPTIONAL),
+    evolve(ASKED, depth=1),
+)
+_hosts = st.dictionaries(
+    st.sampled_from(("", "a.com", "b.com", "*.b.com")), st.sampled_from((ASKED, *OTHERS))
+)
+
+
+def digest(*asked: tuple[str, ClientAuthentication], table: str = "") -> bytes:
+    """The digest of what is asked from the beginning."""
+    demands = Demands(table)
+    for host, one in asked:
+        demands.change(host, None, one)
+    return demands.digest(None)
+
+
+class DemandsTests(SynchronousTestCase):
+    """What stands for all that is asked of clients."""
+
+    def test_differences(self) -> None:
+        """Whatever is different makes other bytes: host, each field, table, default certificate, and whether Gateways ask."""
+        beside = Demands()
+        beside.change("a.com", None, ASKED, is_beside=True)
+        seen = {
+            digest(),
+            digest(table="web"),
+            Demands().digest(certificate("default")),
+            digest(("a.com", ASKED)),
+            digest(("b.com", ASKED)),
+            digest(("a.com", ASKED), ("b.com", ASKED)),
+            beside.digest(None),
+            *(digest(("a.com", other)) for other in OTHERS),
+        }
+        self.assertEqual(len(seen), 7 + len(OTHERS))
+        self.assertEqual({len(one) for one in seen}, {32})
+
+    @given(st.lists(_hosts, max_size=6))
+    def test_way(self, history: list[dict[str, ClientAuthentication]]) -> None:
+        """Only what is asked in the end counts, whatever it was before and in which order it came."""
+        demands, before = Demands(), dict[str, ClientAuthentication]()
+        for now in history:
+            for host in {**before, **now}:
+                demands.change(host, before.get(host), now.get(host))
+            before = now
+        self.assertEqual(demands.digest(None), digest(*sorted(before.items(), key=lambda pair: pair[0])))
