@@ -1,9 +1,10 @@
 """The check of passwords by HTTP Digest (RFC 7616): the password itself never comes, and no request is good twice.
 
-A nonce says when it was made and which in order it is, signed by a key that only this process has, so that whoever asks for
-nonces costs no memory.  Only those that somebody used well are remembered, with the counts (``nc``) that came with them: a
+A nonce says when it was made and which in order it is, signed by a key that only this process and its workers have, so that
+whoever asks for nonces costs no memory.  Only those that somebody used well are remembered, with the counts (``nc``) that came with them: a
 count that was there is refused.  When there are too many, the oldest is forgotten, and no nonce that is as old is good any more.
-A nonce of another process, of another replica or of other accounts is *stale*: the client asks again with the new one, and its user sees nothing.
+Several workers remember them together (``ingress.annotations.shared_nonces``).
+A nonce of another replica, of an earlier process or of other accounts is *stale*: the client asks again with the new one, and its user sees nothing.
 
 Verified is ``qop=auth``, by MD5 or, where the accounts have it, SHA-256.  It takes some microseconds, so no thread is needed but for
 reading the file.
@@ -20,8 +21,9 @@ from attrs import define, field
 
 from ingress.annotations.htpasswd import MOST_BYTES, MOST_FAULTS, MOST_USERS, Accounts, LineFault, lines_of
 from ingress.annotations.password_check import MOST_FIELD_BYTES, TOO_BUSY, TOO_MANY, quoted_realm
+from ingress.annotations.shared_nonces import SharedNonces
 from ingress.filter_parts.judging import status_reply
-from ingress.filters import ComputingRefused, Facts, Filter, Phase, Reply, Services
+from ingress.filters import ComputingRefused, Facts, Filter, Phase, Reply, Scope, Services
 from ingress.model.frozen import frozen
 
 NONCE_SECONDS: Final = 300
@@ -29,6 +31,9 @@ MOST_COUNT: Final = 4096
 """How many requests come with one nonce."""
 MOST_NONCES: Final = 4096
 """Nonces in use that one filter remembers."""
+
+NONCES: Final = "nonces"
+"""What the state is called that workers share."""
 
 _STEP_LINES: Final = 150
 _HA1: Final = re.compile(rb"(?:[0-9a-fA-F]{32}|[0-9a-fA-F]{64})").fullmatch
@@ -150,6 +155,11 @@ class _Check(Filter):
         # By number, in the order in which they were made; and the last number that was forgotten.
         self._used: dict[int, _Use] = {}
         self._forgotten = 0
+        shared: SharedNonces | None = services.state(Scope.PROCESS, NONCES, lambda: None)
+        self._shared = shared
+        if shared is not None:
+            # No two workers make the same one, and none has to be after another.
+            self._made = int(services.random() * (1 << 62))
 
     def on_request(self, facts: Facts) -> Reply | Awaitable[Reply | None] | None:
         if self._accounts is not None:
@@ -223,6 +233,8 @@ class _Check(Filter):
         age = self._services.clock.seconds() - made
         if not 0 <= age <= NONCE_SECONDS or not 0 < count <= MOST_COUNT:
             return False
+        if self._shared is not None:
+            return self._shared.is_new(self._key + nonce[:32], int(nonce[16:32], 16), count)
         use = self._used.get(number)
         if use is None:
             if number <= self._forgotten:

@@ -1,9 +1,11 @@
-"""What of limits all workers share, as states that filters ask for by ``Scope.PROCESS``."""
+"""What of limits and of nonces all workers share, as states that filters ask for by ``Scope.PROCESS``."""
 
 from collections.abc import Callable, Hashable, Mapping
 
+from ingress.annotations.digest_check import NONCE_SECONDS, NONCES, DigestCheck
 from ingress.annotations.rate_limits import BUCKETS, COUNTS, ConnectionLimit, RequestLimit
 from ingress.annotations.shared_buckets import SharedBuckets
+from ingress.annotations.shared_nonces import SharedNonces
 from ingress.filters import Clock
 from ingress.process.limit_memory import LimitMemory
 from ingress.process.shared_counts import WorkerCounts
@@ -18,4 +20,10 @@ def shared_limits(
     """
     buckets = SharedBuckets(memory.rates, clock, secret, lambda: crowded(RequestLimit.name))
     counts = WorkerCounts(memory.counts, number, lambda: crowded(ConnectionLimit.name))
-    return {(RequestLimit.name, BUCKETS): buckets, (ConnectionLimit.name, COUNTS): counts}
+    lasting = NONCE_SECONDS * 1000
+    nonces = SharedNonces(memory.nonces, clock, secret, lasting, lambda: crowded(DigestCheck.name))
+    return {
+        (RequestLimit.name, BUCKETS): buckets,
+        (ConnectionLimit.name, COUNTS): counts,
+        (DigestCheck.name, NONCES): nonces,
+    }

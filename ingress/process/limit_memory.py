@@ -1,4 +1,4 @@
-"""The memory in which workers share the limits of clients: made once, before the first of them is forked."""
+"""The memory in which workers share what they know of clients: made once, before the first of them is forked."""
 
 from collections.abc import Callable
 from typing import Final
@@ -9,6 +9,7 @@ from ingress.process.shared_counts import SharedCounts
 from ingress.process.shared_table import SharedTable
 
 TELL_SECONDS: Final = 60.0
+_NONCE_BITS: Final = (10, 15)
 
 
 class LimitMemory:
@@ -22,11 +23,13 @@ class LimitMemory:
         """How far clients are ahead of rates."""
         self.counts = SharedCounts(workers)
         """What each worker has under way, for each client."""
+        self.nonces = SharedTable(_NONCE_BITS)
+        """Which requests came with nonces."""
 
     @property
     def size(self) -> int:
         """Bytes that may be in use."""
-        return self.rates.size + len(self.counts.memory)
+        return self.rates.size + len(self.counts.memory) + self.nonces.size
 
     def forget(self, number: int) -> None:
         """Take back the requests that worker *number* had under way; to be called once it is gone."""

@@ -56,6 +56,8 @@ class SharedTable:
         sizes = [1 << bits for bits in part_bits]
         self.slots = sum(sizes)
         """How many slots there are, and so how many words it is from a key to the next word of its slot."""
+        self.spare = _PAGE_WORDS - 1
+        """A word for whoever uses the table; 0 at first."""
         self._memory = mmap(-1, (_PAGE_WORDS + 4 * self.slots) * _WORD_BYTES)
         view = memoryview(self._memory)
         self.keys = view.cast("q")

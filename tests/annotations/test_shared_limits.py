@@ -1,16 +1,20 @@
-"""Limits of clients with several workers: two beside each other, as each has its filters."""
+"""Limits of clients, and proofs of passwords, with several workers: two beside each other, as each has its filters."""
 
 from collections.abc import Callable, Hashable
-from typing import TypeVar
+from inspect import iscoroutine
+from typing import Any, TypeVar
 
 from attrs import define, field
+from twisted.internet.defer import Deferred
 from twisted.trial.unittest import SynchronousTestCase
 
+from ingress.annotations.digest_check import NONCE_SECONDS, DigestCheck
 from ingress.annotations.rate_limits import ConnectionLimit, RequestLimit
 from ingress.annotations.shared_limits import shared_limits
 from ingress.filters import Filter, Scope
 from ingress.process.limit_memory import LimitMemory
 from ingress.proxy.exchange.services import States
+from tests.annotations.test_digest_check import FILE, REALM, Client
 from tests.fakes.filter_parts import FakeClock, FakeFacts, FakeServices
 from tests.fakes.records import record_of
 
@@ -26,9 +30,15 @@ class WorkerServices(FakeServices):
     own: States = field(kw_only=True)
 
     def state(self, scope: Scope, key: Hashable, make: Callable[[], T]) -> T:
-        """Return what the worker, or all of them, have under *key* of limits."""
-        name = RequestLimit.name if key == "buckets" else ConnectionLimit.name
-        return self.own.state(scope, name, key, make)
+        """Return what the worker, or all of them, have under *key* of the filter that asks for such a key."""
+        return self.own.state(scope, _ASKED_BY.get(key, "another"), key, make)
+
+
+_ASKED_BY: dict[Hashable, str] = {
+    "buckets": RequestLimit.name,
+    "counts": ConnectionLimit.name,
+    "nonces": DigestCheck.name,
+}
 
 
 class WorkersCase(SynchronousTestCase):
@@ -42,7 +52,8 @@ class WorkersCase(SynchronousTestCase):
     def worker(self, number: int) -> WorkerServices:
         """Return what a worker has that begins with this number."""
         shared = shared_limits(self.memory, number, self.clock, SECRET, self.crowded.append)
-        return WorkerServices(clock=self.clock, secret=SECRET, own=States(shared))
+        chance = 0.25 + number / 2
+        return WorkerServices(clock=self.clock, secret=SECRET, chance=chance, own=States(shared))
 
     def live(self, spec: RequestLimit | ConnectionLimit) -> list[Filter]:
         """Return the filter of *spec* in each of two workers."""
@@ -126,6 +137,48 @@ class ConnectionTests(WorkersCase):
         without = len(self.crowded)
         twice = sum(taken(second, b"%d" % number, 1) for number in range(clients))
         self.assertEqual(twice, without)
+
+
+class DigestTests(WorkersCase):
+    """Proofs of passwords."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.checks = [DigestCheck(FILE, REALM).make(self.worker(number)) for number in range(2)]
+        self.client = Client("bob", "secret")
+
+    def status(self, check: int, proof: bytes = b"") -> tuple[int, bytes]:
+        """Ask one of the workers; return its status and challenge, 200 for who gets in."""
+        facts = FakeFacts(fields={b"authorization": proof} if proof else {}, target=b"/x?y=1")
+        verdict: Any = self.checks[check].on_request(facts)
+        if iscoroutine(verdict):
+            verdict = self.successResultOf(Deferred.fromCoroutine(verdict))
+        return (200, b"") if verdict is None else (verdict.status, dict(verdict.fields)[b"WWW-Authenticate"])
+
+    def test_any_worker(self) -> None:
+        """A nonce of one worker is good at all, for each count once."""
+        _, challenge = self.status(0)
+        proofs = [self.client.proof(challenge) for _ in range(4)]
+        self.assertEqual(
+            [self.status(number % 2, proof)[0] for number, proof in enumerate(proofs)], [200] * 4
+        )
+        for proof in proofs:
+            for number in range(2):
+                status, stale = self.status(number, proof)
+                self.assertEqual(status, 401)
+                self.assertIn(b"stale=true", stale)
+
+    def test_nonces_of_workers(self) -> None:
+        """No two workers hand out one nonce, also in one moment."""
+        self.assertNotEqual(self.status(0)[1], self.status(1)[1])
+
+    def test_age(self) -> None:
+        """A nonce is as old for each of them."""
+        _, challenge = self.status(0)
+        self.clock.clock.advance(NONCE_SECONDS)
+        self.assertEqual(self.status(1, self.client.proof(challenge))[0], 200)
+        self.clock.clock.advance(1)
+        self.assertEqual(self.status(1, self.client.proof(challenge))[0], 401)
 
 
 class OwnStateTests(WorkersCase):
