@@ -12,7 +12,7 @@ from random import Random
 from socket import socket
 from typing import Any, Protocol
 
-from twisted.internet.defer import Deferred
+from twisted.internet.defer import Deferred, succeed
 from twisted.logger import Logger
 from twisted.python.failure import Failure
 
@@ -24,6 +24,7 @@ from ingress.model.balancing import Balancing
 from ingress.model.limits import Limits
 from ingress.model.listeners import Listener
 from ingress.model.serving import ServingSettings
+from ingress.model.workers import WorkerState
 from ingress.process.access_output import AccessOutput
 from ingress.process.caps import Caps, caps_of_system, connections_allowed
 from ingress.process.computing import ComputingThreads
@@ -112,6 +113,12 @@ class DataPlane(Protocol):
 
     def reopen_files(self) -> None:
         """Open the access log anew: somebody moved its file away."""
+
+    def workers(self) -> Sequence[WorkerState]:
+        """Return what is known of each worker; none where it is one process."""
+
+    def told(self) -> Deferred[None]:
+        """Have the metrics as they are now; fires when they are, or nobody is to wait for that any longer."""
 
 
 def now() -> datetime:
@@ -393,3 +400,11 @@ class OwnDataPlane:
     def reopen_files(self) -> None:
         """Open the access log anew: somebody moved its file away."""
         self._access_log.reopen()
+
+    def workers(self) -> Sequence[WorkerState]:
+        """Return none: this process serves by itself."""
+        return ()
+
+    def told(self) -> Deferred[None]:
+        """Return what has fired: what is counted here is shown as it is."""
+        return succeed(None)

@@ -22,7 +22,8 @@ from twisted.internet.task import deferLater
 from twisted.logger import Logger
 from twisted.python.failure import Failure
 
-from ingress.admin.site import admin_site
+from ingress.admin.readiness import is_enough, workers_missing
+from ingress.admin.site import Workers, admin_site
 from ingress.cluster.api_server import ApiServerSource
 from ingress.cluster.kinds import ObjectKinds
 from ingress.cluster.manifests.manifests import ManifestSource
@@ -178,6 +179,8 @@ class IngressService(Service):
         self._snapshot: Snapshot | None = None
         self._admin_ports: list[IListeningPort] = []
         self._is_listening = False
+        self._have_all_served = False
+        """Whether all workers did, if there are any: to be ready, one of them is enough from then on."""
         self._is_stopping = False
         self._in_no_hurry = True
         self._in_force = Merged(settings)
@@ -212,7 +215,9 @@ class IngressService(Service):
                 failed,
                 self._workers_troubled,
                 socket_of=self._socket_of,
+                metrics=self._metrics,
             )
+        self._metrics.workers.states = self._data_plane.workers
         store = self._store = Store()
         self._kinds = kinds
         self._reporting = reporting_of(settings, reactor, source, store, self._metrics, kinds)
@@ -265,6 +270,7 @@ class IngressService(Service):
             leader,
             names=settings.admin_hosts,
             served=self._served,
+            workers=Workers(self._data_plane.workers, self._data_plane.told),
         )
         await self._open_admin(settings.admin, pages())
         if settings.probes is not None:
@@ -392,6 +398,10 @@ class IngressService(Service):
         missing = self._source.missing()
         if not self._is_listening:
             missing = (*missing, "listeners not open")
+        workers = self._data_plane.workers()
+        if not is_enough(workers, self._have_all_served):
+            return (*missing, *workers_missing(workers))
+        self._have_all_served |= self._is_listening
         return missing
 
     def serving_in_words(self) -> str:

@@ -67,15 +67,24 @@ class Fed:
     """One of those who follow, at the other end of *channel*."""
 
     def __init__(
-        self, feed: Feed, channel: ControlChannel, has: Numbered, progressed: Callable[[], None]
+        self,
+        feed: Feed,
+        channel: ControlChannel,
+        has: Numbered,
+        progressed: Callable[[], None],
+        seconds: Callable[[], float],
     ) -> None:
-        """It has *has* already; *progressed* is called whenever one was sent completely."""
+        """It has *has* already; *progressed* is called whenever one was sent completely, *seconds* returns the time."""
         self._feed = feed
         self._channel = channel
         self._progressed = progressed
         self.sent = has
         """What it has once it has read all that was sent."""
-        self._taken = has.number
+        self.taken = has.number
+        """The number of the snapshot that it has put together."""
+        self._seconds = seconds
+        self._behind_since: float | None = None
+        self._going_since = 0.0
         self._going: Numbered | None = None
         self._difference: _Difference | None = None
         self._index = 0
@@ -90,19 +99,29 @@ class Fed:
         """Whether the current snapshot was sent completely."""
         return self.sent is self._feed.current
 
+    @property
+    def behind_seconds(self) -> float:
+        """For how long, at most, there has been a newer snapshot than the one that it has put together; 0 while there is none."""
+        return 0.0 if self._behind_since is None else max(0.0, self._seconds() - self._behind_since)
+
     def advance(self) -> None:
         """Send what is current, if it is time for that."""
-        if self._going is not None or self.is_current or self._taken != self.sent.number:
+        if self._behind_since is None and self.taken != self._feed.current.number:
+            self._behind_since = self._seconds()
+        if self._going is not None or self.is_current or self.taken != self.sent.number:
             return
         if not self._channel.is_open:
             return
         self._difference = self._feed.difference(self.sent)
         self._going, self._index = self._feed.current, 0
+        self._going_since = self._seconds()
         self._channel.feed_from(self)
 
     def took(self, number: int) -> None:
         """It has put snapshot *number* together."""
-        self._taken = number
+        self.taken = number
+        # What is newer than this one came after it had begun to go.
+        self._behind_since = None if number == self._feed.current.number else self._going_since
         self.advance()
 
     # IPullProducer

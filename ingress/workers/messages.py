@@ -46,6 +46,8 @@ DRAIN: Final = "drain"
 ABORT: Final = "abort"
 STOP: Final = "stop"
 REOPEN: Final = "reopen"
+TALLY: Final = "tally"
+"""As a question: tell what you have counted.  What is pushed by this name is a tally, also without a question."""
 
 
 def named_to_bytes(name: str, payload: bytes = b"") -> bytes:

@@ -19,9 +19,11 @@ from twisted.internet.interfaces import IDelayedCall
 from twisted.logger import Logger
 from twisted.python.failure import Failure
 
-from ingress.data_plane import SocketOf, bound_anew
+from ingress.data_plane import SocketOf, bound_anew, now
 from ingress.errors import StartError
+from ingress.metrics.metrics import Metrics
 from ingress.model.listeners import Listener
+from ingress.model.workers import WorkerState
 from ingress.process.access_output import AccessOutput
 from ingress.process.limit_memory import LimitMemory
 from ingress.process.worker_part import WorkerPart
@@ -37,8 +39,11 @@ from ingress.workers.fresh_process import can_be_renewed
 from ingress.workers.held_listeners import HeldListeners
 from ingress.workers.log_lines import tell_line
 from ingress.workers.messages import Kind, Wanted, to_bytes, wanted_to_bytes
+from ingress.workers.pool_metrics import PoolMetrics
 from ingress.workers.shared_page import SharedPage
+from ingress.workers.slot_states import SlotStates
 from ingress.workers.supervising import LATE_LOOK_SECONDS, LOOK_SECONDS, Restarts
+from ingress.workers.sharing import BEAT_SECONDS
 from ingress.workers.worker import runner
 from ingress.workers.worker_link import WorkerGoneError, WorkerLink
 
@@ -57,7 +62,7 @@ class WorkerPool:
 
     *refused* is told which listeners cannot be bound and why, *addresses* returns those of the API server, *failed* is told when
     workers can be made no more, and *socket_of* finds sockets that listen already.  *troubled* is told how many workers ended of
-    late when that is trouble, and 0 when it is over.
+    late when that is trouble, and 0 when it is over.  *metrics* show what all workers count.
     """
 
     log = Logger()
@@ -72,6 +77,7 @@ class WorkerPool:
         failed: Callable[[StartError], None],
         troubled: Callable[[int], None] = lambda ended: None,
         socket_of: SocketOf = bound_anew,
+        metrics: Metrics | None = None,
     ) -> None:
         if not can_be_renewed(reactor):
             raise StartError(f"--workers cannot be had with {type(reactor).__name__}")
@@ -109,8 +115,10 @@ class WorkerPool:
         self._was_troubled = 0
         self._waiting: list[Deferred[None]] = []
         self._is_following = False
-        self.pushed: dict[str, Callable[[int, bytes], None]] = {}
-        """Who is told what workers say unasked, by name: the worker's number, and what it says."""
+        self._slots = SlotStates(count, now)
+        self._numbers = PoolMetrics(metrics or Metrics(), reactor, self._ask_for_tallies)
+        self.pushed: dict[str, Callable[[int, bytes], None]] = {messages.TALLY: self._numbers.took}
+        """Who is told what workers say unasked, by name: the worker's life, and what it says."""
 
     # Start
 
@@ -126,7 +134,9 @@ class WorkerPool:
         assert self._prepared is not None, "there was no fork before the reactor ran"
         _, sock = self._prepared
         self._fork_server.open(sock)
-        self._fork_server_fed = Fed(self._feed, self._fork_server, Numbered(), self._fork_waiting)
+        self._fork_server_fed = Fed(
+            self._feed, self._fork_server, Numbered(), self._fork_waiting, self._reactor.seconds
+        )
         self._looked_at = self._reactor.seconds()
         self._look_later()
 
@@ -211,6 +221,7 @@ class WorkerPool:
 
     def _serves(self, worker: WorkerLink) -> None:
         worker.is_serving = True
+        self._slots.serves(worker.number)
         self._wake()
 
     # Workers
@@ -259,6 +270,8 @@ class WorkerPool:
         worker.behind = self._feed.current.number
         self._workers[number] = worker
         self._lives[worker.life] = worker
+        self._slots.began(number)
+        self._numbers.began(worker.life, number)
         self._fork_server.send(Frame(Kind.FORK, worker.life, b"%d" % number, 1), [theirs])
         theirs.close()
         worker.begin(ours, self._feed, has)
@@ -271,12 +284,14 @@ class WorkerPool:
     def _push(self, worker: WorkerLink, name: str, payload: bytes) -> None:
         told = self.pushed.get(name)
         if told is not None:
-            told(worker.number, payload)
+            told(worker.life, payload)
 
     def _worker_gone(self, worker: WorkerLink) -> None:
         """The channel of *worker* ended, and so do its connections: have another one."""
         if self._workers.get(worker.number) is worker:
             del self._workers[worker.number]
+            self._slots.gone(worker.number)
+        self._numbers.gone(worker.life)
         self._page.clear(worker.number)
         # Whatever it still does, nobody can tell it to end.
         self._kill(worker)
@@ -312,12 +327,18 @@ class WorkerPool:
             tell_line(frame.payload, "fork server")
         elif frame.kind == Kind.FORKED:
             self._fork_server.forget(frame.number)
-            self._lives[frame.number].pid = int(frame.payload)
+            self._forked(self._lives[frame.number], int(frame.payload))
         elif frame.kind == Kind.ENDED:
             self._ended(self._lives.pop(frame.number), int(frame.payload))
         return False
 
+    def _forked(self, worker: WorkerLink, pid: int) -> None:
+        worker.pid = pid
+        if self._workers.get(worker.number) is worker:
+            self._slots.has_pid(worker.number, pid)
+
     def _ended(self, worker: WorkerLink, status: int) -> None:
+        self._slots.ended(worker.number, status, worker.is_hung, self._is_stopping)
         if self._is_stopping and status == 0:
             return
         how = f"by signal {-status}" if status < 0 else f"with status {status}"
@@ -364,12 +385,46 @@ class WorkerPool:
                     worker=str(worker),
                     pid=worker.pid,
                 )
-                self._kill(worker)
+                self._hangs(worker)
         trouble = self._restarts.trouble(now)
         if bool(trouble) != bool(self._was_troubled):
             self._troubled(trouble)
             self._was_troubled = trouble
         self._look_later()
+
+    def _hangs(self, worker: WorkerLink) -> None:
+        worker.is_hung = True
+        self._slots.hangs(worker.number)
+        self._kill(worker)
+
+    # What is told of them
+
+    def workers(self) -> Sequence[WorkerState]:
+        """Return what is known of each worker."""
+        return tuple(map(self._with_live_numbers, self._slots.states()))
+
+    def _with_live_numbers(self, state: WorkerState) -> WorkerState:
+        worker, row = self._workers.get(state.slot), self._page.row(state.slot)
+        if worker is None or worker.fed is None:
+            return state
+        return evolve(
+            state,
+            connections=row.connections,
+            lateness_seconds=max(row.lateness_seconds, row.silent_seconds - BEAT_SECONDS),
+            snapshot=worker.fed.taken,
+            behind_seconds=worker.fed.behind_seconds,
+        )
+
+    def told(self) -> Deferred[None]:
+        """Have workers tell what they have counted; fires when they have, or nobody is to wait for them any longer."""
+        return self._numbers.told()
+
+    def _ask_for_tallies(self, owing: Collection[int]) -> Mapping[int, Deferred[bytes]]:
+        return {
+            worker.life: worker.ask(messages.TALLY)
+            for worker in self._workers.values()
+            if worker.life not in owing
+        }
 
     # The end
 
@@ -386,6 +441,8 @@ class WorkerPool:
         self._pauses.clear()
         self._to_fork.clear()
         self._wake()
+        for number in self._workers:
+            self._slots.drains(number)
         closed = self._tell(messages.CLOSE)
         await self._held.close()
         await self._within(closed, STOP_SECONDS)

@@ -10,7 +10,8 @@ from time import monotonic_ns
 from typing import Final
 
 _WORDS: Final = 8
-_BEAT, _CONNECTIONS, _LATE, _ACCEPTS = range(4)
+_BEAT, _CONNECTIONS, _LATE, _ACCEPTS, _LATENESS = range(5)
+_NANOSECONDS: Final = 1e9
 WORD_BYTES: Final = 8
 
 
@@ -53,6 +54,17 @@ class Row:
         return bool(self._words[_LATE])
 
     @property
+    def lateness_seconds(self) -> float:
+        """How late its reactor was of late, at worst."""
+        return int(self._words[_LATENESS]) / _NANOSECONDS
+
+    @property
+    def silent_seconds(self) -> float:
+        """For how long it has had no turn; 0 before the first one."""
+        beat = self.beat
+        return max(0, monotonic_ns() - beat) / _NANOSECONDS if beat else 0.0
+
+    @property
     def accepts(self) -> bool:
         """Whether it accepts connections."""
         return bool(self._words[_ACCEPTS])
@@ -64,6 +76,10 @@ class Row:
     def accept(self, accepts: bool) -> None:
         """Say whether connections are accepted here."""
         self._words[_ACCEPTS] = accepts
+
+    def late_by(self, seconds: float) -> None:
+        """Say how late the reactor was of late, at worst."""
+        self._words[_LATENESS] = int(max(0.0, seconds) * _NANOSECONDS)
 
     def pulse(self, is_late: bool) -> None:
         """Say that the reactor has a turn now, and whether it was late for it."""

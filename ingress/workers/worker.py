@@ -37,6 +37,8 @@ from ingress.workers.log_lines import line_sender
 from ingress.workers.messages import Kind, from_bytes, named_from_bytes, named_to_bytes, wanted_from_bytes
 from ingress.workers.shared_page import SharedPage
 from ingress.workers.sharing import BEAT_SECONDS, AcceptTurn
+from ingress.workers.tally_sender import TallySender
+from ingress.workers.worst_lateness import WorstLateness
 
 MOST_LOG_BYTES = 1024 * 1024
 """What of the log waits for a parent that does not read; further lines are dropped, and counted."""
@@ -106,6 +108,10 @@ class Worker:
             new_turn=lambda: AcceptTurn(others, self._count, lambda: self._is_late, monotonic_ns),
             tls=tls,
         )
+        self._tallies = TallySender(
+            reactor, self.metrics, partial(self.push, messages.TALLY), lambda: self._channel.unsent
+        )
+        self._worst = WorstLateness()
         self._beating = LoopingCall(self._beat)
         self._beating.clock = reactor
         self._due = 0.0
@@ -126,6 +132,7 @@ class Worker:
         self._interpreter.settle()
         self._due = self._reactor.seconds()
         self._beating.start(BEAT_SECONDS)
+        self._tallies.start()
 
     def push(self, name: str, payload: bytes) -> None:
         """Tell the parent *payload*, by name, unasked."""
@@ -145,9 +152,11 @@ class Worker:
 
     def _beat(self) -> None:
         now = self._reactor.seconds()
-        self._is_late = now - self._due > LATE_SECONDS
+        lateness = now - self._due
+        self._is_late = lateness > LATE_SECONDS
         self._due = now + BEAT_SECONDS
         self._count()
+        self._row.late_by(self._worst.take(now, lateness))
         self._row.pulse(self._is_late)
 
     # What the parent says
@@ -188,6 +197,7 @@ class Worker:
             messages.ABORT: lambda payload, descriptors: plane.abort(),
             messages.STOP: self._stop,
             messages.REOPEN: lambda payload, descriptors: plane.reopen_files(),
+            messages.TALLY: lambda payload, descriptors: self._tallies.tell(),
         }
 
     def _begin_with(self, payload: bytes, descriptors: tuple[int, ...]) -> None:
@@ -233,9 +243,11 @@ class Worker:
     def _stop(self, payload: bytes, descriptors: tuple[int, ...]) -> None:
         self._is_ending = True
         # The answer goes first, and with it all that was logged.
-        Deferred.fromCoroutine(self._data_plane.stop()).addErrback(self._stop_failed).addBoth(
-            lambda _: self._reactor.callLater(0, self._channel.close)
-        )
+        Deferred.fromCoroutine(self._data_plane.stop()).addErrback(self._stop_failed).addBoth(self._stopped)
+
+    def _stopped(self, result: object) -> None:
+        self._tallies.finish()
+        self._reactor.callLater(0, self._channel.close)
 
     def _stop_failed(self, failure: Failure) -> None:
         self.log.failure("A worker could not stop as it should, which is a bug", failure=failure)

@@ -39,11 +39,14 @@ class WorkerLink:
         self.looks = Looks()
         self.sockets: set[int] = set()
         """The numbers of the sockets that it has."""
+        self.is_hung = False
+        """Whether it is killed, since it gave no sign of life."""
         self.is_serving = False
         """Whether it has opened all that it was first asked to."""
         self.behind: int | None = 0
         """The number of the snapshot behind which it is to be told of other listeners; None where it knows them."""
         self.fed: Fed | None = None
+        self._seconds = reactor.seconds
         self._pushed = pushed
         self._progressed = progressed
         self._gone = gone
@@ -52,12 +55,12 @@ class WorkerLink:
         self._channel = ControlChannel(reactor, self._came, self._ended)
 
     def __str__(self) -> str:
-        return f"worker {self.number + 1}"
+        return f"worker {self.number}"
 
     def begin(self, sock: socket.socket, feed: Feed, has: Numbered) -> None:
         """Begin to talk over *sock*; the worker begins with the snapshot *has* of *feed*."""
         self._channel.open(sock)
-        self.fed = Fed(feed, self._channel, has, lambda: self._progressed(self))
+        self.fed = Fed(feed, self._channel, has, lambda: self._progressed(self), self._seconds)
 
     @property
     def is_gone(self) -> bool:
@@ -85,6 +88,7 @@ class WorkerLink:
             tell_line(frame.payload, str(self))
         elif frame.kind == Kind.PUSH:
             self._pushed(self, *named_from_bytes(frame.payload))
+            return True
         return False
 
     def _ended(self) -> None:

@@ -88,8 +88,12 @@ class TallySenderTests(SynchronousTestCase):
         self.metrics.upstream_failed()
         second = self.sender.tell()
         answers: list[tuple[str, int]] = []
-        for name, told in (("first", first), ("second", second)):
-            told.addCallback(lambda _, name=name: answers.append((name, len(self.sent))))
+
+        def answered(_: None, name: str) -> None:
+            answers.append((name, len(self.sent)))
+
+        first.addCallback(answered, "first")
+        second.addCallback(answered, "second")
         self.clock.advance(0)
         self.assertEqual([name for name, _ in answers], ["first", "second"])
         told_first = b"".join(self.sent[: answers[0][1]])

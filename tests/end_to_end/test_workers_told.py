@@ -1,0 +1,151 @@
+"""What the admin port says where several workers serve."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+from typing import Any
+
+from tests.end_to_end.workers_case import WorkersCase
+
+REQUESTS = 'ingress_requests_total{ingress="shop",namespace="default",status="2xx"}'
+ACCEPTED = 'ingress_downstream_connections_accepted_total{tls="false"}'
+OPEN = 'ingress_downstream_connections{tls="false"}'
+
+
+class ToldCase(WorkersCase):
+    """Reads the pages of the admin port."""
+
+    async def numbers(self) -> dict[str, float]:
+        """All series of ``/metrics``, by name and labels."""
+        status, body = await self.get(self.admin, "/metrics")
+        self.assertEqual(status, 200)
+        lines = [line.rsplit(" ", 1) for line in body.decode().splitlines() if line[0] != "#"]
+        self.assertEqual(len({line[0] for line in lines}), len(lines))
+        return {series: float(number) for series, number in lines}
+
+    async def listed(self) -> list[dict[str, Any]]:
+        """The entries of ``/api/workers``."""
+        entries: list[dict[str, Any]] = json.loads((await self.get(self.admin, "/api/workers"))[1])["workers"]
+        return entries
+
+
+class SumTests(ToldCase):
+    """Numbers of all workers."""
+
+    async def test_sums(self) -> None:
+        """What all workers count is one sum, which has all that was answered before it is asked for; memory is told by worker."""
+        controller = self.start_workers()
+        await self.until_ready(controller)
+        clients = await self.connected(30)
+        for asked in (30, 60):
+            numbers = await self.numbers()
+            self.assertEqual(numbers[REQUESTS], asked)
+            self.assertEqual(numbers[ACCEPTED], 30)
+            self.assertEqual(numbers[OPEN], 30)
+            self.assertEqual(numbers["ingress_request_duration_seconds_count"], asked)
+            for client in clients:
+                client.get(b"/", b"shop.test")
+                await client.answer(asked // 30 + 1)
+        for slot in "01":
+            self.assertEqual(numbers[f'ingress_worker_up{{worker="{slot}"}}'], 1)
+            self.assertGreater(numbers[f'process_resident_memory_bytes{{worker="{slot}"}}'], 1 << 20)
+            self.assertGreater(numbers[f'process_open_fds{{worker="{slot}"}}'], 3)
+        self.assertGreater(numbers["process_resident_memory_bytes"], 1 << 20)
+        labels = set(re.findall(r'worker="([^"]*)"', "\n".join(numbers)))
+        self.assertEqual(labels, {"0", "1"})
+        controller.signal(signal.SIGTERM)
+        await self.stopped(controller)
+
+    async def test_killed(self) -> None:
+        """When a worker is killed no counter goes down, then or ever, and what is asked later adds to what it had counted."""
+        controller = self.start_workers()
+        await self.until_ready(controller)
+        seen: dict[str, float] = {}
+        kinds = dict(re.findall(r"# TYPE (\S+) (\S+)", (await self.get(self.admin, "/metrics"))[1].decode()))
+
+        async def look() -> dict[str, float]:
+            found = await self.numbers()
+            for series, number in seen.items():
+                name = series.partition("{")[0]
+                family = re.sub(r"_(bucket|count|sum)$", "", name)
+                if kinds.get(name) == "counter" or kinds.get(family) in ("histogram", "summary"):
+                    self.assertGreaterEqual(found[series], number, series)
+            seen.update(found)
+            return found
+
+        total = 0
+        for life in range(2):
+            await self.connected(20)
+            total += 20
+            self.assertEqual((await look())[REQUESTS], total)
+            killed = self.workers[0]
+            os.kill(killed, signal.SIGKILL)
+            while (await look())['ingress_worker_ends_total{cause="killed",worker="0"}'] + seen[
+                'ingress_worker_ends_total{cause="killed",worker="1"}'
+            ] <= life or sum(seen[f'ingress_worker_up{{worker="{slot}"}}'] for slot in "01") < 2:
+                await self.turn(0.02)
+            self.assertEqual(seen[REQUESTS], total)
+            self.assertLess(seen[OPEN], total)
+            # One that serves is enough.
+            self.assertEqual((await self.get(self.admin, "/readyz"))[0], 200)
+        await self.connected(10)
+        self.assertEqual((await look())[REQUESTS], total + 10)
+        controller.signal(signal.SIGTERM)
+        await self.stopped(controller)
+
+
+class ListTests(ToldCase):
+    """``/api/workers`` and ``/readyz``."""
+
+    async def test_listed(self) -> None:
+        """Each worker is listed with its process, what it serves and its connections; one that is killed with why it ended."""
+        controller = self.start_workers()
+        await self.until_ready(controller)
+        workers = sorted(self.workers)
+        entries = await self.listed()
+        self.assertEqual([entry["slot"] for entry in entries], [0, 1])
+        self.assertEqual(sorted(entry["pid"] for entry in entries), workers)
+        self.assertEqual({entry["state"] for entry in entries}, {"serving"})
+        self.assertEqual({entry["starts"] for entry in entries}, {1})
+        self.assertEqual(len({entry["snapshot"] for entry in entries}), 1)
+        before = entries[0]["snapshot"]
+        self.serve("shop", self.upstream(b"other"))
+        await self.until_get((200, b"other"), self.http)
+        entries = await self.listed()
+        self.assertGreater(max(entry["snapshot"] for entry in entries), before)
+        os.kill(entries[1]["pid"], signal.SIGKILL)
+        while (entry := (await self.listed())[1])["state"] != "serving" or not entry["lastEnd"]:
+            await self.turn(0.02)
+        self.assertEqual((entry["starts"], entry["ends"]["killed"]), (2, 1))
+        self.assertEqual(entry["lastEnd"], "was killed by SIGKILL")
+        self.assertNotIn(entry["pid"], workers)
+        controller.signal(signal.SIGTERM)
+        await self.stopped(controller)
+
+    async def test_hung(self) -> None:
+        """While a worker hangs the pages answer as ever, with what it told last; it is found, and its end is told as such."""
+        controller = self.start_workers()
+        await self.until_ready(controller)
+        await self.connected(20)
+        before = (await self.numbers())[REQUESTS]
+        hung = (await self.listed())[0]["pid"]
+        os.kill(hung, signal.SIGSTOP)
+        self.addCleanup(self.wake, hung)
+        for _ in range(3):
+            self.assertEqual((await self.numbers())[REQUESTS], before)
+            self.assertEqual((await self.get(self.admin, "/readyz"))[0], 200)
+        while not (entry := (await self.listed())[0])["ends"]["hung"]:
+            await self.turn(0.05)
+        self.assertIn("no sign of life", entry["lastEnd"])
+        self.assertEqual((await self.numbers())[REQUESTS], before)
+        controller.signal(signal.SIGTERM)
+        await self.stopped(controller)
+
+    def wake(self, pid: int) -> None:
+        try:
+            os.kill(pid, signal.SIGCONT)
+        except ProcessLookupError:
+            pass  # It was killed, as it should be.
