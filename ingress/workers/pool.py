@@ -338,6 +338,9 @@ class WorkerPool:
             self._slots.has_pid(worker.number, pid)
 
     def _ended(self, worker: WorkerLink, status: int) -> None:
+        if self._workers.get(worker.number) is worker:
+            # Its channel has something left to read.
+            self._slots.gone(worker.number)
         self._slots.ended(worker.number, status, worker.is_hung, self._is_stopping)
         if self._is_stopping and status == 0:
             return

@@ -4,7 +4,7 @@
       ▲                    │                 ├──hangs──▶ HUNG      │
       └────────gone────────┴─────────────────┴───────────┴─────────┘
 
-A worker is gone when its channel ends; how it ended is known a little later, when the next one of its slot may have begun.
+A worker is gone when its channel ends; how it ended comes another way, perhaps when the next one of its slot has begun.
 """
 
 from collections.abc import Callable, Sequence
@@ -46,9 +46,10 @@ class SlotStates:
         self._enter(slot, WorkerStage.HUNG)
 
     def gone(self, slot: int) -> None:
-        """There is no worker any more."""
-        self._enter(slot, WorkerStage.ENDED)
-        self._states[slot] = evolve(self._states[slot], pid=None)
+        """There is no worker any more; saying it again changes nothing."""
+        if self._states[slot].stage is not WorkerStage.ENDED:
+            self._enter(slot, WorkerStage.ENDED)
+            self._states[slot] = evolve(self._states[slot], pid=None)
 
     def ended(self, slot: int, status: int, was_hung: bool, was_told: bool) -> None:
         """Count an end with *status*, less than 0 for a signal; *was_told* says that it was to end."""

@@ -10,7 +10,7 @@ from typing import Any
 
 from tests.end_to_end.workers_case import WorkersCase
 
-REQUESTS = 'ingress_requests_total{ingress="shop",namespace="default",status="2xx"}'
+REQUESTS = 'ingress_requests_total{ingress="shop",namespace="shop",status="2xx"}'
 ACCEPTED = 'ingress_downstream_connections_accepted_total{tls="false"}'
 OPEN = 'ingress_downstream_connections{tls="false"}'
 
