@@ -145,6 +145,9 @@ class ForkServer:
         ignore_signals()
         for sock in (self._sock, self._waking, self._woken):
             sock.close()
+        # Those of workers to come: whoever holds one keeps their parent from seeing them end.
+        for descriptor in self._descriptors:
+            os.close(descriptor)
         gc.enable()
         self._run(channel, number, self._number, self._follower, self._tls)
 

@@ -41,9 +41,9 @@ from ingress.workers.log_lines import tell_line
 from ingress.workers.messages import Kind, Wanted, to_bytes, wanted_to_bytes
 from ingress.workers.pool_metrics import PoolMetrics
 from ingress.workers.shared_page import SharedPage
+from ingress.workers.sharing import BEAT_SECONDS
 from ingress.workers.slot_states import SlotStates
 from ingress.workers.supervising import LATE_LOOK_SECONDS, LOOK_SECONDS, Restarts
-from ingress.workers.sharing import BEAT_SECONDS
 from ingress.workers.worker import runner
 from ingress.workers.worker_link import WorkerGoneError, WorkerLink
 
