@@ -152,7 +152,16 @@ class ActivatedCase(ManagedCase):
 
     def activate(self, *options: str, **environment: str) -> ControllerProcess:
         """Start a controller with one route that has these sockets."""
-        app = self.upstream(b"app")
+        usual = (
+            f"--manifests={self.manifests}",
+            f"--access-log={self.access_log}",
+            "--shutdown-delay=0",
+        )
+        return self.run_with_route(*usual, *options, **environment)
+
+    def run_with_route(self, *options: str, **environment: str) -> ControllerProcess:
+        """Start a controller that has these sockets, and nothing else than these *options* but for its endpoints."""
+        app = self.app = self.upstream(b"app")
         self.write(
             "app",
             ingress_object("app", "shop.test"),
@@ -164,11 +173,7 @@ class ActivatedCase(ManagedCase):
         controller = ControllerProcess(
             self.reactor,
             str(self.directory),
-            f"--manifests={self.manifests}",
-            f"--endpoint={NAMESPACE}/app={app.endpoint}",
-            f"--endpoint={NAMESPACE}/app-tls={app.endpoint}",
-            f"--access-log={self.access_log}",
-            "--shutdown-delay=0",
+            *(f"--endpoint={NAMESPACE}/{name}={app.endpoint}" for name in ("app", "app-tls")),
             *options,
             environment={**self.environment, **environment},
             handed_over=self.sockets,
