@@ -33,7 +33,7 @@ bench_quick_environment = $(BENCH_VENV)/.installed-bench-quick
 metadata = setup.cfg pyproject.toml
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check format fuzz fuzz-parsers http2 docs bench bench-quick bench-watch bench-tls bench-admin bench-auth bench-annotations bench-calls bench-lint bench-filters bench-gateway-filters bench-limits bench-passwords bench-gzip bench-expressions sslyze conformance conformance-next conformance-up versions faults soak image-check clean
+.PHONY: help run test check format fuzz fuzz-parsers http2 docs bench bench-quick bench-watch bench-tls bench-ticket-keys bench-admin bench-auth bench-annotations bench-calls bench-lint bench-filters bench-gateway-filters bench-limits bench-passwords bench-gzip bench-expressions sslyze conformance conformance-next conformance-up versions faults soak image-check clean
 .DELETE_ON_ERROR:
 
 help: ## list these commands
@@ -100,6 +100,9 @@ soak: $(dev_environment) ## half load with churn, for SOAK_SECONDS=300, and shor
 
 bench-tls: $(dev_environment) ## measure what 10,000 certificates cost in memory and in handshakes
 	@exec $(bin)/python -m bench.tls
+
+bench-ticket-keys: $(dev_environment) ## show whether ticket keys could be set, and what replicas that share them would save
+	@exec $(bin)/python -m bench.ticket_keys
 
 bench-admin: $(dev_environment) ## measure how long the pages of the admin port hold the reactor, with 10,000 Ingresses
 	@exec $(bin)/python -m bench.admin
