@@ -7,7 +7,7 @@ from prometheus_client.core import CounterMetricFamily, Metric
 
 MAX_EVENTS: Final = 1024
 """Pairs of filter and event that have a series of their own; what else is counted is counted under no event."""
-MAX_CHARACTERS: Final = 128
+MAX_CHARACTERS: Final = 64
 """So much of a name or an event is told to another process."""
 
 
@@ -74,5 +74,5 @@ class FilterMetrics:
 
 
 def _short(text: str) -> str:
-    """Return the beginning of *text*, with no halves of characters, which are in no text of another process."""
-    return text[:MAX_CHARACTERS].encode("utf-8", "replace").decode()
+    """Return the beginning of *text*, with a question mark for what cannot be shown."""
+    return "".join(one if one.isprintable() else "?" for one in text[:MAX_CHARACTERS])

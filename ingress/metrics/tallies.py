@@ -14,9 +14,9 @@ from typing import Any, Final, NamedTuple, TypeVar
 from ingress.metrics.exchanges import STATUS_CLASSES, IngressExchanges
 from ingress.model.frozen import frozen
 
-MAX_BYTES: Final = 262144
-"""How long a tally may be; few have a tenth of that."""
-ROWS: Final = 128
+MAX_BYTES: Final = 49_152
+"""How long a tally may be; few have a tenth of that.  Whatever it holds, it is read in a few milliseconds."""
+ROWS: Final = 64
 """For how many Ingresses, or pairs of filter and event, a tally has room, however long their names are."""
 MAX_CHARACTERS: Final = 253
 """How long a name or label may be; no object of the API has a longer name."""
@@ -61,7 +61,7 @@ def tally_to_bytes(tally: Tally) -> bytes:
         "events": [list(row) for row in tally.events],
         "failures": [list(row) for row in tally.failures],
     }
-    return json.dumps({name: rows for name, rows in parts.items() if rows}, separators=(",", ":")).encode()
+    return json.dumps({name: rows for name, rows in parts.items() if rows}, separators=(",", ":"), ensure_ascii=False).encode()
 
 
 def tally_from_bytes(octets: bytes) -> Tally:

@@ -8,7 +8,7 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.metrics.filters import MAX_EVENTS
 from ingress.metrics.metrics import Metrics
-from ingress.metrics.tallies import TallyError
+from ingress.metrics.tallies import MAX_BYTES, ROWS, TallyError
 from ingress.metrics.tallying import Tallying
 from ingress.metrics.totals import Life, Totals
 from ingress.model.objects import ObjectKey
@@ -220,8 +220,8 @@ class TotalsTests(WorkersCase):
         for key in keys:
             counting.exchanges.ended(record_of(key, 200, 0.1, 10))
         tallies = list(tallying.take(False))
-        self.assertGreater(len(tallies), 70)
-        self.assertLess(max(map(len, tallies)), 65536)
+        self.assertGreater(len(tallies), 10_000 // ROWS)
+        self.assertLess(max(map(len, tallies)), MAX_BYTES)
         self.assertEqual(list(tallying.take(False)), [])
 
 
