@@ -33,7 +33,7 @@ bench_quick_environment = $(BENCH_VENV)/.installed-bench-quick
 metadata = setup.cfg pyproject.toml
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check format fuzz fuzz-parsers http2 docs bench bench-quick bench-watch bench-tls bench-ticket-keys bench-admin bench-auth bench-annotations bench-calls bench-lint bench-filters bench-gateway-filters bench-limits bench-passwords bench-gzip bench-expressions sslyze conformance conformance-next conformance-up versions faults soak image-check clean
+.PHONY: help run test check format fuzz fuzz-parsers http2 docs bench bench-quick bench-watch bench-tls bench-ticket-keys bench-admin bench-tallies bench-auth bench-annotations bench-calls bench-lint bench-filters bench-gateway-filters bench-limits bench-passwords bench-gzip bench-expressions sslyze conformance conformance-next conformance-up versions faults soak image-check clean
 .DELETE_ON_ERROR:
 
 help: ## list these commands
@@ -106,6 +106,9 @@ bench-ticket-keys: $(dev_environment) ## show whether ticket keys could be set, 
 
 bench-admin: $(dev_environment) ## measure how long the pages of the admin port hold the reactor, with 10,000 Ingresses
 	@exec $(bin)/python -m bench.admin
+
+bench-tallies: $(dev_environment) ## measure what adding up the numbers of worker processes costs, with 10,000 Ingresses
+	@exec $(bin)/python -m bench.tallies
 
 bench-auth: $(dev_environment) ## measure what asking another service about each request costs, beside nginx's auth_request (root, to install it)
 	@exec $(bin)/python -m bench.auth

@@ -61,7 +61,9 @@ def tally_to_bytes(tally: Tally) -> bytes:
         "events": [list(row) for row in tally.events],
         "failures": [list(row) for row in tally.failures],
     }
-    return json.dumps({name: rows for name, rows in parts.items() if rows}, separators=(",", ":"), ensure_ascii=False).encode()
+    return json.dumps(
+        {name: rows for name, rows in parts.items() if rows}, separators=(",", ":"), ensure_ascii=False
+    ).encode()
 
 
 def tally_from_bytes(octets: bytes) -> Tally:

@@ -1,6 +1,6 @@
 """Worker processes: several data planes beside each other, of which their parent is the control plane.
 
-    parent ──fork──▶ fork server ──fork──▶ worker 1, worker 2, …
+    parent ──fork──▶ fork server ──fork──▶ worker 0, worker 1, …
       │  snapshots in changes (feed.py)  ▲         ▲
       └──────────────────────────────────┴─────────┘
 
