@@ -93,6 +93,9 @@ class DataPlane(Protocol):
     def is_opening(self) -> bool:
         """Whether listeners are being opened or closed."""
 
+    def sockets(self) -> Mapping[str, int]:
+        """Return the descriptors of the sockets that listen, by the descriptions of their listeners."""
+
     async def follow(self, listeners: Sequence[Listener]) -> None:
         """Have just *listeners* open; raises ``StartError`` for one that is required and cannot be opened."""
 
@@ -102,8 +105,11 @@ class DataPlane(Protocol):
     async def close(self) -> None:
         """Accept no more."""
 
-    def drain(self) -> Deferred[None]:
-        """Have connections end; fires when all have."""
+    def drain(self, patience: float = 0.0) -> Deferred[None]:
+        """Have connections end; fires when all have.
+
+        Those at rest have *patience* seconds to say something more, whose answer tells them of the end, before they are closed.
+        """
 
     def abort(self) -> None:
         """End what still runs at once."""
@@ -319,6 +325,10 @@ class OwnDataPlane:
         """Whether listeners are being opened or closed."""
         return self._listeners.is_working
 
+    def sockets(self) -> Mapping[str, int]:
+        """Return the descriptors of the sockets that listen, by the descriptions of their listeners."""
+        return self._listeners.sockets()
+
     async def follow(self, listeners: Sequence[Listener]) -> None:
         """Have just *listeners* open; raises ``StartError`` for one that is required and cannot be opened."""
         await self._listeners.follow(listeners)
@@ -380,9 +390,18 @@ class OwnDataPlane:
         """Accept no more."""
         await self._listeners.close()
 
-    def drain(self) -> Deferred[None]:
-        """Have connections end; fires when all have."""
-        return self._site.connections.drain()
+    def drain(self, patience: float = 0.0) -> Deferred[None]:
+        """Have connections end, those at rest after *patience* seconds; fires when all have."""
+        connections = self._site.connections
+        if not patience:
+            return connections.drain()
+        resting = self._reactor.callLater(patience, connections.close_resting)
+
+        def drained(_: None) -> None:
+            if resting.active():
+                resting.cancel()
+
+        return connections.drain(closes_resting=False).addCallback(drained)
 
     def abort(self) -> None:
         """End what still runs at once."""

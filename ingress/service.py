@@ -11,13 +11,13 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 from random import Random
 from socket import gethostname, socket
-from typing import Any
+from typing import Any, cast
 from uuid import uuid4
 
 from attrs import evolve
 from twisted.application.service import Service
 from twisted.internet.defer import CancelledError, Deferred, TimeoutError, maybeDeferred
-from twisted.internet.interfaces import IListeningPort, IProtocolFactory
+from twisted.internet.interfaces import IListeningPort
 from twisted.internet.task import deferLater
 from twisted.logger import Logger
 from twisted.python.failure import Failure
@@ -54,6 +54,7 @@ from ingress.proxy.transport.connection_limit import DEFAULT_CONNECTIONS
 from ingress.proxy.transport.resolving import AddressRules
 from ingress.settings import Settings, translate_options
 from ingress.status.reporting import ClusterReporting
+from ingress.takeover.takeover import Takeover
 from ingress.translate.options import TranslateOptions
 from ingress.translate.readers.reader import RouteKind, reported_by
 from ingress.translate.readers.route_kinds import ROUTE_KINDS
@@ -61,6 +62,9 @@ from ingress.translate.snapshot import Snapshot
 from ingress.wording import number_of
 from ingress.workers.pool import WorkerPool
 from ingress.workers.supervising import workers_ending
+
+REST_SECONDS = 5.0
+"""How long connections at rest may go on with another request where another process has taken over."""
 
 LONGEST_CLEARING_SECONDS = 120.0
 """How long the end waits for addresses to be removed from Ingresses, where that is asked for."""
@@ -159,11 +163,15 @@ class IngressService(Service):
         options: OptionSource | None = None,
         kinds: Sequence[RouteKind] = ROUTE_KINDS,
         handed_over: HandedOver | None = None,
+        takeover: Takeover | None = None,
+        left: Callable[[int], None] = lambda process: None,
     ) -> None:
         """*settled* is called when all is known that there is at first, and nobody is served yet.
 
         *options* may say something else than *settings* while the process runs, except of what is
-        *given* on the command line.  *handed_over* are the sockets that were open before the process.
+        *given* on the command line.  *handed_over* are the sockets that were open before the process.  *takeover* is how this
+        process follows another one, and the next one this; *left* is called with the process id of the next one when that
+        has taken over, for this one to stop.
         """
         self._handed_over = handed_over or HandedOver()
         self._given = given
@@ -177,7 +185,12 @@ class IngressService(Service):
         self._source = source
         self._failed = failed
         self._snapshot: Snapshot | None = None
-        self._admin_ports: list[IListeningPort] = []
+        self._takeover = takeover or Takeover(reactor)
+        self._left = left
+        self._has_left = False
+        """Whether another process serves in place of this one."""
+        self._admin_ports: dict[str, IListeningPort] = {}
+        self._shows = False
         self._is_listening = False
         self._have_all_served = False
         """Whether all workers did, if there are any: to be ready, one of them is enough from then on."""
@@ -250,6 +263,7 @@ class IngressService(Service):
     # Start
 
     def startService(self) -> None:
+        self._takeover.prepare()
         self._data_plane.prepare()
         super().startService()
         self._reactor.callWhenRunning(self._begin)
@@ -259,6 +273,24 @@ class IngressService(Service):
 
     async def _start(self) -> None:
         self._data_plane.start()
+        await self._takeover.begin(self)
+        if bound := self._takeover.bound_to():
+            # Tenants must not reach what we listen on ourselves, by whatever way it came.
+            self._handed_over.learn(bound)
+            self._configure(self._in_force)
+        if not self._takeover.is_following:
+            await self._show()
+        if self._options is not None:
+            self._options.start(self._options_changed)
+        if self._tcp_source is not None:
+            self._tcp_source.start(self._tcp_services_changed)
+        await self._source.start(self._sink)
+
+    async def _show(self) -> None:
+        """Open the pages for operators, once."""
+        if self._shows or self._is_stopping:
+            return
+        self._shows = True
         leader = None if self._reporting is None else self._reporting.picture
         settings = self._settings
         pages = partial(
@@ -272,23 +304,23 @@ class IngressService(Service):
             served=self._served,
             workers=Workers(self._data_plane.workers, self._data_plane.told),
         )
-        await self._open_admin(settings.admin, pages())
+        wanted = [(settings.admin, pages())]
         if settings.probes is not None:
-            await self._open_admin(settings.probes, pages(only_probes=True))
-        if self._options is not None:
-            self._options.start(self._options_changed)
-        if self._tcp_source is not None:
-            self._tcp_source.start(self._tcp_services_changed)
-        await self._source.start(self._sink)
+            wanted.append((settings.probes, pages(only_probes=True)))
+        for description, site in wanted:
+            sock = self._open_socket(description)
+            self._admin_ports[description] = await listen(self._reactor, description, site, sock=sock)
 
-    async def _open_admin(self, description: str, site: IProtocolFactory) -> None:
-        sock = self._handed_over.take(description)
-        self._admin_ports.append(await listen(self._reactor, description, site, sock=sock))
+    def _open_socket(self, description: str) -> socket | None:
+        """Return the socket for *description* that another process had, or opened for us; None where it is to be bound."""
+        return self._takeover.take(description) or self._handed_over.take(description)
 
     async def _socket_of(self, listener: Listener) -> socket | None:
-        return self._handed_over.take(listener.description)
+        return self._open_socket(listener.description)
 
     def _start_failed(self, failure: Failure) -> None:
+        self._has_left = self._has_left or self._takeover.is_following
+        self._takeover.failed(failure.getErrorMessage())
         if self._is_stopping:
             self.log.info("The start broke off: {reason}", reason=failure.getErrorMessage())
         elif failure.check(StartError):
@@ -386,13 +418,69 @@ class IngressService(Service):
         )
         caps, asked = caps_of_system(), self._serving().limits.max_connections
         tell_caps(caps, asked or connections_fitting(caps, DEFAULT_CONNECTIONS))
+        # Not before the listeners: until then another process answers there.
+        await self._show()
+        if not self._is_stopping:
+            self._takeover.serves()
+
+    # Takeover: from the process before this one, and by the next one
+
+    def report(self, identity: str) -> None:
+        """Report to the cluster, under the name *identity* if one is given: no other process does under that."""
         if self._reporting is not None and not self._is_stopping:
-            self._reporting.start()
+            self._reporting.start(identity)
+
+    def show(self) -> None:
+        """Open the pages for operators, since the process before this one is gone."""
+        Deferred.fromCoroutine(self._show()).addErrback(self._start_failed)
+
+    def fail(self, error: StartError) -> None:
+        """End: the process before this one serves on."""
+        self._has_left = True
+        self._failed(error)
+
+    @property
+    def identity(self) -> str:
+        """The name by which this process is a candidate; empty where there is no election."""
+        return "" if self._reporting is None else self._reporting.identity
+
+    def why_not(self) -> str:
+        """Say why another process cannot take over now; empty if it can."""
+        if self._is_stopping:
+            return "it is stopping"
+        if not self._is_listening or self._takeover.is_following:
+            return "it does not serve yet"
+        return ""
+
+    def sockets(self) -> Mapping[str, int]:
+        """Return the descriptors of all sockets that listen, by the descriptions of their listeners."""
+        pages = {description: cast(Any, port).fileno() for description, port in self._admin_ports.items()}
+        return {**self._data_plane.sockets(), **pages}
+
+    async def hold(self) -> None:
+        """Report nothing more; returns when nothing of it is under way."""
+        if self._reporting is not None:
+            await self._reporting.hold()
+
+    def go_on(self) -> None:
+        """Report again."""
+        if self._reporting is not None:
+            self._reporting.go_on()
+
+    def leave(self, process: int) -> None:
+        """Accept no more, let connections end, and end: *process* has taken over."""
+        self._has_left = True
+        if self._reporting is not None:
+            self._reporting.leave()
+        self._takeover.left()
+        self._left(process)
 
     # What the admin port shows
 
     def missing(self) -> tuple[str, ...]:
-        """Say what keeps the controller from being ready; empty when it is."""
+        """Say what keeps the controller from being ready; empty when it is, be it in another process that has taken over."""
+        if self._has_left:
+            return ()
         if self._is_stopping:
             return ("stopping",)
         missing = self._source.missing()
@@ -441,13 +529,20 @@ class IngressService(Service):
     async def _stop(self) -> None:
         self._is_stopping = True
         self._data_plane.begin_draining()
+        if self._takeover.stop() and self._reporting is not None:
+            # A process that was about to take over reports by our name.
+            self._reporting.leave()
         # Another replica is to report while this one drains.
         reported = None if self._reporting is None else self._reporting.stop()
-        if self._is_listening:
+        patience = 0.0
+        if self._has_left:
+            patience = REST_SECONDS
+            await self._hide()
+        elif self._is_listening:
             delay = self._serving().shutdown_delay_seconds
             await self._wait(deferLater(self._reactor, delay, lambda: None), delay)
         await self._data_plane.close()
-        await self._wait(self._data_plane.drain(), self._serving().shutdown_grace_seconds)
+        await self._wait(self._data_plane.drain(patience), self._serving().shutdown_grace_seconds)
         self._data_plane.abort()
         self._expiry.stop()
         self._controller.stop()
@@ -462,7 +557,12 @@ class IngressService(Service):
             else:
                 await reported
         await self._data_plane.stop()
-        for port in self._admin_ports:
+        await self._hide()
+
+    async def _hide(self) -> None:
+        """Accept no more on the ports for operators."""
+        while self._admin_ports:
+            _, port = self._admin_ports.popitem()
             await maybeDeferred(port.stopListening)
 
     async def _wait(self, awaited: Deferred[None], seconds: float) -> None:

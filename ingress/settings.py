@@ -32,6 +32,9 @@ class Settings:
     use_proxy_protocol: bool = False
     """Whether connections begin with a PROXY header, which only the trusted proxies may send."""
 
+    takeover: str | None = None
+    """The UNIX socket at which this process takes over from the one before, and the next one from this; absolute."""
+
     kubeconfig: str | None = None
     context: str | None = None
     server: str | None = None

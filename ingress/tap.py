@@ -85,6 +85,21 @@ class Options(usage.Options):
         """Refuse options that contradict each other."""
         for contradiction in contradictions({option.name: option for option in self._given}):
             raise usage.UsageError(contradiction)
+        self._prepare_takeover()
+
+    def _prepare_takeover(self) -> None:
+        """Keep ``twistd`` from refusing to start beside the process that is to be taken over."""
+        from ingress.errors import StartError
+        from ingress.process.pid_file import PidFile
+        from ingress.takeover.successor import inherited_from
+
+        self.pid_file = PidFile(self.parent)
+        try:
+            self.inherited = inherited_from(os.environ)
+        except StartError as error:
+            raise usage.UsageError(str(error)) from None
+        if self.inherited is not None or "takeover" in self.given:
+            self.pid_file.keep()
 
     @property
     def given(self) -> frozenset[str]:
@@ -123,12 +138,20 @@ def makeService(options: Options) -> "IService":
     from ingress.errors import StartError
     from ingress.metrics.metrics import Metrics
     from ingress.process.interpreter import Interpreter
-    from ingress.process.lifecycle import end_with, is_to_be_a_daemon, reopen_on_signals, stop_on_signals
+    from ingress.process.lifecycle import (
+        act_on_signals,
+        end_with,
+        is_to_be_a_daemon,
+        stop_on_signals,
+        stop_reactor,
+    )
     from ingress.process.log_output import reopen_log_files, spare_the_reactor
     from ingress.process.steady_time import keep_steady_time
     from ingress.process.systemd_announcing import Announcer
     from ingress.process.systemd_notify import Systemd
     from ingress.service import IngressService, source_of
+    from ingress.takeover.successor import this_command
+    from ingress.takeover.takeover import Takeover
     from ingress.translate.readers.route_kinds import kinds_served
 
     reactor = _global_reactor()
@@ -151,7 +174,20 @@ def makeService(options: Options) -> "IService":
             raise StartError(
                 "a daemon has no standard output: name a file by --access-log, or run twistd with -n"
             )
+
+        def left(process: int) -> None:
+            systemd.hand_over(process, "has taken over")
+            stop_reactor(reactor)
+
         interpreter = Interpreter(reactor)
+        takeover = Takeover(
+            reactor,
+            settings.takeover,
+            options.inherited,
+            options.pid_file,
+            this_command(),
+            systemd.environment,
+        )
         service = IngressService(
             settings,
             reactor,
@@ -162,12 +198,14 @@ def makeService(options: Options) -> "IService":
             options.given,
             kinds=kinds,
             handed_over=options.handed_over,
+            takeover=takeover,
+            left=left,
         )
     except StartError as error:
         systemd.status(str(error))
         raise SystemExit(f"ingress: {error}") from None
     announcer = Announcer(systemd, reactor, service.missing, service.serving_in_words)
-    reopen_on_signals(reactor, reopen_log_files, service.reopen_files)
+    act_on_signals(reactor, (reopen_log_files, service.reopen_files), takeover.start_successor)
     reactor.callWhenRunning(output.begin)
     reactor.callWhenRunning(interpreter.set_up)
     reactor.callWhenRunning(stop_on_signals, reactor, service.hurry)

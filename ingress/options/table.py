@@ -260,6 +260,8 @@ _GROUPS: tuple[tuple[str, tuple[Option, ...]], ...] = (
                help="Format of the access log, with nginx's variables: $remote_addr, $status, $http_user_agent and others of docs/access-log.md."),
         Option(name="log-format-escape-json", to="serving.access_log.escapes_json", running=True,
                help="Escape what clients write as in JSON strings, in a format of your own."),
+        Option(name="takeover", value="PATH", read=v.read_socket_path, to="takeover",
+               help="UNIX socket at which a new process takes over from the one that serves: the sockets of its listeners, and its part in the election. Where none serves there, it starts as ever; then it listens there for the next one. SIGUSR2 does the same in place, without this option."),
         Option(name="shutdown-delay", value="SECONDS", read=v.read_seconds, to="serving.shutdown_delay_seconds",
                running=True,
                help="Seconds to keep accepting after a stop was asked for, while load balancers turn away."),

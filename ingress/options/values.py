@@ -420,6 +420,15 @@ def read_existing_path(text: str) -> str:
     return text
 
 
+def read_socket_path(text: str) -> str:
+    """Return the absolute path of a UNIX socket, which need not exist; the process may change its directory later."""
+    path = os.path.abspath(read_path(text))
+    most = 107
+    if len(os.fsencode(path)) > most:
+        raise ValueError(f"the name of a socket may have {most} bytes")
+    return path
+
+
 def read_page(text: str) -> bytes:
     """Read the content of the file that *text* names."""
     try:

@@ -1,7 +1,7 @@
 """What the process does at signals, and its exit status.
 
 SIGTERM, SIGINT and SIGQUIT stop the reactor, a second one cuts what still runs; SIGHUP and SIGUSR1 have files opened anew that
-were moved away; SIGUSR2 means nothing yet, and must not kill.  Either
+were moved away; SIGUSR2 has the program started anew in place of this process.  Either
 way a stop that was asked for ends with status 0.  (twistd would raise the signal
 again at its end, which reads as a failure.)  A start that cannot succeed ends in
 one line on standard error and status 1.
@@ -11,7 +11,7 @@ import atexit
 import os
 import signal
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from types import FrameType
 from typing import Any
 
@@ -37,7 +37,7 @@ def stop_on_signals(reactor: Any, hurry: Callable[[], None]) -> None:
             hurry()
         else:
             stopping = True
-            _stop(reactor)
+            stop_reactor(reactor)
 
     def signalled(number: int, frame: FrameType | None) -> None:
         reactor.callFromThread(stop)
@@ -51,14 +51,13 @@ def is_to_be_a_daemon(runner: Mapping[str, object] | None) -> bool:
     return runner is not None and "nodaemon" in runner and not runner["nodaemon"]
 
 
-def reopen_on_signals(reactor: Any, *reopen: Callable[[], None]) -> None:
-    """Call each of *reopen*, in the thread of *reactor*, at each SIGHUP and SIGUSR1; say that SIGUSR2 is ignored.
+def act_on_signals(
+    reactor: Any, reopen: Sequence[Callable[[], None]], start_anew: Callable[[], None]
+) -> None:
+    """Call, in the thread of *reactor*, each of *reopen* at each SIGHUP and SIGUSR1, and *start_anew* at each SIGUSR2.
 
     To be called before ``twistd`` begins its log: it leaves SIGUSR1 alone then.
     """
-
-    def tell() -> None:
-        _log.info("SIGUSR2 has no meaning here, and is ignored")
 
     def signalled(number: int, frame: FrameType | None) -> None:
         for call in reopen:
@@ -66,7 +65,7 @@ def reopen_on_signals(reactor: Any, *reopen: Callable[[], None]) -> None:
 
     signal.signal(signal.SIGHUP, signalled)
     signal.signal(signal.SIGUSR1, signalled)
-    signal.signal(signal.SIGUSR2, lambda number, frame: reactor.callFromThread(tell))
+    signal.signal(signal.SIGUSR2, lambda number, frame: reactor.callFromThread(start_anew))
 
 
 def end_with(reactor: Any, error: StartError, at_last: Callable[[], None]) -> None:
@@ -75,7 +74,7 @@ def end_with(reactor: Any, error: StartError, at_last: Callable[[], None]) -> No
     if not _told_on_standard_error(f"ingress: {line}\n"):
         _log.critical("{line}", line=line)
     atexit.register(_leave_with_failure, at_last)
-    _stop(reactor)
+    stop_reactor(reactor)
 
 
 def _told_on_standard_error(line: str) -> bool:
@@ -93,7 +92,8 @@ def _told_on_standard_error(line: str) -> bool:
     return True
 
 
-def _stop(reactor: Any) -> None:
+def stop_reactor(reactor: Any) -> None:
+    """Stop *reactor*, unless it is stopping already."""
     try:
         reactor.stop()
     except ReactorNotRunning:

@@ -6,7 +6,7 @@ it then; no program that this process runs gets any.
 
 import fcntl
 import socket
-from collections.abc import Iterable, MutableMapping, Sequence
+from collections.abc import Iterable, Mapping, MutableMapping, Sequence
 from typing import Final, Self
 
 from twisted.logger import Logger
@@ -87,6 +87,7 @@ class HandedOver:
         )
         self._why_none = why_none or "no socket was handed over to this process"
         self._taken: dict[int, str] = {}
+        self._learned: dict[str, tuple[str, int]] = {}
         for one in self._known:
             fcntl.fcntl(one.descriptor, fcntl.F_SETFD, fcntl.FD_CLOEXEC)
 
@@ -141,10 +142,16 @@ class HandedOver:
 
     def bound_to(self, description: str) -> tuple[str, int] | None:
         """Return the address and TCP port of the socket that *description* stands for, taken or not; None where there is none."""
+        if description in self._learned:
+            return self._learned[description]
         try:
             return self._known[self._number(read_handed_over(description))].bound_to
         except ValueError:
             return None
+
+    def learn(self, bound: Mapping[str, tuple[str, int]]) -> None:
+        """Learn where the sockets of descriptions listen that were handed over to the process before this one."""
+        self._learned.update((one, place) for one, place in bound.items() if is_handed_over(one))
 
     def tell_unused(self) -> None:
         """Say in the log which sockets no listener has: who connects there waits for nothing."""

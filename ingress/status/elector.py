@@ -98,6 +98,7 @@ class Elector:
         self._is_writing = False
         self._is_second_look = False
         self._is_stopping = False
+        self._is_resting = False
         self._turn: IDelayedCall | None = None
         self._expiry: IDelayedCall | None = None
         self._limit: IDelayedCall | None = None
@@ -115,6 +116,28 @@ class Elector:
     def start(self) -> None:
         """Become a candidate."""
         self._begin_turn()
+
+    @property
+    def is_quiet(self) -> bool:
+        """Whether no request of ours is under way."""
+        return not self._is_asking
+
+    def rest(self) -> None:
+        """Ask for nothing more until ``go_on``; whoever leads does so for as long as its last write gave it."""
+        self._is_resting = True
+        self._cancel(self._turn)
+
+    def go_on(self) -> None:
+        """Take part again, from what the Lease says now."""
+        self._is_resting = False
+        if not self._is_asking:
+            self._begin_turn()
+
+    def leave(self) -> None:
+        """Lead no more, and leave the Lease as it is: it belongs to another process with our name."""
+        self._is_stopping = True
+        self._cancel(self._turn)
+        self._know(self._candidacy.gave_up())
 
     def stop(self) -> Deferred[None]:
         """Lead no more, and release the Lease; fires when that is done, or cannot be done in time."""
@@ -158,6 +181,8 @@ class Elector:
 
     def _claim(self) -> None:
         """Write the Lease if it is for us to write."""
+        if self._is_resting:
+            return
         lease = self._candidacy.claim(self._steady(), self._written())
         if lease is None:
             self._rest()
@@ -179,7 +204,7 @@ class Elector:
             self._rest()
         elif outcome.status == 409 or (outcome.status == 404 and self._candidacy.raw is not None):
             self._know(self._candidacy.was_refused())
-            if self._is_second_look:
+            if self._is_second_look or self._is_resting:
                 self._rest()
             else:
                 self._is_second_look = True
@@ -211,7 +236,7 @@ class Elector:
 
     def _rest(self, seconds: float | None = None) -> None:
         """Begin the next turn after so many seconds, by default a retry period, and a little more."""
-        if not self._is_stopping:
+        if not self._is_stopping and not self._is_resting:
             seconds = self._candidacy.terms.retry_seconds if seconds is None else seconds
             spread = 1.0 + (RETRY_SPREAD - 1.0) * self._random()
             self._turn = self._clock.callLater(seconds * spread, self._begin_turn)

@@ -30,6 +30,7 @@ from ingress.status.addresses import published_addresses
 from ingress.status.election import Terms
 from ingress.status.elector import Elector
 from ingress.status.events import Events
+from ingress.status.gate import Gate
 from ingress.status.gateway_services import GatewayServices
 from ingress.status.refusals import Refusals
 from ingress.status.report_writer import Sending
@@ -44,8 +45,11 @@ OTHERS_TURNS = 2.0
 """How many turns of a candidate the last leader waits for another one, before it removes addresses."""
 CLEAR_SECONDS = 60.0
 """How long removing them may take."""
+SEEN_SECONDS = 1.0
+"""How long whoever hands the reporting over waits for its last writes to be shown by the API server."""
 
 _JOIN_SECONDS = 0.5
+_LOOK_SECONDS = 0.01
 _MAX_WRITER_CHARACTERS = 128
 
 
@@ -120,11 +124,19 @@ class ClusterReporting:
         self._kinds = tuple(kinds)
         self._election_thread = ApiThread(reactor, connections, "election")
         self._writing_thread = ApiThread(reactor, connections, "status and Events", BOUNDS.under_way)
+        self._gate = Gate(self._ask_as_leader)
         self._parts: _Parts | None = None
+        self._has_left = False
         self._lease = ObjectKey("", settings.election_id)
 
-    def start(self) -> None:
-        """Become a candidate."""
+    @property
+    def identity(self) -> str:
+        """The name by which we are a candidate."""
+        return self._identity
+
+    def start(self, identity: str = "") -> None:
+        """Become a candidate, where *identity* is given by that name: the one of a process that reports no more."""
+        self._identity = identity or self._identity
         namespace = self._settings.election_namespace or self._namespace()
         self._lease = ObjectKey(namespace, self._settings.election_id)
         terms = Terms.lasting(self._settings.election_ttl_seconds)
@@ -133,7 +145,7 @@ class ClusterReporting:
         elector = self._elector(refusals, self._leader_changed)
         sending = Sending(
             self._reactor,
-            self._ask_as_leader,
+            self._gate.ask,
             terms.write_timeouts,
             self._steady,
             self._random,
@@ -187,6 +199,9 @@ class ClusterReporting:
         Where addresses are to be removed and we lead, it takes longer, and may be canceled.
         """
         parts = self._parts
+        if self._has_left:
+            self._writing_thread.stop()
+            return self._end_threads()
         if self._settings.clear_status_on_shutdown and parts is not None and parts.elector.may_act():
             return Deferred.fromCoroutine(self._clear_and_stop(parts))
         self._writing_thread.stop()
@@ -196,6 +211,35 @@ class ClusterReporting:
         else:
             stopped = self._parts.elector.stop()
         return stopped.addCallback(lambda _: self._end_threads())
+
+    async def hold(self) -> None:
+        """Report nothing more until ``go_on``; returns when all that was under way is answered.
+
+        What was written is to have been shown, too, before another process with our name looks at it.
+        """
+        parts = self._parts
+        if parts is None:
+            return
+        parts.elector.rest()
+        self._gate.close()
+        while not (parts.elector.is_quiet and self._gate.is_quiet):
+            # It ends: each request has its timeouts.
+            await deferLater(self._reactor, _LOOK_SECONDS)
+        until = self._steady() + SEEN_SECONDS
+        while parts.statuses.unseen and self._steady() < until:
+            await deferLater(self._reactor, _LOOK_SECONDS)
+
+    def go_on(self) -> None:
+        """Report again, from where ``hold`` stopped."""
+        if self._parts is not None:
+            self._gate.open()
+            self._parts.elector.go_on()
+
+    def leave(self) -> None:
+        """Report no more, and take nothing back: another process with our name does, after ``hold``."""
+        self._has_left = True
+        if self._parts is not None:
+            self._parts.elector.leave()
 
     async def _clear_and_stop(self, parts: _Parts) -> None:
         """Remove our addresses, unless another replica takes over while it can.

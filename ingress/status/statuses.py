@@ -128,6 +128,11 @@ class Statuses:
         """How many objects are to be looked at."""
         return self._writer.pending
 
+    @property
+    def unseen(self) -> int:
+        """How many objects the API server has not shown since they were written."""
+        return len(self._written)
+
     def clear(self) -> Deferred[None]:
         """From now on remove our addresses instead of showing them; fires when none is left, if we lead so long."""
         self._cleared = Deferred()

@@ -52,6 +52,10 @@ class HeldListeners:
         """Whether sockets are being bound or closed."""
         return self._listeners.is_working
 
+    def sockets(self) -> Mapping[str, int]:
+        """Return the descriptors of those that are held, by their descriptions."""
+        return self._listeners.sockets()
+
     async def follow(self, listeners: Sequence[Listener]) -> None:
         """Hold just *listeners*; raises ``StartError`` for one that is required and cannot be bound."""
         await self._listeners.follow(listeners)
@@ -97,6 +101,10 @@ class Held:
         """The socket."""
         held: socket.socket = self._port.socket
         return held
+
+    def fileno(self) -> int:
+        """Return the descriptor of the socket."""
+        return self.socket.fileno()
 
     async def close(self) -> None:
         """Hold it no more."""

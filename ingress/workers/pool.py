@@ -168,6 +168,10 @@ class WorkerPool:
         """Whether listeners are being opened or closed, or workers are about to for the first time."""
         return self._held.is_working or self._is_following
 
+    def sockets(self) -> Mapping[str, int]:
+        """Return the descriptors of the sockets that listen, by the descriptions of their listeners."""
+        return self._held.sockets()
+
     async def follow(self, listeners: Sequence[Listener]) -> None:
         """Have just *listeners* open; raises ``StartError`` for one that is required and cannot be opened."""
         await self._held.follow(listeners)
@@ -450,9 +454,9 @@ class WorkerPool:
         await self._held.close()
         await self._within(closed, STOP_SECONDS)
 
-    def drain(self) -> Deferred[None]:
-        """Have connections end; fires when all have."""
-        return self._tell(messages.DRAIN)
+    def drain(self, patience: float = 0.0) -> Deferred[None]:
+        """Have connections end, those at rest after *patience* seconds; fires when all have."""
+        return self._tell(messages.DRAIN, to_bytes(patience))
 
     def abort(self) -> None:
         """End what still runs at once."""

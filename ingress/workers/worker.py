@@ -193,7 +193,7 @@ class Worker:
             messages.ADDRESSES: self._take_addresses,
             messages.DRAINING: lambda payload, descriptors: plane.begin_draining(),
             messages.CLOSE: lambda payload, descriptors: Deferred.fromCoroutine(self._close()),
-            messages.DRAIN: lambda payload, descriptors: plane.drain(),
+            messages.DRAIN: lambda payload, descriptors: plane.drain(from_bytes(payload)),
             messages.ABORT: lambda payload, descriptors: plane.abort(),
             messages.STOP: self._stop,
             messages.REOPEN: lambda payload, descriptors: plane.reopen_files(),

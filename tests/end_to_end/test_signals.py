@@ -108,10 +108,9 @@ class ReopenTests(SignalsCase):
         own.rename(moved)
         controller.signal(signal.SIGHUP)
         await self.until(own.exists)
-        controller.signal(signal.SIGUSR2)
-        await self.until(lambda: b"SIGUSR2 has no meaning" in own.read_bytes())
+        await self.until(lambda: b"was opened anew" in own.read_bytes())
         self.assertIn(b"Serving HTTP", moved.read_bytes())
-        self.assertNotIn(b"SIGUSR2", moved.read_bytes())
+        self.assertNotIn(b"was opened anew", moved.read_bytes())
         own.rename(moved)
         own.mkdir()
         controller.signal(signal.SIGUSR1)
@@ -120,7 +119,7 @@ class ReopenTests(SignalsCase):
 
 
 class EndTests(SignalsCase):
-    """``SIGQUIT``, ``SIGUSR2``, and what is cut off."""
+    """``SIGQUIT``, and what is cut off."""
 
     async def test_quit(self) -> None:
         """``SIGQUIT`` drains as ``SIGTERM`` does: running requests end well, and the status is 0."""
@@ -137,13 +136,6 @@ class EndTests(SignalsCase):
             await client.answer(1)
             self.assertEqual([answer.status for answer in client.answers], [200])
         await self.stopped(controller)
-
-    async def test_user_two(self) -> None:
-        """``SIGUSR2`` is ignored, with a line that says so."""
-        controller = await self.serving()
-        controller.signal(signal.SIGUSR2)
-        await self.until(lambda: b"SIGUSR2 has no meaning here, and is ignored" in controller.output)
-        self.assertEqual(await self.get(self.http), (200, b"ok"))
 
     async def test_cut_off(self) -> None:
         """A request that is cut off at the end of the grace is a 503 of ours in the log, not a client that left."""

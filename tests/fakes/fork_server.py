@@ -28,6 +28,7 @@ from pathlib import Path
 import ingress
 
 ROOT = Path(ingress.__file__).parents[1]
+TWISTD = "from twisted.scripts.twistd import run; run()"
 _PROGRAM = (
     "import sys; from tests.fakes.fork_server import serve; serve(int(sys.argv[1]), int(sys.argv[2]));"
     "from twisted.scripts.twistd import run; run()"
@@ -157,6 +158,8 @@ def _become(request: int, output: int, errors: int) -> None:
     os.environ.clear()
     os.environ.update(environment)
     sys.argv = ["-c", *arguments]
+    # What starts the same program anew.
+    sys.orig_argv = [sys.executable, "-c", TWISTD, *arguments]
     nothing = os.open(os.devnull, os.O_RDONLY)
     for fd, place in ((nothing, 0), (output, 1), (errors, 2)):
         os.dup2(fd, place)

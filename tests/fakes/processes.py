@@ -19,7 +19,7 @@ from tests.fakes import fork_server
 from tests.fakes.fork_server import ForkServer
 
 ROOT = fork_server.ROOT
-TWISTD = "from twisted.scripts.twistd import run; run()"
+TWISTD = fork_server.TWISTD
 _MEANT_FOR_ITSELF = "import os; os.environ.setdefault('LISTEN_PID', str(os.getpid())); "
 
 

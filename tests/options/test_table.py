@@ -116,6 +116,7 @@ MEANINGS: dict[str, tuple[str | None, str, object]] = {
     "workers": ("4", "workers", 4),
     "no-epoll": (None, "use_epoll", False),
     "access-log": ("/log", "access_log", "/log"),
+    "takeover": ("/run/t", "takeover", "/run/t"),
     "disable-access-log": (None, "serving.access_log.is_on", False),
     "skip-access-log-urls": ("/healthz", "serving.access_log.skipped_urls", ("/healthz",)),
     "log-format-upstream": ("$status", "serving.access_log.format", LogFormat(("", "status", ""))),

@@ -91,6 +91,13 @@ class HandedOverCase(SynchronousTestCase):
 class TakeTests(HandedOverCase):
     """Which socket a description stands for."""
 
+    def test_learned(self) -> None:
+        """Where a socket listens that the process before had from systemd is known, as if it were handed over here."""
+        handed_over = HandedOver()
+        handed_over.learn({"systemd:name=web": ("10.0.0.1", 80), "tcp:81": ("", 81)})
+        self.assertEqual(handed_over.bound_to("systemd:name=web"), ("10.0.0.1", 80))
+        self.assertIsNone(handed_over.bound_to("systemd:name=admin"))
+
     def test_by_name_and_index(self) -> None:
         """Names and places tell them apart; each is handed on as it is, and gets into no program that is run."""
         web, admin = self.listening(), self.listening()

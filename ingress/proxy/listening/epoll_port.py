@@ -81,6 +81,10 @@ class EpollPort:
             self._epoll_set.remove(self._sock.fileno())
             self._epoll_set.close(self._sock)
 
+    def fileno(self) -> int:
+        """Return the descriptor of the socket."""
+        return self._sock.fileno()
+
     def getHost(self) -> IAddress:
         """The address that is listened on."""
         return address_of(self._sock.getsockname())

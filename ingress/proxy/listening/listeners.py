@@ -145,14 +145,15 @@ class _OwnPorts:
             listening = self._kind(port, factory, backlog, interface, self._reactor)
         if self._given is not None:
             listening._preexistingSocket = self._given
-            # Others may listen on the same socket: it is closed here, and not shut down for all.
-            listening._shouldShutdown = False
         listening.startListening()
         return cast(IListeningPort, listening)
 
 
 class _GivenUnixPort(unix.Port):
     """A port on a socket of a path that somebody else has made, and takes away."""
+
+    # Others may listen on the same socket: it is closed here, and not shut down for all.
+    _shouldShutdown = False  # noqa: N815 - Twisted's name
 
     def startListening(self) -> None:
         given: Any = self._preexistingSocket

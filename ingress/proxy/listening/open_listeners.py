@@ -25,6 +25,9 @@ AT_ONCE = 5
 class OpenListener(Protocol):
     """A listener that accepts connections."""
 
+    def fileno(self) -> int:
+        """Return the descriptor of its socket."""
+
     async def close(self) -> None:
         """Accept no more; connections that are open end once what runs is over."""
 
@@ -61,6 +64,10 @@ class OpenListeners:
     def open(self) -> tuple[Listener, ...]:
         """Those that are open."""
         return tuple(self._open)
+
+    def sockets(self) -> dict[str, int]:
+        """Return the descriptors of those that are open, by their descriptions."""
+        return {listener.description: opened.fileno() for listener, opened in self._open.items()}
 
     async def follow(self, listeners: Sequence[Listener]) -> None:
         """Have just *listeners* open; raises ``StartError`` for one that is required and cannot be opened."""

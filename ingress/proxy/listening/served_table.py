@@ -1,6 +1,7 @@
 """What serves one table: who answers, by which certificates, at the sites of its listeners."""
 
 from collections.abc import Mapping
+from typing import Any, cast
 
 from attrs import evolve
 from twisted.internet.defer import TimeoutError, maybeDeferred
@@ -128,6 +129,11 @@ class ServingPort:
         self._grace_seconds = grace_seconds
         self._is_alone = is_alone
 
+    def fileno(self) -> int:
+        """Return the descriptor of its socket."""
+        descriptor: int = cast(Any, self._port).fileno()
+        return descriptor
+
     async def close(self) -> None:
         """Accept no more; if others stay, have its connections end once what runs is over."""
         await maybeDeferred(self._port.stopListening)
@@ -135,7 +141,8 @@ class ServingPort:
         leave(connections.limit, self._port)
         if self._is_alone:
             self._served.forget()
-            if not connections.is_ending:
+            if not connections.draining:
+                # Else all connections end, these among them.
                 drained = connections.drain()
                 drained.addTimeout(self._grace_seconds, self._clock).addErrback(self._cut)
 

@@ -144,6 +144,9 @@ def keep_to_family(sock: socket.socket) -> socket.socket:
 class FamilyPort(tcp.Port):
     """Twisted's port, for one family of addresses."""
 
+    # Twisted would shut a socket down that it closes, and with it the listening of all processes that share the socket.
+    _shouldShutdown = False  # noqa: N815 - Twisted's name
+
     def createInternetSocket(self) -> socket.socket:
         return keep_to_family(super().createInternetSocket())
 

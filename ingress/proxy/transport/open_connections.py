@@ -78,17 +78,22 @@ class OpenConnections:
         for part in self._parts:
             part.begin_draining()
 
-    def drain(self) -> Deferred[None]:
+    def drain(self, *, closes_resting: bool = True) -> Deferred[None]:
         """Finish what runs, begin nothing new; fires when no connection is left.
 
-        Open answers say ``Connection: close``; connections at rest are closed now.
+        Open answers say ``Connection: close``; connections at rest are closed now, or by ``close_resting``.
         """
         self.begin_draining()
         drained = self._drained = Deferred()
-        for connection in list(self.all):
-            connection.drain()
+        if closes_resting:
+            self.close_resting()
         self._note_drained()
         return drained
+
+    def close_resting(self) -> None:
+        """Have all connections take no further request: who is at rest is closed."""
+        for connection in list(self.all):
+            connection.drain()
 
     @property
     def is_ending(self) -> bool:

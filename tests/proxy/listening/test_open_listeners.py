@@ -24,6 +24,9 @@ class FakeListener:
         self._case = case
         self._name = name
 
+    def fileno(self) -> int:
+        return 7
+
     async def close(self) -> None:
         self._case.did.append(f"closed {self._name}")
 
@@ -96,6 +99,13 @@ class OpenListenersTests(SynchronousTestCase):
         self.clock.advance(RETRY_SECONDS)
         self.assertEqual(self.take(), ["opened tcp:8001"])
         self.assertEqual(self.clock.getDelayedCalls(), [])
+
+    def test_sockets(self) -> None:
+        """The sockets of those that are open are found by their descriptions."""
+        self.taken.add(TWO)
+        self.successResultOf(self.follow(MAIN, ONE, TWO))
+        self.assertEqual(self.listeners.sockets(), {"tcp:80": 7, "tcp:8001": 7})
+        self.successResultOf(self.follow())
 
     def test_tells_what_is_refused(self) -> None:
         """Whoever asks for listeners learns which cannot be opened, and when they can, or nobody asks any more; each once."""

@@ -68,6 +68,17 @@ class PartTests(SynchronousTestCase):
         self.successResultOf(drained)
         self.assertEqual(self.whole.all, {other})
 
+    def test_patience(self) -> None:
+        """Who is at rest is left alone until that is over, and told of the end by the next answer."""
+        resting = FakeConnection(self.whole)
+        drained = self.whole.drain(closes_resting=False)
+        self.assertEqual(resting.told, [])
+        self.assertTrue(self.whole.draining)
+        self.assertNoResult(drained)
+        self.whole.close_resting()
+        self.assertEqual(resting.told, ["drain"])
+        self.successResultOf(drained)
+
     def test_whole_drains_parts(self) -> None:
         """The whole waits for its parts, which are told to end with it."""
         busy = FakeConnection(self.part, rests=False)

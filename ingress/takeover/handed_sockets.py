@@ -1,0 +1,95 @@
+"""The sockets that a new process got from the one before it, until its listeners ask for them."""
+
+import os
+import socket
+from ipaddress import ip_address
+
+from ingress.model.listeners import interface_of, port_of
+from ingress.process.systemd_sockets import is_handed_over
+from ingress.proxy.listening.listeners import bound_to
+
+_FAMILIES = {socket.AF_INET: 4, socket.AF_INET6: 6}
+
+
+class HandedSockets:
+    """Sockets that listen, by the descriptions of the listeners that they were opened for."""
+
+    def __init__(self) -> None:
+        self._sockets: dict[str, socket.socket] = {}
+
+    def __repr__(self) -> str:
+        return f"<HandedSockets {list(self._sockets)}>"
+
+    def add(self, description: str, sock: socket.socket) -> None:
+        """Take *sock*; what does not listen is closed."""
+        known = self._sockets.pop(description, None)
+        if known is not None:
+            known.close()
+        if sock.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN):
+            self._sockets[description] = sock
+        else:
+            sock.close()
+
+    def take(self, description: str) -> socket.socket | None:
+        """Return the socket for *description*, whose it is then; None where there is none.
+
+        It is found by the same description, or by another one of the same address and port.
+        """
+        found = self._sockets.pop(description, None)
+        if found is not None:
+            return found
+        wanted = _place_of(description)
+        if wanted is None:
+            return None
+        for known, sock in self._sockets.items():
+            if _place(sock) == wanted:
+                return self._sockets.pop(known)
+        return None
+
+    def bound_to(self) -> dict[str, tuple[str, int]]:
+        """Return address and port of each, as the kernel has them, by description."""
+        return {
+            description: sock.getsockname()[:2]
+            for description, sock in self._sockets.items()
+            if sock.family in _FAMILIES
+        }
+
+    def close(self) -> None:
+        """Close those that nobody asked for."""
+        for sock in self._sockets.values():
+            sock.close()
+        self._sockets.clear()
+
+
+def _place_of(description: str) -> tuple[int, str, int] | None:
+    """Return family, address and port that a description of TCP names; the address is empty for all of this machine."""
+    bound = bound_to(description) if description.startswith(("tcp:", "tcp6:")) else None
+    if bound is None or not port_of(description):
+        return None
+    address, port = bound
+    is_six = description.startswith("tcp6:") or ":" in interface_of(description)
+    return (6 if is_six else 4), address, port
+
+
+def _place(sock: socket.socket) -> tuple[int, str, int] | None:
+    family = _FAMILIES.get(sock.family)
+    if family is None:
+        return None
+    try:
+        address, port = sock.getsockname()[:2]
+    except OSError:
+        return None
+    return family, "" if ip_address(address.partition("%")[0]).is_unspecified else address, port
+
+
+def listening_only(sockets: dict[str, int]) -> dict[str, int]:
+    """Return those of *sockets* that can be handed over: of TCP, and what was handed over to us.
+
+    The file of a UNIX socket goes with the process that made it.
+    """
+    found = {}
+    for description, descriptor in sockets.items():
+        with socket.socket(fileno=os.dup(descriptor)) as sock:
+            if sock.family in _FAMILIES or is_handed_over(description):
+                found[description] = descriptor
+    return found
