@@ -226,9 +226,10 @@ class RouteTable:
     wildcard covers any number of labels.
     """
 
-    __slots__ = ("_by_host", "_routes", "count", "covers_labels")
+    __slots__ = ("_by_host", "_routes", "_uses", "count", "covers_labels")
 
     def __init__(self, routes: Iterable[Route] = (), *, covers_labels: bool = False) -> None:
+        self._uses: dict[tuple[FilterSpec, ...], int] | None = None
         self.covers_labels = covers_labels
         self._routes: tuple[Route, ...] | None = tuple(routes)
         self.count = len(self._routes)
@@ -259,7 +260,20 @@ class RouteTable:
         table._by_host = self._by_host.patched(changes)
         table._routes = None
         table.count = count
+        if self._uses is not None:
+            table._uses = self._uses_with(changes)
         return table
+
+    def _uses_with(self, changes: Mapping[bytes, HostRoutes | None]) -> dict[tuple[FilterSpec, ...], int]:
+        uses = dict(self._uses or ())
+        for key, routes in changes.items():
+            before = self._by_host.get(key)
+            for some, step in ((routes, 1), (before, -1)):
+                for specs, count in () if some is None else _in_common(some.chains):
+                    uses[specs] = uses.get(specs, 0) + step * count
+                    if not uses[specs]:
+                        del uses[specs]
+        return uses
 
     @property
     def hosts(self) -> int:
@@ -273,6 +287,22 @@ class RouteTable:
             by_host = sorted(self._by_host.items(), key=_KEY)
             self._routes = tuple(route for _, some in by_host for route in some.routes)
         return self._routes
+
+    @property
+    def uses(self) -> Mapping[tuple[FilterSpec, ...], int]:
+        """How often the hosts have each tuple of specs among their chains: counted now, or kept."""
+        return self._counted() if self._uses is None else self._uses
+
+    def keep_uses(self) -> None:
+        """Have that at hand from now on, here and in whatever is made of this."""
+        self._uses = self._counted()
+
+    def _counted(self) -> dict[tuple[FilterSpec, ...], int]:
+        uses: dict[tuple[FilterSpec, ...], int] = {}
+        for some in self._by_host.values():
+            for specs, count in _in_common(some.chains):
+                uses[specs] = uses.get(specs, 0) + count
+        return uses
 
     def unordered(self) -> Iterator[Route]:
         """Yield all routes, in no order, at no cost before the first."""
@@ -387,6 +417,20 @@ class RouteTable:
 
     def __repr__(self) -> str:
         return f"<RouteTable of {self.count} routes>"
+
+
+def _in_common(chains: Iterable[tuple[FilterSpec, ...]]) -> Iterator[tuple[tuple[FilterSpec, ...], int]]:
+    """Yield each tuple of *chains* with how often it is in there, as far as it is the same object: to hash it takes longer."""
+    counts: dict[int, int] = {}
+    kept: dict[int, tuple[FilterSpec, ...]] = {}
+    for specs in chains:
+        key = id(specs)
+        if key in counts:
+            counts[key] += 1
+        else:
+            counts[key] = 1
+            kept[key] = specs
+    return ((specs, counts[key]) for key, specs in kept.items())
 
 
 _ALL_HOSTS: Final = hash(b"")

@@ -9,7 +9,7 @@ import asyncio
 import os
 import signal
 import sys
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from typing import Any, Final
 
 import twisted.internet
@@ -82,11 +82,22 @@ def log_to(observer: ILogObserver) -> None:
     globalLogPublisher.addObserver(observer)
 
 
-def renew_reactor(old: Any) -> Any:
-    """Return a new reactor of the class of *old*, which is the global one from now on.
+def holders_of(reactor: object) -> tuple[tuple[Any, str], ...]:
+    """Return each module that took hold of *reactor* when it was imported, as ``twisted.web.proxy`` does, and under which name.
 
-    Modules that took hold of the old one when they were imported, as ``twisted.web.proxy`` does, get the new one.
+    To look costs a reference to whatever there is in any module, and so, in a child, a copy of most of its memory.
     """
+    return tuple(
+        (module, attribute)
+        for name, module in tuple(sys.modules.items())
+        if name != _GLOBAL_REACTOR and module is not twisted.internet
+        for attribute, value in tuple(getattr(module, "__dict__", {}).items())
+        if value is reactor
+    )
+
+
+def renew_reactor(old: Any, holders: Iterable[tuple[Any, str]]) -> Any:
+    """Return a new reactor of the class of *old*, which is the global one from now on, and that of the *holders* of the old one."""
     _left_behind.append(old)
     kind: Any = type(old)
     sys.modules.pop(_GLOBAL_REACTOR, None)
@@ -94,10 +105,6 @@ def renew_reactor(old: Any) -> Any:
         asyncio.set_event_loop(asyncio.new_event_loop())
     new = kind()
     installReactor(new)
-    for name, module in tuple(sys.modules.items()):
-        if name == _GLOBAL_REACTOR or module is twisted.internet:
-            continue
-        for attribute, value in tuple(getattr(module, "__dict__", {}).items()):
-            if value is old:
-                setattr(module, attribute, new)
+    for module, attribute in holders:
+        setattr(module, attribute, new)
     return new

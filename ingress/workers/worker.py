@@ -32,7 +32,7 @@ from ingress.workers import messages
 from ingress.workers.control_channel import ControlChannel
 from ingress.workers.feed.follower import Follower
 from ingress.workers.framing import Frame
-from ingress.workers.fresh_process import log_to, renew_reactor
+from ingress.workers.fresh_process import holders_of, log_to, renew_reactor
 from ingress.workers.log_lines import line_sender
 from ingress.workers.messages import Kind, from_bytes, named_from_bytes, named_to_bytes, wanted_from_bytes
 from ingress.workers.shared_page import SharedPage
@@ -50,6 +50,7 @@ Question = Callable[[bytes, tuple[int, ...]], Any]
 def run_worker(
     settings: Settings,
     parents_reactor: Any,
+    holders: Sequence[tuple[Any, str]],
     page: SharedPage,
     parts: Sequence[WorkerPart],
     channel: socket.socket,
@@ -62,7 +63,7 @@ def run_worker(
 
     It begins with the snapshot of *follower*, which is number *has*, and has *tls* in common with all others.
     """
-    reactor = renew_reactor(parents_reactor)
+    reactor = renew_reactor(parents_reactor, holders)
     keep_steady_time(reactor)
     worker = Worker(settings, reactor, page, parts[number], follower, tls)
     worker.begin(channel)
@@ -292,5 +293,5 @@ def _shared(descriptor: int) -> socket.socket:
 def runner(
     settings: Settings, reactor: Any, page: SharedPage, parts: Sequence[WorkerPart]
 ) -> Callable[[socket.socket, int, int, Follower, InheritedTls], None]:
-    """Return what a worker does in its process, of which *reactor* is the parent's."""
-    return partial(run_worker, settings, reactor, page, parts)
+    """Return what a worker does in its process, of which *reactor* is the parent's; to be called there, once all is imported."""
+    return partial(run_worker, settings, reactor, holders_of(reactor), page, parts)

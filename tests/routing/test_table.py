@@ -291,6 +291,20 @@ class PatchedTests(SynchronousTestCase):
         self.assertIs(after.get("a.com"), before.get("a.com"))
         self.assertIsNone(after.get("*.b.com"))
 
+    def test_uses(self) -> None:
+        """How often each tuple of specs is used is kept, where that is asked for, as it is counted anew."""
+        one, two = (TransportSecurity(b"max-age=%d" % number) for number in range(2))
+        some = [(), (one,), (two,), (one, two)]
+        kept = RouteTable()
+        kept.keep_uses()
+        for turn in range(12):
+            host = f"{turn % 5}.test"
+            own = HostRoutes((evolve(route(host, "/"), filters=some[turn % 4]),), some[turn * 3 % 4])
+            kept = kept.patched({host: None if turn % 7 == 6 else own})
+            self.assertIs(kept.uses, kept.uses)
+            self.assertEqual(kept.uses, RouteTable().patched(dict(kept.by_host())).uses)
+        self.assertTrue(kept.uses)
+
     def test_predecessor_stays(self) -> None:
         """The table that was patched finds what it found before."""
         old, new = route("a.com", "/"), route("a.com", "/x")

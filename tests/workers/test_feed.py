@@ -26,6 +26,7 @@ from ingress.model.listeners import Listener
 from ingress.model.objects import ClusterObject
 from ingress.model.serving import ServingSettings
 from ingress.model.shared_map import SharedMap
+from ingress.routing import table as table_module
 from ingress.routing.route import Match, Route
 from ingress.routing.table import HostRoutes, RouteTable
 from ingress.routing.variants import RequestCondition, Said, Variant, WeightedBackend
@@ -436,6 +437,16 @@ class CostTests(FeedCase):
             self.assertLess(max(map(len, told)), 10_000)
         endpoints = Snapshot(backends=SharedMap({WEB: BackendState(ENDPOINTS)}))
         self.assertGreater(len(list(pieces(None, endpoints))), 19)
+
+    def test_made_before(self) -> None:
+        """What workers need of all hosts is there before any is forked: neither order of paths nor counts of filters are left to them."""
+        self.tell(wide(50))
+        table = self.follower.snapshot.table
+        self.assertIs(table.uses, table.uses)
+        self.patch(table_module, "rule_path", None)
+        found = table.find(b"7.test", b"/0")
+        assert found is not None
+        self.assertEqual(found.host, "7.test")
 
     def test_time_that_goes_by(self) -> None:
         """Where much is compared and nothing is different, pieces without bytes come in between, and mean nothing."""

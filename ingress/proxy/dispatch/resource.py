@@ -77,7 +77,8 @@ class IngressProxyResource(ReverseProxyResource):
         Costs what is different in *backends*, if they are the successor of those before.
         """
         current = backends if isinstance(backends, SharedMap) else SharedMap(backends)
-        for reference, state in current.changes_since(self._backends):
+        changes = current.changes_since(self._backends) if self._rotations else ()
+        for reference, state in changes:
             rotation = self._rotations.get(reference)
             if rotation is None:
                 continue

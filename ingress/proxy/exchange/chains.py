@@ -59,13 +59,17 @@ class Chains:
 
     def replace(self, before: RouteTable, now: RouteTable) -> None:
         """Forget what *before* has and *now* has not; costs what is different in them."""
+        if not before.hosts:
+            # Workers have this counted before they begin: to look at each host would copy what they share.
+            for specs, count in now.uses.items():
+                self._count(specs, count)
+            return
         gone: list[Specs] = []
-        is_first = not before.hosts
         for host, routes in now.changes_since(before):
             if routes is not None:
                 for specs in routes.chains:
                     self._count(specs)
-            if not is_first and (known := before.get(host)) is not None:
+            if (known := before.get(host)) is not None:
                 gone += known.chains
         # What moved from one host to another was never gone.
         for specs in gone:
@@ -75,9 +79,9 @@ class Chains:
             # Of routes without filters, whose backends have some.
             self._chains.pop(id(()), None)
 
-    def _count(self, specs: Specs) -> None:
-        count = self._uses[specs] = self._uses.get(specs, 0) + 1
-        if count == 1:
+    def _count(self, specs: Specs, more: int = 1) -> None:
+        count = self._uses[specs] = self._uses.get(specs, 0) + more
+        if count == more:
             for spec in specs:
                 self._spec_uses[spec] = self._spec_uses.get(spec, 0) + 1
 

@@ -1,5 +1,6 @@
 """Puts snapshots together from pieces: of the one that is there, by what is different."""
 
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final
 
@@ -199,8 +200,11 @@ class _Making:
         of_routes, of_certificates, of_handshakes = labels
         known = self._tables.get(_checked(name, str))
         if known is None:
+            routes = RouteTable(covers_labels=of_routes)
+            # Who is forked from here is not to look at each host for that.
+            routes.keep_uses()
             known = ListenerTable(
-                RouteTable(covers_labels=of_routes),
+                routes,
                 CertificateTable(SharedMap(), SharedMap(), covers_labels=of_certificates),
                 HandshakeSettingsTable(SharedMap(), of_handshakes),
                 NO_STREAMS,
@@ -221,8 +225,12 @@ class _Making:
         self.replaced.append(known)
         made = HostRoutes(together, self._reader.together(_checked(filters, tuple)), is_kept)
         table.hosts[host] = made
+        order = made.put_in_order()
         if len(together) >= AT_ONCE:
-            self._orders.append(made.put_in_order())
+            self._orders.append(order)
+        else:
+            # Now, and not by the first request: whoever is forked from here shares it.
+            deque(order, maxlen=0)
 
     def _no_host(self, host: str) -> None:
         table = self._current
