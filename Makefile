@@ -33,7 +33,7 @@ bench_quick_environment = $(BENCH_VENV)/.installed-bench-quick
 metadata = setup.cfg pyproject.toml
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check format fuzz fuzz-parsers http2 docs bench bench-quick bench-watch bench-tls bench-ticket-keys bench-admin bench-tallies bench-auth bench-annotations bench-calls bench-lint bench-filters bench-gateway-filters bench-limits bench-passwords bench-gzip bench-expressions sslyze conformance conformance-next conformance-up versions faults soak image-check clean
+.PHONY: help run test check format fuzz fuzz-parsers http2 docs bench bench-quick bench-watch bench-feed bench-tls bench-ticket-keys bench-admin bench-tallies bench-auth bench-annotations bench-calls bench-lint bench-filters bench-gateway-filters bench-limits bench-passwords bench-gzip bench-expressions sslyze conformance conformance-next conformance-up versions faults soak image-check clean
 .DELETE_ON_ERROR:
 
 help: ## list these commands
@@ -97,6 +97,9 @@ faults: $(dev_environment) ## break what can break, beside nginx and HAProxy if 
 
 soak: $(dev_environment) ## half load with churn, for SOAK_SECONDS=300, and short connections: memory and descriptors must stay flat
 	@SOAK_SECONDS='$(SOAK_SECONDS)' exec $(bin)/python -m bench.faults --only=soak,short-plain,short-tls,short-sessions,short-handshakes,short-heads --targets=ours
+
+bench-feed: $(dev_environment) ## measure what 10,000 Ingresses cost to hand to 2 and 4 workers: milliseconds, bytes, memory
+	@exec $(bin)/python -m bench.feed
 
 bench-tls: $(dev_environment) ## measure what 10,000 certificates cost in memory and in handshakes
 	@exec $(bin)/python -m bench.tls

@@ -118,9 +118,12 @@ def service(index: int, version: int) -> bytes:
     return _event("v1", "Service", _metadata(f"s{index}", index, version), spec=spec)
 
 
-def endpoint_slice(index: int, version: int, port: int) -> bytes:
-    """An EndpointSlice: four pods, or for the first Services this machine, at *port*."""
-    pods = [f"10.200.{index >> 8 & 255}.{(index + number) & 255}" for number in range(4)]
+def endpoint_slice(index: int, version: int, port: int, network: int = 10) -> bytes:
+    """An EndpointSlice: four pods, or for the first Services this machine, at *port*.
+
+    The pods are nowhere; in *network* 127 they all are this machine.
+    """
+    pods = [f"{network}.200.{index >> 8 & 255}.{(index + number) & 255}" for number in range(4)]
     endpoints = [
         {
             "addresses": [address],

@@ -26,8 +26,13 @@ _BATCH = 64
 class ApiServer:
     """The content, and who watches it."""
 
-    def __init__(self, count: int, port: int, routes: str = "ingresses", gateway_port: int = 0) -> None:
-        """*routes* is the plural of the kind that leads to Services; *gateway_port* that of a Gateway, if there is to be one."""
+    def __init__(
+        self, count: int, port: int, routes: str = "ingresses", gateway_port: int = 0, network: int = 10
+    ) -> None:
+        """*routes* is the plural of the kind that leads to Services; *gateway_port* that of a Gateway, if there is to be one.
+
+        In *network* are the pods.
+        """
         self.count = count
         self.version = _FIRST_VERSION
         self.port = port
@@ -42,7 +47,7 @@ class ApiServer:
         makers: dict[str, Callable[[int, int], bytes]] = {
             routes: lambda index, version: self._route(index, version, "/app"),
             "services": objects.service,
-            "endpointslices": lambda index, version: objects.endpoint_slice(index, version, port),
+            "endpointslices": lambda index, version: objects.endpoint_slice(index, version, port, network),
         }
         for kind, make in makers.items():
             self.initial[kind] = [make(index, self.next()) for index in range(count)]
@@ -162,8 +167,8 @@ def _chunk(event: bytes) -> bytes:
     return b"%x\r\n%b\r\n" % (len(event), event)
 
 
-async def _run(count: int, port: int, routes: str, gateway_port: int) -> None:
-    content = ApiServer(count, port, routes, gateway_port)
+async def _run(count: int, port: int, routes: str, gateway_port: int, network: int) -> None:
+    content = ApiServer(count, port, routes, gateway_port, network)
     server = await asyncio.start_server(content.serve, "127.0.0.1", 0, limit=1 << 20)
     print(server.sockets[0].getsockname()[1], flush=True)
     await server.serve_forever()
@@ -181,5 +186,8 @@ if __name__ == "__main__":
     parser.add_argument(
         "--gateway-port", type=int, default=0, help="port of a Gateway, if there is to be one"
     )
+    parser.add_argument(
+        "--network", type=int, default=10, help="where pods are: 127 for this machine, else nowhere"
+    )
     known = parser.parse_args()
-    asyncio.run(_run(known.count, known.port, known.routes, known.gateway_port))
+    asyncio.run(_run(known.count, known.port, known.routes, known.gateway_port, known.network))

@@ -38,14 +38,14 @@ class Client:
     """One connection to a server, one request at a time; it connects when it has to."""
 
     def __init__(self, port: int) -> None:
-        self._port = port
+        self.port = port
         self._reader: asyncio.StreamReader | None = None
         self._writer: asyncio.StreamWriter | None = None
 
     async def get(self, host: str, path: str = "/", body: bytes | None = None) -> tuple[int, bytes]:
         """Ask; return status and body.  Raises OSError when there is no answer."""
         if self._writer is None:
-            self._reader, self._writer = await asyncio.open_connection("127.0.0.1", self._port)
+            self._reader, self._writer = await asyncio.open_connection("127.0.0.1", self.port)
         reader, writer = self._reader, self._writer
         assert reader is not None
         method = "GET" if body is None else "POST"
@@ -61,6 +61,13 @@ class Client:
         if b"connection: close" in head:
             self.close()
         return int(head.split(b" ", 2)[1]), answer
+
+    @property
+    def local_port(self) -> int:
+        """Our own port of the connection, which is there."""
+        assert self._writer is not None
+        port: int = self._writer.get_extra_info("sockname")[1]
+        return port
 
     def close(self) -> None:
         """Close the connection."""
