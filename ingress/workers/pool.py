@@ -37,12 +37,10 @@ from ingress.workers.fork_server import fork_fork_server
 from ingress.workers.framing import Frame
 from ingress.workers.fresh_process import can_be_renewed
 from ingress.workers.held_listeners import HeldListeners
+from ingress.workers.known_workers import KnownWorkers
 from ingress.workers.log_lines import tell_line
 from ingress.workers.messages import Kind, Wanted, to_bytes, wanted_to_bytes
-from ingress.workers.pool_metrics import PoolMetrics
 from ingress.workers.shared_page import SharedPage
-from ingress.workers.sharing import BEAT_SECONDS
-from ingress.workers.slot_states import SlotStates
 from ingress.workers.supervising import LATE_LOOK_SECONDS, LOOK_SECONDS, Restarts
 from ingress.workers.worker import runner
 from ingress.workers.worker_link import WorkerGoneError, WorkerLink
@@ -115,9 +113,8 @@ class WorkerPool:
         self._was_troubled = 0
         self._waiting: list[Deferred[None]] = []
         self._is_following = False
-        self._slots = SlotStates(count, now)
-        self._numbers = PoolMetrics(metrics or Metrics(), reactor, self._ask_for_tallies)
-        self.pushed: dict[str, Callable[[int, bytes], None]] = {messages.TALLY: self._numbers.took}
+        self._known = KnownWorkers(self._page, metrics or Metrics(), reactor, now)
+        self.pushed: dict[str, Callable[[int, bytes], None]] = {messages.TALLY: self._known.tells}
         """Who is told what workers say unasked, by name: the worker's life, and what it says."""
 
     # Start
@@ -225,7 +222,7 @@ class WorkerPool:
 
     def _serves(self, worker: WorkerLink) -> None:
         worker.is_serving = True
-        self._slots.serves(worker.number)
+        self._known.serves(worker)
         self._wake()
 
     # Workers
@@ -274,8 +271,7 @@ class WorkerPool:
         worker.behind = self._feed.current.number
         self._workers[number] = worker
         self._lives[worker.life] = worker
-        self._slots.began(number)
-        self._numbers.began(worker.life, number)
+        self._known.began(worker)
         self._fork_server.send(Frame(Kind.FORK, worker.life, b"%d" % number, 1), [theirs])
         theirs.close()
         worker.begin(ours, self._feed, has)
@@ -294,8 +290,7 @@ class WorkerPool:
         """The channel of *worker* ended, and so do its connections: have another one."""
         if self._workers.get(worker.number) is worker:
             del self._workers[worker.number]
-            self._slots.gone(worker.number)
-        self._numbers.gone(worker.life)
+        self._known.gone(worker)
         self._page.clear(worker.number)
         # Whatever it still does, nobody can tell it to end.
         self._kill(worker)
@@ -331,21 +326,15 @@ class WorkerPool:
             tell_line(frame.payload, "fork server")
         elif frame.kind == Kind.FORKED:
             self._fork_server.forget(frame.number)
-            self._forked(self._lives[frame.number], int(frame.payload))
+            worker = self._lives[frame.number]
+            worker.pid = int(frame.payload)
+            self._known.forked(worker)
         elif frame.kind == Kind.ENDED:
             self._ended(self._lives.pop(frame.number), int(frame.payload))
         return False
 
-    def _forked(self, worker: WorkerLink, pid: int) -> None:
-        worker.pid = pid
-        if self._workers.get(worker.number) is worker:
-            self._slots.has_pid(worker.number, pid)
-
     def _ended(self, worker: WorkerLink, status: int) -> None:
-        if self._workers.get(worker.number) is worker:
-            # Its channel has something left to read.
-            self._slots.gone(worker.number)
-        self._slots.ended(worker.number, status, worker.is_hung, self._is_stopping)
+        self._known.ended(worker, status, self._is_stopping)
         if self._is_stopping and status == 0:
             return
         how = f"by signal {-status}" if status < 0 else f"with status {status}"
@@ -392,46 +381,24 @@ class WorkerPool:
                     worker=str(worker),
                     pid=worker.pid,
                 )
-                self._hangs(worker)
+                worker.is_hung = True
+                self._known.hangs(worker)
+                self._kill(worker)
         trouble = self._restarts.trouble(now)
         if bool(trouble) != bool(self._was_troubled):
             self._troubled(trouble)
             self._was_troubled = trouble
         self._look_later()
 
-    def _hangs(self, worker: WorkerLink) -> None:
-        worker.is_hung = True
-        self._slots.hangs(worker.number)
-        self._kill(worker)
-
     # What is told of them
 
     def workers(self) -> Sequence[WorkerState]:
         """Return what is known of each worker."""
-        return tuple(map(self._with_live_numbers, self._slots.states()))
-
-    def _with_live_numbers(self, state: WorkerState) -> WorkerState:
-        worker, row = self._workers.get(state.slot), self._page.row(state.slot)
-        if worker is None or worker.fed is None:
-            return state
-        return evolve(
-            state,
-            connections=row.connections,
-            lateness_seconds=max(row.lateness_seconds, row.silent_seconds - BEAT_SECONDS),
-            snapshot=worker.fed.taken,
-            behind_seconds=worker.fed.behind_seconds,
-        )
+        return self._known.states()
 
     def told(self) -> Deferred[None]:
         """Have workers tell what they have counted; fires when they have, or nobody is to wait for them any longer."""
-        return self._numbers.told()
-
-    def _ask_for_tallies(self, owing: Collection[int]) -> Mapping[int, Deferred[bytes]]:
-        return {
-            worker.life: worker.ask(messages.TALLY)
-            for worker in self._workers.values()
-            if worker.life not in owing
-        }
+        return self._known.told()
 
     # The end
 
@@ -448,8 +415,7 @@ class WorkerPool:
         self._pauses.clear()
         self._to_fork.clear()
         self._wake()
-        for number in self._workers:
-            self._slots.drains(number)
+        self._known.all_drain()
         closed = self._tell(messages.CLOSE)
         await self._held.close()
         await self._within(closed, STOP_SECONDS)

@@ -97,6 +97,7 @@ class Worker:
         self._is_ending = False
         self._lines_dropped = 0
         self.metrics = Metrics()
+        self.metrics.log_lines_dropped = lambda: self._lines_dropped
         self._data_plane = OwnDataPlane(
             settings,
             reactor,

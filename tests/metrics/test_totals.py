@@ -207,6 +207,26 @@ class TotalsTests(WorkersCase):
             *("\n".join(text.split("# HELP process_")[0].splitlines()) for text in (before, after))
         )
 
+    def test_every_family(self) -> None:
+        """Workers tell of all series but those that are the parent's alone, or have rows that come and go; a new one is on one of the lists."""
+        told = {family.name for family in self.metrics.serving_families()}
+        of_parent = {
+            "ingress_routes",
+            "ingress_certificates",
+            "ingress_problems",
+            "ingress_snapshot_seconds",
+            "ingress_translations_failed",
+            "ingress_certificate_expiry_timestamp_seconds",
+        }
+        of_rows = {
+            "ingress_requests",
+            "ingress_response_body_bytes",
+            "ingress_filter_events",
+            "ingress_filter_failures",
+        }
+        self.assertEqual({family.name for family in self.metrics.families()} - told, of_parent | of_rows)
+        self.assertEqual(told & (of_parent | of_rows), set())
+
     def test_nothing_new(self) -> None:
         """A worker to which nothing happened says nothing."""
         tallying = Tallying(Metrics())
