@@ -33,7 +33,7 @@ bench_quick_environment = $(BENCH_VENV)/.installed-bench-quick
 metadata = setup.cfg pyproject.toml
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check format fuzz fuzz-parsers http2 docs bench bench-quick bench-watch bench-feed bench-tls bench-ticket-keys bench-admin bench-tallies bench-auth bench-annotations bench-calls bench-lint bench-filters bench-gateway-filters bench-limits bench-passwords bench-gzip bench-expressions sslyze conformance conformance-next conformance-up versions faults soak image-check clean
+.PHONY: help run test check format fuzz fuzz-parsers http2 docs bench bench-quick bench-watch bench-workers bench-feed bench-tls bench-ticket-keys bench-accepting bench-admin bench-tallies bench-auth bench-annotations bench-calls bench-lint bench-filters bench-gateway-filters bench-limits bench-passwords bench-gzip bench-expressions sslyze conformance conformance-next conformance-up versions faults soak image-check clean
 .DELETE_ON_ERROR:
 
 help: ## list these commands
@@ -143,6 +143,12 @@ bench-lint: $(dev_environment) ## measure how soon ingressctl lint starts, and w
 
 bench-calls: $(dev_environment) ## count the Python calls of a GET on its way in and out, over HTTP/1.1 and HTTP/2, each by name
 	@exec $(bin)/python -m bench.calls
+
+bench-accepting: $(dev_environment) ## compare ways in which several processes accept the connections of one port
+	@exec $(bin)/python -m bench.accepting
+
+bench-workers: $(dev_environment) ## measure what a request costs with 1, 2 and 4 workers (nginx and h2load have to be installed)
+	@exec $(bin)/python -m bench.workers
 
 sslyze: $(user_environment) $(sslyze_environment) ## let sslyze judge the TLS of a running controller by Mozilla's intermediate configuration, and look for X25519MLKEM768
 	$(bin)/python scripts/sslyze_check.py $(VENV)-sslyze/bin/python

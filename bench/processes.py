@@ -85,9 +85,9 @@ class Processes:
         return cls(folder, [])
 
     def start(
-        self, name: str, command: Sequence[str], cpu: int, environment: Mapping[str, str] | None = None
+        self, name: str, command: Sequence[str], cpu: int | str, environment: Mapping[str, str] | None = None
     ) -> Running:
-        """Start *command* on CPU number *cpu*."""
+        """Start *command* on CPU number *cpu*, or on a list of them such as ``0,1``."""
         log = self.folder / f"{name}.log"
         with log.open("wb") as output:
             popen = subprocess.Popen(

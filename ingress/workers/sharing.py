@@ -16,7 +16,9 @@ MOMENTS: Final = 4
 LATE_MOMENT_SECONDS: Final = 0.01
 """The same for a worker that is late, until it is no longer, or all are."""
 SLACK: Final = 16
-"""One part in so many is what a worker may have more than the one with the fewest: ± 3 % with two workers."""
+"""One part in so many is what a worker may have more than the one with the fewest: ± 3 % with two workers; and it may have ..."""
+FEW: Final = 4
+"""... so many more in any case: with a handful of connections it does not matter who has them, and nobody waits for it."""
 
 BEAT_SECONDS: Final = 0.025
 """How often a worker says that it is well."""
@@ -77,7 +79,7 @@ class AcceptTurn:
             return 0.0
         if self._is_late():
             return LATE_MOMENT_SECONDS
-        if self._left < MOMENTS and self._connections() > fewest + fewest // SLACK:
+        if self._left < MOMENTS and self._connections() > fewest + max(FEW, fewest // SLACK):
             self._left += 1
             return MOMENT_SECONDS
         return 0.0

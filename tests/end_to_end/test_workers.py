@@ -145,7 +145,6 @@ class DyingTests(WorkersCase):
             ended.add(victim)
             os.kill(victim, signal.SIGKILL)
         await self.until(lambda: b"another one is started in 1 s" in controller.output)
-        self.assertEqual(len(self.workers), 1)
         self.assertEqual(await self.get(self.http), (200, b"shop"))
         deadline = self.reactor.seconds() + PATIENCE
         while b"WorkersEnding" not in (await self.get(self.admin, "/api/problems"))[1]:

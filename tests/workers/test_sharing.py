@@ -8,6 +8,7 @@ from attrs import define
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.workers.sharing import (
+    FEW,
     LATE_MOMENT_SECONDS,
     MOMENT_SECONDS,
     MOMENTS,
@@ -43,9 +44,14 @@ class AcceptTurnTests(SynchronousTestCase):
         """Who has no more than the others takes what waits."""
         self.assertEqual(self.turn.seconds_to_leave(), 0.0)
 
+    def test_few(self) -> None:
+        """A handful of connections is nothing to wait for."""
+        self.own.connections = FEW
+        self.assertEqual(self.turn.seconds_to_leave(), 0.0)
+
     def test_more(self) -> None:
         """Who has more leaves it for a moment, a few times; and the next one as often again."""
-        self.own.connections = 1
+        self.own.connections = FEW + 1
         left = [MOMENT_SECONDS] * MOMENTS + [0.0]
         self.assertEqual([self.turn.seconds_to_leave() for _ in left], left)
         self.turn.over()
