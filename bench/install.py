@@ -107,11 +107,25 @@ def environment_program(name: str) -> str:
 
 
 def build_go_proxy(folder: Path) -> str:
-    """Build the Go proxy into *folder*; return its path.  Go's cache is in *folder*, too."""
-    go = environment_program("go")
-    built = folder / "goproxy"
+    """Build the Go proxy into *folder*; return its path."""
+    return build_go(_GO_SOURCE, folder)
+
+
+def _go() -> str:
+    """Return the Go that the bench extra has installed, or else one of the system."""
+    beside = Path(sys.executable).with_name("go")
+    found = (
+        str(beside) if beside.exists() else shutil.which("go", path=f"{os.environ['PATH']}:/usr/local/go/bin")
+    )
+    return found or environment_program("go")
+
+
+def build_go(source: Path, folder: Path) -> str:
+    """Build the program of folder *source* into *folder*; return its path.  Go's cache is in *folder*, too."""
+    go = _go()
+    built = folder / source.name
     if not built.exists():
-        say("building the Go proxy (the standard library is compiled once)")
+        say(f"building {source.name} (the standard library is compiled once)")
     environment = {
         **os.environ,
         "GOCACHE": str(folder / "go-cache"),
@@ -124,7 +138,7 @@ def build_go_proxy(folder: Path) -> str:
     command = [go, "build", "-o", str(built), "."]
     try:
         done = subprocess.run(
-            command, cwd=_GO_SOURCE, env=environment, capture_output=True, text=True, timeout=BUILD_SECONDS
+            command, cwd=source, env=environment, capture_output=True, text=True, timeout=BUILD_SECONDS
         )
     except subprocess.TimeoutExpired:
         raise BenchError(f"go build took longer than {BUILD_SECONDS} s") from None

@@ -32,6 +32,7 @@ from ingress.process.limit_memory import Crowding
 from ingress.process.worker_part import WorkerPart
 from ingress.process.yielding import YieldToTraffic
 from ingress.proxy.contract.deadlines import Deadlines
+from ingress.proxy.dispatch.gate import Gate
 from ingress.proxy.dispatch.resource import IngressProxyResource
 from ingress.proxy.dispatch.site import ProxySite, SessionRules
 from ingress.proxy.downstream.h2_session import DownstreamSession
@@ -240,7 +241,15 @@ class OwnDataPlane:
             limits=limits,
             most_connections=self._connections(limits),
             sessions=_sessions(settings),
+            gate=Gate(
+                reactor,
+                metrics.overload,
+                lambda: self._site.context.replies,
+                self._network.lateness,
+                self._network.call_in_batch,
+            ),
         )
+        self._site.gate.overload.mark_seconds = serving.overload_seconds
         self._site.context.takes_underscores = serving.underscores_in_headers
         self._access_log.follow(serving.access_log)
         self._groups = groups
@@ -280,6 +289,7 @@ class OwnDataPlane:
         before, self._serving = self._serving, serving
         site, limits = self._site, serving.limits
         site.context.limits = limits
+        site.gate.overload.mark_seconds = serving.overload_seconds
         self._pool.limit(limits.upstream, self._part.rounded_up(limits.max_endpoint_connections))
         if serving.not_found_page != before.not_found_page:
             site.context.replies = Replies(serving.not_found_page)
@@ -405,6 +415,7 @@ class OwnDataPlane:
 
     def abort(self) -> None:
         """End what still runs at once."""
+        self._site.gate.close()
         self._site.abort()
         self._sub_requests.close()
         self._computing.stop()

@@ -32,6 +32,7 @@ from ingress.metrics.connections import ConnectionMetrics
 from ingress.metrics.exchanges import ExchangeMetrics
 from ingress.metrics.filters import FilterMetrics
 from ingress.metrics.http2 import Http2Metrics
+from ingress.metrics.overload import OverloadMetrics
 from ingress.metrics.process import ProcessMetrics
 from ingress.metrics.status import StatusMetrics
 from ingress.metrics.sub_requests import SubRequestMetrics
@@ -84,6 +85,8 @@ class Metrics:
         """What connections without exchanges count."""
         self.http2 = Http2Metrics()
         """What connections with streams count."""
+        self.overload = OverloadMetrics()
+        """What is refused while there is more to do than can be done."""
         self.sub_requests = SubRequestMetrics()
         """What filters ask of other services."""
         self.filters = FilterMetrics()
@@ -187,6 +190,7 @@ class Metrics:
         yield from self.certificates.families()
         yield from self.connections.families()
         yield from self.http2.families()
+        yield from self.overload.families()
         yield from self.sub_requests.families()
         yield from self.filters.families()
         yield from self.watch.families()
@@ -200,6 +204,7 @@ class Metrics:
         yield from self._upstream_families()
         yield from self.connections.families()
         yield from self.http2.families()
+        yield from self.overload.families()
         yield from self.sub_requests.families()
 
     def own_families(self) -> Iterator[Metric | None]:

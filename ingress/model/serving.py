@@ -44,6 +44,8 @@ class ServingSettings:
     """Whether fields with underscores in their names go on to endpoints."""
     strict_sni: bool = False
     """Whether a handshake must name a server that an Ingress serves."""
+    overload_seconds: float = 0.1
+    """How long requests have to wait, for a while, before those for which there is no time are refused; 0 means never."""
     shutdown_delay_seconds: float = 5.0
     """How long connections are still accepted after a stop was asked for."""
     shutdown_grace_seconds: float = 30.0

@@ -231,6 +231,11 @@ _GROUPS: tuple[tuple[str, tuple[Option, ...]], ...] = (
                running=True,
                help="Seconds that a stream of TCP, or of TLS by its name, may rest while neither side says anything."),
     )),
+    ("Overload", (
+        Option(name="overload-after", value="SECONDS", read=v.read_seconds, to="serving.overload_seconds",
+               running=True,
+               help="Seconds that requests have to wait before they are begun, and not in a short burst alone, for there to be an overload: then those for which there is no time are refused with 503. 0 for never."),
+    )),
     ("Reporting to the cluster", (
         Option(name="publish-status-address", value="ADDRESS", read=v.read_addresses, to="reporting.publish_addresses", repeatable=True,
                help="IP address or host name that the Ingresses show."),

@@ -49,6 +49,12 @@ class LatenessTests(SynchronousTestCase):
         self.lateness.came_back(101.0)
         self.assertEqual(told, [(0.5, 100.5), (1.0, 101.0)])
 
+    def test_away(self) -> None:
+        """Who did other work is as late as that was long."""
+        self.lateness.was_away(0.3, 100.4)
+        self.assertAlmostEqual(self.lateness.seconds(100.4), 0.3)
+        self.assertTrue(self.lateness.is_late(100.4))
+
     def test_strange_event(self) -> None:
         """An event that is no probe's says nothing."""
         self.lateness.came_back(100.0)

@@ -18,6 +18,7 @@ from ingress.model.frozen import frozen
 from ingress.model.limits import Limits
 from ingress.proxy.contract.deadlines import Deadlines
 from ingress.proxy.contract.transport import Receiver
+from ingress.proxy.dispatch.gate import Gate, Renders
 from ingress.proxy.dispatch.mounted import MountedResource
 from ingress.proxy.dispatch.resource import IngressProxyResource
 from ingress.proxy.dispatch.side_by_side import SideBySideResource
@@ -55,6 +56,7 @@ class ProxySite:
         limits: Limits = Limits(),  # noqa: B008 - it is frozen
         most_connections: int = DEFAULT_CONNECTIONS,
         sessions: "SessionRules | None" = None,
+        gate: Gate | None = None,
     ) -> None:
         self.access_log = access_log
         listeners = (metrics.exchanges.ended, access_log.exchange_ended)
@@ -66,6 +68,8 @@ class ProxySite:
         """Where HTTP/2 is spoken; None where HTTP/1.1 alone is."""
         self.server_names = ServerNames()
         """What handshakes go by, by which requests are found to be misdirected."""
+        self.gate = gate or Gate(clock, metrics.overload, lambda: self.context.replies)
+        """What has requests wait, or be refused, while there is more to do than can be done."""
         self._mounted: list[MountedResource] = []
 
     def part(self, resource: IngressProxyResource) -> "ProxySite":
@@ -83,12 +87,14 @@ class ProxySite:
         """Let the plain ``twisted.web`` resource *root* answer what is below *prefix*, on every host."""
         self._mounted.append(MountedResource(prefix, root, self.context.clock))
 
-    def resource_for(self, exchange: Exchange) -> IngressProxyResource | SideBySideResource | MountedResource:
+    def resource_for(self, exchange: Exchange) -> Renders:
         """Return who answers *exchange*."""
+        resource: Renders = self.resource
         for mounted in self._mounted:
             if mounted.takes(exchange.path):
-                return mounted
-        return self.resource
+                resource = mounted
+                break
+        return resource if self.gate.is_open else self.gate.before(resource)
 
     def abort(self) -> None:
         """End every connection at once, since the process ends."""

@@ -188,13 +188,13 @@ class Exchange:
                 self.passage.held = None
             self._filters(self.chain).answer_ourselves(status, head, body)
 
-    def fail(self, status: int, why: str, route: Route | None = None) -> None:
-        """Answer with the error *status*; *why* is for the record, and for the log if upstream is to blame."""
+    def fail(self, status: int, why: str, route: Route | None = None, reply: Reply | None = None) -> None:
+        """Answer with the error *status*, by its usual reply or *reply*; *why* is for the record, and the log if upstream is to blame."""
         self._route, self._reason = route or self._route, why
         if self._route is not None and status >= 500:
             subject = self.endpoint or self._route.backend
             self._context.upstream_errors.warn(status, self.host, self.path, subject, why)
-        self.reply(self._context.replies.of(status, accepts_html(self.received.forward)))
+        self.reply(reply or self._context.replies.of(status, accepts_html(self.received.forward)))
 
     # Attempts
 

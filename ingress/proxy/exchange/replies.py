@@ -1,12 +1,14 @@
 """The answers that the proxy gives itself: constant text, never an echo of the request.
 
 404 says that no route matched, 502 that upstream refused, broke off or answered
-nonsense, 503 that there is nothing to send the request to, 504 that upstream
+nonsense, 503 that there is nothing to send the request to, or no time for it, 504 that upstream
 took too long, 421 that the TLS connection was made for another host; 4xx otherwise
 is what could not be read in one way.
 """
 
 from http import HTTPStatus
+
+from attrs import evolve
 
 from ingress.http.response_head import ResponseHead
 from ingress.model.reply import Reply
@@ -19,6 +21,7 @@ h1{{font-weight:600}}</style></head>
 <body><h1>{status} {phrase}</h1><p>{text}</p></body>
 </html>
 """
+_BUSY = "There is more to do here than can be done now. Please try again in a moment."
 _TEXTS = {
     404: "No Ingress rule matches this host and path.",
     408: "The request did not arrive in time.",
@@ -47,8 +50,8 @@ def _plain(status: int) -> Reply:
     return Reply(status, ((b"Content-Type", b"text/plain; charset=utf-8"),), body)
 
 
-def _page(status: int) -> Reply:
-    body = _PAGE.format(status=status, phrase=phrase_of(status), text=text_of(status)).encode()
+def _page(status: int, text: str = "") -> Reply:
+    body = _PAGE.format(status=status, phrase=phrase_of(status), text=text or text_of(status)).encode()
     return Reply(status, ((b"Content-Type", b"text/html; charset=utf-8"),), body)
 
 
@@ -61,6 +64,7 @@ class Replies:
     def __init__(self, not_found_page: bytes | None = None) -> None:
         self._plain: dict[int, Reply] = {}
         self._pages: dict[int, Reply] = {}
+        self._later: dict[tuple[int, bool], Reply] = {}
         if not_found_page is not None:
             html = ((b"Content-Type", b"text/html; charset=utf-8"),)
             self._plain[404] = self._pages[404] = Reply(404, html, not_found_page)
@@ -71,6 +75,15 @@ class Replies:
         reply = known.get(status)
         if reply is None:
             reply = known[status] = make(status)
+        return reply
+
+    def later(self, seconds: int, for_browser: bool) -> Reply:
+        """Return the reply, a 503, for who had better ask again after so many *seconds*."""
+        reply = self._later.get((seconds, for_browser))
+        if reply is None:
+            usual = _page(503, _BUSY) if for_browser else _plain(503)
+            fields = (*usual.fields, (b"Retry-After", b"%d" % seconds))
+            reply = self._later[seconds, for_browser] = evolve(usual, fields=fields)
         return reply
 
 

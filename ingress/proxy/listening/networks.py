@@ -16,6 +16,7 @@ from twisted.internet.task import deferLater
 
 from ingress.model.backends import Endpoint
 from ingress.model.limits import Timeouts
+from ingress.process.lateness import Lateness
 from ingress.process.yielding import YieldToTraffic
 from ingress.proxy.contract.transport import Receiver, is_ip_address
 from ingress.proxy.dispatch.site import ProxySite
@@ -61,6 +62,12 @@ class TwistedNetwork:
         self._connector = Connector(reactor, self._upstream_contexts)
         self.new_turn: NewTurn | None = None
         """Where other processes listen on the same sockets, says for each which connections are ours."""
+        self.lateness: Lateness | None = None
+        """How late it is; None where nobody can say."""
+
+    def call_in_batch(self, call: Callable[[], None]) -> None:
+        """Call so that what is written meanwhile is sent together, where that makes a difference."""
+        call()
 
     def start(self) -> None:
         """Nothing: the reactor runs."""
@@ -137,6 +144,11 @@ class EpollNetwork(TwistedNetwork):
     ) -> None:
         super().__init__(reactor, rules, contexts)
         self.epoll_set = EpollSet(reactor, can_splice, yielding)
+        self.lateness = self.epoll_set.lateness
+
+    def call_in_batch(self, call: Callable[[], None]) -> None:
+        """Call as if for an event of the epoll set."""
+        self.epoll_set.call_in_batch(call)
 
     def start(self) -> None:
         """Let the epoll set join the reactor."""

@@ -75,6 +75,21 @@ class ProbeTests(BatchCase):
         self.reactor.advance(1.0)
         self.assertEqual(self.late(), 0.0)
 
+    def test_away(self) -> None:
+        """Who worked between two turns is late by that; who rested is not."""
+        with patch("ingress.proxy.transport.epoll.epoll_set.thread_time") as worked:
+            worked.return_value = 0.0
+            self.reactor.advance(100.0)
+            self.epoll_set.doRead()
+            worked.return_value = 0.2
+            self.reactor.advance(30.0)
+            self.epoll_set.doRead()
+            self.assertEqual(self.late(), 0.0)
+            worked.return_value = 0.45
+            self.reactor.advance(0.3)
+            self.epoll_set.doRead()
+            self.assertAlmostEqual(self.late(), 0.3)
+
     def test_no_descriptor(self) -> None:
         """Where there is no descriptor for a probe, the turn goes on without one."""
         self.speak(1, 10 * LONG_SECONDS)

@@ -15,6 +15,7 @@ import os
 import select
 import socket
 from collections.abc import Callable
+from time import thread_time
 from typing import Any, Protocol
 
 from twisted.internet.interfaces import IReadDescriptor
@@ -22,7 +23,7 @@ from twisted.logger import Logger
 from twisted.python.failure import Failure
 from zope.interface import implementer
 
-from ingress.process.lateness import Lateness
+from ingress.process.lateness import BUSY_SHARE, Lateness
 from ingress.process.yielding import YieldToTraffic
 from ingress.proxy.transport.epoll.pipes import Pipes
 from ingress.proxy.transport.epoll.probe import Probe
@@ -101,7 +102,13 @@ class EpollSet:
         self.pipes = Pipes()
         self.handshakes = HandshakeQueue(reactor)
         """The handshakes of all listeners here."""
+        self._ended = 0.0
+        """When its last turn was over."""
+        self._looked_at = self._worked = 0.0
+        """When it was last looked whether it had rested, and the processor's time until then."""
         self._probe = Probe(self, READ)
+        self.lateness: Lateness = self._probe.lateness
+        """How late it is."""
 
     def start(self) -> None:
         """Join the reactor."""
@@ -118,11 +125,6 @@ class EpollSet:
             self._descriptors.clear()
             self._epoll.close()
             self.pipes.close()
-
-    @property
-    def lateness(self) -> Lateness:
-        """How late it is."""
-        return self._probe.lateness
 
     def seconds(self) -> float:
         """Return the reactor's time."""
@@ -224,19 +226,25 @@ class EpollSet:
         yielding = self._yielding
         yielding.is_serving = True
         seconds = self._reactor.seconds
-        probed_at = seconds() + LONG_SECONDS
+        began = seconds()
+        if began - self._ended >= LONG_SECONDS:
+            # Nobody who rested wants to pay for a call.
+            worked = thread_time()
+            if worked - self._worked >= BUSY_SHARE * (began - self._looked_at):
+                self.lateness.was_away(began - self._ended, began)
+            self._worked, self._looked_at = worked, began
+        is_full = False
         for _ in range(MAX_BATCHES):
             events = self._epoll.poll(0, BATCH)
             self._work(events)
             if len(events) < BATCH:
                 break
         else:
-            # More may wait than was taken.
-            probed_at = 0.0
+            is_full = True
         if self._marked_for_turn:
             self._end_turn()
-        now = seconds()
-        if now >= probed_at:
+        now = self._ended = seconds()
+        if is_full or now - began >= LONG_SECONDS:
             self._probe.send(now)
         yielding.is_serving = False
 
