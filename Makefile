@@ -33,7 +33,7 @@ bench_quick_environment = $(BENCH_VENV)/.installed-bench-quick
 metadata = setup.cfg pyproject.toml
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check format fuzz fuzz-parsers http2 docs bench bench-quick bench-watch bench-workers bench-feed bench-tls bench-ticket-keys bench-accepting bench-admin bench-tallies bench-auth bench-annotations bench-calls bench-lint bench-overload bench-filters bench-gateway-filters bench-limits bench-passwords bench-gzip bench-expressions sslyze conformance conformance-next conformance-up versions faults soak image-check clean
+.PHONY: help run test check format fuzz fuzz-parsers http2 docs bench bench-quick bench-watch bench-workers bench-feed bench-tls bench-ticket-keys bench-accepting bench-admin bench-tallies bench-auth bench-annotations bench-calls bench-lint bench-overload bench-filters bench-gateway-filters bench-limits bench-passwords bench-gzip bench-expressions bench-takeover sslyze conformance conformance-next conformance-up versions faults soak image-check clean
 .DELETE_ON_ERROR:
 
 help: ## list these commands
@@ -128,6 +128,9 @@ bench-passwords: $(dev_environment) ## measure what passwords cost, known, wrong
 bench-limits: $(dev_environment) ## measure what limits of a million clients take in memory, and the longest pause; and compare them with an nginx that is installed
 	@$(bin)/python -m bench.limits
 	@exec $(bin)/python -m bench.limits_beside_nginx
+
+bench-takeover: $(dev_environment) ## take over 20 times under load, on five kinds of connections, and count what is lost and left behind: WORKERS=2
+	@exec $(bin)/python -m bench.takeover $(if $(WORKERS),--option=--workers=$(WORKERS))
 
 bench-gzip: $(dev_environment) ## measure what compression costs, beside an nginx that is installed
 	@exec $(bin)/python -m bench.gzip

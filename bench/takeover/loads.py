@@ -1,0 +1,245 @@
+"""Clients that ask again and again and forgive nothing: what is not answered whole, with 200, has failed.
+
+Blocking sockets, each client in a process of its own.  Nothing is tried again: a client of HTTP/1.1 sees whether its connection
+was closed at rest before it asks, and one of HTTP/2 asks on another connection after GOAWAY; both is what their protocols say.
+"""
+
+import select
+import socket
+import ssl
+import struct
+from collections.abc import Callable
+from threading import Event
+
+import hpack
+from attrs import define, frozen
+
+HOST = "127.0.0.1"
+NAME = "shop.test"
+_SECONDS = 20.0
+_PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
+_HEAD = struct.Struct(">BHBBL")
+_DATA, _HEADERS, _RST_STREAM, _SETTINGS, _PING, _GOAWAY, _WINDOW_UPDATE = 0, 1, 3, 4, 6, 7, 8
+_MORE_WINDOW = 1 << 30
+_ACK = _END_STREAM = 1
+_END_HEADERS = 4
+
+
+@frozen
+class Ports:
+    """Where the controller listens."""
+
+    http: int
+    https: int
+
+
+@define
+class Count:
+    """What became of the requests of one client."""
+
+    asked: int = 0
+    failed: int = 0
+    connections: int = 0
+    reason: str = ""
+    """Of the first failure."""
+
+    def fail(self, why: str) -> None:
+        """Count a failure."""
+        self.failed += 1
+        self.reason = self.reason or why
+
+
+class FailedError(Exception):
+    """A request was not answered as it should be."""
+
+
+def _connect(port: int, secure: bool, protocols: tuple[str, ...] = ()) -> socket.socket:
+    sock = socket.create_connection((HOST, port), timeout=_SECONDS)
+    sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    if not secure:
+        return sock
+    context = ssl.create_default_context()
+    context.check_hostname = False
+    context.verify_mode = ssl.CERT_NONE
+    if protocols:
+        context.set_alpn_protocols(list(protocols))
+    return context.wrap_socket(sock, server_hostname=NAME)
+
+
+class Http1Connection:
+    """One connection of HTTP/1.1."""
+
+    def __init__(self, port: int, *, secure: bool = False) -> None:
+        self._sock = _connect(port, secure)
+        self.is_over = False
+
+    def was_closed(self) -> bool:
+        """Whether it was closed at rest."""
+        readable, _, _ = select.select([self._sock], [], [], 0)
+        if not readable or (isinstance(self._sock, ssl.SSLSocket) and self._sock.pending()):
+            return False
+        self._sock.setblocking(False)
+        try:
+            return not self._sock.recv(1)
+        except (ssl.SSLWantReadError, BlockingIOError):
+            return False  # Session tickets.
+        except OSError:
+            return True
+        finally:
+            self._sock.settimeout(_SECONDS)
+
+    def get(self, *, last: bool) -> None:
+        """Ask once; raises ``FailedError`` or ``OSError``."""
+        ending = b"Connection: close\r\n" if last else b""
+        self._sock.sendall(b"GET / HTTP/1.1\r\nHost: %b\r\n%b\r\n" % (NAME.encode(), ending))
+        came = b""
+        while b"\r\n\r\n" not in came:
+            came += self._receive()
+        head, _, body = came.partition(b"\r\n\r\n")
+        lines = head.lower().split(b"\r\n")
+        if not lines[0].startswith(b"http/1.1 200"):
+            raise FailedError(lines[0].decode("latin-1"))
+        length = next(int(line.split(b":")[1]) for line in lines if line.startswith(b"content-length:"))
+        while len(body) < length:
+            body += self._receive()
+        self.is_over = last or b"connection: close" in lines
+
+    def _receive(self) -> bytes:
+        came = self._sock.recv(65536)
+        if not came:
+            raise FailedError("the connection ended before the answer did")
+        return came
+
+    def close(self) -> None:
+        """End it."""
+        self._sock.close()
+
+
+class Http2Connection:
+    """One connection of HTTP/2, with one request at a time.
+
+    Frames are read here (RFC 9113): clients by the ``h2`` package give up what is under way at the first GOAWAY, whatever it lets
+    go on.
+    """
+
+    def __init__(self, port: int) -> None:
+        self._sock = _connect(port, True, ("h2",))
+        self._decoder = hpack.Decoder()
+        self._head = hpack.Encoder()
+        self._next = 1
+        self._came = b""
+        self._last: int | None = None
+        self._sock.sendall(
+            _PREFACE + _frame(_SETTINGS, 0, 0) + _frame(_WINDOW_UPDATE, 0, 0, _MORE_WINDOW.to_bytes(4, "big"))
+        )
+
+    @property
+    def is_over(self) -> bool:
+        """Whether no further request may begin."""
+        return self._last is not None
+
+    def was_closed(self) -> bool:
+        """Take what came at rest; whether no request may begin any more."""
+        try:
+            while select.select([self._sock], [], [], 0)[0]:
+                self._receive()
+                self._take(0)
+        except (FailedError, OSError):
+            self._last = self._last or 0
+        return self.is_over
+
+    def get(self, *, last: bool) -> None:
+        """Ask once; raises ``FailedError`` or ``OSError``."""
+        stream, self._next = self._next, self._next + 2
+        fields = [(":method", "GET"), (":scheme", "https"), (":authority", NAME), (":path", "/")]
+        self._sock.sendall(_frame(_HEADERS, _END_STREAM | _END_HEADERS, stream, self._head.encode(fields)))
+        while not self._take(stream):
+            if self._last is not None and stream > self._last:
+                raise FailedError(f"stream {stream} came after the last one that GOAWAY names")
+            self._receive()
+
+    def _receive(self) -> None:
+        came = self._sock.recv(65536)
+        if not came:
+            raise FailedError("the connection ended before the answer did")
+        self._came += came
+
+    def _take(self, stream: int) -> bool:
+        """Take all frames that are whole; return whether the answer on *stream* is."""
+        is_over = False
+        while len(self._came) >= _HEAD.size:
+            high, low, kind, flags, on = _HEAD.unpack_from(self._came)
+            size = _HEAD.size + (high << 16 | low)
+            if len(self._came) < size:
+                break
+            payload, self._came = self._came[_HEAD.size : size], self._came[size:]
+            if kind in (_SETTINGS, _PING) and not flags & _ACK:
+                self._sock.sendall(_frame(kind, _ACK, 0, payload if kind == _PING else b""))
+            elif kind == _GOAWAY:
+                self._last = int.from_bytes(payload[:4], "big")
+            elif kind == _HEADERS:
+                fields = [(str(name), str(value)) for name, value in self._decoder.decode(payload)]
+                if (":status", "200") not in fields:
+                    raise FailedError(f"stream {stream} was answered with {fields[:1]}")
+            elif kind == _RST_STREAM and on == stream:
+                raise FailedError(f"stream {stream} was reset by {int.from_bytes(payload, 'big')}")
+            is_over = is_over or (on == stream and kind in (_HEADERS, _DATA) and bool(flags & _END_STREAM))
+        return is_over
+
+    def close(self) -> None:
+        """End it."""
+        self._sock.close()
+
+
+def _frame(kind: int, flags: int, stream: int, payload: bytes = b"") -> bytes:
+    return _HEAD.pack(len(payload) >> 16, len(payload) & 0xFFFF, kind, flags, stream) + payload
+
+
+Connection = Http1Connection | Http2Connection
+
+
+@frozen
+class Load:
+    """One kind of client.  *per_connection* requests go on one connection, as far as it lasts."""
+
+    title: str
+    connect: Callable[[Ports], Connection]
+    per_connection: int
+
+
+LOADS = {
+    "new": Load("a new connection each", lambda ports: Http1Connection(ports.http), 1),
+    "keep-alive": Load("keep-alive", lambda ports: Http1Connection(ports.http), 1_000_000),
+    "tls": Load("TLS, a new connection each", lambda ports: Http1Connection(ports.https, secure=True), 1),
+    "tls-keep-alive": Load(
+        "TLS, keep-alive", lambda ports: Http1Connection(ports.https, secure=True), 1_000_000
+    ),
+    "h2": Load("HTTP/2", lambda ports: Http2Connection(ports.https), 1_000_000),
+}
+
+
+def ask(load: Load, ports: Ports, least: int, is_enough: Callable[[], bool], pause: float) -> Count:
+    """Ask at least *least* times, and until *is_enough*, with a *pause* after each request."""
+    count = Count()
+    connection: Connection | None = None
+    on_this, waiting = 0, Event()
+    while count.asked < least or not is_enough():
+        count.asked += 1
+        try:
+            if connection is not None and (connection.is_over or connection.was_closed()):
+                connection.close()
+                connection = None
+            if connection is None:
+                connection, on_this = load.connect(ports), 0
+                count.connections += 1
+            on_this += 1
+            connection.get(last=on_this == load.per_connection)
+        except (FailedError, OSError) as error:
+            count.fail(f"{type(error).__name__}: {error}")
+            if connection is not None:
+                connection.close()
+            connection = None
+        waiting.wait(pause)
+    if connection is not None:
+        connection.close()
+    return count
