@@ -4,28 +4,62 @@ import os
 import socket
 from collections import deque
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Final
 
 from twisted.internet.interfaces import IAddress, IFileDescriptorReceiver
 from twisted.internet.protocol import Factory, Protocol, connectionDone
+from twisted.logger import Logger
 from twisted.python.failure import Failure
 from zope.interface import implementer
 
-from ingress.workers.framing import Frame, FrameReader, frame_to_bytes
+from ingress.model.frozen import frozen
+from ingress.workers.framing import Frame, FrameReader, NonsenseError, frame_to_bytes
 
 Came = Callable[[Frame, tuple[int, ...]], bool]
-"""Acts on a frame with its descriptors, which are its own now; returns whether that took long, so that others have their turn."""
+"""Acts on a frame with its descriptors, which are its own now; returns whether that took long, so that others have their turn.
+
+It raises ``NonsenseError`` where the frame cannot be, which ends the channel."""
+
+FRAMES_OF_A_TURN: Final = 100
+"""However little there is to do for each."""
+
+
+@frozen
+class Bounds:
+    """What the other end may send; whoever exceeds that talks nonsense."""
+
+    bytes_of_frame: int
+    descriptors: int
+    """How many may wait for their frames."""
+
+
+_TRUSTED: Final = Bounds((1 << 32) - 1, 1 << 16)
 
 
 @implementer(IFileDescriptorReceiver)
 class ControlChannel(Protocol):
-    """One end.  *came* is called for each frame, *ended* once, when the other end is gone and all that it sent has come."""
+    """One end.  *came* is called for each frame, *ended* once, when the other end is gone and all that it sent has come.
 
-    def __init__(self, reactor: Any, came: Came, ended: Callable[[], None]) -> None:
+    *name* is what the log calls the other end.  If that talks nonsense, the channel ends, and what it sent before has come.
+    """
+
+    log = Logger()
+
+    def __init__(
+        self,
+        reactor: Any,
+        came: Came,
+        ended: Callable[[], None],
+        name: str = "a process of our own",
+        bounds: Bounds = _TRUSTED,
+    ) -> None:
         self._reactor = reactor
         self._came = came
         self._ended = ended
-        self._frames = FrameReader()
+        self._name = name
+        self._bounds = bounds
+        self._frames = FrameReader(bounds.bytes_of_frame)
+        self._talks_nonsense = False
         self._waiting: deque[Frame] = deque()
         self._descriptors: deque[int] = deque()
         self._is_resting = False
@@ -89,20 +123,31 @@ class ControlChannel(Protocol):
 
     def fileDescriptorReceived(self, descriptor: int) -> None:
         """A descriptor comes before, or with, the frame that it belongs to."""
+        if self._talks_nonsense or len(self._descriptors) >= self._bounds.descriptors:
+            os.close(descriptor)
+            self._end(NonsenseError("descriptors that nobody asked for"))
+            return
         os.set_inheritable(descriptor, False)
         self._descriptors.append(descriptor)
 
     def dataReceived(self, data: bytes) -> None:
         """Take what came."""
-        self._waiting.extend(self._frames.take(data))
+        if self._talks_nonsense:
+            return
+        try:
+            self._waiting.extend(self._frames.take(data))
+        except NonsenseError as error:
+            self._end(error)
         if not self._is_resting:
             self._deliver()
 
     def _deliver(self) -> None:
         transport: Any = self.transport
         self._is_resting = False
+        frames = 0
         while self._waiting:
-            if self._next() and self._waiting:
+            frames += 1
+            if (self._next() or frames >= FRAMES_OF_A_TURN) and self._waiting:
                 self._is_resting = True
                 if not self._is_over:
                     transport.pauseProducing()
@@ -110,17 +155,38 @@ class ControlChannel(Protocol):
                 return
         if self._is_over:
             self._ended()
-        else:
+        elif not self._talks_nonsense:
             transport.resumeProducing()
 
     def _next(self) -> bool:
         frame = self._waiting.popleft()
+        if frame.descriptors > len(self._descriptors):
+            self._end(NonsenseError("descriptors that did not come"))
+            return False
         descriptors = tuple(self._descriptors.popleft() for _ in range(frame.descriptors))
-        return self._came(frame, descriptors)
+        try:
+            return self._came(frame, descriptors)
+        except NonsenseError as error:
+            self._end(error)
+            return False
+
+    def _end(self, error: NonsenseError) -> None:
+        """Hear no more from an end that talks nonsense."""
+        if self._talks_nonsense:
+            return
+        self._talks_nonsense = True
+        self._waiting.clear()
+        self.log.error(
+            "{name} talks nonsense, and is heard no more: {error}", name=self._name, error=str(error)
+        )
+        transport: Any = self.transport
+        transport.abortConnection()
 
     def connectionLost(self, reason: Failure = connectionDone) -> None:
         """The other end is gone, or this one was closed."""
         self._is_over = True
+        while self._descriptors and self._talks_nonsense:
+            os.close(self._descriptors.popleft())
         for number in tuple(self._lent):
             self.forget(number)
         if not self._is_resting:

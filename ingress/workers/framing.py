@@ -11,6 +11,11 @@ from typing import Final
 from ingress.model.frozen import frozen
 
 _HEADER: Final = Struct("<IBBI")
+_LONGEST: Final = (1 << 32) - 1
+
+
+class NonsenseError(ValueError):
+    """What the other end says cannot be; the message says why, without a word of it."""
 
 
 @frozen
@@ -30,15 +35,16 @@ def frame_to_bytes(frame: Frame) -> bytes:
 
 
 class FrameReader:
-    """Makes frames of bytes that come in any parts."""
+    """Makes frames of bytes that come in any parts.  A payload of more than *most* bytes is nonsense."""
 
-    def __init__(self) -> None:
+    def __init__(self, most: int = _LONGEST) -> None:
+        self._most = most
         self._parts: list[bytes] = []
         self._held = 0
         self._wanted = _HEADER.size
 
     def take(self, octets: bytes) -> Iterator[Frame]:
-        """Take what came; yield each frame that is whole with it."""
+        """Take what came; yield each frame that is whole with it.  Raises ``NonsenseError``, and is of no use from then on."""
         self._parts.append(octets)
         self._held += len(octets)
         if self._held < self._wanted:
@@ -47,6 +53,8 @@ class FrameReader:
         self._wanted = _HEADER.size
         while len(whole) - start >= _HEADER.size:
             length, kind, descriptors, number = _HEADER.unpack_from(whole, start)
+            if length > self._most:
+                raise NonsenseError(f"a frame of {length} bytes")
             end = start + _HEADER.size + length
             if end > len(whole):
                 self._wanted = _HEADER.size + length

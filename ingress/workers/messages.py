@@ -17,6 +17,7 @@ from attrs import asdict
 
 from ingress.model.frozen import frozen
 from ingress.model.listeners import Listener
+from ingress.workers.framing import NonsenseError
 
 
 class Kind(IntEnum):
@@ -56,9 +57,12 @@ def named_to_bytes(name: str, payload: bytes = b"") -> bytes:
 
 
 def named_from_bytes(octets: bytes) -> tuple[str, bytes]:
-    """Return name and payload of one."""
+    """Return name and payload of one; raises ``NonsenseError``."""
     name, _, payload = octets.partition(b"\n")
-    return name.decode(), payload
+    try:
+        return name.decode(), payload
+    except UnicodeDecodeError:
+        raise NonsenseError("a name that is none") from None
 
 
 def to_bytes(value: Any) -> bytes:

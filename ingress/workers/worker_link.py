@@ -2,16 +2,19 @@
 
 import socket
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Final
 
 from twisted.internet.defer import Deferred
 
-from ingress.workers.control_channel import ControlChannel
+from ingress.workers.control_channel import Bounds, ControlChannel
 from ingress.workers.feeding import Fed, Feed, Numbered
-from ingress.workers.framing import Frame
+from ingress.workers.framing import Frame, NonsenseError
 from ingress.workers.log_lines import tell_line
 from ingress.workers.messages import Kind, named_from_bytes, named_to_bytes
 from ingress.workers.supervising import Looks
+
+_OF_A_WORKER: Final = Bounds(bytes_of_frame=1 << 20, descriptors=0)
+"""What a worker says is short: it speaks to strangers, and may not be itself any more."""
 
 
 class WorkerGoneError(Exception):
@@ -52,7 +55,7 @@ class WorkerLink:
         self._gone = gone
         self._asked: dict[int, Deferred[bytes]] = {}
         self._last = 0
-        self._channel = ControlChannel(reactor, self._came, self._ended)
+        self._channel = ControlChannel(reactor, self._came, self._ended, str(self), _OF_A_WORKER)
 
     def __str__(self) -> str:
         return f"worker {self.number}"
@@ -81,11 +84,15 @@ class WorkerLink:
     def _came(self, frame: Frame, descriptors: tuple[int, ...]) -> bool:
         if frame.kind == Kind.ANSWER:
             self._channel.forget(frame.number)
-            self._asked.pop(frame.number).callback(frame.payload)
+            answered = self._asked.pop(frame.number, None)
+            if answered is None:
+                raise NonsenseError("an answer to no question")
+            answered.callback(frame.payload)
         elif frame.kind == Kind.TOOK and self.fed is not None:
             self.fed.took(frame.number)
         elif frame.kind == Kind.LOG:
             tell_line(frame.payload, str(self))
+            return True
         elif frame.kind == Kind.PUSH:
             self._pushed(self, *named_from_bytes(frame.payload))
             return True
