@@ -8,6 +8,8 @@ import re
 import signal
 from typing import Any
 
+from twisted.internet.defer import Deferred, gatherResults
+
 from tests.end_to_end.workers_case import WorkersCase
 
 REQUESTS = 'ingress_requests_total{ingress="shop",namespace="shop",status="2xx"}'
@@ -97,6 +99,65 @@ class SumTests(ToldCase):
         await self.stopped(controller)
 
 
+class LoadTests(ToldCase):
+    """Numbers while requests go on."""
+
+    async def asking(self, answered: list[int]) -> None:
+        """Ask on new connections until told to stop; note each that was answered."""
+        while not self.is_over:
+            if (await self.get(self.http))[0] == 200:
+                answered.append(1)
+
+    async def test_killed_under_load(self) -> None:
+        """Under load no counter goes down when a worker is killed, and no more is lost than was counted since it was last asked."""
+        controller = self.start_workers()
+        await self.until_ready(controller)
+        self.is_over = False
+        answered: list[int] = []
+        asking = [Deferred.fromCoroutine(self.asking(answered)) for _ in range(4)]
+        shown, may_be_lost = 0.0, 0
+        lives = 3
+        for life in range(lives):
+            wanted = len(answered) + 60
+            while len(answered) < wanted:
+                await self.turn(0.01)
+            before = len(answered)
+            numbers = await self.numbers()
+            os.kill(self.workers[life % 2], signal.SIGKILL)
+            may_be_lost += len(answered) - before + len(asking)
+            for _ in range(5):
+                self.assertGreaterEqual(numbers[REQUESTS], shown)
+                shown = numbers[REQUESTS]
+                numbers = await self.numbers()
+        self.is_over = True
+        await gatherResults(asking)
+        # What was cut may have been counted, and was not answered.
+        told = (await self.numbers())[REQUESTS]
+        self.assertGreaterEqual(told, len(answered) - may_be_lost)
+        self.assertLessEqual(told, len(answered) + lives * len(asking))
+        controller.signal(signal.SIGTERM)
+        await self.stopped(controller)
+
+    async def test_many_scrapes(self) -> None:
+        """Five who ask for metrics each 100 ms all get whole pages, and a request is answered meanwhile."""
+        controller = self.start_workers()
+        await self.until_ready(controller)
+
+        async def scraping() -> int:
+            whole = 0
+            for _ in range(10):
+                whole += 'ingress_worker_up{worker="1"}' in await self.numbers()
+                await self.turn(0.1)
+            return whole
+
+        scrapes = [Deferred.fromCoroutine(scraping()) for _ in range(5)]
+        for _ in range(20):
+            self.assertEqual(await self.get(self.http), (200, b"shop"))
+        self.assertEqual(await gatherResults(scrapes), [10] * 5)
+        controller.signal(signal.SIGTERM)
+        await self.stopped(controller)
+
+
 class ListTests(ToldCase):
     """``/api/workers`` and ``/readyz``."""
 
@@ -116,6 +177,8 @@ class ListTests(ToldCase):
         await self.until_get((200, b"other"), self.http)
         entries = await self.listed()
         self.assertGreater(max(entry["snapshot"] for entry in entries), before)
+        status, explained = await self.get(self.admin, "/api/v1/explain?url=http://shop.test/")
+        self.assertEqual((status, b"shop.test" in explained), (200, True))
         os.kill(entries[1]["pid"], signal.SIGKILL)
         while (entry := (await self.listed())[1])["state"] != "serving" or not entry["lastEnd"]:
             await self.turn(0.02)
