@@ -16,6 +16,8 @@ STARTING_SECONDS: Final = 0.1
 """How often it is looked whether the process is ready."""
 SERVING_SECONDS: Final = 5.0
 """How often it is looked what is served."""
+REPEATED_SECONDS: Final = 60.0
+"""How often what has not changed is told again: who takes over is heard only when it is the process to watch."""
 _EXTENDING_SECONDS: Final = EXTENSION_SECONDS / 3
 _NAMED: Final = 3
 
@@ -35,6 +37,7 @@ class Announcer:
         self._missing = missing
         self._serving = serving
         self._told = ""
+        self._told_at = 0.0
         self._why_it_ends = "stops: requests that run end"
         self._is_ready = self._is_stopping = False
         self._extended_at = float("-inf")
@@ -83,9 +86,11 @@ class Announcer:
         if not missing and not self._is_ready:
             self._is_ready = True
             self._systemd.ready(text)
-        elif text != self._told:
+        elif text != self._told or self._reactor.seconds() - self._told_at >= REPEATED_SECONDS:
             self._systemd.status(text)
-        self._told = text
+        else:
+            return
+        self._told, self._told_at = text, self._reactor.seconds()
 
     def _extend(self) -> None:
         self._extended_at = self._reactor.seconds()

@@ -4,14 +4,12 @@ A message is one datagram of ``NAME=value`` lines to the socket that the environ
 cannot be sent is said again a second later, each field with its newest value, so that little is kept however long nobody listens.
 The variables are taken out of the environment, since whoever this process starts is not to speak for it.
 
-    started ── starting ──▶ ready ── reloading ──▶ ready …
-                              ├── stopping ──▶ the end
-                              └── handed over: another process speaks from now on
+    started ──▶ ready ─┬─▶ stopping ──▶ the end
+                       └─▶ handed over: another process speaks from now on
 """
 
 import socket
 from collections.abc import MutableMapping
-from time import monotonic
 from typing import Any, Final, Self
 
 from twisted.internet.interfaces import IDelayedCall
@@ -116,12 +114,8 @@ class Systemd:
         self._tell(STATUS=_line(text))
 
     def ready(self, text: str) -> None:
-        """Say that the process serves, or does again after ``reloading``; *text* is the status."""
+        """Say that the process serves; *text* is the status."""
         self._tell(READY="1", STATUS=_line(text))
-
-    def reloading(self, text: str) -> None:
-        """Say that something is exchanged while the process goes on; ``ready`` or ``hand_over`` ends that."""
-        self._tell(RELOADING="1", MONOTONIC_USEC=str(int(monotonic() * 1e6)), STATUS=_line(text))
 
     def stopping(self, text: str) -> None:
         """Say that the process begins to end."""
@@ -144,12 +138,9 @@ class Systemd:
     def _tell(self, **fields: str) -> None:
         if self._address is None or self._is_handed_over:
             return
-        if "STOPPING" in fields or "RELOADING" in fields:
-            # Systemd takes the fields of a message together, and must not read that both began and ended.
+        if "STOPPING" in fields:
+            # Systemd takes the fields of a message together.
             self._owed.pop("READY", None)
-        elif "READY" in fields:
-            self._owed.pop("RELOADING", None)
-            self._owed.pop("MONOTONIC_USEC", None)
         self._owed.update(fields)
         self._send()
 

@@ -15,7 +15,7 @@ from typing import Any
 
 from twisted.trial.unittest import SkipTest
 
-from tests.end_to_end.end_to_end_case import EndToEndCase
+from tests.end_to_end.end_to_end_case import PATIENCE, EndToEndCase
 from tests.fakes.certificates import issue, make_authority
 from tests.fakes.grpc_upstreams import in_thread
 from tests.fakes.objects import NAMESPACE, ingress_object, secret_object, service_object
@@ -43,6 +43,14 @@ class ManagedCase(EndToEndCase):
         self.write("app", ingress_object("app", "shop.test"), service_object("app"))
         return self.start_with_manifests(f"--endpoint={NAMESPACE}/app={app.endpoint}", *options)
 
+    async def said_ready(self, controller: ControllerProcess) -> None:
+        """Wait until a controller has told that it is ready."""
+        deadline = self.reactor.seconds() + PATIENCE
+        while not self.manager.said("READY"):
+            if controller.status is not None or self.reactor.seconds() > deadline:
+                self.fail(f"not ready: {self.manager.messages} {controller.output!r} {controller.errors!r}")
+            await self.turn(0.01)
+
 
 class LifeTests(ManagedCase):
     """What the service manager hears of the real process."""
@@ -50,7 +58,7 @@ class LifeTests(ManagedCase):
     async def test_life(self) -> None:
         """Ready is said when requests are served, signs of life come, the end is told, and all by the process itself."""
         controller = self.begin()
-        await self.until(lambda: self.manager.said("READY"))
+        await self.said_ready(controller)
         self.assertEqual(await self.get(self.http), (200, b"app"))
         self.assertEqual(self.manager.said("STATUS")[-1], "serves 1 route of 1 host")
         self.assertTrue(all(status.startswith("not ready: ") for status in self.manager.said("STATUS")[:-1]))

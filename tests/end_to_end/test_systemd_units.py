@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
+from pathlib import Path
 
 from tests.end_to_end.test_systemd import ActivatedCase
 from tests.fakes.processes import ControllerProcess, free_port
@@ -48,7 +50,7 @@ class UnitTests(UnitsCase):
     async def lived(self, more: str = "") -> None:
         """It is started, ready, alive, and stops within its time at the signal that systemd sends to it alone."""
         controller = self.start_unit(more)
-        await self.until(lambda: self.manager.said("READY"))
+        await self.said_ready(controller)
         await self.answers()
         self.assertEqual(self.manager.said("WATCHDOG")[0], "1")
         controller.signal(signal.SIGTERM)
@@ -63,10 +65,60 @@ class UnitTests(UnitsCase):
         """With workers."""
         await self.lived("--workers=2")
 
+    async def reloaded(self, more: str = "") -> None:
+        """What ``systemctl reload`` sends has another process serve on the same sockets, and that is the one to watch then."""
+        self.assertEqual(self.service.one("ExecReload"), "/bin/kill -USR2 $MAINPID")
+        old = self.start_unit(more)
+        await self.said_ready(old)
+        await self.answers()
+        old.signal(signal.SIGUSR2)
+        await self.until(lambda: self.manager.said("MAINPID") or old.status is not None)
+        (new,) = map(int, self.manager.said("MAINPID"))
+        self.addCleanup(self.end, new, old)
+        await self.until(lambda: old.exit_status is not None)
+        self.assertEqual(old.exit_status, 0)
+        await self.answers()
+        self.assertNotIn("1", [fields.get("STOPPING") for _, fields in self.manager.messages])
+        # The new one gives its signs of life, and tells of its own end.
+        heard = {pid for pid, fields in self.manager.messages if "WATCHDOG" in fields}
+        self.assertEqual(heard, {old.pid, new})
+        os.kill(new, signal.SIGTERM)
+        await self.until(lambda: self.manager.said("STOPPING"))
+        self.assertEqual(self.manager.messages[-1][0], new)
+        await self.until(lambda: not Path(f"/proc/{new}").exists())
+
+    async def end(self, new: int, old: ControllerProcess) -> None:
+        """Kill a process, if it still runs, that writes where the one before it wrote."""
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(new, signal.SIGKILL)
+        await old.end()
+
+    async def test_reload(self) -> None:
+        """Of one process."""
+        await self.reloaded()
+
+    async def test_reload_workers(self) -> None:
+        """With workers."""
+        await self.reloaded("--workers=2")
+
+    async def test_reload_in_vain(self) -> None:
+        """A new process that cannot start costs nothing: the old one serves, and stays the one to watch."""
+        page = self.directory / "page.html"
+        page.write_text("nothing here")
+        old = self.start_unit(f"--404-page={page}")
+        await self.said_ready(old)
+        page.unlink()
+        old.signal(signal.SIGUSR2)
+        await self.until(lambda: b"page.html" in old.output)
+        await self.answers()
+        self.assertEqual((self.manager.said("MAINPID"), self.manager.said("STOPPING")), ([], []))
+        old.signal(signal.SIGTERM)
+        self.assertEqual(await self.end_of(old), 0)
+
     async def test_all_are_signalled(self) -> None:
         """A signal to all processes of the unit, workers among them, lets a request that runs end well, too."""
         controller = self.start_unit("--workers=2")
-        await self.until(lambda: self.manager.said("READY"))
+        await self.said_ready(controller)
         held: list[UpstreamWire] = []
         self.app.on_request = held.append
         client = await self.connect(self.http)

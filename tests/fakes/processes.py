@@ -139,6 +139,8 @@ class ControllerProcess(ProcessProtocol):
         self.output = b""
         self.errors = b""
         self.status: int | None = None
+        self.exit_status: int | None = None
+        """The same, of a process with a runner or sockets of its own, also while others that it has started still write to its output."""
         self._waiting: list[Deferred[int]] = []
         variables = {
             # No kubeconfig and no service account of the machine may get into a test.
@@ -174,9 +176,15 @@ class ControllerProcess(ProcessProtocol):
     def errReceived(self, data: bytes) -> None:
         self.errors += data
 
+    def processExited(self, reason: Failure) -> None:
+        self.exit_status = self._status(reason)
+
     def processEnded(self, reason: Failure) -> None:
+        self.ended(self._status(reason))
+
+    def _status(self, reason: Failure) -> int:
         value: Any = reason.value
-        self.ended(-value.signal if value.signal else (value.exitCode or 0))
+        return -value.signal if value.signal else (value.exitCode or 0)
 
     def ended(self, status: int) -> None:
         """Learn how it ended; nobody hears of that before all was read that it wrote."""

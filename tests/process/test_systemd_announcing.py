@@ -5,7 +5,7 @@ from __future__ import annotations
 from twisted.internet.testing import MemoryReactorClock
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.process.systemd_announcing import SERVING_SECONDS, STARTING_SECONDS, Announcer
+from ingress.process.systemd_announcing import REPEATED_SECONDS, SERVING_SECONDS, STARTING_SECONDS, Announcer
 from ingress.process.systemd_notify import EXTENSION_SECONDS, Systemd
 from tests.fakes.service_managers import FakeServiceManager, abstract_name
 
@@ -71,6 +71,14 @@ class AnnouncerTests(SynchronousTestCase):
         self.assertEqual(
             self.listening.said("STATUS"), ["serves 2 routes of 1 host", "serves 3 routes of 1 host"]
         )
+
+    def test_repeated(self) -> None:
+        """It is told again after a minute: who takes over from another process is not heard before it has."""
+        self.missing = ()
+        self.start()
+        self.reactor.pump([SERVING_SECONDS] * round(2.5 * REPEATED_SECONDS / SERVING_SECONDS))
+        self.assertEqual(self.listening.said("STATUS"), ["serves 2 routes of 1 host"] * 3)
+        self.assertEqual(self.listening.said("READY"), ["1"])
 
     def test_long_start(self) -> None:
         """A start that waits asks for time before what it asked for is over, and no more once it is ready."""

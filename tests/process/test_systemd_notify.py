@@ -123,16 +123,6 @@ class MessageTests(SystemdCase):
         self.assertTrue(status.startswith("a READY=1 [31m b xxx"), status)
         self.assertEqual(self.listening.said("READY"), [])
 
-    def test_reloading(self) -> None:
-        """A reload says since when, by the clock of systemd, and being ready again ends it."""
-        systemd = self.systemd()
-        systemd.reloading("starts the next process")
-        systemd.ready("serves")
-        reloading, ready = self.listening.read()
-        self.assertEqual(reloading["RELOADING"], "1")
-        self.assertGreater(int(reloading["MONOTONIC_USEC"]), 0)
-        self.assertEqual(ready, {"READY": "1", "STATUS": "serves"})
-
     def test_hand_over(self) -> None:
         """Who handed over says which process it is now, and nothing from then on."""
         systemd = self.systemd(watchdog_seconds=2)
@@ -189,17 +179,6 @@ class UnreachedTests(SystemdCase):
         self.clock.advance(AGAIN_SECONDS)
         self.assertEqual(self.listening.read()[len(taken) :], [{"STATUS": "stops", "STOPPING": "1"}])
         self.assertEqual(self.clock.getDelayedCalls(), [])
-
-    def test_ready_after_reloading(self) -> None:
-        """A reload that was over before it could be told is not told."""
-        systemd = self.systemd()
-        systemd.start(self.clock)
-        self.listening.close()
-        systemd.reloading("starts the next process")
-        systemd.ready("serves")
-        self.listening = FakeServiceManager(self.listening.name)
-        self.clock.advance(AGAIN_SECONDS)
-        self.assertEqual(self.listening.read(), [{"READY": "1", "STATUS": "serves"}])
 
     def test_gone(self) -> None:
         """Where nobody listens nothing is raised, one line says so, and who comes back hears all that counts."""
