@@ -29,6 +29,8 @@ from ingress.process.access_output import AccessOutput
 from ingress.process.caps import Caps, caps_of_system, connections_allowed
 from ingress.process.computing import ComputingThreads
 from ingress.process.limit_memory import Crowding
+from ingress.process.memory_marks import Level
+from ingress.process.memory_watch import MemoryWatch, own_memory
 from ingress.process.worker_part import WorkerPart
 from ingress.process.yielding import YieldToTraffic
 from ingress.proxy.contract.deadlines import Deadlines
@@ -252,6 +254,8 @@ class OwnDataPlane:
         self._site.gate.overload.mark_seconds = serving.overload_seconds
         self._site.context.takes_underscores = serving.underscores_in_headers
         self._access_log.follow(serving.access_log)
+        self._memory = MemoryWatch(reactor, own_memory(), self._memory_is)
+        self._memory.marks.near_share = serving.overload_memory_percent / 100
         self._groups = groups
         self._tables = ServedTables(self._resource, self._new_resource)
 
@@ -290,6 +294,7 @@ class OwnDataPlane:
         site, limits = self._site, serving.limits
         site.context.limits = limits
         site.gate.overload.mark_seconds = serving.overload_seconds
+        self._memory.marks.near_share = serving.overload_memory_percent / 100
         self._pool.limit(limits.upstream, self._part.rounded_up(limits.max_endpoint_connections))
         if serving.not_found_page != before.not_found_page:
             site.context.replies = Replies(serving.not_found_page)
@@ -323,6 +328,14 @@ class OwnDataPlane:
         """How many connections of clients there are."""
         return len(self._site.connections.all)
 
+    def _memory_is(self, level: Level) -> None:
+        """Do with less memory while there is little."""
+        limit = self._site.connections.limit
+        limit.hold(level is not Level.ROOMY)
+        self._site.gate.memory_is_short(level is Level.SHORT)
+        if level is not Level.ROOMY:
+            limit.end_resting()
+
     # Listeners
 
     @property
@@ -349,6 +362,8 @@ class OwnDataPlane:
 
     async def _open(self, listener: Listener) -> ServingPort:
         """Open *listener*; raises ``StartError``."""
+        # Not before: what is served by now is what the process needs of memory.
+        self._memory.start()
         sock = await self._socket_of(listener)
         contexts = self._new_contexts(listener) if listener.is_secure else None
         served = self._tables.new_site(listener, self._site, contexts)
@@ -415,6 +430,7 @@ class OwnDataPlane:
 
     def abort(self) -> None:
         """End what still runs at once."""
+        self._memory.stop()
         self._site.gate.close()
         self._site.abort()
         self._sub_requests.close()

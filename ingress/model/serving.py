@@ -46,6 +46,8 @@ class ServingSettings:
     """Whether a handshake must name a server that an Ingress serves."""
     overload_seconds: float = 0.1
     """How long requests have to wait, for a while, before those for which there is no time are refused; 0 means never."""
+    overload_memory_percent: int = 90
+    """Of the control group's limit, that may be used before connections at rest are ended, and requests refused; 0 for any."""
     shutdown_delay_seconds: float = 5.0
     """How long connections are still accepted after a stop was asked for."""
     shutdown_grace_seconds: float = 30.0

@@ -235,6 +235,9 @@ _GROUPS: tuple[tuple[str, tuple[Option, ...]], ...] = (
         Option(name="overload-after", value="SECONDS", read=v.read_seconds, to="serving.overload_seconds",
                running=True,
                help="Seconds that requests have to wait before they are begun, and not in a short burst alone, for there to be an overload: then those for which there is no time are refused with 503. 0 for never."),
+        Option(name="overload-memory", value="PERCENT", read=v.read_percent, to="serving.overload_memory_percent",
+               running=True,
+               help="Percent of the memory that the control group may have. Above, connections at rest are ended and no others accepted; halfway between there and the limit new requests are refused with 503. 0 for never."),
     )),
     ("Reporting to the cluster", (
         Option(name="publish-status-address", value="ADDRESS", read=v.read_addresses, to="reporting.publish_addresses", repeatable=True,

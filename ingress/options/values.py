@@ -334,6 +334,11 @@ def read_workers(text: str) -> int:
     return 0 if text == "auto" else _read_count(text, 1, MOST_WORKERS)
 
 
+def read_percent(text: str) -> int:
+    """Read a share in percent; 0 is none."""
+    return _read_count(text, 0, 99)
+
+
 def read_most(text: str) -> int:
     """Read how many connections there may be."""
     return _read_count(text, 1, MOST_CONNECTIONS)

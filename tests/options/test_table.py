@@ -101,6 +101,7 @@ MEANINGS: dict[str, tuple[str | None, str, object]] = {
     "proxy-connect-timeout": ("8", "serving.limits.upstream.connect_seconds", 8.0),
     "proxy-buffer-size": ("16k", "serving.limits.upstream.head_bytes", 16384),
     "proxy-read-timeout": ("9", "serving.limits.upstream.read_seconds", 9.0),
+    "overload-memory": ("80", "serving.overload_memory_percent", 80),
     "overload-after": ("0.5", "serving.overload_seconds", 0.5),
     "stream-timeout": ("10", "serving.limits.stream_rest_seconds", 10.0),
     "proxy-send-timeout": ("10", "serving.limits.upstream.send_seconds", 10.0),

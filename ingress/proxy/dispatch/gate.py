@@ -89,6 +89,8 @@ class Gate:
         """... and how many requests that began."""
         self._since = 0.0
         self._refused = dict.fromkeys(REASONS, 0)
+        self.slow_down: Callable[[bool], None] | None = None
+        """Has newcomers wait, or come as they like."""
         if lateness is not None:
             lateness.told = self.late
 
@@ -131,6 +133,8 @@ class Gate:
 
     def _update(self) -> None:
         self.is_open = not self.overload.is_on and not self._is_memory_short
+        if self.slow_down is not None:
+            self.slow_down(self.overload.is_on)
 
     # Who comes
 
@@ -184,7 +188,7 @@ class Gate:
         self._worked = worked
         room = overload.room
         began = self._begin(self._waiting, room)
-        if not overload.is_on:
+        if overload.is_trial or not overload.is_on:
             began += self._begin(self._surplus, room - began)
         self._refuse_surplus(REFUSING_SHARE if began else SPARE_SHARE)
         if overload.is_on:

@@ -7,12 +7,12 @@ so many requests as it can be done with in ``TURN_SECONDS``: these are answered 
 
     calm ── late for ``mark_seconds``, and still so after ``LASTING_SECONDS`` ──▶ overloaded
      ▲                                                                             │
-     ├── no surplus for ``CALM_SECONDS`` ◀─────────────────────────────────────────┤
-     └── a trial: so little waits that all of it could be done within half the mark ◀┘
+     └── no surplus for ``CALM_SECONDS`` ◀─────────────────────────────────────────┘
 
-The trial is for many patient clients, each of which asks again as soon as it is answered, with a refusal or with what it
-wants: they would keep the process overloaded for ever once something else had made it late.  If it is late again soon
-after a trial, the next one comes after twice the time.
+Many patient clients, each of which asks again as soon as it is answered, with a refusal or with what it
+wants, would keep the process overloaded for ever once something else had made it late.  So there is a *trial* after a while: a
+turn has room for what can be done within half the mark.  If somebody is surplus even then, that was in vain, and the
+next trial comes after twice the time.
 """
 
 from typing import Final
@@ -54,6 +54,8 @@ class Overload:
         self._surplus_at = 0.0
         self._trial_after = TRIAL_SECONDS
         self._trial_at = 0.0
+        self.is_trial = False
+        """Whether it is tried if there is room for all who come."""
         self._ended_by_trial_at: float | None = None
 
     def __repr__(self) -> str:
@@ -81,7 +83,11 @@ class Overload:
         self._surplus_at = now
         ended_at = self._ended_by_trial_at
         was_in_vain = ended_at is not None and now - ended_at < self._trial_after
-        self._trial_after = min(2 * self._trial_after, MOST_TRIAL_SECONDS) if was_in_vain else TRIAL_SECONDS
+        self._try_after(2 * self._trial_after if was_in_vain else TRIAL_SECONDS, now)
+
+    def _try_after(self, seconds: float, now: float) -> None:
+        self.is_trial = False
+        self._trial_after = min(seconds, MOST_TRIAL_SECONDS)
         self._trial_at = now + self._trial_after
 
     def turned(self, seconds: float, began: int) -> None:
@@ -90,20 +96,29 @@ class Overload:
         kept = 1 - counted / MEMORY_SECONDS
         self._worked = self._worked * kept + counted
         self._begun = self._begun * kept + began
-        self.room = min(max(int(self._turn_seconds * self._begun / self._worked), 1), MOST_ROOM)
+        self.room = self._room_within(self._turn_seconds)
+        if self.is_trial:
+            self.room = max(self.room, self._room_within(self.mark_seconds / 2))
+
+    def _room_within(self, seconds: float) -> int:
+        return min(max(int(seconds * self._begun / self._worked), 1), MOST_ROOM)
 
     def left_out(self, now: float) -> None:
         """Somebody came for whom there was no room."""
         self._surplus_at = now
+        if self.is_trial:
+            self._try_after(2 * self._trial_after, now)
+            self.room = self._room_within(self._turn_seconds)
 
     def is_over(self, now: float, waiting: int) -> bool:
         """Return whether it is overloaded no more, from now on; *waiting* is how many requests are not begun."""
         if now - self._surplus_at >= CALM_SECONDS:
-            self._end(None)
-        elif now >= self._trial_at and waiting * self._turn_seconds <= self.room * self.mark_seconds / 2:
-            self._end(now)
+            self._ended_by_trial_at = now if self.is_trial else None
+            self.is_on = self.is_trial = False
+        elif now >= self._trial_at and not self.is_trial:
+            room = self._room_within(self.mark_seconds / 2)
+            if waiting <= room:
+                self.is_trial = True
+                self.room = max(self.room, room)
+                self._surplus_at = now
         return not self.is_on
-
-    def _end(self, by_trial_at: float | None) -> None:
-        self.is_on = False
-        self._ended_by_trial_at = by_trial_at

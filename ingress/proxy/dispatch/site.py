@@ -70,6 +70,7 @@ class ProxySite:
         """What handshakes go by, by which requests are found to be misdirected."""
         self.gate = gate or Gate(clock, metrics.overload, lambda: self.context.replies)
         """What has requests wait, or be refused, while there is more to do than can be done."""
+        self.gate.slow_down = self.connections.limit.slow_down
         self._mounted: list[MountedResource] = []
 
     def part(self, resource: IngressProxyResource) -> "ProxySite":

@@ -74,6 +74,10 @@ class EpollPort:
         """Accept again."""
         self.rest.resume()
 
+    def slow_down(self, is_slow: bool) -> None:
+        """Accept one by one, or as they come."""
+        self.rest.is_slow = is_slow
+
     def stopListening(self) -> None:
         """Accept no more; connections stay."""
         if self._is_listening:

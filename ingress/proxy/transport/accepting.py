@@ -21,6 +21,8 @@ BACKLOG: Final = 4096
 MAX_ACCEPTS: Final = 64
 """Connections that are accepted in one go; then others have their turn."""
 PAUSE_SECONDS: Final = 1.0
+SLOW_SECONDS: Final = 0.005
+"""Behind each connection that is accepted slowly: a handshake takes a tenth of that."""
 _TELL_SECONDS: Final = 60.0
 _NO_ROOM: Final = frozenset((errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM))
 
@@ -55,6 +57,8 @@ class AcceptPause:
         self._is_busy = False
         self._is_leaving = False
         self._told = False
+        self.is_slow = False
+        """Whether connections are accepted one by one, with a moment in between."""
         self.turn: AcceptTurn | None = None
         """Where other processes listen, too."""
 
@@ -115,6 +119,10 @@ class AcceptPause:
     def accepted(self) -> None:
         """Somebody could be accepted."""
         self._told = False
+        if self.is_slow:
+            self._is_leaving = True
+            self._update()
+            self._call_after(SLOW_SECONDS, self._look_again)
         if self.turn is not None:
             self.turn.over()
 
@@ -175,6 +183,10 @@ class PausablePort(FamilyPort):
         """Accept again."""
         self.rest.resume()
 
+    def slow_down(self, is_slow: bool) -> None:
+        """Accept one by one, or as they come."""
+        self.rest.is_slow = is_slow
+
     def doRead(self) -> None:
         """Accept who waits, some at a time."""
         for _ in range(MAX_ACCEPTS):
@@ -219,6 +231,9 @@ class _OtherPort:
     def resume(self) -> None:
         if self.port.connected:
             self.port.startReading()
+
+    def slow_down(self, is_slow: bool) -> None:
+        """Twisted's own ports accept as many as they like."""
 
 
 def join(connection_limit: ConnectionLimit, port: Any, new_turn: NewTurn | None = None) -> IListeningPort:

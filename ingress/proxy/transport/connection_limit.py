@@ -70,6 +70,9 @@ class Port(Protocol):
     def resume(self) -> None:
         """Accept again."""
 
+    def slow_down(self, is_slow: bool) -> None:
+        """Accept one by one, with a moment in between, or as they come."""
+
 
 class ConnectionLimit:
     """Watches the number of *connections*."""
@@ -93,6 +96,7 @@ class ConnectionLimit:
         self._mute: OrderedDict[Connection, float] = OrderedDict()
         """... and those that said something, but perhaps never asked for anything."""
         self._looking: IDelayedCall | None = None
+        self._is_slow = self._is_held = False
 
     def __repr__(self) -> str:
         state = "paused" if self.is_paused else "near the limit" if self._is_near else "roomy"
@@ -121,7 +125,8 @@ class ConnectionLimit:
     def add_port(self, port: Port) -> None:
         """Have *port* pause with all others."""
         self._ports.append(port)
-        if self.is_paused:
+        port.slow_down(self._is_slow)
+        if self.is_paused or self._is_held:
             port.pause()
 
     def remove_port(self, is_gone: Callable[[Port], bool]) -> None:
@@ -157,8 +162,38 @@ class ConnectionLimit:
         if self._looking is not None:
             self._looking.cancel()
             self._looking = None
+        if not self._is_held:
+            self._resume_ports()
+
+    def _resume_ports(self) -> None:
         for port in self._ports:
             port.resume()
+
+    def slow_down(self, is_slow: bool) -> None:
+        """Have newcomers wait while there is too much to do: one after the other is accepted, by each listener."""
+        self._is_slow = is_slow
+        for port in self._ports:
+            port.slow_down(is_slow)
+
+    def hold(self, is_held: bool) -> None:
+        """Have newcomers wait, however few connections there are, while there is no memory for them."""
+        if is_held is self._is_held:
+            return
+        self._is_held = is_held
+        if is_held:
+            for port in self._ports:
+                port.pause()
+        elif not self.is_paused:
+            self._resume_ports()
+
+    def end_resting(self) -> None:
+        """End all connections at rest, but for those that were accepted or answered a moment ago."""
+        latest = self._deadlines.now - LEAST_REST_SECONDS
+        resting = [each for each in self._connections if each.rests_since() <= latest]
+        for connection in resting:
+            connection.drain()
+        if resting:
+            self._metrics.closed_early(len(resting))
 
     def replaced(self, gone: Connection, following: Connection) -> None:
         """A connection is carried on by another one."""

@@ -177,27 +177,59 @@ class EndTests(SynchronousTestCase):
     def test_trial(self) -> None:
         """Patient clients that are few enough for all to be served soon do not keep it up."""
         overload = begun(100.0)
-        waiting = overload.room * 10
-        self.assertFalse(self.over_at(overload, 100.0 + TRIAL_SECONDS / 2, waiting))
-        self.assertTrue(self.over_at(overload, 100.0 + TRIAL_SECONDS, waiting))
+        usual, waiting = overload.room, overload.room * 10
+        self.try_at(overload, 100.0 + TRIAL_SECONDS / 2, waiting)
+        self.assertEqual((overload.is_trial, overload.room), (False, usual))
+        self.try_at(overload, 100.0 + TRIAL_SECONDS, waiting)
+        self.assertTrue(overload.is_trial)
+        self.assertGreaterEqual(overload.room, waiting)
+        self.assertFalse(overload.is_over(100.0 + TRIAL_SECONDS + CALM_SECONDS / 2, waiting))
+        self.assertTrue(overload.is_over(100.0 + TRIAL_SECONDS + CALM_SECONDS, waiting))
+
+    def test_too_many_for_a_trial(self) -> None:
+        """There is no trial while more wait than could be served soon."""
+        overload = begun(100.0)
+        self.try_at(overload, 100.0 + TRIAL_SECONDS, overload.room * 1000)
+        self.assertFalse(overload.is_trial)
 
     def test_trial_in_vain(self) -> None:
-        """If it is late again soon after a trial, the next one comes after twice the time; else after the usual one."""
+        """A trial ends with the first who is surplus all the same, and the next one comes after twice the time."""
         overload = begun(100.0)
-        self.assertTrue(self.over_at(overload, 100.0 + TRIAL_SECONDS, 0))
-        again = 101.0 + TRIAL_SECONDS
+        usual = overload.room
+        at = 100.0 + TRIAL_SECONDS
+        self.try_at(overload, at, 0)
+        overload.left_out(at + 0.1)
+        self.assertEqual((overload.is_trial, overload.room), (False, usual))
+        self.try_at(overload, at + 1.5 * TRIAL_SECONDS, 0)
+        self.assertFalse(overload.is_trial)
+        self.try_at(overload, at + 0.1 + 2 * TRIAL_SECONDS, 0)
+        self.assertTrue(overload.is_trial)
+
+    def test_late_again(self) -> None:
+        """If it is late again soon after a trial, that was in vain, too; later it is none of the trial's doing."""
+        overload = begun(100.0)
+        self.end_by_trial(overload, 100.0 + TRIAL_SECONDS)
+        again = 102.0 + TRIAL_SECONDS
         self.begin(overload, again)
-        self.assertFalse(self.over_at(overload, again + 1.5 * TRIAL_SECONDS, 0))
-        self.assertTrue(self.over_at(overload, again + 2 * TRIAL_SECONDS, 0))
+        self.try_at(overload, again + 1.5 * TRIAL_SECONDS, 0)
+        self.assertFalse(overload.is_trial)
+        self.end_by_trial(overload, again + 2 * TRIAL_SECONDS)
         self.begin(overload, again + 1000)
-        self.assertTrue(self.over_at(overload, again + 1000 + TRIAL_SECONDS, 0))
+        self.try_at(overload, again + 1000 + TRIAL_SECONDS, 0)
+        self.assertTrue(overload.is_trial)
 
     def begin(self, overload: Overload, at: float) -> None:
         """Have it late again."""
         overload.late(LATE, at - LASTING_SECONDS)
         self.assertTrue(overload.late(LATE, at))
 
-    def over_at(self, overload: Overload, at: float, waiting: int) -> bool:
-        """Return whether it is over at a time at which somebody was left out a moment ago."""
+    def try_at(self, overload: Overload, at: float, waiting: int) -> None:
+        """Look whether it is over at a time at which somebody was left out a moment ago."""
         overload.left_out(at - CALM_SECONDS / 10)
-        return overload.is_over(at, waiting)
+        self.assertFalse(overload.is_over(at, waiting))
+
+    def end_by_trial(self, overload: Overload, at: float) -> None:
+        """Have a trial begin, and succeed."""
+        self.try_at(overload, at, 0)
+        self.assertTrue(overload.is_trial)
+        self.assertTrue(overload.is_over(at + CALM_SECONDS, 0))

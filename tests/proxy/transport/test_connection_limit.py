@@ -10,7 +10,7 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.metrics.connections import ConnectionMetrics
 from ingress.proxy.contract.deadlines import NEVER, Deadlines
-from ingress.proxy.transport.accepting import PAUSE_SECONDS, AcceptPause
+from ingress.proxy.transport.accepting import PAUSE_SECONDS, SLOW_SECONDS, AcceptPause
 from ingress.proxy.transport.connection_limit import PATIENCE_SECONDS, ConnectionLimit
 from tests.proxy.playing import GET, OK, ProxyCase
 
@@ -53,6 +53,10 @@ class FakePort:
 
     def resume(self) -> None:
         self.said.append("resume")
+
+    def slow_down(self, is_slow: bool) -> None:
+        if is_slow:
+            self.said.append("slow")
 
 
 class ConnectionLimitTests(SynchronousTestCase):
@@ -117,6 +121,40 @@ class ConnectionLimitTests(SynchronousTestCase):
         self.assertFalse(any(each.closed for each in busy))
         self.leave(*(each for each in resting if each.closed))
         self.assertEqual(self.ports[0].said, ["pause", "resume"])
+
+    def test_held(self) -> None:
+        """While newcomers are held off nothing is accepted, whatever the number; each reason by itself is enough."""
+        self.connection_limit.hold(True)
+        self.connection_limit.hold(True)
+        come = self.come(32, -NEVER, is_mute=False)
+        late = FakePort()
+        self.connection_limit.add_port(late)
+        self.connections.discard(come[0])
+        self.leave(come[0])
+        self.assertEqual((self.ports[0].said, late.said), (["pause", "pause"], ["pause"]))
+        self.connection_limit.hold(False)
+        self.assertEqual((self.ports[0].said[-1], late.said), ("resume", ["pause", "resume"]))
+
+    def test_held_at_the_limit(self) -> None:
+        """Who is held off no more still waits for a place."""
+        self.connection_limit.hold(True)
+        self.come(32, -NEVER, is_mute=False)
+        self.connection_limit.hold(False)
+        self.assertNotIn("resume", self.ports[0].said)
+
+    def test_slow(self) -> None:
+        """All listeners are slowed down, also those that come later."""
+        self.connection_limit.slow_down(True)
+        late = FakePort()
+        self.connection_limit.add_port(late)
+        self.assertEqual([port.said for port in (*self.ports, late)], [["slow"]] * 3)
+
+    def test_end_resting(self) -> None:
+        """All that rest are ended where there is no memory, but for those that came or were answered a moment ago."""
+        busy, resting, new = self.come(2, -NEVER), self.come(3, 50, is_mute=False), self.come(2, 0)
+        self.connection_limit.end_resting()
+        self.assertTrue(all(each.closed for each in resting))
+        self.assertFalse(any(each.closed for each in (*busy, *new)))
 
     def test_near(self) -> None:
         """Near the limit those are closed that rest longest, and no more than is needed."""
@@ -268,6 +306,17 @@ class RestTests(SynchronousTestCase):
         """A peer that gave up is no reason to rest."""
         self.assertFalse(self.rest.is_shortage(ConnectionAbortedError(errno.ECONNABORTED, "aborted")))
         self.assertEqual(self.watched, [])
+
+    def test_slow(self) -> None:
+        """A listener that is slowed down accepts one, and rests for a moment."""
+        self.rest.is_slow = True
+        self.rest.accepted()
+        self.assertTrue(self.rest.is_on)
+        self.clock.advance(SLOW_SECONDS)
+        self.assertFalse(self.rest.is_on)
+        self.rest.is_slow = False
+        self.rest.accepted()
+        self.assertEqual(self.watched, [False, True])
 
     def test_both_reasons(self) -> None:
         """It goes on when there is no reason left."""
