@@ -82,7 +82,7 @@ async def page(port: int, path: str) -> int:
     return len(body) if b" 200 " in head.split(b"\r\n", 1)[0] else 0
 
 
-async def _run(count: int, folder: Path) -> bool:
+async def _run(count: int, workers: int, folder: Path) -> bool:
     pod = await start_pod(b"a")
     (folder / "manifests").mkdir()
     text = "\n---\n".join(map(json.dumps, manifests(count)))
@@ -97,6 +97,7 @@ async def _run(count: int, folder: Path) -> bool:
         f"--manifests={folder / 'manifests'}",
         f"--endpoint=*=127.0.0.1:{pod}",
         "--access-log=/dev/null",
+        *([f"--workers={workers}"] if workers else []),
         *(f"--{name}=tcp:{number}:interface=127.0.0.1" for name, number in options.items()),
     )
     try:
@@ -139,9 +140,12 @@ def main() -> None:
     """Measure and print; status 1 when a stall of ours exceeds ``BOUND_MS``."""
     parser = argparse.ArgumentParser(prog="python -m bench.admin", description=__doc__)
     parser.add_argument("--count", type=int, default=10_000, help="Ingresses")
+    parser.add_argument(
+        "--workers", type=int, default=0, help="processes that serve; what is measured is their parent"
+    )
     known = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="txingress-admin-") as folder:
-        is_good = asyncio.run(_run(known.count, Path(folder)))
+        is_good = asyncio.run(_run(known.count, known.workers, Path(folder)))
     raise SystemExit(0 if is_good else f"bench.admin: a stall was longer than {BOUND_MS:g} ms")
 
 
