@@ -58,14 +58,19 @@ class Tallying:
             yield tally_to_bytes(Tally(own=rows))
 
     def _news(self, family: Metric) -> list[tuple[Series, float]]:
-        """Return what of *family* is not as it was told last."""
+        """Return what of *family* is not as it was told last; of a counter what was added, which is never less than nothing."""
+        is_gauge = family.type == "gauge"
         news = []
         for sample in family.samples:
             series = Series(sample.name, tuple(sample.labels.values()))
             before, now = self._told.get(series, 0), sample.value
-            if now != before:
-                self._told[series] = now
-                news.append((series, now if family.type == "gauge" else now - before))
+            if now == before:
+                continue
+            self._told[series] = now
+            if is_gauge:
+                news.append((series, now))
+            elif now > before:
+                news.append((series, now - before))
         return news
 
 
