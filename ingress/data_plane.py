@@ -114,6 +114,12 @@ class DataPlane(Protocol):
         Those at rest have *patience* seconds to say something more, whose answer tells them of the end, before they are closed.
         """
 
+    def renew(self, patience: float, grace: float) -> str:
+        """Have the processes that serve below this one followed by new ones, without loss; say why not, if that cannot be.
+
+        Connections end as in ``drain``, and are cut after *grace* seconds.
+        """
+
     def abort(self) -> None:
         """End what still runs at once."""
 
@@ -427,6 +433,10 @@ class OwnDataPlane:
                 resting.cancel()
 
         return connections.drain(closes_resting=False).addCallback(drained)
+
+    def renew(self, patience: float, grace: float) -> str:
+        """Say that there is nobody to be followed: this process serves by itself."""
+        return "it serves by itself, without --workers"
 
     def abort(self) -> None:
         """End what still runs at once."""

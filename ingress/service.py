@@ -467,6 +467,10 @@ class IngressService(Service):
         if self._reporting is not None:
             self._reporting.go_on()
 
+    def renew(self) -> str:
+        """Have the processes that serve below this one followed by new ones; say why not, if that cannot be."""
+        return self._data_plane.renew(REST_SECONDS, self._serving().shutdown_grace_seconds)
+
     def leave(self, process: int) -> None:
         """Accept no more, let connections end, and end: *process* has taken over."""
         self._has_left = True

@@ -187,6 +187,7 @@ def makeService(options: Options) -> "IService":
             options.pid_file,
             this_command(),
             systemd.environment,
+            is_first=os.getpid() == 1,
         )
         service = IngressService(
             settings,

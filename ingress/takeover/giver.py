@@ -83,8 +83,6 @@ class Giver:
     def start_successor(self, command: Command, environment: Mapping[str, str]) -> None:
         """Start the same program anew, with *environment* besides our own, for it to take over; what keeps it from that is logged."""
         why_not = self._why_not()
-        if not why_not and os.getpid() == 1:
-            why_not = "process 1 cannot be replaced, since all others end with it"
         if why_not:
             self.log.error("No new process is started: {why}", why=why_not)
             return

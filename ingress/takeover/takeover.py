@@ -22,11 +22,15 @@ from ingress.takeover.taker import Starting, Taker
 class Process(Serving, Starting, Protocol):
     """What takes over, and is taken over."""
 
+    def renew(self) -> str:
+        """Have the processes that serve below this one followed by new ones; say why not, if that cannot be."""
+
 
 class Takeover:
     """Takes over from the process at *path*, or from the one that started this one, and lets the next one take over.
 
     *command* starts the program anew; *environment* returns what that has in its environment besides our own.
+    *is_first* says that this is process 1, with which all others end.
     """
 
     log = Logger()
@@ -39,6 +43,8 @@ class Takeover:
         pid_file: PidFile | None = None,
         command: Command | None = None,
         environment: Callable[[], Mapping[str, str]] = dict,
+        *,
+        is_first: bool = False,
     ) -> None:
         self._reactor = reactor
         self._file = None if path is None else SocketFile(path)
@@ -46,6 +52,7 @@ class Takeover:
         self._pid_file = pid_file or PidFile(None)
         self._command = command
         self._environment = environment
+        self._is_first = is_first
         self._sockets = HandedSockets()
         self._taker: Taker | None = None
         self._giver: Giver | None = None
@@ -126,10 +133,21 @@ class Takeover:
 
     def start_successor(self) -> None:
         """Start the program anew, to take over from this process; what keeps it from that is logged."""
-        if self._command is None or not self._command.executable:
+        if self._is_first:
+            self._renew()
+        elif self._command is None or not self._command.executable:
             self.log.error("No new process is started: it is not known how this one was")
         elif self._process is not None:
             self._giving().start_successor(self._command, self._environment())
+
+    def _renew(self) -> None:
+        process = self._process
+        why_not = "it does not serve yet" if process is None else process.why_not() or process.renew()
+        if why_not:
+            self.log.error(
+                "Process 1 cannot be replaced, since all others end with it, nor what is below it: {why}",
+                why=why_not,
+            )
 
     def stop(self) -> bool:
         """Let nobody take over any more; return whether a new process is about to, which goes on by itself then."""

@@ -52,6 +52,10 @@ class KnownWorkers:
         """It is killed, since it gave no sign of life."""
         self._slots.hangs(worker.number)
 
+    def drains(self, worker: WorkerLink) -> None:
+        """It accepts no more."""
+        self._slots.drains(worker.number)
+
     def all_drain(self) -> None:
         """None accepts any more."""
         for slot in self._links:

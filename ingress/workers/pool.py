@@ -40,6 +40,7 @@ from ingress.workers.held_listeners import HeldListeners
 from ingress.workers.known_workers import KnownWorkers
 from ingress.workers.log_lines import tell_line
 from ingress.workers.messages import Kind, Wanted, to_bytes, wanted_to_bytes
+from ingress.workers.renewing import retire
 from ingress.workers.shared_page import SharedPage
 from ingress.workers.supervising import LATE_LOOK_SECONDS, LOOK_SECONDS, Restarts
 from ingress.workers.worker import runner
@@ -112,7 +113,7 @@ class WorkerPool:
         self._is_wanted = self._is_stopping = self._is_draining = False
         self._was_troubled = 0
         self._waiting: list[Deferred[None]] = []
-        self._is_following = False
+        self._is_following = self._is_renewing = False
         self._known = KnownWorkers(self._page, metrics or Metrics(), reactor, now)
         self.pushed: dict[str, Callable[[int, bytes], None]] = {messages.TALLY: self._known.tells}
         """Who is told what workers say unasked, by name: the worker's life, and what it says."""
@@ -178,12 +179,15 @@ class WorkerPool:
         try:
             for number in range(self._count):
                 self._fork(number)
-            while not self._all_serve() and not self._is_stopping:
-                waiting: Deferred[None] = Deferred()
-                self._waiting.append(waiting)
-                await waiting
+            await self._until_all_serve()
         finally:
             self._is_following = False
+
+    async def _until_all_serve(self) -> None:
+        while not self._all_serve() and not self._is_stopping:
+            waiting: Deferred[None] = Deferred()
+            self._waiting.append(waiting)
+            await waiting
 
     def _all_serve(self) -> bool:
         return len(self._workers) == self._count and all(one.is_serving for one in self._workers.values())
@@ -208,7 +212,8 @@ class WorkerPool:
         if worker.is_gone or fed is None:
             return
         fed.advance()
-        if worker.behind is not None and fed.sent.number >= worker.behind and not self._is_stopping:
+        is_ending = self._is_stopping or worker.is_retired
+        if worker.behind is not None and fed.sent.number >= worker.behind and not is_ending:
             worker.behind = None
             held = self._held.held
             coming = [one for one in held.values() if one.number not in worker.sockets]
@@ -221,7 +226,7 @@ class WorkerPool:
             opened.addCallbacks(lambda _: self._serves(worker), _gone)
 
     def _serves(self, worker: WorkerLink) -> None:
-        worker.is_serving = True
+        worker.is_serving = not worker.is_retired
         self._known.serves(worker)
         self._wake()
 
@@ -299,7 +304,7 @@ class WorkerPool:
         if self._is_stopping:
             return
         now = self._reactor.seconds()
-        pause = self._restarts.ended(now)
+        pause = 0.0 if worker.is_retired else self._restarts.ended(now)
         if not pause:
             self._fork(worker.number)
             return
@@ -313,6 +318,37 @@ class WorkerPool:
     def _paused(self, number: int) -> None:
         del self._pauses[number]
         self._fork(number)
+
+    def renew(self, patience: float, grace: float) -> str:
+        """Have each worker followed by a new one, one after the other; say why not, if that cannot be.
+
+        Their connections end as in ``drain``, and are cut after *grace* seconds.
+        """
+        if self._count < 2:
+            return "there is no other worker that would serve meanwhile"
+        if self._is_renewing or not self._all_serve():
+            return "workers are being replaced already"
+        Deferred.fromCoroutine(self._renew(patience, grace)).addErrback(self._renewing_failed)
+        return ""
+
+    async def _renew(self, patience: float, grace: float) -> None:
+        self._is_renewing = True
+        try:
+            for number in range(self._count):
+                worker = self._workers.get(number)
+                if worker is None or self._is_stopping:
+                    continue
+                self.log.info("{worker} makes way for a new one", worker=str(worker))
+                self._known.drains(worker)
+                await retire(worker, self._reactor, patience, grace)
+                await self._until_all_serve()
+        finally:
+            self._is_renewing = False
+        if not self._is_stopping:
+            self.log.info("All workers were replaced")
+
+    def _renewing_failed(self, failure: Failure) -> None:
+        self.log.failure("Workers could not be replaced, which is a bug", failure=failure)
 
     def _kill(self, worker: WorkerLink) -> None:
         self._fork_server.send(Frame(Kind.KILL, worker.life))
@@ -334,8 +370,9 @@ class WorkerPool:
         return False
 
     def _ended(self, worker: WorkerLink, status: int) -> None:
-        self._known.ended(worker, status, self._is_stopping)
-        if self._is_stopping and status == 0:
+        was_told = self._is_stopping or worker.is_retired
+        self._known.ended(worker, status, was_told)
+        if was_told and status == 0:
             return
         how = f"by signal {-status}" if status < 0 else f"with status {status}"
         self.log.error(

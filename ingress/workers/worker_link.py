@@ -44,6 +44,8 @@ class WorkerLink:
         """The numbers of the sockets that it has."""
         self.is_hung = False
         """Whether it is killed, since it gave no sign of life."""
+        self.is_retired = False
+        """Whether it was told to make way for another one of its number."""
         self.is_serving = False
         """Whether it has opened all that it was first asked to."""
         self.behind: int | None = 0

@@ -47,6 +47,8 @@ class EndToEndCase(TestCase):
     """What controllers have in their environment besides our own."""
     runner: tuple[str, ...] = ()
     """Options of ``twistd``."""
+    through: tuple[str, ...] = ()
+    """A command that runs controllers."""
 
     def setUp(self) -> None:
         self.reactor: Any = real_reactor
@@ -73,6 +75,7 @@ class EndToEndCase(TestCase):
             *options,
             environment=self.environment,
             runner=self.runner,
+            through=self.through,
         )
         self.addCleanup(controller.kill)
         return controller

@@ -122,7 +122,7 @@ class ControllerProcess(ProcessProtocol):
     One run of ``twistd -n --pidfile= ingress`` in *directory* with these options.
 
     *environment* is what it has besides our own, *runner* more options of ``twistd``, *handed_over* are sockets that it has from
-    the start, as from systemd, by their names; they stay open here.
+    the start, as from systemd, by their names; they stay open here.  *through* is a command, by its path, that runs it.
     *status* is the exit status, or minus the signal, once it ended; *output* and
     *errors* what it wrote so far.
     """
@@ -135,6 +135,7 @@ class ControllerProcess(ProcessProtocol):
         environment: Mapping[str, str] | None = None,
         runner: tuple[str, ...] = (),
         handed_over: Sequence[tuple[str, socket.socket]] = (),
+        through: Sequence[str] = (),
     ) -> None:
         self.output = b""
         self.errors = b""
@@ -158,17 +159,19 @@ class ControllerProcess(ProcessProtocol):
             variables["LISTEN_FDS"] = str(len(handed_over))
             variables["LISTEN_FDNAMES"] = ":".join(name for name, _ in handed_over)
             variables = {**variables, **(environment or {})}
-        elif not runner and not any(name.startswith(("PYTHON", "LD_")) for name in environment or ()):
+        elif (
+            not runner
+            and not through
+            and not any(name.startswith(("PYTHON", "LD_")) for name in environment or ())
+        ):
             forks = _forks.get(id(reactor)) or _forks.setdefault(id(reactor), _Forks(reactor))
             self.pid = forks.start(self, arguments, variables)
             return
         # What concerns the interpreter, or the reactor, is decided before anything is imported.
-        command = [sys.executable, "-c", f"{_MEANT_FOR_ITSELF}{TWISTD}", *arguments]
+        command = [*through, sys.executable, "-c", f"{_MEANT_FOR_ITSELF}{TWISTD}", *arguments]
         descriptors: dict[int, Any] = {0: "w", 1: "r", 2: "r"}
         descriptors.update((3 + number, sock.fileno()) for number, (_, sock) in enumerate(handed_over))
-        self.pid = reactor.spawnProcess(
-            self, sys.executable, command, env=variables, childFDs=descriptors
-        ).pid
+        self.pid = reactor.spawnProcess(self, command[0], command, env=variables, childFDs=descriptors).pid
 
     def outReceived(self, data: bytes) -> None:
         self.output += data
