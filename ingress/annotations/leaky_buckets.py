@@ -18,6 +18,8 @@ from collections.abc import Callable, Hashable, Sequence
 from typing import Final, Protocol
 from weakref import ref
 
+from attrs import field
+
 from ingress.filters import Clock, Filter, ScheduledCall
 from ingress.model.frozen import frozen
 
@@ -60,6 +62,15 @@ class Rates:
 
     by_second: Rate | None = None
     by_minute: Rate | None = None
+    first_drains_in: int = field(init=False, eq=False, repr=False)
+    """Milliseconds after which a client's first request says no more than none would."""
+
+    @first_drains_in.default
+    def _first_drains_in(self) -> int:
+        return max(
+            (-(-ONE * 1000 // rate.per_second) for rate in (self.by_second, self.by_minute) if rate),
+            default=0,
+        )
 
     def added(self, bucket: int, now: int) -> int | None:
         """Return *bucket* with one request more at *now*, in milliseconds; None where that is too much."""

@@ -28,9 +28,8 @@ _EMPTY: Final = -ONE << 32
 """What one request more makes nothing of, as the first one."""
 _LOW: Final = (1 << 32) - 1
 _BACK: Final = 1 << 31
-"""What seems to have passed for longer than this is from the future: time is kept modulo 2**32 milliseconds.
-
-Who comes again after just these 49.7 days finds his bucket as it was, if nobody has taken its slot."""
+"""What seems to have passed for longer than this is from the future: time is kept modulo 2**32 milliseconds, and a bucket that drains
+for half of that, which is weeks, may do so longer."""
 
 
 def zone_prefix(name: Hashable, secret: bytes) -> bytes:
@@ -50,7 +49,9 @@ class SharedBuckets:
         self._table = table
         self._keys = table.keys
         self._words = table.words
-        self._slots = table.slots
+        self._second, self._minute, self._ends = table.slots, 2 * table.slots, 3 * table.slots
+        """How far the words of a slot are from its key."""
+        self._first, self._mask = table.first_key, table.first_mask
         self._seconds = clock.seconds
         self._secret = secret
         self._crowded = crowded
@@ -66,62 +67,71 @@ class SharedBuckets:
         # Python's own hash: keyed by a secret of the process, and the same in all that are forked from it.  Where somebody has
         # fixed that (PYTHONHASHSEED) the prefix is a secret still.
         key = hash(zone.prefix + client) or 1
-        table = self._table
-        at = table.first_key + (key & table.first_mask)
+        at = self._first + (key & self._mask)
         now = int(self._seconds() * 1000)
         if self._keys[at] != key:
+            table = self._table
             at = table.find(key, now)
+            self._first, self._mask = table.first_key, table.first_mask
             if at < 0:
                 return self._begin(rates, key, now) or self.take(zone, rates, client)
         # From here on no call but in rare cases: this is what each request costs whose client is known.  And little is done
         # between reading a word and writing it, which is when another worker's request may be lost.
         words = self._words
-        slots = self._slots
+        second_at = at + self._second
+        ends_at = at + self._ends
+        ends = words[ends_at]
+        if ends <= now:
+            words[second_at] = words[at + self._minute] = now & _LOW
+            words[ends_at] = now + rates.first_drains_in
+            return True
         minute = 0
         by_second, by_minute = rates.by_second, rates.by_minute
         if by_minute is not None:
-            word = words[at + 2 * slots]
+            minute_at = at + self._minute
+            word = words[minute_at]
             passed = now - word & _LOW
             if passed >= _BACK:
-                word, passed = self._not_ahead(word, at + 2 * slots, at, now), 0
+                word, passed = self._not_ahead(word, minute_at, ends, now), 0
             minute = (word >> 32) - by_minute.per_second * passed // 1000 + ONE
             if minute > by_minute.burst:
                 return False
             if minute < 0:
                 minute = 0
-        until, kept = now, 0
+        ends = now
         if by_second is not None:
-            word = words[at + slots]
+            word = words[second_at]
             passed = now - word & _LOW
             if passed >= _BACK:
-                word, passed = self._not_ahead(word, at + slots, at, now), 0
+                word, passed = self._not_ahead(word, second_at, words[ends_at], now), 0
             level = (word >> 32) - by_second.per_second * passed // 1000 + ONE
             if level > by_second.burst:
                 return False
             if level < 0:
                 level = 0
-            words[at + slots] = level << 32 | now & _LOW
+            words[second_at] = level << 32 | now & _LOW
             level += ONE
+            ends = now + level * 1000 // by_second.per_second + 1
             if level > by_second.burst:
-                kept = KEPT
-            until = now - -level * 1000 // by_second.per_second
+                ends |= KEPT
         if by_minute is not None:
-            words[at + 2 * slots] = minute << 32 | now & _LOW
+            words[at + self._minute] = minute << 32 | now & _LOW
             minute += ONE
-            if minute > by_minute.burst:
-                kept = KEPT
-            ends = now - -minute * 1000 // by_minute.per_second
-            if ends > until:
-                until = ends
-        words[at + 3 * slots] = until | kept
+            until = now + minute * 1000 // by_minute.per_second + 1
+            if minute > by_minute.burst or ends & KEPT:
+                until |= KEPT
+                ends |= KEPT
+            if until > ends:
+                ends = until
+        words[ends_at] = ends
         return True
 
-    def _not_ahead(self, word: int, place: int, at: int, now: int) -> int:
+    def _not_ahead(self, word: int, place: int, ends: int, now: int) -> int:
         """Return what *word* says, which stands at *place*, and whose time is ahead of *now*, or so long ago that it looks so.
 
         Another worker was quicker; or it makes no sense, and then its bucket begins to drain now.
         """
-        if self._words[at + 3 * self._slots] & ~KEPT <= now:
+        if ends & ~KEPT <= now:
             return _EMPTY
         if (word - now & _LOW) > SKEW:
             self._words[place] = word & ~_LOW | now & _LOW
@@ -132,21 +142,12 @@ class SharedBuckets:
 
         Returns whether there is none: another worker may have been quicker.
         """
-        until = now
-        kept = 0
-        for rate in (rates.by_second, rates.by_minute):
-            if rate is not None:
-                ends = now - -ONE * 1000 // rate.per_second
-                if ends > until:
-                    until = ends
-                if rate.burst < ONE:
-                    kept = KEPT
         at = self._table.claim(key, now, self._crowded)
-        words, slots = self._words, self._slots
+        words, second_at, minute_at = self._words, at + self._second, at + self._minute
         # Memory that was never touched is found now, so that nothing takes long from here on.
-        is_new = (words[at + slots] | words[at + 2 * slots]) >= 0 and self._keys[at] != key
+        is_new = (words[second_at] | words[minute_at]) >= 0 and self._keys[at] != key
         if is_new:
-            words[at + slots] = words[at + 2 * slots] = now & _LOW
-            words[at + 3 * slots] = until | kept
+            words[second_at] = words[minute_at] = now & _LOW
+            words[at + self._ends] = now + rates.first_drains_in
             self._keys[at] = key
         return is_new

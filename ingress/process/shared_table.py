@@ -7,7 +7,7 @@ wait for each other, and what two of them do to one slot in the same microsecond
 two stores leaves a slot that is free, or one whose words are a request apart.
 
 A key is a number that no client can choose.  It says where its slot is: in one of a few *rows* of 16, in parts of the table of
-which the smaller ones are used first, so that a few thousand clients take half a megabyte and not all of the memory.  Each key has
+which the smaller ones are used first, so that ten thousand clients take a megabyte and not all of the memory.  Each key has
 one slot that is looked at before all others; whoever had to evade comes there when it is free.  Where all rows of
 a key are full of what still says something, the slot goes that would say nothing the soonest, and those that are marked as ``KEPT``
 last.
@@ -22,7 +22,7 @@ from attrs import frozen
 
 ROW: Final = 16
 """Slots of a row."""
-PART_BITS: Final = (14, 17, 20)
+PART_BITS: Final = (15, 18, 20)
 """Slots of each part, as powers of two."""
 KEPT: Final = 1 << 63
 """Set in the last word of slots that go last."""

@@ -88,6 +88,6 @@ class CrowdingTests(SynchronousTestCase):
         self.assertEqual(len(logged), 2)
 
     def test_size(self) -> None:
-        """What memory all of it may take is some 38 MiB, and a quarter of one more for each worker."""
-        self.assertLess(LimitMemory(2).size, 39 * 1024**2)
+        """What memory all of it may take is some 43 MiB, and a quarter of one more for each worker."""
+        self.assertLess(LimitMemory(2).size, 43 * 1024**2)
         self.assertLess(LimitMemory(18).size - LimitMemory(2).size, 16 * 300 * 1024)
