@@ -394,9 +394,10 @@ class Scope(Enum):
     WORKER = "worker"
     """One process that serves requests: the cheapest, right for caches."""
     PROCESS = "process"
-    """All processes of one controller: right for rates of one replica."""
+    """All workers of one controller: right for limits of one replica.  Where there are several, there is only what the
+    proxy's own limits have in common: processes share no objects."""
     REPLICAS = "replicas"
-    """All controllers of the cluster."""
+    """All controllers of the cluster, which share nothing: there is no such state."""
 
 
 class Replicas(Protocol):
@@ -452,7 +453,8 @@ class Services(Protocol):
 
     @property
     def secret(self) -> bytes:
-        """32 bytes that nobody else knows, for keyed hashes: another one in each process, and for each name of a filter."""
+        """32 bytes that nobody else knows, for keyed hashes: the same for all workers of one controller, another one after each
+        start, and for each name of a filter."""
 
     def state(self, scope: Scope, key: Hashable, make: Callable[[], T]) -> T:
         """Return what is kept of this filter's name under *key*; *make* makes it for whoever comes first.

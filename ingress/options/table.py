@@ -226,7 +226,7 @@ _GROUPS: tuple[tuple[str, tuple[Option, ...]], ...] = (
                help="Connections of clients at once; then accepting pauses. Without it 8000, or fewer where the process may not have the descriptors or the memory."),
         Option(name="max-endpoint-connections", value="COUNT", read=v.read_most_or_all, to="serving.limits.max_endpoint_connections",
                running=True,
-               help="Connections to one endpoint at once; then others get its requests, or the answer is 503. 0 for no limit."),
+               help="Connections to one endpoint at once, at all workers together, rounded up to a whole number for each; then others get its requests, or the answer is 503. 0 for no limit."),
         Option(name="stream-timeout", value="SECONDS", read=v.read_timeout, to="serving.limits.stream_rest_seconds",
                running=True,
                help="Seconds that a stream of TCP, or of TLS by its name, may rest while neither side says anything."),

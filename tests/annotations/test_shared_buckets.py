@@ -1,7 +1,8 @@
 """Buckets of several workers: the verdicts of one process, and bounded errors whatever happens in between."""
 
 import os
-from itertools import product
+import signal
+from itertools import count, product
 from random import Random
 from time import monotonic
 from typing import Any
@@ -50,9 +51,9 @@ class SharedBucketsCase(SynchronousTestCase):
     def _count(self) -> None:
         self.crowded += 1
 
-    def taken(self, buckets: BucketStore, zone: Zone, rates: Rates, client: bytes, count: int = 40) -> int:
-        """Return how many of *count* requests pass."""
-        return sum(buckets.take(zone, rates, client) for _ in range(count))
+    def taken(self, buckets: BucketStore, zone: Zone, rates: Rates, client: bytes, many: int = 40) -> int:
+        """Return how many of so *many* requests pass."""
+        return sum(buckets.take(zone, rates, client) for _ in range(many))
 
 
 class VerdictTests(SharedBucketsCase):
@@ -179,9 +180,9 @@ class FloodTests(SharedBucketsCase):
         zone = buckets.zone("a", slow, self.asker)
         for number in range(50):
             self.taken(buckets, zone, slow, b"limited %d" % number, 8)
-        for number in range(1 << 17):
+        for number in range(1 << 16):
             buckets.take(zone, slow, b"%d" % number)
-        self.assertGreater(self.crowded, 1 << 16)
+        self.assertGreater(self.crowded, 1 << 15)
         freed = [number for number in range(50) if buckets.take(zone, slow, b"limited %d" % number)]
         self.assertEqual(freed, [])
 
@@ -263,6 +264,34 @@ class DeathTests(SharedBucketsCase):
             left = self.taken(healthy, zone, both, b"x")
             self.assertIn(left, (26 - before, 25 - before), (before, stores))
             self.assertEqual(self.taken(healthy, zone, both, b"another"), 25)
+
+    def test_killed(self) -> None:
+        """Workers that are killed at any moment leave nobody else with more or less than his own, and nothing for ever."""
+        for number in range(10):
+            read, write = os.pipe()
+            child = os.fork()
+            if not child:
+                self.ask_for_ever(100 + 37 * number, write)
+            os.read(read, 1)
+            os.kill(child, signal.SIGKILL)
+            os.waitpid(child, 0)
+            os.close(read)
+            os.close(write)
+            buckets, zone = self.worker()
+            self.assertEqual(self.taken(buckets, zone, FIVE, b"mine %d" % number), 26)
+        self.clock.clock.advance(12)
+        self.assertEqual([self.taken(buckets, zone, FIVE, b"%d" % number) for number in range(50)], [26] * 50)
+
+    def ask_for_ever(self, first: int, write: int) -> None:
+        """Ask for one client after the other until this process is killed; say so after the *first* of them."""
+        try:
+            buckets, zone = self.worker()
+            for number in count():
+                buckets.take(zone, FIVE, b"%d" % (number % 3000))
+                if number == first:
+                    os.write(write, b".")
+        finally:
+            os._exit(1)
 
     def test_torn_words(self) -> None:
         """Any mixture of the bytes of a word and of its next value lasts no longer than twice what a burst takes to drain."""
