@@ -1,8 +1,9 @@
 """Lines of the log on their way from a worker to its parent, which writes the log for all."""
 
 import json
+import os
 from collections.abc import Callable
-from typing import Any, Final, cast
+from typing import Any, Final, Protocol, cast
 
 from twisted.logger import ILogObserver, InvalidLogLevelError, Logger, LogLevel, eventAsText
 from zope.interface import implementer
@@ -18,6 +19,8 @@ _LAST_TIME: Final = 1e11
 
 LONGEST: Final = 65_536
 """Characters of a line that travel."""
+MOST_WAITING_BYTES: Final = 1024 * 1024
+"""What waits for a parent that does not read."""
 
 
 def line_to_bytes(event: dict[str, Any]) -> bytes | None:
@@ -69,3 +72,71 @@ def line_sender(send: Callable[[bytes], None]) -> ILogObserver:
             send(line)
 
     return cast(ILogObserver, observe)
+
+
+class Outlet(Protocol):
+    """Where lines go to the parent."""
+
+    @property
+    def is_open(self) -> bool:
+        """Whether there is a parent, as far as is known."""
+
+    @property
+    def unsent(self) -> int:
+        """Bytes that wait until it reads."""
+
+
+class LinesToParent:
+    """Sends the lines of one worker, of any of its threads, and waits for nobody.
+
+    What a parent that does not read has no room for is dropped, and counted; the first line that fits again is behind one that
+    says how many are missing.  Without a parent, warnings and errors are *left* to whoever may read them.
+    """
+
+    def __init__(
+        self,
+        outlet: Outlet,
+        send: Callable[[bytes], None],
+        from_thread: Callable[[Callable[[], None]], object],
+        is_in_reactor: Callable[[], bool],
+        left: Callable[[bytes], None],
+    ) -> None:
+        """*send* is called in the reactor thread, to which *from_thread* leads from others, as *is_in_reactor* says."""
+        self._outlet = outlet
+        self._send = send
+        self._from_thread = from_thread
+        self._is_in_reactor = is_in_reactor
+        self._left = left
+        self._untold = 0
+        self.dropped = 0
+        """Lines that there was no room for."""
+
+    def take(self, line: bytes) -> None:
+        """Have *line* sent; called in any thread."""
+        if self._is_in_reactor():
+            self._go(line)
+        else:
+            self._from_thread(lambda: self._go(line))
+
+    def _go(self, line: bytes) -> None:
+        if not self._outlet.is_open:
+            level, system, text, _ = json.loads(line)
+            if LogLevel.levelWithName(level) > LogLevel.info:
+                self._left(f"{system}: {text}\n".encode(errors="backslashreplace"))
+        elif self._outlet.unsent > MOST_WAITING_BYTES:
+            self._untold += 1
+            self.dropped += 1
+        else:
+            if self._untold:
+                missing = f"{self._untold} lines of the log are missing here: the parent did not read"
+                self._send(json.dumps([LogLevel.warn.name, "log", missing, None]).encode())
+                self._untold = 0
+            self._send(line)
+
+
+def to_standard_error(octets: bytes) -> None:
+    """Write a line where a service manager, or a terminal, may still read."""
+    try:
+        os.write(2, octets)
+    except OSError:
+        return  # Nobody does.

@@ -17,6 +17,7 @@ from twisted.internet.defer import Deferred, TimeoutError, maybeDeferred
 from twisted.internet.task import LoopingCall
 from twisted.logger import Logger
 from twisted.python.failure import Failure
+from twisted.python.threadable import isInIOThread
 
 from ingress.data_plane import OwnDataPlane
 from ingress.metrics.metrics import Metrics
@@ -33,15 +34,12 @@ from ingress.workers.control_channel import ControlChannel
 from ingress.workers.feed.follower import Follower
 from ingress.workers.framing import Frame
 from ingress.workers.fresh_process import holders_of, log_to, renew_reactor
-from ingress.workers.log_lines import line_sender
+from ingress.workers.log_lines import LinesToParent, line_sender, to_standard_error
 from ingress.workers.messages import Kind, from_bytes, named_from_bytes, named_to_bytes, wanted_from_bytes
 from ingress.workers.shared_page import SharedPage
 from ingress.workers.sharing import BEAT_SECONDS, AcceptTurn
 from ingress.workers.tally_sender import TallySender
 from ingress.workers.worst_lateness import WorstLateness
-
-MOST_LOG_BYTES = 1024 * 1024
-"""What of the log waits for a parent that does not read; further lines are dropped, and counted."""
 
 Question = Callable[[bytes, tuple[int, ...]], Any]
 """Answers with bytes or None, or a ``Deferred`` of them; descriptors that come along are its own."""
@@ -91,13 +89,19 @@ class Worker:
         self._follower = follower
         self._addresses: frozenset[str] = frozenset()
         self._channel = ControlChannel(reactor, self._came, self._parent_gone)
+        self._lines = LinesToParent(
+            self._channel,
+            lambda line: self._channel.send(Frame(Kind.LOG, 0, line)),
+            reactor.callFromThread,
+            isInIOThread,
+            to_standard_error,
+        )
         self._interpreter = Interpreter(reactor)
         self._sockets: dict[int, socket.socket] = {}
         self._numbers: dict[Listener, int] = {}
         self._is_ending = False
-        self._lines_dropped = 0
         self.metrics = Metrics()
-        self.metrics.log_lines_dropped = lambda: self._lines_dropped
+        self.metrics.log_lines_dropped = lambda: self._lines.dropped
         self._data_plane = OwnDataPlane(
             settings,
             reactor,
@@ -123,7 +127,7 @@ class Worker:
 
     def begin(self, channel: socket.socket) -> None:
         """Begin to listen to the parent, at the other end of *channel*."""
-        log_to(line_sender(self._log_line))
+        log_to(line_sender(self._lines.take))
         self._channel.open(channel)
         self._reactor.callWhenRunning(self._started)
 
@@ -139,12 +143,6 @@ class Worker:
     def push(self, name: str, payload: bytes) -> None:
         """Tell the parent *payload*, by name, unasked."""
         self._channel.send(Frame(Kind.PUSH, 0, named_to_bytes(name, payload)))
-
-    def _log_line(self, line: bytes) -> None:
-        if self._channel.is_open and self._channel.unsent > MOST_LOG_BYTES:
-            self._lines_dropped += 1
-            return
-        self._channel.send(Frame(Kind.LOG, 0, line))
 
     def _count(self) -> int:
         """Return how many connections there are, and let the others know."""

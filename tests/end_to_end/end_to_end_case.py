@@ -49,6 +49,8 @@ class EndToEndCase(TestCase):
     """Options of ``twistd``."""
     through: tuple[str, ...] = ()
     """A command that runs controllers."""
+    given: tuple[str, ...] = ()
+    """Options that all controllers of a case have."""
 
     def setUp(self) -> None:
         self.reactor: Any = real_reactor
@@ -72,6 +74,7 @@ class EndToEndCase(TestCase):
             *(f"--{name}=tcp:{port}:interface=127.0.0.1" for name, port in listeners),
             f"--access-log={self.access_log}",
             *(f"--allow-endpoint-networks={network}" for network in self.endpoint_networks),
+            *self.given,
             *options,
             environment=self.environment,
             runner=self.runner,

@@ -4,10 +4,30 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
+import tempfile
+from pathlib import Path
 
 from tests.end_to_end.end_to_end_case import PATIENCE, telling
 from tests.end_to_end.workers_case import WorkersCase, children, runs, sockets
+from tests.fakes.grpc_upstreams import in_thread
+from tests.fakes.processes import free_port
 from tests.fakes.upstreams import Upstream
+
+REQUEST = b"GET / HTTP/1.1\r\nHost: shop.test\r\nConnection: close\r\n\r\n"
+
+
+def said(where: str | int, octets: bytes) -> bytes:
+    """Send *octets* to a path or a port; return all that comes back."""
+    family = socket.AF_UNIX if isinstance(where, str) else socket.AF_INET
+    with socket.socket(family) as sock:
+        sock.settimeout(20)
+        sock.connect(where if isinstance(where, str) else ("127.0.0.1", where))
+        sock.sendall(octets)
+        found = b""
+        while piece := sock.recv(65_536):
+            found += piece
+        return found
 
 
 class ServingTests(WorkersCase):
@@ -53,6 +73,42 @@ class ServingTests(WorkersCase):
         self.assertEqual(self.workers, workers)
         controller.signal(signal.SIGTERM)
         await self.stopped(controller)
+
+    async def test_other_listeners(self) -> None:
+        """Sockets of a path, and PROXY headers that Twisted reads, are for all workers, too; the path goes with the process."""
+        # Paths of sockets are short.
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        path, port = Path(folder.name) / "http.sock", free_port()
+        proxied = b"PROXY TCP4 192.0.2.1 127.0.0.1 4000 80\r\n" + REQUEST
+        controller = self.start_workers(f"--http=unix:{path}:mode=600", f"--http=haproxy:tcp:{port}")
+        await self.until_ready(controller)
+        self.assertEqual(path.stat().st_mode & 0o777, 0o600)
+        workers = self.workers
+        for worker in workers:
+            # Also when one of those that listened is gone, and another one listens.
+            for _ in range(4):
+                by_path = in_thread(self.reactor, lambda: said(str(path), REQUEST))
+                self.assertIn(b"shop", await by_path)
+                by_header = in_thread(self.reactor, lambda: said(port, proxied))
+                self.assertIn(b"shop", await by_header)
+            os.kill(worker, signal.SIGKILL)
+            await self.until(lambda: worker not in self.workers and len(self.workers) == 2)  # noqa: B023 - awaited at once
+            await self.until_ready(controller)
+        controller.signal(signal.SIGTERM)
+        await self.stopped(controller)
+        self.assertFalse(path.exists())
+
+    async def test_nothing_inherited(self) -> None:
+        """A worker has nothing of the parent's reactor: its own epoll sets, one channel, and what it listens on."""
+        controller = self.start_workers()
+        await self.until_ready(controller)
+        for pid in self.workers:
+            opened = [os.readlink(name) for name in Path(f"/proc/{pid}/fd").iterdir()]
+            self.assertEqual(opened.count("anon_inode:[eventpoll]"), 2, opened)
+            numbers = [name[8:-1] for name in opened if name.startswith("socket:[")]
+            unix = Path("/proc/net/unix").read_text()
+            self.assertEqual(sum(f" {number}" in unix for number in numbers), 1, opened)
 
     async def test_port_taken(self) -> None:
         """A port that cannot be had ends the start in one line, as it does without workers."""
@@ -173,6 +229,21 @@ class DyingTests(WorkersCase):
         await client.answer()
         self.assertEqual(client.answers[0].body, b"late")
         await self.until(lambda: not any(map(runs, pids)))
+
+    async def test_parent_stopped(self) -> None:
+        """While the parent is stopped the workers serve, and when it goes on it finds none of them at fault."""
+        controller = self.start_workers()
+        await self.until_ready(controller)
+        workers = self.workers
+        os.kill(controller.pid, signal.SIGSTOP)
+        for _ in range(10):
+            self.assertEqual(await self.get(self.http), (200, b"shop"))
+            await self.turn(0.1)
+        os.kill(controller.pid, signal.SIGCONT)
+        await self.until_ready(controller)
+        self.assertEqual(self.workers, workers)
+        controller.signal(signal.SIGTERM)
+        await self.stopped(controller)
 
     async def test_fork_server(self) -> None:
         """When the fork server is killed the process ends in an orderly way, with status 1, since it can make no more workers."""

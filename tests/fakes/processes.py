@@ -75,9 +75,14 @@ class _Output(FileDescriptor):
             if data:
                 self._received(data)
             else:
-                self.stopReading()
-                self._is_over = True
-                os.close(self._fd)
+                self.close()
+
+    def close(self) -> None:
+        """Read no more."""
+        if not self._is_over:
+            self.stopReading()
+            self._is_over = True
+            os.close(self._fd)
 
 
 class _Forks(FileDescriptor):
@@ -193,6 +198,8 @@ class ControllerProcess(ProcessProtocol):
         """Learn how it ended; nobody hears of that before all was read that it wrote."""
         for pipe in self.pipes:
             pipe.doRead()
+            # Children that outlive it may hold the other end.
+            pipe.close()
         self.status = status
         waiting, self._waiting = self._waiting, []
         for waiter in waiting:
