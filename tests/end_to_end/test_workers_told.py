@@ -8,8 +8,11 @@ import re
 import signal
 from typing import Any
 
+from click.testing import CliRunner
 from twisted.internet.defer import Deferred, gatherResults
 
+from ingress.ctl.main import commands
+from tests.cluster.api_server_case import in_thread
 from tests.end_to_end.workers_case import WorkersCase
 
 REQUESTS = 'ingress_requests_total{ingress="shop",namespace="shop",status="2xx"}'
@@ -177,14 +180,32 @@ class ListTests(ToldCase):
         await self.until_get((200, b"other"), self.http)
         entries = await self.listed()
         self.assertGreater(max(entry["snapshot"] for entry in entries), before)
-        status, explained = await self.get(self.admin, "/api/v1/explain?url=http://shop.test/")
-        self.assertEqual((status, b"shop.test" in explained), (200, True))
         os.kill(entries[1]["pid"], signal.SIGKILL)
         while (entry := (await self.listed())[1])["state"] != "serving" or not entry["lastEnd"]:
             await self.turn(0.02)
         self.assertEqual((entry["starts"], entry["ends"]["killed"]), (2, 1))
         self.assertEqual(entry["lastEnd"], "was killed by SIGKILL")
         self.assertNotIn(entry["pid"], workers)
+        controller.signal(signal.SIGTERM)
+        await self.stopped(controller)
+
+    async def test_explained(self) -> None:
+        """``ingressctl explain --admin`` asks a controller with workers as any other."""
+        controller = self.start_workers()
+        await self.until_ready(controller)
+        line = [
+            "explain",
+            "http://shop.test/",
+            "--admin",
+            f"http://127.0.0.1:{self.admin}",
+            "--output",
+            "json",
+        ]
+        result = await in_thread(lambda: CliRunner().invoke(commands, line, prog_name="ingressctl"))
+        self.assertEqual(result.exit_code, 0, result.output)
+        explained = json.loads(result.stdout)
+        self.assertEqual(explained["outcome"]["end"], "sent")
+        self.assertEqual(await self.get(self.http), (200, b"shop"))
         controller.signal(signal.SIGTERM)
         await self.stopped(controller)
 
