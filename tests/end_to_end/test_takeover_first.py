@@ -70,6 +70,11 @@ class FirstProcessTests(TakeoverCase):
         self.assertEqual(set(before) & set(await self.workers()), set())
         self.assertEqual(await self.get(self.http), (200, b"ok"))
         self.assertEqual(await self.get(self.admin, "/readyz"), (200, b"ok\n"))
+        # At their end workers tell all that they have counted.
+        _, metrics = await self.get(self.admin, "/metrics")
+        self.assertIn(b"\ningress_request_duration_seconds_count 6.0\n", metrics)
+        for slot in (b"0", b"1"):
+            self.assertIn(b'\ningress_worker_ends_total{cause="stopped",worker="%b"} 1.0\n' % slot, metrics)
         for word in (b"Traceback", b"Unhandled", b"bug", b"ended with status"):
             self.assertNotIn(word, controller.output)
 
