@@ -221,6 +221,12 @@ class PodTestCase(SynchronousTestCase):
 
         stopping = settings.serving.shutdown_delay_seconds + settings.serving.shutdown_grace_seconds
         self.assertGreaterEqual(spec["terminationGracePeriodSeconds"], stopping + STOP_MARGIN_SECONDS)
+        self.assertNotIn("lifecycle", container)  # --shutdown-delay does what a preStop hook would
+
+        # Nodes whose last pod ends send connections there until the probe has failed so often (docs/shutdown.md).
+        probe = container["readinessProbe"]
+        not_serving = probe["periodSeconds"] * (probe["failureThreshold"] - 1)
+        self.assertGreater(not_serving, settings.serving.shutdown_delay_seconds)
 
 
 class FileTests(PodTestCase):
@@ -536,7 +542,10 @@ class RenderedTests(PodTestCase):
         found = rendered("overlays/daemonset-hostnetwork")
         (workload,) = (one for one in found if one["kind"] in WORKLOADS)
         self.assertEqual(workload["kind"], "DaemonSet")
-        self.assertEqual(set(workload["spec"]), {"selector", "template"})
+        self.assertEqual(set(workload["spec"]), {"selector", "template", "updateStrategy", "minReadySeconds"})
+        self.assertEqual(
+            workload["spec"]["updateStrategy"], {"rollingUpdate": {"maxSurge": 0, "maxUnavailable": 1}}
+        )
         spec = pod(workload)
         self.assertIs(spec["hostNetwork"], True)
         self.assertEqual(spec["dnsPolicy"], "ClusterFirstWithHostNet")
@@ -551,6 +560,10 @@ class RenderedTests(PodTestCase):
             found = {one["kind"]: one for one in rendered(f"overlays/{overlay}")}
             service, template = found["Service"]["spec"], found["Deployment"]["spec"]["template"]
             self.assertEqual(service["type"], kind)
+            self.assertEqual(
+                found["Deployment"]["spec"]["strategy"],
+                {"rollingUpdate": {"maxSurge": 1, "maxUnavailable": 0}},
+            )
             self.assertEqual(service["selector"], template["metadata"]["labels"])
             self.assertEqual(
                 found["PodDisruptionBudget"]["spec"]["selector"], found["Deployment"]["spec"]["selector"]
