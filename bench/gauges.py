@@ -77,6 +77,18 @@ def resident_kib(pid: int) -> int:
     return _status_kib(pid, "VmRSS")
 
 
+def proportional_kib(pid: int) -> int:
+    """Return the memory of the tree of *pid*: of pages that processes share, each has its part."""
+    total = 0
+    for process in process_tree(pid):
+        try:
+            lines = (_PROC / str(process) / "smaps_rollup").read_text().splitlines()
+        except OSError:
+            continue
+        total += sum(int(line.split()[1]) for line in lines if line.startswith("Pss:"))
+    return total
+
+
 def peak_kib(pid: int) -> int:
     """Return the most that was resident since the start, or since ``reset_peak``."""
     return _status_kib(pid, "VmHWM")

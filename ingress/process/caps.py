@@ -135,14 +135,14 @@ def workers_of_use(caps: Caps) -> int:
 
 def tell_caps(caps: Caps, connections: int) -> None:
     """Log what was found and what follows: *connections* of clients at once."""
-    found = [f"time of {caps.processors:g} processors"]
+    found = [f"the time of {caps.processors:g} processors"]
     if caps.memory is not None:
         found.append(f"{caps.memory / MEBIBYTE:,.0f} MiB of memory")
     if caps.tasks is not None:
         found.append(number_of(caps.tasks, "further task"))
     found.append(f"{number_of(caps.descriptors, 'open file')} for each process")
     log.info(
-        "There may be {found}; so {connections}",
+        "This process may have {found}; so {connections}",
         found=", ".join(found),
         connections=f"{number_of(connections, 'connection')} of clients at once at most",
     )

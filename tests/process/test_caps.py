@@ -99,7 +99,7 @@ class CapsTests(SynchronousTestCase):
             [(formatEvent(event), event["log_level"]) for event in events],
             [
                 (
-                    "There may be time of 1.5 processors, 256 MiB of memory, 12 further tasks, 1,024 open files "
+                    "This process may have the time of 1.5 processors, 256 MiB of memory, 12 further tasks, 1,024 open files "
                     "for each process; so 384 connections of clients at once at most",
                     LogLevel.info,
                 ),
@@ -108,7 +108,7 @@ class CapsTests(SynchronousTestCase):
                     LogLevel.warn,
                 ),
                 (
-                    "There may be time of 2 processors, 20,000 open files for each process; "
+                    "This process may have the time of 2 processors, 20,000 open files for each process; "
                     "so 8,000 connections of clients at once at most",
                     LogLevel.info,
                 ),
