@@ -33,7 +33,7 @@ bench_quick_environment = $(BENCH_VENV)/.installed-bench-quick
 metadata = setup.cfg pyproject.toml
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check format fuzz fuzz-parsers http2 docs bench bench-quick bench-watch bench-workers bench-feed bench-tls bench-ticket-keys bench-accepting bench-admin bench-tallies bench-auth bench-annotations bench-calls bench-lint bench-overload bench-filters bench-gateway-filters bench-limits bench-passwords bench-gzip bench-expressions bench-takeover sslyze conformance conformance-next conformance-up versions faults soak image-check clean
+.PHONY: help run test check format fuzz fuzz-parsers http2 docs bench bench-quick bench-watch bench-workers bench-feed bench-sizing bench-tls bench-ticket-keys bench-accepting bench-admin bench-tallies bench-auth bench-annotations bench-calls bench-lint bench-overload bench-filters bench-gateway-filters bench-limits bench-passwords bench-gzip bench-expressions bench-takeover sslyze conformance conformance-next conformance-up versions faults soak image-check clean
 .DELETE_ON_ERROR:
 
 help: ## list these commands
@@ -100,6 +100,9 @@ soak: $(dev_environment) ## half load with churn, for SOAK_SECONDS=300, and shor
 
 bench-feed: $(dev_environment) ## measure what 10,000 Ingresses cost to hand to 2 and 4 workers: milliseconds, bytes, memory
 	@exec $(bin)/python -m bench.feed
+
+bench-sizing: $(dev_environment) ## measure what connections, routes, certificates and workers take, for docs/sizing.md
+	@exec $(bin)/python -m bench.sizing
 
 bench-tls: $(dev_environment) ## measure what 10,000 certificates cost in memory and in handshakes
 	@exec $(bin)/python -m bench.tls

@@ -417,7 +417,10 @@ class IngressService(Service):
             https=", ".join(self._settings.https),
         )
         caps, asked = caps_of_system(), self._serving().limits.max_connections
-        tell_caps(caps, asked or connections_fitting(caps, DEFAULT_CONNECTIONS))
+        # Each worker has as many as one process, as far as the memory suffices for all.
+        workers = max(1, len(self._data_plane.workers()))
+        fitting = workers * connections_fitting(caps.divided_by(workers), DEFAULT_CONNECTIONS)
+        tell_caps(caps, asked or fitting)
         # Not before the listeners: until then another process answers there.
         await self._show()
         if not self._is_stopping:

@@ -28,11 +28,11 @@ log = Logger()
 CONNECTION_SHARE: Final = 2
 """One part in so many of all memory is for connections; the rest is for the process and for what is served."""
 CONNECTION_BYTES: Final = 32 << 10
-"""What a connection of a client is counted with: one of HTTP/2 over TLS at rest takes 25 KiB, one in the clear 2."""
-PARENT_BYTES: Final = 128 << 20
-"""What the parent of workers takes by itself, and ..."""
-WORKER_BYTES: Final = 64 << 20
-"""... what each of them does besides; both without connections, and with some thousands of routes."""
+"""What a connection of a client is counted with: one of HTTP/2 over TLS at rest takes 25 KiB and some 4 of the kernel's."""
+PARENT_BYTES: Final = 96 << 20
+"""What the parent of workers and the fork server take by themselves, and ..."""
+WORKER_BYTES: Final = 40 << 20
+"""... what each of them does besides; both without connections, and with few routes (``docs/sizing.md``)."""
 PARENT_TASKS: Final = 40
 """Threads of a parent: one for each kind that is watched, some that ask and write; and ..."""
 WORKER_TASKS: Final = 16

@@ -83,7 +83,7 @@ class CapsTests(SynchronousTestCase):
             (Caps(2), 2),
             (Caps(3.9), 3),
             (Caps(64), 64),
-            (Caps(64, 1024 * MIB), 6),
+            (Caps(64, 1024 * MIB), 10),
             (Caps(64, 64 * MIB), 1),
             (Caps(64, None, 100), 3),
             (Caps(64, None, 0), 1),
