@@ -223,7 +223,7 @@ _GROUPS: tuple[tuple[str, tuple[Option, ...]], ...] = (
                running=True,
                help="How long the head of an answer may be, such as 16k, at most 256k; a longer one is answered 502. An Ingress may ask for another size by the annotation of this name."),
         Option(name="max-connections", value="COUNT", read=v.read_most, to="serving.limits.max_connections", running=True,
-               help="Connections of clients at once; then accepting pauses. Without it 8000, or fewer where the process may not have the descriptors or the memory."),
+               help="Connections of clients at once, at all workers together; then accepting pauses. Without it 8000 for each process that serves, or fewer where it may not have the descriptors or the memory."),
         Option(name="max-endpoint-connections", value="COUNT", read=v.read_most_or_all, to="serving.limits.max_endpoint_connections",
                running=True,
                help="Connections to one endpoint at once, at all workers together, rounded up to a whole number for each; then others get its requests, or the answer is 503. 0 for no limit."),

@@ -5,16 +5,24 @@ from inspect import iscoroutine
 from typing import Any, TypeVar
 
 from attrs import define, field
-from twisted.internet.defer import Deferred
+from twisted.internet.defer import Deferred, succeed
 from twisted.trial.unittest import SynchronousTestCase
 
+from ingress.annotations.asked_urls import parse_url_template
+from ingress.annotations.auth_cache import USUAL_DURATIONS
+from ingress.annotations.auth_check import AuthCaching, ExternalAuth
 from ingress.annotations.digest_check import NONCE_SECONDS, DigestCheck
+from ingress.annotations.password_check import PasswordCheck
 from ingress.annotations.rate_limits import ConnectionLimit, RequestLimit
 from ingress.annotations.shared_limits import shared_limits
 from ingress.filters import Filter, Scope
+from ingress.model.sub_requests import SubAnswer, SubRequest
+from ingress.model.templates import read_template
 from ingress.process.limit_memory import LimitMemory
 from ingress.proxy.exchange.services import States
 from tests.annotations.test_digest_check import FILE, REALM, Client
+from tests.annotations.test_passwords import FILE as PASSWORDS
+from tests.annotations.test_passwords import basic
 from tests.fakes.filter_parts import FakeClock, FakeFacts, FakeServices
 from tests.fakes.records import record_of
 
@@ -194,3 +202,40 @@ class OwnStateTests(WorkersCase):
             self.assertRaises(LookupError, first.state, scope, "mine", "key", list)
         alone = States()
         self.assertEqual(alone.state(Scope.PROCESS, "mine", "key", list), [])
+
+    def test_verdicts(self) -> None:
+        """What one worker remembers of another service's verdicts, no other knows."""
+        spec = ExternalAuth(
+            parse_url_template("http://auth.test/"),
+            caching=AuthCaching(read_template("k"), USUAL_DURATIONS, "shop.test/"),
+        )
+        asked: list[SubRequest] = []
+
+        def answer(request: SubRequest) -> Deferred[SubAnswer]:
+            asked.append(request)
+            return succeed(SubAnswer(200, (), b""))
+
+        counts = []
+        for number in range(2):
+            services = self.worker(number)
+            services.answer = answer
+            live = spec.make(services)
+            for _ in range(3):
+                verdict: Any = live.on_request(FakeFacts())
+                if verdict is not None:
+                    self.successResultOf(Deferred.fromCoroutine(verdict))
+            counts.append(len(asked))
+        self.assertEqual(counts, [1, 2])
+
+    def test_passwords(self) -> None:
+        """A password that was good at one worker is computed once more at another."""
+        for number in range(2):
+            services = self.worker(number)
+            live = PasswordCheck(PASSWORDS).make(services)
+            for _ in range(3):
+                facts = FakeFacts(fields={b"authorization": basic()})
+                verdict: Any = live.on_request(facts)
+                if iscoroutine(verdict):
+                    verdict = self.successResultOf(Deferred.fromCoroutine(verdict))
+                self.assertIsNone(verdict)
+            self.assertEqual(len(services.computing.asked), 1)

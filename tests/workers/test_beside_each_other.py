@@ -10,6 +10,7 @@ from ingress.data_plane import OwnDataPlane
 from ingress.metrics.metrics import Metrics
 from ingress.model.backends import BackendReference, Endpoint
 from ingress.model.balancing import Algorithm, Balancing
+from ingress.process.caps import Caps
 from ingress.process.limit_memory import LimitMemory
 from ingress.process.worker_part import WorkerPart
 from ingress.proxy.contract.deadlines import Deadlines
@@ -121,7 +122,7 @@ class DividedTests(SynchronousTestCase):
         first = WorkerPart(0, 2, limits=LimitMemory(2))
         return [
             OwnDataPlane(
-                settings, MemoryReactorClock(), Metrics(), lambda told: None, part=part
+                settings, MemoryReactorClock(), Metrics(), lambda told: None, part=part, caps=Caps()
             )._site.connections.limit.most
             for part in (first, evolve(first, number=1))
         ]
