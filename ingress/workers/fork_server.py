@@ -133,7 +133,14 @@ class ForkServer:
     def _fork(self, life: int, number: bytes, descriptor: int) -> None:
         channel = socket.socket(fileno=descriptor)
         gc.freeze()
-        pid = os.fork()
+        try:
+            pid = os.fork()
+        except OSError as error:
+            # The parent finds the channel ended, and asks again.
+            log.error("Worker {number} could not be forked: {why}", number=int(number), why=error.strerror)
+            channel.close()
+            self._tell(Kind.ENDED, life)
+            return
         if pid == 0:
             _never_return(lambda: self._become(channel, int(number)))
         channel.close()

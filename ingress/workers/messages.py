@@ -3,7 +3,7 @@
     parent ─▶ worker         FEED a piece of a snapshot, ASK something by name
     worker ─▶ parent         TOOK a snapshot, ANSWER a question, LOG a line, PUSH something by name
     parent ─▶ fork server    FEED as well, FORK a worker (its end of a channel comes along), KILL one
-    fork server ─▶ parent    TOOK, LOG, FORKED with the process id, ENDED with the status
+    fork server ─▶ parent    TOOK, LOG, FORKED with the process id, ENDED with the status, or nothing if it was never forked
 
 All numbers are little.  A question is answered with its own number; FEED and TOOK have that of the snapshot, FORK, FORKED,
 KILL and ENDED that of a worker's *life*.  Names of questions stand here, what they mean where they are answered (``worker``).

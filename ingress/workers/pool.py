@@ -9,6 +9,7 @@ made in a way that is safe, for there are threads now; so the process ends in an
 """
 
 import os
+import signal
 import socket
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, Final
@@ -351,7 +352,29 @@ class WorkerPool:
         self.log.failure("Workers could not be replaced, which is a bug", failure=failure)
 
     def _kill(self, worker: WorkerLink) -> None:
-        self._fork_server.send(Frame(Kind.KILL, worker.life))
+        """Have *worker* end at once."""
+        if self._fork_server.is_open:
+            # It reaps its children, and so knows whether the process id is still that of the worker.
+            self._fork_server.send(Frame(Kind.KILL, worker.life))
+        elif worker.pid is not None and not worker.is_gone:
+            _end(worker.pid)
+
+    def _lose_patience(self, worker: WorkerLink, *, is_late: bool) -> None:
+        """Kill *worker* if it hangs; and where it was never forked, it is the fork server that does."""
+        if worker.is_hung or not worker.looks.hangs(self._page.row(worker.number).beat, is_late):
+            return
+        worker.is_hung = True
+        if worker.pid is None and self._prepared is not None:
+            self.log.error("The fork server has made no worker for a while, and is killed")
+            _end(self._prepared[0])
+            return
+        self.log.error(
+            "{worker} (process {pid}) has done nothing for a while, and is killed",
+            worker=str(worker),
+            pid=worker.pid,
+        )
+        self._known.hangs(worker)
+        self._kill(worker)
 
     # The fork server
 
@@ -366,7 +389,10 @@ class WorkerPool:
             worker.pid = int(frame.payload)
             self._known.forked(worker)
         elif frame.kind == Kind.ENDED:
-            self._ended(self._lives.pop(frame.number), int(frame.payload))
+            self._fork_server.forget(frame.number)
+            worker = self._lives.pop(frame.number)
+            if frame.payload:
+                self._ended(worker, int(frame.payload))
         return False
 
     def _ended(self, worker: WorkerLink, status: int) -> None:
@@ -412,15 +438,7 @@ class WorkerPool:
         is_late = now - self._looked_at > LATE_LOOK_SECONDS
         self._looked_at = now
         for worker in tuple(self._workers.values()):
-            if worker.looks.hangs(self._page.row(worker.number).beat, is_late):
-                self.log.error(
-                    "{worker} (process {pid}) has done nothing for a while, and is killed",
-                    worker=str(worker),
-                    pid=worker.pid,
-                )
-                worker.is_hung = True
-                self._known.hangs(worker)
-                self._kill(worker)
+            self._lose_patience(worker, is_late=is_late)
         trouble = self._restarts.trouble(now)
         if bool(trouble) != bool(self._was_troubled):
             self._troubled(trouble)
@@ -497,6 +515,14 @@ class WorkerPool:
     def reopen_files(self) -> None:
         """Open the access log anew: somebody moved its file away."""
         self._tell(messages.REOPEN)
+
+
+def _end(pid: int) -> None:
+    """Kill process *pid*, which was not reaped yet as far as is known."""
+    try:
+        os.kill(pid, signal.SIGKILL)
+    except ProcessLookupError:
+        return  # It was, just now.
 
 
 def _gone(failure: Failure) -> None:

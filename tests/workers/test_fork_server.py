@@ -1,0 +1,116 @@
+"""The fork server, as its parent sees it: what it forks, and what it tells of that."""
+
+from __future__ import annotations
+
+import errno
+import os
+import signal
+import socket
+from collections import deque
+
+from twisted.trial.unittest import SynchronousTestCase
+
+from ingress.tls.bases import InheritedTls
+from ingress.workers.feed.follower import Follower
+from ingress.workers.fork_server import fork_fork_server
+from ingress.workers.framing import Frame, FrameReader, frame_to_bytes
+from ingress.workers.messages import Kind
+
+
+class ForkServerTests(SynchronousTestCase):
+    """A real one, whose workers say a word and do what they are told to."""
+
+    def setUp(self) -> None:
+        self.pid, self.channel = fork_fork_server(self.be_worker, Follower())
+        self.channel.settimeout(20)
+        self.addCleanup(self.end)
+        self.reader = FrameReader()
+        self.frames: deque[Frame] = deque()
+
+    def end(self) -> None:
+        """End it as a parent does that ends: without a word."""
+        self.channel.close()
+        os.waitpid(self.pid, 0)
+
+    def be_worker(
+        self, channel: socket.socket, number: int, has: int, follower: Follower, tls: InheritedTls
+    ) -> None:
+        """In a worker: say who we are, then end as we are told to, or with the channel."""
+        channel.setblocking(True)
+        channel.sendall(b"%d of %d" % (number, has))
+        told = channel.recv(100)
+        if told:
+            raise SystemExit(int(told))
+
+    def fork(self, life: int, number: int) -> socket.socket:
+        """Have worker *number* forked; return our end of its channel."""
+        ours, theirs = socket.socketpair()
+        ours.settimeout(20)
+        self.addCleanup(ours.close)
+        socket.send_fds(
+            self.channel, [frame_to_bytes(Frame(Kind.FORK, life, b"%d" % number, 1))], [theirs.fileno()]
+        )
+        theirs.close()
+        return ours
+
+    def told(self, kind: Kind) -> Frame:
+        """Return the next frame, which has to be of this *kind*."""
+        while not self.frames:
+            self.frames.extend(self.reader.take(self.channel.recv(65_536)))
+        frame = self.frames.popleft()
+        self.assertEqual(frame.kind, kind, frame)
+        return frame
+
+    def test_forked(self) -> None:
+        """It forks for whoever is asked for, says the process id, and with which status it ended."""
+        channel = self.fork(5, 1)
+        forked = self.told(Kind.FORKED)
+        self.assertEqual(forked.number, 5)
+        self.assertEqual(channel.recv(100), b"1 of 0")
+        channel.send(b"3")
+        self.assertEqual(self.told(Kind.ENDED), Frame(Kind.ENDED, 5, b"3"))
+        self.assertEqual(channel.recv(100), b"")
+
+    def test_killed(self) -> None:
+        """It kills by life, whom it did fork; and its channel ends with it, however many others there are."""
+        channels = [self.fork(life, life) for life in range(3)]
+        for life in range(3):
+            self.assertEqual(self.told(Kind.FORKED).number, life)
+        self.assertEqual({channel.recv(100) for channel in channels}, {b"0 of 0", b"1 of 0", b"2 of 0"})
+        for life in (2, 0, 77):
+            self.channel.sendall(frame_to_bytes(Frame(Kind.KILL, life)))
+        ended = {self.told(Kind.ENDED).number for _ in range(2)}
+        self.assertEqual(ended, {0, 2})
+        self.assertEqual([channels[life].recv(100) for life in (0, 2)], [b"", b""])
+        channels[1].send(b"0")
+        self.assertEqual(self.told(Kind.ENDED), Frame(Kind.ENDED, 1, b"0"))
+
+    def test_no_process(self) -> None:
+        """Where there may be no further process it says so, has nothing left of the channel, and lives."""
+        fork = os.fork
+        forks: list[int] = []
+
+        def once() -> int:
+            if forks:
+                raise OSError(errno.EAGAIN, "Resource temporarily unavailable")
+            forks.append(1)
+            return fork()
+
+        self.end()
+        self.patch(os, "fork", once)
+        self.pid, self.channel = fork_fork_server(self.be_worker, Follower())
+        self.channel.settimeout(20)
+        for life in range(2):
+            channel = self.fork(life, 0)
+            self.assertIn(b"could not be forked: Resource temporarily", self.told(Kind.LOG).payload)
+            self.assertEqual(self.told(Kind.ENDED), Frame(Kind.ENDED, life))
+            self.assertEqual(channel.recv(100), b"")
+
+    def test_signals(self) -> None:
+        """Signals that reach a whole group of processes do nothing to it."""
+        channel = self.fork(1, 1)
+        self.told(Kind.FORKED)
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGUSR2):
+            os.kill(self.pid, number)
+        channel.send(b"0")
+        self.assertEqual(self.told(Kind.ENDED), Frame(Kind.ENDED, 1, b"0"))
