@@ -66,6 +66,11 @@ class SharedMap(Mapping[K, V]):
         for shard in self.shards:
             yield from shard
 
+    def values_alone(self) -> Iterator[V]:
+        """Yield the values, without as much as a reference to their keys."""
+        for shard in self.shards:
+            yield from shard.values()
+
     def __len__(self) -> int:
         return self._length
 

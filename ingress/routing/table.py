@@ -115,7 +115,7 @@ class HostRoutes:
                 prefixes[elements] = route
                 depth = max(depth, elements.count(b"/"))
         self._depth = depth
-        self._prefixes = prefixes
+        self._prefixes = prefixes or _NONE
         self._exact = exact or _NONE
 
     def _is_conditional(self) -> bool:

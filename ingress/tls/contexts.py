@@ -119,9 +119,10 @@ class ServerContexts:
         if after.certificates is not before.certificates:
             self._forget(before.certificates, after.certificates)
         if after.handshake_settings is not before.handshake_settings:
-            for host, old, new in _changes(
-                before.handshake_settings.by_host, after.handshake_settings.by_host
-            ):
+            had, has = before.handshake_settings.by_host, after.handshake_settings.by_host
+            if not had and not _is_anything_asked(has):
+                return
+            for host, old, new in _changes(had, has):
                 self._demands.change(host, _asked(old), _asked(new), is_beside=is_beside)
 
     def serverConnectionForTLS(self, tlsProtocol: TLSMemoryBIOProtocol | None) -> SSL.Connection:
@@ -233,6 +234,8 @@ class ServerContexts:
 
     def _forget(self, before: CertificateTable, after: CertificateTable) -> None:
         """Drop the contexts of certificates that a host had in *before* and has no more in *after*."""
+        if not self._contexts:
+            return
         gone: set[Certificate] = set()
         for some_before, some_after in ((before.exact, after.exact), (before.wildcard, after.wildcard)):
             for _, old, _ in _changes(some_before, some_after):
@@ -260,6 +263,12 @@ def _tell(certificate: Certificate, error: Exception) -> None:
 
 def _asked(handshake_settings: HandshakeSettings | None) -> ClientAuthentication | None:
     return None if handshake_settings is None else handshake_settings.client_authentication
+
+
+def _is_anything_asked(by_host: Mapping[str, HandshakeSettings]) -> bool:
+    """Whether any host asks for client certificates; where none does, no host is looked at, which copies it in a worker."""
+    values = by_host.values_alone() if isinstance(by_host, SharedMap) else by_host.values()
+    return any(one.client_authentication is not None for one in values)
 
 
 def _changes(before: Mapping[str, _V], after: Mapping[str, _V]) -> Iterator[tuple[str, _V | None, _V | None]]:
