@@ -17,7 +17,7 @@ from bench.feed.cluster import COUNT, Cluster
 from bench.feed.controller import Controller, memory_mib
 from bench.feed.delays import delays, replaced
 from bench.feed.subject import COLLECT, THAW
-from bench.feed.values import costs
+from bench.feed.values import costs, sharing
 from bench.tables import text_table
 from bench.watch import objects
 
@@ -31,7 +31,12 @@ MUST_MS: Final = 20.0
 def _values(count: int) -> None:
     """Print what pieces cost."""
     rows = [["a change", "pieces", "bytes", "made, ms", "longest", "read, ms", "longest"]]
-    for cost in costs(Cluster(count), count):
+    cluster = Cluster(count)
+    here, there, remembered = sharing(cluster)
+    print(
+        f"tables {here:.1f} MiB where they are translated, {there:.1f} where they are followed, where {remembered:,} values are remembered"
+    )
+    for cost in costs(cluster, count):
         times = (cost.making, cost.longest_making, cost.reading, cost.longest_reading)
         rows.append([cost.what, f"{cost.pieces:,}", f"{cost.octets:,}", *(f"{one:.2f}" for one in times)])
     print(text_table(rows), end="\n\n", flush=True)

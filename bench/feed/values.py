@@ -4,8 +4,10 @@ Without garbage collector, whose turns have a bound of their own (``ingress.proc
 """
 
 import gc
+import sys
 from collections.abc import Iterator
 from time import thread_time
+from types import FunctionType, ModuleType
 from typing import Final
 
 from attrs import frozen
@@ -93,3 +95,27 @@ def _slice(at: int, fewer: int) -> EndpointSlice:
         ports=(SlicePort("http", 8080),),
         ready=tuple(f"10.{at}.{pod >> 8}.{pod & 255}" for pod in pods),
     )
+
+
+def reachable_mib(snapshot: Snapshot) -> float:
+    """Return the memory of what *snapshot* is made of, each object once, but for classes and what these have."""
+    tables = [
+        (one.routes, one.certificates, one.handshake_settings, one.streams) for _, one in snapshot.tables()
+    ]
+    found: dict[int, object] = {}
+    waiting: list[object] = [tables, snapshot.backends, snapshot.serving, snapshot.listeners]
+    while waiting:
+        one = waiting.pop()
+        if id(one) in found or isinstance(one, type | ModuleType | FunctionType):
+            continue
+        found[id(one)] = one
+        waiting += gc.get_referents(one)
+    return sum(map(sys.getsizeof, found.values())) / 2**20
+
+
+def sharing(cluster: Cluster) -> tuple[float, float, int]:
+    """Return the memory of the snapshot of *cluster*, that of what a follower made of it, and how many values that remembers."""
+    follower = Follower()
+    for piece in pieces(None, cluster.snapshot):
+        follower.take(piece)
+    return reachable_mib(cluster.snapshot), reachable_mib(follower.snapshot), follower.remembered

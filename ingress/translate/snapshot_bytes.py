@@ -22,8 +22,10 @@ from typing import Any, Final
 
 import attrs
 
+from ingress.annotations.guards import GuardMissing
 from ingress.annotations.operator_filters import InstalledFilter, OperatorFilter, operator_filter
 from ingress.annotations.values import ValueRefused
+from ingress.filters import FilterSpec
 from ingress.model.backends import BackendState, Endpoint
 from ingress.model.objects import Kind
 from ingress.model.serving import ServingSettings
@@ -198,6 +200,8 @@ class ValueReader:
         self._text = self.shared.sharing(str)
         self._tuple = self.shared.sharing(tuple)
         self._filter = self.shared.sharing(OperatorFilter)
+        self.refused: list[str] = []
+        """What installed filters say against arguments that they took where the snapshot was made."""
         # By the identity of tuples of the present bytes, which are kept beside them so long.
         self._known: dict[int, tuple[tuple[Any, ...], tuple[Any, ...]]] = {}
 
@@ -278,14 +282,16 @@ class ValueReader:
     def _stream(self, host: str, *others: Any) -> StreamRoute:
         return StreamRoute(self._text(host, host), *others)
 
-    def _operator_filter(self, name: str, arguments: str) -> OperatorFilter:
+    def _operator_filter(self, name: str, arguments: str) -> FilterSpec:
         installed = self._allowed.get(name)
         if installed is None:
             raise SnapshotError(f"filter {name} is not installed here")
         try:
             made = operator_filter(installed, arguments)
         except ValueRefused as refusal:
-            raise SnapshotError(f"filter {name}={arguments} {refusal}") from None
+            # It may have been a guard.
+            self.refused.append(f"{name}={arguments} {refusal}")
+            return GuardMissing()
         return self._filter(made, made)
 
 

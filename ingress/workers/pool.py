@@ -146,14 +146,15 @@ class WorkerPool:
     def publish(self, snapshot: Snapshot) -> None:
         """Have *snapshot* on its way to all workers."""
         self._feed.publish(snapshot)
-        if self._fork_server_fed is not None:
-            self._fork_server_fed.advance()
         addresses = frozenset(self._addresses())
         if addresses != self._told_addresses:
             self._told_addresses = addresses
             self._tell(messages.ADDRESSES, to_bytes(sorted(addresses)))
         for worker in self._workers.values():
             self._advance(worker)
+        # It serves nobody, and so comes last.
+        if self._fork_server_fed is not None:
+            self._fork_server_fed.advance()
 
     # Listeners
 

@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 from attrs import evolve, frozen
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from twisted.logger import capturedLogs, formatEvent
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.annotations.guards import GuardMissing
@@ -218,11 +219,22 @@ class ContentTests(FeedCase):
         error = self.assertRaises(SnapshotError, sent, snapshot)
         self.assertEqual(str(error), "filter hello is not installed here")
 
+    def test_filters_that_refuse(self) -> None:
+        """A filter that refuses here what it took before closes its routes, for it may have been a guard; all else is served."""
+
         def refuses(arguments: str) -> Hello:
             raise ValueError("not today")
 
-        error = self.assertRaises(SnapshotError, sent, snapshot, InstalledFilter("hello", refuses))
-        self.assertIn("not today", str(error))
+        with capturedLogs() as logged:
+            found = sent(
+                of_routes(
+                    a_route("a.test", "/", WEB, operator_filter(HELLO, "you")), a_route("b.test", "/", WEB)
+                ),
+                InstalledFilter("hello", refuses),
+            )
+        self.assertEqual([one.filters for one in found.table.routes], [(GuardMissing(),), ()])
+        (event,) = logged
+        self.assertIn("hello=you is refused by filter hello: not today", formatEvent(event))
 
     def test_what_is_no_plain_data(self) -> None:
         """A spec that is foreign is not written, and the message names its class."""

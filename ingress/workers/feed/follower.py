@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final
 
 from attrs import define, evolve, field
+from twisted.logger import Logger
 
 from ingress.annotations.operator_filters import InstalledFilter
 from ingress.identity.certificates import Certificate, CertificateTable
@@ -19,6 +20,8 @@ from ingress.routing.table import AT_ONCE, NO_ROUTES, HostRoutes, RouteTable
 from ingress.translate.snapshot import ListenerTable, Snapshot
 from ingress.translate.snapshot_bytes import SnapshotError, ValueReader
 from ingress.workers.feed.operations import FORMAT, Operation, Word, counts, shared
+
+log = Logger()
 
 _NO_STATE: Final = BackendState()
 _LET_GO: Final = 500
@@ -68,6 +71,12 @@ class Follower:
                 # What was read is of any form.
                 raise SnapshotError(f"cannot be taken: {type(error).__name__}: {error}") from error
         self._reader.shared.tidy()
+        for refused in self._reader.refused:
+            log.error(
+                "A filter is refused here that was not before, and its paths answer 503: {refused}",
+                refused=refused,
+            )
+        self._reader.refused.clear()
         del self._replaced[-_LET_GO:]
         if word is Word.END and making is not None:
             self.snapshot = done
