@@ -124,8 +124,9 @@ def _verdict_seconds(spec: RequestLimit, services: FakeServices, clients: Sequen
     return median(times)
 
 
-def _calls(services: FakeServices) -> int:
-    """Return how many calls, of Python and of C, a verdict is."""
+def verdict_calls(*, of_workers: bool) -> int:
+    """Return how many calls, of Python and of C, a verdict about a client is that is known; *of_workers*, which share it."""
+    services = _SharedServices() if of_workers else FakeServices()
     live, facts, calls = RequestLimit("Ingress bench/a", 5).make(services), FakeFacts(client=b"192.0.2.1"), 0
     live.on_request(facts)
 
@@ -186,7 +187,7 @@ def _of_workers() -> None:
             )
             title = f"{what}, {count:,} clients"
             print(f"{title:34}{alone:13.2f} µs{together:7.2f} µs{together / alone:7.2f} x")
-    print(f"{'calls':34}{_calls(FakeServices()):13}   {_calls(_SharedServices()):7}\n")
+    print(f"{'calls':34}{verdict_calls(of_workers=False):13}   {verdict_calls(of_workers=True):7}\n")
     for gap, count in ((0.0, 100_000), (50e-6, 20_000), (200e-6, 5000)):
         found = sorted(_too_many(count, gap) for _ in range(5))
         print(f"two processes, every {gap * 1e6:3.0f} µs: {found[0]} to {found[-1]} too many of {count:,}")

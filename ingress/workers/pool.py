@@ -87,7 +87,12 @@ class WorkerPool:
         self._reactor = reactor
         self._count = count
         self._page = SharedPage(count)
-        self._limits = LimitMemory(count)
+        try:
+            self._limits = LimitMemory(count)
+        except OSError as error:
+            raise StartError(
+                f"--workers cannot have the memory that workers share: {error.strerror}"
+            ) from error
         self._failed = failed
         self._troubled = troubled
         self._addresses = addresses

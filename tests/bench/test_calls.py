@@ -10,6 +10,7 @@ from bench.calls import measure_all
 from bench.filters import brought, count
 from bench.gateway_filters import INGRESS
 from bench.gateway_filters import count as count_gateway_filters
+from bench.limits import verdict_calls
 
 
 def measured_with(which: str) -> dict[str, int]:
@@ -38,6 +39,12 @@ class FilterCallTests(SynchronousTestCase):
     def test_limit(self) -> None:
         """A limit by the second is four calls more than letting a request pass, and none on the way out."""
         self.check("limits-rate", **{"in": 36, "out": 23})
+
+    def test_limit_of_workers(self) -> None:
+        """A limit that workers share costs no more calls than that of one process."""
+        alone, shared = (verdict_calls(of_workers=of_workers) for of_workers in (False, True))
+        self.assertLessEqual(shared, alone)
+        self.assertLessEqual(shared, 5)
 
     def test_custom_errors(self) -> None:
         """An answer that is no error passes the statuses of error pages in seven calls."""
