@@ -5,9 +5,12 @@ from datetime import UTC, datetime
 from typing import Any
 
 from treq.testing import StubTreq
+from twisted.internet.address import IPv4Address
 from twisted.internet.defer import Deferred
+from twisted.internet.error import ConnectionDone
 from twisted.internet.testing import StringTransport
 from twisted.logger import capturedLogs
+from twisted.python.failure import Failure
 
 from ingress.admin.site import Workers, admin_site
 from ingress.metrics.metrics import CONTENT_TYPE
@@ -139,6 +142,31 @@ class AdminSiteTests(SiteCase):
         body = self.successResultOf(client.content(self.successResultOf(asked)))
         self.assertIn(b"\ningress_attempts_repeated_total 1.0\n", body)
         self.assertEqual(told, [])
+
+    def test_leaves_while_asked(self) -> None:
+        """Who leaves while workers are asked is waited for by nobody, and others get their page."""
+        told: list[Deferred[None]] = []
+
+        def ask_workers() -> Deferred[None]:
+            told.append(Deferred())
+            return told[-1]
+
+        self.site = self.site_of(Workers(told=ask_workers))
+        connections = []
+        for _ in range(2):
+            connection: Any = self.site.buildProtocol(IPv4Address("TCP", "127.0.0.1", 4000))
+            transport = StringTransport()
+            connection.makeConnection(transport)
+            connection.dataReceived(b"GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            connections.append((connection, transport))
+        self.clock.advance(0)
+        leaves, stays = told
+        connections[0][0].connectionLost(Failure(ConnectionDone()))
+        self.assertTrue(leaves.called)
+        stays.callback(None)
+        self.clock.advance(0)
+        self.assertEqual(connections[0][1].value(), b"")
+        self.assertIn(b"ingress_requests_total", connections[1][1].value())
 
     def test_leader(self) -> None:
         """``/api/leader`` shows the election where there is one, and is no page elsewhere."""

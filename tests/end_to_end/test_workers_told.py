@@ -13,7 +13,7 @@ from twisted.internet.defer import Deferred, gatherResults
 
 from ingress.ctl.main import commands
 from tests.cluster.api_server_case import in_thread
-from tests.end_to_end.workers_case import WorkersCase
+from tests.end_to_end.workers_case import WorkersCase, children
 
 REQUESTS = 'ingress_requests_total{ingress="shop",namespace="shop",status="2xx"}'
 ACCEPTED = 'ingress_downstream_connections_accepted_total{tls="false"}'
@@ -186,6 +186,23 @@ class ListTests(ToldCase):
         self.assertEqual((entry["starts"], entry["ends"]["killed"]), (2, 1))
         self.assertEqual(entry["lastEnd"], "was killed by SIGKILL")
         self.assertNotIn(entry["pid"], workers)
+        controller.signal(signal.SIGTERM)
+        await self.stopped(controller)
+
+    async def test_start(self) -> None:
+        """Until all workers serve for the first time ``/readyz`` answers 503, and names those that do not."""
+        controller = self.start_workers()
+        await self.until(lambda: children(controller.pid))
+        fork_server = self.fork_server
+        os.kill(fork_server, signal.SIGSTOP)
+        self.addCleanup(self.wake, fork_server)
+        await self.until_get(
+            (503, b"listeners not open\nworker 0 is starting\nworker 1 is starting\n"), self.admin, "/readyz"
+        )
+        self.assertEqual({entry["state"] for entry in await self.listed()}, {"starting"})
+        os.kill(fork_server, signal.SIGCONT)
+        await self.until_ready(controller)
+        self.assertEqual(await self.get(self.admin, "/readyz"), (200, b"ok\n"))
         controller.signal(signal.SIGTERM)
         await self.stopped(controller)
 
