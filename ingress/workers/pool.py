@@ -8,8 +8,6 @@ The fork server is forked in ``prepare``, when there is neither a thread nor a r
 made in a way that is safe, for there are threads now; so the process ends in an orderly way then, while its workers serve on.
 """
 
-import os
-import signal
 import socket
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, Final
@@ -31,16 +29,13 @@ from ingress.process.worker_part import WorkerPart
 from ingress.settings import Settings
 from ingress.translate.snapshot import Snapshot
 from ingress.workers import messages
-from ingress.workers.control_channel import ControlChannel
 from ingress.workers.feed.follower import Follower
-from ingress.workers.feeding import Fed, Feed, Numbered
-from ingress.workers.fork_server import fork_fork_server
-from ingress.workers.framing import Frame
+from ingress.workers.feeding import Feed, Numbered
+from ingress.workers.fork_server_link import ForkServerLink
 from ingress.workers.fresh_process import can_be_renewed
 from ingress.workers.held_listeners import HeldListeners
 from ingress.workers.known_workers import KnownWorkers
-from ingress.workers.log_lines import tell_line
-from ingress.workers.messages import Kind, Wanted, to_bytes, wanted_to_bytes
+from ingress.workers.messages import Wanted, to_bytes, wanted_to_bytes
 from ingress.workers.renewing import retire
 from ingress.workers.shared_page import SharedPage
 from ingress.workers.supervising import LATE_LOOK_SECONDS, LOOK_SECONDS, Restarts
@@ -49,9 +44,6 @@ from ingress.workers.worker_link import WorkerGoneError, WorkerLink
 
 STOP_SECONDS: Final = 5.0
 """How long a worker has to give everything back at the very end."""
-
-REAP_SECONDS: Final = 0.01
-"""Between looks for the end of a process whose channel has ended."""
 
 _AT_START: Final = ("use_proxy_protocol", "tls_min_version", "http2", "http2_prior_knowledge")
 """The settings that a ConfigMap may decide before anybody is served, and that serving goes by."""
@@ -102,10 +94,9 @@ class WorkerPool:
             reactor, socket_of, self._listeners_changed, refused, self.following_failed
         )
         self._decided: dict[str, Any] = {}
-        self._prepared: tuple[int, socket.socket] | None = None
-        self._fork_server = ControlChannel(reactor, self._fork_server_says, self._fork_server_gone)
-        self._fork_server_fed: Fed | None = None
-        self._fork_server_ended: Deferred[None] = Deferred()
+        self._fork_server = ForkServerLink(
+            reactor, self._feed, self._fork_waiting, self._forked, self._ended, self._fork_server_gone
+        )
         self._workers: dict[int, WorkerLink] = {}
         """Those that live, by their number."""
         self._lives: dict[int, WorkerLink] = {}
@@ -131,16 +122,11 @@ class WorkerPool:
         parts = [WorkerPart(0, self._count, limits=self._limits)]
         parts += [evolve(parts[0], number=number) for number in range(1, self._count)]
         run = runner(self._settings, self._reactor, self._page, parts)
-        self._prepared = fork_fork_server(run, Follower(self._settings.translate.allowed_filters))
+        self._fork_server.prepare(run, Follower(self._settings.translate.allowed_filters))
 
     def start(self) -> None:
         """Talk to the fork server from now on; nobody is served before listeners are open."""
-        assert self._prepared is not None, "there was no fork before the reactor ran"
-        _, sock = self._prepared
-        self._fork_server.open(sock)
-        self._fork_server_fed = Fed(
-            self._feed, self._fork_server, Numbered(), self._fork_waiting, self._reactor.seconds
-        )
+        self._fork_server.start()
         self._looked_at = self._reactor.seconds()
         self._look_later()
 
@@ -158,8 +144,7 @@ class WorkerPool:
         for worker in self._workers.values():
             self._advance(worker)
         # It serves nobody, and so comes last.
-        if self._fork_server_fed is not None:
-            self._fork_server_fed.advance()
+        self._fork_server.advance()
 
     # Listeners
 
@@ -264,12 +249,9 @@ class WorkerPool:
         self._fork_waiting()
 
     def _fork_waiting(self) -> None:
-        fed = self._fork_server_fed
-        if fed is None or not self._fork_server.is_open:
-            return
-        while self._to_fork and not fed.is_amid:
-            self._fork_now(self._to_fork.pop(0), fed.sent)
-        fed.advance()
+        while self._to_fork and (has := self._fork_server.has) is not None:
+            self._fork_now(self._to_fork.pop(0), has)
+        self._fork_server.advance()
 
     def _fork_now(self, number: int, has: Numbered) -> None:
         if self._is_stopping or number in self._workers:
@@ -284,8 +266,7 @@ class WorkerPool:
         self._workers[number] = worker
         self._lives[worker.life] = worker
         self._known.began(worker)
-        self._fork_server.send(Frame(Kind.FORK, worker.life, b"%d" % number, 1), [theirs])
-        theirs.close()
+        self._fork_server.fork(worker.life, number, theirs)
         worker.begin(ours, self._feed, has)
         worker.ask(messages.BEGIN, to_bytes(self._decided)).addErrback(_gone)
         worker.ask(messages.ADDRESSES, to_bytes(sorted(self._told_addresses))).addErrback(_gone)
@@ -359,20 +340,16 @@ class WorkerPool:
 
     def _kill(self, worker: WorkerLink) -> None:
         """Have *worker* end at once."""
-        if self._fork_server.is_open:
-            # It reaps its children, and so knows whether the process id is still that of the worker.
-            self._fork_server.send(Frame(Kind.KILL, worker.life))
-        elif worker.pid is not None and not worker.is_gone:
-            _end(worker.pid)
+        self._fork_server.kill(worker.life, None if worker.is_gone else worker.pid)
 
     def _lose_patience(self, worker: WorkerLink, *, is_late: bool) -> None:
         """Kill *worker* if it hangs; and where it was never forked, it is the fork server that does."""
         if worker.is_hung or not worker.looks.hangs(self._page.row(worker.number).beat, is_late):
             return
         worker.is_hung = True
-        if worker.pid is None and self._prepared is not None:
+        if worker.pid is None:
             self.log.error("The fork server has made no worker for a while, and is killed")
-            _end(self._prepared[0])
+            self._fork_server.kill_itself()
             return
         self.log.error(
             "{worker} (process {pid}) has done nothing for a while, and is killed",
@@ -384,24 +361,15 @@ class WorkerPool:
 
     # The fork server
 
-    def _fork_server_says(self, frame: Frame, descriptors: tuple[int, ...]) -> bool:
-        if frame.kind == Kind.TOOK and self._fork_server_fed is not None:
-            self._fork_server_fed.took(frame.number)
-        elif frame.kind == Kind.LOG:
-            tell_line(frame.payload, "fork server")
-        elif frame.kind == Kind.FORKED:
-            self._fork_server.forget(frame.number)
-            worker = self._lives[frame.number]
-            worker.pid = int(frame.payload)
-            self._known.forked(worker)
-        elif frame.kind == Kind.ENDED:
-            self._fork_server.forget(frame.number)
-            worker = self._lives.pop(frame.number)
-            if frame.payload:
-                self._ended(worker, int(frame.payload))
-        return False
+    def _forked(self, life: int, pid: int) -> None:
+        worker = self._lives[life]
+        worker.pid = pid
+        self._known.forked(worker)
 
-    def _ended(self, worker: WorkerLink, status: int) -> None:
+    def _ended(self, life: int, status: int | None) -> None:
+        worker = self._lives.pop(life)
+        if status is None:
+            return  # It never was, as the fork server has told.
         was_told = self._is_stopping or worker.is_retired
         self._known.ended(worker, status, was_told)
         if was_told and status == 0:
@@ -415,24 +383,12 @@ class WorkerPool:
         )
 
     def _fork_server_gone(self) -> None:
-        self._reap_fork_server()
         if not self._is_stopping:
             self._failed(
                 StartError(
                     "the fork server of --workers ended, and without it none that ends can be followed"
                 )
             )
-
-    def _reap_fork_server(self) -> None:
-        assert self._prepared is not None
-        try:
-            is_reaped = os.waitpid(self._prepared[0], os.WNOHANG)[0]
-        except ChildProcessError:
-            is_reaped = True  # By whoever reaps all children of this process.
-        if is_reaped:
-            self._fork_server_ended.callback(None)
-        else:
-            self._reactor.callLater(REAP_SECONDS, self._reap_fork_server)
 
     # Supervision
 
@@ -503,11 +459,7 @@ class WorkerPool:
                 for worker in self._workers.values():
                     self._kill(worker)
                 deadline = self._reactor.seconds() + STOP_SECONDS
-        if self._fork_server.is_open:
-            self._fork_server.close()
-            await self._within(self._fork_server_ended, STOP_SECONDS)
-        elif self._prepared is not None:
-            self._prepared[1].close()
+        await self._within(self._fork_server.close(), STOP_SECONDS)
 
     async def _within(self, awaited: Deferred[None], seconds: float) -> bool:
         """Wait for *awaited*; return whether it fired within *seconds*."""
@@ -521,14 +473,6 @@ class WorkerPool:
     def reopen_files(self) -> None:
         """Open the access log anew: somebody moved its file away."""
         self._tell(messages.REOPEN)
-
-
-def _end(pid: int) -> None:
-    """Kill process *pid*, which was not reaped yet as far as is known."""
-    try:
-        os.kill(pid, signal.SIGKILL)
-    except ProcessLookupError:
-        return  # It was, just now.
 
 
 def _gone(failure: Failure) -> None:
