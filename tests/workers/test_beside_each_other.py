@@ -4,16 +4,23 @@ from random import Random
 
 from attrs import evolve
 from twisted.internet.testing import MemoryReactorClock
+from twisted.logger import capturedLogs, formatEvent
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.data_plane import OwnDataPlane
+from ingress.annotations.leaky_buckets import ONE, Rate, Rates
+from ingress.annotations.rate_limits import BUCKETS, RequestLimit
+from ingress.annotations.shared_buckets import SharedBuckets
+from ingress.data_plane import OwnDataPlane, now
+from ingress.filters import Filter
 from ingress.metrics.metrics import Metrics
 from ingress.model.backends import BackendReference, Endpoint
 from ingress.model.balancing import Algorithm, Balancing
 from ingress.process.caps import Caps
 from ingress.process.limit_memory import LimitMemory
+from ingress.process.shared_table import SharedTable
 from ingress.process.worker_part import WorkerPart
 from ingress.proxy.contract.deadlines import Deadlines
+from ingress.proxy.exchange.services import FilterClock
 from ingress.proxy.transport.connection_limit import DEFAULT_CONNECTIONS
 from ingress.proxy.upstream.rotation import Rotation, Rotations
 from ingress.routing.consistent_hash import ConsistentHash
@@ -132,3 +139,28 @@ class DividedTests(SynchronousTestCase):
         self.assertEqual(self.most(101), [51, 50])
         self.assertEqual(self.most(1), [1, 1])
         self.assertEqual(self.most(None), [DEFAULT_CONNECTIONS] * 2)
+
+
+class CrowdedTests(SynchronousTestCase):
+    """The memory that workers share, when it is full."""
+
+    def test_told(self) -> None:
+        """Each client that gives way is counted by the worker that needed the room, and the log has a line a minute."""
+        limits = LimitMemory(2)
+        limits.rates = SharedTable((9,))
+        metrics, settings = Metrics(), Settings(access_log=self.mktemp(), use_epoll=False)
+        part = WorkerPart(0, 2, limits=limits)
+        reactor = MemoryReactorClock()
+        plane = OwnDataPlane(settings, reactor, metrics, lambda told: None, part=part, caps=Caps())
+        shared = plane._shared(FilterClock(reactor, now)) or {}
+        buckets = shared[RequestLimit.name, BUCKETS]
+        assert isinstance(buckets, SharedBuckets)
+        rates, asker = Rates(None, Rate(16, 5 * ONE)), Filter()
+        zone = buckets.zone("Ingress demo/a", rates, asker)
+        with capturedLogs() as logged:
+            for number in range(1000):
+                self.assertTrue(buckets.take(zone, rates, b"%d" % number))
+        (events, *_) = metrics.filters.families()
+        counted = {one.labels["event"]: one.value for one in events.samples}
+        self.assertGreater(counted["crowded"], 300)
+        self.assertEqual(sum("more than workers can count" in formatEvent(one) for one in logged), 1)
