@@ -33,7 +33,7 @@ bench_quick_environment = $(BENCH_VENV)/.installed-bench-quick
 metadata = setup.cfg pyproject.toml
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check format fuzz fuzz-parsers http2 docs bench bench-quick bench-watch bench-workers bench-feed bench-sizing bench-tls bench-ticket-keys bench-accepting bench-admin bench-tallies bench-auth bench-annotations bench-calls bench-lint bench-overload bench-filters bench-gateway-filters bench-limits bench-passwords bench-gzip bench-expressions bench-takeover sslyze conformance conformance-next conformance-up versions faults soak image-check clean
+.PHONY: help run test check format fuzz fuzz-parsers http2 docs bench bench-quick bench-watch bench-workers bench-feed bench-sizing bench-tls bench-ticket-keys bench-accepting bench-admin bench-tallies bench-auth bench-annotations bench-calls bench-lint bench-overload bench-overload-cases bench-filters bench-gateway-filters bench-limits bench-passwords bench-gzip bench-expressions bench-takeover sslyze conformance conformance-next conformance-up versions faults soak image-check clean
 .DELETE_ON_ERROR:
 
 help: ## list these commands
@@ -146,6 +146,9 @@ bench-annotations: $(dev_environment) ## measure what annotations cost a GET, in
 
 bench-overload: $(dev_environment) ## measure what becomes of three times the load that a core takes, beside nginx and HAProxy (root, to install them)
 	@exec $(bin)/python -m bench.overload
+
+bench-overload-cases: $(dev_environment) ## show what is no overload, and what little memory does (root, for a control group)
+	@exec $(bin)/python -m bench.overload_cases
 
 bench-lint: $(dev_environment) ## measure how soon ingressctl lint starts, and what 10,000 Ingresses cost it in seconds and memory
 	@exec $(bin)/python -m bench.lint

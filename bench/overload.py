@@ -21,7 +21,9 @@ import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from operator import itemgetter
 from pathlib import Path
+from threading import Event, Thread
 from time import monotonic
 from typing import Any
 
@@ -39,6 +41,7 @@ from bench.processes import (
     HOST,
     Processes,
     Running,
+    answers,
     free_ports,
     pause,
     wait_until_it_answers,
@@ -81,27 +84,66 @@ class Loader:
             f"-rate={rate:.0f}",
         ]
         command += [f"-seconds={seconds}", f"-connections={connections}"]
-        before, began = cpu_seconds(self.pid), monotonic()
+        before = cpu_seconds(self.pid)
         one_core = {**os.environ, "GOMAXPROCS": "1"}
         done = subprocess.run(command, capture_output=True, text=True, timeout=seconds + 120, env=one_core)
         if done.returncode:
             raise BenchError(f"the load program failed: {done.stderr.strip().splitlines()[-1:]}")
         found: dict[str, Any] = json.loads(done.stdout)
-        # Of all that went by, since connections are made before.
-        found["core"] = (cpu_seconds(self.pid) - before) / (monotonic() - began)
+        # With what making the connections took, and the last answers.
+        found["worked"] = cpu_seconds(self.pid) - before
         return found
 
 
-def measure(loader: Loader, seconds: float, connections: int) -> dict[str, Any]:
-    """Find the best goodput of one proxy, and ask for a tenth and for three times of it."""
-    closed = loader.ask(_ENDLESS, 4, FEW)["goodput"]
+class Health:
+    """Asks an admin port for its health ten times a second, in a thread of its own."""
+
+    def __init__(self, port: int) -> None:
+        self._port = port
+        self._ends = Event()
+        self.seconds: list[float] = []
+        """How long each answer took."""
+        self.failed = 0
+
+    def __enter__(self) -> "Health":
+        self._thread = Thread(target=self._ask, daemon=True)
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._ends.set()
+        self._thread.join()
+
+    def _ask(self) -> None:
+        while not self._ends.wait(0.1):
+            began = monotonic()
+            if answers(self._port, HOST, "/healthz"):
+                self.seconds.append(monotonic() - began)
+            else:
+                self.failed += 1
+
+    def figures(self) -> dict[str, Any]:
+        """Return the longest time in milliseconds, how many answers there were, and how many were missing."""
+        longest = max(self.seconds, default=0.0)
+        return {"longest_ms": longest * 1000, "answered": len(self.seconds), "failed": self.failed}
+
+
+def measure(loader: Loader, seconds: float, connections: int, admin: int | None) -> dict[str, Any]:
+    """Find the best goodput of one proxy, and ask for a tenth and for three times of it; and at *admin* for its health."""
+    closed = loader.ask(_ENDLESS, 4, FEW)
     pause(_REST_SECONDS)
-    best = max(closed, loader.ask(0.95 * closed, 4, connections)["goodput"])
+    best = max(closed, loader.ask(0.95 * closed["goodput"], 4, connections), key=itemgetter("goodput"))
+    rate = best["goodput"]
     pause(_REST_SECONDS)
-    idle = loader.ask(best / 10, 8, connections)
-    over = loader.ask(TIMES * best, seconds, connections)
-    after = loader.ask(best / 10, 4, connections)
-    return {"best": best, "idle": idle, "over": over, "after": after}
+    found = {"best": best, "idle": loader.ask(rate / 10, 8, connections)}
+    if admin is None:
+        found["over"] = loader.ask(TIMES * rate, seconds, connections)
+    else:
+        with Health(admin) as health:
+            found["over"] = loader.ask(TIMES * rate, seconds, connections)
+        found["health"] = health.figures()
+    found["after"] = loader.ask(rate / 10, 4, connections)
+    return found
 
 
 COLUMNS = (
@@ -119,12 +161,16 @@ COLUMNS = (
     "not sent /s",
     "failed",
     "of the core",
+    "of best, by its time",
+    "p99 ms right after",
+    "health, longest ms",
 )
 
 
 def row(title: str, found: dict[str, Any]) -> list[str]:
     """Return what is shown of one proxy."""
-    best, idle, over = found["best"], found["idle"], found["over"]
+    best, idle, over, health = found["best"]["goodput"], found["idle"], found["over"], found.get("health")
+    by_time = (over["accepted"] / over["worked"]) / (found["best"]["accepted"] / found["best"]["worked"])
     return [
         title,
         f"{best:,.0f}",
@@ -139,7 +185,10 @@ def row(title: str, found: dict[str, Any]) -> list[str]:
         f"{over['refused'] / over['seconds']:,.0f}",
         f"{(over['due'] - over['sent']) / over['seconds']:,.0f}",
         str(over["failed"] + over["others"]),
-        f"{100 * over['core']:.0f} %",
+        f"{100 * over['worked'] / over['seconds']:.0f} %",
+        f"{100 * by_time:.0f} %",
+        f"{found['after']['p99_ms']:.2f}",
+        "" if health is None else f"{health['longest_ms']:.1f}",
     ]
 
 
@@ -215,7 +264,12 @@ def main() -> int:
                 install.say(f"asking {target.title}")
                 running, site = started[target.name]
                 loader = Loader(program, cpus[0], f"{HOST}:{site.http}", arguments.path, running.pid)
-                found[target.name] = measure(loader, arguments.seconds, arguments.connections)
+                found[target.name] = measure(
+                    loader,
+                    arguments.seconds,
+                    arguments.connections,
+                    site.admin if target.name == "ours" else None,
+                )
     except BenchError as error:
         print(f"bench: {error}", file=sys.stderr)
         return 1
