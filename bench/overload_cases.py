@@ -4,7 +4,7 @@
 2. *A burst of handshakes*: five thousand clients connect over TLS at once, each for one request; all get it.
 3. *Patient clients*: four hundred connections, each of which asks again as soon as it is answered; nobody may be refused.
 4. *Streams*: fifty connections of HTTP/2 with a hundred requests each at once, for longer than a burst.
-5. *Memory*: in a control group of its own, a thousand clients ask for a large answer, and take nothing of it.  Once as
+5. *Memory*: in a control group of its own, two thousand clients ask for a large answer, 400 a second, and take nothing of it.  Once as
    it is, and once with ``--overload-memory=0``.
 
 The proxy has a core, and all else the other one.
@@ -41,10 +41,11 @@ from bench.targets import TARGETS, Site
 MIB = 1 << 20
 SLOW_SECONDS = 2.0
 SLOW_RATE = 2500
-CONNECTIONS = 7000
+CONNECTIONS = 6500
 MEMORY_MIB = 60
 """What the process may take besides that which it takes at rest."""
-READERS = 1000
+READERS = 2000
+READERS_A_SECOND = 400
 _GROUPS = Path("/sys/fs/cgroup/memory")
 _GROUPS_V2 = Path("/sys/fs/cgroup")
 
@@ -115,7 +116,7 @@ def slow_endpoints(stack: ExitStack, cpus: tuple[int, int], program: str) -> str
         {"PYTHONPATH": str(Path(__file__).parents[1])},
     )
     wait_until_it_listens(behind, port)
-    ours = Ours(processes, folder, cpus, port, f"--max-connections={CONNECTIONS}")
+    ours = Ours(processes, folder, cpus, port, "--max-connections=8000")
     loader = Loader(program, cpus[0], f"{HOST}:{ours.site.http}", "/", ours.running.pid)
     found = loader.ask(SLOW_RATE, 8, CONNECTIONS)
     under_way = found["goodput"] * found["p50_ms"] / 1000
@@ -169,18 +170,21 @@ def memory(stack: ExitStack, cpus: tuple[int, int], *options: str) -> str:
     pause(1)
     base = _number(made, "memory.usage_in_bytes", "memory.current")
     _limit(made, base + MEMORY_MIB * MIB)
+    # Until that is seen.
+    pause(2)
     readers = [stack.enter_context(socket.socket()) for _ in range(READERS)]
     request = f"GET /download/body HTTP/1.1\r\nHost: {PLAIN_HOST}\r\n\r\n".encode()
     statuses: dict[str, int] = {}
     for each in readers:
         each.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
-        each.settimeout(0.05)
+        each.settimeout(0.01)
         try:
             each.connect((HOST, ours.site.http))
             each.sendall(request)
         except OSError:
-            statuses["not accepted"] = statuses.get("not accepted", 0) + 1
-    pause(3)
+            statuses["not connected"] = statuses.get("not connected", 0) + 1
+        pause(1 / READERS_A_SECOND)
+    pause(2)
     for each in readers:
         try:
             status = each.recv(12)[9:].decode() or "closed"

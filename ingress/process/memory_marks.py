@@ -20,6 +20,12 @@ LASTING_SECONDS: Final = 30.0
 """After so long above a mark, that is what the process needs."""
 
 
+GROWTH: Final = 400 << 20
+"""Bytes a second: what a thousand clients that take nothing of large answers come to."""
+LONGEST_SECONDS: Final = 1.0
+SHORTEST_SECONDS: Final = 0.05
+
+
 class Level(IntEnum):
     """How near it is."""
 
@@ -59,6 +65,13 @@ class MemoryMarks:
         elif self.level and now - self._above_since >= LASTING_SECONDS:
             self._base, self.level = cap.used, Level.ROOMY
         return self.level
+
+    def seconds_to_next(self, cap: Cap | None) -> float:
+        """Return after how long to look again: before memory can have grown to the next mark, or to the limit."""
+        if cap is None or not self.near_share:
+            return LONGEST_SECONDS
+        following = min((mark for mark in self.marks(cap.limit) if mark > cap.used), default=cap.limit)
+        return min(max((following - cap.used) / GROWTH, SHORTEST_SECONDS), LONGEST_SECONDS)
 
     def _level(self, cap: Cap) -> Level:
         near, short = self.marks(cap.limit)

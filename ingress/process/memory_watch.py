@@ -1,19 +1,18 @@
-"""Looks at memory once a second, and tells whoever can do with less of it."""
+"""Looks at memory, the more often the less is left, and tells whoever can do with less of it."""
 
 import ctypes
 from collections.abc import Callable
 from functools import partial
 from typing import ClassVar, Final
 
-from twisted.internet.interfaces import IReactorTime
-from twisted.internet.task import LoopingCall
+from twisted.internet.interfaces import IDelayedCall, IReactorTime
 from twisted.logger import Logger
-from twisted.python.failure import Failure
 
 from ingress.process.cgroups import Cap, memory_cap, own_groups
 from ingress.process.memory_marks import Level, MemoryMarks
 
-INTERVAL_SECONDS: Final = 1.0
+REPEAT_SECONDS: Final = 1.0
+"""How often those are told again who can do with less."""
 _MEBIBYTE: Final = 1 << 20
 
 
@@ -30,7 +29,7 @@ def give_back() -> None:
 
 
 class MemoryWatch:
-    """Tells *told* of each level that is not roomy, with each look, and of the end of that once."""
+    """Tells *told* of each level that is another, and once a second of one that is not roomy."""
 
     log: ClassVar[Logger] = Logger()
 
@@ -41,35 +40,47 @@ class MemoryWatch:
         told: Callable[[Level], None],
         trim: Callable[[], None] = give_back,
     ) -> None:
+        """*cap* says how much memory there may be and is used, *trim* gives back what is free."""
         self.marks = MemoryMarks()
         self._clock = clock
         self._cap = cap
         self._told = told
+        self._told_at = 0.0
         self._trim = trim
-        self._loop = LoopingCall(self.look)
-        self._loop.clock = clock
+        self._call: IDelayedCall | None = None
 
     def start(self) -> None:
         """Begin to look; saying it again changes nothing."""
-        if not self._loop.running:
-            self._loop.start(INTERVAL_SECONDS).addErrback(self._failed)
+        if self._call is None:
+            self._look()
 
     def stop(self) -> None:
         """Look no more."""
-        if self._loop.running:
-            self._loop.stop()
+        if self._call is not None and self._call.active():
+            self._call.cancel()
+        self._call = None
 
-    def look(self) -> None:
-        """Look now."""
-        before = self.marks.level
+    def _look(self) -> None:
+        try:
+            cap = self._take()
+        except Exception:
+            self.log.failure("Looking at memory failed, which is a bug; nobody looks any more")
+            self._told(Level.ROOMY)
+        else:
+            self._call = self._clock.callLater(self.marks.seconds_to_next(cap), self._look)
+
+    def _take(self) -> Cap | None:
+        before, now = self.marks.level, self._clock.seconds()
         cap = self._cap()
-        level = self.marks.take(cap, self._clock.seconds())
+        level = self.marks.take(cap, now)
         if level is not before:
             self._say(level, before, cap)
-        if level or before:
+        if level is not before or (level and now - self._told_at >= REPEAT_SECONDS):
+            self._told_at = now
             self._told(level)
-        if level:
-            self._trim()
+            if level:
+                self._trim()
+        return cap
 
     def _say(self, level: Level, before: Level, cap: Cap | None) -> None:
         figures = {}
@@ -93,10 +104,6 @@ class MemoryWatch:
                 "New requests are served again: {used} MiB of {limit} MiB of memory are used",
                 **_known(figures),
             )
-
-    def _failed(self, failure: Failure) -> None:
-        self.log.failure("Looking at memory failed, which is a bug; nobody looks any more", failure)
-        self._told(Level.ROOMY)
 
 
 def _known(figures: dict[str, int]) -> dict[str, int | str]:

@@ -63,6 +63,19 @@ class MemoryMarksTests(SynchronousTestCase):
         self.assertIs(self.take(940, limit=LIMIT), Level.NEAR)
         self.assertIs(self.take(940, limit=900), Level.SHORT)
 
+    def test_how_often(self) -> None:
+        """It is looked again before memory can have grown to the next mark, though never more often than twenty times a second."""
+        mib = 1 << 20
+        marks = MemoryMarks()
+        seconds = []
+        for used in (0, 8000, 8900, 9100, 9400, 9990):
+            cap = Cap(10_000 * mib, used * mib)
+            marks.take(cap, 100.0)
+            seconds.append(marks.seconds_to_next(cap))
+        self.assertEqual(seconds, [1.0, 1.0, 0.25, 1.0, 0.25, 0.05])
+        self.assertEqual(marks.seconds_to_next(Cap(LIMIT, 999)), 0.05)
+        self.assertEqual(marks.seconds_to_next(None), 1.0)
+
     def test_no_limit(self) -> None:
         """Without a limit there is room, and what was short is not any more."""
         self.take(1000)

@@ -38,7 +38,7 @@ class MemoryWatchTests(SynchronousTestCase):
         """Have so many MiB used at the next look; return what the log says about it."""
         self.used = used
         with capturedLogs() as events:
-            self.clock.advance(1.0)
+            self.clock.pump([0.05] * 21)
         return [formatEvent(event) for event in events]
 
     def test_room(self) -> None:
