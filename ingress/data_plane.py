@@ -338,6 +338,7 @@ class OwnDataPlane:
         """Do with less memory while there is little."""
         limit = self._site.connections.limit
         limit.hold(level is not Level.ROOMY)
+        self._network.spare_memory(level is not Level.ROOMY)
         self._site.gate.memory_is_short(level is Level.SHORT)
         if level is not Level.ROOMY:
             limit.end_resting()

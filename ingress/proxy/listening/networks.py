@@ -65,6 +65,9 @@ class TwistedNetwork:
         self.lateness: Lateness | None = None
         """How late it is; None where nobody can say."""
 
+    def spare_memory(self, is_short: bool) -> None:
+        """Keep less of what waits for slow peers while memory is short, where that can be decided."""
+
     def call_in_batch(self, call: Callable[[], None]) -> None:
         """Call so that what is written meanwhile is sent together, where that makes a difference."""
         call()
@@ -145,6 +148,10 @@ class EpollNetwork(TwistedNetwork):
         super().__init__(reactor, rules, contexts)
         self.epoll_set = EpollSet(reactor, can_splice, yielding)
         self.lateness = self.epoll_set.lateness
+
+    def spare_memory(self, is_short: bool) -> None:
+        """Keep no more than one read of what waits for each slow peer while memory is short."""
+        self.epoll_set.spares_memory = is_short
 
     def call_in_batch(self, call: Callable[[], None]) -> None:
         """Call as if for an event of the epoll set."""

@@ -107,6 +107,8 @@ class EpollSet:
         self._looked_at = self._worked = 0.0
         """When it was last looked whether it had rested, and the processor's time until then."""
         self._probe = Probe(self, READ)
+        self.spares_memory = False
+        """Whether receivers are told to pause as soon as anything waits to be sent, since memory is short."""
         self.lateness: Lateness = self._probe.lateness
         """How late it is."""
 

@@ -344,7 +344,8 @@ class StreamTransport(SplicedSocket):
         self._tell_if_full()
 
     def _tell_if_full(self) -> None:
-        if self._out_size > HIGH_WATER and self._tells_if_full and not self._is_full:
+        is_much = self._out_size > HIGH_WATER or self._epoll_set.spares_memory
+        if is_much and self._tells_if_full and not self._is_full:
             self._is_full = True
             self.receiver.pauseProducing()
 
