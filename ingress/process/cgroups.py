@@ -14,6 +14,8 @@ Source of the rules: the kernel's ``Documentation/admin-guide/cgroup-v2.rst`` an
 import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import Final
 
@@ -24,6 +26,7 @@ SYSTEM: Final = Path("/")
 _CONTROLLERS: Final = ("memory", "cpu", "pids")
 _MOST_BYTES: Final = 4 << 20
 """A node with thousands of mounts lists them in a megabyte."""
+_PIECE_BYTES: Final = 1 << 14
 _MOST_DIGITS: Final = 19
 _NO_LIMIT: Final = 1 << 60
 """Version 1 says so with the largest number of pages that it can count."""
@@ -68,8 +71,8 @@ def own_groups(root: Path = SYSTEM) -> Groups:
         if mounted is None:
             continue
         controllers, top, place = mounted
-        for controller in controllers:
-            path = paths.get(controller if controller in paths else "")
+        for controller in controllers or (one for one in _CONTROLLERS if one not in paths):
+            path = paths.get(controller if controllers else "")
             if path is not None:
                 found[controller].update(dict.fromkeys(_levels(root, place, top, path)))
     return Groups(*(tuple(found[controller]) for controller in _CONTROLLERS))
@@ -90,7 +93,10 @@ def _paths(text: str) -> dict[str, str]:
 
 
 def _mount(line: str) -> tuple[Sequence[str], str, str] | None:
-    """Return which controllers a line of ``mountinfo`` mounts, which group is its top, and where; None for other mounts."""
+    """Return which controllers a line of ``mountinfo`` mounts, which group is its top, and where; None for other mounts.
+
+    Version 2 has no controllers there: it has all that version 1 has not.
+    """
     place, dash, about = line.partition(" - ")
     fields, kinds = place.split(" "), about.split(" ")
     if not dash or len(fields) < 5 or len(kinds) < 3 or not kinds[0].startswith("cgroup"):
@@ -98,10 +104,9 @@ def _mount(line: str) -> tuple[Sequence[str], str, str] | None:
     top, where = (_ESCAPE.sub(lambda found: chr(int(found[1], 8)), field) for field in fields[3:5])
     if not where.startswith("/"):
         return None
-    if kinds[0] == "cgroup2":
-        return _CONTROLLERS, top, where
-    options = kinds[2].split(",")
-    return [each for each in _CONTROLLERS if each in options], top, where
+    options = kinds[2].split(",") if kinds[0] == "cgroup" else []
+    known = [each for each in _CONTROLLERS if each in options]
+    return None if kinds[0] == "cgroup" and not known else (known, top, where)
 
 
 def _levels(root: Path, place: str, top: str, path: str) -> Iterator[Path]:
@@ -140,15 +145,18 @@ def memory_limit(groups: Groups) -> int | None:
 
 def _memory_caps(directories: Sequence[Path]) -> Iterator[Cap]:
     for directory in directories:
+        limits = [
+            _number(directory / name) for name in ("memory.max", "memory.high", "memory.limit_in_bytes")
+        ]
+        is_own = directory == directories[0]
+        if not is_own and limits == [None] * len(limits):
+            # To read the statistics has the kernel add up those of all groups below.
+            continue
         statistics = _statistics(directory / "memory.stat")
         # With the limits of groups above, be they shown or not.
         hierarchical = statistics.get("hierarchical_memory_limit")
-        limits = [
-            _number(directory / "memory.max"),
-            _number(directory / "memory.high"),
-            _number(directory / "memory.limit_in_bytes"),
-            None if hierarchical is None or hierarchical >= _NO_LIMIT else hierarchical,
-        ]
+        if is_own and hierarchical is not None and hierarchical < _NO_LIMIT:
+            limits.append(hierarchical)
         used = _number(directory / "memory.current")
         if used is None:
             used = _number(directory / "memory.usage_in_bytes")
@@ -202,10 +210,11 @@ def _tightest(caps: Iterable[Cap]) -> Cap | None:
 
 def _read(path: Path) -> str | None:
     try:
-        with path.open("rb") as file:
-            return os.fsdecode(file.read(_MOST_BYTES))
+        with open(path, "rb", buffering=0) as file:
+            pieces = list(islice(iter(partial(file.read, _PIECE_BYTES), b""), _MOST_BYTES // _PIECE_BYTES))
     except (OSError, ValueError):
         return None
+    return os.fsdecode(b"".join(pieces))
 
 
 def _statistics(path: Path) -> dict[str, int]:
