@@ -61,7 +61,6 @@ from ingress.translate.readers.route_kinds import ROUTE_KINDS
 from ingress.translate.snapshot import Snapshot
 from ingress.wording import number_of
 from ingress.workers.pool import WorkerPool
-from ingress.workers.supervising import workers_ending
 
 REST_SECONDS = 5.0
 """How long connections at rest may go on with another request where another process has taken over."""
@@ -348,9 +347,9 @@ class IngressService(Service):
         # Not now: this may be amid what the controller publishes.
         self._reactor.callLater(0, self._controller.refuse, refused)
 
-    def _workers_troubled(self, ended: int) -> None:
-        """So many workers ended of late that those that follow have to wait; 0 says that this is over."""
-        self._worker_problems = (workers_ending(ended),) if ended else ()
+    def _workers_troubled(self, problems: tuple[Problem, ...]) -> None:
+        """The operator is to know just these *problems* of workers."""
+        self._worker_problems = problems
         self._configure(self._in_force)
 
     # Options that change

@@ -144,6 +144,8 @@ class Reason(StrEnum):
     """The command line says something else about the option, and counts."""
     WATCH_REFUSED = "WatchRefused"
     """The API server has refused for a minute to have a kind listed or watched; a matter of the operator."""
+    TICKET_KEYS_USED_UP = "TicketKeysUsedUp"
+    """Workers have no keys in common any more by which TLS sessions are resumed; a matter of the operator."""
     WORKERS_ENDING = "WorkersEnding"
     """Several workers ended within half a minute, and those that follow have to wait; a matter of the operator."""
 

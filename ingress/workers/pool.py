@@ -22,11 +22,13 @@ from ingress.data_plane import SocketOf, bound_anew, now
 from ingress.errors import StartError
 from ingress.metrics.metrics import Metrics
 from ingress.model.listeners import Listener
+from ingress.model.problems import Problem
 from ingress.model.workers import WorkerState
 from ingress.process.access_output import AccessOutput
 from ingress.process.limit_memory import LimitMemory
 from ingress.process.worker_part import WorkerPart
 from ingress.settings import Settings
+from ingress.tls.bases import ROW_LENGTH, TICKET_KEYS_SECONDS
 from ingress.translate.snapshot import Snapshot
 from ingress.workers import messages
 from ingress.workers.feed.follower import Follower
@@ -38,7 +40,7 @@ from ingress.workers.known_workers import KnownWorkers
 from ingress.workers.messages import Wanted, to_bytes, wanted_to_bytes
 from ingress.workers.renewing import retire
 from ingress.workers.shared_page import SharedPage
-from ingress.workers.supervising import LATE_LOOK_SECONDS, LOOK_SECONDS, Restarts
+from ingress.workers.supervising import LATE_LOOK_SECONDS, LOOK_SECONDS, Restarts, worker_problems
 from ingress.workers.worker import runner
 from ingress.workers.worker_link import WorkerGoneError, WorkerLink
 
@@ -53,8 +55,8 @@ class WorkerPool:
     """The data plane of *count* worker processes.
 
     *refused* is told which listeners cannot be bound and why, *addresses* returns those of the API server, *failed* is told when
-    workers can be made no more, and *socket_of* finds sockets that listen already.  *troubled* is told how many workers ended of
-    late when that is trouble, and 0 when it is over.  *metrics* show what all workers count.
+    workers can be made no more, and *socket_of* finds sockets that listen already.  *troubled* is told what the
+    operator is to know of workers, when that is something else.  *metrics* show what all workers count.
     """
 
     log = Logger()
@@ -67,7 +69,7 @@ class WorkerPool:
         refused: Callable[[Mapping[Listener, str]], None],
         addresses: Callable[[], Collection[str]],
         failed: Callable[[StartError], None],
-        troubled: Callable[[int], None] = lambda ended: None,
+        troubled: Callable[[tuple[Problem, ...]], None] = lambda problems: None,
         socket_of: SocketOf = bound_anew,
         metrics: Metrics | None = None,
     ) -> None:
@@ -108,7 +110,9 @@ class WorkerPool:
         self._looking: IDelayedCall | None = None
         self._looked_at = 0.0
         self._is_wanted = self._is_stopping = self._is_draining = False
-        self._was_troubled = 0
+        self._were_told: tuple[Problem, ...] = ()
+        self._keys_end = 0.0
+        """When the ticket keys that workers have in common are used up."""
         self._waiting: list[Deferred[None]] = []
         self._is_following = self._is_renewing = False
         self._known = KnownWorkers(self._page, metrics or Metrics(), reactor, now)
@@ -128,6 +132,7 @@ class WorkerPool:
         """Talk to the fork server from now on; nobody is served before listeners are open."""
         self._fork_server.start()
         self._looked_at = self._reactor.seconds()
+        self._keys_end = self._looked_at + ROW_LENGTH * TICKET_KEYS_SECONDS
         self._look_later()
 
     def begin_with(self, settings: Settings) -> None:
@@ -401,10 +406,11 @@ class WorkerPool:
         self._looked_at = now
         for worker in tuple(self._workers.values()):
             self._lose_patience(worker, is_late=is_late)
-        trouble = self._restarts.trouble(now)
-        if bool(trouble) != bool(self._was_troubled):
-            self._troubled(trouble)
-            self._was_troubled = trouble
+        problems = worker_problems(self._restarts.trouble(now), self._keys_end - now)
+        # How many of them ended is no news.
+        if [one.reason for one in problems] != [one.reason for one in self._were_told]:
+            self._troubled(problems)
+            self._were_told = problems
         self._look_later()
 
     # What is told of them

@@ -24,10 +24,19 @@ LATE_LOOK_SECONDS: Final = 1.5
 """A look that comes so long after the last one says nothing of workers: the parent was stopped itself, or had no processor."""
 
 
-def workers_ending(ended: int) -> Problem:
-    """Return the problem that so many workers *ended* of late."""
-    message = f"{number_of(ended, 'worker')} ended of late, so each that follows has to wait; the log says how they ended"
-    return Problem(Kind.PROCESS, "", "workers", Reason.WORKERS_ENDING, message)
+def worker_problems(ended: int, keys_left_seconds: float) -> tuple[Problem, ...]:
+    """Return what the operator is to know of workers: that *ended* of them ended of late, if not 0, and that no common keys are left."""
+    problems = []
+    if ended:
+        message = f"{number_of(ended, 'worker')} ended of late, so each that follows has to wait; the log says how they ended"
+        problems.append(Problem(Kind.PROCESS, "", "workers", Reason.WORKERS_ENDING, message))
+    if keys_left_seconds <= 0:
+        message = (
+            "the ticket keys that workers have in common are used up, so TLS sessions are resumed on the worker alone "
+            "that they began at; a new process has new ones"
+        )
+        problems.append(Problem(Kind.PROCESS, "", "workers", Reason.TICKET_KEYS_USED_UP, message))
+    return tuple(problems)
 
 
 class Restarts:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from twisted.trial.unittest import SynchronousTestCase
 
+from ingress.model.problems import Reason
 from ingress.workers.supervising import (
     LONGEST_PAUSE_SECONDS,
     SILENT_LOOKS,
     STARTING_LOOKS,
     Looks,
     Restarts,
+    worker_problems,
 )
 
 
@@ -69,3 +71,17 @@ class LooksTests(SynchronousTestCase):
         looks = Looks()
         found = [looks.hangs(0, False) for _ in range(STARTING_LOOKS)]
         self.assertEqual(found, [False] * (STARTING_LOOKS - 1) + [True])
+
+
+class ProblemTests(SynchronousTestCase):
+    """What the operator is told of workers."""
+
+    def test_problems(self) -> None:
+        """That some ended of late, that no common ticket keys are left, both, or nothing."""
+        for ended, left, expected in (
+            (0, 1.0, []),
+            (5, 1.0, [Reason.WORKERS_ENDING]),
+            (0, 0.0, [Reason.TICKET_KEYS_USED_UP]),
+            (6, -1.0, [Reason.WORKERS_ENDING, Reason.TICKET_KEYS_USED_UP]),
+        ):
+            self.assertEqual([one.reason for one in worker_problems(ended, left)], expected)

@@ -292,6 +292,11 @@ _OF_REASONS: Final[Mapping[Reason, tuple[Level, str, str]]] = {
         "",
     ),
     Reason.WATCH_REFUSED: (_WARNING, "The API server refuses to have a kind listed or watched.", ""),
+    Reason.TICKET_KEYS_USED_UP: (
+        _WARNING,
+        "Workers of the controller have no ticket keys of TLS in common any more.",
+        "",
+    ),
     Reason.WORKERS_ENDING: (_WARNING, "Workers of the controller end again and again.", ""),
 }
 

@@ -111,6 +111,7 @@ BEARINGS: Final[Mapping[Reason, Bearing]] = {
     Reason.CANARY_WITHOUT_PRIMARY: Bearing.SAME,
     Reason.UNKNOWN_ANNOTATION: Bearing.SAME,
     Reason.WATCH_REFUSED: Bearing.SAME,
+    Reason.TICKET_KEYS_USED_UP: Bearing.SAME,
     Reason.WORKERS_ENDING: Bearing.SAME,
     # What is decided in another way.
     Reason.ANNOTATION_NOTE: Bearing.DIFFERS,
