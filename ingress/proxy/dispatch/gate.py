@@ -30,10 +30,10 @@ from ingress.wording import number_of
 
 MOST_SURPLUS: Final = 8192
 """Requests of the surplus that wait at most; further ones are refused as they come."""
-REFUSING_SHARE: Final = 0.025
-"""Of a turn's time, for refusing; to read what comes in place of it takes about as much again."""
-SPARE_SHARE: Final = 0.5
-"""The same, while nobody waits who may be begun."""
+REFUSING_SHARE: Final = 0.04
+"""Of the processor's time, for refusing; to read what comes in place of it takes about as much again."""
+SPARE_SECONDS: Final = 2 * TURN_SECONDS
+"""Once nobody could be begun for so long, there is nothing better to do than to refuse."""
 LOOK_SECONDS: Final = 0.25
 """How often it is looked whether an overload is over, while nobody comes."""
 RETRY_SECONDS: Final = {LATE: 1, MEMORY: 10}
@@ -87,7 +87,9 @@ class Gate:
         """The processor's time at the last turn, ..."""
         self._began = 0
         """... and how many requests that began."""
-        self._since = 0.0
+        self._since = self._begun_at = 0.0
+        self._allowance = 0.0
+        """Seconds that may be spent on refusing; negative where the last refusal took longer."""
         self._refused = dict.fromkeys(REASONS, 0)
         self.slow_down: Callable[[bool], None] | None = None
         """Has newcomers wait, or come as they like."""
@@ -190,11 +192,16 @@ class Gate:
         began = self._begin(self._waiting, room)
         if overload.is_trial or not overload.is_on:
             began += self._begin(self._surplus, room - began)
-        self._refuse_surplus(REFUSING_SHARE if began else SPARE_SHARE)
+        now = self._clock.seconds()
+        if began:
+            self._begun_at = now
+        self._allowance = min(self._allowance + REFUSING_SHARE * (worked - before), TURN_SECONDS)
+        if now - self._begun_at >= SPARE_SECONDS:
+            self._allowance = TURN_SECONDS / 2
+        self._refuse_surplus()
         if overload.is_on:
             overload.turned(worked - before, self._began)
             self._began = began
-            now = self._clock.seconds()
             if overload.is_over(now, self.waiting):
                 self._end(now)
         if self._waiting or self._surplus:
@@ -215,17 +222,19 @@ class Gate:
                 exchange.crash()
         return began
 
-    def _refuse_surplus(self, share: float) -> None:
-        """Refuse those who wait for longest; one at least, or some of them would wait for ever."""
+    def _refuse_surplus(self) -> None:
+        """Refuse those who wait for longest, as far as the allowance goes; whoever has left costs nothing."""
         surplus, seconds = self._surplus, self._clock.seconds
-        until = seconds() + TURN_SECONDS * share
+        now = seconds()
         while surplus and self.overload.is_on:
-            exchange, _ = surplus.popleft()
-            if exchange.state is State.DONE:
-                continue
-            self._refuse(exchange, LATE)
-            if seconds() >= until:
-                break
+            exchange, _ = surplus[0]
+            if exchange.state is not State.DONE:
+                if self._allowance <= 0:
+                    break
+                self._refuse(exchange, LATE)
+                before, now = now, seconds()
+                self._allowance -= now - before
+            surplus.popleft()
 
     def _end(self, now: float) -> None:
         self._metrics.ended(LATE)
