@@ -15,6 +15,7 @@ import os
 import select
 import signal
 import socket
+import threading
 from collections import deque
 from collections.abc import Callable
 from typing import Final, NoReturn
@@ -46,6 +47,12 @@ def fork_fork_server(run: Run, follower: Follower) -> tuple[int, socket.socket]:
 
     *run* is what workers do, and *follower* has nothing yet.
     """
+    others = [one.name for one in threading.enumerate() if one is not threading.current_thread()]
+    if others:
+        log.warn(
+            "Workers are forked while other threads run ({threads}), of which they have none; what these hold stays locked there",
+            threads=", ".join(others),
+        )
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
     # What lives now lives on in all children: whoever walked through it there would copy it.
     gc.collect()

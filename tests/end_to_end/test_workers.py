@@ -119,6 +119,23 @@ class ServingTests(WorkersCase):
         self.assertEqual(controller.errors.count(b"\n"), 1)
 
 
+class AsyncioTests(WorkersCase):
+    """Under a reactor whose loop is another's."""
+
+    runner = ("--reactor=asyncio",)
+
+    async def test_serves(self) -> None:
+        """Each worker has a loop of its own, and all end with their parent."""
+        controller = self.start_workers()
+        await self.until_ready(controller)
+        self.assertEqual(await self.get(self.http), (200, b"shop"))
+        for pid in self.workers:
+            os.kill(pid, signal.SIGKILL)
+        await self.until_get((200, b"shop"), self.http)
+        controller.signal(signal.SIGTERM)
+        self.assertEqual(await self.end_of(controller), 0)
+
+
 class SharingTests(WorkersCase):
     """Who takes connections."""
 
