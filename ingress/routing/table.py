@@ -293,6 +293,11 @@ class RouteTable:
         """How often the hosts have each tuple of specs among their chains: counted now, or kept."""
         return self._counted() if self._uses is None else self._uses
 
+    @property
+    def kept_uses(self) -> Mapping[tuple[FilterSpec, ...], int] | None:
+        """The same where it is kept, else None."""
+        return self._uses
+
     def keep_uses(self) -> None:
         """Have that at hand from now on, here and in whatever is made of this."""
         self._uses = self._counted()

@@ -4,7 +4,8 @@ Chains are made when the first request needs them.  A filter lives as long as th
 spec that is equal to its own, in whatever tuple of specs: so what it knows survives a new snapshot.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from typing import Final
 
 from twisted.logger import Logger
 
@@ -13,6 +14,9 @@ from ingress.proxy.exchange.chain import Chain, LiveFilter, NoFilter, Specs, in_
 from ingress.routing.table import RouteTable
 
 log = Logger()
+
+FEW_USES: Final = 1000
+"""Tuples of specs in two tables that are compared rather than hosts."""
 
 
 class Chains:
@@ -59,11 +63,30 @@ class Chains:
 
     def replace(self, before: RouteTable, now: RouteTable) -> None:
         """Forget what *before* has and *now* has not; costs what is different in them."""
+        had, has = before.kept_uses, now.kept_uses
         if not before.hosts:
             # Workers have this counted before they begin: to look at each host would copy what they share.
-            for specs, count in now.uses.items():
-                self._count(specs, count)
-            return
+            self._replace_counted({}, now.uses)
+        elif had is not None and has is not None and len(had) + len(has) <= FEW_USES:
+            self._replace_counted(had, has)
+        else:
+            self._replace_hosts(before, now)
+
+    def _replace_counted(self, had: Mapping[Specs, int], has: Mapping[Specs, int]) -> None:
+        """Do so by counts of all hosts, where these are kept: then it does not matter how many hosts are others."""
+        for specs, count in has.items():
+            if (more := count - had.get(specs, 0)) > 0:
+                self._count(specs, more)
+        is_any_gone = False
+        for specs, count in had.items():
+            if (fewer := count - has.get(specs, 0)) > 0:
+                self._count_less(specs, fewer)
+                is_any_gone |= specs not in self._uses
+        # Which of the tuples that are equal are still in a table is not known here; filters live on without their chains.
+        if is_any_gone or len(self._chains) > len(self._uses) + 1:
+            self._chains.clear()
+
+    def _replace_hosts(self, before: RouteTable, now: RouteTable) -> None:
         gone: list[Specs] = []
         for host, routes in now.changes_since(before):
             if routes is not None:
@@ -85,8 +108,8 @@ class Chains:
             for spec in specs:
                 self._spec_uses[spec] = self._spec_uses.get(spec, 0) + 1
 
-    def _count_less(self, specs: Specs) -> None:
-        count = self._uses[specs] - 1
+    def _count_less(self, specs: Specs, fewer: int = 1) -> None:
+        count = self._uses[specs] - fewer
         if count:
             self._uses[specs] = count
             return

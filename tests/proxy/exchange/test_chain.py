@@ -183,3 +183,28 @@ class ChainTestsHttp2(ChainTests):
     """The same over HTTP/2."""
 
     is_http2 = True
+
+
+class KeptChainTests(ChainTests):
+    """The same by tables that count how often each tuple of specs is used, as those of workers do."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.table.keep_uses()
+
+    def test_hosts_are_not_looked_at(self) -> None:
+        """However many hosts are others, none of them is looked at when a table takes the place of another."""
+        specs = (self.spec_,)
+
+        def table(path: str) -> RouteTable:
+            some = RouteTable()
+            some.keep_uses()
+            one = HostRoutes((route(path=path),), specs)
+            return some.patched({f"{number}.test": one for number in range(300)})
+
+        tables = [table("/a"), table("/b")]
+        self.stage.resource.publish(table("/c"), {BACKEND: BackendState((ONE,))})
+        self.patch(RouteTable, "portions_since", None)
+        for one in tables:
+            self.stage.resource.publish(one, {BACKEND: BackendState((ONE,))})
+        self.assertEqual((self.body(b"/x", b"7.test"), self.body(b"/x", b"8.test")), (b"1", b"2"))
