@@ -46,19 +46,23 @@ def _serve(port: Any) -> None:
         server.serve_forever()
 
 
-class _Enough:
-    """Known in each process of the pool: when there were as many takeovers as are wanted."""
+class _Shared:
+    """Known in each process of the pool: when it is enough, and how often each client has asked."""
 
-    event: Event
+    enough: Event
+    asked: Any
 
     @classmethod
-    def begin(cls, event: Event) -> None:
-        """Learn of it, in a process of its own."""
-        cls.event = event
+    def begin(cls, enough: Event, asked: Any) -> None:
+        """Learn of both, in a process of its own."""
+        cls.enough, cls.asked = enough, asked
 
 
-def _ask(name: str, ports: Ports, least: int, pause: float) -> Count:
-    return ask(LOADS[name], ports, least, _Enough.event.is_set, pause)
+def _ask(number: int, name: str, ports: Ports, pause: float) -> Count:
+    def told(asked: int) -> None:
+        _Shared.asked[number] = asked
+
+    return ask(LOADS[name], ports, _Shared.enough.is_set, told, pause)
 
 
 def _free_ports(count: int) -> list[int]:
@@ -107,17 +111,20 @@ def _played(arguments: argparse.Namespace, folder: Path) -> bool:
     costs: list[Cost] = []
     try:
         chain.start()
-        done = multiprocessing.Event()
-        with multiprocessing.Pool(len(names), _Enough.begin, (done,)) as pool:
-            asked: list[AsyncResult[Count]] = [
-                pool.apply_async(_ask, (name, ports, arguments.requests, arguments.pause)) for name in names
+        enough = multiprocessing.Event()
+        asked = multiprocessing.Array("L", len(names), lock=False)
+        with multiprocessing.Pool(len(names), _Shared.begin, (enough, asked)) as pool:
+            clients: list[AsyncResult[Count]] = [
+                pool.apply_async(_ask, (number, name, ports, arguments.pause))
+                for number, name in enumerate(names)
             ]
-            for number in range(1, arguments.takeovers + 1):
-                costs.append(chain.follow(in_place=number % 2 == 0))
-                sys.stdout.write(f"{_told_cost(number, costs[-1])}\n")
+            # One follows the other until all have asked: none of the requests is made in quiet times.
+            while len(costs) < arguments.takeovers or min(asked) < arguments.requests:
+                costs.append(chain.follow(in_place=len(costs) % 2 == 1))
+                sys.stdout.write(f"{_told_cost(len(costs), costs[-1])}\n")
                 sys.stdout.flush()
-            done.set()
-            counts = [one.get() for one in asked]
+            enough.set()
+            counts = [one.get() for one in clients]
         left = chain.end()
     finally:
         chain.stop()
@@ -131,7 +138,9 @@ def _played(arguments: argparse.Namespace, folder: Path) -> bool:
 def parser() -> argparse.ArgumentParser:
     """The command line."""
     made = argparse.ArgumentParser(prog="python -m bench.takeover", description=__doc__)
-    made.add_argument("--takeovers", type=int, default=20, help="how many; every other one is in place")
+    made.add_argument(
+        "--takeovers", type=int, default=20, help="how many, at least; every other one is in place"
+    )
     made.add_argument("--requests", type=int, default=10_000, help="of each kind, at least")
     made.add_argument("--pause", type=float, default=0.0005, help="seconds between the requests of a client")
     made.add_argument("--only", default="", metavar="NAMES", help=f"of {','.join(LOADS)}")

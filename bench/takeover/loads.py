@@ -9,6 +9,7 @@ import socket
 import ssl
 import struct
 from collections.abc import Callable
+from functools import cache
 from threading import Event
 
 import hpack
@@ -58,12 +59,17 @@ def _connect(port: int, secure: bool, protocols: tuple[str, ...] = ()) -> socket
     sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     if not secure:
         return sock
-    context = ssl.create_default_context()
+    return _context(protocols).wrap_socket(sock, server_hostname=NAME)
+
+
+@cache
+def _context(protocols: tuple[str, ...]) -> ssl.SSLContext:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname = False
     context.verify_mode = ssl.CERT_NONE
     if protocols:
         context.set_alpn_protocols(list(protocols))
-    return context.wrap_socket(sock, server_hostname=NAME)
+    return context
 
 
 class Http1Connection:
@@ -218,13 +224,16 @@ LOADS = {
 }
 
 
-def ask(load: Load, ports: Ports, least: int, is_enough: Callable[[], bool], pause: float) -> Count:
-    """Ask at least *least* times, and until *is_enough*, with a *pause* after each request."""
+def ask(
+    load: Load, ports: Ports, is_enough: Callable[[], bool], told: Callable[[int], None], pause: float
+) -> Count:
+    """Ask until *is_enough*, with a *pause* after each request; *told* learns how often it was."""
     count = Count()
     connection: Connection | None = None
     on_this, waiting = 0, Event()
-    while count.asked < least or not is_enough():
+    while not is_enough():
         count.asked += 1
+        told(count.asked)
         try:
             if connection is not None and (connection.is_over or connection.was_closed()):
                 connection.close()

@@ -99,7 +99,10 @@ class Giver:
         self._converse(ours, successor.process, successor)
 
     def stop(self) -> bool:
-        """Let nobody come any more; return whether there is a new process, which goes on by itself then."""
+        """Let nobody come any more; return whether there is a new process, which goes on by itself then.
+
+        One that was started from here ends, too: whoever stops this process means both.
+        """
         if self._door is not None:
             self._door.close()
             self._door = None
@@ -107,8 +110,10 @@ class Giver:
         if now is None:
             return False
         is_left = now.giving.state is State.LEFT
+        if not is_left and now.successor is not None:
+            now.wire.send(Message(Word.REFUSED, "it is stopping"))
         self._forget(now)
-        return not is_left
+        return not is_left and now.successor is None
 
     # -- who comes
 

@@ -122,7 +122,7 @@ class Taker:
         return True
 
     def _fail(self, why: str) -> None:
-        error = StartError(f"process {self.process} is not taken over, and serves on: {why}")
+        error = StartError(f"process {self.process} is not taken over: {why}")
         self._end()
         if not self._begin(error):
             self._starting.fail(error)

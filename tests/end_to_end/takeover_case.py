@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import signal
 import socket
 import stat
@@ -31,22 +30,19 @@ class TakeoverCase(EndToEndCase):
         self.chain: list[ControllerProcess] = []
         self.addCleanup(self.end_successors)
 
+    def successors(self) -> list[int]:
+        """Return the processes that controllers of this test have started, and that run."""
+        mark = f"--rundir={self.directory}".encode()
+        return [pid for pid in map(int, filter(str.isdigit, os.listdir("/proc"))) if mark in _arguments(pid)]
+
     async def end_successors(self) -> None:
-        """Kill what controllers have started, as far as it still runs, and wait until nobody writes to our pipes."""
-        for controller in self.chain:
-            for found in re.findall(rb"Started process (\d+)", controller.output):
-                with suppress(ProcessLookupError):
-                    os.kill(int(found), signal.SIGKILL)
+        """Kill what controllers have started, as far as it still runs."""
         for controller in self.chain:
             await controller.kill()
-        pipes = [pipe for controller in self.chain for pipe in controller.pipes]
-
-        def are_over() -> bool:
-            for pipe in pipes:
-                pipe.doRead()
-            return all(pipe.fileno() == -1 for pipe in pipes)
-
-        await self.until(are_over)
+        for pid in self.successors():
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        await self.until(lambda: not self.successors())
 
     def route(self) -> str:
         """Have a route to an upstream; return the option that names it."""
@@ -125,6 +121,14 @@ class TakeoverCase(EndToEndCase):
 
         await self.until(hear)
         return found[0]
+
+
+def _arguments(pid: int) -> list[bytes]:
+    """Return the command line of a process; empty where it has ended."""
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
+    except OSError:
+        return []
 
 
 class NewProcess:

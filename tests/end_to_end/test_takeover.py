@@ -12,6 +12,7 @@ from ingress.takeover.messages import Word
 from tests.end_to_end.end_to_end_case import NO_ANSWER
 from tests.end_to_end.takeover_case import TakeoverCase
 from tests.fakes.processes import ControllerProcess, free_port
+from tests.fakes.service_managers import FakeServiceManager, abstract_name
 from tests.fakes.upstreams import OK
 
 
@@ -91,7 +92,7 @@ class PathTests(TakeoverCase):
         self.assertEqual(await self.end_of(second), 1)
         self.assertEqual(
             second.errors,
-            b"ingress: process %d is not taken over, and serves on: a takeover is under way\n" % old.pid,
+            b"ingress: process %d is not taken over: a takeover is under way\n" % old.pid,
         )
         old.signal(signal.SIGUSR2)
         await self.until(lambda: b"No new process is started: a takeover is under way" in old.output)
@@ -208,13 +209,28 @@ class InPlaceTests(TakeoverCase):
             self.assertIn(b"TXINGRESS_TAKEOVER=", file.read())
         os.kill(pid, signal.SIGUSR2)
         await self.until_gone(pid)
-        found = re.findall(rb"Started process (\d+)", old.output)
-        self.assertEqual(len(found), 2)
+        [last] = self.successors()
         self.assertEqual(await self.get(self.http), (200, b"ok"))
-        os.kill(int(found[1]), signal.SIGTERM)
-        os.kill(int(found[1]), signal.SIGQUIT)
-        await self.until_gone(int(found[1]))
+        os.kill(last, signal.SIGTERM)
+        os.kill(last, signal.SIGQUIT)
+        await self.until_gone(last)
         self.assertFalse(self.path.exists())
+
+    async def test_main_process(self) -> None:
+        """The service manager is told by the old process which one is the main one from now on, and not that anything stops."""
+        manager = FakeServiceManager(abstract_name("takeover"))
+        self.addCleanup(manager.close)
+        self.environment = {"NOTIFY_SOCKET": manager.name, "WATCHDOG_USEC": "200000"}
+        old = await self.serving()
+        pid = await self.successor(old)
+        manager.read()
+        told = [(by, fields["MAINPID"]) for by, fields in manager.messages if "MAINPID" in fields]
+        self.assertEqual(told, [(old.pid, str(pid))])
+        self.assertEqual(manager.said("STOPPING"), [])
+        # Nobody else gives signs of life any more.
+        already = len(manager.said("WATCHDOG"))
+        await self.until(lambda: len(manager.said("WATCHDOG")) > already + 2)
+        self.assertEqual({by for by, _ in manager.messages[-3:]}, {pid})
 
     async def test_without_path(self) -> None:
         """It needs no option."""

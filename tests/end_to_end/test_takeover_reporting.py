@@ -173,6 +173,17 @@ class ReportingTests(TakeoverCase):
         self.assertEqual(await self.get(self.http), (200, b"hello"))
         await self.still_reports()
 
+    async def test_both_are_stopped(self) -> None:
+        """A process that is asked to stop while its successor starts takes that with it, and releases the Lease."""
+        old = await self.leading()
+        self.slow_lists()
+        old.signal(signal.SIGUSR2)
+        await self.until_told(old, b" takes over")
+        old.signal(signal.SIGTERM)
+        self.assertEqual(await self.end_of(old), 0)
+        self.assertIn(b"Released the lease", old.output)
+        await self.until(lambda: not self.successors())
+
     async def test_probes(self) -> None:
         """At no moment does a probe fail."""
         old = await self.leading()
