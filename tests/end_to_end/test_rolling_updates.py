@@ -40,6 +40,9 @@ class Pod:
 class RollingUpdateCase(EndToEndCase):
     """A load balancer, clients of every kind, and controllers of the same objects."""
 
+    more: tuple[str, ...] = ()
+    """Options that controllers have besides."""
+
     async def setUp(self) -> None:  # type: ignore[override]
         """Start what stays the same."""
         super().setUp()
@@ -91,6 +94,7 @@ class RollingUpdateCase(EndToEndCase):
             "--disable-access-log",
             f"--shutdown-delay={delay}",
             f"--shutdown-grace={GRACE}",
+            *self.more,
         )
         self.addCleanup(process.kill)
         target = Target(ports, ports["probes"])
@@ -167,6 +171,15 @@ class DeploymentTests(RollingUpdateCase):
 
     async def test_in_order(self) -> None:
         """No request fails where the old one serves on while the load balancer learns of it: new and kept connections, TLS, HTTP/2."""
+        await self.in_order()
+
+    async def test_workers(self) -> None:
+        """Nor with workers, which all learn of the end."""
+        self.more = ("--workers=2",)
+        await self.in_order()
+
+    async def in_order(self) -> None:
+        """Have one replaced, and check that no request failed."""
         old, new = await self.replaced(DELAY)
         self.assertEqual((self.steady.failed, self.balancer.failed), ([], 0))
         self.assertEqual(len(self.steady.answered), 5)
