@@ -20,7 +20,7 @@ from tests.fakes.web_sockets import TEXT, EchoUpstream, message
 HOST = "shop.test"
 CHAT = "chat.test"
 CHECKS = Checks()
-DELAY = CHECKS.seconds_to_turn_away + 0.4
+DELAY = CHECKS.seconds_to_turn_away + 1.8
 """Seconds that a controller serves on: what the load balancer takes to turn away, and some for a machine that is busy."""
 GRACE = 1.5
 SLOW = 0.2

@@ -92,6 +92,7 @@ class UnitTests(UnitsCase):
         with contextlib.suppress(ProcessLookupError):
             os.kill(new, signal.SIGKILL)
         await old.end()
+        await self.until(lambda: all(pipe.fileno() == -1 for pipe in old.pipes))
 
     async def test_reload(self) -> None:
         """Of one process."""

@@ -11,6 +11,7 @@ environment, standard input and output of its own, and the interpreter's own end
 from __future__ import annotations
 
 import atexit
+import fcntl
 import gc
 import importlib
 import io
@@ -33,6 +34,9 @@ _PROGRAM = (
     "import sys; from tests.fakes.fork_server import serve; serve(int(sys.argv[1]), int(sys.argv[2]));"
     "from twisted.scripts.twistd import run; run()"
 )
+_MOST_HANDED_OVER = 16
+_FREE = 100
+"""A number of descriptors that nobody has here."""
 _PID = struct.Struct("=q")
 _END = struct.Struct("=qq")
 # Importing them installs the global reactor, which a process must do by itself.
@@ -64,14 +68,23 @@ class ForkServer:
         """Where ``read_end`` finds what ended; it does not block."""
 
     def start(
-        self, arguments: Sequence[str], environment: Mapping[str, str], output: int, errors: int
+        self,
+        arguments: Sequence[str],
+        environment: Mapping[str, str],
+        output: int,
+        errors: int,
+        handed_over: Sequence[int] = (),
     ) -> int:
-        """Start ``twistd`` with these *arguments*, which writes to the files *output* and *errors*; return its process id."""
+        """
+        Start ``twistd`` with these *arguments*, which writes to the files *output* and *errors*; return its process id.
+
+        *handed_over* are the descriptors that it has from 3 on.
+        """
         asking = self._asking or self._begin()
         request = os.memfd_create("request")
         try:
             os.write(request, json.dumps([list(arguments), dict(environment)]).encode())
-            socket.send_fds(asking, [b"1"], [request, output, errors])
+            socket.send_fds(asking, [b"1"], [request, output, errors, *handed_over])
         finally:
             os.close(request)
         return int(_PID.unpack(asking.recv(_PID.size))[0])
@@ -120,7 +133,7 @@ def serve(asked_fd: int, telling_fd: int) -> None:
     asked, telling = socket.socket(fileno=asked_fd), socket.socket(fileno=telling_fd)
     signal.signal(signal.SIGCHLD, lambda number, frame: _tell_ends(telling))
     while True:
-        message, fds, _, _ = socket.recv_fds(asked, 1, 3)
+        message, fds, _, _ = socket.recv_fds(asked, 1, 3 + _MOST_HANDED_OVER)
         if not message:
             os._exit(0)
         # What ends before its process id is told would be told of first.
@@ -148,7 +161,7 @@ def _tell_ends(telling: socket.socket) -> None:
         telling.send(_END.pack(pid, os.waitstatus_to_exitcode(status)))
 
 
-def _become(request: int, output: int, errors: int) -> None:
+def _become(request: int, output: int, errors: int, *handed_over: int) -> None:
     """In a child: become what the request asks for."""
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGCHLD})
@@ -157,15 +170,28 @@ def _become(request: int, output: int, errors: int) -> None:
         arguments, environment = json.load(file)
     os.environ.clear()
     os.environ.update(environment)
+    if handed_over:
+        os.environ.setdefault("LISTEN_PID", str(os.getpid()))
     sys.argv = ["-c", *arguments]
     # What starts the same program anew.
     sys.orig_argv = [sys.executable, "-c", TWISTD, *arguments]
     nothing = os.open(os.devnull, os.O_RDONLY)
+    kept = [_moved(fd) for fd in handed_over]
     for fd, place in ((nothing, 0), (output, 1), (errors, 2)):
+        os.dup2(fd, place)
+        os.close(fd)
+    for place, fd in enumerate(kept, 3):
         os.dup2(fd, place)
         os.close(fd)
     sys.stdout = sys.__stdout__ = _text(1, line_buffering=False)  # type: ignore[misc]
     sys.stderr = sys.__stderr__ = _text(2, line_buffering=True)  # type: ignore[misc]
+
+
+def _moved(fd: int) -> int:
+    """Have *fd* under a number that nobody is to be moved to."""
+    moved = fcntl.fcntl(fd, fcntl.F_DUPFD, _FREE)
+    os.close(fd)
+    return moved
 
 
 def _text(fd: int, *, line_buffering: bool) -> io.TextIOWrapper:

@@ -96,10 +96,16 @@ class _Forks(FileDescriptor):
     def fileno(self) -> int:
         return -1 if self._server.ends is None else self._server.ends.fileno()
 
-    def start(self, process: ControllerProcess, arguments: list[str], environment: Mapping[str, str]) -> int:
+    def start(
+        self,
+        process: ControllerProcess,
+        arguments: list[str],
+        environment: Mapping[str, str],
+        handed_over: Sequence[int],
+    ) -> int:
         """Have *process* forked; return its process id."""
         output, errors = os.pipe(), os.pipe()
-        pid = self._server.start(arguments, environment, output[1], errors[1])
+        pid = self._server.start(arguments, environment, output[1], errors[1], handed_over)
         os.close(output[1])
         os.close(errors[1])
         process.pipes = (
@@ -146,7 +152,7 @@ class ControllerProcess(ProcessProtocol):
         self.errors = b""
         self.status: int | None = None
         self.exit_status: int | None = None
-        """The same, of a process with a runner or sockets of its own, also while others that it has started still write to its output."""
+        """The same, also while others that it has started still write to its output."""
         self._waiting: list[Deferred[int]] = []
         variables = {
             # No kubeconfig and no service account of the machine may get into a test.
@@ -164,18 +170,19 @@ class ControllerProcess(ProcessProtocol):
             variables["LISTEN_FDS"] = str(len(handed_over))
             variables["LISTEN_FDNAMES"] = ":".join(name for name, _ in handed_over)
             variables = {**variables, **(environment or {})}
-        elif (
+        sockets = [sock.fileno() for _, sock in handed_over]
+        if (
             not runner
             and not through
             and not any(name.startswith(("PYTHON", "LD_")) for name in environment or ())
         ):
             forks = _forks.get(id(reactor)) or _forks.setdefault(id(reactor), _Forks(reactor))
-            self.pid = forks.start(self, arguments, variables)
+            self.pid = forks.start(self, arguments, variables, sockets)
             return
         # What concerns the interpreter, or the reactor, is decided before anything is imported.
         command = [*through, sys.executable, "-c", f"{_MEANT_FOR_ITSELF}{TWISTD}", *arguments]
         descriptors: dict[int, Any] = {0: "w", 1: "r", 2: "r"}
-        descriptors.update((3 + number, sock.fileno()) for number, (_, sock) in enumerate(handed_over))
+        descriptors.update(enumerate(sockets, 3))
         self.pid = reactor.spawnProcess(self, command[0], command, env=variables, childFDs=descriptors).pid
 
     def outReceived(self, data: bytes) -> None:
@@ -200,7 +207,7 @@ class ControllerProcess(ProcessProtocol):
             pipe.doRead()
             # Children that outlive it may hold the other end.
             pipe.close()
-        self.status = status
+        self.status = self.exit_status = status
         waiting, self._waiting = self._waiting, []
         for waiter in waiting:
             waiter.callback(self.status)
