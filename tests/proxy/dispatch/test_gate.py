@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from twisted.logger import capturedLogs, formatEvent
 from twisted.web.resource import Resource
 
 from ingress.metrics.overload import LATE, MEMORY
-from ingress.proxy.dispatch.gate import LOOK_SECONDS, MOST_SURPLUS, Gate
+from ingress.proxy.dispatch.gate import LOOK_SECONDS, MOST_SURPLUS, SPARE_SECONDS, Gate
 from ingress.proxy.dispatch.overload import CALM_SECONDS, FIRST_ROOM, LASTING_SECONDS, TURN_SECONDS
+from ingress.proxy.exchange.replies import Replies
 from tests.fakes.http2_frames import RST_STREAM, frame
 from tests.fakes.transports import Peer
 from tests.proxy.exchange.test_tunnel import ASK, SWITCH
@@ -186,6 +189,31 @@ class WaitingTests(GateCase):
         self.assertEqual(self.gate.waiting, FIRST_ROOM + MOST_SURPLUS)
         [down] = self.come(1)
         self.assert_status(down.take(), 503)
+
+
+class ShareTests(GateCase):
+    """How much time goes to refusing."""
+
+    def test_share(self) -> None:
+        """Refusing has a small share of what requests take, and more only once nobody could be begun for a while."""
+        held: list[Callable[[], None]] = []
+        replies = self.gate._replies
+
+        def slow() -> Replies:
+            self.reactor.rightNow += TURN_SECONDS / 3
+            return replies()
+
+        self.closed.overload()
+        self.gate._replies = slow
+        self.gate._call_in_batch = held.append
+        self.come(MANY)
+        refused = []
+        for seconds in (0.0, 0.0, 0.0, 0.0, 2 * SPARE_SECONDS):
+            self.reactor.advance(seconds)
+            held.pop()()
+            refused.append(self.metrics.value("ingress_overload_requests_refused_total", cause=LATE))
+            self.reactor.settle()
+        self.assertEqual(refused, [0, 1, 1, 1, 3])
 
 
 class _Gone:
