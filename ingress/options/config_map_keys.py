@@ -148,7 +148,11 @@ KEYS: Final[dict[str, ConfigMapKey]] = {
     "enable-syslog": _missing("the access log is standard output or a file"),
     "bind-address": _missing("--http and --https say where to listen", ("",)),
     "disable-ipv6": _note("--http and --https say where to listen"),
-    "max-worker-connections": _note("--max-connections bounds the connections of clients", ("16384",)),
+    "max-worker-connections": _note("--max-connections bounds the connections of all processes together", ("16384",)),
+    "worker-processes": _note(
+        "--workers says how many processes serve, on the command line alone: they are parted before anything of the cluster is read",
+        ("auto", "1"),
+    ),
     "upstream-keepalive-connections": _note("idle connections to endpoints are bounded by themselves", ("320",)),
     "upstream-keepalive-time": _note("connections to endpoints end when they rest too long", ("1h",)),
     "upstream-keepalive-timeout": _note("connections to endpoints end when they rest too long", ("60",)),
@@ -180,7 +184,7 @@ _INSIDES: Final = """
     client-header-buffer-size disable-ipv6-dns enable-aio-write enable-multi-accept http2-max-field-size
     http2-max-header-size max-worker-open-files map-hash-bucket-size server-name-hash-max-size
     server-name-hash-bucket-size proxy-headers-hash-max-size proxy-headers-hash-bucket-size reuse-port
-    ssl-session-cache ssl-session-cache-size ssl-session-timeout ssl-buffer-size worker-processes worker-cpu-affinity
+    ssl-session-cache ssl-session-cache-size ssl-session-timeout ssl-buffer-size worker-cpu-affinity
     worker-serial-reloads variables-hash-bucket-size variables-hash-max-size nginx-status-ipv4-whitelist
     nginx-status-ipv6-whitelist debug-connections proxy-ssl-location-only syslog-host syslog-port gzip-disable
     grpc-buffer-size-kb proxy-stream-next-upstream proxy-stream-next-upstream-timeout

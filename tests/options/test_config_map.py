@@ -127,8 +127,12 @@ class KeysTests(SynchronousTestCase):
 
     def test_nothing_lost(self) -> None:
         """What changes nothing here is silent, or a note where somebody might wait for it."""
-        self.said(worker_processes="4", server_tokens="false", map_hash_bucket_size="128", reuse_port="true")
+        self.said(
+            worker_cpu_affinity="auto", server_tokens="false", map_hash_bucket_size="128", reuse_port="true"
+        )
         self.assertTrue(self.told(max_worker_connections="65536").is_note)
+        self.said(worker_processes="auto")
+        self.assertTrue(self.told(worker_processes="4").is_note)
 
     def test_every_documented_key(self) -> None:
         """Each key that ingress-nginx documents is an option, or in the table."""
