@@ -46,7 +46,7 @@ from ingress.options.followed_config_map import FollowedConfigMap
 from ingress.options.merging import Merged, OptionSource, OptionTexts, merge
 from ingress.options.tcp_services import udp_services_problem
 from ingress.options.tcp_services_source import tcp_services_source
-from ingress.process.caps import caps_of_system, connections_fitting, tell_caps, workers_of_use
+from ingress.process.caps import caps_of_system, connections_fitting, tell_caps
 from ingress.process.systemd_sockets import HandedOver
 from ingress.proxy.listening.listeners import listen
 from ingress.proxy.listening.reach import endpoint_rules
@@ -221,7 +221,7 @@ class IngressService(Service):
             self._data_plane = WorkerPool(
                 settings,
                 reactor,
-                settings.workers or workers_of_use(caps_of_system()),
+                settings.workers,
                 self._refused,
                 addresses,
                 failed,

@@ -69,7 +69,7 @@ class Settings:
     use_epoll: bool = True
     """Run the data path on sockets of its own where the system has epoll."""
     workers: int | None = None
-    """How many processes serve, beside the one that watches; 0 for as many as there are processors, None for this one alone."""
+    """How many processes serve, beside the one that watches; None for this one alone, 0 for whatever is of use here."""
     access_log: str | None = None
     """File for the access log; None means standard output."""
 

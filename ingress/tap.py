@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any
 
+from attrs import evolve
 from twisted.python import usage
 
 from ingress.options.help import INTRODUCTION, help_text
@@ -137,6 +138,7 @@ def makeService(options: Options) -> "IService":
     """Make the service that twistd runs; what makes that impossible ends the process in one line."""
     from ingress.errors import StartError
     from ingress.metrics.metrics import Metrics
+    from ingress.process.caps import caps_of_system, workers_of_use
     from ingress.process.interpreter import Interpreter
     from ingress.process.lifecycle import (
         act_on_signals,
@@ -157,6 +159,8 @@ def makeService(options: Options) -> "IService":
     reactor = _global_reactor()
     keep_steady_time(reactor)
     settings = options.settings()
+    if settings.workers == 0:
+        settings = evolve(settings, workers=workers_of_use(caps_of_system()))
     systemd = Systemd.taken_from(os.environ, os.getpid())
     try:
         metrics = Metrics()

@@ -255,7 +255,7 @@ _GROUPS: tuple[tuple[str, tuple[Option, ...]], ...] = (
     )),
     ("Running", (
         Option(name="workers", value="COUNT", read=v.read_workers, to="workers", shows_default=False,
-               help="Serve by so many processes, which share all listeners, beside one that watches the cluster; auto for one for each whole processor that there is for this one, as far as memory suffices. Needs one of Twisted's reactors for epoll, poll, select, kqueue or asyncio. [default: one process does everything]"),
+               help="Serve by so many processes, which share all listeners, beside one that watches the cluster; auto for one for each whole processor that there is for this one, as far as memory suffices, and none where that is one. Needs one of Twisted's reactors for epoll, poll, select, kqueue or asyncio. [default: one process does everything]"),
         Option(name="no-epoll", aliases=("no-plane",), to="use_epoll", sets=False,
                help="Run the data path on Twisted's own transports, as where there is no epoll."),
         Option(name="access-log", value="FILE", read=v.read_path, to="access_log",

@@ -330,7 +330,7 @@ def read_head_size(text: str) -> int:
 
 
 def read_workers(text: str) -> int:
-    """Read how many processes serve; 0 stands for as many as there are processors."""
+    """Read how many processes serve; 0 stands for as many as are of use."""
     return 0 if text == "auto" else _read_count(text, 1, MOST_WORKERS)
 
 

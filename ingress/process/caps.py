@@ -119,10 +119,10 @@ def connections_allowed(asked: int | None, usual: int, caps: Caps) -> int:
     return asked
 
 
-def workers_of_use(caps: Caps) -> int:
+def workers_of_use(caps: Caps) -> int | None:
     """Return how many workers there are to be where nobody says a number: one for each processor, as far as there is room.
 
-    Part of a processor is none: workers that may use 1.5 would both use up a period's time together and then stand still until its
+    One alone would do what the process does without any (None), for more memory.  Part of a processor is none: workers that may use 1.5 would both use up a period's time together and then stand still until its
     end, with all their connections.  What is left over is for the parent.
     """
     fitting = [int(caps.processors)]
@@ -130,7 +130,8 @@ def workers_of_use(caps: Caps) -> int:
         fitting.append((caps.memory // CONNECTION_SHARE - PARENT_BYTES) // WORKER_BYTES)
     if caps.tasks is not None:
         fitting.append((caps.tasks - PARENT_TASKS) // WORKER_TASKS)
-    return max(1, min(fitting))
+    fits = min(fitting)
+    return fits if fits > 1 else None
 
 
 def tell_caps(caps: Caps, connections: int) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import socket
 import tempfile
@@ -14,6 +15,7 @@ from tests.fakes.grpc_upstreams import in_thread
 from tests.fakes.processes import free_port
 from tests.fakes.upstreams import Upstream
 
+TASKSET = shutil.which("taskset") or ""
 REQUEST = b"GET / HTTP/1.1\r\nHost: shop.test\r\nConnection: close\r\n\r\n"
 
 
@@ -117,6 +119,22 @@ class ServingTests(WorkersCase):
         self.assertEqual(await self.end_of(controller), 1)
         self.assertIn(b"cannot listen on", controller.errors)
         self.assertEqual(controller.errors.count(b"\n"), 1)
+
+
+class OneProcessorTests(WorkersCase):
+    """``--workers=auto`` where a process may use one processor alone."""
+
+    through = (TASKSET, "--cpu-list", str(min(os.sched_getaffinity(0))))
+    skip = None if TASKSET else "no taskset"
+
+    async def test_no_worker(self) -> None:
+        """One worker would be of no use: the process serves by itself, and has no other."""
+        controller = self.start_with_manifests("--workers=auto")
+        await self.until_ready(controller)
+        self.assertEqual(await self.get(self.http), (200, b"shop"))
+        self.assertEqual(children(controller.pid), [])
+        controller.signal(signal.SIGTERM)
+        await self.stopped(controller)
 
 
 class AsyncioTests(WorkersCase):

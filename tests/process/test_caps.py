@@ -76,17 +76,17 @@ class CapsTests(SynchronousTestCase):
         self.assertIsNone(Caps().divided_by(2).memory)
 
     def test_workers(self) -> None:
-        """A worker for each whole processor, as far as memory and tasks suffice, and always one."""
+        """A worker for each whole processor, as far as memory and tasks suffice, and none where that is one."""
         for caps, expected in (
-            (Caps(0.25), 1),
-            (Caps(1.5), 1),
+            (Caps(0.25), None),
+            (Caps(1.5), None),
             (Caps(2), 2),
             (Caps(3.9), 3),
             (Caps(64), 64),
             (Caps(64, 1024 * MIB), 10),
-            (Caps(64, 64 * MIB), 1),
+            (Caps(64, 64 * MIB), None),
             (Caps(64, None, 100), 3),
-            (Caps(64, None, 0), 1),
+            (Caps(64, None, 0), None),
         ):
             self.assertEqual(workers_of_use(caps), expected, caps)
 
