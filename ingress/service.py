@@ -6,15 +6,11 @@ more accepting, a grace in which running exchanges end, and then everything else
 What cannot work is told to *failed* as a ``StartError`` of one line.
 """
 
-import os
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
-from random import Random
-from socket import gethostname, socket
+from socket import socket
 from typing import Any, cast
-from uuid import uuid4
 
-from attrs import evolve
 from twisted.application.service import Service
 from twisted.internet.defer import CancelledError, Deferred, TimeoutError, maybeDeferred
 from twisted.internet.interfaces import IListeningPort
@@ -25,10 +21,9 @@ from twisted.python.failure import Failure
 from ingress.admin.readiness import is_enough, workers_missing
 from ingress.admin.site import Workers, admin_site
 from ingress.cluster.api_server import ApiServerSource
-from ingress.cluster.kinds import ObjectKinds
-from ingress.cluster.manifests.manifests import ManifestSource
 from ingress.cluster.source import Sink, Source
 from ingress.cluster.store import Store
+from ingress.cluster_side import reporting_of
 from ingress.controller import Controller
 from ingress.data_plane import DataPlane, OwnDataPlane, now
 from ingress.errors import StartError
@@ -37,26 +32,17 @@ from ingress.explain.objects import KnownObjects
 from ingress.explain.served import Served
 from ingress.metrics.metrics import Metrics
 from ingress.model.listeners import Listener
-from ingress.model.objects import Kind
-from ingress.model.problems import Problem
 from ingress.model.serving import ServingSettings
-from ingress.model.tcp_services import TcpServices
-from ingress.options.config_map_source import config_map_source
-from ingress.options.followed_config_map import FollowedConfigMap
-from ingress.options.merging import Merged, OptionSource, OptionTexts, merge
-from ingress.options.tcp_services import udp_services_problem
-from ingress.options.tcp_services_source import tcp_services_source
+from ingress.options.merging import OptionSource
+from ingress.options_in_force import OptionsInForce
 from ingress.process.caps import caps_of_system, connections_fitting, tell_caps
 from ingress.process.systemd_sockets import HandedOver
 from ingress.proxy.listening.listeners import listen
-from ingress.proxy.listening.reach import endpoint_rules
 from ingress.proxy.transport.connection_limit import DEFAULT_CONNECTIONS
 from ingress.proxy.transport.resolving import AddressRules
-from ingress.settings import Settings, translate_options
-from ingress.status.reporting import ClusterReporting
+from ingress.settings import Settings
 from ingress.takeover.takeover import Takeover
-from ingress.translate.options import TranslateOptions
-from ingress.translate.readers.reader import RouteKind, reported_by
+from ingress.translate.readers.reader import RouteKind
 from ingress.translate.readers.route_kinds import ROUTE_KINDS
 from ingress.translate.snapshot import Snapshot
 from ingress.wording import number_of
@@ -68,81 +54,11 @@ REST_SECONDS = 5.0
 LONGEST_CLEARING_SECONDS = 120.0
 """How long the end waits for addresses to be removed from Ingresses, where that is asked for."""
 
-# With the rest of an identity this stays within the 128 bytes that the API has for it.
-_NAME_CHARACTERS = 90
-
-
-def source_of(
-    settings: Settings, reactor: Any, metrics: Metrics, kinds: Sequence[RouteKind] = ROUTE_KINDS
-) -> Source:
-    """Return the source that *settings* ask for: manifests when any are named, else an API server.
-
-    It reads the route objects of *kinds*, and what these refer to.
-    """
-    objects = ObjectKinds(kinds)
-    if settings.manifests:
-        return ManifestSource(
-            settings.manifests,
-            settings.translate.annotations_prefix,
-            settings.namespaces,
-            reactor.callFromThread,
-            reactor,
-            kinds=objects,
-            besides=tuple((Kind.CONFIG_MAP, key) for key in settings.config_maps),
-        )
-    return ApiServerSource(
-        reactor,
-        kubeconfig=settings.kubeconfig,
-        context=settings.context,
-        server=settings.server,
-        namespaces=settings.namespaces,
-        options=translate_options(settings),
-        watch_secrets=settings.secret_mode == "watch",
-        secret_selector=settings.secret_field_selector,
-        single_service=settings.reporting.publish_service,
-        single_config_maps=settings.config_maps,
-        metrics=metrics.watch,
-        kinds=objects,
-    )
-
-
-def reporting_of(
-    settings: Settings,
-    reactor: Any,
-    source: Source,
-    store: Store,
-    metrics: Metrics,
-    kinds: Sequence[RouteKind] = ROUTE_KINDS,
-) -> ClusterReporting | None:
-    """Return what reports back to the cluster that *source* reads; None where there is no cluster.
-
-    It reports about objects of those of *kinds* whose status is ours to write.
-    """
-    if not isinstance(source, ApiServerSource):
-        return None
-    name = os.environ.get("POD_NAME") or gethostname()
-    return ClusterReporting(
-        reactor,
-        source.connection,
-        settings.reporting,
-        translate_options(settings),
-        store.state,
-        lambda: source.namespace,
-        # Another process of the same pod, or on the same host, is another candidate.
-        f"{name[:_NAME_CHARACTERS]}_{uuid4()}",
-        metrics.status,
-        now=now,
-        random=Random().random,
-        regained=source.rouse,
-        outage=source.outage,
-        kinds=reported_by(kinds),
-    )
-
 
 class IngressService(Service):
     """The whole controller as one Twisted service.
 
-    *source* finds the objects (``source_of``).  *failed* is told when the start
+    *source* finds the objects (``cluster_side.source_of``).  *failed* is told when the start
     cannot succeed; the process is then to end.  *metrics* are those that the source counts in,
     *kinds* those of the route objects that are served, for which it has been made, too.
     """
@@ -173,13 +89,8 @@ class IngressService(Service):
         has taken over, for this one to stop.
         """
         self._handed_over = handed_over or HandedOver()
-        self._given = given
         self._settled = settled
         self._settings = settings
-        self._beginning = settings
-        """What is decided at the start: these, or what a second source says before anybody is served."""
-        self._started_with: Settings | None = None
-        """That, once the listeners open."""
         self._reactor = reactor
         self._source = source
         self._failed = failed
@@ -195,10 +106,6 @@ class IngressService(Service):
         """Whether all workers did, if there are any: to be ready, one of them is enough from then on."""
         self._is_stopping = False
         self._in_no_hurry = True
-        self._in_force = Merged(settings)
-        self._worker_problems: tuple[Problem, ...] = ()
-        self._tcp_source: FollowedConfigMap[TcpServices] | None = None
-        self._tcp_services: TcpServices | None = None
         self._waiting: Deferred[None] | None = None
 
         self._metrics = metrics or Metrics()
@@ -206,6 +113,7 @@ class IngressService(Service):
         yielding = None
         if isinstance(source, ApiServerSource):
             addresses, yielding = source.addresses, source.yielding
+        self._options = OptionsInForce(settings, given, reactor, source, self._handed_over, options)
         self._data_plane: DataPlane
         if settings.workers is None:
             self._data_plane = OwnDataPlane(
@@ -225,7 +133,7 @@ class IngressService(Service):
                 self._refused,
                 addresses,
                 failed,
-                self._workers_troubled,
+                self._options.tell_of_workers,
                 socket_of=self._socket_of,
                 metrics=self._metrics,
             )
@@ -235,7 +143,7 @@ class IngressService(Service):
         self._reporting = reporting_of(settings, reactor, source, store, self._metrics, kinds)
         self._controller = Controller(
             store,
-            self._translate_options(settings),
+            self._options.translation(settings),
             self._publish,
             reactor,
             self._metrics,
@@ -246,15 +154,7 @@ class IngressService(Service):
             listen=self._follow,
         )
 
-        self._options = options
-        self._sink: Sink = self._controller
-        if settings.config_map is not None:
-            from_config_map = config_map_source(settings.config_map, self._sink, reactor, given)
-            self._options = self._sink = from_config_map
-        if settings.tcp_services is not None:
-            self._tcp_source = self._sink = tcp_services_source(settings.tcp_services, self._sink, reactor)
-        if settings.udp_services is not None:
-            self._configure(self._in_force)
+        self._sink: Sink = self._options.govern(self._controller, self._data_plane)
 
         self._expiry = ExpiryWatch(self._current, now, reactor)
         self._metrics.certificates.expiries = lambda: expiries(self._current())
@@ -276,13 +176,10 @@ class IngressService(Service):
         if bound := self._takeover.bound_to():
             # Tenants must not reach what we listen on ourselves, by whatever way it came.
             self._handed_over.learn(bound)
-            self._configure(self._in_force)
+            self._options.apply()
         if not self._takeover.is_following:
             await self._show()
-        if self._options is not None:
-            self._options.start(self._options_changed)
-        if self._tcp_source is not None:
-            self._tcp_source.start(self._tcp_services_changed)
+        self._options.start()
         await self._source.start(self._sink)
 
     async def _show(self) -> None:
@@ -347,64 +244,8 @@ class IngressService(Service):
         # Not now: this may be amid what the controller publishes.
         self._reactor.callLater(0, self._controller.refuse, refused)
 
-    def _workers_troubled(self, problems: tuple[Problem, ...]) -> None:
-        """The operator is to know just these *problems* of workers."""
-        self._worker_problems = problems
-        self._configure(self._in_force)
-
-    # Options that change
-
-    def _options_changed(self, said: OptionTexts) -> None:
-        merged = merge(self._settings, self._given, said, self._started_with)
-        if self._started_with is None:
-            self._begin_with(merged.settings)
-        options = self._configure(merged)
-        if isinstance(self._source, ApiServerSource):
-            # Not now: this may be amid what the source hands over.
-            self._reactor.callLater(0, self._source.refer, options)
-        self.log.info(
-            "{kind} {namespace}/{object} decides {options}",
-            kind=said.kind,
-            namespace=said.namespace,
-            object=said.name,
-            options=", ".join(merged.in_force) or "no option",
-        )
-
-    def _tcp_services_changed(self, services: TcpServices) -> None:
-        self._tcp_services = services
-        self._configure(self._in_force)
-
-    def _configure(self, merged: Merged) -> TranslateOptions:
-        """Have *merged* in force; return what translation goes by."""
-        self._in_force = merged
-        options = self._translate_options(merged.settings)
-        udp = self._settings.udp_services
-        problems = (*merged.problems, *self._worker_problems)
-        if udp is not None:
-            problems = (*problems, udp_services_problem(udp))
-        self._controller.configure(options, merged.settings.serving, problems)
-        return options
-
-    def _begin_with(self, settings: Settings) -> None:
-        """Have what is decided at the start as *settings* say; nobody is served yet."""
-        self._beginning = settings
-        self._data_plane.begin_with(settings)
-
-    def _translate_options(self, settings: Settings) -> TranslateOptions:
-        """Return what translation goes by, with what this process knows of its surroundings."""
-        options = translate_options(settings)
-        source = self._source
-        rules = endpoint_rules(
-            settings.listeners,
-            options.endpoint_networks,
-            source.endpoints if isinstance(source, ApiServerSource) else tuple,
-            allows_local=options.from_manifests,
-            handed_over=self._handed_over,
-        )
-        return evolve(options, endpoint_rules=rules, tcp_services=self._tcp_services)
-
     async def _listen(self, listeners: Sequence[Listener]) -> None:
-        self._started_with = self._beginning
+        self._options.keep_beginning()
         self._settled()
         self._expiry.start()
         await self._data_plane.follow(listeners)
@@ -553,10 +394,7 @@ class IngressService(Service):
         self._expiry.stop()
         self._controller.stop()
         await self._source.stop()
-        if self._options is not None:
-            self._options.stop()
-        if self._tcp_source is not None:
-            self._tcp_source.stop()
+        self._options.stop()
         if reported is not None:
             if self._settings.reporting.clear_status_on_shutdown:
                 await self._wait(reported, LONGEST_CLEARING_SECONDS)

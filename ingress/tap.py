@@ -136,6 +136,7 @@ for _spelling, _option in SPELLINGS.items():
 
 def makeService(options: Options) -> "IService":
     """Make the service that twistd runs; what makes that impossible ends the process in one line."""
+    from ingress.cluster_side import source_of
     from ingress.errors import StartError
     from ingress.metrics.metrics import Metrics
     from ingress.process.caps import caps_of_system, workers_of_use
@@ -151,7 +152,7 @@ def makeService(options: Options) -> "IService":
     from ingress.process.steady_time import keep_steady_time
     from ingress.process.systemd_announcing import Announcer
     from ingress.process.systemd_notify import Systemd
-    from ingress.service import IngressService, source_of
+    from ingress.service import IngressService
     from ingress.takeover.successor import this_command
     from ingress.takeover.takeover import Takeover
     from ingress.translate.readers.route_kinds import kinds_served

@@ -15,9 +15,10 @@ from typing import Any
 
 from twisted.logger import globalLogBeginner, textFileLogObserver
 
+from ingress.cluster_side import source_of
 from ingress.metrics.metrics import Metrics
 from ingress.process.interpreter import Interpreter
-from ingress.service import IngressService, source_of
+from ingress.service import IngressService
 from ingress.tap import Options
 
 _TICK_SECONDS = 0.001

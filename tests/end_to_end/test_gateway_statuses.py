@@ -9,11 +9,12 @@ from attrs import evolve
 from twisted.internet.defer import Deferred
 
 from ingress.cluster.source import Source
+from ingress.cluster_side import source_of
 from ingress.errors import StartError
 from ingress.metrics.metrics import Metrics
 from ingress.model.object_meta import Address
 from ingress.model.reporting import Reporting
-from ingress.service import IngressService, source_of
+from ingress.service import IngressService
 from ingress.settings import Settings
 from tests.cluster.api_server_case import ApiServerTestCase
 from tests.end_to_end.end_to_end_case import EndToEndCase

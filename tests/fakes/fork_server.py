@@ -41,8 +41,10 @@ _PID = struct.Struct("=q")
 _END = struct.Struct("=qq")
 # Importing them installs the global reactor, which a process must do by itself.
 _NOT_BEFORE_FORK = (
+    "ingress.cluster_side",
     "ingress.ctl",
     "ingress.data_plane",
+    "ingress.options_in_force",
     "ingress.proxy.dispatch",
     "ingress.proxy.downstream",
     "ingress.proxy.listening",

@@ -17,6 +17,7 @@ from ingress.cluster.kinds import ObjectKinds
 from ingress.cluster.manifests.manifest_files import read_manifest_text
 from ingress.cluster.source import Source
 from ingress.cluster.store import Store
+from ingress.cluster_side import source_of
 from ingress.errors import StartError
 from ingress.metrics.metrics import Metrics
 from ingress.model.backends import BackendReference, Endpoint
@@ -24,7 +25,7 @@ from ingress.model.listeners import Listener
 from ingress.model.objects import ObjectKey, Projection
 from ingress.model.problems import Reason
 from ingress.proxy.listening.reach import endpoint_rules
-from ingress.service import IngressService, source_of
+from ingress.service import IngressService
 from ingress.settings import Settings
 from ingress.translate.incremental import Translation
 from ingress.translate.options import ANNOTATIONS_PREFIX, TranslateOptions

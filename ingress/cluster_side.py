@@ -1,0 +1,91 @@
+"""What the settings say of the side of the cluster: where objects come from, and what reports back."""
+
+import os
+from collections.abc import Sequence
+from random import Random
+from socket import gethostname
+from typing import Any
+from uuid import uuid4
+
+from ingress.cluster.api_server import ApiServerSource
+from ingress.cluster.kinds import ObjectKinds
+from ingress.cluster.manifests.manifests import ManifestSource
+from ingress.cluster.source import Source
+from ingress.cluster.store import Store
+from ingress.data_plane import now
+from ingress.metrics.metrics import Metrics
+from ingress.model.objects import Kind
+from ingress.settings import Settings, translate_options
+from ingress.status.reporting import ClusterReporting
+from ingress.translate.readers.reader import RouteKind, reported_by
+from ingress.translate.readers.route_kinds import ROUTE_KINDS
+
+# With the rest of an identity this stays within the 128 bytes that the API has for it.
+_NAME_CHARACTERS = 90
+
+
+def source_of(
+    settings: Settings, reactor: Any, metrics: Metrics, kinds: Sequence[RouteKind] = ROUTE_KINDS
+) -> Source:
+    """Return the source that *settings* ask for: manifests when any are named, else an API server.
+
+    It reads the route objects of *kinds*, and what these refer to.
+    """
+    objects = ObjectKinds(kinds)
+    if settings.manifests:
+        return ManifestSource(
+            settings.manifests,
+            settings.translate.annotations_prefix,
+            settings.namespaces,
+            reactor.callFromThread,
+            reactor,
+            kinds=objects,
+            besides=tuple((Kind.CONFIG_MAP, key) for key in settings.config_maps),
+        )
+    return ApiServerSource(
+        reactor,
+        kubeconfig=settings.kubeconfig,
+        context=settings.context,
+        server=settings.server,
+        namespaces=settings.namespaces,
+        options=translate_options(settings),
+        watch_secrets=settings.secret_mode == "watch",
+        secret_selector=settings.secret_field_selector,
+        single_service=settings.reporting.publish_service,
+        single_config_maps=settings.config_maps,
+        metrics=metrics.watch,
+        kinds=objects,
+    )
+
+
+def reporting_of(
+    settings: Settings,
+    reactor: Any,
+    source: Source,
+    store: Store,
+    metrics: Metrics,
+    kinds: Sequence[RouteKind] = ROUTE_KINDS,
+) -> ClusterReporting | None:
+    """Return what reports back to the cluster that *source* reads; None where there is no cluster.
+
+    It reports about objects of those of *kinds* whose status is ours to write.
+    """
+    if not isinstance(source, ApiServerSource):
+        return None
+    name = os.environ.get("POD_NAME") or gethostname()
+    return ClusterReporting(
+        reactor,
+        source.connection,
+        settings.reporting,
+        translate_options(settings),
+        store.state,
+        lambda: source.namespace,
+        # Another process of the same pod, or on the same host, is another candidate.
+        f"{name[:_NAME_CHARACTERS]}_{uuid4()}",
+        metrics.status,
+        now=now,
+        random=Random().random,
+        regained=source.rouse,
+        outage=source.outage,
+        kinds=reported_by(kinds),
+    )

@@ -1,0 +1,153 @@
+"""The options in force while the process runs: whoever says some of them is heard, and what follows is told to whom it concerns.
+
+The command line is there from the start.  A second source, such as the operator's ConfigMap, may say others whenever it likes; those
+that are decided once, it may say until the listeners open.
+"""
+
+from collections.abc import Collection
+from typing import Any
+
+from attrs import evolve
+from twisted.logger import Logger
+
+from ingress.cluster.api_server import ApiServerSource
+from ingress.cluster.source import Sink, Source
+from ingress.controller import Controller
+from ingress.data_plane import DataPlane
+from ingress.model.problems import Problem
+from ingress.model.tcp_services import TcpServices
+from ingress.options.config_map_source import config_map_source
+from ingress.options.followed_config_map import FollowedConfigMap
+from ingress.options.merging import Merged, OptionSource, OptionTexts, merge
+from ingress.options.tcp_services import udp_services_problem
+from ingress.options.tcp_services_source import tcp_services_source
+from ingress.process.systemd_sockets import HandedOver
+from ingress.proxy.listening.reach import endpoint_rules
+from ingress.settings import Settings, translate_options
+from ingress.translate.options import TranslateOptions
+
+
+class OptionsInForce:
+    """What *settings* and a second source come to, which has no say about what is *given* on the command line.
+
+    *source* is where objects come from; *handed_over* are the sockets that were open before the process.  *options* is the
+    second source, unless the settings name a ConfigMap.
+    """
+
+    log = Logger()
+
+    def __init__(
+        self,
+        settings: Settings,
+        given: Collection[str],
+        reactor: Any,
+        source: Source,
+        handed_over: HandedOver,
+        options: OptionSource | None = None,
+    ) -> None:
+        self._settings = settings
+        self._given = given
+        self._reactor = reactor
+        self._source = source
+        self._handed_over = handed_over
+        self._second = options
+        self._controller: Controller | None = None
+        self._data_plane: DataPlane | None = None
+        self._beginning = settings
+        """What is decided at the start: these, or what the second source says before anybody is served."""
+        self._started_with: Settings | None = None
+        """That, once the listeners open."""
+        self._merged = Merged(settings)
+        self._worker_problems: tuple[Problem, ...] = ()
+        self._tcp_source: FollowedConfigMap[TcpServices] | None = None
+        self._tcp_services: TcpServices | None = None
+
+    def __repr__(self) -> str:
+        return f"<OptionsInForce {', '.join(self._merged.in_force) or 'of the command line'}>"
+
+    def govern(self, controller: Controller, data_plane: DataPlane) -> Sink:
+        """Tell *controller* and *data_plane* from now on; return the sink of objects, which passes them on to *controller*.
+
+        ConfigMaps that the settings name are seen there, on their way.
+        """
+        self._controller, self._data_plane = controller, data_plane
+        sink: Sink = controller
+        settings = self._settings
+        if settings.config_map is not None:
+            from_config_map = config_map_source(settings.config_map, sink, self._reactor, self._given)
+            self._second = sink = from_config_map
+        if settings.tcp_services is not None:
+            self._tcp_source = sink = tcp_services_source(settings.tcp_services, sink, self._reactor)
+        if settings.udp_services is not None:
+            self.apply()
+        return sink
+
+    def start(self) -> None:
+        """Hear whoever says options."""
+        if self._second is not None:
+            self._second.start(self._said)
+        if self._tcp_source is not None:
+            self._tcp_source.start(self._tcp_services_said)
+
+    def stop(self) -> None:
+        """Hear nobody any more."""
+        if self._second is not None:
+            self._second.stop()
+        if self._tcp_source is not None:
+            self._tcp_source.stop()
+
+    def keep_beginning(self) -> None:
+        """Have what is decided at the start stay as it is: the listeners open."""
+        self._started_with = self._beginning
+
+    def tell_of_workers(self, problems: tuple[Problem, ...]) -> None:
+        """Have the operator know just these *problems* of workers."""
+        self._worker_problems = problems
+        self.apply()
+
+    def apply(self) -> TranslateOptions:
+        """Have what was said in force, also after the surroundings changed; return what translation goes by."""
+        assert self._controller is not None, "govern() comes first"
+        merged = self._merged
+        options = self.translation(merged.settings)
+        udp = self._settings.udp_services
+        problems = (*merged.problems, *self._worker_problems)
+        if udp is not None:
+            problems = (*problems, udp_services_problem(udp))
+        self._controller.configure(options, merged.settings.serving, problems)
+        return options
+
+    def translation(self, settings: Settings) -> TranslateOptions:
+        """Return what translation goes by with *settings*, and with what this process knows of its surroundings."""
+        options = translate_options(settings)
+        source = self._source
+        rules = endpoint_rules(
+            settings.listeners,
+            options.endpoint_networks,
+            source.endpoints if isinstance(source, ApiServerSource) else tuple,
+            allows_local=options.from_manifests,
+            handed_over=self._handed_over,
+        )
+        return evolve(options, endpoint_rules=rules, tcp_services=self._tcp_services)
+
+    def _said(self, said: OptionTexts) -> None:
+        assert self._data_plane is not None, "govern() comes first"
+        self._merged = merged = merge(self._settings, self._given, said, self._started_with)
+        if self._started_with is None:
+            self._beginning = merged.settings
+            self._data_plane.begin_with(merged.settings)
+        options = self.apply()
+        if isinstance(self._source, ApiServerSource):
+            # Not now: this may be amid what the source hands over.
+            self._reactor.callLater(0, self._source.refer, options)
+        self.log.info(
+            "{kind} {namespace}/{object} decides {options}",
+            kind=said.kind,
+            namespace=said.namespace,
+            object=said.name,
+            options=", ".join(merged.in_force) or "no option",
+        )
+
+    def _tcp_services_said(self, services: TcpServices) -> None:
+        self._tcp_services = services
+        self.apply()
