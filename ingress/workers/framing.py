@@ -10,7 +10,7 @@ from typing import Final
 
 from ingress.model.frozen import frozen
 
-_HEADER: Final = Struct("<IBBI")
+_HEADER: Final = Struct("<IBHI")
 _LONGEST: Final = (1 << 32) - 1
 
 

@@ -84,7 +84,7 @@ class HostileWorkerTests(TestCase):
 
     async def test_length(self) -> None:
         """Nothing is kept for a frame of gigabytes."""
-        self.theirs.sendall(struct.pack("<IBBI", 4_000_000_000, Kind.PUSH, 0, 0) + b"x" * 1000)
+        self.theirs.sendall(struct.pack("<IBHI", 4_000_000_000, Kind.PUSH, 0, 0) + b"x" * 1000)
         self.assertEqual(await self.heard_no_more(), "a frame of 4000000000 bytes")
 
     async def test_answer(self) -> None:
@@ -160,4 +160,4 @@ class BoundTests(TestCase):
         reader = FrameReader(10)
         self.assertEqual(len(list(reader.take(frame_to_bytes(Frame(5, 0, b"x" * 10))))), 1)
         with self.assertRaises(NonsenseError):
-            list(reader.take(frame_to_bytes(Frame(5, 0, b"x" * 11))[:10]))
+            list(reader.take(frame_to_bytes(Frame(5, 0, b"x" * 11))[:11]))
