@@ -1,5 +1,6 @@
 """One connection of two processes in a takeover: messages with descriptors, in the reactor."""
 
+import errno
 import os
 import socket
 import struct
@@ -7,13 +8,16 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from twisted.internet.interfaces import IReadDescriptor, IReadWriteDescriptor
+from twisted.internet.interfaces import IDelayedCall, IReadDescriptor, IReadWriteDescriptor
 from twisted.python.failure import Failure
 from zope.interface import implementer
 
 from ingress.takeover.messages import MOST_BYTES, MOST_SOCKETS, Message, MessageError, decoded, encoded
 
 _CREDENTIALS = struct.Struct("3i")
+_NO_ROOM = frozenset((errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM))
+_REST_SECONDS = 1.0
+"""Until who waits is accepted, where there was no descriptor left for that."""
 
 
 def peer_of(sock: socket.socket) -> tuple[int, int]:
@@ -121,7 +125,17 @@ class Wire:
             _close(descriptors)
             self._misread(str(error))
             return
-        self._heard(message, [socket.socket(fileno=one) for one in descriptors])
+        sockets: list[socket.socket] = []
+        try:
+            for one in descriptors:
+                sockets.append(socket.socket(fileno=one))
+        except OSError:
+            _close(descriptors[len(sockets) :])
+            for sock in sockets:
+                sock.close()
+            self._misread("what came with its message is no socket")
+            return
+        self._heard(message, sockets)
 
     def connectionLost(self, reason: Failure) -> None:
         """The reactor ends."""
@@ -150,6 +164,7 @@ class Door:
         self._reactor = reactor
         self._sock = sock
         self._came = came
+        self._rest: IDelayedCall | None = None
         sock.setblocking(False)
         reactor.addReader(self)
 
@@ -165,8 +180,11 @@ class Door:
         """Accept one."""
         try:
             sock, _ = self._sock.accept()
-        except OSError:
-            # It has gone again, or there is no descriptor left; who waits is accepted when there is.
+        except OSError as error:
+            # Where it is not the visitor that has gone again, whoever waits would be found at once, and again.
+            if error.errno in _NO_ROOM:
+                self._reactor.removeReader(self)
+                self._rest = self._reactor.callLater(_REST_SECONDS, self._reactor.addReader, self)
             return
         self._came(sock)
 
@@ -176,6 +194,8 @@ class Door:
 
     def close(self) -> None:
         """Accept no more."""
+        if self._rest is not None and self._rest.active():
+            self._rest.cancel()
         self._reactor.removeReader(self)
         self._sock.close()
 
