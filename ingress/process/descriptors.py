@@ -4,6 +4,7 @@ A client that is served takes two: its own connection, and one to an endpoint.  
 process needs some, too; what they are for is said beside the numbers.
 """
 
+import os
 import resource
 from typing import Final
 
@@ -38,3 +39,17 @@ def raise_descriptors() -> int:
         except (OSError, ValueError) as error:
             log.warn("the limit of open files stays at {soft}: {error}", soft=soft, error=str(error))
     return soft
+
+
+def has_room(count: int) -> bool:
+    """Return whether the process may open *count* descriptors more, at this moment."""
+    opened: list[int] = []
+    try:
+        for _ in range(count):
+            opened.append(os.dup(opened[0]) if opened else os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC))
+    except OSError:
+        return False
+    finally:
+        for one in opened:
+            os.close(one)
+    return True

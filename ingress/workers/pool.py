@@ -25,6 +25,7 @@ from ingress.model.listeners import Listener
 from ingress.model.problems import Problem
 from ingress.model.workers import WorkerState
 from ingress.process.access_output import AccessOutput
+from ingress.process.descriptors import has_room
 from ingress.process.limit_memory import LimitMemory
 from ingress.process.worker_part import WorkerPart
 from ingress.settings import Settings
@@ -40,12 +41,21 @@ from ingress.workers.known_workers import KnownWorkers
 from ingress.workers.messages import Wanted, to_bytes, wanted_to_bytes
 from ingress.workers.renewing import retire
 from ingress.workers.shared_page import SharedPage
-from ingress.workers.supervising import LATE_LOOK_SECONDS, LOOK_SECONDS, Restarts, worker_problems
+from ingress.workers.supervising import (
+    FIRST_PAUSE_SECONDS,
+    LATE_LOOK_SECONDS,
+    LOOK_SECONDS,
+    Restarts,
+    worker_problems,
+)
 from ingress.workers.worker import runner
 from ingress.workers.worker_link import WorkerGoneError, WorkerLink
 
 STOP_SECONDS: Final = 5.0
 """How long a worker has to give everything back at the very end."""
+
+_DESCRIPTORS_OF_FORK: Final = 8
+"""What a new worker takes of its parent's descriptors for a moment, besides a copy of each listening socket."""
 
 _AT_START: Final = ("use_proxy_protocol", "tls_min_version", "http2", "http2_prior_knowledge")
 """The settings that a ConfigMap may decide before anybody is served, and that serving goes by."""
@@ -211,9 +221,12 @@ class WorkerPool:
         fed.advance()
         is_ending = self._is_stopping or worker.is_retired
         if worker.behind is not None and fed.sent.number >= worker.behind and not is_ending:
-            worker.behind = None
             held = self._held.held
             coming = [one for one in held.values() if one.number not in worker.sockets]
+            if not has_room(len(coming)):
+                self._reactor.callLater(FIRST_PAUSE_SECONDS, self._advance, worker)
+                return
+            worker.behind = None
             worker.sockets = {one.number for one in held.values()}
             wanted = Wanted(
                 tuple((one.number, listener) for listener, one in held.items()),
@@ -255,7 +268,16 @@ class WorkerPool:
 
     def _fork_waiting(self) -> None:
         while self._to_fork and (has := self._fork_server.has) is not None:
-            self._fork_now(self._to_fork.pop(0), has)
+            number = self._to_fork.pop(0)
+            if has_room(_DESCRIPTORS_OF_FORK + len(self._held.held)):
+                self._fork_now(number, has)
+            elif not self._is_stopping:
+                self.log.error(
+                    "No descriptor is left to have worker {number} started with; trying again in {seconds:g} s",
+                    number=number,
+                    seconds=FIRST_PAUSE_SECONDS,
+                )
+                self._pauses[number] = self._reactor.callLater(FIRST_PAUSE_SECONDS, self._paused, number)
         self._fork_server.advance()
 
     def _fork_now(self, number: int, has: Numbered) -> None:
@@ -297,7 +319,7 @@ class WorkerPool:
         if self._is_stopping:
             return
         now = self._reactor.seconds()
-        pause = 0.0 if worker.is_retired else self._restarts.ended(now)
+        pause = 0.0 if worker.is_retired else self._restarts.ended(now, is_last=not self._workers)
         if not pause:
             self._fork(worker.number)
             return

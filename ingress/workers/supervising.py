@@ -46,15 +46,18 @@ class Restarts:
         self._ends: deque[float] = deque()
         self._pause = 0.0
 
-    def ended(self, now: float) -> float:
-        """Take that one ended at *now*; return the seconds until another is to be started."""
+    def ended(self, now: float, is_last: bool = False) -> float:
+        """Take that one ended at *now*; return the seconds until another is to be started.
+
+        *is_last* says that there is none any more: then somebody tries soon, however many ended.
+        """
         self._ends.append(now)
         self._forget(now)
         if len(self._ends) < FEW:
             self._pause = 0.0
         else:
             self._pause = min(max(2 * self._pause, FIRST_PAUSE_SECONDS), LONGEST_PAUSE_SECONDS)
-        return self._pause
+        return min(self._pause, FIRST_PAUSE_SECONDS) if is_last else self._pause
 
     def trouble(self, now: float) -> int:
         """Return how many ended of late, if that is trouble, or else 0."""

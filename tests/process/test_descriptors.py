@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import resource
 
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.process import descriptors
-from ingress.process.descriptors import connections_within, raise_descriptors
+from ingress.process.descriptors import connections_within, has_room, raise_descriptors
 
 
 class DescriptorTests(SynchronousTestCase):
@@ -30,3 +31,18 @@ class DescriptorTests(SynchronousTestCase):
             self.patch(resource, "getrlimit", lambda which, limits=(soft, hard): limits)
             self.assertEqual(raise_descriptors(), now)
         self.assertEqual(told, [(4096, 4096), (descriptors.ENOUGH, resource.RLIM_INFINITY)])
+
+
+class RoomTests(SynchronousTestCase):
+    """``has_room``."""
+
+    def test_room(self) -> None:
+        """There is room for what the process may open yet, and for no more; nothing stays open."""
+        before = len(os.listdir("/dev/fd"))
+        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        self.addCleanup(resource.setrlimit, resource.RLIMIT_NOFILE, (soft, hard))
+        resource.setrlimit(resource.RLIMIT_NOFILE, (max(map(int, os.listdir("/dev/fd"))) + 20, hard))
+        self.assertTrue(has_room(0))
+        self.assertTrue(has_room(10))
+        self.assertFalse(has_room(1000))
+        self.assertEqual(len(os.listdir("/dev/fd")), before)

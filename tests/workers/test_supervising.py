@@ -6,6 +6,7 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.model.problems import Reason
 from ingress.workers.supervising import (
+    FIRST_PAUSE_SECONDS,
     LONGEST_PAUSE_SECONDS,
     SILENT_LOOKS,
     STARTING_LOOKS,
@@ -34,6 +35,15 @@ class RestartsTests(SynchronousTestCase):
             now += pauses[-1] + 0.1
         self.assertEqual(pauses, [1.0, 2.0, 4.0, 8.0, 16.0, 30.0, LONGEST_PAUSE_SECONDS])
         self.assertGreaterEqual(restarts.trouble(now), 5)
+
+    def test_none_left(self) -> None:
+        """However many ended, the last one is followed within a second, and the others wait as ever."""
+        restarts = Restarts()
+        pauses = [restarts.ended(0.0) for _ in range(24)]
+        self.assertEqual(pauses[-1], LONGEST_PAUSE_SECONDS)
+        self.assertEqual(restarts.ended(0.0, is_last=True), FIRST_PAUSE_SECONDS)
+        self.assertEqual(restarts.ended(1.0), LONGEST_PAUSE_SECONDS)
+        self.assertEqual(restarts.ended(1000.0, is_last=True), 0.0)
 
     def test_over(self) -> None:
         """After a long while without an end there is no trouble, and no pause."""
