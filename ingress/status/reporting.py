@@ -30,11 +30,11 @@ from ingress.status.addresses import published_addresses
 from ingress.status.election import Terms
 from ingress.status.elector import Elector
 from ingress.status.events import Events
-from ingress.status.gate import Gate
 from ingress.status.gateway_services import GatewayServices
 from ingress.status.refusals import Refusals
 from ingress.status.report_writer import Sending
 from ingress.status.statuses import BOUNDS, Statuses
+from ingress.status.write_hold import WriteHold
 from ingress.translate.options import TranslateOptions
 from ingress.translate.readers.route_kinds import REPORTED_KINDS
 from ingress.translate.reports import Attached, ReportedKind
@@ -124,7 +124,7 @@ class ClusterReporting:
         self._kinds = tuple(kinds)
         self._election_thread = ApiThread(reactor, connections, "election")
         self._writing_thread = ApiThread(reactor, connections, "status and Events", BOUNDS.under_way)
-        self._gate = Gate(self._ask_as_leader)
+        self._write_hold = WriteHold(self._ask_as_leader)
         self._parts: _Parts | None = None
         self._has_left = False
         self._lease = ObjectKey("", settings.election_id)
@@ -145,7 +145,7 @@ class ClusterReporting:
         elector = self._elector(refusals, self._leader_changed)
         sending = Sending(
             self._reactor,
-            self._gate.ask,
+            self._write_hold.ask,
             terms.write_timeouts,
             self._steady,
             self._random,
@@ -221,8 +221,8 @@ class ClusterReporting:
         if parts is None:
             return
         parts.elector.rest()
-        self._gate.close()
-        while not (parts.elector.is_quiet and self._gate.is_quiet):
+        self._write_hold.hold()
+        while not (parts.elector.is_quiet and self._write_hold.is_quiet):
             # It ends: each request has its timeouts.
             await deferLater(self._reactor, _LOOK_SECONDS)
         until = self._steady() + SEEN_SECONDS
@@ -232,7 +232,7 @@ class ClusterReporting:
     def go_on(self) -> None:
         """Report again, from where ``hold`` stopped."""
         if self._parts is not None:
-            self._gate.open()
+            self._write_hold.go_on()
             self._parts.elector.go_on()
 
     def leave(self) -> None:

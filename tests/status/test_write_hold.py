@@ -1,4 +1,4 @@
-"""The gate that all writes of a leader pass."""
+"""What holds all writes of a leader."""
 
 from collections.abc import Callable
 
@@ -6,16 +6,16 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.cluster.api.api_client import ApiRequest
 from ingress.cluster.api.api_thread import Outcome
-from ingress.status.gate import Gate
+from ingress.status.write_hold import WriteHold
 
 
-class GateTests(SynchronousTestCase):
-    """Open, closed, and open again."""
+class WriteHoldTests(SynchronousTestCase):
+    """Off, on, and off again."""
 
     def setUp(self) -> None:
         self.sent: list[str] = []
         self.answers: list[Callable[[Outcome], None]] = []
-        self.gate = Gate(self.send)
+        self.write_hold = WriteHold(self.send)
         self.done: list[Outcome] = []
 
     def send(self, request: ApiRequest, done: Callable[[Outcome], None]) -> None:
@@ -23,27 +23,27 @@ class GateTests(SynchronousTestCase):
         self.answers.append(done)
 
     def ask(self, path: str) -> None:
-        self.gate.ask(ApiRequest("GET", path), self.done.append)
+        self.write_hold.ask(ApiRequest("GET", path), self.done.append)
 
-    def test_open(self) -> None:
+    def test_off(self) -> None:
         """What is asked goes through at once, and it is quiet when all is answered."""
-        self.assertTrue(self.gate.is_quiet)
+        self.assertTrue(self.write_hold.is_quiet)
         self.ask("/one")
         self.assertEqual(self.sent, ["/one"])
-        self.assertFalse(self.gate.is_quiet)
+        self.assertFalse(self.write_hold.is_quiet)
         self.answers[0]({"a": 1})
         self.assertEqual(self.done, [{"a": 1}])
-        self.assertTrue(self.gate.is_quiet)
+        self.assertTrue(self.write_hold.is_quiet)
 
-    def test_closed(self) -> None:
-        """While it is closed, what is under way ends, and what is asked waits, to go in its order later."""
+    def test_on(self) -> None:
+        """While it holds, what is under way ends, and what is asked waits, to go in its order later."""
         self.ask("/one")
-        self.gate.close()
+        self.write_hold.hold()
         self.ask("/two")
         self.ask("/three")
         self.answers[0]({})
         self.assertEqual(self.sent, ["/one"])
-        self.assertTrue(self.gate.is_quiet)
-        self.gate.open()
+        self.assertTrue(self.write_hold.is_quiet)
+        self.write_hold.go_on()
         self.assertEqual(self.sent, ["/one", "/two", "/three"])
-        self.assertFalse(self.gate.is_quiet)
+        self.assertFalse(self.write_hold.is_quiet)

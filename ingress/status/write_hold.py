@@ -1,4 +1,4 @@
-"""The gate that all writes of a leader pass: while it is closed they wait, and it is known when none is under way."""
+"""Holds all writes of a leader: meanwhile they wait, and it is known when none is under way."""
 
 from collections.abc import Callable
 
@@ -9,7 +9,7 @@ Ask = Callable[[ApiRequest, Callable[[Outcome], None]], None]
 """Sends a request, and calls back with its outcome."""
 
 
-class Gate:
+class WriteHold:
     """Lets requests through to *ask*, in their order.
 
     How many wait is bounded by whoever asks: each writer has some under way, and asks for no more before these are answered.
@@ -21,8 +21,8 @@ class Gate:
         self._under_way = 0
 
     def __repr__(self) -> str:
-        state = "open" if self._waiting is None else f"closed, {len(self._waiting)} wait"
-        return f"<Gate {state}, {self._under_way} under way>"
+        state = "off" if self._waiting is None else f"on, {len(self._waiting)} wait"
+        return f"<WriteHold {state}, {self._under_way} under way>"
 
     @property
     def is_quiet(self) -> bool:
@@ -30,7 +30,7 @@ class Gate:
         return not self._under_way
 
     def ask(self, request: ApiRequest, done: Callable[[Outcome], None]) -> None:
-        """Send *request*, now or when the gate opens."""
+        """Send *request*, now or when all is let go."""
         if self._waiting is not None:
             self._waiting.append((request, done))
             return
@@ -42,12 +42,12 @@ class Gate:
 
         self._ask(request, ended)
 
-    def close(self) -> None:
-        """Let nothing through until ``open``."""
+    def hold(self) -> None:
+        """Let nothing through until ``go_on``."""
         if self._waiting is None:
             self._waiting = []
 
-    def open(self) -> None:
+    def go_on(self) -> None:
         """Let everything through."""
         waiting, self._waiting = self._waiting, None
         for request, done in waiting or ():
