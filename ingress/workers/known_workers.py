@@ -12,7 +12,7 @@ from ingress.model.workers import WorkerState
 from ingress.workers import messages
 from ingress.workers.pool_metrics import PoolMetrics
 from ingress.workers.shared_page import SharedPage
-from ingress.workers.sharing import BEAT_SECONDS
+from ingress.workers.sharing import LONGEST_BEAT_SECONDS
 from ingress.workers.slot_states import SlotStates
 from ingress.workers.worker_link import WorkerLink
 
@@ -89,7 +89,7 @@ class KnownWorkers:
         return evolve(
             state,
             connections=row.connections,
-            lateness_seconds=max(row.lateness_seconds, row.silent_seconds - BEAT_SECONDS),
+            lateness_seconds=max(row.lateness_seconds, row.silent_seconds - LONGEST_BEAT_SECONDS),
             snapshot=worker.fed.taken,
             behind_seconds=worker.fed.behind_seconds,
         )

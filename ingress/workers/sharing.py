@@ -21,9 +21,16 @@ FEW: Final = 4
 """... so many more in any case: with a handful of connections it does not matter who has them, and nobody waits for it."""
 
 BEAT_SECONDS: Final = 0.025
-"""How often a worker says that it is well."""
+"""How often a worker says that it is well ..."""
+LONGEST_BEAT_SECONDS: Final = 0.05
+"""... and how often while it has no connections: a process at rest is to cost next to nothing."""
 SILENT_NANOSECONDS: Final = 100_000_000
 """Who has not said so for this long is not counted upon."""
+
+
+def beat_seconds(connections: int) -> float:
+    """Return how long after this time a worker with so many *connections* says again that it is well."""
+    return BEAT_SECONDS if connections else LONGEST_BEAT_SECONDS
 
 
 class Colleague(Protocol):

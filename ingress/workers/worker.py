@@ -14,7 +14,7 @@ from typing import Any
 
 from attrs import evolve
 from twisted.internet.defer import Deferred, TimeoutError, maybeDeferred
-from twisted.internet.task import LoopingCall
+from twisted.internet.interfaces import IDelayedCall
 from twisted.logger import Logger
 from twisted.python.failure import Failure
 from twisted.python.threadable import isInIOThread
@@ -37,7 +37,7 @@ from ingress.workers.fresh_process import holders_of, log_to, renew_reactor
 from ingress.workers.log_lines import LinesToParent, line_sender, to_standard_error
 from ingress.workers.messages import Kind, from_bytes, named_from_bytes, named_to_bytes, wanted_from_bytes
 from ingress.workers.shared_page import SharedPage
-from ingress.workers.sharing import BEAT_SECONDS, AcceptTurn
+from ingress.workers.sharing import AcceptTurn, beat_seconds
 from ingress.workers.tally_sender import TallySender
 from ingress.workers.worst_lateness import WorstLateness
 
@@ -118,8 +118,7 @@ class Worker:
             reactor, self.metrics, partial(self.push, messages.TALLY), lambda: self._channel.unsent
         )
         self._worst = WorstLateness()
-        self._beating = LoopingCall(self._beat)
-        self._beating.clock = reactor
+        self._next_beat: IDelayedCall | None = None
         self._due = 0.0
         self._is_late = False
         self.questions: dict[str, Question] = self._own_questions()
@@ -137,7 +136,7 @@ class Worker:
         self._publish()
         self._interpreter.settle()
         self._due = self._reactor.seconds()
-        self._beating.start(BEAT_SECONDS)
+        self._beat()
         self._tallies.start()
 
     def push(self, name: str, payload: bytes) -> None:
@@ -154,10 +153,11 @@ class Worker:
         now = self._reactor.seconds()
         lateness = now - self._due
         self._is_late = lateness > LATE_SECONDS
-        self._due = now + BEAT_SECONDS
-        self._count()
+        seconds = beat_seconds(self._count())
+        self._due = now + seconds
         self._row.late_by(self._worst.take(now, lateness))
         self._row.pulse(self._is_late)
+        self._next_beat = self._reactor.callLater(seconds, self._beat)
 
     # What the parent says
 
@@ -277,8 +277,8 @@ class Worker:
         self._end()
 
     def _end(self) -> None:
-        if self._beating.running:
-            self._beating.stop()
+        if self._next_beat is not None and self._next_beat.active():
+            self._next_beat.cancel()
         self._reactor.stop()
 
 

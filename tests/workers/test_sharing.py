@@ -14,6 +14,7 @@ from ingress.workers.sharing import (
     MOMENTS,
     SILENT_NANOSECONDS,
     AcceptTurn,
+    beat_seconds,
 )
 
 
@@ -25,6 +26,16 @@ class Row:
     beat: int = 0
     is_late: bool = False
     accepts: bool = True
+
+
+class BeatTests(SynchronousTestCase):
+    """``beat_seconds``."""
+
+    def test_at_rest(self) -> None:
+        """Who has no connections says less often that it is well, and still often enough to be counted upon."""
+        self.assertGreater(beat_seconds(0), beat_seconds(1))
+        self.assertEqual(beat_seconds(1), beat_seconds(1000))
+        self.assertLessEqual(2 * beat_seconds(0) * 1e9, SILENT_NANOSECONDS)
 
 
 class AcceptTurnTests(SynchronousTestCase):
