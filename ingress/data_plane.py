@@ -28,7 +28,7 @@ from ingress.model.workers import WorkerState
 from ingress.process.access_output import AccessOutput
 from ingress.process.caps import Caps, caps_of_system, connections_allowed
 from ingress.process.computing import ComputingThreads
-from ingress.process.limit_memory import Crowding
+from ingress.process.crowding import Crowding
 from ingress.process.memory_marks import Level
 from ingress.process.memory_watch import MemoryWatch, own_memory
 from ingress.process.worker_part import WorkerPart

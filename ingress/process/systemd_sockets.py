@@ -13,56 +13,16 @@ from twisted.logger import Logger
 
 from ingress.errors import StartError
 from ingress.model.frozen import frozen
+from ingress.process.systemd_descriptions import FAMILIES, AskedSocket, is_handed_over, read_handed_over
 from ingress.wording import first_of, number_of
 
 FIRST_DESCRIPTOR: Final = 3
 """The number of the first one that is handed over; the others follow it."""
 UNNAMED: Final = "unknown"
 """What ``sd_listen_fds_with_names`` calls a socket that has no name."""
-_PREFIX: Final = "systemd:"
-_FORM: Final = "systemd:name=NAME, or systemd:index=NUMBER, counted from 0"
 _NAMED: Final = 10
-_FAMILIES: Final = {"INET": socket.AF_INET, "INET6": socket.AF_INET6, "UNIX": socket.AF_UNIX}
 
 log = Logger()
-
-
-@frozen
-class AskedSocket:
-    """What a description asks for: the socket of a name, or the one of an index; of several of one name, that one of them."""
-
-    name: str | None
-    index: int | None
-    domain: str | None
-
-    def __str__(self) -> str:
-        return f"socket {self.index}" if self.name is None else f"socket {self.name!r}"
-
-
-def is_handed_over(description: str) -> bool:
-    """Whether *description* stands for a socket that was open before the process."""
-    return description.startswith(_PREFIX)
-
-
-def read_handed_over(description: str) -> AskedSocket:
-    """Read a description of a socket that was handed over; raises ``ValueError``.
-
-    Twisted's form is read, too, which says the domain of the address: ``systemd:domain=INET:index=0``.
-    """
-    found: dict[str, str] = {}
-    for argument in description[len(_PREFIX) :].split(":"):
-        name, equals, value = argument.partition("=")
-        if name not in ("name", "index", "domain") or not equals or not value or name in found:
-            raise ValueError(f"write {_FORM}")
-        found[name] = value
-    index, domain = found.get("index"), found.get("domain")
-    if ("name" not in found and index is None) or (
-        index is not None and not (index.isascii() and index.isdigit() and len(index) < 6)
-    ):
-        raise ValueError(f"write {_FORM}")
-    if domain is not None and domain not in _FAMILIES:
-        raise ValueError(f"no domain {domain!r}: there are {', '.join(_FAMILIES)}")
-    return AskedSocket(found.get("name"), None if index is None else int(index), domain)
 
 
 @frozen
@@ -217,9 +177,9 @@ def _bound_to(descriptor: int) -> tuple[str, int] | None:
 
 def _fault(sock: socket.socket, asked: AskedSocket) -> str:
     """Say why *sock* is not what is asked for; empty where it is."""
-    if asked.domain is not None and sock.family is not _FAMILIES[asked.domain]:
+    if asked.domain is not None and sock.family is not FAMILIES[asked.domain]:
         return f"is of {sock.family.name[3:]}, not of {asked.domain}: leave the domain out"
-    if sock.family not in _FAMILIES.values() or sock.type is not socket.SOCK_STREAM:
+    if sock.family not in FAMILIES.values() or sock.type is not socket.SOCK_STREAM:
         return "is not one for streams (ListenStream=)"
     if not sock.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN):
         return "does not listen; it may be a connection (Accept=yes)"

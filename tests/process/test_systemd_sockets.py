@@ -11,7 +11,8 @@ from twisted.logger import capturedLogs, formatEvent
 from twisted.trial.unittest import SkipTest, SynchronousTestCase
 
 from ingress.errors import StartError
-from ingress.process.systemd_sockets import AskedSocket, HandedOver, read_handed_over
+from ingress.process.systemd_descriptions import AskedSocket, read_handed_over
+from ingress.process.systemd_sockets import HandedOver
 
 
 class ReadTests(SynchronousTestCase):
