@@ -33,7 +33,7 @@ bench_quick_environment = $(BENCH_VENV)/.installed-bench-quick
 metadata = setup.cfg pyproject.toml
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check format fuzz fuzz-parsers http2 docs bench bench-quick bench-watch bench-workers bench-feed bench-sizing bench-tls bench-ticket-keys bench-accepting bench-admin bench-tallies bench-auth bench-annotations bench-calls bench-lint bench-overload bench-overload-cases bench-filters bench-gateway-filters bench-limits bench-passwords bench-gzip bench-expressions bench-takeover sslyze conformance conformance-next conformance-up versions faults soak image-check clean
+.PHONY: help run test check format fuzz fuzz-parsers http2 docs bench bench-quick bench-watch bench-workers bench-feed bench-sizing bench-tls bench-ticket-keys bench-accepting bench-admin bench-tallies bench-auth bench-annotations bench-calls bench-lint bench-overload bench-overload-cases bench-filters bench-gateway-filters bench-limits bench-passwords bench-gzip bench-expressions bench-takeover bench-restarts sslyze conformance conformance-next conformance-up versions faults soak image-check clean
 .DELETE_ON_ERROR:
 
 help: ## list these commands
@@ -134,6 +134,9 @@ bench-limits: $(dev_environment) ## measure what limits of a million clients tak
 
 bench-takeover: $(dev_environment) ## take over 20 times under load, on five kinds of connections, and count what is lost and left behind: WORKERS=2
 	@exec $(bin)/python -m bench.takeover $(if $(WORKERS),--option=--workers=$(WORKERS))
+
+bench-restarts: $(dev_environment) ## kill, freeze, restart, replace and reload ours, nginx and HAProxy under load (both installed), and count what each kind of connection loses: ACTS=kill-worker,reload
+	@exec $(bin)/python -m bench.restarts $(if $(ACTS),--only='$(ACTS)',--output=bench/restarts-results.json)
 
 bench-gzip: $(dev_environment) ## measure what compression costs, beside an nginx that is installed
 	@exec $(bin)/python -m bench.gzip

@@ -85,9 +85,14 @@ class Processes:
         return cls(folder, [])
 
     def start(
-        self, name: str, command: Sequence[str], cpu: int | str, environment: Mapping[str, str] | None = None
+        self,
+        name: str,
+        command: Sequence[str],
+        cpu: int | str,
+        environment: Mapping[str, str] | None = None,
+        descriptors: Sequence[int] = (),
     ) -> Running:
-        """Start *command* on CPU number *cpu*, or on a list of them such as ``0,1``."""
+        """Start *command* on CPU number *cpu*, or on a list of them such as ``0,1``, with these open *descriptors*."""
         log = self.folder / f"{name}.log"
         with log.open("wb") as output:
             popen = subprocess.Popen(
@@ -98,6 +103,7 @@ class Processes:
                 cwd=self.folder,
                 env={**os.environ, **(environment or {})},
                 start_new_session=True,
+                pass_fds=descriptors,
             )
         running = Running(name, popen, log)
         self._running.append(running)

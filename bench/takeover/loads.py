@@ -11,13 +11,16 @@ import struct
 from collections.abc import Callable
 from functools import cache
 from threading import Event
+from time import monotonic
 
 import hpack
 from attrs import define, frozen
 
 HOST = "127.0.0.1"
 NAME = "shop.test"
-_SECONDS = 20.0
+SECONDS = 20.0
+"""How long an answer may take."""
+ENDED = "the connection ended before the answer did"
 _PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 _HEAD = struct.Struct(">BHBBL")
 _DATA, _HEADERS, _RST_STREAM, _SETTINGS, _PING, _GOAWAY, _WINDOW_UPDATE = 0, 1, 3, 4, 6, 7, 8
@@ -54,12 +57,12 @@ class FailedError(Exception):
     """A request was not answered as it should be."""
 
 
-def _connect(port: int, secure: bool, protocols: tuple[str, ...] = ()) -> socket.socket:
-    sock = socket.create_connection((HOST, port), timeout=_SECONDS)
-    sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    if not secure:
-        return sock
-    return _context(protocols).wrap_socket(sock, server_hostname=NAME)
+class HandshakeError(OSError):
+    """A connection was made, from *local_port*, and TLS was not agreed on; the cause says why."""
+
+    def __init__(self, local_port: int) -> None:
+        super().__init__("no handshake")
+        self.local_port = local_port
 
 
 @cache
@@ -72,12 +75,31 @@ def _context(protocols: tuple[str, ...]) -> ssl.SSLContext:
     return context
 
 
-class Http1Connection:
-    """One connection of HTTP/1.1."""
+def _connect(port: int, secure: bool, patience: float, protocols: tuple[str, ...] = ()) -> socket.socket:
+    sock = socket.create_connection((HOST, port), timeout=patience)
+    sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    if not secure:
+        return sock
+    local_port = sock.getsockname()[1]
+    try:
+        return _context(protocols).wrap_socket(sock, server_hostname=NAME)
+    except OSError as error:
+        sock.close()
+        raise HandshakeError(local_port) from error
 
-    def __init__(self, port: int, *, secure: bool = False) -> None:
-        self._sock = _connect(port, secure)
+
+class Http1Connection:
+    """One connection of HTTP/1.1, on which nobody waits longer than *patience*, in seconds."""
+
+    def __init__(self, port: int, *, secure: bool = False, patience: float = SECONDS) -> None:
+        self._sock = _connect(port, secure, patience)
+        self._patience = patience
+        self.local_port: int = self._sock.getsockname()[1]
         self.is_over = False
+        self.is_begun = False
+        """Whether a part of the last answer has come."""
+        self.longest_wait = 0.0
+        """For bytes of the last answer, in seconds."""
 
     def was_closed(self) -> bool:
         """Whether it was closed at rest."""
@@ -92,12 +114,16 @@ class Http1Connection:
         except OSError:
             return True
         finally:
-            self._sock.settimeout(_SECONDS)
+            self._sock.settimeout(self._patience)
 
-    def get(self, *, last: bool) -> None:
+    def get(self, *, last: bool, path: bytes = b"/") -> None:
         """Ask once; raises ``FailedError`` or ``OSError``."""
         ending = b"Connection: close\r\n" if last else b""
-        self._sock.sendall(b"GET / HTTP/1.1\r\nHost: %b\r\n%b\r\n" % (NAME.encode(), ending))
+        self._sock.sendall(b"GET %b HTTP/1.1\r\nHost: %b\r\n%b\r\n" % (path, NAME.encode(), ending))
+        self._read_answer(last)
+
+    def _read_answer(self, last: bool) -> None:
+        self.is_begun, self.longest_wait = False, 0.0
         came = b""
         while b"\r\n\r\n" not in came:
             came += self._receive()
@@ -106,14 +132,20 @@ class Http1Connection:
         if not lines[0].startswith(b"http/1.1 200"):
             raise FailedError(lines[0].decode("latin-1"))
         length = next(int(line.split(b":")[1]) for line in lines if line.startswith(b"content-length:"))
-        while len(body) < length:
-            body += self._receive()
+        left = length - len(body)
+        while left > 0:
+            left -= len(self._receive())
         self.is_over = last or b"connection: close" in lines
 
     def _receive(self) -> bytes:
-        came = self._sock.recv(65536)
+        began = monotonic()
+        try:
+            came = self._sock.recv(65536)
+        finally:
+            self.longest_wait = max(self.longest_wait, monotonic() - began)
         if not came:
-            raise FailedError("the connection ended before the answer did")
+            raise FailedError(ENDED)
+        self.is_begun = True
         return came
 
     def close(self) -> None:
@@ -128,8 +160,9 @@ class Http2Connection:
     go on.
     """
 
-    def __init__(self, port: int) -> None:
-        self._sock = _connect(port, True, ("h2",))
+    def __init__(self, port: int, *, patience: float = SECONDS) -> None:
+        self._sock = _connect(port, True, patience, ("h2",))
+        self.local_port: int = self._sock.getsockname()[1]
         self._decoder = hpack.Decoder()
         self._head = hpack.Encoder()
         self._next = 1
@@ -167,7 +200,7 @@ class Http2Connection:
     def _receive(self) -> None:
         came = self._sock.recv(65536)
         if not came:
-            raise FailedError("the connection ended before the answer did")
+            raise FailedError(ENDED)
         self._came += came
 
     def _take(self, stream: int) -> bool:
