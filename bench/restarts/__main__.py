@@ -37,7 +37,7 @@ TITLES = {
 
 def _subject(name: str, act: Act, site: Site, processes: Processes) -> Subject:
     if name == "nginx":
-        return Nginx(site, processes)
+        return Nginx(site, processes, detached=act.exchanges)
     if name == "haproxy":
         return HAProxy(site, processes)
     workers = 2 if name == "ours-2" else 0

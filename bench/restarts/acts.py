@@ -65,7 +65,9 @@ def kill_parent(subject: Subject) -> set[int]:
     """The parent is killed."""
     if subject.workers == [subject.root]:
         return kill_worker(subject)
-    os.kill(subject.root, signal.SIGKILL)
+    parent = subject.root
+    os.kill(parent, signal.SIGKILL)
+    subject.until(lambda: not kernel.runs(parent))
     return set()
 
 
@@ -117,6 +119,7 @@ class Act:
     ends_websockets: bool = False
     ours_activated: bool = False
     ours_first: bool = False
+    exchanges: bool = False
 
     @property
     def sentence(self) -> str:
@@ -130,7 +133,7 @@ ACTS = (
     Act("kill-five", kill_five, loses_nothing=("ours-2",)),
     Act("freeze-worker", freeze_worker, loses_nothing=("ours-2",)),
     Act("kill-parent", kill_parent, _MANY, loses_nothing=()),
-    Act("exchange", exchange, ends_websockets=True),
+    Act("exchange", exchange, ends_websockets=True, exchanges=True),
     Act("take-over", take_over, _OURS, ends_websockets=True),
     Act("replace-workers", replace_workers, _MANY, ends_websockets=True, ours_first=True),
     Act("restart", restart, ends_websockets=True, ours_activated=True),

@@ -13,8 +13,8 @@ from bench.takeover.loads import NAME, Ports
 
 ADDED = "added.test"
 """The host that a changed configuration adds; nobody answers with 200 for it before."""
-GRACE_SECONDS = 3
-"""How long what runs may go on, for all proxies."""
+GRACE_SECONDS = 5
+"""How long what runs may go on, for all proxies: longer than two transfers, as one more may begin on a kept connection."""
 
 
 @frozen

@@ -12,7 +12,7 @@ from pathlib import Path
 from time import monotonic
 
 from bench.errors import BenchError
-from bench.processes import HOST, POLL_SECONDS, Processes, Running, answers, pause, wait_until_it_answers
+from bench.processes import HOST, Processes, Running, answers, pause, wait_until_it_answers
 from bench.restarts import configurations, kernel
 from bench.restarts.configurations import ADDED, GRACE_SECONDS, Site
 from bench.takeover.loads import NAME
@@ -20,6 +20,7 @@ from bench.takeover.loads import NAME
 _TWISTD = "from twisted.scripts.twistd import run; run()"
 _AGAIN_SECONDS = 0.5
 _LOOK_SECONDS = 0.01
+_SETTLING_SECONDS = 1.2
 _PATIENCE_SECONDS = 30.0
 # Hands over the sockets of its arguments, up to --, as systemd does.
 _ACTIVATED = """
@@ -87,7 +88,7 @@ class Subject(ABC):
         running = self.spawn()
         wait_until_it_answers(running, self.site.ports.http, NAME)
         self.until(self.is_content)
-        pause(POLL_SECONDS)
+        pause(_SETTLING_SECONDS)
         self._whole = len(kernel.sessions({running.pid}))
 
     @property
@@ -244,9 +245,19 @@ class Nginx(Subject):
     title = "nginx, 2 workers"
     stop_signal = signal.SIGQUIT
 
+    def __init__(self, site: Site, processes: Processes, *, detached: bool = False) -> None:
+        super().__init__(site, processes)
+        self._is_detached = detached
+
     def command(self) -> list[str]:
         config = configurations.write_nginx(self.site, *self._hosts)
-        return ["nginx", "-e", "stderr", "-p", str(self.site.folder), "-c", str(config)]
+        # It starts itself anew by this name, and does not search for it.
+        program = shutil.which("nginx") or "nginx"
+        made = [program, "-e", "stderr", "-p", str(self.site.folder), "-c", str(config)]
+        # It exchanges no program as long as whoever started it is there: that is a shell, for a second.
+        return (
+            ["sh", "-c", '("$@" & sleep 1); exec sleep infinity', "sh", *made] if self._is_detached else made
+        )
 
     @property
     def root(self) -> int:
