@@ -232,7 +232,7 @@ class ConfigMapTests(MigrateCase):
             {
                 "allow-snippet-annotations": "honored",
                 "hsts": "honored",
-                "worker-processes": "changes nothing",
+                "worker-processes": "differs",
                 "enable-modsecurity": "not honored",
                 "no-such-key": "not honored",
                 "ssl-session-ticket-key": "not honored",

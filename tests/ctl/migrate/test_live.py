@@ -18,7 +18,7 @@ class LiveTests(LiveCase):
         self.assertEqual(result.exit_code, 0, result.stderr)
         page = result.stdout
         self.assertIn("| `shop` | `checkout` | 1 |", page)
-        self.assertIn("| `worker-processes` | changes nothing |", page)
+        self.assertIn("| `worker-processes` | differs |", page)
         command = "kubectl annotate ingress/web --namespace=shop nginx.ingress.kubernetes.io/rate-limit-"
         self.assertIn(command, page)
         self.assertNotIn("```diff", page)
