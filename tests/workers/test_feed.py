@@ -227,7 +227,7 @@ class HistoryTests(FeedCase):
         random = Random(1)
         hosts = [f"{number}.test" for number in range(300)]
         table, backends = RouteTable(), SharedMap[BackendReference, BackendState]()
-        for turn in range(30):
+        for turn in range(12):
             some = random.sample(hosts, random.choice((1, 3, 200)))
             table = table.patched({host: _some_host(random, host) for host in some})
             changes: dict[BackendReference, BackendState | None] = {}
