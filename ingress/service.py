@@ -36,6 +36,7 @@ from ingress.model.serving import ServingSettings
 from ingress.options.merging import OptionSource
 from ingress.options_in_force import OptionsInForce
 from ingress.process.caps import caps_of_system, connections_fitting, tell_caps
+from ingress.process.program_log import ProgramLog
 from ingress.process.systemd_sockets import HandedOver
 from ingress.proxy.listening.listeners import listen
 from ingress.proxy.transport.connection_limit import DEFAULT_CONNECTIONS
@@ -80,14 +81,16 @@ class IngressService(Service):
         handed_over: HandedOver | None = None,
         takeover: Takeover | None = None,
         left: Callable[[int], None] = lambda process: None,
+        program_log: ProgramLog | None = None,
     ) -> None:
         """*settled* is called when all is known that there is at first, and nobody is served yet.
 
         *options* may say something else than *settings* while the process runs, except of what is
         *given* on the command line.  *handed_over* are the sockets that were open before the process.  *takeover* is how this
         process follows another one, and the next one this; *left* is called with the process id of the next one when that
-        has taken over, for this one to stop.
+        has taken over, for this one to stop.  *program_log* is that of whatever this service becomes a part of.
         """
+        self._program_log = program_log or ProgramLog()
         self._handed_over = handed_over or HandedOver()
         self._settled = settled
         self._settings = settings
@@ -159,6 +162,11 @@ class IngressService(Service):
         self._expiry = ExpiryWatch(self._current, now, reactor)
         self._metrics.certificates.expiries = lambda: expiries(self._current())
 
+    def setServiceParent(self, parent: Any) -> None:
+        """Be a part of *parent*, whose log is begun after this."""
+        self._program_log.belong_to(parent)
+        super().setServiceParent(parent)
+
     # Start
 
     def startService(self) -> None:
@@ -228,6 +236,7 @@ class IngressService(Service):
     def _publish(self, snapshot: Snapshot) -> None:
         """Make *snapshot* current."""
         self._snapshot = snapshot
+        self._program_log.heed(snapshot.serving.log_level)
         self._data_plane.publish(snapshot)
 
     def _follow(self, listeners: Sequence[Listener]) -> None:

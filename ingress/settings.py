@@ -11,6 +11,7 @@ from attrs import Factory, evolve
 from ingress.annotations.operator_filters import OperatorFilter
 from ingress.model.frozen import frozen
 from ingress.model.listeners import Listener, port_of
+from ingress.model.log_formats import LogForm
 from ingress.model.objects import ObjectKey
 from ingress.model.reporting import Reporting
 from ingress.model.serving import ServingSettings
@@ -72,6 +73,8 @@ class Settings:
     """How many processes serve, beside the one that watches; None for this one alone, 0 for whatever is of use here."""
     access_log: str | None = None
     """File for the access log; None means standard output."""
+    log_form: LogForm = LogForm.TEXT
+    """What lines of the program's own log look like."""
 
     filters: tuple[OperatorFilter, ...] = ()
     """What stands before all requests, of packages that the operator installed."""

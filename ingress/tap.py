@@ -86,6 +86,14 @@ class Options(usage.Options):
         """Refuse options that contradict each other."""
         for contradiction in contradictions({option.name: option for option in self._given}):
             raise usage.UsageError(contradiction)
+        from ingress.process.program_log import other_log
+
+        other = "" if self.parent is None else other_log(self.parent)
+        for name in ("log-format", "log-level"):
+            if other and name in self.given:
+                raise usage.UsageError(
+                    f"--{name} has no say where twistd {other} has somebody else write the log"
+                )
         self._prepare_takeover()
 
     def _prepare_takeover(self) -> None:
@@ -148,7 +156,8 @@ def makeService(options: Options) -> "IService":
         stop_on_signals,
         stop_reactor,
     )
-    from ingress.process.log_output import reopen_log_files, spare_the_reactor
+    from ingress.process.log_output import spare_the_reactor
+    from ingress.process.program_log import ProgramLog
     from ingress.process.steady_time import keep_steady_time
     from ingress.process.systemd_announcing import Announcer
     from ingress.process.systemd_notify import Systemd
@@ -170,6 +179,8 @@ def makeService(options: Options) -> "IService":
         # There must be no thread before other processes are forked from this one.
         output = spare_the_reactor(is_held=settings.workers is not None)
         metrics.log_lines_dropped = output.dropped
+        program_log = ProgramLog(settings.log_form, settings.serving.log_level, options.parent)
+        output.missing = program_log.missing
 
         def failed(error: StartError) -> None:
             announcer.failed(str(error))
@@ -206,12 +217,13 @@ def makeService(options: Options) -> "IService":
             handed_over=options.handed_over,
             takeover=takeover,
             left=left,
+            program_log=program_log,
         )
     except StartError as error:
         systemd.status(str(error))
         raise SystemExit(f"ingress: {error}") from None
     announcer = Announcer(systemd, reactor, service.missing, service.serving_in_words)
-    act_on_signals(reactor, (reopen_log_files, service.reopen_files), takeover.start_successor)
+    act_on_signals(reactor, (program_log.reopen, service.reopen_files), takeover.start_successor)
     reactor.callWhenRunning(output.begin)
     reactor.callWhenRunning(interpreter.set_up)
     reactor.callWhenRunning(stop_on_signals, reactor, service.hurry)

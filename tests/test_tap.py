@@ -6,6 +6,7 @@ import subprocess
 import sys
 from contextlib import redirect_stdout
 from pathlib import Path
+from typing import Any
 
 from twisted.application.app import ServerOptions
 from twisted.application.service import IService
@@ -119,6 +120,18 @@ class SettingsTests(SynchronousTestCase):
                 ),
             ),
         )
+
+    def test_log_of_others(self) -> None:
+        """What decides about lines of the log is refused where ``twistd`` has somebody else write them."""
+        cases: tuple[tuple[str, Any, str], ...] = (
+            ("--log-format=json", {"syslog": 1}, "--log-format has no say where twistd --syslog"),
+            ("--log-level=warn", {"logger": "a.b"}, "--log-level has no say where twistd --logger"),
+        )
+        for given, runner, expected in cases:
+            options = Options()
+            options.parent = runner
+            end = self.assertRaises(SystemExit, options.parseOptions, [given])
+            self.assertIn(expected, str(end.code))
 
     def test_manifests(self) -> None:
         """``--manifests`` and ``--endpoint`` may be given many times; their order is kept."""

@@ -6,6 +6,7 @@ Source: https://nginx.org/en/docs/http/ngx_http_log_module.html#log_format, and 
 """
 
 import re
+from enum import StrEnum
 from functools import lru_cache
 from typing import Final
 
@@ -16,6 +17,17 @@ MAX_FORMAT_CHARACTERS: Final = 8192
 MAX_PARTS: Final = 256
 MAX_SKIPPED: Final = 64
 MAX_URL: Final = 2048
+
+LOG_LEVELS: Final = ("debug", "info", "warn", "error", "critical")
+"""Of the program's own log, the worst last."""
+
+
+class LogForm(StrEnum):
+    """What lines of the program's own log look like."""
+
+    TEXT = "text"
+    JSON = "json"
+
 
 VARIABLES: Final = frozenset(
     [

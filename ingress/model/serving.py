@@ -53,3 +53,5 @@ class ServingSettings:
     shutdown_grace_seconds: float = 30.0
     """How long running requests then have to end."""
     access_log: AccessLogSettings = Factory(AccessLogSettings)
+    log_level: str = "info"
+    """The least level of what the program's own log tells: one of ``LOG_LEVELS``."""

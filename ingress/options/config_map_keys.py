@@ -88,6 +88,14 @@ def _least_version(text: str) -> str:
     return found[0]
 
 
+_LEVELS: Final = {"notice": "info", "crit": "critical", "alert": "critical", "emerg": "critical"}
+
+
+def _log_level(text: str) -> str:
+    level = text.strip().lower()
+    return _LEVELS.get(level, level)
+
+
 _TRUE: Final = ("true", "1", "t")
 _FALSE: Final = ("false", "0", "f")
 _OFF: Final = ("", "off", *_FALSE)
@@ -119,6 +127,7 @@ KEYS: Final[dict[str, ConfigMapKey]] = {
     "block-cidrs": ConfigMapKey("denylist-source-range", adds=True),
     "proxy-stream-timeout": ConfigMapKey("stream-timeout", _plain_seconds),
     "worker-shutdown-timeout": ConfigMapKey("shutdown-grace", _plain_seconds),
+    "error-log-level": ConfigMapKey("log-level", _log_level),
     # What is meant together: see ``ingress.options.config_map``.
     "use-forwarded-headers": ConfigMapKey("forwarded-headers"),
     "enable-real-ip": ConfigMapKey("forwarded-headers"),
@@ -143,7 +152,6 @@ KEYS: Final[dict[str, ConfigMapKey]] = {
     "http-access-log-path": _missing("--access-log names the file", ("",)),
     "access-log-params": _missing("lines are written as they come", ("",)),
     "error-log-path": _missing("twistd --logfile names the file", ("", "/var/log/nginx/error.log")),
-    "error-log-level": _note("the log says what happens once, without levels to choose from", ("notice", "error", "warn", "crit")),
     "log-format-escape-none": _missing("what clients write is always escaped"),
     "enable-syslog": _missing("the access log is standard output or a file"),
     "bind-address": _missing("--http and --https say where to listen", ("",)),

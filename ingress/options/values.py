@@ -18,6 +18,7 @@ from ingress.annotations.policy import parse_risk, parse_words
 from ingress.annotations.values import Risk, ValueRefused, parse_boolean
 from ingress.model.backends import BackendReference, Endpoint, ManualEndpoint
 from ingress.model.balancing import Algorithm
+from ingress.model.log_formats import LOG_LEVELS, LogForm
 from ingress.model.object_meta import Address
 from ingress.model.objects import ObjectKey
 from ingress.model.reporting import LONGEST_LEASE_SECONDS
@@ -105,6 +106,20 @@ def read_field_selector(text: str) -> str:
     """Read a field selector: comparisons with ``=``, ``==`` or ``!=``, with commas between them, or nothing."""
     if text and not all(_FIELD_COMPARISON.fullmatch(part) for part in text.split(",")):
         raise ValueError("not a field selector such as type=kubernetes.io/tls")
+    return text
+
+
+def read_log_form(text: str) -> LogForm:
+    """Read what lines of the log look like."""
+    if text not in tuple(LogForm):
+        raise ValueError("neither text nor json")
+    return LogForm(text)
+
+
+def read_log_level(text: str) -> str:
+    """Read a level of the log."""
+    if text not in LOG_LEVELS:
+        raise ValueError(f"none of {', '.join(LOG_LEVELS)}")
     return text
 
 

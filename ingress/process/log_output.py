@@ -5,22 +5,18 @@ nobody empties, or a disk that hangs, that would stop the reactor, and with it a
 is handed over and forgotten; what does not fit into the bound is dropped, and counted, and the
 first line that fits again says how many are missing.  (The access log has the same in ``ingress.proxy.exchange.access_log``.)
 
-Where ``twistd`` was told to log to a file, that is written by Twisted as ever, and opened anew here when somebody moved it.
+What is written there, and which file else, is for ``ingress.process.program_log`` to say.
 """
 
 import atexit
 import os
 import sys
 from collections import deque
+from collections.abc import Callable
 from threading import Condition, Thread
-from typing import Any, Final
-
-from twisted.logger import FileLogObserver, Logger, globalLogPublisher
-from twisted.python.logfile import LogFile
+from typing import Final
 
 from ingress.process.access_output import PartlyWrittenError, write_all
-
-_log = Logger()
 
 MAX_WAITING_BYTES: Final = 1024 * 1024
 """What may wait to be written."""
@@ -48,6 +44,10 @@ class LogOutput:
         self._dropped = 0
         self._untold = 0
         self._is_torn = False
+        self.missing: Callable[[int], str] = lambda count: (
+            f"{count} lines of the log are missing here: they could not be written\n"
+        )
+        """Returns the line that stands where so many could not be written."""
 
     def __repr__(self) -> str:
         return f"<LogOutput: {self._waiting_bytes} bytes wait, {self._dropped} lines dropped>"
@@ -65,11 +65,8 @@ class LogOutput:
                 self._untold += 1
                 return len(text)
             if self._untold:
-                told = (
-                    f"{self._untold} lines of the log are missing here: they could not be written\n".encode()
-                )
+                self._wait(self.missing(self._untold).encode())
                 self._untold = 0
-                self._wait(told)
             self._wait(line)
             if not self._is_held:
                 self._start()
@@ -153,25 +150,3 @@ def spare_the_reactor(*, is_held: bool = False) -> LogOutput:
     sys.stdout = output
     atexit.register(output.drain)
     return output
-
-
-def reopen_log_files() -> None:
-    """Open the files anew that ``twistd`` logs to (``--logfile``), since somebody moved them; a file stays if that fails."""
-    for observer in tuple(getattr(globalLogPublisher, "_observers", ())):
-        file: Any = observer._outFile if isinstance(observer, FileLogObserver) else None
-        if not isinstance(file, LogFile):
-            continue
-        try:
-            descriptor = os.open(file.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o640)
-        except OSError as error:
-            _log.error(
-                "The log {path} cannot be opened anew, and is written where it was: {why}",
-                path=file.path,
-                why=error.strerror,
-            )
-            continue
-        # Under the same number, so that no thread that logs meanwhile finds a closed file.
-        os.dup2(descriptor, file._file.fileno(), inheritable=False)
-        os.close(descriptor)
-        # Its own rotation goes by what it believes to have written there.
-        file.size = os.fstat(file._file.fileno()).st_size

@@ -5,9 +5,11 @@ import os
 from collections.abc import Callable
 from typing import Any, Final, Protocol, cast
 
-from twisted.logger import ILogObserver, InvalidLogLevelError, Logger, LogLevel, eventAsText
+from attrs import evolve
+from twisted.logger import ILogObserver, InvalidLogLevelError, Logger, LogLevel
 from zope.interface import implementer
 
+from ingress.process.program_log import Told, told_by
 from ingress.proxy.listening.open_listeners import OpenListeners
 from ingress.workers.framing import NonsenseError
 
@@ -29,31 +31,40 @@ def line_to_bytes(event: dict[str, Any]) -> bytes | None:
     namespace = event.get("log_namespace") or "-"
     if level <= LogLevel.info and namespace in _QUIET:
         return None
-    text = eventAsText(event, includeTimestamp=False, includeSystem=False)
-    if not text.strip():
+    told = told_by(event)
+    if not told.message.strip() and not told.traceback:
         return None
-    system = event.get("log_system") or f"{namespace}#{level.name}"
-    return json.dumps([level.name, str(system), text[:LONGEST], event.get("log_time")]).encode()
+    message, traceback = told.message[:LONGEST], told.traceback[:LONGEST]
+    return json.dumps(
+        [level.name, told.logger, message, event.get("log_time"), traceback, told.request]
+    ).encode()
 
 
 def tell_line(octets: bytes, who: str) -> None:
     """Write the line that came from *who* into the log of this process; raises ``NonsenseError`` for what is none."""
-    level, system, text, time = _read_line(octets)
-    Logger(namespace=system).emit(
+    level, told, time = _read_line(octets)
+    Logger(namespace=told.logger).emit(
         level,
         "{text}",
-        text=text,
-        log_system=f"{who}: {system}",
+        text=_as_text(told),
+        told=evolve(told, process=who),
+        log_system=f"{who}: {told.logger}#{level.name}",
         **({} if time is None else {"log_time": time}),
     )
 
 
-def _read_line(octets: bytes) -> tuple[Any, str, str, float | None]:
+def _as_text(told: Told) -> str:
+    return f"{told.message}\n{told.traceback}" if told.traceback else told.message
+
+
+def _read_line(octets: bytes) -> tuple[Any, Told, float | None]:
     try:
-        level, system, text, time = json.loads(octets)
-        if not isinstance(system, str) or not isinstance(text, str) or not _is_time(time):
+        level, logger, message, time, traceback, request = json.loads(octets)
+        texts = (logger, message, traceback, request)
+        if not all(isinstance(text, str) for text in texts) or not _is_time(time):
             raise ValueError
-        return LogLevel.levelWithName(level), "".join(filter(str.isprintable, system)), text, time
+        told = Told("".join(filter(str.isprintable, logger)), message, traceback, request)
+        return LogLevel.levelWithName(level), told, time
     except (ValueError, TypeError, RecursionError, InvalidLogLevelError):
         raise NonsenseError("a line of the log that is none") from None
 
@@ -120,16 +131,17 @@ class LinesToParent:
 
     def _go(self, line: bytes) -> None:
         if not self._outlet.is_open:
-            level, system, text, _ = json.loads(line)
-            if LogLevel.levelWithName(level) > LogLevel.info:
-                self._left(f"{system}: {text}\n".encode(errors="backslashreplace"))
+            level, told, _ = _read_line(line)
+            if level > LogLevel.info:
+                text = f"{told.logger}#{level.name}: {_as_text(told)}\n"
+                self._left(text.encode(errors="backslashreplace"))
         elif self._outlet.unsent > MOST_WAITING_BYTES:
             self._untold += 1
             self.dropped += 1
         else:
             if self._untold:
                 missing = f"{self._untold} lines of the log are missing here: the parent did not read"
-                self._send(json.dumps([LogLevel.warn.name, "log", missing, None]).encode())
+                self._send(json.dumps([LogLevel.warn.name, "log", missing, None, "", ""]).encode())
                 self._untold = 0
             self._send(line)
 

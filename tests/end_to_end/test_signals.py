@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import resource
@@ -18,6 +19,9 @@ LINE = re.compile(
     rb'20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z 127\.0\.0\.1 GET shop\.test "[^"]*" \d{3} \d+ \d+\.\d{3}'
     rb" 127\.0\.0\.1:\d+ shop/app HTTP/1\.1"
 )
+
+STAMP = re.compile(r"20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
+"""The time of a line, in either log."""
 
 
 class SignalsCase(EndToEndCase):
@@ -100,10 +104,10 @@ class ReopenTests(SignalsCase):
         self.assertEqual(await self.dropped(), 0)
 
     async def test_log_of_twistd(self) -> None:
-        """The file of ``twistd --logfile`` is opened anew, too, wherever the process stands by now."""
+        """The file of ``twistd --logfile`` is opened anew, too, wherever the process stands by now, and its lines are of our form."""
         own = self.directory / "own.log"
         self.runner = (f"--logfile={own}",)
-        controller = await self.serving()
+        controller = await self.serving("--log-format=json")
         moved = self.directory / "own.log.moved"
         own.rename(moved)
         controller.signal(signal.SIGHUP)
@@ -111,6 +115,9 @@ class ReopenTests(SignalsCase):
         await self.until(lambda: b"was opened anew" in own.read_bytes())
         self.assertIn(b"Serving HTTP", moved.read_bytes())
         self.assertNotIn(b"was opened anew", moved.read_bytes())
+        lines = [json.loads(line) for line in moved.read_bytes().splitlines()]
+        self.assertIn("starting up", lines[0]["message"])
+        self.assertTrue(all(STAMP.fullmatch(line["time"]) for line in lines))
         own.rename(moved)
         own.mkdir()
         controller.signal(signal.SIGUSR1)

@@ -14,7 +14,7 @@ from ingress.annotations.operator_filters import operator_filter
 from ingress.annotations.values import Risk
 from ingress.model.backends import BackendReference, Endpoint, ManualEndpoint
 from ingress.model.balancing import Algorithm
-from ingress.model.log_formats import LogFormat
+from ingress.model.log_formats import LogForm, LogFormat
 from ingress.model.object_meta import Address
 from ingress.model.objects import ObjectKey
 from ingress.model.serving import ForwardedHeaders
@@ -118,6 +118,8 @@ MEANINGS: dict[str, tuple[str | None, str, object]] = {
     "workers": ("4", "workers", 4),
     "no-epoll": (None, "use_epoll", False),
     "access-log": ("/log", "access_log", "/log"),
+    "log-format": ("json", "log_form", LogForm.JSON),
+    "log-level": ("warn", "serving.log_level", "warn"),
     "takeover": ("/run/t", "takeover", "/run/t"),
     "disable-access-log": (None, "serving.access_log.is_on", False),
     "skip-access-log-urls": ("/healthz", "serving.access_log.skipped_urls", ("/healthz",)),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -9,6 +10,7 @@ from attrs import define
 from twisted.logger import Logger, LogPublisher, capturedLogs, formatEvent
 from twisted.trial.unittest import SynchronousTestCase
 
+from ingress.process.program_log import json_line
 from ingress.proxy.listening.open_listeners import OpenListeners
 from ingress.workers.log_lines import MOST_WAITING_BYTES, LinesToParent, line_sender, tell_line
 
@@ -51,6 +53,21 @@ class LinesToParentTests(SynchronousTestCase):
         self.assertEqual(formatEvent(event), "This is odd")
         self.assertEqual(event["log_level"].name, "warn")
         self.assertEqual(event["log_system"], "worker 1: some.room#warn")
+
+    def test_as_json(self) -> None:
+        """In JSON a line of a worker has its traceback, its request and the worker apart."""
+        try:
+            raise ValueError("odd")
+        except ValueError:
+            self.log.failure("It failed", request="17")
+        (event,) = self.told()
+        told = json.loads(json_line(event) or "")
+        self.assertEqual(
+            [told[name] for name in ("level", "logger", "process", "request", "message")],
+            ["critical", "some.room", "worker 1", "17", "It failed"],
+        )
+        self.assertIn("ValueError: odd", told["traceback"])
+        self.assertNotIn("\n", (json_line(event) or "").rstrip("\n"))
 
     def test_braces(self) -> None:
         """What looks like a field of a format is text by then, and an exception has its traceback."""

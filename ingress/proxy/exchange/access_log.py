@@ -23,7 +23,7 @@ from collections.abc import Callable, Hashable
 from functools import lru_cache
 from queue import Empty, Full, Queue
 from threading import Thread
-from time import gmtime, monotonic, strftime, time
+from time import monotonic, time
 from typing import ClassVar
 
 from twisted.internet.interfaces import IDelayedCall, IReactorTime
@@ -32,6 +32,7 @@ from twisted.logger import Logger
 from ingress.model.log_formats import AccessLogSettings
 from ingress.model.records import Record
 from ingress.process.access_output import LinesLostError
+from ingress.process.timestamps import stamp_of
 from ingress.proxy.exchange.log_lines import line_maker
 
 MAX_FIELD = 2048
@@ -57,11 +58,6 @@ def escape(field: bytes) -> bytes:
 
 # Formatting costs more than all else of a line, so what comes again is looked up.
 _MILLISECONDS = tuple(b"%.3f" % (milliseconds / 1000) for milliseconds in range(1000))
-
-
-@lru_cache(maxsize=1)
-def _stamp_of_second(second: int) -> bytes:
-    return strftime("%Y-%m-%dT%H:%M:%S", gmtime(second)).encode()
 
 
 @lru_cache(maxsize=4096)
@@ -162,7 +158,7 @@ class AccessLog:
             millisecond = int(self._wall_clock() * 1000)
             if millisecond != self._millisecond:
                 self._millisecond = millisecond
-                self._stamp = b"%b.%03dZ" % (_stamp_of_second(millisecond // 1000), millisecond % 1000)
+                self._stamp = stamp_of(millisecond)
             elapsed = int(seconds * 1000 + 0.5)
             shown = host + target
             if len(shown) > MAX_FIELD or shown.translate(None, _SAFE):

@@ -1,0 +1,14 @@
+"""Points in time as both logs write them: RFC 3339, in UTC, with milliseconds."""
+
+from functools import lru_cache
+from time import gmtime, strftime
+
+
+def stamp_of(millisecond: int) -> bytes:
+    """Return the point in time so many milliseconds after 1970 began: ``2026-11-20T16:40:00.125Z``."""
+    return b"%b.%03dZ" % (_second(millisecond // 1000), millisecond % 1000)
+
+
+@lru_cache(maxsize=1)
+def _second(second: int) -> bytes:
+    return strftime("%Y-%m-%dT%H:%M:%S", gmtime(second)).encode()
