@@ -48,9 +48,9 @@ def make_filter(spec: FilterSpec, now: datetime, replicas: int) -> MadeFilter:
     """Make the filter of *spec* as the proxy does; never raises."""
     services = AskedServices(now, replicas)
     try:
-        live = live_filter(spec.name, spec.make(services))
+        live = live_filter(spec.name, spec.make(services), spec.phase)
     except Exception as error:  # A foreign filter may raise anything, and its requests get 500.
-        live = live_filter(spec.name, NoFilter(spec.name, error))
+        live = live_filter(spec.name, NoFilter(spec.name, error), spec.phase)
     return MadeFilter(spec, live, services)
 
 

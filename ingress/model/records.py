@@ -9,7 +9,9 @@ from collections.abc import Mapping
 from typing import NamedTuple, Protocol
 
 from ingress.model.backends import BackendReference, Endpoint
+from ingress.model.causes import Cause
 from ingress.model.objects import ObjectKey
+from ingress.model.traces import TraceContext
 
 
 class RecordedRoute(Protocol):
@@ -44,6 +46,24 @@ class RecordedHead(Protocol):
     """-1 where none was said."""
 
 
+class RecordedSecurity(Protocol):
+    """What a record says of the TLS that the request came over; ``ingress.proxy.contract.security.Security`` is one."""
+
+    def tls_version(self) -> str:
+        """Return the version that was agreed on, as in ``TLSv1.3``."""
+
+    def server_name(self) -> str:
+        """Return the name that the client's hello asked for; empty where it named none."""
+
+
+class RecordedDownstream(Protocol):
+    """The side that sent the request.  It goes on with others: what is of use has to be read while the record is handed over."""
+
+    @property
+    def security(self) -> RecordedSecurity | None:
+        """Its TLS; None without."""
+
+
 class AttemptRecord(NamedTuple):
     """One attempt: the request on its way to one endpoint.  Times are seconds since the request's head was read."""
 
@@ -54,13 +74,19 @@ class AttemptRecord(NamedTuple):
     """When the endpoint was chosen."""
     ended: float
     """When the outcome was known: its head had come, or the attempt had failed."""
+    connected: float = -1.0
+    """When there was a connection to send the request on; -1.0 where there never was."""
+    over: float = -1.0
+    """When the last byte of its answer had come, or it had failed."""
+    is_reused: bool = False
+    """Whether that connection had been used before."""
 
 
 class Record(NamedTuple):
     """What became of one request."""
 
     id: bytes
-    """Names it in the log, and to the endpoint as ``X-Request-ID``; empty where nobody needed one."""
+    """Names it in the log, and to the endpoint as ``X-Request-ID``; empty where nobody needed one, which is never so of a failure."""
     route: RecordedRoute | None
     """The route that matched; None where none did."""
     owner: ObjectKey | None
@@ -90,3 +116,13 @@ class Record(NamedTuple):
     """As it came; None for TLS that passes through."""
     scheme: bytes = b""
     """``http`` or ``https``: what the client used."""
+    cause: Cause | None = None
+    """Whose failure it was; None for what is none."""
+    backend: BackendReference | None = None
+    """The backend whose endpoints were asked; that of the route where none was, None without route."""
+    bytes_received: int = 0
+    """Of the body of the request, from downstream."""
+    downstream: RecordedDownstream | None = None
+    """The side that sent the request; None for what is no request."""
+    trace: TraceContext | None = None
+    """The trace that it is part of; None where nobody traces."""

@@ -6,9 +6,10 @@ from time import gmtime, strftime
 
 def stamp_of(millisecond: int) -> bytes:
     """Return the point in time so many milliseconds after 1970 began: ``2026-11-20T16:40:00.125Z``."""
-    return b"%b.%03dZ" % (_second(millisecond // 1000), millisecond % 1000)
+    return b"%b.%03dZ" % (stamp_of_second(millisecond // 1000), millisecond % 1000)
 
 
 @lru_cache(maxsize=1)
-def _second(second: int) -> bytes:
+def stamp_of_second(second: int) -> bytes:
+    """Return all of it before the point: ``2026-11-20T16:40:00``."""
     return strftime("%Y-%m-%dT%H:%M:%S", gmtime(second)).encode()

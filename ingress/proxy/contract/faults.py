@@ -16,6 +16,7 @@ from enum import Enum
 from errno import EADDRNOTAVAIL, EMFILE, ENFILE, ENOBUFS, ENOMEM
 from typing import Final, NamedTuple
 
+from ingress.model.causes import Cause
 from ingress.model.retries import RetryRule
 from ingress.proxy.contract.transport import TIMED_OUT
 
@@ -58,6 +59,15 @@ class Fault(Enum):
     REFUSED_STATUS = "the answer has a status that the route wants tried elsewhere"
     UNREADABLE = "the request body is too large, too slow or unreadable"
     LEFT = "downstream went away"
+
+
+LEFT: Final = (
+    (CLIENT_CLOSED, Fault.LEFT.value, Cause.CLIENT),
+    (CUT_OFF, "the process ends", Cause.UNAVAILABLE),
+)
+"""Status, reason and cause where downstream is gone before the end: it left; or we ended its connection."""
+AFTER_HEAD: Final[Mapping[Fault, Fault]] = {Fault.INVALID: Fault.BROKEN, Fault.LATE: Fault.STALLED}
+"""What a fault is once the head of an answer was seen, after which nothing is sent again."""
 
 
 class Again(Enum):

@@ -36,6 +36,19 @@ class Security:
         self._host, self._names = host, names
         return True
 
+    def tls_version(self) -> str:
+        """Return the version of TLS that was agreed on, as in ``TLSv1.3``; empty once that is not known any more."""
+        connection = self._transport.tls
+        return "" if connection is None else connection.get_protocol_version_name()
+
+    def server_name(self) -> str:
+        """Return the name that the client's hello asked for; empty where it named none."""
+        connection = self._transport.tls
+        handshake = None if connection is None else handshake_of(connection)
+        if handshake is None or handshake.server_name is None:
+            return ""
+        return handshake.server_name.decode("ascii", "replace")
+
     def evidence(self) -> ClientEvidence:
         """Return what the client proved about itself."""
         connection = self._transport.tls

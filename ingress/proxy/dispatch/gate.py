@@ -21,6 +21,7 @@ from twisted.logger import Logger
 from twisted.web.server import NOT_DONE_YET
 
 from ingress.metrics.overload import LATE, MEMORY, OverloadMetrics
+from ingress.model.causes import Cause
 from ingress.process.lateness import Lateness
 from ingress.proxy.contract.faults import State
 from ingress.proxy.dispatch.overload import TURN_SECONDS, Overload
@@ -164,6 +165,7 @@ class Gate:
         self._metrics.refused(cause)
         reply = self._replies().later(RETRY_SECONDS[cause], accepts_html(exchange.received.forward))
         try:
+            exchange.cause = Cause.OVERLOAD
             exchange.fail(503, REASONS[cause], reply=reply)
         except Exception:
             exchange.crash()

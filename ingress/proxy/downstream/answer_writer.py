@@ -39,9 +39,14 @@ class AnswerWriter:
         if ended and head.is_complete and self.keep_alive and self.minor and method != b"HEAD":
             # Nearly every answer: nothing is to be added, and its body is here.
             return b"%b\r\n%b" % (head.start, body)
-        framing = self._framing = framing_of(head, method, self.minor)
-        if framing is Framing.UNTIL_CLOSE:
-            self.keep_alive = False
+        if head.content_length >= 0 and method != b"HEAD" and head.has_body:
+            # What ``framing_of`` would find mostly.
+            framing = Framing.LENGTH
+        else:
+            framing = framing_of(head, method, self.minor)
+            if framing is Framing.UNTIL_CLOSE:
+                self.keep_alive = False
+        self._framing = framing
         answer = downstream_head(head, framing, self.minor, self.keep_alive, date)
         if framing is Framing.LENGTH:
             return answer + body

@@ -32,7 +32,7 @@ from twisted.logger import Logger
 from ingress.model.log_formats import AccessLogSettings
 from ingress.model.records import Record
 from ingress.process.access_output import LinesLostError
-from ingress.process.timestamps import stamp_of
+from ingress.process.timestamps import stamp_of_second
 from ingress.proxy.exchange.log_lines import line_maker
 
 MAX_FIELD = 2048
@@ -147,8 +147,7 @@ class AccessLog:
             host,
             target,
             protocol,
-            _,
-            _,
+            *_,
         ) = record
         if route is not None and not route.is_logged:
             return
@@ -158,7 +157,8 @@ class AccessLog:
             millisecond = int(self._wall_clock() * 1000)
             if millisecond != self._millisecond:
                 self._millisecond = millisecond
-                self._stamp = stamp_of(millisecond)
+                # As ``stamp_of`` does, and a call less for each request.
+                self._stamp = b"%b.%03dZ" % (stamp_of_second(millisecond // 1000), millisecond % 1000)
             elapsed = int(seconds * 1000 + 0.5)
             shown = host + target
             if len(shown) > MAX_FIELD or shown.translate(None, _SAFE):

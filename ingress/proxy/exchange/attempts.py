@@ -17,6 +17,9 @@ from ingress.routing.health import Liveness
 
 MOST_BACKOFFS: Final = 10
 """Of the first pause before a retry, as much as any may last."""
+# Not by its name, which is a call more for each request.
+_new: Final = tuple.__new__
+_STATUSES: Final = tuple(map(str, range(1000)))
 _NONE_TRIED: Final[frozenset[Endpoint]] = frozenset()
 
 
@@ -42,6 +45,10 @@ class Attempts:
     """What became of it, where that is not what the client was told: a status in digits, or a fault in words."""
     answered: float | None = None
     """When that was known, where it was before the end of the exchange."""
+    connected = -1.0
+    """When it had a connection; -1.0 as long as it has none."""
+    is_reused = False
+    """Whether that had been used before."""
     told: float | None = None
     """When the balancer was told that it began; None where it does not want to know."""
 
@@ -87,10 +94,11 @@ class Attempts:
         if another is None:
             return Step.FAIL
         self.tell_ended(now, failed=True)
-        self.over += (AttemptRecord(endpoint, outcome, self.began, now),)
+        self.over += (AttemptRecord(endpoint, outcome, self.began, now, self.connected, now, self.is_reused),)
         self.endpoint = another
         self.began = now
         self.outcome, self.answered = "", None
+        self.connected, self.is_reused = -1.0, False
         return step
 
     def _next(self, failed: Endpoint) -> Endpoint | None:
@@ -113,6 +121,17 @@ class Attempts:
         if not self.outcome:
             self.outcome = outcome
             self.answered = now
+
+    def finished(self, status: int, seconds: float) -> tuple[AttemptRecord, ...]:
+        """Return what became of all of them, once the exchange is over after *seconds*, and the client was told *status*."""
+        if self.told is not None:
+            self.tell_ended(seconds, failed=status >= 499)
+        if not self.is_under_way or self.endpoint is None:
+            return self.over
+        ended, outcome = seconds if self.answered is None else self.answered, self.outcome
+        over = ended if outcome and not outcome.isdigit() else seconds
+        last = _new(AttemptRecord, (self.endpoint, outcome or _STATUSES[status], self.began, ended, self.connected, over, self.is_reused))  # fmt: skip
+        return (*self.over, last) if self.over else (last,)
 
     # What others want to know
 

@@ -4,7 +4,7 @@ Pure: who makes chains, and how long their filters live, is for ``ingress.proxy.
 """
 
 from collections.abc import Awaitable, Callable
-from typing import Any
+from typing import Any, Final
 
 from ingress.filters import (
     AnswerEdit,
@@ -17,16 +17,20 @@ from ingress.filters import (
     Filter,
     FilterSpec,
     Hook,
+    Phase,
     RequestEdit,
     used_hooks,
 )
 from ingress.http.edited_heads import answer_changes
+from ingress.model.causes import Cause
 from ingress.model.frozen import frozen
 from ingress.model.records import Record
 from ingress.model.reply import Reply
 from ingress.proxy.exchange.settled_answers import changes_for, settled_answers
 
 Specs = tuple[FilterSpec, ...]
+
+_OF_PHASE: Final = {Phase.LIMITS: Cause.LIMIT, Phase.ACCESS: Cause.AUTH}
 
 OnRequest = Callable[[Facts], Reply | Awaitable[Reply | None] | None]
 OnUpstream = Callable[[Facts, RequestEdit], None]
@@ -43,6 +47,8 @@ class LiveFilter:
     name: str
     filter: Filter
     hooks: frozenset[Hook]
+    cause: Cause
+    """What an error is due to that it answers with."""
     methods: frozenset[bytes] | None = None
     """Those of the requests that it is asked about; None for all."""
     on_answer: OnAnswer | None = None
@@ -51,12 +57,12 @@ class LiveFilter:
     """... and what says all of it beforehand, if anything does."""
 
 
-def live_filter(name: str, made: Filter) -> LiveFilter:
-    """Return the filter that was *made*; raises ``ValueError`` if it asks for changes that may not be."""
-    hooks, asked = used_hooks(made), made.answer_changes
+def live_filter(name: str, made: Filter, phase: Phase = Phase.ANSWER) -> LiveFilter:
+    """Return the filter that was *made*, and stands in *phase*; raises ``ValueError`` if it asks for changes that may not be."""
+    hooks, asked, cause = used_hooks(made), made.answer_changes, _OF_PHASE.get(phase, Cause.FILTER)
     if asked is None:
         on_answer = made.on_answer if Hook.ANSWER in hooks else None
-        return LiveFilter(name, made, hooks, made.asked_methods, on_answer)
+        return LiveFilter(name, made, hooks, cause, made.asked_methods, on_answer)
     known = asked
     if isinstance(known, FieldChanges):
         answer_changes(known)
@@ -67,7 +73,7 @@ def live_filter(name: str, made: Filter) -> LiveFilter:
         if changes is not None:
             edit.change(changes)
 
-    return LiveFilter(name, made, hooks, made.asked_methods, change, known)
+    return LiveFilter(name, made, hooks, cause, made.asked_methods, change, known)
 
 
 class FilterNotMade(Exception):  # noqa: N818 - it is raised in place of a filter

@@ -56,10 +56,10 @@ class Chains:
     def _make(self, spec: FilterSpec) -> LiveFilter:
         name = spec.name
         try:
-            return live_filter(name, spec.make(self._services(name)))
+            return live_filter(name, spec.make(self._services(name)), spec.phase)
         except Exception as error:
             log.failure("Filter {filter} could not be made, and its requests get 500", filter=name)
-            return live_filter(name, NoFilter(name, error))
+            return live_filter(name, NoFilter(name, error), spec.phase)
 
     def replace(self, before: RouteTable, now: RouteTable) -> None:
         """Forget what *before* has and *now* has not; costs what is different in them."""

@@ -14,9 +14,7 @@ States::
 
 Invariants: downstream gets exactly one final head; nothing is sent twice once a byte of an answer was seen; ``DONE``
 is reached exactly once, and only there the record is made.
-
-What may go wrong in which state, and when a further attempt is made, is the table of ``contract.faults``.  An exchange has its
-``Attempts``, which decide by it, a ``RequestPassage`` if its request has a body, and a ``Filtering`` if filters say something.
+What may go wrong in which state is the table of ``contract.faults``, by which its ``Attempts`` decide.
 """
 
 from functools import partial
@@ -28,10 +26,11 @@ from ingress.http.grpc import is_grpc
 from ingress.http.request_head import RequestHead
 from ingress.http.response_head import ResponseHead
 from ingress.model.backends import Endpoint
+from ingress.model.causes import Cause, cause_of_answer, cause_of_status
 from ingress.model.limits import Timeouts
 from ingress.model.records import AttemptRecord, Record
 from ingress.model.reply import Reply
-from ingress.proxy.contract.faults import CLIENT_CLOSED, CUT_OFF, IDEMPOTENT, TABLE, Fault, Side, State, Step
+from ingress.proxy.contract.faults import AFTER_HEAD, IDEMPOTENT, LEFT, TABLE, Fault, Side, State, Step
 from ingress.proxy.contract.sides import Downstream, Upstream
 from ingress.proxy.contract.transport import KernelCopy
 from ingress.proxy.exchange.attempts import Attempts
@@ -53,9 +52,6 @@ _WAITING, _CONNECTING, _AWAITING, _ANSWERING, _TUNNEL, _DONE = State
 _UNANSWERED = (_WAITING, _CONNECTING, _AWAITING)
 _new: Final = tuple.__new__
 _NONE: Final[tuple[AttemptRecord, ...]] = ()
-_STATUSES: Final = tuple(map(str, range(1000)))
-_LEFT: Final = (CLIENT_CLOSED, Fault.LEFT.value)
-_AFTER_HEAD: Final = {Fault.INVALID: Fault.BROKEN, Fault.LATE: Fault.STALLED}
 _NO_ENDPOINT: Final = TABLE[_WAITING, Fault.NO_ENDPOINT].status
 
 
@@ -75,6 +71,8 @@ class Exchange:
     """What becomes of the request body; None where there is none."""
     chain: Chain | None = None
     """Its filters; None where there are none."""
+    cause: Cause | None = None
+    """Whose failure it is, where that is known before the end."""
     is_answer_filtered = False
     """Whether pieces of the answer have to pass filters, or wait until its head has."""
     _route: Route | None = None
@@ -152,11 +150,9 @@ class Exchange:
             self.timeouts = route.timeouts.completed_by(self._context.limits.upstream)
             self._timing = Timing(self, self._context.deadlines, route.timeouts, self._started)
         passage = self.passage
-        if passage is not None and route.max_body_bytes:
-            passage.limit = route.max_body_bytes
-            if passage.is_too_large:
-                self.fail(413, "request body too large")
-                return
+        if passage is not None and passage.exceeds(route.max_body_bytes):
+            self.fail(413, "request body too large")
+            return
         self._request_id = self._request_id or self.head.request_id or self._context.new_request_id()
         chain = self.chain
         if chain is not None and chain.request_bodies and not self._filters(chain).stage_request(passage):
@@ -167,7 +163,7 @@ class Exchange:
         if attempts.endpoint is None:
             self.fail(_NO_ENDPOINT, "no endpoint")
         else:
-            self._attempt(attempts, attempts.endpoint, True)
+            self._attempt(attempts, attempts.endpoint)
 
     def reply(self, reply: Reply, route: Route | None = None) -> None:
         """Answer with a reply of our own, unless the exchange is over; *route* is the one that matched."""
@@ -191,6 +187,7 @@ class Exchange:
     def fail(self, status: int, why: str, route: Route | None = None, reply: Reply | None = None) -> None:
         """Answer with the error *status*, by its usual reply or *reply*; *why* is for the record, and the log if upstream is to blame."""
         self._route, self._reason = route or self._route, why
+        self.cause = self.cause or cause_of_status(status)
         if self._route is not None and status >= 500:
             subject = self.endpoint or self._route.backend
             self._context.upstream_errors.warn(status, self.host, self.path, subject, why)
@@ -198,19 +195,18 @@ class Exchange:
 
     # Attempts
 
-    def _attempt(self, attempts: Attempts, endpoint: Endpoint, reuse: bool) -> None:
+    def _attempt(self, attempts: Attempts, endpoint: Endpoint | None, reuse: bool = True) -> None:
         """Send the request to *endpoint*, or to another one where it has no room."""
         pool = self._context.pool
-        roomy: Endpoint | None = endpoint
-        if pool.most and not pool.has_room(endpoint):
-            roomy = attempts.choose_roomy(pool.has_room)
-        if roomy is None:
+        if pool.most and endpoint is not None and not pool.has_room(endpoint):
+            endpoint = attempts.choose_roomy(pool.has_room)
+        if endpoint is None:
             self.fail(_NO_ENDPOINT, "all endpoints have the connections they may")
             return
         self.state = _CONNECTING
         if attempts.rotation.counts:
             attempts.tell_began(self._context.clock.seconds() - self._started)
-        pool.acquire(roomy, self, reuse, fresh=self.head.method not in IDEMPOTENT)
+        pool.acquire(endpoint, self, reuse, fresh=self.head.method not in IDEMPOTENT)
 
     def _attempt_again(self, fault: Fault, outcome: str) -> bool:
         """Make the attempt that follows *fault*, if one may; *outcome* is what became of the last one."""
@@ -222,7 +218,6 @@ class Exchange:
         if step is Step.FAIL:
             return False
         self._context.metrics.attempt_repeated()
-        assert attempts.endpoint is not None
         attempt = partial(self._attempt, attempts, attempts.endpoint, step is not Step.RENEW)
         if attempts.pause and self._timing is not None:
             self.state = _CONNECTING
@@ -239,6 +234,8 @@ class Exchange:
         assert attempts is not None and route is not None
         self.state = _AWAITING
         self.upstream = upstream
+        is_reused = attempts.is_reused = upstream.is_reused
+        attempts.connected = attempts.began if is_reused else self._context.clock.seconds() - self._started
         if attempts.tried:
             attempts.reached()
         fields = upstream_fields_of(self._came or self.head, self._request_id, self._origin)
@@ -251,10 +248,7 @@ class Exchange:
         if passage is None:
             upstream.begin(self, fields, b"", True)
         else:
-            # Before the first write, which may fill upstream and pause the request again.
-            held = passage.begin()
-            upstream.begin(self, fields, held, passage.is_whole)
-            passage.begun(upstream, route.retries.repeats_any)
+            passage.begin(upstream, fields, route.retries.repeats_any)
             if upstream.may_rest:
                 self.rest_seconds = (self.timeouts or self._context.limits.upstream).read_seconds
         if self._timing is not None:
@@ -279,7 +273,7 @@ class Exchange:
         if self.state in (_AWAITING, _ANSWERING, _TUNNEL):
             if self.is_answer_filtered:
                 # Its head was seen, and nothing is sent twice after that.
-                fault = _AFTER_HEAD.get(fault, fault)
+                fault = AFTER_HEAD.get(fault, fault)
             if fault is Fault.SILENT and upstream is not None:
                 assert self._attempts is not None
                 self._attempts.silent(upstream.liveness)
@@ -351,6 +345,7 @@ class Exchange:
             self.fail(status, why)
         elif self.state is _ANSWERING:
             self._reason = why
+            self.cause = Cause.REQUEST if fault is Fault.UNREADABLE else Cause.CUT
             self._downstream.cut()
             self._finish()
 
@@ -360,7 +355,7 @@ class Exchange:
         self._drop_upstream()
         # What its filters would say of it may be where the bug is.
         self._has_crashed = True
-        self._reason = self._reason or "a bug of the proxy"
+        self._reason, self.cause = self._reason or "a bug of the proxy", Cause.BUG
         if self.state in _UNANSWERED:
             self._downstream.close_after_answer()
             self.reply(self._context.replies.of(500, accepts_html(self.received.forward)))
@@ -384,9 +379,9 @@ class Exchange:
             self.upstream.end_tunnel()
         else:
             self._drop_upstream()
-        status, why = (CUT_OFF, "the process ends") if self._context.is_cutting_off else _LEFT
+        status, why, cause = LEFT[self._context.is_cutting_off]
         if self.state is not _TUNNEL:
-            self._reason = why
+            self._reason, self.cause = why, cause
         if self.state in _UNANSWERED:
             self._conclude(why)
         self.status = self.status or status
@@ -512,15 +507,17 @@ class Exchange:
 
     # From its filters
 
-    def replied(self, name: str, reply: Reply) -> None:
-        """Filter *name* answers, in place of whatever else would."""
+    def replied(self, name: str, reply: Reply, cause: Cause) -> None:
+        """Filter *name* answers, in place of whatever else would; if it is with an error, that is the *cause*."""
         self._filter = name
+        if reply.status >= 400 and self._attempts is None:
+            self.cause = self.cause or cause
         self._drop_upstream()
         self.reply(reply)
 
     def filter_failed(self, name: str, status: int, why: str) -> None:
         """Filter *name* failed: answer with *status*, or end an answer that has begun."""
-        self._filter = name
+        self._filter, self.cause = name, Cause.FILTER
         self._drop_upstream()
         if self.state in _UNANSWERED:
             self._reason = why
@@ -558,7 +555,7 @@ class Exchange:
     def _cut(self, why: str) -> None:
         """End an answer that cannot be whole any more, so that downstream sees it; or a tunnel."""
         if self.state is _ANSWERING:
-            self._reason = why
+            self._reason, self.cause = why, self.cause or Cause.CUT
             told = f"answer cut short: {why}"
             self._context.upstream_errors.warn(self.status, self.host, self.path, self.endpoint, told)
             self._downstream.cut()
@@ -574,22 +571,21 @@ class Exchange:
         if self._timing is not None:
             self._timing.close()
         attempts, made = self._attempts, _NONE
+        backend = None if self._route is None else self._route.backend
         seconds = self._context.clock.seconds() - self._started
         if attempts is not None:
-            if attempts.told is not None:
-                attempts.tell_ended(seconds, failed=self.status >= 499)
-            made = attempts.over
-            if attempts.is_under_way and attempts.endpoint is not None:
-                ended = seconds if attempts.answered is None else attempts.answered
-                last = attempts.endpoint, attempts.outcome or _STATUSES[self.status], attempts.began, ended
-                made = (*made, _new(AttemptRecord, last)) if made else (_new(AttemptRecord, last),)
+            backend, made = attempts.rotation.backend, attempts.finished(self.status, seconds)
         listeners, chain = self._context.listeners, self.chain
         if listeners or (chain is not None and chain.ends):
-            route, head = self._route, self._came or self.head
+            route, head, cause, passage = self._route, self._came or self.head, self.cause, self.passage
+            if cause is None and self.status >= 400:
+                cause = cause_of_answer(self.status, made[-1].outcome if made else "")
+            if cause is not None:
+                self._request_id = self._request_id or head.request_id or self._context.new_request_id()
             owner = None if route is None or route.owner is None else route.owner.key
             protocol = self._downstream.protocol if head.minor else b"HTTP/1.0"
             # In the order of its fields, and not by its name, which is a call more for each request.
-            known = (self._request_id, route, owner, self._filter, made, self.status, self.sent, seconds, self._reason, self._origin.address, head.method, self.host, head.target, protocol, head, self._origin.scheme)  # fmt: skip
+            known = (self._request_id, route, owner, self._filter, made, self.status, self.sent, seconds, self._reason, self._origin.address, head.method, self.host, head.target, protocol, head, self._origin.scheme, cause, backend, 0 if passage is None else passage.received, self._downstream, None)  # fmt: skip
             record = _new(Record, known)
             if chain is not None and chain.ends:
                 self._filters(chain).tell_end(record)

@@ -21,6 +21,7 @@ from ingress.http.edited_heads import AnswerChange, RequestChange, without_lengt
 from ingress.http.field_values import first_value
 from ingress.http.request_head import RequestHead
 from ingress.http.response_head import ResponseHead
+from ingress.model.causes import Cause
 from ingress.model.records import Record
 from ingress.proxy.contract.limits import DECISION_SECONDS
 from ingress.proxy.contract.pending import Pending
@@ -43,8 +44,8 @@ class Filtered(Protocol):
     passage: RequestPassage | None
     """What becomes of the request body."""
 
-    def replied(self, name: str, reply: Reply) -> None:
-        """Filter *name* answers, in place of whatever else would."""
+    def replied(self, name: str, reply: Reply, cause: Cause) -> None:
+        """Filter *name* answers, in place of whatever else would; if it is with an error, that is the *cause*."""
 
     def filter_failed(self, name: str, status: int, why: str) -> None:
         """Filter *name* failed: answer with *status*, or end an answer that has begun."""
@@ -185,7 +186,7 @@ class Filtering:
         if error is not None:
             self._failed(live, error)
         elif isinstance(verdict, Reply):
-            self._exchange.replied(live.name, verdict)
+            self._exchange.replied(live.name, verdict, live.cause)
 
     def _holds(self, size: int) -> bool:
         """Whether as much of the request body is there; ``body_came`` is called when it is, unless that cannot be."""
@@ -201,7 +202,7 @@ class Filtering:
         if reply is None:
             self._ask()
         else:
-            self._exchange.replied(live.name, reply)
+            self._exchange.replied(live.name, reply, live.cause)
 
     # Waiting
 
@@ -389,7 +390,7 @@ class Filtering:
 
     def _replace(self, live: LiveFilter, reply: Reply) -> None:
         self._silenced |= {live}
-        self._exchange.replied(live.name, reply)
+        self._exchange.replied(live.name, reply, live.cause)
 
     def _send(self, change: AnswerChange) -> None:
         """Send the answer, which all filters have seen."""

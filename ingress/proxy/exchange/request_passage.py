@@ -1,12 +1,16 @@
 """A request body on its way: from downstream, through stages if it has some, into what is held of it, and upstream."""
 
+from collections.abc import Callable
+from functools import partial
 from typing import Protocol
+
+from attrs import evolve
 
 from ingress.http.request_head import RequestHead
 from ingress.http.response_head import ResponseHead
 from ingress.proxy.contract.faults import IDEMPOTENT
 from ingress.proxy.contract.limits import MAX_HELD
-from ingress.proxy.contract.sides import Downstream, Upstream
+from ingress.proxy.contract.sides import AnswerSink, Downstream, Upstream
 from ingress.proxy.contract.transport import KernelCopy
 from ingress.proxy.exchange.body_stages import BodyStages, StageFailed
 from ingress.proxy.exchange.held_body import HeldBody
@@ -14,7 +18,7 @@ from ingress.proxy.exchange.held_body import HeldBody
 _CONTINUE = ResponseHead(100, b"HTTP/1.1 100 Continue\r\n")
 
 
-class PassageOwner(Protocol):
+class PassageOwner(AnswerSink, Protocol):
     """The exchange, as its passage sees it."""
 
     upstream: Upstream | None
@@ -44,8 +48,8 @@ class RequestPassage:
     """Who wants to see it, or has stages; None where nobody does."""
     is_continued = False
     """Whether the client was told by us that its body is wanted."""
-    _size = 0
-    """What came of it, as it came."""
+    received = 0
+    """Bytes that came of it, as they came."""
     _wanted = 0
     """So much of it is waited for."""
     _stages: BodyStages | None = None
@@ -63,19 +67,24 @@ class RequestPassage:
     @property
     def is_too_large(self) -> bool:
         """Whether it is known to exceed *limit*."""
-        return bool(self.limit) and (self._head.content_length > self.limit or self._size > self.limit)
+        return bool(self.limit) and (self._head.content_length > self.limit or self.received > self.limit)
 
     @property
     def is_changed(self) -> bool:
         """Whether what arrives at the endpoint is framed, or announced, otherwise than it came."""
         return (self._stages is not None and self._stages.may_change) or self.is_continued
 
+    def exceeds(self, limit: int) -> bool:
+        """Whether it is known to have more than *limit* bytes, which from now on it may not have; 0 leaves the limit there was."""
+        self.limit = limit or self.limit
+        return bool(limit) and self.is_too_large
+
     # From downstream
 
     def take(self, piece: bytes) -> None:
         """Take a piece of it."""
-        self._size += len(piece)
-        if self.limit and self._size > self.limit:
+        self.received += len(piece)
+        if self.limit and self.received > self.limit:
             self._exchange.request_broken(413, "request body too large")
         elif self._stages is None:
             self._pass_on(piece)
@@ -101,7 +110,12 @@ class RequestPassage:
         upstream = self._exchange.upstream
         if upstream is None or self.held is not None or self._stages is not None:
             return False
-        return upstream.splice_body(copy)
+        return upstream.splice_body(evolve(copy, moved=partial(self._moved, copy.moved)))
+
+    def _moved(self, moved: Callable[[int], None], count: int) -> None:
+        """So much of it went upstream by the kernel."""
+        self.received += count
+        moved(count)
 
     def end(self) -> None:
         """All of it came."""
@@ -115,17 +129,18 @@ class RequestPassage:
 
     # Upstream
 
-    def begin(self) -> bytes:
-        """Somebody takes it: return what is held of it, and let the rest come."""
+    def begin(self, upstream: Upstream, fields: bytes, may_repeat: bool) -> None:
+        """Begin the request, with *fields*, at *upstream*, with what is held of it, and let the rest come.
+
+        It is held on only if it may be needed once more, and is not too much.  *may_repeat* says that the route lets also
+        requests be repeated that are not idempotent.
+        """
+        # Before the first write, which may fill upstream and pause the request again.
         if not self.is_whole and not self._is_paced:
             self._downstream.resume_request()
-        return b"" if self.held is None else self.held.joined()
-
-    def begun(self, upstream: Upstream, may_repeat: bool) -> None:
-        """*upstream* has what there is of it: hold it on only if it may be needed once more, and is not too much.
-
-        *may_repeat* says that the route lets also requests be repeated that are not idempotent.
-        """
+        upstream.begin(
+            self._exchange, fields, b"" if self.held is None else self.held.joined(), self.is_whole
+        )
         held, method = self.held, self._head.method
         if (
             held is None

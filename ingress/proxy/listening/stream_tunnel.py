@@ -26,12 +26,13 @@ from twisted.python.failure import Failure
 
 from ingress.http.proxy_header import Address, write_proxy_header
 from ingress.model.backends import Endpoint
+from ingress.model.causes import Cause, cause_of_status
 from ingress.model.client_authentication import lets_in
 from ingress.model.records import AttemptRecord, Record
 from ingress.model.retries import RetryRule
 from ingress.model.streams import StreamSort
 from ingress.proxy.contract.deadlines import NEVER
-from ingress.proxy.contract.faults import CLIENT_CLOSED, CUT_OFF, TABLE, Side, Step
+from ingress.proxy.contract.faults import LEFT, TABLE, Side, Step
 from ingress.proxy.contract.faults import State as ExchangeState
 from ingress.proxy.contract.limits import (
     CONNECTION_START_SECONDS,
@@ -107,7 +108,8 @@ class StreamTunnel:
         self._port = 0
         self._rotation = rotation
         self._attempts: Attempts | None = None
-        self._status = 200
+        self._status, self._reason = 200, ""
+        self._cause: Cause | None = None
         self._started = site.context.clock.seconds()
         self._rest_seconds = NEVER if route.may_rest else site.context.limits.stream_rest_seconds
 
@@ -219,7 +221,7 @@ class StreamTunnel:
             self._attempt(attempts)
 
     def _fail(self, status: int, why: str) -> None:
-        self._status = status
+        self._status, self._reason, self._cause = status, why, cause_of_status(status)
         route = self._route
         subject = self._endpoint or (route.backend if route.weighted else None)
         self._site.context.upstream_errors.warn(status, self._server_name, b"", subject, why)
@@ -260,7 +262,7 @@ class StreamTunnel:
             if end is not self.upstream:
                 return
         if self.state in _BEFORE:
-            self._status = CUT_OFF if self._site.context.is_cutting_off else CLIENT_CLOSED
+            self._status, self._reason, self._cause = LEFT[self._site.context.is_cutting_off]
             self.state = State.CLOSING
         other = self.other(end)
         if other.is_open:
@@ -324,10 +326,7 @@ class StreamTunnel:
         if attempts is not None:
             answered = seconds if attempts.answered is None else attempts.answered
             attempts.tell_ended(answered, failed=self._status >= 499)
-            made = attempts.over
-            if attempts.endpoint is not None:
-                outcome = attempts.outcome or str(self._status)
-                made += (AttemptRecord(attempts.endpoint, outcome, attempts.began, answered),)
+            made = attempts.finished(self._status, seconds)
         sent = self.upstream.received
         site.context.metrics.connections.stream_ended(
             self._route.sort, self._status, self.downstream.received, sent
@@ -342,12 +341,15 @@ class StreamTunnel:
                 status=self._status,
                 bytes_sent=sent,
                 seconds=seconds,
-                reason="",
+                reason=self._reason,
                 client=self._peer,
                 method=b"TLS" if self._is_secure else b"TCP",
                 host=self._server_name,
                 target=b"-" if self._is_secure else b":%d" % self._port,
                 protocol=b"-",
+                cause=self._cause,
+                backend=None if attempts is None else attempts.rotation.backend,
+                bytes_received=self.downstream.received,
             )
         )
         # The ends know the tunnel, too; one that is still being connected finds out here that nobody waits for it.

@@ -34,7 +34,7 @@ class RecordTests(ProxyCase):
                 route=record.route,
                 owner=INGRESS,
                 filter="",
-                attempts=(AttemptRecord(ONE, "200", 0.0, 2.0),),
+                attempts=(AttemptRecord(ONE, "200", 0.0, 2.0, 0.0, 2.0),),
                 status=200,
                 bytes_sent=2,
                 seconds=2.0,
@@ -46,6 +46,8 @@ class RecordTests(ProxyCase):
                 protocol=b"HTTP/1.1",
                 head=record.head,
                 scheme=b"http",
+                backend=record.route.backend,
+                downstream=record.downstream,
             ),
         )
 
@@ -65,8 +67,8 @@ class RecordTests(ProxyCase):
         self.assertEqual(
             self.record().attempts,
             (
-                AttemptRecord(first, Fault.UNREACHABLE.value, 0.0, 1.0),
-                AttemptRecord(second, "200", 1.0, 3.0),
+                AttemptRecord(first, Fault.UNREACHABLE.value, 0.0, 1.0, over=1.0),
+                AttemptRecord(second, "200", 1.0, 3.0, connected=1.0, over=6.0),
             ),
         )
         self.assertEqual(self.record().seconds, 6.0)
@@ -114,7 +116,7 @@ class RecordTests(ProxyCase):
         down.reset()
         record = self.record()
         self.assertEqual((record.status, record.reason), (499, Fault.LEFT.value))
-        self.assertEqual(record.attempts, (AttemptRecord(ONE, Fault.LEFT.value, 0.0, 1.0),))
+        self.assertEqual(record.attempts, (AttemptRecord(ONE, Fault.LEFT.value, 0.0, 1.0, 0.0, 1.0),))
 
     def test_cut(self) -> None:
         """An answer that is cut short has its status, and the reason."""

@@ -1,0 +1,66 @@
+"""Whose failure an exchange was.
+
+An exchange that ended as its client and its endpoint meant it to has no cause; an endpoint's own 4xx is its answer, and no
+failure.  The values are those of the label ``cause`` of metrics, of the log and of ``/api/v1/failures``, and stay as they are.
+"""
+
+from enum import Enum
+from typing import Final
+
+
+class Cause(Enum):
+    """What a failure is due to."""
+
+    UPSTREAM = "upstream"
+    """The endpoint itself answered 5xx."""
+    BAD_GATEWAY = "bad-gateway"
+    """502 of ours: no connection could be made, or what came was no answer."""
+    UNAVAILABLE = "unavailable"
+    """503 of ours: there is no endpoint, none with room, no socket left; or the process ends."""
+    GATEWAY_TIMEOUT = "gateway-timeout"
+    """504 of ours: the endpoint, or a filter, took too long."""
+    CUT = "cut"
+    """An answer that had begun broke off."""
+    LIMIT = "limit"
+    """A filter of rates and connections refused it."""
+    AUTH = "auth"
+    """A filter that says who may come in refused it, or could not find out."""
+    FILTER = "filter"
+    """Another filter answered with an error, or one failed."""
+    NO_ROUTE = "no-route"
+    """404 of ours: no route takes the host and path."""
+    REQUEST = "request"
+    """4xx of ours: what the client sent cannot be served."""
+    CLIENT = "client"
+    """The client left before the end."""
+    OVERLOAD = "overload"
+    """503 of ours: there was more to do than could be done."""
+    BUG = "bug"
+    """A bug of the proxy."""
+
+
+_OF_STATUS: Final = {
+    404: Cause.NO_ROUTE,
+    499: Cause.CLIENT,
+    500: Cause.BUG,
+    502: Cause.BAD_GATEWAY,
+    504: Cause.GATEWAY_TIMEOUT,
+}
+
+
+def cause_of_status(status: int) -> Cause:
+    """Return the cause of an error *status* of our own, where nothing more is known."""
+    return _OF_STATUS.get(status, Cause.REQUEST if status < 500 else Cause.UNAVAILABLE)
+
+
+def cause_of_answer(status: int, outcome: str) -> Cause | None:
+    """Return the cause of an answer with the error *status* of which nobody said any; None if it is no failure.
+
+    *outcome* is that of the last attempt: the status that the endpoint answered, in digits, or else a fault; empty where there
+    was no attempt.
+    """
+    if not outcome.isdigit():
+        return cause_of_status(status)
+    if int(outcome) < 400:
+        return Cause.FILTER
+    return Cause.UPSTREAM if status >= 500 else None
