@@ -58,6 +58,11 @@ def source_of(
     )
 
 
+def pod_name() -> str:
+    """Return the name of the pod, as its manifest says it, or of the machine."""
+    return os.environ.get("POD_NAME") or gethostname()
+
+
 def reporting_of(
     settings: Settings,
     reactor: Any,
@@ -72,7 +77,6 @@ def reporting_of(
     """
     if not isinstance(source, ApiServerSource):
         return None
-    name = os.environ.get("POD_NAME") or gethostname()
     return ClusterReporting(
         reactor,
         source.connection,
@@ -81,7 +85,7 @@ def reporting_of(
         store.state,
         lambda: source.namespace,
         # Another process of the same pod, or on the same host, is another candidate.
-        f"{name[:_NAME_CHARACTERS]}_{uuid4()}",
+        f"{pod_name()[:_NAME_CHARACTERS]}_{uuid4()}",
         metrics.status,
         now=now,
         random=Random().random,

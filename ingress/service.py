@@ -18,12 +18,13 @@ from twisted.internet.task import deferLater
 from twisted.logger import Logger
 from twisted.python.failure import Failure
 
+from ingress.admin.known import Known, Published, Workers
 from ingress.admin.readiness import is_enough, workers_missing
-from ingress.admin.site import Workers, admin_site
+from ingress.admin.site import admin_site
 from ingress.cluster.api_server import ApiServerSource
 from ingress.cluster.source import Sink, Source
 from ingress.cluster.store import Store
-from ingress.cluster_side import reporting_of
+from ingress.cluster_side import pod_name, reporting_of
 from ingress.controller import Controller
 from ingress.data_plane import DataPlane, OwnDataPlane, now
 from ingress.errors import StartError
@@ -38,6 +39,7 @@ from ingress.options_in_force import OptionsInForce
 from ingress.process.caps import caps_of_system, connections_fitting, tell_caps
 from ingress.process.program_log import ProgramLog
 from ingress.process.systemd_sockets import HandedOver
+from ingress.process.version import running_version
 from ingress.proxy.listening.listeners import listen
 from ingress.proxy.transport.connection_limit import DEFAULT_CONNECTIONS
 from ingress.proxy.transport.resolving import AddressRules
@@ -97,7 +99,7 @@ class IngressService(Service):
         self._reactor = reactor
         self._source = source
         self._failed = failed
-        self._snapshot: Snapshot | None = None
+        self._published = Published(Snapshot())
         self._takeover = takeover or Takeover(reactor)
         self._left = left
         self._has_left = False
@@ -195,25 +197,28 @@ class IngressService(Service):
         if self._shows or self._is_stopping:
             return
         self._shows = True
-        leader = None if self._reporting is None else self._reporting.picture
         settings = self._settings
-        pages = partial(
-            admin_site,
-            self.missing,
-            self._current,
-            self._metrics,
-            self._reactor,
-            leader,
-            names=settings.admin_hosts,
-            served=self._served,
-            workers=Workers(self._data_plane.workers, self._data_plane.told),
-        )
+        pages = partial(admin_site, self._known(), self._reactor, names=settings.admin_hosts)
         wanted = [(settings.admin, pages())]
         if settings.probes is not None:
             wanted.append((settings.probes, pages(only_probes=True)))
         for description, site in wanted:
             sock = self._open_socket(description)
             self._admin_ports[description] = await listen(self._reactor, description, site, sock=sock)
+
+    def _known(self) -> Known:
+        """Return what the pages for operators are made of."""
+        return Known(
+            self.missing,
+            lambda: self._published,
+            self._metrics,
+            None if self._reporting is None else self._reporting.picture,
+            self._served,
+            Workers(self._data_plane.workers, self._data_plane.told),
+            now,
+            version=running_version(),
+            pod=pod_name(),
+        )
 
     def _open_socket(self, description: str) -> socket | None:
         """Return the socket for *description* that another process had, or opened for us; None where it is to be bound."""
@@ -235,7 +240,7 @@ class IngressService(Service):
 
     def _publish(self, snapshot: Snapshot) -> None:
         """Make *snapshot* current."""
-        self._snapshot = snapshot
+        self._published = Published(snapshot, self._published.number + 1, now())
         self._program_log.heed(snapshot.serving.log_level)
         self._data_plane.publish(snapshot)
 
@@ -356,11 +361,12 @@ class IngressService(Service):
         )
 
     def _current(self) -> Snapshot:
-        return self._snapshot or Snapshot()
+        return self._published.snapshot
 
     def _serving(self) -> ServingSettings:
         """Return the options in force that may change while the process runs."""
-        return self._settings.serving if self._snapshot is None else self._snapshot.serving
+        published = self._published
+        return published.snapshot.serving if published.number else self._settings.serving
 
     def _served(self) -> Served:
         objects = KnownObjects(self._store.state(), self._controller.options, kinds=self._kinds)

@@ -4,46 +4,51 @@ Pure functions from the query to text.  The explanation is found in steps, and c
 ``pages`` makes it in slices.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from typing import Final
 
-from ingress.explain.asked import USUAL_CLIENT, Asked, read_asked
+from ingress.admin.answers import LargeAnswer
+from ingress.admin.asked import Asked
+from ingress.admin.page_row import V1, PageRow
+from ingress.admin.parameters import Parameter, QueryRefusedError
+from ingress.admin.schemas import schema_of_class
+from ingress.explain import asked as requests
 from ingress.explain.explaining import explaining
+from ingress.explain.explanation import Explanation
 from ingress.explain.plain import plain
 from ingress.explain.served import Served
 from ingress.explain.urls import UrlRefused
 from ingress.plain.steps import json_text
 
-_PARAMETERS: Final = ("url", "method", "header", "client")
+_PARAMETERS: Final = (
+    Parameter(
+        "url",
+        "The request; `https://` counts, and a host alone is the root of it.",
+        missing="say which request: ?url=https://shop.example.com/cart",
+    ),
+    Parameter("method", "`GET` where nothing is said.", most=64),
+    Parameter("header", "A field of the request, `Name: value`.", may_repeat=True),
+    Parameter(
+        "client", f"The address that the connection comes from; `{requests.USUAL_CLIENT}` otherwise.", most=64
+    ),
+)
 
 
-def read_query(query: Mapping[bytes, Sequence[bytes]]) -> Asked:
-    """Return the request that *query* asks about; raises ``UrlRefused``, whose message says what is wrong."""
-    given: dict[str, list[str]] = {}
-    for name, values in query.items():
-        text = name.decode("utf-8", "replace")
-        if text not in _PARAMETERS:
-            raise UrlRefused(f"there is no parameter {text[:32]!r}; there are {', '.join(_PARAMETERS)}")
-        try:
-            given[text] = [value.decode("utf-8") for value in values]
-        except UnicodeDecodeError:
-            raise UrlRefused(f"the parameter {text} is no UTF-8") from None
-    return read_asked(
-        _only("url", given, ""),
-        _only("method", given, "GET"),
-        given.get("header", ()),
-        _only("client", given, USUAL_CLIENT),
-    )
+def _explain(asked: Asked) -> LargeAnswer:
+    given = asked.given
+    try:
+        request = requests.read_asked(
+            given.text("url") or "",
+            given.text("method") or "GET",
+            given.texts("header"),
+            given.text("client") or requests.USUAL_CLIENT,
+        )
+    except UrlRefused as refused:
+        raise QueryRefusedError(str(refused)) from None
+    return LargeAnswer(explanation_as_json(request, asked.known.explained_by()))
 
 
-def _only(name: str, given: Mapping[str, Sequence[str]], usual: str) -> str:
-    values = given.get(name, (usual,))
-    if len(values) != 1:
-        raise UrlRefused(f"the parameter {name} comes {len(values)} times; it may come once")
-    return values[0]
-
-
-def explanation_as_json(asked: Asked, served: Served) -> Iterator[str]:
+def explanation_as_json(asked: requests.Asked, served: Served) -> Iterator[str]:
     """Yield the explanation of *asked* as JSON, with the names of ``ingress.explain.explanation`` in ``camelCase``."""
     steps = explaining(asked, served)
     while True:
@@ -54,3 +59,12 @@ def explanation_as_json(asked: Asked, served: Served) -> Iterator[str]:
             yield "\n"
             return
         yield ""
+
+
+ROW: Final = PageRow(
+    f"{V1}explain",
+    "what becomes of a request, and why: ?url=URL, and method, header, client",
+    _explain,
+    _PARAMETERS,
+    schema_of_class(Explanation),
+)

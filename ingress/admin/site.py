@@ -1,151 +1,72 @@
-"""The pages of the admin port, as a twisted.web site.
+"""The pages of the admin port, as a twisted.web site: who may ask, for which page of the table, and how it is sent.
 
 ``GET`` and ``HEAD`` only, and only by an address or a known name (``hosts``): nothing can be changed here, and nothing secret is shown.
-Where to listen, and what "ready" means, is for others to say.  A page is made when
+Which pages there are, and what they say, is in ``table``.  Where to listen, and what "ready" means, is for others to say.  A page is made when
 it is asked for, from the snapshot that is current then; one that grows with the cluster
 is made in slices (``pages``).  All others are answered in the next turn of the reactor, so that a
 connection gets one answer a turn, however many requests it sends at once.
 """
 
-import json
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from datetime import UTC, datetime
+from collections.abc import Collection, Iterable
 from typing import Any, Final
 
-from twisted.internet.defer import CancelledError, Deferred, succeed
+from twisted.internet.defer import CancelledError, Deferred
 from twisted.internet.interfaces import IReactorTime
+from twisted.logger import Logger
 from twisted.python.failure import Failure
 from twisted.web import http
 from twisted.web.resource import Resource
 from twisted.web.server import NOT_DONE_YET, Request, Site
 
-from ingress.admin.explaining import explanation_as_json, read_query
+from ingress.admin.answers import Answer, LargeAnswer, refusal
+from ingress.admin.asked import Asked
 from ingress.admin.hosts import is_known_host
+from ingress.admin.known import Known
+from ingress.admin.orders import Orders
+from ingress.admin.page_row import Made, PageRow
 from ingress.admin.pages import LargePages
-from ingress.admin.readiness import workers_missing
-from ingress.admin.views import (
-    certificates_as_json,
-    problems_as_json,
-    routes_as_json,
-    streams_as_json,
-    workers_as_json,
+from ingress.admin.parameters import Given, QueryRefusedError, read_query
+from ingress.admin.table import PAGES
+
+_MISDIRECTED: Final = 421
+_NO_SUCH_PAGE: Final = Answer(b"no such page\n", status=http.NOT_FOUND)
+_OTHER_METHOD: Final = Answer(b"only GET and HEAD\n", status=http.NOT_ALLOWED, fields={"Allow": "GET, HEAD"})
+_UNKNOWN_HOST: Final = Answer(
+    b"this port is asked by IP address or as localhost; for another name, start the controller with --admin-host=NAME\n",
+    status=_MISDIRECTED,
 )
-from ingress.explain.served import Served
-from ingress.explain.urls import UrlRefused
-from ingress.metrics.metrics import CONTENT_TYPE, Metrics
-from ingress.model.frozen import frozen
-from ingress.model.workers import WorkerState
-from ingress.translate.snapshot import Snapshot
-
-_TEXT = "text/plain; charset=utf-8"
-_JSON = "application/json"
-_METRICS = b"/metrics"
-PROBES = frozenset((b"/", b"/healthz", b"/readyz", _METRICS))
-"""What ``--probes`` shows."""
-_EXPLAIN = b"/api/v1/explain"
-_NO_URL = b'{"error": "say which request: ?url=https://shop.example.com/cart"}\n'
-_MISDIRECTED = 421
-
-
-def _no_workers() -> Sequence[WorkerState]:
-    return ()
-
-
-def _at_once() -> Deferred[None]:
-    return succeed(None)
-
-
-_UNKNOWN_HOST = b"this port is asked by IP address or as localhost; for another name, start the controller with --admin-host=NAME\n"
-
-
-@frozen
-class _Page:
-    content: bytes
-    content_type: str = _TEXT
-    status: int = http.OK
-
-
-@frozen
-class _LargePage:
-    pieces: Iterator[str]
-    content_type: str = _JSON
-
-
-@frozen
-class Workers:
-    """What the pages say of workers; of a process that serves by itself there is nothing to say."""
-
-    states: Callable[[], Sequence[WorkerState]] = _no_workers
-    """What is known of each."""
-    told: Callable[[], Deferred[None]] = _at_once
-    """Asks them for their numbers; fires when these are known, or nobody is to wait for them any longer."""
-
-
-NO_WORKERS: Final = Workers()
+_TOO_MANY: Final = Answer(
+    b"too many pages are asked for at once\n", status=http.SERVICE_UNAVAILABLE, fields={"Retry-After": "1"}
+)
+_FAILED: Final = Answer(b"a bug, which the log tells of\n", status=http.INTERNAL_SERVER_ERROR)
 
 
 class AdminResource(Resource):
     """Answers every path of the admin port; the path decides, and nothing below it."""
 
     isLeaf = True  # noqa: N815 - Twisted's name
+    log = Logger()
 
     def __init__(
         self,
-        readiness: Callable[[], tuple[str, ...]],
-        snapshot: Callable[[], Snapshot],
-        metrics: Metrics,
+        known: Known,
         clock: IReactorTime,
-        leader: Callable[[], Mapping[str, object]] | None = None,
         names: Collection[str] = (),
         only_probes: bool = False,
-        served: Callable[[], Served] | None = None,
-        workers: Workers = NO_WORKERS,
+        rows: Iterable[PageRow] = PAGES,
     ) -> None:
         super().__init__()
-        self._workers = workers
+        self._known = known
         self._names = frozenset(names)
-        self._readiness = readiness
-        self._served = served or (lambda: Served(snapshot(), datetime.now(UTC)))
         self._clock = clock
         self._large_pages = LargePages(clock)
-        self._pages: dict[bytes, tuple[str, Callable[[], _Page | _LargePage]]] = {
-            b"/": ("this list", self._index),
-            b"/healthz": ("liveness: ok as long as the process works", lambda: _Page(b"ok\n")),
-            b"/readyz": ("readiness: ok, or what is missing", self._ready),
-            _METRICS: ("counters for Prometheus", lambda: _LargePage(metrics.pieces(), CONTENT_TYPE)),
-            b"/api/routes": ("routes with their endpoints", lambda: _LargePage(routes_as_json(snapshot()))),
-            b"/api/streams": (
-                "streams of TCP and TLS with their endpoints",
-                lambda: _LargePage(streams_as_json(snapshot())),
-            ),
-            b"/api/problems": (
-                "what objects ask for in vain, and why",
-                lambda: _LargePage(problems_as_json(snapshot())),
-            ),
-            b"/api/certificates": (
-                "certificates by Secret, without keys",
-                lambda: _LargePage(certificates_as_json(snapshot(), datetime.now(UTC))),
-            ),
-            b"/api/workers": (
-                "processes that serve beside each other, and how they are",
-                lambda: _LargePage(workers_as_json(workers.states())),
-            ),
-            _EXPLAIN: (
-                "what becomes of a request, and why: ?url=URL, and method, header, client",
-                lambda: _Page(_NO_URL, _JSON, http.BAD_REQUEST),
-            ),
-        }
-        if leader is not None:
-            self._pages[b"/api/leader"] = (
-                "which replica reports to the cluster, and what",
-                lambda: _Page(json.dumps(leader(), indent=2).encode() + b"\n", _JSON),
-            )
-
-        if only_probes:
-            self._pages = {path: page for path, page in self._pages.items() if path in PROBES}
+        self._orders = Orders()
+        there = [row for row in rows if row.is_there(known) and (row.is_probe or not only_probes)]
+        self._rows = {row.path.encode(): row for row in there}
+        self._list = tuple((row.path, row.meaning) for row in there)
 
     def render(self, request: Request) -> int:
-        """Answer 200, 503 (not ready, or too many large pages at once), 404, 405 or 421 (a name that is not known), all but the JSON and the metrics as plain text."""
+        """Answer what the page says, or 304 (nothing new), 400 (such a query cannot be), 404, 405, 421 (a name that is not known), 500 (a bug), 503 (not ready, or too many large pages at once); refusals are plain text, but for 400."""
         call = self._clock.callLater(0, self._answer, request)
 
         def gone(_: Failure) -> None:
@@ -156,60 +77,72 @@ class AdminResource(Resource):
         return NOT_DONE_YET
 
     def _answer(self, request: Request) -> None:
-        page = self._page(request)
-        if isinstance(page, _LargePage) and request.path == _METRICS:
-            told = self._workers.told()
-            # Who leaves waits no more; and what was to be told is told to others, too.
-            request.notifyFinish().addErrback(lambda _: told.cancel())
-            told.addCallbacks(lambda _: self._send(request, page), lambda why: why.trap(CancelledError))
+        try:
+            made = self._made(request)
+        except QueryRefusedError as refused:
+            made = refusal(str(refused))
+        except Exception:
+            made = self._failed()
+        if isinstance(made, Deferred):
+            # Who leaves waits no more.
+            request.notifyFinish().addErrback(lambda _: made.cancel())
+            made.addErrback(self._failed_later)
+            made.addCallback(lambda answer: None if answer is None else self._send(request, answer))
         else:
-            self._send(request, page)
+            self._send(request, made)
 
-    def _send(self, request: Request, page: _Page | _LargePage) -> None:
-        request.setHeader("Cache-Control", "no-store")
-        request.setHeader("Content-Type", page.content_type)
-        if isinstance(page, _LargePage):
-            if self._large_pages.begin(request, page.pieces):
+    def _failed(self) -> Answer:
+        self.log.failure("Making a page failed, which is a bug")
+        return _FAILED
+
+    def _failed_later(self, failure: Failure) -> Answer | None:
+        if failure.check(CancelledError):
+            return None
+        self.log.failure("Making a page failed, which is a bug", failure=failure)
+        return _FAILED
+
+    def _made(self, request: Request) -> "Made | Deferred[Made]":
+        if not is_known_host(request.requestHeaders.getRawHeaders(b"host", []), self._names):
+            return _UNKNOWN_HOST
+        row = self._rows.get(request.path)
+        if row is None:
+            return _NO_SUCH_PAGE
+        if request.method not in (b"GET", b"HEAD"):
+            return _OTHER_METHOD
+        given = Given() if row.parameters is None else read_query(request.args or {}, row.parameters)
+        known = self._known
+        published = known.published()
+        if row.is_of_snapshot:
+            tag = f'"{known.started.timestamp():.6f}-{published.number}"'.encode()
+            request.setHeader(b"Cache-Control", b"private, no-cache")
+            if request.setETag(tag) is http.CACHED:
+                return Answer(b"", status=http.NOT_MODIFIED)
+        return row.make(
+            Asked(known, published, known.now(), given, request.requestHeaders, self._orders, self._list)
+        )
+
+    def _send(self, request: Request, answer: Made) -> None:
+        if isinstance(answer, LargeAnswer):
+            self._set_fields(request, answer.content_type)
+            if self._large_pages.begin(request, answer.pieces):
                 return
-            page = _Page(b"too many pages are asked for at once\n", status=http.SERVICE_UNAVAILABLE)
-            request.setHeader("Content-Type", page.content_type)
-            request.setHeader("Retry-After", "1")
-        request.setResponseCode(page.status, http.RESPONSES.get(page.status, b"Misdirected Request"))
-        request.setHeader("Content-Length", str(len(page.content)))
+            answer = _TOO_MANY
+        self._set_fields(request, answer.content_type)
+        for name, value in answer.fields.items():
+            request.setHeader(name, value)
+        request.setResponseCode(answer.status, http.RESPONSES.get(answer.status, b"Misdirected Request"))
+        if answer.status != http.NOT_MODIFIED:
+            request.setHeader("Content-Length", str(len(answer.content)))
         if request.method != b"HEAD":
-            request.write(page.content)
+            request.write(answer.content)
         request.finish()
 
-    def _page(self, request: Request) -> _Page | _LargePage:
-        if not is_known_host(request.requestHeaders.getRawHeaders(b"host", []), self._names):
-            return _Page(_UNKNOWN_HOST, status=_MISDIRECTED)
-        described = self._pages.get(request.path)
-        if described is None:
-            return _Page(b"no such page\n", status=http.NOT_FOUND)
-        if request.method not in (b"GET", b"HEAD"):
-            request.setHeader("Allow", "GET, HEAD")
-            return _Page(b"only GET and HEAD\n", status=http.NOT_ALLOWED)
-        if request.path == _EXPLAIN and request.args:
-            return self._explain(request)
-        return described[1]()
-
-    def _explain(self, request: Request) -> _Page | _LargePage:
-        try:
-            asked = read_query(request.args or {})
-        except UrlRefused as refused:
-            content = json.dumps({"error": str(refused)}).encode() + b"\n"
-            return _Page(content, _JSON, http.BAD_REQUEST)
-        return _LargePage(explanation_as_json(asked, self._served()))
-
-    def _index(self) -> _Page:
-        lines = [f"{path.decode():<20} {meaning}\n" for path, (meaning, _) in self._pages.items()]
-        return _Page("".join(lines).encode())
-
-    def _ready(self) -> _Page:
-        missing = self._readiness()
-        lines = missing or ("ok", *workers_missing(self._workers.states()))
-        content = "".join(f"{line}\n" for line in lines).encode()
-        return _Page(content, status=http.SERVICE_UNAVAILABLE if missing else http.OK)
+    @staticmethod
+    def _set_fields(request: Request, content_type: str) -> None:
+        headers = request.responseHeaders
+        if not headers.hasHeader(b"Cache-Control"):
+            headers.setRawHeaders(b"Cache-Control", [b"no-store"])
+        headers.setRawHeaders(b"Content-Type", [content_type.encode()])
 
 
 class _QuietSite(Site):
@@ -222,25 +155,10 @@ class _QuietSite(Site):
 
 
 def admin_site(
-    readiness: Callable[[], tuple[str, ...]],
-    snapshot: Callable[[], Snapshot],
-    metrics: Metrics,
-    reactor: IReactorTime,
-    leader: Callable[[], Mapping[str, object]] | None = None,
-    *,
-    names: Collection[str] = (),
-    only_probes: bool = False,
-    served: Callable[[], Served] | None = None,
-    workers: Workers = NO_WORKERS,
+    known: Known, reactor: IReactorTime, *, names: Collection[str] = (), only_probes: bool = False
 ) -> Site:
-    """Return the site of the admin port.
+    """Return the site of the admin port, whose pages are made of what is *known*.
 
-    *readiness* returns what is missing, one line each, and nothing when all is ready;
-    *snapshot* returns the current one, an empty one before the first; *leader* what is known of
-    the election, where there is one.  *names* are those of hosts by which it may be asked, in lower
-    case; *only_probes* leaves out what names routes and objects in full.  *served* returns the snapshot with what else is
-    known to explain requests by; without it they are explained by the snapshot alone.  *workers* are those that serve, if
-    it is not this process.
+    *names* are those of hosts by which it may be asked, in lower case; *only_probes* leaves out what names routes and objects in full.
     """
-    pages = AdminResource(readiness, snapshot, metrics, reactor, leader, names, only_probes, served, workers)
-    return _QuietSite(pages, reactor=reactor)
+    return _QuietSite(AdminResource(known, reactor, names, only_probes), reactor=reactor)

@@ -15,7 +15,7 @@ def plain(value: object) -> Any:
         return value
     if isinstance(value, tuple | list):
         return [plain(one) for one in value]
-    return {_camel(name): plain(getattr(value, name)) for name in _names(type(value))}
+    return {camel(name): plain(getattr(value, name)) for name in _names(type(value))}
 
 
 def _names(kind: type) -> tuple[str, ...]:
@@ -23,6 +23,7 @@ def _names(kind: type) -> tuple[str, ...]:
 
 
 @lru_cache(maxsize=256)
-def _camel(name: str) -> str:
+def camel(name: str) -> str:
+    """Return *name*, which has underscores, in ``camelCase``."""
     first, *rest = name.split("_")
     return first + "".join(word.capitalize() for word in rest)

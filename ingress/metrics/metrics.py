@@ -163,6 +163,16 @@ class Metrics:
         self._snapshot_seconds += seconds
         self.exchanges.follow(ingresses)
 
+    @property
+    def problems(self) -> int:
+        """How many problems the current snapshot has."""
+        return sum(self._problems.values())
+
+    @property
+    def certificate_count(self) -> int:
+        """How many certificates it has."""
+        return self._certificates
+
     def translation_failed(self) -> None:
         """Count a translation that a bug of ours ended; the last snapshot stays in force."""
         self._translations_failed += 1

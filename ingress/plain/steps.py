@@ -41,7 +41,8 @@ def in_order(values: Iterable[T], key: Callable[[T], Any]) -> Iterator[T | NotYe
 def json_text(value: object, margin: str = "\n") -> Iterator[str]:
     """Yield *value* as ``json.dumps`` writes it with an indent of 2, in pieces, empty ones for ``NOT_YET``.
 
-    An iterator is written as a list, and asked for one item after the other while that is done.
+    An iterator is written as a list, and asked for one item after the other while that is done.  A function is called
+    when it is its turn, and what it returns is written.
     *margin* is what lines begin with.
     """
     if value is None or isinstance(value, str | int | float):
@@ -63,5 +64,7 @@ def json_text(value: object, margin: str = "\n") -> Iterator[str]:
             yield from json_text(part, f"{margin}  ")
             before = ","
         yield "[]" if before == "[" else f"{margin}]"
+    elif callable(value):
+        yield from json_text(value(), margin)
     else:
         raise TypeError(f"JSON has no {type(value).__name__}")

@@ -2,43 +2,53 @@
 
 from typing import Any
 
+from attrs import evolve
 from treq.testing import StubTreq
 from twisted.internet.testing import MemoryReactorClock
 from twisted.trial.unittest import SynchronousTestCase
 from twisted.web.server import Site
 
-from ingress.admin.site import NO_WORKERS, Workers, admin_site
+from ingress.admin.known import NO_WORKERS, Known, Published, Workers
+from ingress.admin.site import admin_site
 from ingress.metrics.metrics import Metrics
 from ingress.translate.snapshot import Snapshot
+from tests.admin.listed import NOW
 
 
 class SiteCase(SynchronousTestCase):
-    """Has a site; *missing* and *snapshot* are what it shows."""
+    """Has a site; *missing* and *snapshot*, of that *number*, are what it shows."""
 
     def setUp(self) -> None:
         self.missing: tuple[str, ...] = ()
         self.snapshot = Snapshot()
+        self.number = 1
         self.metrics = Metrics()
         self.clock = MemoryReactorClock()
         self.site = self.site_of()
 
-    def site_of(self, workers: Workers = NO_WORKERS, *, only_probes: bool = False) -> Site:
-        """Return the site of a controller with these *workers*."""
-        return admin_site(
+    def known(self) -> Known:
+        """Return what the pages are made of."""
+        return Known(
             lambda: self.missing,
-            lambda: self.snapshot,
+            lambda: Published(self.snapshot, self.number, NOW),
             self.metrics,
-            self.clock,
-            only_probes=only_probes,
-            workers=workers,
+            now=lambda: NOW,
         )
 
+    def site_of(self, workers: Workers = NO_WORKERS, *, only_probes: bool = False) -> Site:
+        """Return the site of a controller with these *workers*."""
+        return admin_site(evolve(self.known(), workers=workers), self.clock, only_probes=only_probes)
+
     def ask(
-        self, path: str, method: str = "GET", host: str = "10.0.0.7:10254"
+        self, path: str, method: str = "GET", host: str = "10.0.0.7:10254", **given: str
     ) -> tuple[int, dict[str, str], str]:
-        """Return status, fields by lower-case name, and body."""
+        """Return status, fields by lower-case name, and body; the request has fields by the names of what is *given*."""
         client: Any = StubTreq(self.site.resource)
-        asked = client.request(method, f"http://{host}{path}")
+        asked = client.request(
+            method,
+            f"http://{host}{path}",
+            headers={name.replace("_", "-"): [value] for name, value in given.items()},
+        )
         while self.clock.getDelayedCalls():
             self.clock.advance(0)
         client.flush()

@@ -11,7 +11,6 @@ from attrs import evolve
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.admin.explaining import explanation_as_json
-from ingress.admin.site import admin_site
 from ingress.explain.asked import read_asked
 from ingress.explain.served import Served
 from ingress.model.backends import BackendReference, BackendState, Endpoint
@@ -71,7 +70,8 @@ class ExplainPageTests(SiteCase):
         """As JSON, with one text."""
         for query, word in (
             ("", "say which request"),
-            ("method=GET", "the URL is empty"),
+            ("method=GET", "say which request"),
+            ("url=", "the URL is empty"),
             ("url=/cart", "names no host"),
             ("url=a.test&url=b.test", "comes 2 times"),
             ("url=a.test&uri=b", "no parameter 'uri'"),
@@ -93,7 +93,7 @@ class ExplainPageTests(SiteCase):
 
     def test_probes_do_not_show_it(self) -> None:
         """It names objects in full."""
-        self.site = admin_site(tuple, lambda: self.snapshot, self.metrics, self.clock, only_probes=True)
+        self.site = self.site_of(only_probes=True)
         self.assertEqual(self.ask("/api/v1/explain?url=a.test")[0], 404)
 
 

@@ -11,6 +11,7 @@ from twisted.trial.unittest import SynchronousTestCase
 from twisted.web.resource import Resource
 from twisted.web.server import NOT_DONE_YET, Request, Site
 
+from ingress.admin.known import Known, Published
 from ingress.admin.pages import MOST_PAGES, SLICE_SECONDS, STALLED_SECONDS, LargePages
 from ingress.admin.site import admin_site
 from ingress.metrics.metrics import Metrics
@@ -234,7 +235,7 @@ class LargeClusterTests(SynchronousTestCase):
         for key in keys:
             self.metrics.exchanges.ended(record_of(key, 200, 0.01, 5))
         self.snapshot = self.routes("before", 2000)
-        self.site = admin_site(tuple, lambda: self.snapshot, self.metrics, self.clock)
+        self.site = admin_site(Known(tuple, lambda: Published(self.snapshot, 1), self.metrics), self.clock)
 
     def routes(self, name: str, count: int) -> Snapshot:
         backend = BackendReference("web", name, 80)

@@ -11,7 +11,7 @@ from typing import Any
 from twisted.internet.defer import Deferred
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.admin.views import routes_as_json
+from ingress.admin.lists.routes import ROUTES
 from ingress.annotations import password_check
 from ingress.annotations.guards import GuardMissing
 from ingress.annotations.htpasswd import admits
@@ -31,6 +31,7 @@ from ingress.process.computing import MOST_AT_ONCE, ComputingThreads
 from ingress.translate.options import TranslateOptions
 from ingress.translate.self_check import differences
 from ingress.translate.snapshot import Snapshot
+from tests.admin.listed import text_of
 from tests.annotations.test_htpasswd import APR1, SHA
 from tests.fakes.filter_parts import FakeEdit, FakeFacts, FakeServices
 from tests.proxy.filter_case import FilterCase
@@ -357,7 +358,7 @@ class FamilyTests(SynchronousTestCase):
     def test_in_pages_and_bytes(self) -> None:
         """The page of routes shows nothing of the accounts; to another process they travel."""
         found = self.follow(users(), auth_type="basic", auth_secret="users")
-        page = "".join(routes_as_json(found))
+        page = text_of(ROUTES, found)
         self.assertIn("passwords", page)
         self.assertNotIn("apr1", page)
         self.assertNotIn("bob", page)

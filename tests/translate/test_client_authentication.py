@@ -5,7 +5,8 @@ from datetime import UTC, datetime
 from attrs import evolve
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.admin.views import problems_as_json, routes_as_json
+from ingress.admin.lists.problems import PROBLEMS
+from ingress.admin.lists.routes import ROUTES
 from ingress.annotations.client_check import ClientCertificateFields, ClientCheck, HostClosed
 from ingress.identity.certificates import CertificateError
 from ingress.model.client_authentication import ClientAuthentication, VerifyClient
@@ -24,6 +25,7 @@ from ingress.translate.readers.ingress.objects import (
 )
 from ingress.translate.snapshot import Snapshot
 from ingress.translate.translate import translate
+from tests.admin.listed import text_of
 from tests.fakes.certificates import issue, make_authority, revoke
 from tests.translate.golden import state_of
 
@@ -175,7 +177,7 @@ class DecisionTests(SynchronousTestCase):
             ingress("a", "/", auth_tls_secret="demo/people", auth_tls_match_cn="CN=ann"),
             secret(ca_crt=PEOPLE.pem, ca_crl=revoke(PEOPLE)),
         )
-        pages = "".join([*routes_as_json(found), *problems_as_json(found)])
+        pages = text_of(ROUTES, found) + text_of(PROBLEMS, found)
         self.assertIn("client-certificates", pages)
         self.assertNotIn("BEGIN", pages)
 

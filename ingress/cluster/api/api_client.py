@@ -13,7 +13,6 @@ loading, and a ``KubernetesError`` afterwards.
 import http.client
 import json
 from collections.abc import Callable, Mapping
-from importlib.metadata import PackageNotFoundError, version
 from threading import Lock
 from time import monotonic
 from typing import TYPE_CHECKING, Any
@@ -35,6 +34,7 @@ from ingress.cluster.api.interruption import Interruption, pool_classes
 from ingress.errors import KubernetesError, StartError
 from ingress.model.frozen import frozen
 from ingress.model.writes import JSON
+from ingress.process.version import running_version
 
 if TYPE_CHECKING:
     from kubernetes.client import ApiClient, Configuration
@@ -48,10 +48,7 @@ _RENEWAL_PAUSE_SECONDS = 10.0
 
 def user_agent() -> str:
     """The ``User-Agent`` of our requests; without a version when run from bare sources."""
-    try:
-        return f"txingress/{version('txingress')}"
-    except PackageNotFoundError:
-        return "txingress"
+    return f"txingress/{running_version()}".removesuffix("/")
 
 
 @frozen

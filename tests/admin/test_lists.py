@@ -7,7 +7,10 @@ from typing import Any, ClassVar
 from attrs import field, frozen
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.admin.views import certificates_as_json, problems_as_json, routes_as_json, streams_as_json
+from ingress.admin.lists.certificates import CERTIFICATES
+from ingress.admin.lists.problems import PROBLEMS
+from ingress.admin.lists.routes import ROUTES
+from ingress.admin.lists.streams import STREAMS
 from ingress.annotations.guards import GuardMissing
 from ingress.annotations.host_facts import CertifiedHosts
 from ingress.annotations.redirects import HttpsRedirect
@@ -29,6 +32,7 @@ from ingress.routing.streams import StreamRoute, StreamTable
 from ingress.routing.table import RouteTable
 from ingress.routing.variants import RequestCondition, Said, Variant, WeightedBackend
 from ingress.translate.snapshot import ListenerTable, Snapshot
+from tests.admin.listed import text_of
 from tests.fakes.certificates import issue, make_authority
 
 WEB = BackendReference("web", "shop", 80)
@@ -72,7 +76,7 @@ def certificate(name: str, *names: str) -> Certificate:
 
 
 class StreamsAsJSONTests(SynchronousTestCase):
-    """``streams_as_json``."""
+    """``STREAMS``."""
 
     def test_streams(self) -> None:
         """A stream shows by which table and host it comes, who asked for it, and where it leads; what is none is left out."""
@@ -93,7 +97,7 @@ class StreamsAsJSONTests(SynchronousTestCase):
         )
         nobody: dict[str, Any] = {"kind": None, "object": None, "weighted": [], "sendsHeader": False}
         self.assertEqual(
-            json.loads("".join(streams_as_json(snapshot)))["streams"],
+            json.loads(text_of(STREAMS, snapshot))["streams"],
             [
                 {"table": "gateway *:443", "host": "b.test", "sort": "passthrough", **nobody},
                 {
@@ -113,7 +117,7 @@ class StreamsAsJSONTests(SynchronousTestCase):
 
 
 class RoutesAsJSONTests(SynchronousTestCase):
-    """``routes_as_json``."""
+    """``ROUTES``."""
 
     def test_over_tls(self) -> None:
         """How a backend is spoken to is part of its name, and nothing that a Secret holds shows."""
@@ -125,7 +129,7 @@ class RoutesAsJSONTests(SynchronousTestCase):
             RouteTable([Route("", "/", Match.PREFIX, SHOP, WEB, secure_backend=over_tls)]),
             {WEB: BackendState(), over_tls: BackendState((Endpoint("10.0.0.1", 8443, tls_settings),))},
         )
-        page = "".join(routes_as_json(snapshot))
+        page = text_of(ROUTES, snapshot)
         [route] = json.loads(page)["routes"]
         self.assertEqual(route["secureBackend"], "web/shop:80 (HTTPS, verified, with Secret web/upstream)")
         for secret in ("PRIVATE", "CERTIFICATE", "the authority"):
@@ -136,7 +140,7 @@ class RoutesAsJSONTests(SynchronousTestCase):
         snapshot = Snapshot(
             RouteTable(routes), {WEB: BackendState((Endpoint("10.0.0.1", 8080), Endpoint("::1", 81)))}
         )
-        found = json.loads("".join(routes_as_json(snapshot)))["routes"]
+        found = json.loads(text_of(ROUTES, snapshot))["routes"]
         assert isinstance(found, list)
         return found
 
@@ -171,7 +175,7 @@ class RoutesAsJSONTests(SynchronousTestCase):
             RouteTable([Route("", "/", Match.PREFIX, None, API)]),
             {API: BackendState(reason="no such Service")},
         )
-        [route] = json.loads("".join(routes_as_json(snapshot)))["routes"]
+        [route] = json.loads(text_of(ROUTES, snapshot))["routes"]
         self.assertEqual(
             (route["ingress"], route["endpoints"], route["reason"], route["protocol"]),
             (None, [], "no such Service", ""),
@@ -187,7 +191,7 @@ class RoutesAsJSONTests(SynchronousTestCase):
             ),
             {WEB: state, asked: state},
         )
-        routes = json.loads("".join(routes_as_json(snapshot)))["routes"]
+        routes = json.loads(text_of(ROUTES, snapshot))["routes"]
         self.assertEqual(
             [(route["backend"], route["protocol"]) for route in routes],
             [("web/shop:80", "HTTP/2"), ("web/shop:80 (GRPC)", "HTTP/2")],
@@ -258,7 +262,7 @@ class RoutesAsJSONTests(SynchronousTestCase):
 
 
 class ProblemsAsJSONTests(SynchronousTestCase):
-    """``problems_as_json``."""
+    """``PROBLEMS``."""
 
     def test_problem(self) -> None:
         """A problem shows its object, field, reason code and message."""
@@ -266,7 +270,7 @@ class ProblemsAsJSONTests(SynchronousTestCase):
             "Ingress", "web", "shop", Reason.INVALID_HOST, "no label is empty", "spec.rules[0].host"
         )
         self.assertEqual(
-            json.loads("".join(problems_as_json(Snapshot(problems=(problem,))))),
+            json.loads(text_of(PROBLEMS, Snapshot(problems=(problem,)))),
             {
                 "problems": [
                     {
@@ -283,14 +287,14 @@ class ProblemsAsJSONTests(SynchronousTestCase):
 
 
 class CertificatesAsJSONTests(SynchronousTestCase):
-    """``certificates_as_json``."""
+    """``CERTIFICATES``."""
 
     def test_certificates(self) -> None:
         """Each certificate is shown once, with its Secret, its names and what it is chosen for."""
         shop = certificate("shop-tls", "shop.test", "*.shop.test")
         other = certificate("other-tls", "other.test")
         table = CertificateTable({"shop.test": (shop,)}, {".shop.test": (shop,)}, other)
-        found = json.loads("".join(certificates_as_json(Snapshot(certificates=table), NOW)))["certificates"]
+        found = json.loads(text_of(CERTIFICATES, Snapshot(certificates=table), NOW))["certificates"]
         self.assertEqual(
             found,
             [
@@ -324,6 +328,6 @@ class CertificatesAsJSONTests(SynchronousTestCase):
     def test_no_key_material(self) -> None:
         """Neither the key nor the chain is in what is shown."""
         table = CertificateTable(default=certificate("a-tls", "a.test"))
-        shown = "".join(certificates_as_json(Snapshot(certificates=table), NOW))
+        shown = text_of(CERTIFICATES, Snapshot(certificates=table), NOW)
         self.assertNotIn("the key", shown)
         self.assertNotIn("the chain", shown)

@@ -1,0 +1,42 @@
+"""What a page answers: as a whole, or in pieces that are made in slices."""
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+from twisted.web import http
+
+from ingress.model.frozen import frozen
+
+TEXT: Final = "text/plain; charset=utf-8"
+JSON: Final = "application/json"
+NO_FIELDS: Final[Mapping[str, str]] = {}
+
+
+@frozen
+class Answer:
+    """One that is small, and made at once."""
+
+    content: bytes
+    content_type: str = TEXT
+    status: int = http.OK
+    fields: Mapping[str, str] = NO_FIELDS
+    """Header fields besides those that all answers have."""
+
+
+@frozen
+class LargeAnswer:
+    """One that grows with the cluster; see ``ingress.admin.pages``."""
+
+    pieces: Iterator[str]
+    content_type: str = JSON
+
+
+def as_json(value: object) -> Answer:
+    """Return the answer that says *value*, which is small."""
+    return Answer(json.dumps(value, indent=2).encode() + b"\n", JSON)
+
+
+def refusal(why: str) -> Answer:
+    """Return the answer to a query that asks for something that there is not."""
+    return Answer(json.dumps({"error": why}).encode() + b"\n", JSON, http.BAD_REQUEST)

@@ -1,0 +1,6 @@
+"""What is listed on the admin port: a module for each list, with the entries, their order, and their schema.
+
+Pure functions from values to plain data: there may be tens of thousands of entries, so each is made when it is asked for.
+Names of fields stay as they are once published; new ones may join.  Key material is never looked at, and a field that a
+filter spec keeps out of its ``repr`` is kept out here, too.
+"""

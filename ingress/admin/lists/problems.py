@@ -1,0 +1,77 @@
+"""Problems: what objects ask for in vain, each once."""
+
+from collections.abc import Callable, Iterable
+from typing import Final
+
+from ingress.admin.asked import Asked
+from ingress.admin.listing import Filter, Listing, Position
+from ingress.admin.lists.parameters import NAMESPACE
+from ingress.admin.page_row import listing_rows
+from ingress.admin.parameters import Parameter
+from ingress.admin.schemas import Schema, fields_of, one_of, text
+from ingress.model.problems import Problem, Reason
+
+PROBLEM: Final[Schema] = fields_of(
+    {
+        "kind": text("The kind of the object."),
+        "namespace": text("Its namespace; empty where it has none."),
+        "name": text("Its name."),
+        "field": text("The path of the field at fault; empty for the whole object."),
+        "reason": one_of([reason.value for reason in Reason], "A code of [problems.md](problems.md)."),
+        "message": text("What is wrong, in a sentence."),
+    }
+)
+
+
+def _entries(asked: Asked) -> Iterable[Problem]:
+    return asked.snapshot.unordered_problems()
+
+
+def _position(problem: Problem) -> Position:
+    # Comparing problems themselves takes ten times as long.
+    return (
+        problem.kind,
+        problem.namespace,
+        problem.name,
+        problem.reason.value,
+        problem.message,
+        problem.field,
+    )
+
+
+def _as_data(problem: Problem, asked: Asked) -> dict[str, object]:
+    return {
+        "kind": problem.kind,
+        "namespace": problem.namespace,
+        "name": problem.name,
+        "field": problem.field,
+        "reason": problem.reason.value,
+        "message": problem.message,
+    }
+
+
+def _in_namespace(namespace: str, asked: Asked) -> Callable[[Problem], bool]:
+    return lambda problem: problem.namespace == namespace
+
+
+def _for_reason(reason: str, asked: Asked) -> Callable[[Problem], bool]:
+    return lambda problem: problem.reason.value == reason
+
+
+REASON: Final = Parameter(
+    "reason", "Only those of this reason.", choices=tuple(reason.value for reason in Reason)
+)
+
+PROBLEMS: Final = Listing(
+    "problems",
+    (str,) * 6,
+    _entries,
+    _position,
+    _as_data,
+    (Filter(NAMESPACE, _in_namespace), Filter(REASON, _for_reason)),
+)
+"""Sorted by object, reason, message and field."""
+
+ROWS: Final = listing_rows(
+    PROBLEMS, "what objects ask for in vain, and why", PROBLEM, has_alias=True, is_of_snapshot=True
+)
