@@ -25,7 +25,7 @@ from ingress.model.limits import Limits
 from ingress.model.listeners import Listener
 from ingress.model.serving import ServingSettings
 from ingress.model.workers import WorkerState
-from ingress.process.access_output import AccessOutput
+from ingress.process.access_outputs import AccessOutputs, output_to
 from ingress.process.caps import Caps, caps_of_system, connections_allowed
 from ingress.process.computing import ComputingThreads
 from ingress.process.crowding import Crowding
@@ -180,7 +180,10 @@ class OwnDataPlane:
         self._socket_of = socket_of
         self._listeners = OpenListeners(self._open, reactor, self.following_failed, refused)
         self._deadlines = Deadlines(reactor)
-        output = AccessOutput(settings.access_log, is_shared=settings.workers is not None)
+        output = self._access_outputs = AccessOutputs(
+            settings.serving.access_log.destination,
+            partial(output_to, is_shared=settings.workers is not None),
+        )
         self._access_log = AccessLog(
             reactor,
             output.write,
@@ -306,6 +309,8 @@ class OwnDataPlane:
             site.context.replies = Replies(serving.not_found_page)
         site.context.takes_underscores = serving.underscores_in_headers
         self._access_log.follow(serving.access_log)
+        if self._access_outputs.choose(serving.access_log.destination):
+            self._access_log.reopen()
         trusted = trusted_by(serving)
         if trusted is not trusted_by(before):
             site.trust(trusted)

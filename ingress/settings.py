@@ -71,8 +71,6 @@ class Settings:
     """Run the data path on sockets of its own where the system has epoll."""
     workers: int | None = None
     """How many processes serve, beside the one that watches; None for this one alone, 0 for whatever is of use here."""
-    access_log: str | None = None
-    """File for the access log; None means standard output."""
     log_form: LogForm = LogForm.TEXT
     """What lines of the program's own log look like."""
 

@@ -186,7 +186,7 @@ def makeService(options: Options) -> "IService":
             announcer.failed(str(error))
             end_with(reactor, error, output.drain)
 
-        if settings.access_log is None and is_to_be_a_daemon(options.parent):
+        if settings.serving.access_log.destination is None and is_to_be_a_daemon(options.parent):
             raise StartError(
                 "a daemon has no standard output: name a file by --access-log, or run twistd with -n"
             )

@@ -14,6 +14,7 @@ from ingress.cluster.source import Sink
 from ingress.errors import StartError
 from ingress.service import IngressService
 from ingress.settings import Settings, translate_options
+from tests.fakes.serving import logged_to
 
 
 class ScriptedSource:
@@ -75,7 +76,7 @@ class ServiceCase(SynchronousTestCase):
         self.reactor = reactor or MemoryReactorClock()
         self.source = ScriptedSource()
         self.failures: list[StartError] = []
-        settings = settings or Settings(access_log=self.mktemp(), use_epoll=False)
+        settings = settings or Settings(serving=logged_to(self.mktemp()), use_epoll=False)
         return IngressService(settings, self.reactor, self.source, self.failures.append, None, self.settled)
 
     def settled(self) -> None:
@@ -139,7 +140,9 @@ class StartTests(ServiceCase):
         """Groups that OpenSSL does not have are told, and left out; with none of them there is no start."""
         with capturedLogs() as events:
             service = self.make(
-                settings=Settings(access_log=self.mktemp(), use_epoll=False, tls_groups="Later:X25519")
+                settings=Settings(
+                    serving=logged_to(self.mktemp()), use_epoll=False, tls_groups="Later:X25519"
+                )
             )
         [line] = [formatEvent(event) for event in events if "groups" in formatEvent(event)]
         self.assertRegex(line, r"^OpenSSL .* does not have Later of --tls-groups; X25519 remain$")
@@ -147,13 +150,15 @@ class StartTests(ServiceCase):
         self.assertEqual(self.ports(), [10254, 80, 443])
         self.stop(service)
         with self.assertRaisesRegex(StartError, "^--tls-groups: OpenSSL .* has none of Later$"):
-            self.make(settings=Settings(access_log=self.mktemp(), use_epoll=False, tls_groups="Later"))
+            self.make(
+                settings=Settings(serving=logged_to(self.mktemp()), use_epoll=False, tls_groups="Later")
+            )
 
     def test_access_log_that_cannot_be_opened(self) -> None:
         """An access log that cannot be opened is refused before anything starts."""
         missing = os.path.join(self.mktemp(), "access.log")
         with self.assertRaises(StartError) as raised:
-            self.make(settings=Settings(access_log=missing))
+            self.make(settings=Settings(serving=logged_to(missing)))
         self.assertEqual(str(raised.exception), f"--access-log {missing}: No such file or directory")
 
     def test_bug(self) -> None:

@@ -17,13 +17,13 @@ from ingress import tap
 from ingress.model.backends import BackendReference, Endpoint, ManualEndpoint
 from ingress.model.balancing import Algorithm
 from ingress.model.objects import ObjectKey
-from ingress.model.serving import ServingSettings
 from ingress.options.help import ABOUT
 from ingress.options.table import OPTIONS, SPELLINGS
 from ingress.options.values import MAX_PAGE_BYTES
 from ingress.settings import Settings
 from ingress.tap import Options, makeService
 from ingress.translate.options import TranslateOptions
+from tests.fakes.serving import logged_to
 
 PROJECT = Path(__file__).parent.parent
 PROCESS_TIMEOUT_SECONDS = 60
@@ -97,7 +97,6 @@ class SettingsTests(SynchronousTestCase):
                 secret_field_selector="type!=helm.sh/release.v1",
                 tls_min_version="1.3",
                 tls_groups="X25519:P-256",
-                access_log="/var/log/access.log",
                 translate=TranslateOptions(
                     ingress_class="edge",
                     controller_class="example.com/edge",
@@ -110,7 +109,8 @@ class SettingsTests(SynchronousTestCase):
                     service_upstream=True,
                     endpoint_networks=("127.0.0.0/8", "fd00::1/128"),
                 ),
-                serving=ServingSettings(
+                serving=logged_to(
+                    "/var/log/access.log",
                     strict_sni=True,
                     not_found_page=b"<p>nothing here</p>",
                     load_balance=Algorithm.LEAST_REQUESTS,

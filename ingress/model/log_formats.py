@@ -12,6 +12,7 @@ from typing import Final
 
 from ingress.model.expressions import Expression, ExpressionRefused, read_expression
 from ingress.model.frozen import frozen
+from ingress.model.log_destinations import AccessDestination
 
 MAX_FORMAT_CHARACTERS: Final = 8192
 MAX_PARTS: Final = 256
@@ -91,6 +92,7 @@ class LogFormat:
 class AccessLogSettings:
     """What the operator decided about the access log."""
 
+    destination: AccessDestination = None
     is_on: bool = True
     format: LogFormat | None = None
     """None is the format of ``docs/access-log.md``."""

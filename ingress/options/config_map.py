@@ -81,6 +81,7 @@ class _Reading:
             elif row is not None and key not in _TOGETHER:
                 self._read(key, row, text)
         self._forwarding()
+        self._syslog()
         self._tell_unknown(unknown)
         namespace, name = self._key
         return OptionTexts(
@@ -141,6 +142,21 @@ class _Reading:
             if name not in self._given:
                 self._texts.setdefault(name, text)
 
+    def _syslog(self) -> None:
+        """Read to which collector the access log goes, which ingress-nginx has in three keys."""
+        host, port = (self._content.get(key, "").strip() for key in ("syslog-host", "syslog-port"))
+        if "enable-syslog" not in self._content or not self._boolean("enable-syslog"):
+            if host:
+                self._tell("syslog-host", Reason.OPTION_NOTE, "changes nothing without enable-syslog")
+        elif not host:
+            self._tell(
+                "enable-syslog", Reason.INVALID_OPTION, "changes nothing without a collector in syslog-host"
+            )
+        elif "access-log" not in self._content:
+            where = f"[{host}]" if ":" in host and not host.startswith("[") else host
+            self._texts["access-log"] = f"syslog:udp:{where}:{port or 514}"
+            self._keys["access-log"] = "syslog-host"
+
     def _boolean(self, key: str) -> bool:
         text = self._content[key]
         try:
@@ -166,7 +182,7 @@ class _Reading:
 
 
 _ASKING: Final = ("use-forwarded-headers", "enable-real-ip", "use-proxy-protocol")
-_TOGETHER: Final = frozenset((*_ASKING, "proxy-real-ip-cidr"))
+_TOGETHER: Final = frozenset((*_ASKING, "proxy-real-ip-cidr", "enable-syslog", "syslog-host", "syslog-port"))
 
 
 def _guards(option: Option | None) -> bool:

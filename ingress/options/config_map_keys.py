@@ -132,6 +132,9 @@ KEYS: Final[dict[str, ConfigMapKey]] = {
     "use-forwarded-headers": ConfigMapKey("forwarded-headers"),
     "enable-real-ip": ConfigMapKey("forwarded-headers"),
     "proxy-real-ip-cidr": ConfigMapKey("trusted-proxies"),
+    "enable-syslog": ConfigMapKey("access-log"),
+    "syslog-host": ConfigMapKey("access-log"),
+    "syslog-port": ConfigMapKey("access-log"),
     # What is done in any case.
     "proxy-protocol-header-timeout": _note("a PROXY header has the time of a head, --client-header-timeout", ("5s",)),
     "server-tokens": _note("no version is told to anybody"),
@@ -148,12 +151,11 @@ KEYS: Final[dict[str, ConfigMapKey]] = {
     "enable-ocsp": _missing("no certificate status is stapled"),
     "retry-non-idempotent": _missing('is not honored; write proxy-next-upstream: "error timeout non_idempotent"'),
     "http2-max-requests": _note("there is no such bound in HTTP/2", ("1000",)),
-    "access-log-path": _missing("--access-log names the file", ("", "/var/log/nginx/access.log")),
-    "http-access-log-path": _missing("--access-log names the file", ("",)),
+    "access-log-path": _missing("--access-log names the file, on the command line alone", ("", "/var/log/nginx/access.log")),
+    "http-access-log-path": _missing("--access-log names the file, on the command line alone", ("",)),
     "access-log-params": _missing("lines are written as they come", ("",)),
     "error-log-path": _missing("twistd --logfile names the file", ("", "/var/log/nginx/error.log")),
     "log-format-escape-none": _missing("what clients write is always escaped"),
-    "enable-syslog": _missing("the access log is standard output or a file"),
     "bind-address": _missing("--http and --https say where to listen", ("",)),
     "disable-ipv6": _note("--http and --https say where to listen"),
     "max-worker-connections": _note("--max-connections bounds the connections of all processes together", ("16384",)),
@@ -194,7 +196,7 @@ _INSIDES: Final = """
     server-name-hash-bucket-size proxy-headers-hash-max-size proxy-headers-hash-bucket-size reuse-port
     ssl-session-cache ssl-session-cache-size ssl-session-timeout ssl-buffer-size worker-cpu-affinity
     worker-serial-reloads variables-hash-bucket-size variables-hash-max-size nginx-status-ipv4-whitelist
-    nginx-status-ipv6-whitelist debug-connections proxy-ssl-location-only syslog-host syslog-port gzip-disable
+    nginx-status-ipv6-whitelist debug-connections proxy-ssl-location-only gzip-disable
     grpc-buffer-size-kb proxy-stream-next-upstream proxy-stream-next-upstream-timeout
     proxy-stream-next-upstream-tries proxy-stream-responses log-format-stream stream-access-log-path
     opentelemetry-config otlp-collector-host otlp-collector-port otel-max-queuesize otel-schedule-delay-millis

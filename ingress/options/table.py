@@ -16,6 +16,7 @@ from ingress.model.log_formats import read_log_format, read_skipped_url
 from ingress.options import values as v
 from ingress.options.family_options import family_options
 from ingress.options.installed_filters import read_allowed_filter, read_filter
+from ingress.options.log_destinations import read_access_log, read_running_access_log
 from ingress.options.option import Option
 
 # fmt: off
@@ -258,8 +259,9 @@ _GROUPS: tuple[tuple[str, tuple[Option, ...]], ...] = (
                help="Serve by so many processes, which share all listeners, beside one that watches the cluster; auto for one for each whole processor that there is for this one, as far as memory suffices, and none where that is one. Needs one of Twisted's reactors for epoll, poll, select, kqueue or asyncio. [default: one process does everything]"),
         Option(name="no-epoll", aliases=("no-plane",), to="use_epoll", sets=False,
                help="Run the data path on Twisted's own transports, as where there is no epoll."),
-        Option(name="access-log", value="FILE", read=v.read_path, to="access_log",
-               help="File for the access log; without it, standard output."),
+        Option(name="access-log", value="WHERE", read=read_access_log, to="serving.access_log.destination",
+               read_content=read_running_access_log, running=True, shows_default=False,
+               help="Where the access log goes: a file, or a collector as syslog:PATH, syslog:udp:HOST:PORT or syslog:tcp:HOST:PORT, behind which ,facility=local7 ,tag=ingress and ,rfc=5424 may say otherwise. In a ConfigMap a collector alone. [default: standard output]"),
         Option(name="disable-access-log", to="serving.access_log.is_on", sets=False, running=True,
                help="Write no access log."),
         Option(name="skip-access-log-urls", value="TARGET", read=read_skipped_url, to="serving.access_log.skipped_urls", repeatable=True, running=True,

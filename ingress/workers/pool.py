@@ -24,7 +24,7 @@ from ingress.metrics.metrics import Metrics
 from ingress.model.listeners import Listener
 from ingress.model.problems import Problem
 from ingress.model.workers import WorkerState
-from ingress.process.access_output import AccessOutput
+from ingress.process.access_outputs import output_to
 from ingress.process.descriptors import has_room
 from ingress.process.limit_memory import LimitMemory
 from ingress.process.worker_part import WorkerPart
@@ -86,7 +86,7 @@ class WorkerPool:
         if not can_be_renewed(reactor):
             raise StartError(f"--workers cannot be had with {type(reactor).__name__}")
         # Workers open it for themselves; whether that can be is to be known now.
-        AccessOutput(settings.access_log).close()
+        output_to(settings.serving.access_log.destination).close()
         self._settings = settings
         self._reactor = reactor
         self._count = count

@@ -20,6 +20,7 @@ from tests.cluster.api_server_case import ApiServerTestCase
 from tests.end_to_end.end_to_end_case import EndToEndCase
 from tests.fakes.apiserver.kinds import GATEWAY_KINDS, definition_of
 from tests.fakes.processes import free_port
+from tests.fakes.serving import logged_to
 from tests.status.gateway_cluster import Json, gateway, gateway_class, http_route, listener, service
 
 
@@ -39,7 +40,7 @@ class ServedTests(EndToEndCase, ApiServerTestCase):
             http=(f"tcp:{http}:interface=127.0.0.1",),
             https=(f"tcp:{https}:interface=127.0.0.1",),
             admin=f"tcp:{admin}:interface=127.0.0.1",
-            access_log=str(self.access_log),
+            serving=logged_to(str(self.access_log)),
             reporting=evolve(Reporting(publish_addresses=(Address("192.0.2.1"),)), **reporting),
         )
         metrics = Metrics()

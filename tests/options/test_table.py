@@ -117,7 +117,7 @@ MEANINGS: dict[str, tuple[str | None, str, object]] = {
     "no-plane": (None, "use_epoll", False),
     "workers": ("4", "workers", 4),
     "no-epoll": (None, "use_epoll", False),
-    "access-log": ("/log", "access_log", "/log"),
+    "access-log": ("/log", "serving.access_log.destination", "/log"),
     "log-format": ("json", "log_form", LogForm.JSON),
     "log-level": ("warn", "serving.log_level", "warn"),
     "takeover": ("/run/t", "takeover", "/run/t"),

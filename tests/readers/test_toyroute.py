@@ -39,6 +39,7 @@ from tests.fakes.apiserver.kinds import KINDS, KindTable, ResourceType
 from tests.fakes.certificates import issue, make_authority
 from tests.fakes.objects import NAMESPACE, ingress_object, secret_object, service_object, slice_object
 from tests.fakes.processes import free_port
+from tests.fakes.serving import logged_to
 from tests.readers.toyroute.kind import TOYS
 from tests.readers.toyroute.values import TOY_ROUTE
 from tests.workers.sent import sent
@@ -286,7 +287,7 @@ class ServedCase(EndToEndCase):
             http=(f"tcp:{self.http}:interface=127.0.0.1",),
             https=(f"tcp:{self.https}:interface=127.0.0.1",),
             admin=f"tcp:{self.admin}:interface=127.0.0.1",
-            access_log=str(self.access_log),
+            serving=logged_to(str(self.access_log)),
             translate=evolve(settings.translate, endpoint_networks=("127.0.0.0/8",)),
         )
         metrics = Metrics()

@@ -27,6 +27,7 @@ from ingress.routing.consistent_hash import ConsistentHash
 from ingress.routing.health import FAILURES
 from ingress.routing.sticky import Sticky
 from ingress.settings import Settings
+from tests.fakes.serving import logged_to
 
 BACKEND = BackendReference("demo", "shop", "80")
 ENDPOINTS = tuple(Endpoint(f"10.0.0.{number}", 8080) for number in range(1, 5))
@@ -123,7 +124,7 @@ class DividedTests(SynchronousTestCase):
 
     def most(self, asked: int | None) -> list[int]:
         """Return how many connections of clients each of two workers may have, where *asked* is said for all."""
-        settings = Settings(access_log=self.mktemp(), use_epoll=False)
+        settings = Settings(serving=logged_to(self.mktemp()), use_epoll=False)
         limits = evolve(settings.serving.limits, max_connections=asked)
         settings = evolve(settings, serving=evolve(settings.serving, limits=limits))
         first = WorkerPart(0, 2, limits=LimitMemory(2))
@@ -148,7 +149,7 @@ class CrowdedTests(SynchronousTestCase):
         """Each client that gives way is counted by the worker that needed the room, and the log has a line a minute."""
         limits = LimitMemory(2)
         limits.rates = SharedTable((9,))
-        metrics, settings = Metrics(), Settings(access_log=self.mktemp(), use_epoll=False)
+        metrics, settings = Metrics(), Settings(serving=logged_to(self.mktemp()), use_epoll=False)
         part = WorkerPart(0, 2, limits=limits)
         reactor = MemoryReactorClock()
         plane = OwnDataPlane(settings, reactor, metrics, lambda told: None, part=part, caps=Caps())

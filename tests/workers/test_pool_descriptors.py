@@ -12,6 +12,7 @@ from ingress.workers.feeding import Numbered
 from ingress.workers.fork_server_link import ForkServerLink
 from ingress.workers.pool import WorkerPool
 from ingress.workers.supervising import FIRST_PAUSE_SECONDS
+from tests.fakes.serving import logged_to
 
 
 class _ForkServer:
@@ -31,7 +32,7 @@ class DescriptorTests(SynchronousTestCase):
         self.room = False
         self.patch(pool, "has_room", lambda count: self.room)
         self.reactor = MemoryReactorClock()
-        settings = Settings(access_log=self.mktemp())
+        settings = Settings(serving=logged_to(self.mktemp()))
         self.pool = WorkerPool(settings, self.reactor, 2, lambda told: None, tuple, lambda error: None)
         self.forked: list[int] = []
         self.patch(self.pool, "_fork_server", cast(ForkServerLink, _ForkServer()))

@@ -11,6 +11,7 @@ from ingress.process.limit_memory import LimitMemory
 from ingress.settings import Settings
 from ingress.workers import pool
 from ingress.workers.pool import WorkerPool
+from tests.fakes.serving import logged_to
 
 
 class MemoryTests(SynchronousTestCase):
@@ -25,7 +26,7 @@ class MemoryTests(SynchronousTestCase):
         self.patch(pool, "LimitMemory", refuse)
         self.patch(pool, "can_be_renewed", lambda reactor: True)
         reactor = MemoryReactorClock()
-        settings = Settings(access_log=self.mktemp())
+        settings = Settings(serving=logged_to(self.mktemp()))
         told = self.assertRaises(
             StartError, WorkerPool, settings, reactor, 2, lambda told: None, tuple, lambda error: None
         )

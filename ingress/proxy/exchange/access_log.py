@@ -26,6 +26,7 @@ from threading import Thread
 from time import monotonic, time
 from typing import ClassVar
 
+from attrs import evolve
 from twisted.internet.interfaces import IDelayedCall, IReactorTime
 from twisted.logger import Logger
 
@@ -183,7 +184,9 @@ class AccessLog:
 
     def follow(self, settings: AccessLogSettings) -> None:
         """Go by *settings* from the next exchange on."""
-        self._own = None if settings == _USUAL else self._made_by(settings)
+        # Where lines go makes no difference to what stands in them.
+        is_usual = evolve(settings, destination=None) == _USUAL
+        self._own = None if is_usual else self._made_by(settings)
 
     def _made_by(self, settings: AccessLogSettings) -> Callable[[Record], bytes | None]:
         """Return what makes a line of a record: empty for none, None for the usual one."""
