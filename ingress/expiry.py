@@ -12,6 +12,8 @@ from twisted.internet.task import LoopingCall
 from twisted.logger import Logger
 
 from ingress.identity.certificates import Certificate
+from ingress.model.happenings import ChangeSort, Mark
+from ingress.model.objects import Kind
 
 LOOK_SECONDS = 3600.0
 _TOLD_AGAIN_SECONDS = 86_400.0 - LOOK_SECONDS / 2
@@ -83,6 +85,14 @@ class ExpiryWatch:
                 host=ending[certificate] or "names without a certificate of their own",
                 ends="ends" if certificate.not_after > now else "ended",
                 when=f"{certificate.not_after:%Y-%m-%dT%H:%M:%SZ}",
+                change=Mark(
+                    ChangeSort.CERTIFICATE,
+                    "ends soon" if certificate.not_after > now else "ended",
+                    Kind.SECRET,
+                    str(certificate.secret),
+                    (ending[certificate],) if ending[certificate] else (),
+                    is_trouble=True,
+                ),
             )
         if len(news) > MOST_LINES:
             self.log.warn(

@@ -14,6 +14,7 @@ from ingress.cluster.api_server import ApiServerSource
 from ingress.cluster.source import Sink, Source
 from ingress.controller import Controller
 from ingress.data_plane import DataPlane
+from ingress.model.happenings import ChangeSort, Mark
 from ingress.model.problems import Problem
 from ingress.model.tcp_services import TcpServices
 from ingress.options.config_map_source import config_map_source
@@ -146,6 +147,7 @@ class OptionsInForce:
             namespace=said.namespace,
             object=said.name,
             options=", ".join(merged.in_force) or "no option",
+            change=Mark(ChangeSort.OPTION, "changed", said.kind, f"{said.namespace}/{said.name}"),
         )
 
     def _tcp_services_said(self, services: TcpServices) -> None:

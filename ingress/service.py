@@ -9,13 +9,14 @@ What cannot work is told to *failed* as a ``StartError`` of one line.
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 from socket import socket
+from threading import current_thread, main_thread
 from typing import Any, cast
 
 from twisted.application.service import Service
 from twisted.internet.defer import CancelledError, Deferred, TimeoutError, maybeDeferred
 from twisted.internet.interfaces import IListeningPort
 from twisted.internet.task import deferLater
-from twisted.logger import Logger
+from twisted.logger import Logger, globalLogPublisher
 from twisted.python.failure import Failure
 
 from ingress.admin.known import Known, Published, Workers
@@ -32,8 +33,11 @@ from ingress.expiry import ExpiryWatch, expiries
 from ingress.explain.objects import KnownObjects
 from ingress.explain.served import Served
 from ingress.metrics.metrics import Metrics
+from ingress.model.happenings import ChangeSort, Mark
 from ingress.model.listeners import Listener
 from ingress.model.serving import ServingSettings
+from ingress.news.chronicle import Chronicle
+from ingress.news.rings import Rings
 from ingress.options.merging import OptionSource
 from ingress.options_in_force import OptionsInForce
 from ingress.process.caps import caps_of_system, connections_fitting, tell_caps
@@ -113,6 +117,8 @@ class IngressService(Service):
         self._in_no_hurry = True
         self._waiting: Deferred[None] | None = None
 
+        self._rings = Rings()
+        self._chronicle = Chronicle(self._rings.changes, now, reactor.seconds, self._in_reactor)
         self._metrics = metrics or Metrics()
         addresses: Callable[[], Collection[str]] = tuple
         yielding = None
@@ -171,7 +177,14 @@ class IngressService(Service):
 
     # Start
 
+    def _in_reactor(self, call: Callable[[], object]) -> None:
+        if current_thread() is main_thread():
+            call()
+        else:
+            self._reactor.callFromThread(call)
+
     def startService(self) -> None:
+        self._chronicle.follow(globalLogPublisher)
         self._takeover.prepare()
         self._data_plane.prepare()
         super().startService()
@@ -216,6 +229,7 @@ class IngressService(Service):
             self._served,
             Workers(self._data_plane.workers, self._data_plane.told),
             now,
+            rings=self._rings,
             version=running_version(),
             pod=pod_name(),
         )
@@ -269,6 +283,7 @@ class IngressService(Service):
             "Serving HTTP on {http} and HTTPS on {https}",
             http=", ".join(self._settings.http),
             https=", ".join(self._settings.https),
+            change=Mark(ChangeSort.LISTENER, "opened"),
         )
         caps, asked = caps_of_system(), self._serving().limits.max_connections
         # Each worker has as many as one process, as far as the memory suffices for all.
@@ -417,6 +432,7 @@ class IngressService(Service):
                 await reported
         await self._data_plane.stop()
         await self._hide()
+        self._chronicle.leave(globalLogPublisher)
 
     async def _hide(self) -> None:
         """Accept no more on the ports for operators."""

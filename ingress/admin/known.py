@@ -11,6 +11,7 @@ from ingress.explain.served import Served
 from ingress.metrics.metrics import Metrics
 from ingress.model.frozen import frozen
 from ingress.model.workers import WorkerState
+from ingress.news.rings import Rings
 from ingress.translate.snapshot import Snapshot
 
 
@@ -67,6 +68,8 @@ class Known:
     """Returns the time of day, with its zone."""
     started: datetime = Factory(_now)
     """When this was made."""
+    rings: Rings = Factory(Rings)
+    """What happened of late."""
     version: str = ""
     pod: str = ""
 

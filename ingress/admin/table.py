@@ -12,7 +12,7 @@ from twisted.web import http
 from ingress.admin import explaining, openapi, standing
 from ingress.admin.answers import Answer, LargeAnswer
 from ingress.admin.asked import Asked
-from ingress.admin.lists import certificates, problems, routes, streams, workers
+from ingress.admin.lists import certificates, changes, failures, problems, routes, streams, workers
 from ingress.admin.page_row import V1, PageRow
 from ingress.admin.readiness import workers_missing
 from ingress.admin.schemas import anything
@@ -60,6 +60,8 @@ PAGES: Final = (
     *problems.ROWS,
     *certificates.ROWS,
     *workers.ROWS,
+    changes.ROW,
+    failures.ROW,
     *standing.LEADER_ROWS,
     explaining.ROW,
     PageRow(

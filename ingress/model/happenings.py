@@ -1,7 +1,7 @@
 """What happened: changes of what is served, and exchanges that failed.  Plain values, of bounded size.
 
 They are kept in rings (``ingress.news.rings``), shown on the admin port, and travel from workers to their
-parent.  Whatever clients or tenants wrote has passed ``shown`` or ``shown_octets`` before it is in one: it is short,
+parent.  A change with a line in the log is that line: it has a ``Mark`` for whoever keeps changes.  Whatever clients or tenants wrote has passed ``shown`` or ``shown_octets`` before it is in one: it is short,
 and has no character that a terminal or a log would obey.  Markup is none of their business: who makes a
 page escapes what it shows.
 """
@@ -44,6 +44,22 @@ class ChangeSort(StrEnum):
     OVERLOAD = "overload"
     PROBLEM = "problem"
     """Something asks for what it does not get, or gets it now."""
+
+
+@frozen
+class Mark:
+    """What a line of the log has as its field ``change`` if it tells of one; its text is that of the change."""
+
+    sort: ChangeSort
+    verb: str
+    kind: str = ""
+    object: str = ""
+    hosts: tuple[str, ...] = ()
+    is_trouble: bool = False
+    state: str = ""
+    """Names what lasts from this line until a later one; what several workers say of the same is one change.  Empty: nothing lasts."""
+    is_over: bool = False
+    """Whether that state ends here."""
 
 
 @frozen

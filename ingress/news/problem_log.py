@@ -11,6 +11,7 @@ from itertools import islice
 from twisted.internet.interfaces import IDelayedCall, IReactorTime
 from twisted.logger import Logger
 
+from ingress.model.happenings import ChangeSort, Mark
 from ingress.model.problems import Problem, Reason
 
 log = Logger()
@@ -88,14 +89,24 @@ class ProblemLog:
         if self._has_line():
             self._told.add(problem)
             tell = log.info if problem.is_note else log.warn
-            tell("{problem}", problem=str(problem), reason=problem.reason.value)
+            tell(
+                "{problem}",
+                problem=str(problem),
+                reason=problem.reason.value,
+                change=None if problem.is_note else _mark(problem, "came"),
+            )
         else:
             self._untold.add(problem)
             self._more[problem.reason] += 1
 
     def _solved(self, problem: Problem) -> None:
         if problem in self._told and self._has_line():
-            log.info("Solved: {problem}", problem=str(problem), reason=problem.reason.value)
+            log.info(
+                "Solved: {problem}",
+                problem=str(problem),
+                reason=problem.reason.value,
+                change=None if problem.is_note else _mark(problem, "solved"),
+            )
         else:
             self._has_more()
             self._more_solved += 1
@@ -129,3 +140,8 @@ class ProblemLog:
             )
         if solved:
             log.info("Solved: {solved} more", solved=solved)
+
+
+def _mark(problem: Problem, verb: str) -> Mark:
+    where = f"{problem.namespace}/{problem.name}" if problem.namespace else problem.name
+    return Mark(ChangeSort.PROBLEM, verb, problem.kind, where, is_trouble=verb == "came")

@@ -32,6 +32,8 @@ _GROUPS: tuple[tuple[str, tuple[Option, ...]], ...] = (
                help="Where health, readiness and metrics are shown besides, and nothing else."),
         Option(name="admin-host", value="NAME", read=v.read_host_name, to="admin_hosts", repeatable=True,
                help="Name by which the admin port and --probes are asked, besides IP addresses and localhost."),
+        Option(name="admin-show-queries", to="show_queries",
+               help="Show in failures on the admin port what may be personal: the query, the id and the client's address of each request."),
         Option(name="trusted-proxies", value="CIDR", read=v.read_network, to="serving.trusted_proxies", repeatable=True,
                running=True,
                help="Network of load balancers in front of us, whose X-Forwarded-* are believed."),

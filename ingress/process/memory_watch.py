@@ -8,6 +8,7 @@ from typing import ClassVar, Final
 from twisted.internet.interfaces import IDelayedCall, IReactorTime
 from twisted.logger import Logger
 
+from ingress.model.happenings import ChangeSort, Mark
 from ingress.process.cgroups import Cap, memory_cap, own_groups
 from ingress.process.memory_marks import Level, MemoryMarks
 
@@ -87,23 +88,35 @@ class MemoryWatch:
         if cap is not None:
             figures = {"used": cap.used // _MEBIBYTE, "limit": cap.limit // _MEBIBYTE}
         if level is Level.ROOMY:
-            self.log.info("There is memory again: {used} MiB of {limit} MiB are used", **_known(figures))
+            self.log.info(
+                "There is memory again: {used} MiB of {limit} MiB are used",
+                change=_mark("memory suffices"),
+                **_known(figures),
+            )
         elif level is Level.SHORT:
             self.log.warn(
                 "Memory is short: {used} MiB of {limit} MiB are used; new requests are refused with 503",
+                change=_mark("memory is short"),
                 **_known(figures),
             )
         elif before is Level.ROOMY:
             self.log.warn(
                 "Memory is nearly used up: {used} MiB of {limit} MiB are used; connections at rest are ended, "
                 "and no others accepted",
+                change=_mark("memory is nearly used up"),
                 **_known(figures),
             )
         else:
             self.log.info(
                 "New requests are served again: {used} MiB of {limit} MiB of memory are used",
+                change=_mark("memory is nearly used up"),
                 **_known(figures),
             )
+
+
+def _mark(verb: str) -> Mark:
+    is_over = verb == "memory suffices"
+    return Mark(ChangeSort.OVERLOAD, verb, is_trouble=not is_over, state="memory", is_over=is_over)
 
 
 def _known(figures: dict[str, int]) -> dict[str, int | str]:

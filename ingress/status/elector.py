@@ -32,6 +32,7 @@ from ingress.cluster.api.outage import Outage
 from ingress.cluster.kinds import LEASES
 from ingress.errors import KubernetesError
 from ingress.metrics.status import StatusMetrics
+from ingress.model.happenings import ChangeSort, Mark
 from ingress.model.objects import ObjectKey
 from ingress.status.election import RETRY_SPREAD, Candidacy, Terms
 from ingress.status.lease import Lease, lease_object, micro_time
@@ -265,7 +266,12 @@ class Elector:
         before, self._candidacy = self._candidacy.lease, candidacy
         holder = candidacy.lease.holder if candidacy.lease is not None else ""
         if holder not in ("", candidacy.identity) and (before is None or before.holder != holder):
-            log.info("{holder} has the lease {lease}", holder=holder, lease=str(self._key))
+            log.info(
+                "{holder} has the lease {lease}",
+                holder=holder,
+                lease=str(self._key),
+                change=Mark(ChangeSort.LEADERSHIP, "taken by another", "Lease", str(self._key)),
+            )
         self._cancel(self._expiry)
         left = candidacy.leads_until - self._steady()
         is_leading = left > 0
@@ -280,6 +286,7 @@ class Elector:
                 "Leading: {identity} has the lease {lease} and writes statuses and Events",
                 identity=candidacy.identity,
                 lease=str(self._key),
+                change=Mark(ChangeSort.LEADERSHIP, "gained", "Lease", str(self._key)),
             )
         else:
             log.info(
@@ -289,6 +296,7 @@ class Elector:
                 else "stopping"
                 if self._is_stopping
                 else f"the lease {self._key} could not be renewed in time",
+                change=Mark(ChangeSort.LEADERSHIP, "lost", "Lease", str(self._key), is_trouble=True),
             )
         self._changed(is_leading)
 

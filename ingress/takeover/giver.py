@@ -12,6 +12,7 @@ from twisted.internet.interfaces import IDelayedCall
 from twisted.logger import Logger
 from twisted.python.failure import Failure
 
+from ingress.model.happenings import ChangeSort, Mark
 from ingress.takeover.giving import HELLO_SECONDS, READY_SECONDS, Deed, Giving, State, Steps
 from ingress.takeover.handed_sockets import listening_only
 from ingress.takeover.messages import Message, Word
@@ -189,7 +190,11 @@ class Giver:
             elif step.deed is Deed.GO_ON:
                 self._serving.go_on()
             elif step.deed is Deed.LEAVE:
-                self.log.info("Process {process} has taken over", process=now.process)
+                self.log.info(
+                    "Process {process} has taken over",
+                    process=now.process,
+                    change=Mark(ChangeSort.TAKEOVER, "given"),
+                )
                 self._serving.leave(now.process)
             elif step.deed is Deed.KILL:
                 self._kill(now, step.why)
@@ -198,6 +203,7 @@ class Giver:
                     "The takeover by process {process} has come to nothing, and this one serves on: {why}",
                     process=now.process,
                     why=step.why,
+                    change=Mark(ChangeSort.TAKEOVER, "failed", is_trouble=True),
                 )
             elif step.deed is Deed.REFUSE:
                 now.wire.send(Message(Word.REFUSED, step.why))

@@ -10,6 +10,7 @@ from twisted.internet.interfaces import IDelayedCall
 from twisted.logger import Logger
 
 from ingress.errors import StartError
+from ingress.model.happenings import ChangeSort, Mark
 from ingress.takeover.handed_sockets import HandedSockets
 from ingress.takeover.messages import Message, Word
 from ingress.takeover.taking import Deed, Steps, Taking
@@ -101,7 +102,11 @@ class Taker:
                 self._took()
                 self._starting.report(self._taking.identity)
             elif step.deed is Deed.SAY_TOOK:
-                self.log.info("Took over from process {process}", process=self.process)
+                self.log.info(
+                    "Took over from process {process}",
+                    process=self.process,
+                    change=Mark(ChangeSort.TAKEOVER, "taken"),
+                )
                 self._wire.send(Message(Word.TOOK))
             elif step.deed is Deed.SHOW:
                 self._starting.show()

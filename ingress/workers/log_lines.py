@@ -9,9 +9,11 @@ from attrs import evolve
 from twisted.logger import ILogObserver, InvalidLogLevelError, Logger, LogLevel
 from zope.interface import implementer
 
+from ingress.model.happenings import Mark
 from ingress.process.program_log import Told, told_by
 from ingress.proxy.listening.open_listeners import OpenListeners
 from ingress.workers.framing import NonsenseError
+from ingress.workers.marks import OF_WORKERS, mark_from_plain, mark_to_plain
 
 _QUIET: Final = frozenset((OpenListeners.log.namespace, "log_legacy"))
 """Who tells, when all goes well, just what the parent tells of itself.  So do Twisted's ports, by its old log."""
@@ -35,14 +37,19 @@ def line_to_bytes(event: dict[str, Any]) -> bytes | None:
     if not told.message.strip() and not told.traceback:
         return None
     message, traceback = told.message[:LONGEST], told.traceback[:LONGEST]
+    mark = event.get("change")
+    marks = [mark_to_plain(mark)] if isinstance(mark, Mark) and mark.sort in OF_WORKERS else []
     return json.dumps(
-        [level.name, told.logger, message, event.get("log_time"), traceback, told.request]
+        [level.name, told.logger, message, event.get("log_time"), traceback, told.request, *marks]
     ).encode()
 
 
-def tell_line(octets: bytes, who: str) -> None:
-    """Write the line that came from *who* into the log of this process; raises ``NonsenseError`` for what is none."""
-    level, told, time = _read_line(octets)
+def tell_line(octets: bytes, who: str, slot: int | None = None) -> None:
+    """Write the line that came from *who*, and of the worker's *slot* if it is one, into the log of this process.
+
+    Raises ``NonsenseError`` for what is none.
+    """
+    level, told, time, mark = _read_line(octets)
     Logger(namespace=told.logger).emit(
         level,
         "{text}",
@@ -50,6 +57,7 @@ def tell_line(octets: bytes, who: str) -> None:
         told=evolve(told, process=who),
         log_system=f"{who}: {told.logger}#{level.name}",
         **({} if time is None else {"log_time": time}),
+        **({} if mark is None else {"change": mark, "slot": slot}),
     )
 
 
@@ -57,14 +65,15 @@ def _as_text(told: Told) -> str:
     return f"{told.message}\n{told.traceback}" if told.traceback else told.message
 
 
-def _read_line(octets: bytes) -> tuple[Any, Told, float | None]:
+def _read_line(octets: bytes) -> tuple[Any, Told, float | None, Mark | None]:
     try:
-        level, logger, message, time, traceback, request = json.loads(octets)
+        level, logger, message, time, traceback, request, *marks = json.loads(octets)
         texts = (logger, message, traceback, request)
         if not all(isinstance(text, str) for text in texts) or not _is_time(time):
             raise ValueError
         told = Told("".join(filter(str.isprintable, logger)), message, traceback, request)
-        return LogLevel.levelWithName(level), told, time
+        (mark,) = map(mark_from_plain, marks) if marks else (None,)
+        return LogLevel.levelWithName(level), told, time, mark
     except (ValueError, TypeError, RecursionError, InvalidLogLevelError):
         raise NonsenseError("a line of the log that is none") from None
 
@@ -131,7 +140,7 @@ class LinesToParent:
 
     def _go(self, line: bytes) -> None:
         if not self._outlet.is_open:
-            level, told, _ = _read_line(line)
+            level, told, *_ = _read_line(line)
             if level > LogLevel.info:
                 text = f"{told.logger}#{level.name}: {_as_text(told)}\n"
                 self._left(text.encode(errors="backslashreplace"))

@@ -21,6 +21,7 @@ from twisted.python.failure import Failure
 from ingress.data_plane import SocketOf, bound_anew, now
 from ingress.errors import StartError
 from ingress.metrics.metrics import Metrics
+from ingress.model.happenings import ChangeSort, Mark
 from ingress.model.listeners import Listener
 from ingress.model.problems import Problem
 from ingress.model.workers import WorkerState
@@ -327,6 +328,8 @@ class WorkerPool:
             "{worker} ended, as several did of late: another one is started in {pause:g} s",
             worker=str(worker),
             pause=pause,
+            slot=worker.number,
+            change=Mark(ChangeSort.WORKER, "waits", is_trouble=True),
         )
         self._pauses[worker.number] = self._reactor.callLater(pause, self._paused, worker.number)
 
@@ -353,14 +356,19 @@ class WorkerPool:
                 worker = self._workers.get(number)
                 if worker is None or self._is_stopping:
                     continue
-                self.log.info("{worker} makes way for a new one", worker=str(worker))
+                self.log.info(
+                    "{worker} makes way for a new one",
+                    worker=str(worker),
+                    slot=worker.number,
+                    change=Mark(ChangeSort.WORKER, "makes way"),
+                )
                 self._known.drains(worker)
                 await retire(worker, self._reactor, patience, grace)
                 await self._until_all_serve()
         finally:
             self._is_renewing = False
         if not self._is_stopping:
-            self.log.info("All workers were replaced")
+            self.log.info("All workers were replaced", change=Mark(ChangeSort.WORKER, "replaced"))
 
     def _renewing_failed(self, failure: Failure) -> None:
         self.log.failure("Workers could not be replaced, which is a bug", failure=failure)
@@ -382,6 +390,8 @@ class WorkerPool:
             "{worker} (process {pid}) has done nothing for a while, and is killed",
             worker=str(worker),
             pid=worker.pid,
+            slot=worker.number,
+            change=Mark(ChangeSort.WORKER, "hangs", is_trouble=True),
         )
         self._known.hangs(worker)
         self._kill(worker)
@@ -407,6 +417,8 @@ class WorkerPool:
             worker=str(worker),
             pid=worker.pid,
             how=how,
+            slot=worker.number,
+            change=Mark(ChangeSort.WORKER, "ended", is_trouble=True),
         )
 
     def _fork_server_gone(self) -> None:

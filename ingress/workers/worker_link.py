@@ -93,7 +93,7 @@ class WorkerLink:
         elif frame.kind == Kind.TOOK and self.fed is not None:
             self.fed.took(frame.number)
         elif frame.kind == Kind.LOG:
-            tell_line(frame.payload, str(self))
+            tell_line(frame.payload, str(self), self.number)
             return True
         elif frame.kind == Kind.PUSH:
             self._pushed(self, *named_from_bytes(frame.payload))

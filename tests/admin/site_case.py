@@ -11,6 +11,7 @@ from twisted.web.server import Site
 from ingress.admin.known import NO_WORKERS, Known, Published, Workers
 from ingress.admin.site import admin_site
 from ingress.metrics.metrics import Metrics
+from ingress.news.rings import Rings
 from ingress.translate.snapshot import Snapshot
 from tests.admin.listed import NOW
 
@@ -24,6 +25,7 @@ class SiteCase(SynchronousTestCase):
         self.number = 1
         self.metrics = Metrics()
         self.clock = MemoryReactorClock()
+        self.rings = Rings()
         self.site = self.site_of()
 
     def known(self) -> Known:
@@ -33,6 +35,7 @@ class SiteCase(SynchronousTestCase):
             lambda: Published(self.snapshot, self.number, NOW),
             self.metrics,
             now=lambda: NOW,
+            rings=self.rings,
         )
 
     def site_of(self, workers: Workers = NO_WORKERS, *, only_probes: bool = False) -> Site:

@@ -32,7 +32,7 @@ PATHS = (
     *(f"/api/v1/{name}" for name in LISTS),
     "/api/v1/status",
 )
-INDEX = {*PATHS, "/api/v1/explain", "/api/v1/openapi.json"}
+INDEX = {*PATHS, "/api/v1/changes", "/api/v1/failures", "/api/v1/explain", "/api/v1/openapi.json"}
 
 
 class AdminSiteTests(SiteCase):

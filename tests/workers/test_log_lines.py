@@ -10,8 +10,10 @@ from attrs import define
 from twisted.logger import Logger, LogPublisher, capturedLogs, formatEvent
 from twisted.trial.unittest import SynchronousTestCase
 
+from ingress.model.happenings import ChangeSort, Mark
 from ingress.process.program_log import json_line
 from ingress.proxy.listening.open_listeners import OpenListeners
+from ingress.workers.framing import NonsenseError
 from ingress.workers.log_lines import MOST_WAITING_BYTES, LinesToParent, line_sender, tell_line
 
 
@@ -43,7 +45,7 @@ class LinesToParentTests(SynchronousTestCase):
         """Return the events that come of what was sent."""
         with capturedLogs() as events:
             for line in self.sent:
-                tell_line(line, "worker 1")
+                tell_line(line, "worker 1", 1)
         return events
 
     def test_told(self) -> None:
@@ -77,6 +79,43 @@ class LinesToParentTests(SynchronousTestCase):
             self.log.failure("It failed")
         (event,) = self.told()
         self.assertIn("ValueError: {odd}", formatEvent(event))
+
+    def test_marks(self) -> None:
+        """A line that tells of a change of a worker's does so at the parent, too, with the slot; one that only the parent can know does not."""
+        mark = Mark(
+            ChangeSort.EJECTION, "ejected", "Service", "shop/web", ("a.test",), is_trouble=True, state="s"
+        )
+        self.log.warn("It is out", change=mark)
+        self.log.warn("A listener", change=Mark(ChangeSort.LISTENER, "refused"))
+        marked, unmarked = self.told()
+        self.assertEqual((marked["change"], marked["slot"]), (mark, 1))
+        self.assertNotIn("change", unmarked)
+
+    def test_hostile_marks(self) -> None:
+        """A worker that is not itself any more makes no change of what no mark says."""
+        good = ["ejection", "ejected", "Service", "shop/web", [], True, "s", False]
+        tell_line(json.dumps(["warn", "room", "text", None, "", "", good]).encode(), "worker 1", 1)
+        for at, wrong in (
+            (0, "object"),
+            (0, "nothing"),
+            (0, [1]),
+            (1, "x" * 9999),
+            (2, None),
+            (3, {"a": 1}),
+            (4, ["h"] * 9),
+            (4, [1]),
+            (4, 7),
+            (5, 1),
+            (7, "no"),
+        ):
+            bad = [*good[:at], wrong, *good[at + 1 :]]
+            octets = json.dumps(["warn", "room", "text", None, "", "", bad]).encode()
+            with self.assertRaises(NonsenseError, msg=str(bad)):
+                tell_line(octets, "worker 1", 1)
+        for more in ([good, good], [None], ["mark"], [good[:-1]], [[*good, 1]]):
+            octets = json.dumps(["warn", "room", "text", None, "", "", *more]).encode()
+            with self.assertRaises(NonsenseError, msg=str(more)):
+                tell_line(octets, "worker 1", 1)
 
     def test_quiet(self) -> None:
         """What the parent tells of itself is not told again, unless something is wrong."""

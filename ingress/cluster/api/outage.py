@@ -14,11 +14,14 @@ from threading import Lock
 from twisted.logger import Logger
 
 from ingress.errors import KubernetesError
+from ingress.model.happenings import ChangeSort, Mark
 
 log = Logger()
 
 _REPEAT_SECONDS = 60.0
 _NAMED = 8
+_SILENT = Mark(ChangeSort.WATCH, "silent", is_trouble=True)
+_BACK = Mark(ChangeSort.WATCH, "back")
 
 
 class Outage:
@@ -46,7 +49,7 @@ class Outage:
             if self._told_at is not None and now - self._told_at < _REPEAT_SECONDS:
                 return
             self._told_at = now
-            self._is_told = True
+            is_first, self._is_told = not self._is_told, True
             names = sorted(self._lost)
             since = round(now - self._since, 1)
         log.warn(
@@ -54,6 +57,7 @@ class Outage:
             since=f" since {since} s" if since else "",
             names=", ".join(names[:_NAMED]) + (" and others" if len(names) > _NAMED else ""),
             cause=cause,
+            change=_SILENT if is_first else None,
         )
 
     def regained(self, name: str) -> bool:
@@ -68,7 +72,7 @@ class Outage:
             is_told, self._is_told = self._is_told, False
             seconds = round(self._clock() - self._since, 1)
         if is_told:
-            log.info("The API server answers again after {seconds} s", seconds=seconds)
+            log.info("The API server answers again after {seconds} s", seconds=seconds, change=_BACK)
         return True
 
     @property

@@ -22,6 +22,7 @@ from twisted.web.server import NOT_DONE_YET
 
 from ingress.metrics.overload import LATE, MEMORY, OverloadMetrics
 from ingress.model.causes import Cause
+from ingress.model.happenings import ChangeSort, Mark
 from ingress.process.lateness import Lateness
 from ingress.proxy.contract.faults import State
 from ingress.proxy.dispatch.overload import TURN_SECONDS, Overload
@@ -39,6 +40,8 @@ LOOK_SECONDS: Final = 0.25
 """How often it is looked whether an overload is over, while nobody comes."""
 RETRY_SECONDS: Final = {LATE: 1, MEMORY: 10}
 """What ``Retry-After`` says, by cause."""
+_BEGUN: Final = Mark(ChangeSort.OVERLOAD, "begun", is_trouble=True, state="overload")
+_OVER: Final = Mark(ChangeSort.OVERLOAD, "over", state="overload", is_over=True)
 REASONS: Final = {LATE: "overload: no time to begin it", MEMORY: "overload: no memory to begin it"}
 """What the access log says, by cause."""
 
@@ -118,6 +121,7 @@ class Gate:
                 "Overloaded: requests wait {seconds:.2f} s before they are begun; from now on those "
                 "for which there is no time are refused, with 503",
                 seconds=seconds,
+                change=_BEGUN,
             )
             self._update()
             self._turn_after(LOOK_SECONDS)
@@ -245,6 +249,7 @@ class Gate:
             "No longer overloaded, after {seconds:.1f} s in which {refused} refused",
             seconds=now - self._since,
             refused=number_of(self.take_refused(LATE), "request was", "requests were"),
+            change=_OVER,
         )
 
     def close(self) -> None:

@@ -15,6 +15,7 @@ from twisted.logger import Logger
 from twisted.python.failure import Failure
 
 from ingress.errors import StartError
+from ingress.model.happenings import ChangeSort, Mark
 from ingress.model.listeners import Listener
 
 RETRY_SECONDS = 30.0
@@ -107,7 +108,11 @@ class OpenListeners:
         for listener in self._open:
             if listener not in self._wanted:
                 await self._open.pop(listener).close()
-                self.log.info("No longer serving {listener}", listener=str(listener))
+                self.log.info(
+                    "No longer serving {listener}",
+                    listener=str(listener),
+                    change=Mark(ChangeSort.LISTENER, "closed"),
+                )
                 return True
         for listener in self._wanted:
             if listener not in self._open and listener not in self._refused:
@@ -126,6 +131,7 @@ class OpenListeners:
                     "{error}; all else is served, and it is tried again every {seconds:g} s",
                     error=str(error),
                     seconds=RETRY_SECONDS,
+                    change=Mark(ChangeSort.LISTENER, "refused", is_trouble=True),
                 )
             self._told[listener] = str(error)
             self._refused.add(listener)
@@ -138,7 +144,9 @@ class OpenListeners:
         self._told.pop(listener, None)
         self._open[listener] = opened
         if not listener.is_required:
-            self.log.info("Serving {listener}", listener=str(listener))
+            self.log.info(
+                "Serving {listener}", listener=str(listener), change=Mark(ChangeSort.LISTENER, "opened")
+            )
 
     def _try_again(self) -> None:
         self._retry = None

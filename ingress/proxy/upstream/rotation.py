@@ -19,6 +19,7 @@ from twisted.logger import Logger
 from ingress.metrics.metrics import Metrics
 from ingress.model.backends import BackendReference, Endpoint
 from ingress.model.balancing import DEFAULT_BALANCING, Balancing
+from ingress.model.happenings import ChangeSort, Mark
 from ingress.proxy.contract.deadlines import NEVER, Deadlines
 from ingress.routing.balancers import make_balancer
 from ingress.routing.balancing import Balancer
@@ -112,6 +113,7 @@ class Rotation:
                 backend=str(self.backend),
                 seconds=seconds,
                 failures=FAILURES,
+                change=self._mark(endpoint),
             )
             self._metrics.endpoint_ejected()
             self._rotate()
@@ -130,6 +132,7 @@ class Rotation:
                 backend=str(self.backend),
                 seconds=seconds,
                 misses=liveness.missed,
+                change=self._mark(endpoint),
             )
             self._metrics.endpoint_ejected()
             self._rotate()
@@ -160,7 +163,20 @@ class Rotation:
                 "{endpoint} of {backend} gets requests again",
                 endpoint=str(endpoint),
                 backend=str(self.backend),
+                change=self._mark(endpoint, is_over=True),
             )
+
+    def _mark(self, endpoint: Endpoint, *, is_over: bool = False) -> Mark:
+        backend = self.backend
+        return Mark(
+            ChangeSort.EJECTION,
+            "returned" if is_over else "ejected",
+            backend.kind,
+            f"{backend.namespace}/{backend.name}",
+            is_trouble=not is_over,
+            state=f"{endpoint} of {backend}",
+            is_over=is_over,
+        )
 
     def _rotate(self) -> None:
         """Give the balancer the endpoints that may be used now."""
