@@ -15,6 +15,6 @@ with suppress(ImportError):
         "txingress",
         deadline=None,
         suppress_health_check=[HealthCheck.too_slow],
-        max_examples=int(os.environ.get("INGRESS_EXAMPLES", "50")),
+        max_examples=int(os.environ.get("INGRESS_EXAMPLES", "30")),
     )
     settings.load_profile("txingress")

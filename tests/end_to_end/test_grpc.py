@@ -7,6 +7,7 @@ import signal
 from collections import Counter
 from collections.abc import Callable
 from queue import Queue
+from threading import Event
 from time import monotonic
 from typing import Any, TypeVar
 
@@ -362,12 +363,16 @@ class GrpcGoodbyeTests(GrpcProcessCase):
         accepted = await self.count(b"ingress_downstream_connections_accepted_total")
         came = await self.count(b"ingress_requests_total")
 
+        pause = Event()
+
         def work(client: GrpcClient) -> Counter[str]:
             outcomes: Counter[str] = Counter()
             until = monotonic() + 3.5
             while monotonic() < until:
                 calls = [client.unary("Echo").future(b"x", timeout=PATIENCE) for _ in range(20)]
                 outcomes.update(": ".join(outcome_of(call.result)) for call in calls)
+                # Many connections are to end amid calls, and a few calls at a time are enough for that.
+                pause.wait(0.02)
             return outcomes
 
         outcomes = await self.do(work)

@@ -90,7 +90,15 @@ class LoadTests(TakeoverCase):
 
     async def nothing_is_lost(self, *options: str) -> None:
         """Play it, and check that it says so."""
-        command = [sys.executable, "-m", "bench.takeover", "--takeovers=2", "--requests=200", *options]
+        command = [
+            sys.executable,
+            "-m",
+            "bench.takeover",
+            "--takeovers=2",
+            "--requests=60",
+            "--pause=0.01",
+            *options,
+        ]
         environment = {**os.environ, "PYTHONPATH": str(ROOT)}
         out, errors, status = await getProcessOutputAndValue(
             command[0], command[1:], env=environment, path=str(ROOT), reactor=self.reactor

@@ -174,6 +174,10 @@ def _become(request: int, output: int, errors: int, *handed_over: int) -> None:
     os.environ.update(environment)
     if handed_over:
         os.environ.setdefault("LISTEN_PID", str(os.getpid()))
+    # What is installed elsewhere is found as if it had been named at the start.
+    sys.path += [
+        place for place in environment.get("PYTHONPATH", "").split(os.pathsep) if place not in sys.path
+    ]
     sys.argv = ["-c", *arguments]
     # What starts the same program anew.
     sys.orig_argv = [sys.executable, "-c", TWISTD, *arguments]

@@ -174,7 +174,9 @@ class ControllerProcess(ProcessProtocol):
         if (
             not runner
             and not through
-            and not any(name.startswith(("PYTHON", "LD_")) for name in environment or ())
+            and not any(
+                name.startswith(("PYTHON", "LD_")) for name in {*(environment or ())} - {"PYTHONPATH"}
+            )
         ):
             forks = _forks.get(id(reactor)) or _forks.setdefault(id(reactor), _Forks(reactor))
             self.pid = forks.start(self, arguments, variables, sockets)

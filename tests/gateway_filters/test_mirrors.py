@@ -96,14 +96,14 @@ class MirrorTests(RuleCase):
         for numerator, denominator in ((20, 100), (1, 2), (35, 100)):
             self.mirrored(RequestMirror(backend("first"), numerator, denominator))
             count = 0
-            for _ in range(400):
+            for _ in range(200):
                 self.answered()
                 for peer in self.peers_of(FIRST):
                     if peer.take():
                         count += 1
                         peer.say(OK)
                         self.reactor.settle()
-            self.assertLess(abs(count / 400 - numerator / denominator), 0.06)
+            self.assertLess(abs(count / 200 - numerator / denominator), 0.06)
 
     def test_bodies(self) -> None:
         """A copy has the body, once it is whole; of a longer one than is held there is no copy."""

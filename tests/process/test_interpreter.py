@@ -131,7 +131,15 @@ class FreezingTests(InterpreterCase):
 
 
 class GrowthTests(InterpreterCase):
-    """What was frozen and became garbage in a cycle."""
+    """What was frozen and became garbage in a cycle, in a process that had nothing much before."""
+
+    def setUp(self) -> None:
+        """Have what this process has before all but hidden: to grow twice as large as all of that takes seconds."""
+        super().setUp()
+        blocks, frozen = sys.getallocatedblocks, gc.get_freeze_count
+        hidden_blocks, hidden_frozen = blocks() - 20 * MANY, frozen() - 20 * MANY
+        self.patch(sys, "getallocatedblocks", lambda: blocks() - hidden_blocks)
+        self.patch(gc, "get_freeze_count", lambda: frozen() - hidden_frozen)
 
     def hoard(self, blocks: int) -> None:
         """Have objects frozen in cycles, some at a time, and let go of each lot, until so many blocks more are in use, or that is enough."""

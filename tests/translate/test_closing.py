@@ -122,7 +122,7 @@ def in_nginx(ingresses: list[Ingress], path: str) -> str:
 class ClosingProperties(SynchronousTestCase):
     """Who serves what, whatever paths and types Ingresses have."""
 
-    @settings(deadline=None, derandomize=True, max_examples=500, suppress_health_check=list(HealthCheck))
+    @settings(deadline=None, derandomize=True, max_examples=200, suppress_health_check=list(HealthCheck))
     @given(hosts, st.lists(requests, min_size=1, max_size=8))
     def test_one_ingress_makes_expressions_of_all_paths_of_the_host(
         self, ingresses: list[Ingress], paths: list[str]

@@ -141,7 +141,7 @@ class HistoryTests(SynchronousTestCase):
         served = {route.owner.key for route in expected.table.routes if route.owner is not None}
         self.assertEqual(translation.owners, served)
 
-    @settings(deadline=None, derandomize=True, max_examples=80, suppress_health_check=HEALTH)
+    @settings(deadline=None, derandomize=True, max_examples=50, suppress_health_check=HEALTH)
     @given(clusters, all_options, histories)
     def test_after_each_event(
         self, first: list[ClusterObject], options: TranslateOptions, history: list[Event]
@@ -154,7 +154,7 @@ class HistoryTests(SynchronousTestCase):
             follower.change(event.batch)
             self.check(follower)
 
-    @settings(deadline=None, derandomize=True, max_examples=40, suppress_health_check=HEALTH)
+    @settings(deadline=None, derandomize=True, max_examples=25, suppress_health_check=HEALTH)
     @given(clusters, all_options, histories)
     def test_until_the_next_moment(
         self, first: list[ClusterObject], options: TranslateOptions, history: list[Event]
@@ -172,7 +172,7 @@ class HistoryTests(SynchronousTestCase):
             before = translate(state, options, moment - timedelta(microseconds=1))
             self.assertEqual(differences(found, before), ())
 
-    @settings(deadline=None, derandomize=True, max_examples=80, suppress_health_check=HEALTH)
+    @settings(deadline=None, derandomize=True, max_examples=50, suppress_health_check=HEALTH)
     @given(clusters, all_options, histories)
     def test_changes_between_steps(
         self, first: list[ClusterObject], options: TranslateOptions, history: list[Event]
@@ -187,7 +187,7 @@ class HistoryTests(SynchronousTestCase):
             follower.work(1)
         self.check(follower)
 
-    @settings(deadline=None, derandomize=True, max_examples=40, suppress_health_check=HEALTH)
+    @settings(deadline=None, derandomize=True, max_examples=25, suppress_health_check=HEALTH)
     @given(clusters, all_options, histories)
     def test_news(self, first: list[ClusterObject], options: TranslateOptions, history: list[Event]) -> None:
         """What is told of problems that come and go adds up to the problems that there are."""
@@ -201,7 +201,7 @@ class HistoryTests(SynchronousTestCase):
             known = (known | set(came)) - set(went)
             self.assertEqual(known, set(found.problems))
 
-    @settings(deadline=None, derandomize=True, max_examples=40, suppress_health_check=HEALTH)
+    @settings(deadline=None, derandomize=True, max_examples=25, suppress_health_check=HEALTH)
     @given(clusters, all_options, histories)
     def test_published_snapshots_stay(
         self, first: list[ClusterObject], options: TranslateOptions, history: list[Event]
@@ -223,7 +223,7 @@ class HistoryTests(SynchronousTestCase):
 class OperatorsHistoryTests(SynchronousTestCase):
     """The same where the operator refers to a ConfigMap for everybody."""
 
-    @settings(deadline=None, derandomize=True, max_examples=40, suppress_health_check=HEALTH)
+    @settings(deadline=None, derandomize=True, max_examples=25, suppress_health_check=HEALTH)
     @given(clusters, all_options, histories)
     def test_after_each_event(
         self, first: list[ClusterObject], options: TranslateOptions, history: list[Event]
