@@ -27,13 +27,15 @@ dev_environment = $(VENV)/.installed-dev
 fuzz_environment = $(VENV)-fuzz/.installed
 # sslyze wants another cryptography than pyOpenSSL does.
 sslyze_environment = $(VENV)-sslyze/.installed
+# What makes the site has nothing to do with what runs.
+site_environment = $(VENV)-site/.installed
 bench_environment = $(BENCH_VENV)/.installed-bench
 bench_quick_environment = $(BENCH_VENV)/.installed-bench-quick
 # What an installation depends on; the code itself is installed editable.
 metadata = setup.cfg pyproject.toml
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check format fuzz fuzz-parsers http2 docs bench bench-quick bench-watch bench-workers bench-feed bench-sizing bench-tls bench-ticket-keys bench-accepting bench-admin bench-tallies bench-auth bench-annotations bench-calls bench-lint bench-overload bench-overload-cases bench-filters bench-gateway-filters bench-limits bench-passwords bench-gzip bench-expressions bench-takeover bench-restarts sslyze conformance conformance-next conformance-up versions faults soak image-check clean
+.PHONY: help run test check format fuzz fuzz-parsers http2 docs site bench bench-quick bench-watch bench-workers bench-feed bench-sizing bench-tls bench-ticket-keys bench-accepting bench-admin bench-tallies bench-auth bench-annotations bench-calls bench-lint bench-overload bench-overload-cases bench-filters bench-gateway-filters bench-limits bench-passwords bench-gzip bench-expressions bench-takeover bench-restarts sslyze conformance conformance-next conformance-up versions faults soak image-check clean
 .DELETE_ON_ERROR:
 
 help: ## list these commands
@@ -84,6 +86,11 @@ docs: $(dev_environment) ## write anew docs/options.md, docs/annotations.md, doc
 	mv $(VENV)/ingressctl.md docs/ingressctl.md
 	$(bin)/python -m scripts.ingressctl_page README.md > $(VENV)/README.md
 	mv $(VENV)/README.md README.md
+
+site: $(site_environment) ## make build/site/index.html of the documents, and check every link inside of it
+	rm -rf build/site
+	$(VENV)-site/bin/python -m sphinx --quiet --fail-on-warning --keep-going -c scripts/site -d build/site-doctrees . build/site
+	$(VENV)-site/bin/python -m scripts.site build/site
 
 bench: $(bench_environment) ## measure beside nginx, HAProxy, Caddy, Envoy and Go, and write docs/performance.md (root, to install them)
 	@exec $(BENCH_VENV)/bin/python -m bench
@@ -188,7 +195,7 @@ image-check: $(user_environment) ## run the Dockerfile commands in an empty fold
 	$(bin)/python scripts/image_check.py
 
 clean: ## remove the environment and everything built
-	rm -rf $(VENV) $(BENCH_VENV) .conformance $(VENV)-fuzz $(VENV)-sslyze $(VENV)-versions-* build dist ./*.egg-info _trial_temp* .mypy_cache .ruff_cache .hypothesis .coverage* \
+	rm -rf $(VENV) $(BENCH_VENV) .conformance $(VENV)-fuzz $(VENV)-site $(VENV)-sslyze $(VENV)-versions-* build dist ./*.egg-info _trial_temp* .mypy_cache .ruff_cache .hypothesis .coverage* \
 		twisted/plugins/dropin.cache
 
 # One environment, two stamps: the demo needs no development tools.
@@ -224,6 +231,13 @@ $(fuzz_environment): $(metadata)
 $(sslyze_environment):
 	test -x $(VENV)-sslyze/bin/python || '$(PYTHON)' -m venv $(VENV)-sslyze
 	$(VENV)-sslyze/bin/python -m pip install --quiet --disable-pip-version-check 'sslyze >= 6.3, < 7'
+	@touch $@
+
+# Sphinx and MyST are the most used makers of sites out of reStructuredText and Markdown; furo has light and dark, and asks no other host.
+$(site_environment): Makefile
+	@$(have_python)
+	test -x $(VENV)-site/bin/python || '$(PYTHON)' -m venv $(VENV)-site
+	$(VENV)-site/bin/python -m pip install --quiet --disable-pip-version-check 'sphinx >= 9, < 10' 'myst-parser >= 5, < 6' 'furo >= 2025.12.19'
 	@touch $@
 
 define have_python

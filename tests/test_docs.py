@@ -1,6 +1,7 @@
 """The documents name things that exist."""
 
 import ast
+import posixpath
 import re
 import shutil
 import subprocess
@@ -63,6 +64,13 @@ def ingressctl_options() -> set[str]:
     }
 
 
+def sections(text: str) -> set[str]:
+    """The names by which a forge, and the site, link to the sections of a page."""
+    headings = re.findall(r"^#{1,4} +(.+?) *$", re.sub(r"^```.*?^```", "", text, flags=re.M | re.S), re.M)
+    plain = [re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading) for heading in headings]
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in plain}
+
+
 class DocumentTests(SynchronousTestCase):
     """What the documents point to."""
 
@@ -89,6 +97,20 @@ class DocumentTests(SynchronousTestCase):
                 is_path = re.fullmatch(r"[\w.-]+(/[\w.-]+)*/?", path) and "/" in path
                 if is_path and path.split("/")[0] in FOLDERS:
                     self.assertTrue((REPOSITORY / path).exists(), f"{name}: `{path}`")
+
+    def test_links_lead_to_sections(self) -> None:
+        """What a link says behind ``#`` is a section of the page that it leads to."""
+        pages = {name: sections(text) for name, text in documents()}
+        dead = [
+            f"{name}: {path}#{section}"
+            for name, text in documents()
+            for path, section in re.findall(r"\]\(([^)#:\s]*)#([^)\s]+)\)", text)
+            if section
+            not in pages.get(
+                posixpath.normpath(posixpath.join(posixpath.dirname(name), path)) if path else name, ()
+            )
+        ]
+        self.assertEqual(dead, [])
 
     def test_commands_exist(self) -> None:
         """Every ``make`` command that is named is one."""
