@@ -23,6 +23,7 @@ from ingress.metrics.metrics import Metrics
 from ingress.model.balancing import Balancing
 from ingress.model.limits import Limits
 from ingress.model.listeners import Listener
+from ingress.model.records import Record
 from ingress.model.serving import ServingSettings
 from ingress.model.workers import WorkerState
 from ingress.process.access_outputs import AccessOutputs, output_to
@@ -169,6 +170,7 @@ class OwnDataPlane:
         caps: Caps | None = None,
         new_turn: NewTurn | None = None,
         tls: InheritedTls | None = None,
+        failed: Callable[[Record], None] = lambda record: None,
     ) -> None:
         self._tls = tls
         self._bases: Bases | None = None
@@ -259,6 +261,7 @@ class OwnDataPlane:
                 self._network.lateness,
                 self._network.call_in_batch,
             ),
+            failed=failed,
         )
         self._site.gate.overload.mark_seconds = serving.overload_seconds
         self._site.context.takes_underscores = serving.underscores_in_headers

@@ -37,6 +37,7 @@ from ingress.model.happenings import ChangeSort, Mark
 from ingress.model.listeners import Listener
 from ingress.model.serving import ServingSettings
 from ingress.news.chronicle import Chronicle
+from ingress.news.failures import Failures
 from ingress.news.rings import Rings
 from ingress.options.merging import OptionSource
 from ingress.options_in_force import OptionsInForce
@@ -135,6 +136,9 @@ class IngressService(Service):
                 AddressRules(addresses),
                 yielding,
                 self._socket_of,
+                failed=Failures(
+                    self._rings.failures, reactor.seconds, now, shows_queries=settings.show_queries
+                ).ended,
             )
         else:
             self._data_plane = WorkerPool(
@@ -147,6 +151,7 @@ class IngressService(Service):
                 self._options.tell_of_workers,
                 socket_of=self._socket_of,
                 metrics=self._metrics,
+                failures=self._rings.failures,
             )
         self._metrics.workers.states = self._data_plane.workers
         store = self._store = Store()

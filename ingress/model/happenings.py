@@ -142,10 +142,10 @@ class Failure:
     """What downstream spoke, such as ``HTTP/2.0``."""
     trace: str = ""
     """The id of the trace, 32 hexadecimal digits; empty where there is none."""
-    id: str = ""
-    """The request's; this and the next two are empty unless the operator has them shown."""
-    query: str = ""
-    client: str = ""
+    id: str | None = None
+    """The request's; this and the next two are None unless the operator has them shown."""
+    query: str | None = None
+    client: str | None = None
     worker: int | None = None
     """The slot of the worker that had it; None where it is one process."""
     number: int = 0

@@ -71,9 +71,11 @@ class Ring(Generic[Entry]):
 
     def _make_room(self) -> None:
         # Of sorts with equally many, that which has the oldest.
-        sort, numbers = max(self._sorts.items(), key=lambda one: (len(one[1]), -one[1][0]))
-        del self._entries[numbers.popleft()]
-        if not numbers:
+        most = max(map(len, self._sorts.values()))
+        oldest = min([numbers[0] for numbers in self._sorts.values() if len(numbers) == most])
+        sort = self._likeness(self._entries.pop(oldest))
+        self._sorts[sort].popleft()
+        if most == 1:
             del self._sorts[sort]
 
     def since(self, number: int = 0, most: int | None = None) -> list[Entry]:

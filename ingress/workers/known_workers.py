@@ -48,6 +48,10 @@ class KnownWorkers:
         """Take a tally."""
         self._numbers.took(life, octets)
 
+    def slot_of(self, life: int) -> int | None:
+        """Return the slot of the worker in that life; None once it has ended."""
+        return next((slot for slot, worker in self._links.items() if worker.life == life), None)
+
     def hangs(self, worker: WorkerLink) -> None:
         """It is killed, since it gave no sign of life."""
         self._slots.hangs(worker.number)

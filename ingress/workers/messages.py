@@ -47,6 +47,8 @@ DRAIN: Final = "drain"
 ABORT: Final = "abort"
 STOP: Final = "stop"
 REOPEN: Final = "reopen"
+FAILURES: Final = "failures"
+"""Pushed: exchanges that failed."""
 TALLY: Final = "tally"
 """As a question: tell what you have counted.  What is pushed by this name is a tally, also without a question."""
 

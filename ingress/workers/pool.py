@@ -22,9 +22,11 @@ from ingress.data_plane import SocketOf, bound_anew, now
 from ingress.errors import StartError
 from ingress.metrics.metrics import Metrics
 from ingress.model.happenings import ChangeSort, Mark
+from ingress.model.happenings import Failure as FailedExchange
 from ingress.model.listeners import Listener
 from ingress.model.problems import Problem
 from ingress.model.workers import WorkerState
+from ingress.news.rings import Ring
 from ingress.process.access_outputs import output_to
 from ingress.process.descriptors import has_room
 from ingress.process.limit_memory import LimitMemory
@@ -33,6 +35,7 @@ from ingress.settings import Settings
 from ingress.tls.bases import ROW_LENGTH, TICKET_KEYS_SECONDS
 from ingress.translate.snapshot import Snapshot
 from ingress.workers import messages
+from ingress.workers.failures import ToldFailures
 from ingress.workers.feed.follower import Follower
 from ingress.workers.feeding import Feed, Numbered
 from ingress.workers.fork_server_link import ForkServerLink
@@ -67,7 +70,7 @@ class WorkerPool:
 
     *refused* is told which listeners cannot be bound and why, *addresses* returns those of the API server, *failed* is told when
     workers can be made no more, and *socket_of* finds sockets that listen already.  *troubled* is told what the
-    operator is to know of workers, when that is something else.  *metrics* show what all workers count.
+    operator is to know of workers, when that is something else.  *metrics* show what all workers count, *failures* what failed in any.
     """
 
     log = Logger()
@@ -83,6 +86,7 @@ class WorkerPool:
         troubled: Callable[[tuple[Problem, ...]], None] = lambda problems: None,
         socket_of: SocketOf = bound_anew,
         metrics: Metrics | None = None,
+        failures: Ring[FailedExchange] | None = None,
     ) -> None:
         if not can_be_renewed(reactor):
             raise StartError(f"--workers cannot be had with {type(reactor).__name__}")
@@ -128,6 +132,8 @@ class WorkerPool:
         self._is_following = self._is_renewing = False
         self._known = KnownWorkers(self._page, metrics or Metrics(), reactor, now)
         self.pushed: dict[str, Callable[[int, bytes], None]] = {messages.TALLY: self._known.tells}
+        if failures is not None:
+            self.pushed[messages.FAILURES] = ToldFailures(failures, self._known.slot_of, reactor.seconds).took
         """Who is told what workers say unasked, by name: the worker's life, and what it says."""
 
     # Start

@@ -19,9 +19,10 @@ from twisted.logger import Logger
 from twisted.python.failure import Failure
 from twisted.python.threadable import isInIOThread
 
-from ingress.data_plane import OwnDataPlane
+from ingress.data_plane import OwnDataPlane, now
 from ingress.metrics.metrics import Metrics
 from ingress.model.listeners import Listener
+from ingress.news.failures import Failures
 from ingress.process.interpreter import Interpreter
 from ingress.process.lateness import LATE_SECONDS
 from ingress.process.steady_time import keep_steady_time
@@ -31,6 +32,7 @@ from ingress.settings import Settings
 from ingress.tls.bases import InheritedTls
 from ingress.workers import messages
 from ingress.workers.control_channel import ControlChannel
+from ingress.workers.failures import FailureSender
 from ingress.workers.feed.follower import Follower
 from ingress.workers.framing import Frame
 from ingress.workers.fresh_process import holders_of, log_to, renew_reactor
@@ -102,6 +104,10 @@ class Worker:
         self._is_ending = False
         self.metrics = Metrics()
         self.metrics.log_lines_dropped = lambda: self._lines.dropped
+        self._failures = FailureSender(
+            reactor, partial(self.push, messages.FAILURES), lambda: self._channel.unsent
+        )
+        failures = Failures(self._failures, reactor.seconds, now, shows_queries=settings.show_queries)
         self._data_plane = OwnDataPlane(
             settings,
             reactor,
@@ -113,6 +119,7 @@ class Worker:
             part,
             new_turn=lambda: AcceptTurn(others, self._count, lambda: self._is_late, monotonic_ns),
             tls=tls,
+            failed=failures.ended,
         )
         self._tallies = TallySender(
             reactor, self.metrics, partial(self.push, messages.TALLY), lambda: self._channel.unsent
@@ -246,6 +253,7 @@ class Worker:
         Deferred.fromCoroutine(self._data_plane.stop()).addErrback(self._stop_failed).addBoth(self._stopped)
 
     def _stopped(self, result: object) -> None:
+        self._failures.flush()
         self._tallies.finish()
         self._reactor.callLater(0, self._channel.close)
 

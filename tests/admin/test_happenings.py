@@ -95,7 +95,7 @@ class HappeningPagesTests(SiteCase):
 
     def test_shown(self) -> None:
         """What names the request is there where the operator has it shown, an empty query too."""
-        self.rings.failures.add(evolve(FAILURE, id="4f", client="203.0.113.9"))
+        self.rings.failures.add(evolve(FAILURE, id="4f", query="", client="203.0.113.9"))
         (failure,) = json.loads(self.ask("/api/v1/failures")[2])["failures"]
         self.assertEqual((failure["id"], failure["query"], failure["client"]), ("4f", "", "203.0.113.9"))
 

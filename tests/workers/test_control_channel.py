@@ -19,7 +19,7 @@ from ingress.workers.framing import Frame, FrameReader, NonsenseError, frame_to_
 from ingress.workers.messages import Kind, named_to_bytes
 from ingress.workers.worker_link import WorkerGoneError, WorkerLink
 
-LINE = json.dumps(["info", "somewhere", "something", 1.0]).encode()
+LINE = json.dumps(["info", "somewhere", "something", 1.0, "", ""]).encode()
 
 
 class HostileWorkerTests(TestCase):
@@ -106,17 +106,17 @@ class HostileWorkerTests(TestCase):
             b"",
             b"[" * 100_000,
             b'["info", "a", "b"]',
-            b'["loud", "a", "b", null]',
-            b'["info", 7, "b", null]',
-            b'["info", "a", "b", NaN]',
-            b'["info", "a", "b", 1e300]',
-            b'[["info"], "a", "b", null]',
+            b'["loud", "a", "b", null, "", ""]',
+            b'["info", 7, "b", null, "", ""]',
+            b'["info", "a", "b", NaN, "", ""]',
+            b'["info", "a", "b", 1e300, "", ""]',
+            b'[["info"], "a", "b", null, "", ""]',
         ):
             with self.assertRaises(NonsenseError):
                 link._came(Frame(Kind.LOG, 0, wrong), ())
         with capturedLogs() as lines:
-            link._came(Frame(Kind.LOG, 0, b'["info", "a\\nb", "c", 1.5]'), ())
-        self.assertEqual([line["log_system"] for line in lines], ["worker 1: ab"])
+            link._came(Frame(Kind.LOG, 0, b'["info", "a\\nb", "c", 1.5, "", ""]'), ())
+        self.assertEqual([line["log_system"] for line in lines], ["worker 1: ab#info"])
 
     async def test_descriptors_promised(self) -> None:
         """Descriptors that a frame promises, and that did not come, are missed at once."""

@@ -67,7 +67,6 @@ FAILURE: Final[Schema] = fields_of(
 
 def failure_as_data(failure: Failure) -> dict[str, object]:
     """Return *failure* as ``FAILURE`` describes it."""
-    is_shown = bool(failure.id)
     return {
         "number": failure.number,
         "at": rfc3339(failure.at),
@@ -77,9 +76,9 @@ def failure_as_data(failure: Failure) -> dict[str, object]:
         "method": failure.method,
         "host": failure.host,
         "path": failure.path,
-        "query": failure.query if is_shown else None,
-        "id": failure.id if is_shown else None,
-        "client": failure.client if is_shown else None,
+        "query": failure.query,
+        "id": failure.id,
+        "client": failure.client,
         "trace": failure.trace,
         "protocol": failure.protocol,
         "seconds": round(failure.seconds, 6),

@@ -16,6 +16,7 @@ from ingress.identity.misdirected import ServerNames
 from ingress.metrics.metrics import Metrics
 from ingress.model.frozen import frozen
 from ingress.model.limits import Limits
+from ingress.model.records import Record
 from ingress.proxy.contract.deadlines import Deadlines
 from ingress.proxy.contract.transport import Receiver
 from ingress.proxy.dispatch.gate import Gate, Renders
@@ -57,10 +58,13 @@ class ProxySite:
         most_connections: int = DEFAULT_CONNECTIONS,
         sessions: "SessionRules | None" = None,
         gate: Gate | None = None,
+        failed: Callable[[Record], None] = lambda record: None,
     ) -> None:
         self.access_log = access_log
         listeners = (metrics.exchanges.ended, access_log.exchange_ended)
-        self.context = ExchangeContext(clock, pool, deadlines, replies, metrics, random, limits, listeners)
+        self.context = ExchangeContext(
+            clock, pool, deadlines, replies, metrics, random, limits, listeners, failed
+        )
         self.connections = OpenConnections(deadlines, metrics, most_connections)
         self.resource: IngressProxyResource | SideBySideResource = resource
         self.trusted_proxies = trusted_proxies or TrustedProxies()

@@ -32,8 +32,9 @@ class ExchangeContext:
         random: Random,
         limits: Limits = Limits(),  # noqa: B008 - it is frozen
         listeners: Iterable[Callable[[Record], None]] = (),
+        failed: Callable[[Record], None] = lambda record: None,
     ) -> None:
-        """*listeners* get the record of each exchange once it is over, in their order."""
+        """*listeners* get the record of each exchange once it is over, in their order; after them *failed* of those that failed."""
         self.clock = clock
         self.limits = limits
         self.pool = pool
@@ -47,6 +48,7 @@ class ExchangeContext:
         self.takes_underscores = False
         """Whether request fields with underscores in their names go on; may be set anew at any time."""
         self.listeners = tuple(listeners)
+        self.failed = failed
 
         def new_ids(bits: Callable[[int], int]) -> list[bytes]:
             # Many at once cost little more than one.

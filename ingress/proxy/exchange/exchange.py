@@ -591,6 +591,8 @@ class Exchange:
                 self._filters(chain).tell_end(record)
             for listener in listeners:
                 listener(record)
+            if cause is not None:
+                self._context.failed(record)
         # They know the exchange, too; nobody needs to look for what is left of a circle.
         self.passage = self._filtering = self._timing = None
         self._downstream.finished()

@@ -331,27 +331,28 @@ class StreamTunnel:
         site.context.metrics.connections.stream_ended(
             self._route.sort, self._status, self.downstream.received, sent
         )
-        site.access_log.exchange_ended(
-            Record(
-                id=b"",
-                route=self._route,
-                owner=None if self._route.owner is None else self._route.owner.key,
-                filter="",
-                attempts=made,
-                status=self._status,
-                bytes_sent=sent,
-                seconds=seconds,
-                reason=self._reason,
-                client=self._peer,
-                method=b"TLS" if self._is_secure else b"TCP",
-                host=self._server_name,
-                target=b"-" if self._is_secure else b":%d" % self._port,
-                protocol=b"-",
-                cause=self._cause,
-                backend=None if attempts is None else attempts.rotation.backend,
-                bytes_received=self.downstream.received,
-            )
+        record = Record(
+            id=b"",
+            route=self._route,
+            owner=None if self._route.owner is None else self._route.owner.key,
+            filter="",
+            attempts=made,
+            status=self._status,
+            bytes_sent=sent,
+            seconds=seconds,
+            reason=self._reason,
+            client=self._peer,
+            method=b"TLS" if self._is_secure else b"TCP",
+            host=self._server_name,
+            target=b"-" if self._is_secure else b":%d" % self._port,
+            protocol=b"-",
+            cause=self._cause,
+            backend=None if attempts is None else attempts.rotation.backend,
+            bytes_received=self.downstream.received,
         )
+        site.access_log.exchange_ended(record)
+        if record.cause is not None:
+            site.context.failed(record)
         # The ends know the tunnel, too; one that is still being connected finds out here that nobody waits for it.
         self.downstream = self.upstream = _NO_END
         site.connections.closed(self, self._is_secure)
