@@ -18,7 +18,20 @@ from bench.watch.__main__ import Child
 from bench.watch.traffic import Client, start_pod
 from scripts.sslyze_check import Authority
 
-PAGES = ("/metrics", "/api/routes", "/api/problems", "/api/certificates")
+PAGES = (
+    "/metrics",
+    "/api/v1/routes",
+    "/api/v1/routes?limit=100",
+    "/api/v1/routes?limit=100&namespace=other",
+    "/api/v1/routes?host=h5000.bench.test",
+    "/api/v1/problems",
+    "/api/v1/problems?limit=100",
+    "/api/v1/certificates",
+    "/api/v1/endpoints",
+    "/api/v1/endpoints?limit=100",
+    "/api/v1/endpoints?state=ejected",
+    "/api/v1/openapi.json",
+)
 BOUND_MS = 5.0
 _START_SECONDS = 120.0
 _CLIENTS = 20

@@ -5,7 +5,7 @@ here.  A process that serves by itself has both.  Only what ``DataPlane`` promis
 be in different processes, too.
 """
 
-from collections.abc import Awaitable, Callable, Collection, Hashable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Hashable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import partial
 from random import Random
@@ -21,15 +21,18 @@ from ingress.errors import StartError
 from ingress.http.forwarding import trusted_by
 from ingress.metrics.metrics import Metrics
 from ingress.model.balancing import Balancing
+from ingress.model.endpoint_states import EndpointsSeen, Row, rows_to_bytes
 from ingress.model.limits import Limits
 from ingress.model.listeners import Listener
 from ingress.model.records import Record
 from ingress.model.serving import ServingSettings
+from ingress.model.stepwise import Stepwise
 from ingress.model.workers import WorkerState
 from ingress.process.access_outputs import AccessOutputs, output_to
 from ingress.process.caps import Caps, caps_of_system, connections_allowed
 from ingress.process.computing import ComputingThreads
 from ingress.process.crowding import Crowding
+from ingress.process.in_slices import OneForAll, in_slices
 from ingress.process.memory_marks import Level
 from ingress.process.memory_watch import MemoryWatch, own_memory
 from ingress.process.worker_part import WorkerPart
@@ -56,6 +59,7 @@ from ingress.proxy.transport.connection_limit import DEFAULT_CONNECTIONS
 from ingress.proxy.transport.resolving import AddressRules
 from ingress.proxy.upstream.pool import UpstreamPool
 from ingress.proxy.upstream.rotation import Rotations
+from ingress.proxy.upstream.standing import standing
 from ingress.settings import Settings
 from ingress.tls.bases import Bases, InheritedTls
 from ingress.tls.contexts import ServerContexts
@@ -135,6 +139,9 @@ class DataPlane(Protocol):
 
     def told(self) -> Deferred[None]:
         """Have the metrics as they are now; fires when they are, or nobody is to wait for that any longer."""
+
+    def endpoints(self) -> Deferred[EndpointsSeen]:
+        """Find out how endpoints are, now that somebody looks; takes a second at most, and may be cancelled."""
 
 
 def now() -> datetime:
@@ -270,6 +277,8 @@ class OwnDataPlane:
         self._memory.marks.near_share = serving.overload_memory_percent / 100
         self._groups = groups
         self._tables = ServedTables(self._resource, self._new_resource)
+
+        self._look = OneForAll(lambda: in_slices(reactor, self._seen()))
 
     def prepare(self) -> None:
         """Nothing: this is the process."""
@@ -473,3 +482,25 @@ class OwnDataPlane:
     def told(self) -> Deferred[None]:
         """Return what has fired: what is counted here is shown as it is."""
         return succeed(None)
+
+    def endpoints(self) -> Deferred[EndpointsSeen]:
+        """Find out how endpoints are, in slices."""
+        return self._look()
+
+    def endpoint_rows(self) -> Deferred[bytes]:
+        """Find out the same for another process, as many rows as that takes."""
+        return in_slices(self._reactor, rows_to_bytes(self._standing()))
+
+    def _standing(self) -> Iterator[Row | None]:
+        return standing(self._resource.rotations(), self._pool, self._reactor.seconds())
+
+    def _seen(self) -> Stepwise[EndpointsSeen]:
+        seen = EndpointsSeen()
+        rows: list[Row] = []
+        for row in self._standing():
+            if row is None:
+                yield
+            else:
+                rows.append(row)
+        yield from seen.take(rows)
+        return seen

@@ -36,6 +36,7 @@ from ingress.metrics.metrics import Metrics
 from ingress.model.happenings import ChangeSort, Mark
 from ingress.model.listeners import Listener
 from ingress.model.serving import ServingSettings
+from ingress.model.stepwise import Stepwise
 from ingress.news.chronicle import Chronicle
 from ingress.news.failures import Failures
 from ingress.news.rings import Rings
@@ -53,6 +54,7 @@ from ingress.takeover.takeover import Takeover
 from ingress.translate.readers.reader import RouteKind
 from ingress.translate.readers.route_kinds import ROUTE_KINDS
 from ingress.translate.snapshot import Snapshot
+from ingress.translate.unready import Unready, unready_endpoints
 from ingress.wording import number_of
 from ingress.workers.pool import WorkerPool
 
@@ -233,11 +235,16 @@ class IngressService(Service):
             None if self._reporting is None else self._reporting.picture,
             self._served,
             Workers(self._data_plane.workers, self._data_plane.told),
+            self._data_plane.endpoints,
+            self._unready,
             now,
             rings=self._rings,
             version=running_version(),
             pod=pod_name(),
         )
+
+    def _unready(self) -> Stepwise[Unready]:
+        return unready_endpoints(self._current().backends, self._store.state(), self._controller.options)
 
     def _open_socket(self, description: str) -> socket | None:
         """Return the socket for *description* that another process had, or opened for us; None where it is to be bound."""

@@ -9,10 +9,13 @@ from twisted.internet.defer import Deferred, succeed
 
 from ingress.explain.served import Served
 from ingress.metrics.metrics import Metrics
+from ingress.model.endpoint_states import EndpointsSeen
 from ingress.model.frozen import frozen
+from ingress.model.stepwise import Stepwise
 from ingress.model.workers import WorkerState
 from ingress.news.rings import Rings
 from ingress.translate.snapshot import Snapshot
+from ingress.translate.unready import Unready
 
 
 @frozen(eq=False)
@@ -30,6 +33,15 @@ def _no_workers() -> Sequence[WorkerState]:
 
 def _at_once() -> Deferred[None]:
     return succeed(None)
+
+
+def _nothing_seen() -> Deferred[EndpointsSeen]:
+    return succeed(EndpointsSeen())
+
+
+def _none_unready() -> Stepwise[Unready]:
+    yield from ()
+    return {}
 
 
 def _now() -> datetime:
@@ -64,6 +76,10 @@ class Known:
     """Returns the snapshot with what else is known to explain requests by; without it the snapshot alone explains them."""
     workers: Workers = NO_WORKERS
     """Those that serve, if it is not this process."""
+    endpoints: Callable[[], Deferred[EndpointsSeen]] = _nothing_seen
+    """Asks who serves how endpoints are; takes a second at most."""
+    unready: Callable[[], Stepwise[Unready]] = _none_unready
+    """Finds the endpoints whose pods are not ready."""
     now: Callable[[], datetime] = _now
     """Returns the time of day, with its zone."""
     started: datetime = Factory(_now)

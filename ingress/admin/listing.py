@@ -10,6 +10,7 @@ from base64 import urlsafe_b64decode, urlsafe_b64encode
 from binascii import Error as Base64Error
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from heapq import merge
 from itertools import chain
 from typing import Any, Final, Generic, TypeVar
 
@@ -44,6 +45,10 @@ def _everywhere(given: Given) -> Position:
     return ()
 
 
+def _nothing(asked: Asked) -> Iterable[NotYet]:
+    return ()
+
+
 @frozen(eq=False)
 class Listing(Generic[E]):
     """One list, by its *name*."""
@@ -61,6 +66,8 @@ class Listing(Generic[E]):
     """What the positions begin with of all entries that the query is about; nothing where it does not say."""
     is_of_snapshot: bool = True
     """Whether the entries follow from the snapshot alone."""
+    besides: Callable[[Asked], Iterable[E | NotYet]] = _nothing
+    """Entries besides that do not, and are few; they are asked for when all others are in order."""
 
     @property
     def parameters(self) -> tuple[Parameter, ...]:
@@ -84,6 +91,16 @@ def read_token(token: str, sorts: tuple[type, ...]) -> Position:
     return tuple(position)
 
 
+def _once(entries: Iterable[E], position: Callable[[E], Position]) -> Iterator[E]:
+    """Yield *entries*, of several at one position the first."""
+    last: Position | None = None
+    for entry in entries:
+        here = position(entry)
+        if here != last:
+            yield entry
+            last = here
+
+
 class _Page(Generic[E]):
     """One page in the making."""
 
@@ -104,15 +121,24 @@ class _Page(Generic[E]):
         """Yield what is shown."""
         listing, asked = self._listing, self._asked
         ordered: list[E] = []
+        besides: list[E] = []
         for step in self._in_order():
             if isinstance(step, list):
                 ordered = step
             else:
                 yield step
+        for step in put_in_order(listing.besides(asked), listing.position):
+            if isinstance(step, list):
+                besides = step
+            else:
+                yield step
+        entries: Iterator[E] = map(ordered.__getitem__, self._places(ordered))
+        if besides:
+            others = map(besides.__getitem__, self._places(besides))
+            entries = _once(merge(entries, others, key=listing.position), listing.position)
         shown = 0
         last: E | None = None
-        for number, place in enumerate(self._places(ordered), 1):
-            entry = ordered[place]
+        for number, entry in enumerate(entries, 1):
             if all(takes(entry) for takes in self._takes):
                 if shown == self._limit:
                     assert last is not None

@@ -12,7 +12,17 @@ from twisted.web import http
 from ingress.admin import explaining, openapi, standing
 from ingress.admin.answers import Answer, LargeAnswer
 from ingress.admin.asked import Asked
-from ingress.admin.lists import certificates, changes, failures, problems, routes, streams, workers
+from ingress.admin.lists import (
+    certificates,
+    changes,
+    endpoints,
+    failures,
+    problems,
+    routes,
+    streams,
+    watches,
+    workers,
+)
 from ingress.admin.page_row import V1, PageRow
 from ingress.admin.readiness import workers_missing
 from ingress.admin.schemas import anything
@@ -56,9 +66,11 @@ PAGES: Final = (
     *_PROBES,
     standing.STATUS_ROW,
     *routes.ROWS,
+    endpoints.ROW,
     *streams.ROWS,
     *problems.ROWS,
     *certificates.ROWS,
+    *watches.ROWS,
     *workers.ROWS,
     changes.ROW,
     failures.ROW,

@@ -7,7 +7,9 @@ are arguments.
 """
 
 from abc import abstractmethod
-from collections.abc import Callable, Container
+from collections.abc import Callable, Container, Mapping
+from types import MappingProxyType
+from typing import Final
 
 from ingress.model.backends import Endpoint
 
@@ -15,6 +17,8 @@ Clock = Callable[[], float]
 """Returns seconds, of which only differences matter."""
 Chance = Callable[[], float]
 """Returns a number from 0 up to and without 1, as ``random.Random.random`` does."""
+
+_NONE: Final[Mapping[Endpoint, float]] = MappingProxyType({})
 
 
 class Balancer:
@@ -57,6 +61,14 @@ class Balancer:
 
     def ended(self, endpoint: Endpoint, seconds: float, failed: bool) -> None:
         """An attempt at *endpoint* ended after *seconds*, with an answer or not (only if ``counts``)."""
+
+    def latency(self, endpoint: Endpoint) -> float | None:
+        """Return how long *endpoint* took of late, in seconds; None where that is not measured, or not known."""
+        return None
+
+    def starts(self) -> Mapping[Endpoint, float]:
+        """Return when the slow start of each endpoint is over that is in one, by the balancer's clock."""
+        return _NONE
 
 
 class RoundRobin(Balancer):

@@ -62,6 +62,10 @@ class Ewma(Balancer):
         seconds, since = self.averages.get(endpoint, (0.0, now))
         return seconds * exp(-max(now - since, 0.0) / DECAY_SECONDS)
 
+    def latency(self, endpoint: Endpoint) -> float | None:
+        """Return the average; None of one that was never tried."""
+        return self.average(endpoint, self._clock()) if endpoint in self.averages else None
+
     def ended(self, endpoint: Endpoint, seconds: float, failed: bool) -> None:
         """Let an attempt count: the more, the longer the last one is ago."""
         if endpoint not in self.averages and endpoint not in self._endpoints:

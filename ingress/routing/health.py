@@ -110,6 +110,18 @@ class Health:
         """Whether ``trial_began`` is to be called."""
         return bool(self._trials)
 
+    def back_at(self, endpoint: Endpoint) -> float | None:
+        """Until when *endpoint* is ejected; None where it is not."""
+        return self._ejected.get(endpoint)
+
+    def is_silent(self, endpoint: Endpoint) -> bool:
+        """Whether it was ejected since it never answered, and nothing came from it since."""
+        return endpoint in self._silent
+
+    def is_on_trial(self, endpoint: Endpoint) -> bool:
+        """Whether it gets one request, to see whether it answers again."""
+        return endpoint in self._trials and endpoint not in self._ejected
+
     def failed(self, endpoint: Endpoint, endpoints: tuple[Endpoint, ...], now: float) -> float:
         """Note that *endpoint*, one of *endpoints*, could not be connected to.
 

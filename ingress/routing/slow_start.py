@@ -6,7 +6,7 @@ probability of its age over the time of the slow start; otherwise it picks again
 the rest.  When only new endpoints are left, the first pick counts.
 """
 
-from collections.abc import Container
+from collections.abc import Container, Mapping
 
 from ingress.model.backends import Endpoint
 from ingress.routing.balancing import Balancer, Chance, Clock
@@ -73,6 +73,14 @@ class SlowStart(Balancer):
     def ended(self, endpoint: Endpoint, seconds: float, failed: bool) -> None:
         """Tell the other balancer."""
         self._inner.ended(endpoint, seconds, failed)
+
+    def latency(self, endpoint: Endpoint) -> float | None:
+        """Return what the other balancer measured."""
+        return self._inner.latency(endpoint)
+
+    def starts(self) -> Mapping[Endpoint, float]:
+        """Return when each new endpoint gets as much as the others; that may be over, of one that was not picked since."""
+        return {endpoint: since + self._seconds for endpoint, since in self.starting.items()}
 
 
 class _Either:

@@ -16,7 +16,7 @@ Source: ``discovery.k8s.io/v1``, EndpointSlice, and what kube-proxy makes of it:
 
 import ipaddress
 import re
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Iterator
 from operator import attrgetter
 
 from ingress.annotations.values import quoted
@@ -76,6 +76,19 @@ def slice_endpoints(
     if not count:
         return BackendState(reason=f"Service {service.key} has no endpoints")
     return BackendState(reason=f"none of the {count} endpoints of Service {service.key} is ready")
+
+
+def unready_of(port: ServicePort, slices: Iterable[EndpointSlice]) -> Iterator[tuple[Endpoint, bool]]:
+    """Yield the endpoints of *port* that are not ready, each with whether it terminates and still serves."""
+    for one in slices:
+        number = _number(one, port)
+        if number is None or one.address_type not in _ADDRESS_TYPES:
+            continue
+        for texts, ends in ((one.draining, True), (one.unready, False)):
+            for text in texts:
+                address = _address(one.address_type, text)
+                if address is not None:
+                    yield Endpoint(address, number), ends
 
 
 def _usable(

@@ -8,8 +8,10 @@ from twisted.internet.defer import Deferred
 from twisted.internet.interfaces import IReactorTime
 
 from ingress.metrics.metrics import Metrics
+from ingress.model.endpoint_states import EndpointsSeen
 from ingress.model.workers import WorkerState
 from ingress.workers import messages
+from ingress.workers.endpoint_rounds import Answering, EndpointRounds
 from ingress.workers.pool_metrics import PoolMetrics
 from ingress.workers.shared_page import SharedPage
 from ingress.workers.sharing import LONGEST_BEAT_SECONDS
@@ -26,6 +28,7 @@ class KnownWorkers:
         self._page = page
         self._slots = SlotStates(page.rows, now)
         self._numbers = PoolMetrics(metrics, clock, self._ask)
+        self._endpoints = EndpointRounds(clock, self._ask_of_endpoints)
         self._links: dict[int, WorkerLink] = {}
         """The workers that there are, by slot."""
 
@@ -101,6 +104,16 @@ class KnownWorkers:
     def told(self) -> Deferred[None]:
         """Have workers tell what they have counted; fires when they have, or nobody is to wait for them any longer."""
         return self._numbers.told()
+
+    def endpoints(self) -> Deferred[EndpointsSeen]:
+        """Find out how endpoints are, from all workers that answer in time."""
+        return self._endpoints()
+
+    def _ask_of_endpoints(self, owing: Collection[int]) -> Mapping[int, Answering]:
+        return {
+            worker.life: Answering(slot, None if worker.life in owing else worker.ask(messages.ENDPOINTS))
+            for slot, worker in self._links.items()
+        }
 
     def _ask(self, owing: Collection[int]) -> Mapping[int, Deferred[bytes]]:
         return {

@@ -52,6 +52,9 @@ FAILURES: Final = "failures"
 TALLY: Final = "tally"
 """As a question: tell what you have counted.  What is pushed by this name is a tally, also without a question."""
 
+ENDPOINTS: Final = "endpoints"
+"""How endpoints are (``ingress.model.endpoint_states``); no bytes at all where that could not be found out."""
+
 
 def named_to_bytes(name: str, payload: bytes = b"") -> bytes:
     """Return the payload of an ASK or PUSH."""

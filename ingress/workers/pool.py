@@ -21,6 +21,7 @@ from twisted.python.failure import Failure
 from ingress.data_plane import SocketOf, bound_anew, now
 from ingress.errors import StartError
 from ingress.metrics.metrics import Metrics
+from ingress.model.endpoint_states import EndpointsSeen
 from ingress.model.happenings import ChangeSort, Mark
 from ingress.model.happenings import Failure as FailedExchange
 from ingress.model.listeners import Listener
@@ -462,6 +463,10 @@ class WorkerPool:
     def told(self) -> Deferred[None]:
         """Have workers tell what they have counted; fires when they have, or nobody is to wait for them any longer."""
         return self._known.told()
+
+    def endpoints(self) -> Deferred[EndpointsSeen]:
+        """Find out how endpoints are, from all workers that answer within a second."""
+        return self._known.endpoints()
 
     # The end
 

@@ -205,7 +205,15 @@ class Worker:
             messages.STOP: self._stop,
             messages.REOPEN: lambda payload, descriptors: plane.reopen_files(),
             messages.TALLY: lambda payload, descriptors: self._tallies.tell(),
+            messages.ENDPOINTS: lambda payload, descriptors: plane.endpoint_rows().addErrback(
+                self._cannot_look
+            ),
         }
+
+    def _cannot_look(self, failure: Failure) -> bytes:
+        # Nobody is served any worse for it.
+        self.log.failure("Looking at endpoints failed, which is a bug", failure=failure)
+        return b""
 
     def _begin_with(self, payload: bytes, descriptors: tuple[int, ...]) -> None:
         decided: Mapping[str, Any] = from_bytes(payload)

@@ -1,7 +1,7 @@
 """The pages of the admin port, asked over HTTP without a socket."""
 
 import json
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from attrs import evolve
@@ -21,18 +21,22 @@ from ingress.model.workers import WorkerEnd, WorkerStage, WorkerState
 from ingress.routing.route import Match, Route
 from ingress.routing.table import RouteTable
 from ingress.translate.snapshot import Snapshot
+from tests.admin.listed import NOW
 from tests.admin.site_case import SiteCase
 from tests.fakes.records import record_of
 
 PROBES = ("/", "/healthz", "/readyz", "/metrics")
 LISTS = ("routes", "streams", "problems", "certificates", "workers")
+NEW_LISTS = ("endpoints", "watches")
 PATHS = (
     *PROBES,
     *(f"/api/{name}" for name in LISTS),
-    *(f"/api/v1/{name}" for name in LISTS),
+    *(f"/api/v1/{name}" for name in (*LISTS, *NEW_LISTS)),
     "/api/v1/status",
 )
 INDEX = {*PATHS, "/api/v1/changes", "/api/v1/failures", "/api/v1/explain", "/api/v1/openapi.json"}
+
+BACKEND = BackendReference("web", "shop", 80)
 
 
 class AdminSiteTests(SiteCase):
@@ -65,7 +69,7 @@ class AdminSiteTests(SiteCase):
     def test_current_snapshot(self) -> None:
         """The JSON pages show the snapshot that is current when they are asked for."""
         self.assertEqual(json.loads(self.ask("/api/routes")[2]), {"routes": []})
-        route = Route("a.test", "/", Match.PREFIX, None, BackendReference("web", "shop", 80))
+        route = Route("a.test", "/", Match.PREFIX, None, BACKEND)
         self.snapshot = Snapshot(RouteTable([route]))
         status, fields, body = self.ask("/api/routes")
         self.assertEqual((status, fields["content-type"]), (200, "application/json"))
@@ -177,6 +181,85 @@ class AdminSiteTests(SiteCase):
             (status, fields["content-type"], json.loads(body)), (200, "application/json", picture)
         )
         self.assertIn("/api/leader", self.ask("/")[2])
+
+    def test_status(self) -> None:
+        """``/api/v1/status`` has how it is in short: what is missing, what is served, and who leads."""
+        self.missing = ("the first list of Secrets",)
+        self.snapshot = Snapshot(RouteTable([Route("a.test", "/", Match.PREFIX, None, BACKEND)]))
+        self.number = 7
+        known = evolve(self.known(), version="1.2", pod="txingress-x", started=NOW)
+        self.site = admin_site(known, self.clock)
+        self.assertEqual(
+            json.loads(self.ask("/api/v1/status")[2]),
+            {
+                "version": "1.2",
+                "started": NOW.isoformat(),
+                "pod": "txingress-x",
+                "ready": False,
+                "missing": ["the first list of Secrets"],
+                "snapshot": {
+                    "number": 7,
+                    "published": NOW.isoformat(),
+                    "routes": 1,
+                    "hosts": 1,
+                    "problems": 0,
+                    "certificates": 0,
+                },
+                "leader": None,
+                "workers": None,
+            },
+        )
+
+    def test_watches(self) -> None:
+        """``/api/v1/watches`` says of each kind when the API server last said anything, and since when it refuses."""
+        counts = self.metrics.watch.reflector("Secret", "", lambda: 100.0)
+        counts.objects, counts.last_contact, counts.relists["expired"] = 3, 90.0, 2
+        refused = self.metrics.watch.reflector("Ingress", "shop", lambda: 100.0)
+        refused.refused_since = 40.0
+        ingresses, secrets = json.loads(self.ask("/api/v1/watches")[2])["watches"]
+        self.assertEqual(
+            (secrets["kind"], secrets["objects"], secrets["relists"]["expired"]), ("Secret", 3, 2)
+        )
+        self.assertEqual(secrets["lastContact"], (NOW - timedelta(seconds=10)).isoformat())
+        self.assertEqual(
+            (ingresses["namespace"], ingresses["lastContact"], ingresses["refusedSince"]),
+            ("shop", None, (NOW - timedelta(seconds=60)).isoformat()),
+        )
+        self.assertEqual(len(json.loads(self.ask("/api/v1/watches?namespace=shop")[2])["watches"]), 1)
+        self.assertEqual(len(json.loads(self.ask("/api/v1/watches?kind=Secret")[2])["watches"]), 1)
+
+    def test_refused_queries(self) -> None:
+        """Below ``/api/v1/`` whatever a page does not know is refused with 400, by name; the paths of before take anything."""
+        for path in INDEX:
+            status, fields, body = self.ask(f"{path}?nonsense=1")
+            if path.startswith("/api/v1/"):
+                self.assertEqual((status, fields["content-type"]), (400, "application/json"), path)
+                self.assertIn("'nonsense'", json.loads(body)["error"])
+            else:
+                self.assertEqual(status, 200, path)
+        self.assertIn("limit is '0'", json.loads(self.ask("/api/v1/routes?limit=0")[2])["error"])
+        self.assertIn("after is no token", json.loads(self.ask("/api/v1/routes?after=x")[2])["error"])
+
+    def test_aliases(self) -> None:
+        """Today's paths answer as they did, whatever their query says: with all entries, and nothing besides."""
+        self.snapshot = Snapshot(
+            RouteTable(Route(f"{name}.test", "/", Match.PREFIX, None, BACKEND) for name in "abc")
+        )
+        for query in ("", "?limit=1", "?limit=no"):
+            found = json.loads(self.ask(f"/api/routes{query}")[2])
+            self.assertEqual((list(found), len(found["routes"])), (["routes"], 3))
+        self.assertEqual(len(json.loads(self.ask("/api/v1/routes?limit=1")[2])["routes"]), 1)
+
+    def test_nothing_new(self) -> None:
+        """Pages of the snapshot need not be read again until there is another one."""
+        for path in ("/api/v1/routes", "/api/v1/streams?limit=3", "/api/v1/problems"):
+            status, fields, _ = self.ask(path)
+            self.assertEqual((status, fields["cache-control"]), (200, "private, no-cache"))
+            again = self.ask(path, if_none_match=fields["etag"])
+            self.assertEqual((again[0], again[2], again[1]["etag"]), (304, "", fields["etag"]))
+            self.number += 1
+            self.assertEqual(self.ask(path, if_none_match=fields["etag"])[0], 200)
+        self.assertNotIn("etag", self.ask("/api/v1/status")[1])
 
     def test_index(self) -> None:
         """The root page lists every page."""

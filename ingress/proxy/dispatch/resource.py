@@ -11,7 +11,7 @@ Importing ``twisted.web.proxy`` installs the global reactor, so only this module
 does it.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from random import Random
 
@@ -143,6 +143,11 @@ class IngressProxyResource(ReverseProxyResource):
     def tcp_stream(self) -> StreamRoute | None:
         """Return where connections of TCP lead; None where they are closed."""
         return self._streams.get("")
+
+    def rotations(self) -> Sequence[Rotation]:
+        """Return all that there are, of all tables: those that were asked for."""
+        asked_for = (each for some in self._asked_for.values() for each in some.values())
+        return (*self._rotations.values(), *asked_for)
 
     def rotation_for(self, route: StreamRoute) -> Rotation | None:
         """Choose a backend of *route*, and return who picks its endpoints; None where it leads nowhere."""

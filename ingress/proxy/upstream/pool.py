@@ -8,7 +8,8 @@ Deciding is synchronous: an exchange either gets a connection at once or
 is told later that a new one was made or could not be made.  Nothing here waits.
 """
 
-from collections.abc import Callable, Collection
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator
 from functools import partial
 from weakref import WeakValueDictionary
 
@@ -148,6 +149,19 @@ class UpstreamPool:
     def endpoints(self) -> Collection[Endpoint]:
         """Those to which there are connections, be they being made."""
         return self._endpoints.keys()
+
+    def standing(self) -> Iterator[tuple[str, int, int]]:
+        """Yield each endpoint to which there are connections, with how many these are, and the requests under way there."""
+        streams: Counter[Endpoint] = Counter()
+        if self.shared:
+            for each in tuple(self.connections):
+                if isinstance(each, UpstreamSession):
+                    streams[each.endpoint] += len(each.streams)
+        for endpoint, known in tuple(self._endpoints.items()):
+            made = known.count - len(known.making)
+            waiting = sum(map(len, known.making.values()))
+            busy = streams[endpoint] if known.is_shared else made - len(known.idle)
+            yield str(endpoint), made, busy + waiting
 
     def acquire(self, endpoint: Endpoint, exchange: AnswerSink, reuse: bool, fresh: bool) -> None:
         """Give *exchange* a connection to *endpoint*, now or when one is made: any that will do if it may *reuse*, else a new one.

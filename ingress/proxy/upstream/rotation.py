@@ -75,6 +75,16 @@ class Rotation:
         self.pick: Pick = balancer.pick
         """Choose an endpoint in rotation that is not in the container given; None when there is none."""
 
+    @property
+    def all(self) -> tuple[Endpoint, ...]:
+        """Those of the snapshot, in rotation or not."""
+        return self._all
+
+    @property
+    def health(self) -> Health | None:
+        """What is known of those that failed; None while none did."""
+        return self._health
+
     def __repr__(self) -> str:
         return f"<Rotation of {self.backend}: {len(self.endpoints)} of {len(self._all)}>"
 

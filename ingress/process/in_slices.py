@@ -1,0 +1,76 @@
+"""What takes long, a slice at a time, between which the reactor does other things; and one for all who ask at once."""
+
+from collections.abc import Callable
+from typing import Final, Generic, TypeVar
+
+from twisted.internet.defer import Deferred
+from twisted.internet.interfaces import IDelayedCall, IReactorTime
+from twisted.python.failure import Failure
+
+from ingress.model.stepwise import Stepwise
+
+T = TypeVar("T")
+
+SLICE_SECONDS: Final = 0.0005
+
+
+def in_slices(clock: IReactorTime, steps: Stepwise[T]) -> Deferred[T]:
+    """Take *steps*, some of them in each turn of the reactor; fires with what they find, and may be cancelled."""
+    call: IDelayedCall | None = None
+
+    def cancel(_: Deferred[T]) -> None:
+        if call is not None and call.active():
+            call.cancel()
+        steps.close()
+
+    found: Deferred[T] = Deferred(cancel)
+
+    def go_on() -> None:
+        nonlocal call
+        call = None
+        until = clock.seconds() + SLICE_SECONDS
+        try:
+            while True:
+                next(steps)
+                if clock.seconds() >= until:
+                    break
+        except StopIteration as end:
+            found.callback(end.value)
+        except Exception:
+            found.errback()
+        else:
+            call = clock.callLater(0, go_on)
+
+    call = clock.callLater(0, go_on)
+    return found
+
+
+class OneForAll(Generic[T]):
+    """Asks by *ask*, once for all who want to know meanwhile."""
+
+    def __init__(self, ask: Callable[[], Deferred[T]]) -> None:
+        self._ask = ask
+        self._waiting: list[Deferred[T]] = []
+        self._is_asking = False
+
+    def __call__(self) -> Deferred[T]:
+        """Return what fires with the answer, or fails as asking did; it may be cancelled."""
+        waiting: Deferred[T] = Deferred(self._waiting.remove)
+        self._waiting.append(waiting)
+        if not self._is_asking:
+            self._is_asking = True
+            self._ask().addCallbacks(self._answered, self._failed)
+        return waiting
+
+    def _answered(self, answer: T) -> None:
+        for one in self._all():
+            one.callback(answer)
+
+    def _failed(self, failure: Failure) -> None:
+        for one in self._all():
+            one.errback(failure)
+
+    def _all(self) -> list[Deferred[T]]:
+        self._is_asking = False
+        waiting, self._waiting = self._waiting, []
+        return waiting

@@ -1,0 +1,74 @@
+"""Tests for ``ingress.translate.unready``."""
+
+from attrs import evolve
+from twisted.trial.unittest import SynchronousTestCase
+
+from ingress.model.backends import BackendReference
+from ingress.model.endpoint_states import EndpointStage
+from ingress.model.objects import EndpointSlice, ObjectKey, Service, ServicePort, SlicePort
+from ingress.model.state import ClusterState
+from ingress.model.stepwise import finished
+from ingress.translate.options import TranslateOptions
+from ingress.translate.unready import MOST, Unready, unready_endpoints
+
+KEY = ObjectKey("shop", "web")
+WEB = BackendReference("shop", "web", 80)
+SERVICE = Service(KEY, ports=(ServicePort("http", 80),))
+
+
+def slice_of(number: int = 8080, family: str = "IPv4", **addresses: tuple[str, ...]) -> EndpointSlice:
+    """Return an EndpointSlice of the Service."""
+    return EndpointSlice(KEY, KEY, family, (SlicePort("http", number),), **addresses)
+
+
+def unready(
+    *slices: EndpointSlice, options: TranslateOptions | None = None, service: Service = SERVICE
+) -> Unready:
+    """Return what is not ready of *service* with *slices*."""
+    state = ClusterState(services={KEY: service}, slices={KEY: slices})
+    backends = (WEB, BackendReference("shop", "other", 80), BackendReference("shop", "web", 81))
+    return finished(unready_endpoints(backends, state, options or TranslateOptions()))
+
+
+class UnreadyTests(SynchronousTestCase):
+    """``unready_endpoints``."""
+
+    def test_all_ready(self) -> None:
+        """Where all are ready there is nothing to say."""
+        self.assertEqual(unready(slice_of(ready=("10.0.0.1",))), {})
+
+    def test_not_ready(self) -> None:
+        """Those that are not ready, and those that end, are named with the port of their slice."""
+        found = unready(
+            slice_of(ready=("10.0.0.1",), unready=("10.0.0.2",), draining=("10.0.0.3",)),
+            slice_of(9090, "IPv6", unready=("fd00:0::1",)),
+        )
+        self.assertEqual(
+            dict(found),
+            {
+                ("shop/web:80", "10.0.0.2:8080"): EndpointStage.NOT_READY,
+                ("shop/web:80", "10.0.0.3:8080"): EndpointStage.TERMINATING,
+                ("shop/web:80", "[fd00::1]:9090"): EndpointStage.NOT_READY,
+            },
+        )
+
+    def test_no_addresses(self) -> None:
+        """What is no address, or has no port, is left out."""
+        broken = EndpointSlice(KEY, KEY, "IPv4", (), unready=("10.0.0.2",))
+        self.assertEqual(
+            unready(slice_of(unready=("<b>",)), slice_of(family="FQDN", unready=("a",)), broken), {}
+        )
+
+    def test_by_cluster_ip(self) -> None:
+        """A Service that is asked as a whole has one endpoint, whatever its pods are."""
+        options = TranslateOptions(service_upstream=True)
+        some = slice_of(unready=("10.0.0.2",))
+        with_ip = evolve(SERVICE, cluster_ip="10.96.0.1")
+        self.assertEqual(unready(some, options=options, service=with_ip), {})
+        self.assertEqual(len(unready(some, service=with_ip)), 1)
+        self.assertEqual(len(unready(some, options=options)), 1)
+
+    def test_bounded(self) -> None:
+        """Of very many, some are named."""
+        some = (f"10.{n >> 16}.{n >> 8 & 255}.{n & 255}" for n in range(MOST + 500))
+        self.assertEqual(len(unready(slice_of(unready=tuple(some)))), MOST)
