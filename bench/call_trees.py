@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from attrs import frozen
 
 OURS = "ingress"
-TIMED = frozenset({"AccessLog._flush_later"})
+TIMED = frozenset({"AccessLog._flush_later", "LagWatch._look"})
 """What a clock calls some time after a request, in whichever round that falls."""
 
 Event = tuple[str, str] | None

@@ -176,6 +176,8 @@ class Controller:
     def changed(self, batch: Batch) -> None:
         """Store *batch*, and see to it that what really changed gets published."""
         changes = self._store.changed(batch)
+        if changes.objects or changes.services:
+            self._metrics.snapshots.changed_at = self._now().timestamp()
         if not self._is_running:
             return
         if changes.services:
@@ -361,7 +363,7 @@ class Controller:
 
     def _failed(self) -> None:
         """Go on without the caches that a bug has left in disorder."""
-        self._metrics.translation_failed()
+        self._metrics.snapshots.failed()
         log.failure("Translation failed, which is a bug; what was published last stays in force")
         self._round = None
         self._coming = {**self._taken, **self._coming}
@@ -428,6 +430,8 @@ class Controller:
             problems=translation.reasons(),
             seconds=max(seconds, 0),
             ingresses=translation.owners,
+            services=translation.backend_services,
+            at=self._now().timestamp(),
         )
 
     # What is logged

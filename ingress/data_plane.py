@@ -214,6 +214,7 @@ class OwnDataPlane:
             limits.upstream,
             part.rounded_up(limits.max_endpoint_connections),
         )
+        metrics.endpoints.connections = self._pool.idle_and_busy
         random = Random()
         rotations = Rotations(
             reactor,

@@ -43,9 +43,11 @@ from ingress.news.rings import Rings
 from ingress.options.merging import OptionSource
 from ingress.options_in_force import OptionsInForce
 from ingress.process.caps import caps_of_system, connections_fitting, tell_caps
+from ingress.process.lag_watch import LagWatch
 from ingress.process.program_log import ProgramLog
 from ingress.process.systemd_sockets import HandedOver
 from ingress.process.version import running_version
+from ingress.process.versions import versions
 from ingress.proxy.listening.listeners import listen
 from ingress.proxy.transport.connection_limit import DEFAULT_CONNECTIONS
 from ingress.proxy.transport.resolving import AddressRules
@@ -176,6 +178,8 @@ class IngressService(Service):
 
         self._expiry = ExpiryWatch(self._current, now, reactor)
         self._metrics.certificates.expiries = lambda: expiries(self._current())
+        self._metrics.build.versions = versions()
+        self._lag = LagWatch(reactor, self._metrics.reactor.looked)
 
     def setServiceParent(self, parent: Any) -> None:
         """Be a part of *parent*, whose log is begun after this."""
@@ -202,6 +206,7 @@ class IngressService(Service):
 
     async def _start(self) -> None:
         self._data_plane.start()
+        self._lag.start()
         await self._takeover.begin(self)
         if bound := self._takeover.bound_to():
             # Tenants must not reach what we listen on ourselves, by whatever way it came.
@@ -434,6 +439,7 @@ class IngressService(Service):
         await self._wait(self._data_plane.drain(patience), self._serving().shutdown_grace_seconds)
         self._data_plane.abort()
         self._expiry.stop()
+        self._lag.stop()
         self._controller.stop()
         await self._source.stop()
         self._options.stop()

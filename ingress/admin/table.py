@@ -26,7 +26,7 @@ from ingress.admin.lists import (
 from ingress.admin.page_row import V1, PageRow
 from ingress.admin.readiness import workers_missing
 from ingress.admin.schemas import anything
-from ingress.metrics.metrics import CONTENT_TYPE
+from ingress.metrics.text import PROMETHEUS, format_for
 from ingress.plain.steps import json_text
 
 
@@ -43,7 +43,10 @@ def _ready(asked: Asked) -> Answer:
 
 def _metrics(asked: Asked) -> "Deferred[Answer | LargeAnswer]":
     known = asked.known
-    return known.workers.told().addCallback(lambda _: LargeAnswer(known.metrics.pieces(), CONTENT_TYPE))
+    form = format_for(",".join(asked.headers.getRawHeaders("accept", [])))
+    return known.workers.told().addCallback(
+        lambda _: LargeAnswer(known.metrics.pieces(form), form.content_type)
+    )
 
 
 def _index(asked: Asked) -> Answer:
@@ -59,7 +62,9 @@ _PROBES: Final = (
     PageRow("/", "this list", _index, is_probe=True),
     PageRow("/healthz", "liveness: ok as long as the process works", _healthy, is_probe=True, is_open=True),
     PageRow("/readyz", "readiness: ok, or what is missing", _ready, is_probe=True, is_open=True),
-    PageRow("/metrics", "counters for Prometheus", _metrics, content_type=CONTENT_TYPE, is_probe=True),
+    PageRow(
+        "/metrics", "counters for Prometheus", _metrics, content_type=PROMETHEUS.content_type, is_probe=True
+    ),
 )
 
 PAGES: Final = (

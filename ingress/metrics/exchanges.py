@@ -1,49 +1,38 @@
-"""The series about exchanges: by Ingress and class of status, with their bytes, and how long they took.
+"""What exchanges count: by Ingress and Service, and of the whole house.
 
-An Ingress has labels of its own only while the current snapshot holds it; what ends for any other (an old one whose
-request outlived it, the controller's own default backend, no route at all) is counted under empty labels.  The
-counters of an Ingress that left are dropped.
+A row has labels of its own only while the current snapshot holds its Ingress, and a Service is named only while a route of
+the snapshot leads there; what ends for any other Ingress (an old one whose request outlived it, the controller's own default
+backend, no route at all) is counted under empty labels.  The rows of an Ingress or a Service that left are dropped.  There are
+never more than ``MOST_ROWS``: what belongs in none of these is counted under empty labels, too, and how often that happens is counted.
 
 A worker knows no Ingresses but those of the routes that it has.  It counts for whichever it meets, hands that over by
 ``take``, and begins anew; its parent adds it up by ``add``, and judges which of them are still there.
 """
 
 from bisect import bisect_left
-from collections.abc import Container, Iterable, Iterator, Sequence
-from functools import partial
-from itertools import accumulate
-from typing import Final, NamedTuple
+from collections.abc import Container, Iterator
+from typing import Final
 
-from prometheus_client.core import CounterMetricFamily, HistogramMetricFamily, Metric
-
-from ingress.metrics.text import in_parts
-from ingress.model.objects import ObjectKey
-from ingress.model.records import Record
-
-DURATION_BUCKETS_SECONDS = (
-    0.001,
-    0.0025,
-    0.005,
-    0.01,
-    0.025,
-    0.05,
-    0.1,
-    0.25,
-    0.5,
-    1.0,
-    2.5,
-    5.0,
-    10.0,
-    30.0,
-    60.0,
-    120.0,
+from ingress.metrics.examples import Examples
+from ingress.metrics.exchange_rows import (
+    CAUSES,
+    FAILED,
+    NO_LABELS,
+    PLACE_OF_CAUSE,
+    TOOK,
+    UPSTREAM_TOOK,
+    Labels,
+    Row,
+    RowNews,
 )
-"""Upper bounds; the last ones tell a time-out of 60 seconds, the default, from what an Ingress asks for beyond.  Prometheus' own defaults begin at 5 ms; a proxy near its pods is often quicker."""
+from ingress.metrics.histograms import BOUNDS, BUCKETS
+from ingress.model.backends import BackendReference
+from ingress.model.objects import ObjectKey
+from ingress.model.records import AttemptRecord, Record
 
-STATUS_CLASSES = ("none", "1xx", "2xx", "3xx", "4xx", "5xx")
-"""Values of the ``status`` label; ``none`` is an exchange that ended before any status was sent."""
-
-_NO_INGRESS: Final = ObjectKey("", "")
+MOST_ROWS: Final = 20_000
+"""Pairs of Ingress and Service that have labels of their own."""
+_SERVICE: Final = "Service"
 
 
 class _Every:
@@ -53,133 +42,160 @@ class _Every:
         return True
 
 
-class IngressExchanges(NamedTuple):
-    """What was counted of one Ingress, or under empty labels."""
-
-    namespace: str
-    ingress: str
-    by_class: Sequence[int]
-    """A number for each of ``STATUS_CLASSES``."""
-    bytes_sent: int
-
-
-class _IngressCounts:
-    """The counters of one pair of ``namespace`` and ``ingress`` labels."""
-
-    __slots__ = ("by_class", "bytes_sent", "ingress")
-
-    def __init__(self, ingress: ObjectKey) -> None:
-        self.ingress = ingress
-        self.by_class = [0] * len(STATUS_CLASSES)
-        self.bytes_sent = 0
-
-
 class ExchangeMetrics:
-    """Counters, and a histogram of seconds."""
+    """Rows of counters, and one of all exchanges together."""
 
     def __init__(self) -> None:
         self._ingresses: Container[ObjectKey] = frozenset()
+        self._services: Container[ObjectKey] = frozenset()
+        # Of the whole house, Ingresses that are gone included.
+        self.durations = [0] * BUCKETS
+        """The histogram of how long exchanges took; its sum is how many there were."""
+        self.seconds = 0.0
+        """That they took, all together."""
+        self.upstream_durations = [0] * BUCKETS
+        """The histogram of how long their attempts took, of those that had any."""
+        self.upstream_seconds = 0.0
+        self.failures = [0] * len(CAUSES)
+        """How many failed, for each of ``CAUSES``."""
+        self.unlabeled = 0
+        """Exchanges that are counted under empty labels for want of room."""
+        self.examples = Examples(BUCKETS, of_upstream=False)
+        """Of how long they took."""
+        self.upstream_examples = Examples(BUCKETS, of_upstream=True)
+        """Of how long their attempts took."""
         self._begin()
-        # One more than there are bounds: the last counts what is slower than all of them.
-        self._durations = [0] * (len(DURATION_BUCKETS_SECONDS) + 1)
-        self._seconds = 0.0
 
     def _begin(self) -> None:
-        self._unattributed = _IngressCounts(_NO_INGRESS)
-        self._by_ingress: dict[ObjectKey, _IngressCounts] = {}
-        self._shown = [self._unattributed]
-        """All of them in the order in which they came.  It grows, and gives way to another when some go, so
+        self._no_labels = Row(NO_LABELS)
+        self._of_labels: dict[Labels, Row] = {}
+        self._found: dict[tuple[ObjectKey, str, str], Row] = {}
+        """In which row an exchange is counted, by its owner, and namespace and name of its backend."""
+        self.rows = [self._no_labels]
+        """All of them in the order in which they came, that of empty labels first.  It grows, and gives way to another when some go, so
         that pages can be made of it without a copy, of which the collector would look at every part."""
+
+    # What happens for each exchange
 
     def ended(self, record: Record) -> None:
         """Count an exchange, whatever became of it."""
-        counts = self._unattributed
-        owner, status, seconds = record.owner, record.status, record.seconds
-        if owner is not None:
-            known = self._by_ingress.get(owner)
-            if known is not None:
-                counts = known
-            elif owner in self._ingresses:
-                counts = self._by_ingress[owner] = _IngressCounts(owner)
-                self._shown.append(counts)
-        counts.by_class[status // 100 if 100 <= status < 600 else 0] += 1
-        counts.bytes_sent += record.bytes_sent
-        self._durations[bisect_left(DURATION_BUCKETS_SECONDS, seconds)] += 1
-        self._seconds += seconds
+        # By place, and one after the other: this is done for each request.
+        (request, _, owner, _, attempts, status, sent, seconds, _, _, _, _, _, _, _, _, cause, backend, received, _, trace) = record  # fmt: skip
+        row = self._no_labels
+        if owner is not None and backend is not None:
+            row = self._found.get((owner, backend[0], backend[1])) or self._find(owner, backend)
+        counts = row.counts
+        bucket = bisect_left(BOUNDS, seconds)
+        counts[status // 100 if 100 <= status < 600 else 0] += 1
+        counts[TOOK + bucket] += 1
+        self.durations[bucket] += 1
+        row.seconds += seconds
+        self.seconds += seconds
+        row.bytes_sent += sent
+        if received:
+            row.bytes_received += received
+        if cause is not None:
+            place = PLACE_OF_CAUSE[cause]
+            counts[place] += 1
+            self.failures[place - FAILED] += 1
+        is_traced = trace is not None and trace.is_sampled
+        if not attempts:
+            self.examples.seen[is_traced][bucket] = trace, request, seconds, 0.0
+            return
+        upstream_seconds = attempts[0].over - attempts[0].began if len(attempts) == 1 else _sum_of(attempts)
+        upstream_bucket = bisect_left(BOUNDS, upstream_seconds)
+        counts[UPSTREAM_TOOK + upstream_bucket] += 1
+        self.upstream_durations[upstream_bucket] += 1
+        row.upstream_seconds += upstream_seconds
+        self.upstream_seconds += upstream_seconds
+        seen = trace, request, seconds, upstream_seconds
+        self.examples.seen[is_traced][bucket] = self.upstream_examples.seen[is_traced][upstream_bucket] = seen
 
-    def follow(self, ingresses: Iterable[ObjectKey]) -> None:
-        """Show series of *ingresses* alone.
+    def _find(self, owner: ObjectKey, backend: BackendReference) -> Row:
+        """Return the row of *owner* and *backend*, which begins with the first exchange."""
+        row = self._row_of(_labels_of(owner, backend))
+        if row is not self._no_labels:
+            self._found[owner, backend.namespace, backend.name] = row
+        return row
 
-        A caller that hands over the same frozenset again, because the routes are the same, pays nothing for it.
+    def _row_of(self, labels: Labels, exchanges: int = 1) -> Row:
+        """Return the row that *exchanges* of *labels* are counted in."""
+        row = self._of_labels.get(labels)
+        if row is not None:
+            return row
+        labels = self._judged(labels)
+        row = self._no_labels if labels == NO_LABELS else self._of_labels.get(labels)
+        if row is None and len(self._of_labels) < MOST_ROWS:
+            row = self._of_labels[labels] = Row(labels)
+            self.rows.append(row)
+        if row is None:
+            self.unlabeled += exchanges
+            row = self._no_labels
+        return row
+
+    def _judged(self, labels: Labels) -> Labels:
+        """Return *labels* without what is not in the current snapshot."""
+        # Tuples are equal to the keys that they are compared with, and cost a tenth of them.
+        if labels[:2] not in self._ingresses:
+            return NO_LABELS
+        if labels.service and _service_of(labels) not in self._services:
+            return labels._replace(service="")
+        return labels
+
+    # What there is
+
+    def follow(self, ingresses: frozenset[ObjectKey], services: frozenset[ObjectKey]) -> None:
+        """Show rows of *ingresses* alone, and name *services* alone.
+
+        A caller that hands over the same two sets again, because the routes are the same, pays nothing for it.
         """
-        known = frozenset(ingresses)
-        if known is not self._ingresses:
-            self._ingresses = known
-            self._by_ingress = {
-                ingress: counts for ingress, counts in self._by_ingress.items() if ingress in known
-            }
-            self._shown = [self._unattributed, *self._by_ingress.values()]
+        if ingresses is self._ingresses and services is self._services:
+            return
+        self._ingresses, self._services = ingresses, services
+        stay = [row for row in self._of_labels.values() if self._judged(row.labels) is row.labels]
+        if len(stay) < len(self._of_labels):
+            self._of_labels = {row.labels: row for row in stay}
+            self.rows = [self._no_labels, *stay]
+        # A Service that came has labels of its own from now on.
+        self._found = {}
 
     def follow_every(self) -> None:
         """Count for whichever Ingress an exchange is of; somebody is to ``take`` that again and again."""
-        self._ingresses = _Every()
+        self._ingresses = self._services = _Every()
 
-    def take(self) -> Iterator[IngressExchanges]:
-        """Return what was counted of Ingresses since this was last called; the histogram goes on."""
-        shown = self._shown
+    # What workers count
+
+    def take(self) -> Iterator[RowNews]:
+        """Return what was counted since this was last called."""
+        rows = self.rows
         self._begin()
-        return (
-            IngressExchanges(one.ingress.namespace, one.ingress.name, one.by_class, one.bytes_sent)
-            for one in shown
-            if any(one.by_class)
-        )
+        return (row.news() for row in rows if any(row.counts))
 
-    def add(self, counted: IngressExchanges) -> None:
+    def add(self, told: RowNews) -> None:
         """Add what a worker counted."""
-        owner = ObjectKey(counted.namespace, counted.ingress)
-        counts = self._by_ingress.get(owner, self._unattributed)
-        if counts is self._unattributed and owner in self._ingresses:
-            counts = self._by_ingress[owner] = _IngressCounts(owner)
-            self._shown.append(counts)
-        by_class = counts.by_class
-        for place, count in enumerate(counted.by_class):
-            by_class[place] += count
-        counts.bytes_sent += counted.bytes_sent
+        self._row_of(told.labels, told.requests).add(told)
+        for place, count in told.counts:
+            if place >= UPSTREAM_TOOK:
+                self.upstream_durations[place - UPSTREAM_TOOK] += count
+            elif place >= TOOK:
+                self.durations[place - TOOK] += count
+            elif place >= FAILED:
+                self.failures[place - FAILED] += count
+        self.seconds += told.seconds
+        self.upstream_seconds += told.upstream_seconds
 
-    def by_ingress(self) -> Iterable[Metric]:
-        """Yield the series by Ingress, in parts."""
-        shown = self._shown
-        yield from in_parts(
-            partial(
-                CounterMetricFamily,
-                "ingress_requests",
-                "Exchanges ended, by Ingress and class of the status sent downstream; "
-                "empty labels: no Ingress of the current snapshot.",
-                labels=("namespace", "ingress", "status"),
-            ),
-            (
-                ((counts.ingress.namespace, counts.ingress.name, status_class), count)
-                for counts in shown
-                for status_class, count in zip(STATUS_CLASSES, counts.by_class, strict=True)
-                if count
-            ),
-        )
-        yield from in_parts(
-            partial(
-                CounterMetricFamily,
-                "ingress_response_body_bytes",
-                "Bytes of response bodies sent downstream, by Ingress.",
-                labels=("namespace", "ingress"),
-            ),
-            (((counts.ingress.namespace, counts.ingress.name), counts.bytes_sent) for counts in shown),
-        )
 
-    def durations(self) -> Metric:
-        """Return the histogram, all its numbers of one moment."""
-        bounds = [*map(str, DURATION_BUCKETS_SECONDS), "+Inf"]
-        return HistogramMetricFamily(
-            "ingress_request_duration_seconds",
-            "Seconds from the head of a request to the last byte of its response.",
-            buckets=list(zip(bounds, accumulate(self._durations), strict=True)),
-            sum_value=self._seconds,
-        )
+def _labels_of(owner: ObjectKey, backend: BackendReference) -> Labels:
+    service = "" if backend.kind != _SERVICE else backend.name
+    if service and backend.namespace != owner.namespace:
+        service = f"{backend.namespace}/{service}"
+    return Labels(owner.namespace, owner.name, service)
+
+
+def _service_of(labels: Labels) -> tuple[str, str]:
+    namespace, slash, name = labels.service.rpartition("/")
+    return namespace if slash else labels.namespace, name
+
+
+def _sum_of(attempts: tuple[AttemptRecord, ...]) -> float:
+    return sum(each.over - each.began for each in attempts)

@@ -5,45 +5,54 @@ called in the reactor thread only; there are no locks, and prometheus_client see
 the numbers only when somebody asks for them (``pieces``).  This module knows no
 HTTP and reads no clock.
 
-How many series there can be is bounded: an Ingress has labels of its own only
-while the current snapshot holds it (``exchanges``), a worker those of its slot.
+How many series there can be is bounded: an Ingress and a Service have labels of their own only
+while the current snapshot holds them (``exchanges``), a worker those of its slot.
 
 ``docs/metrics.md`` lists every series; a test keeps it in step.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import chain
+from typing import Final
 
-from prometheus_client import (
-    CONTENT_TYPE_LATEST,
-    CollectorRegistry,
-    GCCollector,
-    PlatformCollector,
-)
-from prometheus_client.core import (
-    CounterMetricFamily,
-    GaugeMetricFamily,
-    Metric,
-    SummaryMetricFamily,
-)
+from prometheus_client import CollectorRegistry, GCCollector, PlatformCollector
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 
+from ingress.metrics.build import BuildMetrics
 from ingress.metrics.certificates import CertificateMetrics
 from ingress.metrics.connections import ConnectionMetrics
+from ingress.metrics.endpoints import EndpointMetrics
+from ingress.metrics.exchange_families import ExchangeFamilies
 from ingress.metrics.exchanges import ExchangeMetrics
 from ingress.metrics.filters import FilterMetrics
 from ingress.metrics.http2 import Http2Metrics
 from ingress.metrics.overload import OverloadMetrics
 from ingress.metrics.process import ProcessMetrics
+from ingress.metrics.reactor import ReactorMetrics
+from ingress.metrics.snapshots import SnapshotMetrics
 from ingress.metrics.status import StatusMetrics
 from ingress.metrics.sub_requests import SubRequestMetrics
-from ingress.metrics.text import as_text
+from ingress.metrics.text import PROMETHEUS, Format, as_text
 from ingress.metrics.watch import WatchMetrics
 from ingress.metrics.workers import WorkerMetrics
 from ingress.model.objects import ObjectKey
 from ingress.model.problems import Reason
 
-CONTENT_TYPE = CONTENT_TYPE_LATEST
-"""The media type of what ``Metrics.pieces`` are put together."""
+REPEAT_REASONS: Final = (
+    "no-socket",
+    "unreachable",
+    "connect-timeout",
+    "untaken",
+    "stale",
+    "dropped",
+    "declined",
+    "declined-at-once",
+    "silent",
+    "invalid",
+    "late",
+    "refused-status",
+)
+"""Why a request is sent again: the faults after which the proxy may make another attempt."""
 
 _TLS_LABELS = (("false", False), ("true", True))
 
@@ -65,20 +74,22 @@ class Metrics:
         self._upstream_opened = 0
         self._upstream_open = 0
         self._upstream_failed = 0
-        self._attempts_repeated = 0
-        self._endpoints_ejected = 0
-        self._endpoints_out = 0
+        self._attempts_repeated = dict.fromkeys(REPEAT_REASONS, 0)
         self._access_lines_dropped = 0
         self.log_lines_dropped: Callable[[], int] = _none
         """How many lines of the log could not be written."""
-        self._routes = 0
-        self._certificates = 0
-        self._problems: Mapping[Reason, int] = {}
-        self._snapshots = 0
-        self._snapshot_seconds = 0.0
-        self._translations_failed = 0
+        self.build = BuildMetrics()
+        """Which version this is."""
         self.exchanges = ExchangeMetrics()
         """What exchanges count."""
+        self.shows_durations_by_service = False
+        """Whether that is shown with two histograms for each Ingress and Service, of nearly forty lines."""
+        self.endpoints = EndpointMetrics()
+        """Who is in rotation."""
+        self.snapshots = SnapshotMetrics()
+        """What was published."""
+        self.reactor = ReactorMetrics()
+        """How late the reactor is."""
         self.certificates = CertificateMetrics()
         """Until when each certificate is good."""
         self.connections = ConnectionMetrics()
@@ -127,17 +138,9 @@ class Metrics:
         """Count an attempt that an endpoint failed: refused, reset, timed out, bad answer."""
         self._upstream_failed += 1
 
-    def attempt_repeated(self) -> None:
-        """Count an attempt after the first one of its exchange."""
-        self._attempts_repeated += 1
-
-    def endpoint_ejected(self) -> None:
-        """Count an endpoint that gets no requests for a while, since it could not be connected to."""
-        self._endpoints_ejected += 1
-
-    def endpoints_out(self, change: int) -> None:
-        """Note that there are so many more ejected endpoints, or fewer."""
-        self._endpoints_out += change
+    def attempt_repeated(self, reason: str) -> None:
+        """Count an attempt after the first one of its exchange; *reason* is one of ``REPEAT_REASONS``."""
+        self._attempts_repeated[reason] += 1
 
     def access_lines_dropped(self, count: int) -> None:
         """Count lines of the access log that could not be written."""
@@ -149,42 +152,26 @@ class Metrics:
         certificates: int,
         problems: Mapping[Reason, int],
         seconds: float,
-        ingresses: Iterable[ObjectKey] = (),
+        ingresses: frozenset[ObjectKey] = frozenset(),
+        services: frozenset[ObjectKey] = frozenset(),
+        at: float = 0.0,
     ) -> None:
-        """Note what the current snapshot holds and the *seconds* that making it took.
+        """Note what the current snapshot holds, the *seconds* that making it took, and that it was published *at* that time.
 
-        *ingresses* are those with a route in it.  A caller that hands over the same
-        frozenset again, because the routes are the same, pays nothing for it.
+        *ingresses* are those with a route in it, *services* those to which one leads.  A caller that hands over the same
+        frozensets again, because the routes are the same, pays nothing for it.
         """
-        self._routes = routes
-        self._certificates = certificates
-        self._problems = problems
-        self._snapshots += 1
-        self._snapshot_seconds += seconds
-        self.exchanges.follow(ingresses)
+        self.snapshots.published(routes, certificates, problems, seconds, at)
+        self.exchanges.follow(ingresses, services)
 
-    @property
-    def problems(self) -> int:
-        """How many problems the current snapshot has."""
-        return sum(self._problems.values())
-
-    @property
-    def certificate_count(self) -> int:
-        """How many certificates it has."""
-        return self._certificates
-
-    def translation_failed(self) -> None:
-        """Count a translation that a bug of ours ended; the last snapshot stays in force."""
-        self._translations_failed += 1
-
-    def pieces(self) -> Iterator[str]:
-        """Yield all series in the Prometheus text format (media type ``CONTENT_TYPE``), in small pieces.
+    def pieces(self, form: Format = PROMETHEUS) -> Iterator[str]:
+        """Yield all series in a format, in small pieces.
 
         A number is read when its piece is made, all numbers of a histogram at the same time.
         An Ingress that gets its first request meanwhile is shown, too; one that goes is shown until the end.
         """
         of_process = chain(self._process.families(), self._platform.collect(), self._collector.collect())
-        return as_text(self.added(chain(self.families(), of_process)))
+        return as_text(self.added(chain(self.families(), of_process)), form)
 
     def render(self) -> bytes:
         """Return all of it at once."""
@@ -192,11 +179,16 @@ class Metrics:
 
     def families(self) -> Iterable[Metric]:
         """Yield this program's own series, with the process, platform and GC ones left out."""
+        yield from self.build.families()
         yield from self._downstream_families()
-        yield from self.exchanges.by_ingress()
-        yield self.exchanges.durations()
+        exchanges = ExchangeFamilies(self.exchanges, self.shows_durations_by_service)
+        yield from exchanges.families()
+        yield exchanges.unlabeled()
         yield from self._upstream_families()
-        yield from self._snapshot_families()
+        yield from self.endpoints.families()
+        yield from self.snapshots.families()
+        yield from self.reactor.families()
+        yield from self.reactor.own_families()
         yield from self.certificates.families()
         yield from self.connections.families()
         yield from self.http2.families()
@@ -210,8 +202,10 @@ class Metrics:
     def serving_families(self) -> Iterator[Metric]:
         """Yield what a data plane counts, without what has rows that come and go: exchanges by Ingress, and filters."""
         yield from self._downstream_families()
-        yield self.exchanges.durations()
+        yield ExchangeFamilies(self.exchanges).unlabeled()
         yield from self._upstream_families()
+        yield from self.endpoints.families()
+        yield from self.reactor.families()
         yield from self.connections.families()
         yield from self.http2.families()
         yield from self.overload.families()
@@ -221,6 +215,7 @@ class Metrics:
         """Yield what each process has for itself, and no sum is of use of; None where one takes another step."""
         yield from self._process.families()
         yield from self._collector.collect()
+        yield from self.reactor.own_families()
 
     def _downstream_families(self) -> Iterable[Metric]:
         accepted = CounterMetricFamily(
@@ -265,41 +260,11 @@ class Metrics:
             "Attempts that an endpoint failed: refused, reset, timed out, bad answer.",
             value=self._upstream_failed,
         )
-        yield CounterMetricFamily(
+        repeated = CounterMetricFamily(
             "ingress_attempts_repeated",
-            "Attempts after the first one of their exchange.",
-            value=self._attempts_repeated,
+            "Attempts after the first one of their exchange, by why it was made.",
+            labels=("reason",),
         )
-        yield CounterMetricFamily(
-            "ingress_endpoint_ejections",
-            "Times that an endpoint was taken out of rotation, since connections to it failed.",
-            value=self._endpoints_ejected,
-        )
-        yield GaugeMetricFamily(
-            "ingress_endpoints_ejected",
-            "Endpoints out of rotation now.",
-            value=self._endpoints_out,
-        )
-
-    def _snapshot_families(self) -> Iterable[Metric]:
-        yield GaugeMetricFamily("ingress_routes", "Routes of the current snapshot.", value=self._routes)
-        yield GaugeMetricFamily(
-            "ingress_certificates", "Certificates of the current snapshot.", value=self._certificates
-        )
-        problems = GaugeMetricFamily(
-            "ingress_problems", "Problems of the current snapshot, by reason.", labels=("reason",)
-        )
-        for reason in Reason:
-            problems.add_metric((reason.value,), self._problems.get(reason, 0))
-        yield problems
-        yield SummaryMetricFamily(
-            "ingress_snapshot_seconds",
-            "Snapshots published, and the seconds spent making them.",
-            count_value=self._snapshots,
-            sum_value=self._snapshot_seconds,
-        )
-        yield CounterMetricFamily(
-            "ingress_translations_failed",
-            "Translations that a bug ended; the last snapshot stayed in force.",
-            value=self._translations_failed,
-        )
+        for reason, count in self._attempts_repeated.items():
+            repeated.add_metric((reason,), count)
+        yield repeated

@@ -7,21 +7,31 @@ Bytes are JSON, a few kilobytes for each tally.  Whoever reads them believes not
 """
 
 import json
+import re
+from bisect import bisect_left
 from collections.abc import Callable, Sequence
+from itertools import chain
 from math import isinf
 from typing import Any, Final, NamedTuple, TypeVar
 
-from ingress.metrics.exchanges import STATUS_CLASSES, IngressExchanges
+from ingress.metrics.examples import Example, is_harmless
+from ingress.metrics.exchange_rows import PLACES, Labels, RowNews
+from ingress.metrics.histograms import BOUNDS
 from ingress.model.frozen import frozen
 
 MAX_BYTES: Final = 49_152
 """How long a tally may be; few have a tenth of that.  Whatever it holds, it is read in a few milliseconds."""
-ROWS: Final = 64
-"""For how many Ingresses, or pairs of filter and event, a tally has room, however long their names are."""
+ROWS: Final = 56
+"""For how many pairs of Ingress and Service, or of filter and event, a tally has room, however long their names are."""
+COUNTS: Final = 256
+"""With the row in which it has more counters than these, a tally is full, too."""
 MAX_CHARACTERS: Final = 253
 """How long a name or label may be; no object of the API has a longer name."""
 
 _LARGEST: Final = 1 << 63
+_FIXED: Final = len(Labels._fields) + len(RowNews._fields) - 2
+"""What of a row comes before its counters: labels and sums."""
+_TRACE: Final = re.compile("[0-9a-f]{32}")
 
 T = TypeVar("T")
 
@@ -45,7 +55,9 @@ class Tally:
     """Of series that all workers have together."""
     own: Sequence[tuple[Series, float]] = ()
     """Of series that each worker has for itself."""
-    ingresses: Sequence[IngressExchanges] = ()
+    exchanges: Sequence[RowNews] = ()
+    examples: Sequence[tuple[bool, int, Example]] = ()
+    """Whether it is one of the times at endpoints, its bucket, and what fell into it."""
     events: Sequence[tuple[str, str, int]] = ()
     """Name of a filter, its word for what happened, and how often it did."""
     failures: Sequence[tuple[str, int]] = ()
@@ -57,7 +69,8 @@ def tally_to_bytes(tally: Tally) -> bytes:
     parts: dict[str, list[list[object]]] = {
         "summed": [[series.name, *series.labels, number] for series, number in tally.summed],
         "own": [[series.name, *series.labels, number] for series, number in tally.own],
-        "ingresses": [[one.namespace, one.ingress, *one.by_class, one.bytes_sent] for one in tally.ingresses],
+        "exchanges": [[*one.labels, *one[2:], *chain.from_iterable(one.counts)] for one in tally.exchanges],
+        "examples": [[is_upstream, bucket, *one] for is_upstream, bucket, one in tally.examples],
         "events": [list(row) for row in tally.events],
         "failures": [list(row) for row in tally.failures],
     }
@@ -79,7 +92,8 @@ def tally_from_bytes(octets: bytes) -> Tally:
     tally = Tally(
         summed=_rows(parts.pop("summed", []), _series),
         own=_rows(parts.pop("own", []), _series),
-        ingresses=_rows(parts.pop("ingresses", []), _ingress),
+        exchanges=_rows(parts.pop("exchanges", []), _exchanges),
+        examples=_rows(parts.pop("examples", []), _example),
         events=_rows(parts.pop("events", []), _event),
         failures=_rows(parts.pop("failures", []), _failure),
     )
@@ -108,13 +122,33 @@ def _series(row: list[Any]) -> tuple[Series, float]:
     return Series(name, tuple(labels)), number
 
 
-def _ingress(row: list[Any]) -> IngressExchanges:
-    if len(row) != 3 + len(STATUS_CLASSES):
-        raise TallyError("not an Ingress")
-    namespace, ingress, *by_class, bytes_sent = row
-    return IngressExchanges(
-        _text(namespace), _text(ingress), [_count(number) for number in by_class], _count(bytes_sent)
+def _exchanges(row: list[Any]) -> RowNews:
+    if not _FIXED <= len(row) <= _FIXED + 2 * PLACES or len(row) % 2 != _FIXED % 2:
+        raise TallyError("not a row of exchanges")
+    namespace, ingress, service, sent, received, seconds, upstream_seconds = row[:_FIXED]
+    counts = [
+        (_place(place), _count(count))
+        for place, count in zip(row[_FIXED::2], row[_FIXED + 1 :: 2], strict=True)
+    ]
+    return RowNews(
+        Labels(_text(namespace), _text(ingress), _text(service)),
+        counts,
+        _count(sent),
+        _count(received),
+        _seconds(seconds),
+        _seconds(upstream_seconds),
     )
+
+
+def _example(row: list[Any]) -> tuple[bool, int, Example]:
+    if len(row) != 5 or type(row[0]) is not bool:
+        raise TallyError("not an example")
+    is_upstream, bucket, trace, request, seconds = row
+    one = Example(_text(trace), _text(request), _seconds(seconds))
+    is_named = _TRACE.fullmatch(one.trace) if one.trace else is_harmless(one.request)
+    if not is_named or (one.trace and one.request) or bisect_left(BOUNDS, one.seconds) != bucket:
+        raise TallyError("not an example")
+    return is_upstream, _count(bucket), one
 
 
 def _event(row: list[Any]) -> tuple[str, str, int]:
@@ -144,3 +178,15 @@ def _count(value: Any) -> int:
     if type(value) is not int or not 0 <= value < _LARGEST:
         raise TallyError("not a count")
     return value
+
+
+def _place(value: Any) -> int:
+    if type(value) is not int or not 0 <= value < PLACES:
+        raise TallyError("not a place")
+    return value
+
+
+def _seconds(value: Any) -> float:
+    if type(value) not in (int, float) or not 0 <= value < _LARGEST:
+        raise TallyError("not a time")
+    return float(value)

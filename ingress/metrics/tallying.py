@@ -1,7 +1,7 @@
 """What a worker does for the metrics of all: it takes tallies of what it counts.
 
 Small series are looked at as a whole, and those that are as they were before are left out.  Of Ingresses and filters only those
-have rows that something happened to.
+have rows that something happened to.  Of exchanges that can be found again the newest are told.
 """
 
 from collections.abc import Iterator, Sequence
@@ -10,8 +10,9 @@ from typing import TypeVar
 
 from prometheus_client.core import Metric
 
+from ingress.metrics.exchange_rows import RowNews
 from ingress.metrics.metrics import Metrics
-from ingress.metrics.tallies import ROWS, Series, Tally, tally_to_bytes
+from ingress.metrics.tallies import COUNTS, ROWS, Series, Tally, tally_to_bytes
 
 T = TypeVar("T")
 
@@ -37,8 +38,16 @@ class Tallying:
         summed = [row for family in self._metrics.serving_families() for row in self._news(family)]
         if summed:
             yield tally_to_bytes(Tally(summed=summed))
-        for exchanges in _some(self._metrics.exchanges.take()):
-            yield tally_to_bytes(Tally(ingresses=exchanges))
+        exchanges = self._metrics.exchanges
+        for rows in _some_rows(exchanges.take()):
+            yield tally_to_bytes(Tally(exchanges=rows))
+        examples = [
+            (is_upstream, bucket, one)
+            for is_upstream, some in ((False, exchanges.examples), (True, exchanges.upstream_examples))
+            for bucket, one in some.take()
+        ]
+        if examples:
+            yield tally_to_bytes(Tally(examples=examples))
         filters = self._metrics.filters
         for events in _some(filters.take_events()):
             yield tally_to_bytes(Tally(events=events))
@@ -72,6 +81,19 @@ class Tallying:
             elif now > before:
                 news.append((series, now - before))
         return news
+
+
+def _some_rows(rows: Iterator[RowNews]) -> Iterator[Sequence[RowNews]]:
+    some: list[RowNews] = []
+    counts = 0
+    for row in rows:
+        some.append(row)
+        counts += len(row.counts)
+        if len(some) == ROWS or counts > COUNTS:
+            yield some
+            some, counts = [], 0
+    if some:
+        yield some
 
 
 def _some(rows: Iterator[T]) -> Iterator[Sequence[T]]:

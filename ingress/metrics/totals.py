@@ -73,8 +73,11 @@ class Totals:
         _check(tally.own, self._of_each)
         _put(tally.summed, self._serving, self._summed, life.gauges)
         _put(tally.own, self._of_each, self._own.setdefault(life.slot, {}), life.own)
-        for exchanges in tally.ingresses:
-            self._metrics.exchanges.add(exchanges)
+        exchanges = self._metrics.exchanges
+        for row in tally.exchanges:
+            exchanges.add(row)
+        for is_upstream, bucket, example in tally.examples:
+            (exchanges.upstream_examples if is_upstream else exchanges.examples).put(bucket, example)
         self._metrics.filters.add(tally.events, tally.failures)
 
     def added_to(self, families: Iterable[Metric | None]) -> Iterator[Metric | None]:

@@ -66,6 +66,14 @@ class SlowStart(Balancer):
             return True
         return self._chance() < share
 
+    def count_starting(self) -> int:
+        """Return how many endpoints have not their whole share yet; those that have it are new no more."""
+        now = self._clock()
+        self.starting = {
+            endpoint: since for endpoint, since in self.starting.items() if now - since < self._seconds
+        }
+        return len(self.starting)
+
     def began(self, endpoint: Endpoint) -> None:
         """Tell the other balancer."""
         self._inner.began(endpoint)

@@ -28,7 +28,8 @@ _States = SharedMap[BackendReference, BackendState]
 class BackendCache:
     """Keeps the states of the backends in use; tells the problems of their endpoints to *problem_index*.
 
-    *current* is the version to publish; it changes by ``finish`` and ``refresh`` alone.
+    *current* is the version to publish; it changes by ``finish`` and ``refresh`` alone.  *services* are those of its backends,
+    as of the last ``finish``: the same set as long as they are the same.
     *needs_round* says whether ``refresh`` left something for a round to do or to publish.
     """
 
@@ -39,6 +40,8 @@ class BackendCache:
         self.needs_round = False
         self._api_servers: Collection[Pair] = frozenset()
         self.current: _States = SharedMap()
+        self.services: frozenset[ObjectKey] = frozenset()
+        self._others_are_used = False
         self._next: Draft[BackendReference, BackendState, _States] = Draft(self.current)
         # How many routes of the next version name each.
         self._uses: dict[BackendReference, int] = {}
@@ -62,7 +65,9 @@ class BackendCache:
         self._stale[reference] = None
         self._unused.pop(reference, None)
         if reference.kind == SERVICE_KIND:
-            self._by_service.add(shared_key(reference, state), reference)
+            key = shared_key(reference, state)
+            self._others_are_used |= key not in self._by_service
+            self._by_service.add(key, reference)
 
     def drop(self, reference: BackendReference) -> None:
         """Note that one route less names *reference*."""
@@ -149,7 +154,9 @@ class BackendCache:
             reference, _ = self._unused.popitem()
             self._put(reference, None)
             if reference.kind == SERVICE_KIND:
-                self._by_service.discard(service_key(reference), reference)
+                key = service_key(reference)
+                self._by_service.discard(key, reference)
+                self._others_are_used |= key not in self._by_service
             self._place(reference, ())
             yield
 
@@ -168,6 +175,9 @@ class BackendCache:
         """Make the next version the current one."""
         self._stale, self._unused = {}, {}
         self.current = self._next.finished()
+        if self._others_are_used:
+            self._others_are_used = False
+            self.services = frozenset(self._by_service)
 
     def refresh(self, services: Collection[ObjectKey], state: ClusterState) -> int:
         """Find the endpoints of *services* again; return how many backends of the current version changed."""

@@ -193,6 +193,11 @@ class Translation:
         return self._counts.owners
 
     @property
+    def backend_services(self) -> frozenset[ObjectKey]:
+        """The Services that a route of the snapshot leads to."""
+        return self._backends.services
+
+    @property
     def served(self) -> Mapping[Kind, int]:
         """How many objects are ours, by kind."""
         return self._served

@@ -41,7 +41,6 @@ from ingress.workers.messages import Kind, from_bytes, named_from_bytes, named_t
 from ingress.workers.shared_page import SharedPage
 from ingress.workers.sharing import AcceptTurn, beat_seconds
 from ingress.workers.tally_sender import TallySender
-from ingress.workers.worst_lateness import WorstLateness
 
 Question = Callable[[bytes, tuple[int, ...]], Any]
 """Answers with bytes or None, or a ``Deferred`` of them; descriptors that come along are its own."""
@@ -124,7 +123,6 @@ class Worker:
         self._tallies = TallySender(
             reactor, self.metrics, partial(self.push, messages.TALLY), lambda: self._channel.unsent
         )
-        self._worst = WorstLateness()
         self._next_beat: IDelayedCall | None = None
         self._due = 0.0
         self._is_late = False
@@ -162,7 +160,7 @@ class Worker:
         self._is_late = lateness > LATE_SECONDS
         seconds = beat_seconds(self._count())
         self._due = now + seconds
-        self._row.late_by(self._worst.take(now, lateness))
+        self._row.late_by(self.metrics.reactor.looked(lateness, now))
         self._row.pulse(self._is_late)
         self._next_beat = self._reactor.callLater(seconds, self._beat)
 

@@ -231,7 +231,7 @@ class LargeClusterTests(SynchronousTestCase):
         self.clock = TickingClock()
         self.metrics = Metrics()
         keys = [ObjectKey(f"team-{number}", "web") for number in range(2000)]
-        self.metrics.snapshot_published(2000, 0, {}, 0.0, keys)
+        self.metrics.snapshot_published(2000, 0, {}, 0.0, frozenset(keys))
         for key in keys:
             self.metrics.exchanges.ended(record_of(key, 200, 0.01, 5))
         self.snapshot = self.routes("before", 2000)
@@ -263,7 +263,9 @@ class LargeClusterTests(SynchronousTestCase):
         text = transport.value().decode()
         self.assertEqual(text.count("# TYPE ingress_requests_total counter\n"), 1)
         self.assertEqual(text.count('status="2xx"} 1.0\n'), 2000)
-        self.assertIn('ingress_requests_total{ingress="web",namespace="team-1999",status="2xx"} 1.0\n', text)
+        self.assertIn(
+            'ingress_requests_total{ingress="web",namespace="team-1999",service="",status="2xx"} 1.0\n', text
+        )
 
     def test_not_torn(self) -> None:
         """A page shows the snapshot that was current when it was begun, whatever is published meanwhile."""

@@ -15,7 +15,7 @@ from twisted.python.failure import Failure
 
 from ingress.admin.known import Workers
 from ingress.admin.site import admin_site
-from ingress.metrics.metrics import CONTENT_TYPE
+from ingress.metrics.text import PROMETHEUS
 from ingress.model.backends import BackendReference
 from ingress.model.workers import WorkerEnd, WorkerStage, WorkerState
 from ingress.routing.route import Match, Route
@@ -63,8 +63,8 @@ class AdminSiteTests(SiteCase):
         """``/metrics`` shows the counters as they are now, in the Prometheus text format."""
         self.metrics.exchanges.ended(record_of(None, 200, 0.01, 5))
         status, fields, body = self.ask("/metrics")
-        self.assertEqual((status, fields["content-type"]), (200, CONTENT_TYPE))
-        self.assertIn('ingress_requests_total{ingress="",namespace="",status="2xx"} 1.0\n', body)
+        self.assertEqual((status, fields["content-type"]), (200, PROMETHEUS.content_type))
+        self.assertIn('ingress_requests_total{ingress="",namespace="",service="",status="2xx"} 1.0\n', body)
 
     def test_current_snapshot(self) -> None:
         """The JSON pages show the snapshot that is current when they are asked for."""
@@ -138,12 +138,12 @@ class AdminSiteTests(SiteCase):
         client.flush()
         self.assertNoResult(asked)
         self.assertEqual(self.ask("/healthz")[0], 200)
-        self.metrics.attempt_repeated()
+        self.metrics.attempt_repeated("stale")
         told.pop().callback(None)
         self.clock.advance(0)
         client.flush()
         body = self.successResultOf(client.content(self.successResultOf(asked)))
-        self.assertIn(b"\ningress_attempts_repeated_total 1.0\n", body)
+        self.assertIn(b'\ningress_attempts_repeated_total{reason="stale"} 1.0\n', body)
         self.assertEqual(told, [])
 
     def test_leaves_while_asked(self) -> None:

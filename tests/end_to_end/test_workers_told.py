@@ -15,7 +15,7 @@ from ingress.ctl.main import commands
 from tests.cluster.api_server_case import in_thread
 from tests.end_to_end.workers_case import WorkersCase, children
 
-REQUESTS = 'ingress_requests_total{ingress="shop",namespace="shop",status="2xx"}'
+REQUESTS = 'ingress_requests_total{ingress="shop",namespace="shop",service="shop",status="2xx"}'
 ACCEPTED = 'ingress_downstream_connections_accepted_total{tls="false"}'
 OPEN = 'ingress_downstream_connections{tls="false"}'
 

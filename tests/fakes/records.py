@@ -1,8 +1,10 @@
 """Records of exchanges, for tests of those who listen."""
 
-from ingress.model.backends import Endpoint
+from ingress.model.backends import BackendReference, Endpoint
+from ingress.model.causes import Cause
 from ingress.model.objects import ObjectKey
 from ingress.model.records import AttemptRecord, Record
+from ingress.model.traces import TraceContext
 
 ENDPOINT = Endpoint("10.0.0.1", 80)
 
@@ -18,11 +20,19 @@ def record_of(
     host: bytes = b"a.test",
     target: bytes = b"/",
     protocol: bytes = b"HTTP/1.1",
+    service: str = "web",
+    cause: Cause | None = None,
+    bytes_received: int = 0,
+    request: bytes = b"",
+    trace: TraceContext | None = None,
 ) -> Record:
-    """Return the record of an exchange that was asked of *endpoint*, if there is one, and ended so."""
-    attempt = None if endpoint is None else AttemptRecord(endpoint, str(status), 0.0, seconds)
+    """Return the record of an exchange that was asked of *endpoint*, if there is one, and ended so.
+
+    With an *owner*, its backend is *service*, in the same namespace.
+    """
+    attempt = None if endpoint is None else AttemptRecord(endpoint, str(status), 0.0, seconds, 0.0, seconds)
     return Record(
-        id=b"",
+        id=request,
         route=None,
         owner=owner,
         filter="",
@@ -36,4 +46,8 @@ def record_of(
         host=host,
         target=target,
         protocol=protocol,
+        cause=cause,
+        backend=None if owner is None else BackendReference(owner.namespace, service, 80),
+        bytes_received=bytes_received,
+        trace=trace,
     )

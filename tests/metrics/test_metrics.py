@@ -8,8 +8,10 @@ from pathlib import Path
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.metrics.exchanges import DURATION_BUCKETS_SECONDS, STATUS_CLASSES
+from ingress.metrics.exchange_rows import STATUS_CLASSES
+from ingress.metrics.histograms import BOUNDS
 from ingress.metrics.metrics import Metrics
+from ingress.model.causes import Cause
 from ingress.model.limits import Timeouts
 from ingress.model.objects import ObjectKey
 from ingress.model.problems import Reason
@@ -32,7 +34,8 @@ class MetricsTests(SynchronousTestCase):
         return None if found is None else float(found[1])
 
     def publish(self, *ingresses: ObjectKey) -> None:
-        self.metrics.snapshot_published(1, 0, {}, 0.0, ingresses)
+        services = frozenset(ObjectKey(one.namespace, "web") for one in ingresses)
+        self.metrics.snapshot_published(1, 0, {}, 0.0, frozenset(ingresses), services)
 
     def test_downstream_connections(self) -> None:
         """Connections are counted as they come, and shown as open until they end, TLS apart from plain."""
@@ -50,12 +53,12 @@ class MetricsTests(SynchronousTestCase):
             self.metrics.upstream_opened()
         self.metrics.upstream_closed()
         self.metrics.upstream_failed()
-        self.metrics.attempt_repeated()
-        self.metrics.attempt_repeated()
+        self.metrics.attempt_repeated("stale")
+        self.metrics.attempt_repeated("stale")
         self.assertEqual(self.value("ingress_upstream_connections_opened_total"), 3)
         self.assertEqual(self.value("ingress_upstream_connections"), 2)
         self.assertEqual(self.value("ingress_upstream_failures_total"), 1)
-        self.assertEqual(self.value("ingress_attempts_repeated_total"), 2)
+        self.assertEqual(self.value('ingress_attempts_repeated_total{reason="stale"}'), 2)
 
     def test_access_lines_dropped(self) -> None:
         """Lost lines of the access log add up."""
@@ -69,27 +72,37 @@ class MetricsTests(SynchronousTestCase):
         self.metrics.exchanges.ended(record_of(SHOP, 200, 0.1, 10))
         self.metrics.exchanges.ended(record_of(SHOP, 204, 0.1, 0))
         self.metrics.exchanges.ended(record_of(SHOP, 503, 0.1, 5))
-        self.assertEqual(self.value('ingress_requests_total{ingress="shop",namespace="web",status="2xx"}'), 2)
-        self.assertEqual(self.value('ingress_requests_total{ingress="shop",namespace="web",status="5xx"}'), 1)
-        self.assertEqual(self.value('ingress_response_body_bytes_total{ingress="shop",namespace="web"}'), 15)
+        self.assertEqual(
+            self.value('ingress_requests_total{ingress="shop",namespace="web",service="web",status="2xx"}'), 2
+        )
+        self.assertEqual(
+            self.value('ingress_requests_total{ingress="shop",namespace="web",service="web",status="5xx"}'), 1
+        )
+        self.assertEqual(
+            self.value('ingress_response_body_bytes_total{ingress="shop",namespace="web",service="web"}'), 15
+        )
 
     def test_exchange_without_route(self) -> None:
         """An exchange that no Ingress claims is counted under empty labels."""
         self.metrics.exchanges.ended(record_of(None, 404, 0.1, 10))
-        self.assertEqual(self.value('ingress_requests_total{ingress="",namespace="",status="4xx"}'), 1)
+        self.assertEqual(
+            self.value('ingress_requests_total{ingress="",namespace="",service="",status="4xx"}'), 1
+        )
 
     def test_exchange_without_status(self) -> None:
         """An exchange that ended before a status was sent, or with one out of range, has the class none."""
         for status in (0, 99, 600, 1000):
             self.metrics.exchanges.ended(record_of(None, status, 0.1, 0))
-        self.assertEqual(self.value('ingress_requests_total{ingress="",namespace="",status="none"}'), 4)
+        self.assertEqual(
+            self.value('ingress_requests_total{ingress="",namespace="",service="",status="none"}'), 4
+        )
 
     def test_every_status_class(self) -> None:
         """Each status from 100 to 599 falls into the class of its first digit."""
         for status in (100, 199, 200, 299, 300, 399, 400, 499, 500, 599):
             self.metrics.exchanges.ended(record_of(None, status, 0.1, 0))
         for status_class in STATUS_CLASSES[1:]:
-            series = f'ingress_requests_total{{ingress="",namespace="",status="{status_class}"}}'
+            series = f'ingress_requests_total{{ingress="",namespace="",service="",status="{status_class}"}}'
             self.assertEqual(self.value(series), 2)
 
     def test_unknown_ingress(self) -> None:
@@ -97,7 +110,9 @@ class MetricsTests(SynchronousTestCase):
         self.publish(SHOP)
         self.metrics.exchanges.ended(record_of(BLOG, 200, 0.1, 10))
         self.assertNotIn(b'ingress="blog"', self.metrics.render())
-        self.assertEqual(self.value('ingress_requests_total{ingress="",namespace="",status="2xx"}'), 1)
+        self.assertEqual(
+            self.value('ingress_requests_total{ingress="",namespace="",service="",status="2xx"}'), 1
+        )
 
     def test_ingress_gone(self) -> None:
         """The series of an Ingress that left the snapshot are dropped, those of others stay."""
@@ -106,7 +121,9 @@ class MetricsTests(SynchronousTestCase):
         self.metrics.exchanges.ended(record_of(BLOG, 200, 0.1, 1))
         self.publish(BLOG)
         self.assertNotIn(b'ingress="shop"', self.metrics.render())
-        self.assertEqual(self.value('ingress_requests_total{ingress="blog",namespace="web",status="2xx"}'), 1)
+        self.assertEqual(
+            self.value('ingress_requests_total{ingress="blog",namespace="web",service="web",status="2xx"}'), 1
+        )
         self.metrics.exchanges.ended(record_of(SHOP, 200, 0.1, 1))
         self.assertNotIn(b'ingress="shop"', self.metrics.render())
 
@@ -153,13 +170,13 @@ class MetricsTests(SynchronousTestCase):
 
     def test_translation_failed(self) -> None:
         """A translation that a bug ended is counted."""
-        self.metrics.translation_failed()
+        self.metrics.snapshots.failed()
         self.assertEqual(self.value("ingress_translations_failed_total"), 1)
 
     def test_two_of_them(self) -> None:
         """Two sets of metrics know nothing of each other."""
-        Metrics().attempt_repeated()
-        self.assertEqual(self.value("ingress_attempts_repeated_total"), 0)
+        Metrics().attempt_repeated("stale")
+        self.assertEqual(self.value('ingress_attempts_repeated_total{reason="stale"}'), 0)
 
     def test_process_and_python(self) -> None:
         """The process, the interpreter and its garbage collector are shown, too."""
@@ -173,13 +190,13 @@ class BucketTests(SynchronousTestCase):
 
     def test_last(self) -> None:
         """A request that waits for the default of the read time-out falls into a bucket, and one twice as long, too."""
-        self.assertIn(Timeouts().read_seconds, DURATION_BUCKETS_SECONDS)
-        self.assertGreaterEqual(DURATION_BUCKETS_SECONDS[-1], 2 * Timeouts().read_seconds)
+        self.assertIn(Timeouts().read_seconds, BOUNDS)
+        self.assertGreaterEqual(BOUNDS[-1], 2 * Timeouts().read_seconds)
 
     def test_page(self) -> None:
         """The page names the last ones."""
         page = (Path(__file__).resolve().parents[2] / "docs" / "metrics.md").read_text("utf-8")
-        last = [f"{seconds:g}" for seconds in DURATION_BUCKETS_SECONDS[-3:]]
+        last = [f"{seconds:g}" for seconds in BOUNDS[-3:]]
         self.assertIn(f"{last[0]}, {last[1]} and {last[2]} seconds", page)
 
 
@@ -189,8 +206,9 @@ class MetricsPageTests(SynchronousTestCase):
     def test_in_step(self) -> None:
         """The page lists exactly the series that exist, with type, labels and meaning."""
         metrics = Metrics()
-        metrics.snapshot_published(1, 1, {}, 0.1, [SHOP])
-        metrics.exchanges.ended(record_of(SHOP, 200, 0.1, 1))
+        metrics.snapshot_published(1, 1, {}, 0.1, frozenset((SHOP,)))
+        metrics.exchanges.ended(record_of(SHOP, 502, 0.1, 1, cause=Cause.BAD_GATEWAY))
+        metrics.shows_durations_by_service = True
         metrics.watch.reflector("Ingress", "", lambda: 1.0).last_contact = 0.0
         metrics.status.began()
         metrics.filters.counted("one", "seen")

@@ -18,6 +18,7 @@ from tests.fakes.records import record_of
 SHOP = ObjectKey("web", "shop")
 BLOG = ObjectKey("web", "blog")
 GONE = ObjectKey("web", "gone")
+SERVICES = frozenset((ObjectKey("web", "web"),))
 
 
 def shown(metrics: Metrics, *, without: str = "process_|python_") -> dict[str, float]:
@@ -56,7 +57,7 @@ class WorkersCase(SynchronousTestCase):
 
     def setUp(self) -> None:
         self.metrics = Metrics()
-        self.metrics.snapshot_published(2, 0, {}, 0.0, frozenset((SHOP, BLOG)))
+        self.metrics.snapshot_published(2, 0, {}, 0.0, frozenset((SHOP, BLOG)), SERVICES)
         self.totals = Totals(self.metrics)
 
     def tell(self, life: Life, tallying: Tallying, with_own: bool = False) -> int:
@@ -78,7 +79,7 @@ class TotalsTests(WorkersCase):
             random = Random(seed)
             self.setUp()
             alone = Metrics()
-            alone.snapshot_published(2, 0, {}, 0.0, frozenset((SHOP, BLOG)))
+            alone.snapshot_published(2, 0, {}, 0.0, frozenset((SHOP, BLOG)), SERVICES)
             workers = []
             for slot in range(3):
                 counting = Metrics()
@@ -110,7 +111,9 @@ class TotalsTests(WorkersCase):
         found = shown(self.metrics)
         self.assertEqual(found['ingress_downstream_connections_accepted_total{tls="true"}'], 3)
         self.assertNotIn('ingress_downstream_connections{tls="true"}', found)
-        self.assertEqual(found['ingress_requests_total{ingress="shop",namespace="web",status="2xx"}'], 3)
+        self.assertEqual(
+            found['ingress_requests_total{ingress="shop",namespace="web",service="web",status="2xx"}'], 3
+        )
         self.assertEqual(found["ingress_request_duration_seconds_count"], 3)
 
     def test_untold(self) -> None:
@@ -188,12 +191,12 @@ class TotalsTests(WorkersCase):
         life, tallying = self.totals.begin(0), Tallying(counting)
         counting.exchanges.ended(record_of(SHOP, 200, 0.1, 10))
         self.tell(life, tallying)
-        self.metrics.snapshot_published(1, 0, {}, 0.0, frozenset((BLOG,)))
+        self.metrics.snapshot_published(1, 0, {}, 0.0, frozenset((BLOG,)), SERVICES)
         counting.exchanges.ended(record_of(SHOP, 200, 0.1, 10))
         self.tell(life, tallying)
         text = self.metrics.render().decode()
         self.assertNotIn('ingress="shop"', text)
-        self.assertIn('ingress_requests_total{ingress="",namespace="",status="2xx"} 1.0\n', text)
+        self.assertIn('ingress_requests_total{ingress="",namespace="",service="",status="2xx"} 1.0\n', text)
 
     def test_no_workers(self) -> None:
         """Where one process serves by itself, the text is the same as without any of this."""
@@ -217,15 +220,28 @@ class TotalsTests(WorkersCase):
             "ingress_snapshot_seconds",
             "ingress_translations_failed",
             "ingress_certificate_expiry_timestamp_seconds",
+            "ingress_last_change_timestamp_seconds",
+            "ingress_last_publish_timestamp_seconds",
+            "ingress_build_info",
         }
+        of_each = {"ingress_reactor_lag_seconds"}
         of_rows = {
             "ingress_requests",
+            "ingress_failures",
             "ingress_response_body_bytes",
+            "ingress_request_body_bytes",
+            "ingress_request_seconds",
+            "ingress_upstream_seconds",
+            "ingress_request_duration_seconds",
+            "ingress_upstream_duration_seconds",
             "ingress_filter_events",
             "ingress_filter_failures",
         }
-        self.assertEqual({family.name for family in self.metrics.families()} - told, of_parent | of_rows)
-        self.assertEqual(told & (of_parent | of_rows), set())
+        others = of_parent | of_rows | of_each
+        self.assertEqual({family.name for family in self.metrics.families()} - told, others)
+        self.assertEqual(told & others, set())
+        own = {family.name for family in self.metrics.own_families() if family is not None}
+        self.assertEqual(own & others, of_each)
 
     def test_nothing_new(self) -> None:
         """A worker to which nothing happened says nothing."""
@@ -253,7 +269,7 @@ class HostileTests(WorkersCase):
         life = self.totals.begin(0)
         before = self.metrics.render().decode().split("# HELP process_")[0]
         count = ["ingress_upstream_failures_total", 1]
-        exchanges = ["web", "shop", 0, 0, 1, 0, 0, 0, 5]
+        exchanges = ["web", "shop", "web", 5, 6, 0.25, 0.125, 2, 1]
         parts: list[dict[str, object]] = [
             {"other": []},
             {"summed": {}},
@@ -272,10 +288,10 @@ class HostileTests(WorkersCase):
             {"summed": [count, ["ingress_upstream_failures_total", "1"]]},
             {"summed": [count, ["ingress_upstream_failures_total", 1 << 64]]},
             {"summed": [count], "own": [["ingress_upstream_failures_total", 1]]},
-            {"summed": [count], "ingresses": [exchanges[:-1]]},
-            {"summed": [count], "ingresses": [[*exchanges[:-1], -5]]},
-            {"summed": [count], "ingresses": [[*exchanges[:-1], 1.5]]},
-            {"summed": [count], "ingresses": [[7, *exchanges[1:]]]},
+            {"summed": [count], "exchanges": [exchanges[:-1]]},
+            {"summed": [count], "exchanges": [[*exchanges[:-1], -5]]},
+            {"summed": [count], "exchanges": [[*exchanges[:-1], 1.5]]},
+            {"summed": [count], "exchanges": [[7, *exchanges[1:]]]},
             {"summed": [count], "events": [["limit", "\ud800", 1]]},
             {"summed": [count], "events": [["limit", "x" * 254, 1]]},
             {"summed": [count], "events": [["limit", "passed"]]},
@@ -303,9 +319,9 @@ class HostileTests(WorkersCase):
         """Names of Ingresses that there are not are shown nowhere, however they are spelled."""
         life = self.totals.begin(0)
         for name in ('a"} 1\nfake 2', "\u202e", "\\", "\x00", "x" * 253):
-            life.take(json.dumps({"ingresses": [["web", name, 0, 0, 1, 0, 0, 0, 5]]}).encode())
+            life.take(json.dumps({"exchanges": [["web", name, "web", 5, 0, 0.5, 0.25, 2, 1]]}).encode())
         text = self.metrics.render().decode()
-        self.assertIn('\ningress_requests_total{ingress="",namespace="",status="2xx"} 5.0\n', text)
+        self.assertIn('\ningress_requests_total{ingress="",namespace="",service="",status="2xx"} 5.0\n', text)
         self.assertNotIn("fake", text)
 
     def test_strange_events(self) -> None:

@@ -35,7 +35,7 @@ class TallySenderTests(SynchronousTestCase):
     def test_each_second(self) -> None:
         """What was counted is told within a second, and once; if there is nothing, nothing is told."""
         self.sender.start()
-        self.metrics.attempt_repeated()
+        self.metrics.attempt_repeated("stale")
         self.assertEqual(self.taken(), [])
         self.clock.advance(SECONDS)
         (octets,) = self.taken()
@@ -119,7 +119,7 @@ class TallySenderTests(SynchronousTestCase):
         told = self.sender.tell()
         self.metrics.upstream_failed()
         self.sender.finish()
-        counted = sum(len(tally_from_bytes(octets).ingresses) for octets in self.sent)
+        counted = sum(len(tally_from_bytes(octets).exchanges) for octets in self.sent)
         self.assertEqual(counted, 3 * ROWS)
         self.assertIn(b"ingress_upstream_failures_total", b"".join(self.taken()))
         self.metrics.upstream_failed()

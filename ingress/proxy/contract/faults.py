@@ -60,6 +60,11 @@ class Fault(Enum):
     UNREADABLE = "the request body is too large, too slow or unreadable"
     LEFT = "downstream went away"
 
+    @property
+    def word(self) -> str:
+        """What metrics call it."""
+        return self.name.lower().replace("_", "-")
+
 
 LEFT: Final = (
     (CLIENT_CLOSED, Fault.LEFT.value, Cause.CLIENT),

@@ -84,6 +84,7 @@ class IngressProxyResource(ReverseProxyResource):
                 continue
             for each in (rotation, *self._asked_for.get(reference, {}).values()):
                 each.assign(() if state is None else state.endpoints)
+                each.show(state is not None)
             if state is None:
                 del self._rotations[reference]
                 self._asked_for.pop(reference, None)
@@ -106,6 +107,9 @@ class IngressProxyResource(ReverseProxyResource):
     def share(self, default: Balancing, slow_start_seconds: float) -> None:
         """Share requests so from now on, where a route asks for nothing else.  Attempts under way end as they began."""
         self._make_rotations.share(default, slow_start_seconds)
+        for reference, usual in self._rotations.items():
+            for rotation in (usual, *self._asked_for.get(reference, {}).values()):
+                rotation.show(False)
         self._rotations.clear()
         self._asked_for.clear()
 
@@ -255,6 +259,7 @@ class IngressProxyResource(ReverseProxyResource):
         rotation = self._make_rotations.make(reference, state.endpoints if state is not None else ())
         if state is not None:
             self._rotations[reference] = rotation
+            rotation.show()
         return rotation
 
     def _rotation_asked_for(
@@ -268,9 +273,12 @@ class IngressProxyResource(ReverseProxyResource):
         if rotation is None:
             if len(asked_for) >= MAX_ASKED_FOR:
                 # Of routes that are no more, most likely.
-                asked_for.pop(next(iter(asked_for))).assign(())
+                old = asked_for.pop(next(iter(asked_for)))
+                old.assign(())
+                old.show(False)
             state = self._backends[reference]
             rotation = asked_for[balancing] = self._make_rotations.make(reference, state.endpoints, balancing)
+            rotation.show()
         return rotation
 
 

@@ -217,7 +217,7 @@ class Exchange:
         step = attempts.go_on(TABLE[self.state, fault], outcome, self.head.method, is_held, now)
         if step is Step.FAIL:
             return False
-        self._context.metrics.attempt_repeated()
+        self._context.metrics.attempt_repeated(fault.word)
         attempt = partial(self._attempt, attempts, attempts.endpoint, step is not Step.RENEW)
         if attempts.pause and self._timing is not None:
             self.state = _CONNECTING

@@ -217,7 +217,7 @@ class StreamTunnel:
             attempts.conclude(fault.value, self._seconds())
             self._fail(row.status, why)
         else:
-            metrics.attempt_repeated()
+            metrics.attempt_repeated(fault.word)
             self._attempt(attempts)
 
     def _fail(self, status: int, why: str) -> None:

@@ -116,6 +116,10 @@ class UpstreamPool:
         self.livenesses: WeakValueDictionary[Endpoint, Liveness] = WeakValueDictionary()
         self.connections: set[Connection] = set()
         """Those that are made."""
+        self._sessions: set[UpstreamSession] = set()
+        """Those of them that are shared, which are few."""
+        self._idle = 0
+        """How many of the others rest between exchanges."""
         self.sockets = 0
         """How many of HTTP/1.1 there are, with those that are being made."""
         self.shared = 0
@@ -140,10 +144,14 @@ class UpstreamPool:
                     connection.timeouts = timeouts
 
     def __repr__(self) -> str:
-        idle = sum(len(known.idle) for known in self._endpoints.values())
-        busy = sum(isinstance(each, UpstreamConnection) for each in self.connections) - idle
+        busy = len(self.connections) - len(self._sessions) - self._idle
         shared = f", {self.shared} shared" if self.shared else ""
-        return f"<UpstreamPool {busy} busy, {idle} idle, {len(self._made_for)} connecting{shared}>"
+        return f"<UpstreamPool {busy} busy, {self._idle} idle, {len(self._made_for)} connecting{shared}>"
+
+    def idle_and_busy(self) -> tuple[int, int]:
+        """Count the connections on which no request is under way, and those on which one is."""
+        idle = self._idle + sum(not session.streams for session in self._sessions)
+        return idle, len(self.connections) - idle
 
     @property
     def endpoints(self) -> Collection[Endpoint]:
@@ -178,6 +186,7 @@ class UpstreamPool:
         idle = known.idle
         if idle and reuse and not (fresh and self._may_be_closing(idle)):
             connection = idle.pop()
+            self._idle -= 1
             connection.is_reused = True
             connection.deadline = NEVER
             if fresh:
@@ -189,6 +198,7 @@ class UpstreamPool:
             if idle and reuse and self.most and known.count >= self.most:
                 # None of these will do, and there is no room beside them.
                 idle.pop(0).close()
+                self._idle -= 1
             self._join_or_make(endpoint, known, exchange, reuse)
 
     def _share(
@@ -279,6 +289,7 @@ class UpstreamPool:
         waiting = self._taken_off(known, connection)
         if isinstance(connection, UpstreamSession):
             self._metrics.http2.upstream.open += 1
+            self._sessions.add(connection)
             if not self._closed:
                 known.sessions.append(connection)
         is_taken = False
@@ -332,9 +343,11 @@ class UpstreamPool:
         if len(idle) >= MAX_UPSTREAM_IDLE:
             # Not the oldest, which shows how long upstream keeps one, and not the one just used.
             idle.pop(1).close()
+            self._idle -= 1
         connection.idle_since = now = self.deadlines.now
         connection.deadline = now + UPSTREAM_IDLE_SECONDS
         idle.append(connection)
+        self._idle += 1
 
     def was_stale(self, endpoint: Endpoint) -> None:
         """A kept connection to *endpoint* ended under a request: for a while, trust none of them with a POST."""
@@ -353,6 +366,7 @@ class UpstreamPool:
                 known.sessions.remove(connection)
         elif connection in known.idle:
             known.idle.remove(connection)
+            self._idle -= 1
 
     def lost(self, connection: Connection) -> None:
         """A connection is gone."""
@@ -365,6 +379,7 @@ class UpstreamPool:
         self._metrics.upstream_closed()
         if isinstance(connection, UpstreamSession):
             self._metrics.http2.upstream.open -= 1
+            self._sessions.discard(connection)
 
     def failed(self, session: UpstreamSession) -> None:
         """A shared connection ends for what the endpoint did."""
@@ -387,6 +402,7 @@ class UpstreamPool:
         self._closed = True
         for known in list(self._endpoints.values()):
             idle, known.idle = known.idle, []
+            self._idle -= len(idle)
             for connection in idle:
                 connection.close()
             for session in list(known.sessions):

@@ -24,6 +24,7 @@ from ingress.proxy.contract.deadlines import NEVER, Deadlines
 from ingress.routing.balancers import make_balancer
 from ingress.routing.balancing import Balancer
 from ingress.routing.health import FAILURES, Health, Liveness
+from ingress.routing.slow_start import SlowStart
 
 log = Logger()
 
@@ -38,6 +39,8 @@ class Rotation:
         "_clock",
         "_deadlines",
         "_health",
+        "_is_shown",
+        "_known",
         "_metrics",
         "_out",
         "backend",
@@ -64,8 +67,9 @@ class Rotation:
         self._metrics = metrics
         self._all = balancer.endpoints
         self._health: Health | None = None
-        self._out = 0
-        """How many of them the gauge of ejected endpoints counts."""
+        self._is_shown = False
+        self._known = self._out = 0
+        """How many of them, and of those that are ejected, the metrics count."""
         self.deadline = NEVER
         """When the next ejection is over, for the deadlines."""
         self.endpoints = balancer.endpoints
@@ -92,6 +96,11 @@ class Rotation:
         """Take the endpoints of a new snapshot, none when the backend left; of those that stay all is kept."""
         self._all = endpoints
         self._rotate()
+
+    def show(self, is_shown: bool = True) -> None:
+        """Have metrics count its endpoints; that of a backend is to be shown as long as others may get it."""
+        self._is_shown = is_shown
+        self._count()
 
     def another(self, tried: Container[Endpoint], key: bytes) -> Endpoint | None:
         """Choose an endpoint that was not *tried*: one in rotation, or else an ejected one."""
@@ -125,7 +134,7 @@ class Rotation:
                 failures=FAILURES,
                 change=self._mark(endpoint),
             )
-            self._metrics.endpoint_ejected()
+            self._metrics.endpoints.ejections += 1
             self._rotate()
 
     def silent(self, endpoint: Endpoint, liveness: Liveness) -> None:
@@ -144,7 +153,7 @@ class Rotation:
                 misses=liveness.missed,
                 change=self._mark(endpoint),
             )
-            self._metrics.endpoint_ejected()
+            self._metrics.endpoints.ejections += 1
             self._rotate()
 
     def reached(self, endpoint: Endpoint) -> None:
@@ -193,17 +202,29 @@ class Rotation:
         health = self._health
         if health is None:
             self.balancer.endpoints = self.endpoints = self._all
+            self._count()
             return
         self.balancer.endpoints = self.endpoints = health.in_rotation(self._all)
-        count = len(health.ejected)
-        self._metrics.endpoints_out(count - self._out)
-        self._out = count
+        self._count()
         self.deadline = health.next_return
         self.counts = self.balancer.counts or health.has_trials
         if self.deadline != NEVER:
             self._deadlines.watch(self)
         else:
             self._deadlines.forget(self)
+
+    def _count(self) -> None:
+        """Tell metrics what is different."""
+        known, out = (len(self._all), len(self._all) - len(self.endpoints)) if self._is_shown else (0, 0)
+        metrics, balancer = self._metrics.endpoints, self.balancer
+        metrics.known += known - self._known
+        metrics.out += out - self._out
+        self._known, self._out = known, out
+        if isinstance(balancer, SlowStart):
+            if self._is_shown and balancer.starting:
+                metrics.starting.add(balancer)
+            else:
+                metrics.starting.discard(balancer)
 
 
 class Rotations:

@@ -243,6 +243,9 @@ class TableTests(ProxyCase):
             renewed = row.again in (Again.RENEWED, Again.RENEWED_IF_REPEATABLE)
             self.assertEqual(self.connector.asked[-1], ONE if renewed else TWO)
             self.assertEqual(self.metrics.value("ingress_attempts_repeated_total"), 1)
+            # What was taken of a GET is not found out, for it makes no difference.
+            reason = Fault.STALE if fault is Fault.UNTAKEN and repeatable else fault
+            self.assertEqual(self.metrics.value("ingress_attempts_repeated_total", reason=reason.word), 1)
             self.assertEqual(failures, row.blames is Side.UPSTREAM)
             self.assertTrue(self.upstream().take().endswith(b"\r\n\r\nhi"))
             self.upstream().say(OK)

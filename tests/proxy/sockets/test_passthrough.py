@@ -294,7 +294,7 @@ class EndpointTests(PassthroughCase):
             client = await self.raw()
             client.transport.write(hello(b"vault.test"))
             await self.reached(upstream, count)
-        self.assertFalse(self.shows("ingress_attempts_repeated_total 0.0"))
+        self.assertFalse(self.shows('ingress_attempts_repeated_total{reason="unreachable"} 0.0'))
 
     async def test_unreachable(self) -> None:
         """Where nobody can be reached, the connection ends, and the log has 502."""
