@@ -1,0 +1,79 @@
+"""Has ``promtool`` check the rules, and play the cases at them: ``python -m tests.monitoring.promtool``."""
+
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, Final
+
+import yaml
+
+from tests.monitoring.cases import CASES, Case, Series
+from tests.monitoring.files import alert_rules, groups_text, queries
+from tests.monitoring.test_expressions import for_prometheus
+
+_RULES: Final = "rules.yaml"
+_TESTS: Final = "tests.yaml"
+_PANELS: Final = "panels.yaml"
+
+
+def rule_tests(cases: Iterable[Case]) -> dict[str, Any]:
+    """Return *cases* as ``promtool test rules`` reads them: each alert fires, with its labels, and does not."""
+    return {
+        "rule_files": [_RULES],
+        "evaluation_interval": "1m",
+        "tests": [test for case in cases for test in _tests_of(case)],
+    }
+
+
+def _tests_of(case: Case) -> Iterator[dict[str, Any]]:
+    matchers = "".join(f', {name}="{value}"' for name, value in case.labels.items())
+    firing = f'count(ALERTS{{alertname="{case.alert}", alertstate="firing"{matchers}}}) > bool 0'
+    yield _test(case, case.fires, firing, [{"labels": "{}", "value": 1}])
+    yield _test(case, case.quiet, f'ALERTS{{alertname="{case.alert}", alertstate="firing"}}', [])
+
+
+def _test(case: Case, series: Series, expression: str, expected: list[dict[str, Any]]) -> dict[str, Any]:
+    return {
+        "name": f"{case.alert}: {'fires' if expected else 'quiet: ' + case.why}",
+        "interval": "1m",
+        "input_series": [{"series": name, "values": values} for name, values in series.items()],
+        "promql_expr_test": [
+            {"expr": expression, "eval_time": f"{case.minutes}m", "exp_samples": expected},
+        ],
+    }
+
+
+def panel_rules() -> dict[str, Any]:
+    """Return what the dashboard asks for as rules, which promtool can check."""
+    rules = [
+        {"record": f"panel:number_{number}", "expr": re.sub(r"\$\w+", "x", for_prometheus(query.expression))}
+        for number, query in enumerate(queries())
+    ]
+    return {"groups": [{"name": "panels", "rules": rules}]}
+
+
+def main() -> int:
+    """Run promtool; return its status."""
+    promtool = shutil.which("promtool")
+    if promtool is None:
+        sys.stderr.write("promtool is missing: apt-get install prometheus\n")
+        return 1
+    with TemporaryDirectory() as folder:
+        place = Path(folder)
+        (place / _RULES).write_text(groups_text(), "utf-8")
+        (place / _PANELS).write_text(yaml.safe_dump(panel_rules()), "utf-8")
+        (place / _TESTS).write_text(yaml.safe_dump(rule_tests(CASES), sort_keys=False), "utf-8")
+        for command in (("check", "rules", _RULES), ("check", "rules", _PANELS), ("test", "rules", _TESTS)):
+            status = subprocess.run([promtool, *command], cwd=place).returncode
+            if status:
+                return status
+    sys.stdout.write(f"{len(alert_rules())} alerts, {2 * len(CASES)} cases of firing and not firing\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
