@@ -35,7 +35,7 @@ bench_quick_environment = $(BENCH_VENV)/.installed-bench-quick
 metadata = setup.cfg pyproject.toml
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check format fuzz fuzz-parsers http2 docs site bench bench-quick bench-watch bench-workers bench-feed bench-sizing bench-tls bench-ticket-keys bench-accepting bench-admin bench-tallies bench-auth bench-annotations bench-calls bench-lint bench-overload bench-overload-cases bench-filters bench-gateway-filters bench-limits bench-passwords bench-gzip bench-expressions bench-takeover bench-restarts sslyze conformance conformance-next conformance-up versions faults soak image-check clean
+.PHONY: help run test test-monitoring check format fuzz fuzz-parsers http2 docs site bench bench-quick bench-watch bench-workers bench-feed bench-sizing bench-tls bench-ticket-keys bench-accepting bench-admin bench-tallies bench-auth bench-annotations bench-calls bench-lint bench-overload bench-overload-cases bench-filters bench-gateway-filters bench-limits bench-passwords bench-gzip bench-expressions bench-takeover bench-restarts sslyze conformance conformance-next conformance-up versions faults soak image-check clean
 .DELETE_ON_ERROR:
 
 help: ## list these commands
@@ -50,10 +50,14 @@ test: export PYTHONDONTWRITEBYTECODE =
 test: $(dev_environment) ## run the whole test suite
 	$(bin)/trial --jobs $(TEST_JOBS) --temp-directory $(VENV)/trial tests
 
+test-monitoring: $(dev_environment) ## check rules and dashboard by promtool, and have a real Prometheus watch an outage, in a minute (root, to install it)
+	$(bin)/python -m tests.monitoring.promtool
+	TXINGRESS_TEST_PROMETHEUS=1 $(bin)/trial --temp-directory $(VENV)/trial-monitoring tests.monitoring
+
 check: $(dev_environment) ## format, lint, types, layers: what CI asks besides the tests
 	$(bin)/ruff format --check $(CODE)
 	$(bin)/ruff check $(CODE)
-	$(bin)/mypy ingress tests twisted/plugins scripts/image_check.py scripts/options_page.py scripts/annotations_page.py scripts/config_map_page.py scripts/ingressctl_page.py scripts/lint_rules_page.py scripts/api_page.py scripts/gateway_api_page.py bench conformance examples/demo examples/whoami examples/filter
+	$(bin)/mypy ingress tests twisted/plugins scripts/image_check.py scripts/options_page.py scripts/annotations_page.py scripts/config_map_page.py scripts/ingressctl_page.py scripts/lint_rules_page.py scripts/api_page.py scripts/gateway_api_page.py scripts/grafana_dashboard.py bench conformance examples/demo examples/whoami examples/filter
 	$(bin)/trial --temp-directory $(VENV)/trial-check tests.test_layers
 
 format: $(dev_environment) ## format the code and apply the safe lint fixes
@@ -82,6 +86,8 @@ docs: $(dev_environment) ## write anew docs/options.md, docs/annotations.md, doc
 	mv $(VENV)/lint-rules.md docs/lint-rules.md
 	$(bin)/python -m scripts.gateway_api_page docs/gateway-api.md > $(VENV)/gateway-api.md
 	mv $(VENV)/gateway-api.md docs/gateway-api.md
+	$(bin)/python -m scripts.grafana_dashboard > $(VENV)/txingress.json
+	mv $(VENV)/txingress.json k8s/monitoring/txingress.json
 	$(bin)/python -m scripts.ingressctl_page docs/ingressctl.md > $(VENV)/ingressctl.md
 	mv $(VENV)/ingressctl.md docs/ingressctl.md
 	$(bin)/python -m scripts.ingressctl_page README.md > $(VENV)/README.md

@@ -1,4 +1,4 @@
-"""What the benchmark runs beside ours: found, or installed by ``apt-get``; and the Go proxy, built.
+"""What benchmarks run beside ours, and the test of alerts: found, or installed by ``apt-get``; and the Go proxy, built.
 
 Envoy and the Go toolchain come from PyPI, by the extra ``bench``.  Nothing is
 started here, and no service that a Debian package brings is left running.
@@ -21,6 +21,8 @@ PACKAGES = {
     "h2load": "nghttp2-client",
     "wrk": "wrk",
     "taskset": "util-linux",
+    "prometheus": "prometheus",
+    "promtool": "prometheus",
 }
 """The Debian package of each program."""
 

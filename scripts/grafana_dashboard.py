@@ -1,6 +1,6 @@
-"""Print ``k8s/monitoring/dashboard.json``, the Grafana dashboard, made from the panels of ``scripts.grafana_panels``.
+"""Print ``k8s/monitoring/txingress.json``, the Grafana dashboard, made from the panels of ``scripts.grafana_panels``.
 
-``python -m scripts.grafana_dashboard > k8s/monitoring/dashboard.json`` brings the file into step after a change; a test
+``python -m scripts.grafana_dashboard > k8s/monitoring/txingress.json`` brings the file into step after a change; a test
 says when that is due.
 """
 

@@ -11,7 +11,7 @@ from attrs import frozen
 REPOSITORY: Final = Path(__file__).resolve().parents[2]
 MONITORING: Final = REPOSITORY / "k8s" / "monitoring"
 RULES: Final = MONITORING / "prometheus-rule.yaml"
-DASHBOARD: Final = MONITORING / "dashboard.json"
+DASHBOARD: Final = MONITORING / "txingress.json"
 
 _GROUPS: Final = "  groups:"
 

@@ -1,4 +1,7 @@
-"""Has ``promtool`` check the rules, and play the cases at them: ``python -m tests.monitoring.promtool``."""
+"""Has ``promtool`` check the rules, and play the cases at them: ``python -m tests.monitoring.promtool``.
+
+Installs Debian's Prometheus if it is missing, without starting it.
+"""
 
 import re
 import shutil
@@ -11,6 +14,8 @@ from typing import Any, Final
 
 import yaml
 
+from bench.errors import BenchError
+from bench.install import ensure_programs
 from tests.monitoring.cases import CASES, Case, Series
 from tests.monitoring.files import alert_rules, groups_text, queries
 from tests.monitoring.test_expressions import for_prometheus
@@ -58,10 +63,12 @@ def panel_rules() -> dict[str, Any]:
 
 def main() -> int:
     """Run promtool; return its status."""
-    promtool = shutil.which("promtool")
-    if promtool is None:
-        sys.stderr.write("promtool is missing: apt-get install prometheus\n")
+    try:
+        ensure_programs(("prometheus", "promtool"))
+    except BenchError as error:
+        sys.stderr.write(f"{error}\n")
         return 1
+    promtool = shutil.which("promtool") or "promtool"
     with TemporaryDirectory() as folder:
         place = Path(folder)
         (place / _RULES).write_text(groups_text(), "utf-8")
