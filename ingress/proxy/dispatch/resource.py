@@ -22,6 +22,7 @@ from twisted.web.server import NOT_DONE_YET
 from ingress.filters import FilterSpec, Scope
 from ingress.model.backends import BackendReference, BackendState
 from ingress.model.balancing import Balancing
+from ingress.model.causes import Cause
 from ingress.model.shared_map import SharedMap
 from ingress.model.streams import StreamSort
 from ingress.proxy.exchange.chains import Chains
@@ -210,6 +211,8 @@ class IngressProxyResource(ReverseProxyResource):
             exchange.proxy(route, rotation, key)
         else:
             state = self._backends.get(backend)
+            # Be it told by 503 or, as the Gateway API wants it of some, by 500.
+            exchange.cause = Cause.UNAVAILABLE
             if state is None:
                 exchange.fail(503, "no such backend", route)
             else:

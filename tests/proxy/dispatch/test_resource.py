@@ -7,6 +7,7 @@ from zope.interface.verify import verifyObject
 
 from ingress.filters import Facts, Filter, Reply
 from ingress.model.backends import BackendReference, BackendState
+from ingress.model.causes import Cause
 from ingress.model.objects import Kind, ObjectKey, Owner
 from ingress.routing.matching import MAX_CONDITIONS, Compared, MatchCondition
 from ingress.routing.route import Match, Route
@@ -122,10 +123,11 @@ class ResourceTests(ProxyCase):
         self.assertEqual(self.connector.asked, [TWO, ONE, TWO])
 
     def test_broken_backend(self) -> None:
-        """A backend that leads nowhere as it is written is answered as its route says, one without endpoints 503."""
+        """A backend that leads nowhere as it is written is answered as its route says, one without endpoints 503; no bug is blamed."""
         self.conditional((b"one", BROKEN), (b"two", EMPTY))
         self.assert_status(self.ask(b"one").take(), 500)
         self.assert_status(self.ask(b"two").take(), 503)
+        self.assertEqual([record.cause for record in self.metrics.records], [Cause.UNAVAILABLE] * 2)
         self.publish(
             Route("", "/", Match.PREFIX, OWNER, BROKEN),
             backends={BROKEN: BackendState(reason="there is no such Service", is_broken=True)},
