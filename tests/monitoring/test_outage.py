@@ -195,6 +195,20 @@ class OutageTests(WatchProcessCase):
         self.assertEqual([(rule["name"], rule["lastError"]) for rule in rules if rule.get("lastError")], [])
         self.assertEqual({rule["health"] for rule in rules}, {"ok"})
 
+    async def check_exemplars(self) -> None:
+        """Buckets have examples, by which a request is found again."""
+        now = datetime.now(UTC).timestamp()
+        found = await self.prometheus.ask(
+            "query_exemplars",
+            query="ingress_request_duration_seconds_bucket",
+            start=f"{now - 60:.0f}",
+            end=f"{now + 1:.0f}",
+        )
+        examples = [example for one in found for example in one["exemplars"]]
+        self.assertGreater(len(examples), 5)
+        for example in examples:
+            self.assertEqual(len({"request_id", "trace_id"} & set(example["labels"])), 1)
+
     async def test_outage(self) -> None:
         """Nothing is told while all is well; then each thing that breaks is, by the name of whose it is, and nothing else; and that ends."""
         for _ in range(8):
@@ -205,6 +219,8 @@ class OutageTests(WatchProcessCase):
         self.assertEqual(len(await self.prometheus.query('up{job="txingress"} == 1')), 2)
         fine = 'namespace_ingress_service:ingress_requests:rate5m{namespace="shop", ingress="fine", service="fine"}'
         self.assertEqual([value > 1 for _, value in await self.prometheus.query(fine)], [True])
+
+        await self.check_exemplars()
 
         known = len(self.hosts)
         self.serve("dead", None)
