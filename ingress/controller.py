@@ -33,15 +33,17 @@ Invariants:
    endpoints that go on being found.  The next change has everything translated anew.
 """
 
-from collections.abc import Callable, Collection, Container, Iterator, Sequence
+from collections.abc import Callable, Collection, Container, Iterator, Mapping, Sequence
 from datetime import datetime
 from itertools import islice
+from types import MappingProxyType
 from typing import Protocol
 
 from attrs import evolve
 from twisted.internet.interfaces import IDelayedCall, IReactorTime
 from twisted.logger import Logger
 
+from ingress.changes.object_news import ObjectNews, Tell
 from ingress.cluster.store import Changes, Store
 from ingress.metrics.metrics import Metrics
 from ingress.model.listeners import Listener
@@ -85,6 +87,8 @@ CALENDAR_SECONDS = 30.0
 """The calendar is looked at this often, while certificates are served: the delays of the reactor know
 nothing of a calendar that is set, or of a machine that slept."""
 
+NO_OBJECTS: Mapping[ObjectId, str] = MappingProxyType({})
+
 _SERVICES_NAMED = 5
 """How many Services without an address the start-up line names."""
 
@@ -115,7 +119,7 @@ class Controller:
     *publish* makes a snapshot current; *clock* delays; *now* returns the current time
     with its zone, by which certificates are judged.  *follower* is told of changes;
     *kinds* are those of the objects that are served, and *listen* has just the
-    listeners of a snapshot open, once that is published.
+    listeners of a snapshot open, once that is published; *tell* is told what changed.
     """
 
     def __init__(
@@ -130,6 +134,7 @@ class Controller:
         kinds: Sequence[RouteKind] = ROUTE_KINDS,
         serving: ServingSettings | None = None,
         listen: Callable[[Sequence[Listener]], None] = lambda listeners: None,
+        tell: Tell = lambda mark, text: None,
     ) -> None:
         self._store = store
         self._kinds = kinds
@@ -163,6 +168,7 @@ class Controller:
         self._taken: dict[ObjectId, str] = {}
         self._problem_log = ProblemLog(clock)
         self._publication_log = PublicationLog(clock)
+        self._object_news = ObjectNews(clock, tell)
         self._changed_services: set[ObjectKey] = set()
         self._round_call: IDelayedCall | None = None
         self._endpoints_call: IDelayedCall | None = None
@@ -246,6 +252,7 @@ class Controller:
         self._round = None
         self._problem_log.stop()
         self._publication_log.stop()
+        self._object_news.stop()
         for call in (self._round_call, self._endpoints_call, self._calendar_call):
             if call is not None and call.active():
                 call.cancel()
@@ -348,7 +355,8 @@ class Controller:
                 # What keeps all of them from being served may be something else now.
                 self._log_published(snapshot, routes)
             return
-        self._make_current(translation, snapshot, self._round_seconds + self._clock.seconds() - started)
+        seconds = self._round_seconds + self._clock.seconds() - started
+        self._make_current(translation, snapshot, seconds, self._taken)
         self._problem_log.changed(came, went, at_once=before is None)
         if self._follower is not None:
             self._follower.attached_changed(Attached(snapshot.attached, translation.gateways_of))
@@ -419,7 +427,13 @@ class Controller:
             self._failed()
             self._schedule_round()
 
-    def _make_current(self, translation: Translation, snapshot: Snapshot, seconds: float) -> None:
+    def _make_current(
+        self,
+        translation: Translation,
+        snapshot: Snapshot,
+        seconds: float,
+        objects: Mapping[ObjectId, str] = NO_OBJECTS,
+    ) -> None:
         before, self._published = self._published, snapshot
         self._publish(snapshot)
         if before is None or snapshot.listeners != before.listeners:
@@ -433,6 +447,10 @@ class Controller:
             services=translation.backend_services,
             at=self._now().timestamp(),
         )
+        if before is None:
+            self._object_news.began(snapshot, translation.served)
+        else:
+            self._object_news.published(before, snapshot, objects)
 
     # What is logged
 

@@ -172,6 +172,7 @@ class IngressService(Service):
             kinds,
             serving=settings.serving,
             listen=self._follow,
+            tell=self._chronicle.tell,
         )
 
         self._sink: Sink = self._options.govern(self._controller, self._data_plane)

@@ -85,7 +85,7 @@ class PublicationLog:
         """
         self._served = served
         for object_id, verb in objects.items():
-            self._objects[object_id] = _joined(self._objects.get(object_id), verb)
+            self._objects[object_id] = joined(self._objects.get(object_id), verb)
         self._routes = None if routes is None or self._routes is None else self._routes + routes
         now = self._clock.seconds()
         if self._told_at is None or not 0 <= now - self._told_at < REPORT_SECONDS:
@@ -121,7 +121,7 @@ class PublicationLog:
         )
 
 
-def _joined(before: str | None, verb: str) -> str:
+def joined(before: str | None, verb: str) -> str:
     """Return what became of an object by two changes in a row."""
     if before == "came" and verb == "changed":
         return "came"

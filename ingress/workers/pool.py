@@ -244,6 +244,13 @@ class WorkerPool:
             opened.addCallbacks(lambda _: self._serves(worker), _gone)
 
     def _serves(self, worker: WorkerLink) -> None:
+        if worker.life > self._count and not (worker.is_serving or worker.is_retired):
+            self.log.info(
+                "{worker} (process {pid}) serves in the place of one that ended",
+                worker=str(worker),
+                pid=worker.pid,
+                change=Mark(ChangeSort.WORKER, "started"),
+            )
         worker.is_serving = not worker.is_retired
         self._known.serves(worker)
         self._wake()
