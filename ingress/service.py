@@ -44,6 +44,7 @@ from ingress.options.merging import OptionSource
 from ingress.options_in_force import OptionsInForce
 from ingress.process.caps import caps_of_system, connections_fitting, tell_caps
 from ingress.process.lag_watch import LagWatch
+from ingress.process.memory_watch import own_memory
 from ingress.process.program_log import ProgramLog
 from ingress.process.systemd_sockets import HandedOver
 from ingress.process.version import running_version
@@ -180,6 +181,8 @@ class IngressService(Service):
         self._expiry = ExpiryWatch(self._current, now, reactor)
         self._metrics.certificates.expiries = lambda: expiries(self._current())
         self._metrics.build.versions = versions()
+        self._metrics.memory.cap = own_memory()
+        self._metrics.shows_durations_by_service = settings.durations_by_service
         self._lag = LagWatch(reactor, self._metrics.reactor.looked)
 
     def setServiceParent(self, parent: Any) -> None:

@@ -30,6 +30,8 @@ class Settings:
     """Where health, readiness and metrics alone are shown, besides the admin port."""
     admin_hosts: tuple[str, ...] = ()
     """Names, in lower case, by which either may be asked."""
+    durations_by_service: bool = False
+    """Whether metrics have histograms of each Ingress and Service."""
     show_queries: bool = False
     """Whether failures on the admin port have what may be personal: the id, query and client of the request."""
     use_proxy_protocol: bool = False

@@ -4,7 +4,7 @@
 it belongs to the reactor thread.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 
@@ -39,10 +39,16 @@ class _Streams:
         self.sent += sent
 
 
+def _nothing() -> int:
+    return 0
+
+
 class ConnectionMetrics:
-    """Counters and a gauge."""
+    """Counters and gauges."""
 
     def __init__(self) -> None:
+        self.most: Callable[[], int] = _nothing
+        """Returns how many connections of clients there may be; whoever accepts them sets it."""
         self._refused = dict.fromkeys(REFUSED_CAUSES, 0)
         self._pauses = 0
         self._streams_refused = 0
@@ -90,6 +96,11 @@ class ConnectionMetrics:
         for cause, count in self._refused.items():
             refused.add_metric((cause,), count)
         yield refused
+        yield GaugeMetricFamily(
+            "ingress_downstream_connections_most",
+            "Connections from clients that there may be at a time.",
+            self.most(),
+        )
         yield CounterMetricFamily(
             "ingress_accept_pauses",
             "Times that accepting paused: as many connections as there may be, or no descriptor left.",

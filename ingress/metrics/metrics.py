@@ -26,6 +26,7 @@ from ingress.metrics.exchange_families import ExchangeFamilies
 from ingress.metrics.exchanges import ExchangeMetrics
 from ingress.metrics.filters import FilterMetrics
 from ingress.metrics.http2 import Http2Metrics
+from ingress.metrics.memory import MemoryMetrics
 from ingress.metrics.overload import OverloadMetrics
 from ingress.metrics.process import ProcessMetrics
 from ingress.metrics.reactor import ReactorMetrics
@@ -90,6 +91,8 @@ class Metrics:
         """What was published."""
         self.reactor = ReactorMetrics()
         """How late the reactor is."""
+        self.memory = MemoryMetrics()
+        """How much of what it may have the process has used."""
         self.certificates = CertificateMetrics()
         """Until when each certificate is good."""
         self.connections = ConnectionMetrics()
@@ -189,6 +192,7 @@ class Metrics:
         yield from self.snapshots.families()
         yield from self.reactor.families()
         yield from self.reactor.own_families()
+        yield from self.memory.families()
         yield from self.certificates.families()
         yield from self.connections.families()
         yield from self.http2.families()

@@ -18,6 +18,14 @@ AT_ONCE: Final = 200
 _USER_TICKS, _SYSTEM_TICKS, _START_TICKS, _VIRTUAL_BYTES, _RESIDENT_PAGES = 11, 12, 19, 20, 21
 
 
+def resident_bytes(pid: int, proc: Path = Path("/proc")) -> int | None:
+    """Return the resident memory of process *pid*; None where that cannot be found out."""
+    try:
+        return int((proc / str(pid) / "statm").read_bytes().split()[1]) * resource.getpagesize()
+    except (OSError, IndexError):
+        return None
+
+
 class ProcessMetrics:
     """Reads *proc*, the file system of that name; shows nothing where there is none."""
 

@@ -8,9 +8,14 @@ from collections.abc import Callable, Iterable, Sequence
 
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 
+from ingress.metrics.process import resident_bytes
 from ingress.model.workers import WorkerEnd, WorkerStage, WorkerState
 
 _LABELS = ("worker",)
+
+
+def _nobody() -> int | None:
+    return None
 
 
 def _none() -> Sequence[WorkerState]:
@@ -22,6 +27,8 @@ class WorkerMetrics:
 
     def __init__(self) -> None:
         self.states: Callable[[], Sequence[WorkerState]] = _none
+        self.fork_server: Callable[[], int | None] = _nobody
+        """Returns the process id of who forks them; None where there is nobody."""
 
     def families(self) -> Iterable[Metric]:
         """Yield the series; none where one process serves by itself."""
@@ -65,6 +72,14 @@ class WorkerMetrics:
             "Seconds for which there has been a newer snapshot than that; 0 while there is none.",
             ((state, state.behind_seconds) for state in states),
         )
+        pid = self.fork_server()
+        resident = None if pid is None else resident_bytes(pid)
+        if resident is not None:
+            yield GaugeMetricFamily(
+                "ingress_fork_server_resident_memory_bytes",
+                "Resident memory of the process that forks workers, most of which they share with it.",
+                value=resident,
+            )
 
 
 def _gauge(name: str, text: str, rows: Iterable[tuple[WorkerState, float]]) -> Metric:

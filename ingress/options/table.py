@@ -34,6 +34,8 @@ _GROUPS: tuple[tuple[str, tuple[Option, ...]], ...] = (
                help="Name by which the admin port and --probes are asked, besides IP addresses and localhost."),
         Option(name="admin-show-queries", to="show_queries",
                help="Show in failures on the admin port what may be personal: the query, the id and the client's address of each request."),
+        Option(name="metrics-by-ingress-durations", to="durations_by_service",
+               help="Show in /metrics histograms of the seconds of requests and of attempts for each Ingress and Service: 38 lines a pair."),
         Option(name="trusted-proxies", value="CIDR", read=v.read_network, to="serving.trusted_proxies", repeatable=True,
                running=True,
                help="Network of load balancers in front of us, whose X-Forwarded-* are believed."),

@@ -58,6 +58,11 @@ class ForkServerLink:
         self._fed = Fed(self._feed, self._channel, Numbered(), self._progressed, self._reactor.seconds)
 
     @property
+    def pid(self) -> int | None:
+        """Its process id; None before the fork, and at its end."""
+        return self._made[0] if self._made is not None and self.is_open else None
+
+    @property
     def is_open(self) -> bool:
         """Whether it can be asked for anything."""
         return self._channel.is_open

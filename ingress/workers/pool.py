@@ -131,7 +131,9 @@ class WorkerPool:
         """When the ticket keys that workers have in common are used up."""
         self._waiting: list[Deferred[None]] = []
         self._is_following = self._is_renewing = False
-        self._known = KnownWorkers(self._page, metrics or Metrics(), reactor, now)
+        metrics = metrics or Metrics()
+        metrics.workers.fork_server = lambda: self._fork_server.pid
+        self._known = KnownWorkers(self._page, metrics, reactor, now)
         self.pushed: dict[str, Callable[[int, bytes], None]] = {messages.TALLY: self._known.tells}
         if failures is not None:
             self.pushed[messages.FAILURES] = ToldFailures(failures, self._known.slot_of, reactor.seconds).took

@@ -1,6 +1,7 @@
 """What is counted, and how it is shown."""
 
 import gc
+import os
 import re
 from datetime import UTC, datetime
 from itertools import pairwise
@@ -16,6 +17,7 @@ from ingress.model.limits import Timeouts
 from ingress.model.objects import ObjectKey
 from ingress.model.problems import Reason
 from ingress.model.workers import WorkerStage, WorkerState
+from ingress.process.cgroups import Cap
 from tests.fakes.records import record_of
 
 SHOP = ObjectKey("web", "shop")
@@ -214,6 +216,8 @@ class MetricsPageTests(SynchronousTestCase):
         metrics.filters.counted("one", "seen")
         metrics.filters.failed("one")
         metrics.certificates.expiries = lambda: [("shop", "tls", "shop.test", "RSA", 1.0)]
+        metrics.memory.cap = lambda: Cap(2 << 20, 1 << 20)
+        metrics.workers.fork_server = os.getpid
         metrics.workers.states = lambda: [WorkerState(0, WorkerStage.SERVING, datetime.now(UTC))]
         rows = []
         for family in metrics.families():

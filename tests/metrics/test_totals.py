@@ -6,19 +6,22 @@ from random import Random
 
 from twisted.trial.unittest import SynchronousTestCase
 
+from ingress.metrics.exchange_rows import PLACES
 from ingress.metrics.filters import MAX_EVENTS
 from ingress.metrics.metrics import Metrics
-from ingress.metrics.tallies import MAX_BYTES, ROWS, TallyError
+from ingress.metrics.tallies import MAX_BYTES, ROWS, TallyError, tally_from_bytes
 from ingress.metrics.tallying import Tallying
 from ingress.metrics.totals import Life, Totals
+from ingress.model.causes import Cause
 from ingress.model.objects import ObjectKey
 from ingress.model.streams import StreamSort
-from tests.fakes.records import record_of
+from ingress.model.traces import TraceContext
+from tests.fakes.records import ENDPOINT, record_of
 
 SHOP = ObjectKey("web", "shop")
 BLOG = ObjectKey("web", "blog")
 GONE = ObjectKey("web", "gone")
-SERVICES = frozenset((ObjectKey("web", "web"),))
+SERVICES = frozenset((ObjectKey("web", "web"), ObjectKey("web", "cart")))
 
 
 def shown(metrics: Metrics, *, without: str = "process_|python_") -> dict[str, float]:
@@ -35,7 +38,16 @@ def happen(random: Random, metrics: Metrics) -> None:
     if choice < 4:
         owner = random.choice((SHOP, BLOG, GONE, None))
         metrics.exchanges.ended(
-            record_of(owner, random.choice((0, 200, 404, 503)), random.choice((0.0625, 4.0)), 7)
+            record_of(
+                owner,
+                random.choice((0, 200, 404, 503)),
+                random.choice((0.0625, 4.0)),
+                7,
+                service=random.choice(("web", "cart", "gone")),
+                cause=random.choice((None, *Cause)),
+                bytes_received=3,
+                endpoint=random.choice((None, ENDPOINT)),
+            )
         )
     elif choice == 4:
         metrics.downstream_opened(random.random() < 0.5)
@@ -260,6 +272,59 @@ class TotalsTests(WorkersCase):
         self.assertLess(max(map(len, tallies)), MAX_BYTES)
         self.assertEqual(list(tallying.take(False)), [])
 
+    def test_large_rows(self) -> None:
+        """However long the names, and however large and many the numbers of rows are, each tally can be read."""
+        counting = Metrics()
+        tallying = Tallying(counting)
+        for number in range(100):
+            key = ObjectKey("n" * 63, f"{number:03}-{'x' * 249}")
+            counting.exchanges.ended(record_of(key, service="s" * 63))
+        for row in counting.exchanges.rows:
+            row.counts = [(1 << 62) + 1] * PLACES
+            row.bytes_sent = row.bytes_received = (1 << 62) + 1
+            row.seconds = row.upstream_seconds = 1.2345678901234567e15
+        tallies = [tally_from_bytes(octets) for octets in tallying.take(False)]
+        self.assertEqual(sum(len(tally.exchanges) for tally in tallies), 101)
+
+    def test_examples(self) -> None:
+        """The parent shows the newest example of each bucket of all workers; one whose trace is told stays before others."""
+        lives = [
+            (counting, Tallying(counting), self.totals.begin(slot))
+            for slot, counting in enumerate((Metrics(), Metrics()))
+        ]
+        trace = TraceContext("c" * 32, "d" * 16, is_sampled=True)
+
+        def say(slot: int, seconds: float, request: bytes, trace: TraceContext | None = None) -> None:
+            counting, tallying, life = lives[slot]
+            counting.exchanges.ended(
+                record_of(SHOP, 200, seconds, request=request, trace=trace, endpoint=ENDPOINT)
+            )
+            self.tell(life, tallying)
+
+        say(0, 0.03, b"one")
+        say(1, 0.04, b"two")
+        say(1, 3.0, b"three", trace)
+        say(0, 4.0, b"four")
+        exchanges = self.metrics.exchanges
+        for examples in (exchanges.examples, exchanges.upstream_examples):
+            found = [one for one in examples.shown() if one is not None]
+            self.assertEqual(found, [("", "two", 0.04), ("c" * 32, "", 3.0)])
+
+    def test_house(self) -> None:
+        """What is known of the whole house is that of all workers, those of Ingresses that are gone included."""
+        counting = Metrics()
+        life, tallying = self.totals.begin(0), Tallying(counting)
+        for owner in (SHOP, GONE, None):
+            counting.exchanges.ended(
+                record_of(owner, 502, 0.0625, cause=Cause.BAD_GATEWAY, endpoint=ENDPOINT)
+            )
+        self.tell(life, tallying)
+        self.metrics.snapshot_published(0, 0, {}, 0.0)
+        exchanges = self.metrics.exchanges
+        self.assertEqual((sum(exchanges.durations), sum(exchanges.upstream_durations)), (3, 3))
+        self.assertEqual((exchanges.seconds, exchanges.upstream_seconds), (0.1875, 0.1875))
+        self.assertEqual(exchanges.failures, [3 * (cause is Cause.BAD_GATEWAY) for cause in Cause])
+
 
 class HostileTests(WorkersCase):
     """What a worker says that is not itself any more."""
@@ -269,6 +334,7 @@ class HostileTests(WorkersCase):
         life = self.totals.begin(0)
         before = self.metrics.render().decode().split("# HELP process_")[0]
         count = ["ingress_upstream_failures_total", 1]
+        example = [False, 5, "", "abc", 0.03]
         exchanges = ["web", "shop", "web", 5, 6, 0.25, 0.125, 2, 1]
         parts: list[dict[str, object]] = [
             {"other": []},
@@ -292,6 +358,22 @@ class HostileTests(WorkersCase):
             {"summed": [count], "exchanges": [[*exchanges[:-1], -5]]},
             {"summed": [count], "exchanges": [[*exchanges[:-1], 1.5]]},
             {"summed": [count], "exchanges": [[7, *exchanges[1:]]]},
+            {"summed": [count], "exchanges": [[*exchanges, 3]]},
+            {"summed": [count], "exchanges": [[*exchanges, 1, 1] * 40]},
+            {"summed": [count], "exchanges": [[*exchanges[:-2], PLACES, 1]]},
+            {"summed": [count], "exchanges": [[*exchanges[:-2], -1, 1]]},
+            {"summed": [count], "exchanges": [[*exchanges[:-2], True, 1]]},
+            {"summed": [count], "exchanges": [[*exchanges[:5], float("inf"), *exchanges[6:]]]},
+            {"summed": [count], "exchanges": [[*exchanges[:5], -0.5, *exchanges[6:]]]},
+            {"summed": [count], "examples": [example[:-1]]},
+            {"summed": [count], "examples": [[0, *example[1:]]]},
+            {"summed": [count], "examples": [[*example[:1], 6, *example[2:]]]},
+            {"summed": [count], "examples": [[*example[:1], 99, *example[2:4], 9e9]]},
+            {"summed": [count], "examples": [[*example[:2], "A" * 32, "", 0.03]]},
+            {"summed": [count], "examples": [[*example[:2], "a" * 32, "both", 0.03]]},
+            {"summed": [count], "examples": [[*example[:3], 'a"} 1', 0.03]]},
+            {"summed": [count], "examples": [[*example[:3], "x" * 65, 0.03]]},
+            {"summed": [count], "examples": [[*example[:4], float("nan")]]},
             {"summed": [count], "events": [["limit", "\ud800", 1]]},
             {"summed": [count], "events": [["limit", "x" * 254, 1]]},
             {"summed": [count], "events": [["limit", "passed"]]},

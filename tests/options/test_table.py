@@ -36,6 +36,7 @@ MEANINGS: dict[str, tuple[str | None, str, object]] = {
     "admin": ("tcp:1", "admin", "tcp:1"),
     "probes": ("tcp:2", "probes", "tcp:2"),
     "admin-host": ("Admin.test", "admin_hosts", ("admin.test",)),
+    "metrics-by-ingress-durations": (None, "durations_by_service", True),
     "admin-show-queries": (None, "show_queries", True),
     "trusted-proxies": ("10.0.0.1/8", "serving.trusted_proxies", ("10.0.0.0/8",)),
     "forwarded-headers": ("address", "serving.forwarded_headers", ForwardedHeaders.ADDRESS),
