@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from functools import partial
 from random import Random
 from socket import socket
+from time import time
 from typing import Any, Protocol
 
 from twisted.internet.defer import Deferred, succeed
@@ -67,6 +68,7 @@ from ingress.tls.generated import generate_certificate
 from ingress.tls.groups import usable_groups
 from ingress.tls.profile import VERSIONS
 from ingress.tls.upstream import UpstreamContexts
+from ingress.tracing.tracing import Tracing
 from ingress.translate.snapshot import Snapshot
 
 SocketOf = Callable[[Listener], Awaitable[socket | None]]
@@ -275,6 +277,14 @@ class OwnDataPlane:
         self._site.gate.overload.mark_seconds = serving.overload_seconds
         self._site.context.takes_underscores = serving.underscores_in_headers
         self._access_log.follow(serving.access_log)
+        self._tracing = Tracing(
+            reactor,
+            time,
+            metrics.tracing,
+            part.rounded_up,
+            self._site.context.new_request_id,
+            lambda call: reactor.callFromThread(call),
+        )
         self._memory = MemoryWatch(reactor, own_memory(), self._memory_is)
         self._memory.marks.near_share = serving.overload_memory_percent / 100
         self._groups = groups
@@ -298,6 +308,7 @@ class OwnDataPlane:
         self._deadlines.start()
         self._network.start()
         self._access_log.start()
+        self._trace()
 
     def begin_with(self, settings: Settings) -> None:
         """Go by *settings* in what is decided at the start; nobody is served yet."""
@@ -325,6 +336,8 @@ class OwnDataPlane:
         self._access_log.follow(serving.access_log)
         if self._access_outputs.choose(serving.access_log.destination):
             self._access_log.reopen()
+        if serving.tracing != before.tracing:
+            self._trace()
         trusted = trusted_by(serving)
         if trusted is not trusted_by(before):
             site.trust(trusted)
@@ -339,6 +352,12 @@ class OwnDataPlane:
         if sharing != (before.load_balance, before.slow_start_seconds):
             for table in self._tables:
                 table.resource.share(Balancing(serving.load_balance), serving.slow_start_seconds)
+
+    def _trace(self) -> None:
+        """Trace requests as the options have it, or none."""
+        tracer = self._tracing.follow(self._serving.tracing)
+        self._sub_requests.tracer = tracer
+        self._site.context.trace_by(tracer)
 
     def _connections(self, limits: Limits) -> int:
         """Return how many connections of clients this process may have.
@@ -472,6 +491,7 @@ class OwnDataPlane:
         await self._network.stop()
         self._deadlines.stop()
         self._access_log.stop()
+        await self._tracing.stop()
 
     def reopen_files(self) -> None:
         """Open the access log anew: somebody moved its file away."""

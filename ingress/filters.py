@@ -36,6 +36,8 @@ from ingress.model.named_values import cookie_value, query_value
 from ingress.model.records import AttemptRecord, Record
 from ingress.model.reply import Reply
 from ingress.model.sub_requests import SubAnswer, SubRequest, SubRequestFailed
+from ingress.model.traces import TraceContext
+from ingress.model.tracing import RouteTracing
 
 __all__ = [
     "AnswerEdit",
@@ -55,12 +57,14 @@ __all__ = [
     "Replicas",
     "Reply",
     "RequestEdit",
+    "RouteTracing",
     "ScheduledCall",
     "Scope",
     "Services",
     "SubAnswer",
     "SubRequest",
     "SubRequestFailed",
+    "TraceContext",
     "cookie_value",
     "query_value",
 ]
@@ -130,6 +134,10 @@ class Facts(Protocol):
     @property
     def was_retried(self) -> bool:
         """Whether another endpoint failed the request before."""
+
+    @property
+    def trace(self) -> TraceContext | None:
+        """The trace that the request is part of; None where it is not traced.  A sub-request that has it is part of it, too."""
 
     @property
     def notes(self) -> dict[object, object]:
@@ -299,6 +307,9 @@ class Filter:
     answer_changes: FieldChanges | ChangesBy | None = None
     """What is done to each answer, whatever the request was, or by one field of it: that costs far less than ``on_answer``,
     which is not called where this is set."""
+
+    tracing: RouteTracing | None = None
+    """What is said of the traces of its requests, in place of what holds for all."""
 
     def on_request(self, facts: Facts) -> Reply | Awaitable[Reply | None] | None:
         """Answer the request, or return None to let it pass."""

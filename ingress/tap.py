@@ -164,6 +164,7 @@ def makeService(options: Options) -> "IService":
     from ingress.service import IngressService
     from ingress.takeover.successor import this_command
     from ingress.takeover.takeover import Takeover
+    from ingress.tracing.tracing import missing_for
     from ingress.translate.readers.route_kinds import kinds_served
 
     reactor = _global_reactor()
@@ -190,6 +191,10 @@ def makeService(options: Options) -> "IService":
             raise StartError(
                 "a daemon has no standard output: name a file by --access-log, or run twistd with -n"
             )
+
+        missing = missing_for(settings.serving.tracing)
+        if missing:
+            raise StartError(f"--tracing-endpoint {missing}")
 
         def left(process: int) -> None:
             systemd.hand_over(process, "has taken over")

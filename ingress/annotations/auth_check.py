@@ -276,6 +276,7 @@ class _Asking:
             is_trusted=leave.is_trusted,
             within=leave.within,
             verifies=self.spec.verifies,
+            trace=facts.trace,
         )
 
     def _heard(

@@ -210,6 +210,7 @@ def _request(
         seconds=seconds,
         max_bytes=MOST_BYTES,
         backend=backend,
+        trace=facts.trace,
     )
 
 

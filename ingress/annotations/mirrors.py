@@ -125,6 +125,7 @@ class Mirror:
             is_trusted=self.leave.is_trusted,
             within=self.leave.within,
             verifies=False,
+            trace=facts.trace,
         )
 
 

@@ -64,4 +64,5 @@ class BackendMirror:
             seconds=SECONDS,
             wants_body=False,
             backend=backend,
+            trace=facts.trace,
         )

@@ -34,6 +34,7 @@ from ingress.metrics.snapshots import SnapshotMetrics
 from ingress.metrics.status import StatusMetrics
 from ingress.metrics.sub_requests import SubRequestMetrics
 from ingress.metrics.text import PROMETHEUS, Format, as_text
+from ingress.metrics.tracing import TracingMetrics
 from ingress.metrics.watch import WatchMetrics
 from ingress.metrics.workers import WorkerMetrics
 from ingress.model.objects import ObjectKey
@@ -105,6 +106,8 @@ class Metrics:
         """What filters ask of other services."""
         self.filters = FilterMetrics()
         """What filters count."""
+        self.tracing = TracingMetrics()
+        """What is told of traces."""
         self.watch = WatchMetrics()
         """What reading the API server counts."""
         self.status = StatusMetrics()
@@ -199,6 +202,7 @@ class Metrics:
         yield from self.overload.families()
         yield from self.sub_requests.families()
         yield from self.filters.families()
+        yield from self.tracing.families()
         yield from self.watch.families()
         yield from self.status.families()
         yield from self.workers.families()
@@ -214,6 +218,7 @@ class Metrics:
         yield from self.http2.families()
         yield from self.overload.families()
         yield from self.sub_requests.families()
+        yield from self.tracing.families()
 
     def own_families(self) -> Iterator[Metric | None]:
         """Yield what each process has for itself, and no sum is of use of; None where one takes another step."""

@@ -8,6 +8,7 @@ from ingress.model.balancing import Algorithm
 from ingress.model.frozen import frozen
 from ingress.model.limits import Limits
 from ingress.model.log_formats import AccessLogSettings
+from ingress.model.tracing import TracingSettings
 
 
 class ForwardedHeaders(StrEnum):
@@ -53,5 +54,6 @@ class ServingSettings:
     shutdown_grace_seconds: float = 30.0
     """How long running requests then have to end."""
     access_log: AccessLogSettings = Factory(AccessLogSettings)
+    tracing: TracingSettings = Factory(TracingSettings)
     log_level: str = "info"
     """The least level of what the program's own log tells: one of ``LOG_LEVELS``."""

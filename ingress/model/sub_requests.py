@@ -2,6 +2,7 @@
 
 from ingress.model.backends import BackendReference
 from ingress.model.frozen import frozen
+from ingress.model.traces import TraceContext
 
 
 @frozen
@@ -33,6 +34,8 @@ class SubRequest:
     """Of the body of its answer; a longer one is a failure, ..."""
     wants_body: bool = True
     """... unless the body is not wanted: then the answer comes without one, and a longer one is not waited for."""
+    trace: TraceContext | None = None
+    """The trace that it is part of, as ``Facts.trace`` has it: then it is sent with that, whatever its fields say."""
     backend: BackendReference | None = None
     """A Service that routes of the snapshot lead to, too: its endpoints are asked, as its routes ask them, and the URL
     has ``Host`` and target alone."""

@@ -12,6 +12,7 @@ from ingress.annotations.values import quoted
 from ingress.model.objects import Kind, ObjectKey
 from ingress.model.problems import Problem, Reason
 from ingress.options.config_map_keys import KEYS, NEVER_WERE, ConfigMapKey, boolean
+from ingress.options.config_map_tracing import TRACING_KEYS, tracing_texts
 from ingress.options.merging import OptionTexts
 from ingress.options.option import Option
 from ingress.options.table import SPELLINGS
@@ -82,6 +83,7 @@ class _Reading:
                 self._read(key, row, text)
         self._forwarding()
         self._syslog()
+        self._tracing()
         self._tell_unknown(unknown)
         namespace, name = self._key
         return OptionTexts(
@@ -157,6 +159,18 @@ class _Reading:
             self._texts["access-log"] = f"syslog:udp:{where}:{port or 514}"
             self._keys["access-log"] = "syslog-host"
 
+    def _tracing(self) -> None:
+        """Read the keys about traces that ingress-nginx has, which mean something together."""
+        found = tracing_texts(self._content)
+        for key, reason, message in found.told:
+            self._tell(key, reason, message)
+        for name, (text, key) in found.texts.items():
+            if name not in self._content:
+                self._texts[name], self._keys[name] = text, key
+        for name, text in found.usual.items():
+            if name not in self._given:
+                self._texts.setdefault(name, text)
+
     def _boolean(self, key: str) -> bool:
         text = self._content[key]
         try:
@@ -182,7 +196,8 @@ class _Reading:
 
 
 _ASKING: Final = ("use-forwarded-headers", "enable-real-ip", "use-proxy-protocol")
-_TOGETHER: Final = frozenset((*_ASKING, "proxy-real-ip-cidr", "enable-syslog", "syslog-host", "syslog-port"))
+_SYSLOG: Final = ("enable-syslog", "syslog-host", "syslog-port")
+_TOGETHER: Final = frozenset((*_ASKING, "proxy-real-ip-cidr", *_SYSLOG, *TRACING_KEYS))
 
 
 def _guards(option: Option | None) -> bool:

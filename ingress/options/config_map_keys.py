@@ -53,6 +53,12 @@ def _plain_seconds(text: str) -> str:
     return f"{int(found[1]) * units[found[2]]:g}"
 
 
+def _milliseconds(text: str) -> str:
+    if re.fullmatch(r"[0-9]{1,9}", text.strip()) is None:
+        raise ValueError('is not a number of milliseconds; write "5000"')
+    return f"{int(text) / 1000:g}"
+
+
 def _keep_alive(text: str) -> str:
     seconds = _plain_seconds(text)
     if float(seconds) == 0:
@@ -112,7 +118,7 @@ def _note(told: str, silent: tuple[str, ...] = _OFF) -> ConfigMapKey:
 
 
 _GUARD: Final = "there is no web application firewall here, and requests are not inspected by one"
-_TRACING: Final = "this controller makes no traces; it passes on the fields by which others do"
+_TRACING: Final = "traces are told by OTLP alone: write enable-opentelemetry, and otlp-collector-host"
 _STREAM: Final = "no text of nginx's is executed"
 
 KEYS: Final[dict[str, ConfigMapKey]] = {
@@ -128,7 +134,19 @@ KEYS: Final[dict[str, ConfigMapKey]] = {
     "proxy-stream-timeout": ConfigMapKey("stream-timeout", _plain_seconds),
     "worker-shutdown-timeout": ConfigMapKey("shutdown-grace", _plain_seconds),
     "error-log-level": ConfigMapKey("log-level", _log_level),
-    # What is meant together: see ``ingress.options.config_map``.
+    "otel-service-name": ConfigMapKey("tracing-service"),
+    "otel-sampler-parent-based": ConfigMapKey("tracing-follow-parent"),
+    "otel-max-queuesize": ConfigMapKey("tracing-queue-size"),
+    "otel-max-export-batch-size": ConfigMapKey("tracing-batch-size"),
+    "otel-schedule-delay-millis": ConfigMapKey("tracing-delay", _milliseconds),
+    "opentelemetry-operation-name": ConfigMapKey("tracing-span-name"),
+    "opentelemetry-trust-incoming-span": ConfigMapKey("tracing-trust-parent"),
+    # What is meant together: see ``ingress.options.config_map_tracing``, and below ``ingress.options.config_map``.
+    "enable-opentelemetry": ConfigMapKey("tracing-by-default"),
+    "otlp-collector-host": ConfigMapKey("tracing-endpoint"),
+    "otlp-collector-port": ConfigMapKey("tracing-endpoint"),
+    "otel-sampler": ConfigMapKey("tracing-ratio"),
+    "otel-sampler-ratio": ConfigMapKey("tracing-ratio"),
     "use-forwarded-headers": ConfigMapKey("forwarded-headers"),
     "enable-real-ip": ConfigMapKey("forwarded-headers"),
     "proxy-real-ip-cidr": ConfigMapKey("trusted-proxies"),
@@ -199,9 +217,7 @@ _INSIDES: Final = """
     nginx-status-ipv6-whitelist debug-connections proxy-ssl-location-only gzip-disable
     grpc-buffer-size-kb proxy-stream-next-upstream proxy-stream-next-upstream-timeout
     proxy-stream-next-upstream-tries proxy-stream-responses log-format-stream stream-access-log-path
-    opentelemetry-config otlp-collector-host otlp-collector-port otel-max-queuesize otel-schedule-delay-millis
-    otel-max-export-batch-size otel-service-name otel-sampler otel-sampler-ratio otel-sampler-parent-based
-    opentelemetry-operation-name opentelemetry-trust-incoming-span opentracing-operation-name
+    opentelemetry-config opentracing-operation-name
     opentracing-location-operation-name opentracing-trust-incoming-span zipkin-collector-host zipkin-collector-port
     zipkin-service-name zipkin-sample-rate jaeger-collector-host jaeger-collector-port jaeger-endpoint
     jaeger-service-name jaeger-propagation-format jaeger-sampler-type jaeger-sampler-param jaeger-sampler-host
@@ -215,7 +231,6 @@ _INSIDES: Final = """
 KEYS.update((name, _NGINX) for name in _INSIDES.split())
 KEYS.update(
     {
-        "enable-opentelemetry": _missing(_TRACING),
         "enable-opentracing": _missing(_TRACING),
         "global-rate-limit-memcached-host": _missing("limits are counted by each replica for itself", ("",)),
     }

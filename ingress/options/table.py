@@ -18,6 +18,7 @@ from ingress.options.family_options import family_options
 from ingress.options.installed_filters import read_allowed_filter, read_filter
 from ingress.options.log_destinations import read_access_log, read_running_access_log
 from ingress.options.option import Option
+from ingress.options.tracing_options import TRACING_OPTIONS
 
 # fmt: off
 _GROUPS: tuple[tuple[str, tuple[Option, ...]], ...] = (
@@ -244,6 +245,7 @@ _GROUPS: tuple[tuple[str, tuple[Option, ...]], ...] = (
                running=True,
                help="Percent of the memory that the control group may have. Above, connections at rest are ended and no others accepted; halfway between there and the limit new requests are refused with 503. 0 for never."),
     )),
+    ("Traces", TRACING_OPTIONS),
     ("Reporting to the cluster", (
         Option(name="publish-status-address", value="ADDRESS", read=v.read_addresses, to="reporting.publish_addresses", repeatable=True,
                help="IP address or host name that the Ingresses show."),

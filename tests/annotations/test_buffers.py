@@ -74,8 +74,6 @@ class IngressTests(SynchronousTestCase):
             {"proxy_buffers_number": "8", "proxy_busy_buffers_size": "64k", "proxy_max_temp_file_size": "0"},
             {"proxy_buffering": "off", "proxy_request_buffering": "off", "client_body_buffer_size": "1m"},
             {"proxy_http_version": "1.1", "enable_rewrite_log": "false", "enable_access_log": "true"},
-            {"enable_opentelemetry": "false", "opentelemetry_trust_incoming_span": "true"},
-            {"opentelemetry_operation_name": "HTTP $request_method $service_name"},
         ):
             route, told = self.translated(**written)
             self.assertEqual((told, route.filters, route.timeouts), ([], (), None), written)
@@ -124,7 +122,6 @@ class IngressTests(SynchronousTestCase):
             ("proxy_http_version", "2", Reason.INVALID_ANNOTATION, "backend-protocol: GRPC"),
             ("proxy_request_buffering", "true", Reason.INVALID_ANNOTATION, 'not "on" or "off"'),
             ("enable_rewrite_log", "true", Reason.UNSUPPORTED_ANNOTATION, "rewrites are not logged"),
-            ("enable_opentelemetry", "true", Reason.UNSUPPORTED_ANNOTATION, "traceparent"),
             ("enable_access_log", "off", Reason.INVALID_ANNOTATION, "requests are logged"),
             ("opentelemetry_operation_name", "a\nb", Reason.INVALID_ANNOTATION, "is not a name"),
         ):

@@ -19,6 +19,7 @@ from ingress.filters import (
 )
 from ingress.model.backends import Endpoint
 from ingress.model.client_authentication import ClientEvidence
+from ingress.model.traces import TraceContext
 from ingress.proxy.exchange.services import ReplicaCount
 
 T = TypeVar("T")
@@ -43,6 +44,7 @@ class FakeFacts:
     is_body_whole: bool = True
     endpoint: Endpoint | None = None
     was_retried: bool = False
+    trace: TraceContext | None = None
     notes: dict[object, object] = Factory(dict)
     fields: dict[bytes, bytes] = Factory(dict)
     """By name in lower case."""

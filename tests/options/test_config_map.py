@@ -110,7 +110,6 @@ class KeysTests(SynchronousTestCase):
         for key in (
             "enable-modsecurity",
             "enable-owasp-modsecurity-crs",
-            "enable-opentelemetry",
             "ssl-early-data",
         ):
             self.assertEqual(self.told(**{key: "true"}).reason, Reason.UNSUPPORTED_OPTION)

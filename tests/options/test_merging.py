@@ -250,11 +250,14 @@ class RunningRowTests(SynchronousTestCase):
         values: dict[str, Any] = {
             "CIDR": "10.0.0.0/8", "SECONDS": "3", "COUNT": "3", "PERCENT": "3", "BYTES": "3", "SIZE": "8k", "ALGORITHM": "ewma", "FILE": "/dev/null",
             "WHICH": "none", "NAME": "CF-Connecting-IP", "BOOLEAN": "false", "RISK": "Low", "LIST": "ECDHE-RSA-AES128-GCM-SHA256", "FORMAT": "$status", "TARGET": "/healthz", "WORDS": "lua", "LEVEL": "warn", "WHERE": "syslog:/dev/log",
+            "URL": "http://a.test", "RATIO": "0.5", "TEXT": "$host", "NAME=VALUE": "a=b",
         }  # fmt: skip
         for option in OPTIONS.values():
             if not option.running:
                 continue
             text = values.get(option.value, "a/b") if option.value else "true"
+            if option.value == "BOOLEAN":
+                text = str(not option.usual).lower()
             if option.value == "VALUE":
                 text = next(one for one in SOME_VALUES if self.is_other(option, one))
             found = merge(DEFAULTS, (), OptionTexts({option.name: text}))

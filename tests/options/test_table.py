@@ -18,6 +18,7 @@ from ingress.model.log_formats import LogForm, LogFormat
 from ingress.model.object_meta import Address
 from ingress.model.objects import ObjectKey
 from ingress.model.serving import ForwardedHeaders
+from ingress.model.span_names import SpanName
 from ingress.options.option import DEFAULTS, settings_with
 from ingress.options.table import GROUPS, OPTIONS, SPELLINGS
 from ingress.settings import Settings
@@ -127,6 +128,20 @@ MEANINGS: dict[str, tuple[str | None, str, object]] = {
     "skip-access-log-urls": ("/healthz", "serving.access_log.skipped_urls", ("/healthz",)),
     "log-format-upstream": ("$status", "serving.access_log.format", LogFormat(("", "status", ""))),
     "log-format-escape-json": (None, "serving.access_log.escapes_json", True),
+    "tracing-endpoint": ("http://a.test:4318", "serving.tracing.endpoint", "http://a.test:4318/v1/traces"),
+    "tracing-ratio": ("0.5", "serving.tracing.ratio", 0.5),
+    "tracing-most-per-second": ("0", "serving.tracing.most_per_second", 0),
+    "tracing-trust-parent": ("true", "serving.tracing.trusts_parent", True),
+    "tracing-follow-parent": ("false", "serving.tracing.follows_parent", False),
+    "tracing-header": ("X-Trace-Me", "serving.tracing.header", "X-Trace-Me"),
+    "tracing-by-default": ("false", "serving.tracing.by_default", False),
+    "tracing-service": ("edge", "serving.tracing.service", "edge"),
+    "tracing-attribute": ("a.b=c d", "serving.tracing.attributes", ("a.b=c d",)),
+    "tracing-span-name": ("to $host", "serving.tracing.name", SpanName("to $host", ("to ", "host", ""))),
+    "tracing-query": (None, "serving.tracing.shows_query", True),
+    "tracing-queue-size": ("9", "serving.tracing.queue_size", 9),
+    "tracing-batch-size": ("9", "serving.tracing.batch_size", 9),
+    "tracing-delay": ("0.5", "serving.tracing.delay_seconds", 0.5),
     "shutdown-delay": ("1", "serving.shutdown_delay_seconds", 1.0),
     "shutdown-grace": ("2", "serving.shutdown_grace_seconds", 2.0),
 }  # fmt: skip

@@ -26,6 +26,7 @@ from ingress.model.causes import Cause
 from ingress.model.frozen import frozen
 from ingress.model.records import Record
 from ingress.model.reply import Reply
+from ingress.model.tracing import RouteTracing
 from ingress.proxy.exchange.settled_answers import changes_for, settled_answers
 
 Specs = tuple[FilterSpec, ...]
@@ -128,6 +129,9 @@ class Chain:
             None if self.answer_bodies else settled_answers([one.changes for one, _ in self.answers])
         )
         """What becomes of the head of each answer, if that is settled before one comes; None where it is for filters to say."""
+        said = [live.filter.tracing for live in inwards if live.filter.tracing is not None]
+        self.tracing: RouteTracing | None = said[-1] if said else None
+        """What its route says of traces; None for nothing."""
 
 
 def _asked_methods(requests: tuple[tuple[LiveFilter, OnRequest], ...]) -> frozenset[bytes] | None:

@@ -14,6 +14,7 @@ from ingress.proxy.exchange.filter_errors import FilterErrorLog
 from ingress.proxy.exchange.replies import Replies
 from ingress.proxy.exchange.upstream_errors import UpstreamErrorLog
 from ingress.proxy.upstream.pool import UpstreamPool
+from ingress.tracing.tracer import Tracer
 
 _IDS = 64
 """Request ids that are made in one go."""
@@ -47,8 +48,10 @@ class ExchangeContext:
         """Whether connections end because the process does, and not because their clients left."""
         self.takes_underscores = False
         """Whether request fields with underscores in their names go on; may be set anew at any time."""
-        self.listeners = tuple(listeners)
+        self.listeners = self._usual_listeners = tuple(listeners)
         self.failed = failed
+        self.tracer: Tracer | None = None
+        """Who is asked and told about traces; None where nobody traces, which costs nothing."""
 
         def new_ids(bits: Callable[[int], int]) -> list[bytes]:
             # Many at once cost little more than one.
@@ -59,3 +62,9 @@ class ExchangeContext:
             map(new_ids, repeat(random.getrandbits))
         ).__next__
         """Returns 32 hexadecimal digits that no other request has."""
+
+    def trace_by(self, tracer: Tracer | None) -> None:
+        """Have exchanges traced by *tracer* from now on; None for not at all."""
+        self.tracer = tracer
+        also = () if tracer is None else (tracer.exchange_over,)
+        self.listeners = self._usual_listeners + also

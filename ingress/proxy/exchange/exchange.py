@@ -1,8 +1,7 @@
 """One request with its answer, from head to last byte.
 
-An exchange stands between two sides.  *Downstream* brings the request in and takes the answer; *upstream* takes
-the request and brings the answer.  Each side calls the exchange, which calls the other; what hangs on a request
-(attempts, filters, record) hangs here, so that another protocol only has to be another side.
+An exchange stands between two sides.  *Downstream* brings the request in and takes the answer; *upstream* takes the request and
+brings the answer.  Each side calls the exchange, which calls the other; what hangs on a request hangs here, and not on a protocol.
 
 States::
 
@@ -12,9 +11,8 @@ States::
        └───────────────────────────────────────────────────────────────────────────────────┘
     AWAITING ──101──▶ TUNNEL ──either side ends──▶ DONE
 
-Invariants: downstream gets exactly one final head; nothing is sent twice once a byte of an answer was seen; ``DONE``
-is reached exactly once, and only there the record is made.
-What may go wrong in which state is the table of ``contract.faults``, by which its ``Attempts`` decide.
+Invariants: downstream gets exactly one final head; nothing is sent twice once a byte of an answer was seen; ``DONE`` is reached
+exactly once, where the record is made.  The table of ``contract.faults``, by which ``Attempts`` decide, says what may go wrong.
 """
 
 from functools import partial
@@ -28,8 +26,9 @@ from ingress.http.response_head import ResponseHead
 from ingress.model.backends import Endpoint
 from ingress.model.causes import Cause, cause_of_answer, cause_of_status
 from ingress.model.limits import Timeouts
-from ingress.model.records import AttemptRecord, Record
+from ingress.model.records import Record
 from ingress.model.reply import Reply
+from ingress.model.traces import TraceContext
 from ingress.proxy.contract.faults import AFTER_HEAD, IDEMPOTENT, LEFT, TABLE, Fault, Side, State, Step
 from ingress.proxy.contract.sides import Downstream, Upstream
 from ingress.proxy.contract.transport import KernelCopy
@@ -51,7 +50,6 @@ from ingress.routing.route import Route
 _WAITING, _CONNECTING, _AWAITING, _ANSWERING, _TUNNEL, _DONE = State
 _UNANSWERED = (_WAITING, _CONNECTING, _AWAITING)
 _new: Final = tuple.__new__
-_NONE: Final[tuple[AttemptRecord, ...]] = ()
 _NO_ENDPOINT: Final = TABLE[_WAITING, Fault.NO_ENDPOINT].status
 
 
@@ -73,6 +71,9 @@ class Exchange:
     """Its filters; None where there are none."""
     cause: Cause | None = None
     """Whose failure it is, where that is known before the end."""
+    request_id = b""
+    trace: TraceContext | None = None
+    """The trace that it is part of, once anybody needs to know."""
     is_answer_filtered = False
     """Whether pieces of the answer have to pass filters, or wait until its head has."""
     _route: Route | None = None
@@ -80,7 +81,6 @@ class Exchange:
     _filtering: Filtering | None = None  # As long as its filters were not asked, or had nothing to say.
     _facts: RequestFacts | None = None
     _came: RequestHead | None = None  # The head that came, where filters made another one of it.
-    _request_id = b""
     _filter = ""  # The name of the one that answered, or failed.
     _reason = ""  # Why the answer is an error of our own, or is not whole.
     _has_crashed = False
@@ -105,7 +105,7 @@ class Exchange:
         """The side that answers; None as long as there is none, and once it has answered."""
         if head.has_body:
             self.passage = RequestPassage(self, downstream, head)
-        self._started = context.clock.seconds()
+        self.started = context.clock.seconds()
 
     def __repr__(self) -> str:
         return f"<Exchange {self.head.method!r} {self.host!r} {self.head.target!r} {self.state.value}>"
@@ -118,10 +118,12 @@ class Exchange:
     def facts(self) -> RequestFacts:
         """Return what is known of the request, for who decides about it."""
         if self._facts is None:
-            self._request_id = self._request_id or self.head.request_id or self._context.new_request_id()
+            self.request_id = self.request_id or self.head.request_id or self._context.new_request_id()
             where, security = (self.host, self.path), self._downstream.security
-            self._facts = RequestFacts(self._request_id, self.head, where, self._origin, security)
-        self._facts.attempts = self._attempts
+            self._facts = RequestFacts(self.request_id, self.head, where, self._origin, security)
+        self._facts.attempts, tracer = self._attempts, self._context.tracer
+        if tracer is not None and self.chain is not None:
+            self._facts.trace = tracer.trace_of(self)
         return self._facts
 
     @property
@@ -148,18 +150,18 @@ class Exchange:
         self._route = route
         if route.timeouts is not None:
             self.timeouts = route.timeouts.completed_by(self._context.limits.upstream)
-            self._timing = Timing(self, self._context.deadlines, route.timeouts, self._started)
+            self._timing = Timing(self, self._context.deadlines, route.timeouts, self.started)
         passage = self.passage
         if passage is not None and passage.exceeds(route.max_body_bytes):
             self.fail(413, "request body too large")
             return
-        self._request_id = self._request_id or self.head.request_id or self._context.new_request_id()
+        self.request_id = self.request_id or self.head.request_id or self._context.new_request_id()
         chain = self.chain
         if chain is not None and chain.request_bodies and not self._filters(chain).stage_request(passage):
             return
         attempts = self._attempts = Attempts(rotation, route.retries, key)
         if self._filtering is not None:
-            attempts.began = self._context.clock.seconds() - self._started
+            attempts.began = self._context.clock.seconds() - self.started
         if attempts.endpoint is None:
             self.fail(_NO_ENDPOINT, "no endpoint")
         else:
@@ -205,14 +207,14 @@ class Exchange:
             return
         self.state = _CONNECTING
         if attempts.rotation.counts:
-            attempts.tell_began(self._context.clock.seconds() - self._started)
+            attempts.tell_began(self._context.clock.seconds() - self.started)
         pool.acquire(endpoint, self, reuse, fresh=self.head.method not in IDEMPOTENT)
 
     def _attempt_again(self, fault: Fault, outcome: str) -> bool:
         """Make the attempt that follows *fault*, if one may; *outcome* is what became of the last one."""
         attempts = self._attempts
         assert attempts is not None
-        now = self._context.clock.seconds() - self._started
+        now = self._context.clock.seconds() - self.started
         is_held = self.passage is None or self.passage.held is not None
         step = attempts.go_on(TABLE[self.state, fault], outcome, self.head.method, is_held, now)
         if step is Step.FAIL:
@@ -235,16 +237,20 @@ class Exchange:
         self.state = _AWAITING
         self.upstream = upstream
         is_reused = attempts.is_reused = upstream.is_reused
-        attempts.connected = attempts.began if is_reused else self._context.clock.seconds() - self._started
+        attempts.connected = attempts.began if is_reused else self._context.clock.seconds() - self.started
         if attempts.tried:
             attempts.reached()
-        fields = upstream_fields_of(self._came or self.head, self._request_id, self._origin)
+        self.head = self._came or self.head
+        fields = upstream_fields_of(self.head, self.request_id, self._origin)
         chain, passage = self.chain, self.passage
         if chain is not None and (chain.upstreams or (passage is not None and passage.is_changed)):
-            self._came = self.received
+            self._came = self.head
             self.head, fields = self._filters(chain).change_request(self._came, fields)
             if self.upstream is None:
                 return True
+        if self._context.tracer is not None:
+            self._came = self._came or self.head
+            self.head, fields = self._context.tracer.traced(self, self.head, fields, len(attempts.over))
         if passage is None:
             upstream.begin(self, fields, b"", True)
         else:
@@ -308,7 +314,7 @@ class Exchange:
     def _conclude(self, outcome: str) -> None:
         """Note what became of the attempt under way, if there is one."""
         if self._attempts is not None:
-            self._attempts.conclude(outcome, self._context.clock.seconds() - self._started)
+            self._attempts.conclude(outcome, self._context.clock.seconds() - self.started)
 
     def _drop_upstream(self) -> None:
         upstream, self.upstream = self.upstream, None
@@ -426,7 +432,7 @@ class Exchange:
             # The connection is free, or another exchange's: a full downstream must not pause it.
             self.upstream = None
         elif self._attempts is not None:
-            self._attempts.answered = self._context.clock.seconds() - self._started
+            self._attempts.answered = self._context.clock.seconds() - self.started
         if self.passage is not None:
             self.passage.held = None
         chain, settled = self.chain, None
@@ -529,9 +535,7 @@ class Exchange:
         self, status: int, head: ResponseHead, body: bytes, ended: bool, trailers: list[bytes]
     ) -> None:
         """Send an answer that has passed its filters, if there are any; the log calls it *status*."""
-        self.status = status
-        self.sent = len(body)
-        self.state = _ANSWERING
+        self.status, self.sent, self.state = status, len(body), _ANSWERING
         self._downstream.respond(head, body, ended, trailers)
         if ended:
             self._finish()
@@ -545,12 +549,8 @@ class Exchange:
 
     def deliver_switch(self, head: ResponseHead, first: bytes) -> None:
         """Open a tunnel."""
-        self.state = _TUNNEL
-        self.status = head.status
-        self.sent = len(first)
+        self.status, self.sent, self.state = head.status, len(first), _TUNNEL
         self._downstream.open_tunnel(head, first)
-
-    # The end
 
     def _cut(self, why: str) -> None:
         """End an answer that cannot be whole any more, so that downstream sees it; or a tunnel."""
@@ -570,9 +570,9 @@ class Exchange:
             self._filtering.close()
         if self._timing is not None:
             self._timing.close()
-        attempts, made = self._attempts, _NONE
+        attempts, made = self._attempts, Attempts.over
         backend = None if self._route is None else self._route.backend
-        seconds = self._context.clock.seconds() - self._started
+        seconds = self._context.clock.seconds() - self.started
         if attempts is not None:
             backend, made = attempts.rotation.backend, attempts.finished(self.status, seconds)
         listeners, chain = self._context.listeners, self.chain
@@ -581,11 +581,11 @@ class Exchange:
             if cause is None and self.status >= 400:
                 cause = cause_of_answer(self.status, made[-1].outcome if made else "")
             if cause is not None:
-                self._request_id = self._request_id or head.request_id or self._context.new_request_id()
+                self.request_id = self.request_id or head.request_id or self._context.new_request_id()
             owner = None if route is None or route.owner is None else route.owner.key
             protocol = self._downstream.protocol if head.minor else b"HTTP/1.0"
             # In the order of its fields, and not by its name, which is a call more for each request.
-            known = (self._request_id, route, owner, self._filter, made, self.status, self.sent, seconds, self._reason, self._origin.address, head.method, self.host, head.target, protocol, head, self._origin.scheme, cause, backend, 0 if passage is None else passage.received, self._downstream, None)  # fmt: skip
+            known = (self.request_id, route, owner, self._filter, made, self.status, self.sent, seconds, self._reason, self._origin.address, head.method, self.host, head.target, protocol, head, self._origin.scheme, cause, backend, 0 if passage is None else passage.received, self._downstream, None if self._context.tracer is None else self._context.tracer.trace_of(self))  # fmt: skip
             record = _new(Record, known)
             if chain is not None and chain.ends:
                 self._filters(chain).tell_end(record)

@@ -7,6 +7,7 @@ from ingress.http.forwarding import Origin, proxys_lines
 from ingress.http.request_head import RequestHead
 from ingress.model.backends import Endpoint
 from ingress.model.client_authentication import ClientEvidence
+from ingress.model.traces import TraceContext
 
 _ONE_BY_ONE: Final = 8
 """So many fields are looked for one by one; whoever asks for more, as thousands of conditions may, has all taken apart."""
@@ -53,6 +54,8 @@ class RequestFacts:
         """What filters remember of the request."""
         self.attempts: Attempting | None = None
         """None as long as no endpoint was looked for."""
+        self.trace: TraceContext | None = None
+        """The trace that the request is part of; None where it is not traced."""
         self._asked = 0
         self._combined: tuple[bytes, dict[bytes, bytes]] | None = None
         """The lines that were taken apart, and what they say."""

@@ -95,6 +95,10 @@ class Filtering:
     _decision: Decision | Pending[object] | None = None
     _silenced: frozenset[LiveFilter] = frozenset()
     """Those that see no further answer: they failed, or replaced one."""
+    _awaits = ""
+    """The name of the filter whose decision that is, ..."""
+    _awaits_since = 0.0
+    """... and since when."""
     # The request
     _asked = 0
     """How many were asked about it."""
@@ -126,6 +130,7 @@ class Filtering:
         self._exchange = exchange
         self._facts = facts
         self._clock = context.clock
+        self._tracer = context.tracer
         self._errors = context.filter_errors
         self._pieces: list[bytes] = []
         """What came of the body of an answer meanwhile."""
@@ -214,8 +219,13 @@ class Filtering:
     ) -> None:
         """Have *decided* called with the reply that comes, or have *live* fail."""
 
+        if self._tracer is not None:
+            self._awaits, self._awaits_since = live.name, self._clock.seconds()
+
         def came(reply: object) -> None:
             self._decision = None
+            if self._tracer is not None:
+                self._waited("")
             try:
                 if reply is not None:
                     check_reply(reply)
@@ -235,6 +245,7 @@ class Filtering:
 
         def late() -> None:
             self._decision = None
+            self._waited("did not decide in time")
             self._contain(self._late, live)
 
         if not isinstance(coming, Awaitable):
@@ -242,8 +253,14 @@ class Filtering:
         decision = self._decision = Decision(coming, came, raised, late)
         decision.start(self._clock, DECISION_SECONDS)
 
+    def _waited(self, why: str) -> None:
+        """Tell who traces that what was awaited is there, or *why* it is not."""
+        if self._tracer is not None:
+            self._tracer.waited(self._facts.trace, self._awaits, self._awaits_since, why)
+
     def _raised(self, live: LiveFilter, error: BaseException | None) -> None:
         self._decision = None
+        self._waited(f"{type(error).__name__}: {error}")
         self._contain(self._failed, live, error)
 
     def _contain(self, call: Callable[..., None], *arguments: object) -> None:
@@ -256,6 +273,7 @@ class Filtering:
     def _stop_waiting(self) -> None:
         decision, self._decision = self._decision, None
         if decision is not None:
+            self._waited("nobody waits any longer")
             decision.cancel()
 
     # Failures

@@ -11,6 +11,8 @@ from typing import Final, TypeVar
 from twisted.internet.defer import Deferred
 
 from ingress.http.own_request import own_request_head
+from ingress.http.request_head import RequestHead
+from ingress.http.trace_context import with_trace
 from ingress.metrics.sub_requests import SubRequestMetrics
 from ingress.model.backends import BackendReference, Endpoint
 from ingress.model.client_authentication import MOST_DEPTH
@@ -24,6 +26,8 @@ from ingress.proxy.exchange.sub_exchange import SubExchange
 from ingress.proxy.exchange.sub_request_errors import SubRequestErrorLog
 from ingress.proxy.upstream.pool import UpstreamPool
 from ingress.proxy.upstream.rotation import Rotation, Rotations
+from ingress.tracing.sub_request_span import SubRequestSpan
+from ingress.tracing.tracer import Tracer
 
 T = TypeVar("T")
 
@@ -63,6 +67,8 @@ class SubRequests:
         self._told: dict[str, int] = {}
         """How many of these there are by URL: one that hangs must not take the room of all."""
         self._errors = SubRequestErrorLog(deadlines.exact_seconds)
+        self.tracer: Tracer | None = None
+        """Who is told of those of sampled traces; None where nobody traces."""
 
     def __repr__(self) -> str:
         return f"<SubRequests: {len(self._under_way)} under way, {self._mirrors} of them mirrors>"
@@ -110,9 +116,12 @@ class SubRequests:
     ) -> "SubExchange":
         """Return what is under way, once it starts, until *heard* is told of its end; unless that is cancelled."""
         exchange = self._exchange_of(request, is_kept=request.wants_body)
+        span = None if request.trace is None else self._span(request, exchange.head, is_awaited=True)
 
         def ended(outcome: SubAnswer | str | None) -> None:
             self._under_way.discard(exchange)
+            if span is not None:
+                span.over(outcome)
             self._metrics.ended("ask", _word_for(outcome))
             if isinstance(outcome, str):
                 self._errors.warn(exchange.head.authority.decode("ascii", "replace"), outcome)
@@ -142,9 +151,12 @@ class SubRequests:
         self._mirrors += 1
         told[request.url] = told.get(request.url, 0) + 1
         self._mirror_bytes += size
+        span = None if request.trace is None else self._span(request, exchange.head, is_awaited=False)
 
         def ended(outcome: SubAnswer | str | None) -> None:
             self._under_way.discard(exchange)
+            if span is not None:
+                span.over(outcome)
             self._mirrors -= 1
             if told[request.url] == 1:
                 del told[request.url]
@@ -161,6 +173,18 @@ class SubRequests:
         """End all that is under way; who waits is told."""
         for exchange in list(self._under_way):
             exchange.fail(503, "the process ends")
+
+    def _span(self, request: SubRequest, head: RequestHead, *, is_awaited: bool) -> SubRequestSpan | None:
+        """Have *head* say which trace it is part of, if *request* is part of one; return its span, if that is told to anybody."""
+        trace, tracer = request.trace, self.tracer
+        if trace is None or tracer is None:
+            return None
+        span = None
+        if trace.is_sampled:
+            seconds = self._deadlines.exact_seconds
+            span = SubRequestSpan(tracer, trace, request.url, head, seconds, is_awaited=is_awaited)
+        head.forward = with_trace(head.forward, trace, trace.span_id if span is None else span.id)
+        return span
 
     def _exchange_of(self, request: SubRequest, is_kept: bool) -> "SubExchange":
         if not 0 < request.seconds <= MAX_SECONDS or request.max_bytes < 0:

@@ -72,7 +72,7 @@ class StandingTests(LintCase):
         """A value that is refused, what is not honored at all, and what has no effect alone; each says why."""
         for name, value in (
             ("proxy-read-timeout", "soon"),
-            ("enable-opentelemetry", "true"),
+            ("enable-rewrite-log", "true"),
             ("fastcgi-index", "index.php"),
             ("cors-max-age", "5"),
             ("ssl-passthrough", "true"),

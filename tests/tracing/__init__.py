@@ -1,0 +1,1 @@
+"""Traces: sampling, spans, and their way to a collector."""
