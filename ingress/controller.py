@@ -161,8 +161,10 @@ class Controller:
         self._round_seconds = 0.0
         self._collector = CollectorTurns(STEPS_COLLECTED)
         self._rested_at = 0.0
-        # Whether anything changed since the round began.
-        self._changed_since = False
+        # When the first change came since the round began, and the first of those that it took, or that one before it lost.
+        self._changed_since: float | None = None
+        self._taken_since: float | None = None
+        metrics.snapshots.waiting_seconds = self._waiting_seconds
         # What became of objects: for the round to come, and for the one that goes on.
         self._coming: dict[ObjectId, str] = {}
         self._taken: dict[ObjectId, str] = {}
@@ -202,7 +204,7 @@ class Controller:
             # Whether these count depends on the EndpointSlices, and a fault on whether they count.
             self._translation.mark((Kind.SERVICE, service) for service in changes.services)
         if self._translation.is_marked or (changes.services and self._published is None):
-            self._changed_since = True
+            self._note_change()
             self._schedule_round()
         if self._follower is not None:
             self._follower.objects_changed(changes)
@@ -229,7 +231,7 @@ class Controller:
             self._readers = Readers(self._kinds, options)
             self._coming = {**self._taken, **self._coming}
             self._translation = self._new_translation()
-        self._changed_since = True
+        self._note_change()
         if self._is_running:
             self._schedule_round()
 
@@ -237,7 +239,7 @@ class Controller:
         """Tell those objects that ask for listeners that cannot be opened, and why; until they are not *refused* any more."""
         self._refused = dict(refused)
         self._translation.refuse(self._refused)
-        self._changed_since = True
+        self._note_change()
         if self._is_running:
             self._schedule_round()
 
@@ -272,6 +274,16 @@ class Controller:
 
     # The round
 
+    def _note_change(self) -> None:
+        """Something is to be translated."""
+        if self._changed_since is None:
+            self._changed_since = self._clock.seconds()
+
+    def _waiting_seconds(self) -> float:
+        """Return for how long the oldest change has not been translated; 0 where all are."""
+        since = self._changed_since if self._taken_since is None else self._taken_since
+        return 0.0 if since is None or not self._is_running else max(0.0, self._clock.seconds() - since)
+
     def _schedule_round(self) -> None:
         if self._round is None and self._round_call is None:
             rest = min(self._rested_at - self._clock.seconds(), LONGEST_REST_SECONDS)
@@ -297,6 +309,7 @@ class Controller:
                     return
             self._round = None
             self._round_done(started)
+            self._taken_since = None
             news = self._translation.status_news()
             if self._follower is not None:
                 self._follower.translated({**self._taken, **dict.fromkeys(news)}, self._coming)
@@ -308,7 +321,7 @@ class Controller:
         self._round_seconds += max(self._clock.seconds() - started, 0)
         self._rested_at = self._clock.seconds() + REST_FACTOR * self._round_seconds
         self._configure_later()
-        if self._changed_since:
+        if self._changed_since is not None:
             self._schedule_round()
         self._await_moment()
 
@@ -326,7 +339,9 @@ class Controller:
 
     def _begin(self) -> Iterator[None]:
         self._round_seconds = 0.0
-        self._changed_since = False
+        if self._taken_since is None:
+            self._taken_since = self._changed_since
+        self._changed_since = None
         self._taken, self._coming = self._coming, {}
         state = self._store.state()
         if self._translation.snapshot is None:
@@ -377,7 +392,7 @@ class Controller:
         self._coming = {**self._taken, **self._coming}
         self._translation = self._new_translation()
         self._rested_at = self._clock.seconds() + LONGEST_REST_SECONDS
-        if self._changed_since:
+        if self._changed_since is not None:
             self._schedule_round()
 
     # Time
@@ -396,7 +411,7 @@ class Controller:
     def _look_at_calendar(self) -> None:
         self._calendar_call = None
         if self._translation.seconds_to_next(self._now()) == 0:
-            self._changed_since = True
+            self._note_change()
             self._schedule_round()
         else:
             self._await_moment()
@@ -421,10 +436,11 @@ class Controller:
                 self._make_current(serving, serving.snapshot, self._clock.seconds() - started)
             if self._translation.is_marked:
                 # Endpoints were refused, or are not any more.
-                self._changed_since = True
+                self._note_change()
                 self._schedule_round()
         except Exception:
             self._failed()
+            self._note_change()
             self._schedule_round()
 
     def _make_current(

@@ -314,13 +314,8 @@ ROWS: Final = (
                 "s",
             ),
             Panel(
-                "Changed, and not yet published",
-                (
-                    (
-                        f"clamp_min(ingress_last_change_timestamp_seconds{{{POD}}} - ingress_last_publish_timestamp_seconds{{{POD}}}, 0)",
-                        "{{pod}}",
-                    ),
-                ),
+                "Changed, and not yet translated",
+                ((f"ingress_changes_waiting_seconds{{{POD}}}", "{{pod}}"),),
                 "s",
             ),
             Panel("Who leads", ((f"sum by (pod) (ingress_is_leader{{{POD}}})", "{{pod}}"),)),
@@ -348,7 +343,10 @@ ROWS: Final = (
         (
             Panel(
                 "Connections of clients",
-                ((f"sum by (pod, tls) (ingress_downstream_connections{{{POD}}})", "{{pod}}, TLS {{tls}}"),),
+                (
+                    (f"sum by (pod, tls) (ingress_downstream_connections{{{POD}}})", "{{pod}}, TLS {{tls}}"),
+                    (f"ingress_downstream_connections_most{{{POD}}}", "{{pod}}, at most"),
+                ),
             ),
             Panel(
                 "Connections accepted",
@@ -368,7 +366,15 @@ ROWS: Final = (
                 ((f"rate(process_cpu_seconds_total{{{POD}}}[$__rate_interval])", "{{pod}} {{worker}}"),),
                 "percentunit",
             ),
-            Panel("Memory", ((f"process_resident_memory_bytes{{{POD}}}", "{{pod}} {{worker}}"),), "bytes"),
+            Panel(
+                "Memory",
+                (
+                    (f"process_resident_memory_bytes{{{POD}}}", "{{pod}} {{worker}}"),
+                    (f"ingress_memory_used_bytes{{{POD}}}", "{{pod}}, control group"),
+                    (f"ingress_memory_limit_bytes{{{POD}}}", "{{pod}}, at most"),
+                ),
+                "bytes",
+            ),
             Panel(
                 "Descriptors, of those that there may be",
                 ((f"process_open_fds{{{POD}}} / process_max_fds{{{POD}}}", "{{pod}} {{worker}}"),),

@@ -3,11 +3,15 @@
 ``Metrics`` shows these series with its own; this module reads no clock.  All of it belongs to the reactor thread.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric, SummaryMetricFamily
 
 from ingress.model.problems import Reason
+
+
+def _no_seconds() -> float:
+    return 0.0
 
 
 class SnapshotMetrics:
@@ -23,6 +27,8 @@ class SnapshotMetrics:
         self._published_at = 0.0
         self.changed_at = 0.0
         """When an object last became another."""
+        self.waiting_seconds: Callable[[], float] = _no_seconds
+        """For how long the oldest change has not been translated."""
 
     def published(
         self, routes: int, certificates: int, problems: Mapping[Reason, int], seconds: float, at: float
@@ -81,4 +87,9 @@ class SnapshotMetrics:
             "ingress_last_publish_timestamp_seconds",
             "When the current snapshot was published, in seconds since the epoch; 0 before the first.",
             value=self._published_at,
+        )
+        yield GaugeMetricFamily(
+            "ingress_changes_waiting_seconds",
+            "Seconds for which the oldest change waits that is not yet translated; 0 while there is none.",
+            value=self.waiting_seconds(),
         )

@@ -235,6 +235,7 @@ class TotalsTests(WorkersCase):
             "ingress_last_change_timestamp_seconds",
             "ingress_last_publish_timestamp_seconds",
             "ingress_build_info",
+            "ingress_changes_waiting_seconds",
         }
         of_each = {"ingress_reactor_lag_seconds"}
         of_rows = {

@@ -176,20 +176,7 @@ def _cases() -> Iterator[Case]:
         _pod("ingress_problems", "2+0x62 5+0x10", note),
     )
     yield _growing("TxingressTranslationFailed", "ingress_translations_failed_total", 5, 1)
-    yield Case(
-        "TxingressSnapshotStale",
-        "it was published then",
-        5,
-        {
-            **_pod("ingress_last_change_timestamp_seconds", "100+0x6"),
-            **_pod("ingress_last_publish_timestamp_seconds", "50+0x6"),
-        },
-        {
-            **_pod("ingress_last_change_timestamp_seconds", "100+0x6"),
-            **_pod("ingress_last_publish_timestamp_seconds", "50 100+0x6"),
-        },
-        {"pod": "txingress-1"},
-    )
+    yield _above("TxingressSnapshotStale", "ingress_changes_waiting_seconds", 3, 45, 5)
     yield _growing("TxingressStatusWritesFailing", "ingress_status_writes_total", 22, 2, 'outcome="failed"')
     yield _growing("TxingressSecretReadsFailing", "ingress_secret_reads_total", 32, 1, 'outcome="failed"')
 
@@ -285,6 +272,29 @@ def _cases() -> Iterator[Case]:
 
     yield _growing("TxingressConnectionsFull", "ingress_accept_pauses_total", 4, 1)
     yield _growing("TxingressConnectionsFull", "ingress_downstream_connections_closed_early_total", 4, 1)
+    yield Case(
+        "TxingressConnectionsNearLimit",
+        "half of the places are free",
+        6,
+        {
+            **_pod("ingress_downstream_connections", "500+0x7", 'tls="true"'),
+            **_pod("ingress_downstream_connections", "400+0x7", 'tls="false"'),
+            **_pod("ingress_downstream_connections_most", "1000+0x7"),
+        },
+        {
+            **_pod("ingress_downstream_connections", "500+0x7", 'tls="true"'),
+            **_pod("ingress_downstream_connections_most", "1000+0x7"),
+        },
+        {"pod": "txingress-1"},
+    )
+    yield Case(
+        "TxingressMemoryNearLimit",
+        "a quarter of it is free",
+        6,
+        {**_pod("ingress_memory_used_bytes", "90+0x7"), **_pod("ingress_memory_limit_bytes", "100+0x7")},
+        {**_pod("ingress_memory_used_bytes", "75+0x7"), **_pod("ingress_memory_limit_bytes", "100+0x7")},
+        {"pod": "txingress-1"},
+    )
     late = 'cause="late"'
     yield _above("TxingressOverloaded", "ingress_overload", 2, 1, 0, late)
     yield _growing("TxingressOverloaded", "ingress_overload_requests_refused_total", 4, 5, late)
