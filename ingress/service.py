@@ -19,9 +19,11 @@ from twisted.internet.task import deferLater
 from twisted.logger import Logger, globalLogPublisher
 from twisted.python.failure import Failure
 
+from ingress.admin.access import Access
 from ingress.admin.known import Known, Published, Workers
 from ingress.admin.readiness import is_enough, workers_missing
 from ingress.admin.site import admin_site
+from ingress.admin.tokens import TokenFile
 from ingress.cluster.api_server import ApiServerSource
 from ingress.cluster.source import Sink, Source
 from ingress.cluster.store import Store
@@ -110,6 +112,10 @@ class IngressService(Service):
         self._source = source
         self._failed = failed
         self._published = Published(Snapshot())
+        self._tokens: TokenFile | None = None
+        if settings.admin_token_file is not None:
+            self._tokens = TokenFile(settings.admin_token_file, reactor)
+            self._tokens.begin()
         self._takeover = takeover or Takeover(reactor)
         self._left = left
         self._has_left = False
@@ -228,7 +234,9 @@ class IngressService(Service):
         self._shows = True
         settings = self._settings
         pages = partial(admin_site, self._known(), self._reactor, names=settings.admin_hosts)
-        wanted = [(settings.admin, pages())]
+        knows_peers = not settings.admin.startswith("haproxy:")
+        access = Access(self._tokens, self._reactor, self._metrics.admin, knows_peers)
+        wanted = [(settings.admin, pages(access=access))]
         if settings.probes is not None:
             wanted.append((settings.probes, pages(only_probes=True)))
         for description, site in wanted:

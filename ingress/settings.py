@@ -34,6 +34,8 @@ class Settings:
     """Whether metrics have histograms of each Ingress and Service."""
     show_queries: bool = False
     """Whether failures on the admin port have what may be personal: the id, query and client of the request."""
+    admin_token_file: str | None = None
+    """The file with the tokens of whoever asks the admin port from another machine; None lets all in."""
     use_proxy_protocol: bool = False
     """Whether connections begin with a PROXY header, which only the trusted proxies may send."""
 

@@ -36,6 +36,35 @@ Pages that follow from the snapshot alone have an `ETag`: asked with `If-None-Ma
 A query that names a parameter that there is not, or says what one cannot be, is answered 400 with `{"error": SENTENCE}`, which names the
 parameter and what it may be. Within `/api/v1/`, fields and parameters may join, and none goes or changes its meaning.
 
+## Who may ask
+
+Whoever gets to the port, as long as it does not say otherwise; so it listens on the loopback address alone, unless `--admin` says more.
+Three things hold whatever it says:
+
+- It is asked by an IP address, as `localhost`, or by a name of `--admin-host`; any other name gets 421, so that no web page has its own name lead here.
+- Web pages of other origins get 403, by what their browsers say of them (`Sec-Fetch-Site`, `Origin`), and no answer allows them to read it. A
+  link on another page counts as one, too: open the address in a tab of its own.
+- All answers have `X-Content-Type-Options: nosniff`, `Cross-Origin-Resource-Policy: same-origin`, `Referrer-Policy: no-referrer`, and a
+  `Content-Security-Policy` by which nobody embeds them.
+
+`--admin-token-file=PATH` is for ports that others get to. The file has a token in each line: 16 or more printable characters of ASCII, without
+spaces; empty lines and those that begin with `#` count for nothing. From then on whoever asks from another machine has to say one of them:
+
+    curl -H "Authorization: Bearer $(head -n1 tokens)" http://10.0.0.7:10254/api/v1/status
+
+Browsers ask for a name and a password: the token is the password, the name may be anything. Whoever asks from a loopback address, or by a UNIX socket, needs none; where `--admin`
+begins with `haproxy:`, everybody does, for there a header says who asks. Without a token `/healthz` and `/readyz` alone are answered, for a kubelet has none, and all
+else is 401. The file is read again within a second when it is another one, so a Secret that is mounted may be changed. At the start
+a file without tokens is an error; later it is told in the log, and nobody gets in by a token until there are some. A token goes over the network as it
+is: let a network in which others listen have TLS before the port, or `kubectl port-forward`.
+
+A wrong token is answered after a second. Four of one address wait so at most (of one IPv6 network of 64 bits), 256 in all, and beyond that no token is looked
+at, and the answer is 429: so nobody tries more than four tokens a second from one address, however quickly he asks or leaves. `ingress_admin_refused_total` counts who
+was refused and why, and the log has a line a minute at most.
+
+The port of `--probes` needs no token: it shows `/healthz`, `/readyz` and `/metrics` to a kubelet and to Prometheus, and nothing else. Whoever wants the
+metrics to be seen by some alone leaves `--probes` out and has Prometheus ask the admin port with a token, or says by a NetworkPolicy who may get to it.
+
 """
 
 

@@ -1,7 +1,7 @@
 """What a page answers: as a whole, or in pieces that are made in slices."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Final
 
 from twisted.web import http
@@ -10,7 +10,6 @@ from ingress.model.frozen import frozen
 
 TEXT: Final = "text/plain; charset=utf-8"
 JSON: Final = "application/json"
-NO_FIELDS: Final[Mapping[str, str]] = {}
 
 
 @frozen
@@ -20,8 +19,8 @@ class Answer:
     content: bytes
     content_type: str = TEXT
     status: int = http.OK
-    fields: Mapping[str, str] = NO_FIELDS
-    """Header fields besides those that all answers have."""
+    fields: tuple[tuple[str, str], ...] = ()
+    """Header fields besides those that all answers have, or in the place of theirs."""
 
 
 @frozen
@@ -37,6 +36,6 @@ def as_json(value: object) -> Answer:
     return Answer(json.dumps(value, indent=2).encode() + b"\n", JSON)
 
 
-def refusal(why: str) -> Answer:
+def refused_query(why: str) -> Answer:
     """Return the answer to a query that asks for something that there is not."""
     return Answer(json.dumps({"error": why}).encode() + b"\n", JSON, http.BAD_REQUEST)

@@ -18,25 +18,44 @@ from twisted.web import http
 from twisted.web.resource import Resource
 from twisted.web.server import NOT_DONE_YET, Request, Site
 
-from ingress.admin.answers import Answer, LargeAnswer, refusal
+from ingress.admin.access import Access
+from ingress.admin.answers import Answer, LargeAnswer, refused_query
 from ingress.admin.asked import Asked
 from ingress.admin.hosts import is_known_host
 from ingress.admin.known import Known
 from ingress.admin.orders import Orders
+from ingress.admin.origins import is_cross_origin
 from ingress.admin.page_row import Made, PageRow
 from ingress.admin.pages import LargePages
 from ingress.admin.parameters import Given, QueryRefusedError, read_query
 from ingress.admin.table import PAGES
+from ingress.metrics.admin import AdminRefusal
 
 _MISDIRECTED: Final = 421
+_PHRASES: Final = {_MISDIRECTED: b"Misdirected Request", 429: b"Too Many Requests"}
+"""Those that twisted.web lacks."""
 _NO_SUCH_PAGE: Final = Answer(b"no such page\n", status=http.NOT_FOUND)
-_OTHER_METHOD: Final = Answer(b"only GET and HEAD\n", status=http.NOT_ALLOWED, fields={"Allow": "GET, HEAD"})
+_OTHER_METHOD: Final = Answer(
+    b"only GET and HEAD\n", status=http.NOT_ALLOWED, fields=(("Allow", "GET, HEAD"),)
+)
 _UNKNOWN_HOST: Final = Answer(
     b"this port is asked by IP address or as localhost; for another name, start the controller with --admin-host=NAME\n",
     status=_MISDIRECTED,
 )
+_CROSS_ORIGIN: Final = Answer(
+    b"this page is not shown to pages of other origins; to see it, open its address in a tab of its own\n",
+    status=http.FORBIDDEN,
+)
+_FOR_ALL: Final = (
+    # Nothing here is for other pages to read, to embed or to guess at.
+    (b"X-Content-Type-Options", b"nosniff"),
+    (b"Cross-Origin-Resource-Policy", b"same-origin"),
+    (b"Referrer-Policy", b"no-referrer"),
+    (b"Content-Security-Policy", b"default-src 'none'; frame-ancestors 'none'"),
+)
+"""The fields of all answers; a page may have others in their place."""
 _TOO_MANY: Final = Answer(
-    b"too many pages are asked for at once\n", status=http.SERVICE_UNAVAILABLE, fields={"Retry-After": "1"}
+    b"too many pages are asked for at once\n", status=http.SERVICE_UNAVAILABLE, fields=(("Retry-After", "1"),)
 )
 _FAILED: Final = Answer(b"a bug, which the log tells of\n", status=http.INTERNAL_SERVER_ERROR)
 
@@ -53,9 +72,12 @@ class AdminResource(Resource):
         clock: IReactorTime,
         names: Collection[str] = (),
         only_probes: bool = False,
+        access: Access | None = None,
         rows: Iterable[PageRow] = PAGES,
     ) -> None:
         super().__init__()
+        self._access = access or Access(None, clock, known.metrics.admin)
+        self._refused = known.metrics.admin.refused
         self._known = known
         self._names = frozenset(names)
         self._clock = clock
@@ -66,7 +88,7 @@ class AdminResource(Resource):
         self._list = tuple((row.path, row.meaning) for row in there)
 
     def render(self, request: Request) -> int:
-        """Answer what the page says, or 304 (nothing new), 400 (such a query cannot be), 404, 405, 421 (a name that is not known), 500 (a bug), 503 (not ready, or too many large pages at once); refusals are plain text, but for 400."""
+        """Answer what the page says, or 304 (nothing new), 400 (such a query cannot be), 401 and 429 (for want of a token), 403 (to pages of other origins), 404, 405, 421 (a name that is not known), 500 (a bug), 503 (not ready, or too many large pages at once); refusals are plain text, but for 400."""
         call = self._clock.callLater(0, self._answer, request)
 
         def gone(_: Failure) -> None:
@@ -80,7 +102,7 @@ class AdminResource(Resource):
         try:
             made = self._made(request)
         except QueryRefusedError as refused:
-            made = refusal(str(refused))
+            made = refused_query(str(refused))
         except Exception:
             made = self._failed()
         if isinstance(made, Deferred):
@@ -102,9 +124,21 @@ class AdminResource(Resource):
         return _FAILED
 
     def _made(self, request: Request) -> "Made | Deferred[Made]":
-        if not is_known_host(request.requestHeaders.getRawHeaders(b"host", []), self._names):
+        fields = request.requestHeaders
+        hosts = fields.getRawHeaders(b"host", [])
+        if not is_known_host(hosts, self._names):
+            self._refused(AdminRefusal.UNKNOWN_HOST)
             return _UNKNOWN_HOST
+        if is_cross_origin(
+            fields.getRawHeaders(b"sec-fetch-site", []), fields.getRawHeaders(b"origin", []), hosts
+        ):
+            self._refused(AdminRefusal.CROSS_ORIGIN)
+            return _CROSS_ORIGIN
         row = self._rows.get(request.path)
+        if row is None or not row.is_open:
+            refusal = self._access.refusal(request.client, fields.getRawHeaders(b"authorization", []))
+            if refusal is not None:
+                return refusal
         if row is None:
             return _NO_SUCH_PAGE
         if request.method not in (b"GET", b"HEAD"):
@@ -117,9 +151,7 @@ class AdminResource(Resource):
             request.setHeader(b"Cache-Control", b"private, no-cache")
             if request.setETag(tag) is http.CACHED:
                 return Answer(b"", status=http.NOT_MODIFIED)
-        return row.make(
-            Asked(known, published, known.now(), given, request.requestHeaders, self._orders, self._list)
-        )
+        return row.make(Asked(known, published, known.now(), given, fields, self._orders, self._list))
 
     def _send(self, request: Request, answer: Made) -> None:
         if isinstance(answer, LargeAnswer):
@@ -128,9 +160,11 @@ class AdminResource(Resource):
                 return
             answer = _TOO_MANY
         self._set_fields(request, answer.content_type)
-        for name, value in answer.fields.items():
-            request.setHeader(name, value)
-        request.setResponseCode(answer.status, http.RESPONSES.get(answer.status, b"Misdirected Request"))
+        for name, _ in answer.fields:
+            request.responseHeaders.removeHeader(name.encode())
+        for name, value in answer.fields:
+            request.responseHeaders.addRawHeader(name.encode(), value.encode())
+        request.setResponseCode(answer.status, _PHRASES.get(answer.status) or http.RESPONSES[answer.status])
         if answer.status != http.NOT_MODIFIED:
             request.setHeader("Content-Length", str(len(answer.content)))
         if request.method != b"HEAD":
@@ -143,6 +177,8 @@ class AdminResource(Resource):
         if not headers.hasHeader(b"Cache-Control"):
             headers.setRawHeaders(b"Cache-Control", [b"no-store"])
         headers.setRawHeaders(b"Content-Type", [content_type.encode()])
+        for name, value in _FOR_ALL:
+            headers.setRawHeaders(name, [value])
 
 
 class _QuietSite(Site):
@@ -155,10 +191,16 @@ class _QuietSite(Site):
 
 
 def admin_site(
-    known: Known, reactor: IReactorTime, *, names: Collection[str] = (), only_probes: bool = False
+    known: Known,
+    reactor: IReactorTime,
+    *,
+    names: Collection[str] = (),
+    only_probes: bool = False,
+    access: Access | None = None,
 ) -> Site:
     """Return the site of the admin port, whose pages are made of what is *known*.
 
     *names* are those of hosts by which it may be asked, in lower case; *only_probes* leaves out what names routes and objects in full.
+    *access* says who may see more than health and readiness; without it, whoever asks.
     """
-    return _QuietSite(AdminResource(known, reactor, names, only_probes), reactor=reactor)
+    return _QuietSite(AdminResource(known, reactor, names, only_probes, access), reactor=reactor)

@@ -18,6 +18,7 @@ from typing import Final
 from prometheus_client import CollectorRegistry, GCCollector, PlatformCollector
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 
+from ingress.metrics.admin import AdminMetrics
 from ingress.metrics.build import BuildMetrics
 from ingress.metrics.certificates import CertificateMetrics
 from ingress.metrics.connections import ConnectionMetrics
@@ -112,6 +113,8 @@ class Metrics:
         """What reading the API server counts."""
         self.status = StatusMetrics()
         """What reporting back to the cluster counts."""
+        self.admin = AdminMetrics()
+        """What the admin port counts."""
         self.workers = WorkerMetrics()
         """What is known of workers."""
         self.added: Callable[[Iterable[Metric | None]], Iterable[Metric | None]] = _as_they_are
@@ -205,6 +208,7 @@ class Metrics:
         yield from self.tracing.families()
         yield from self.watch.families()
         yield from self.status.families()
+        yield from self.admin.families()
         yield from self.workers.families()
 
     def serving_families(self) -> Iterator[Metric]:

@@ -35,6 +35,8 @@ _GROUPS: tuple[tuple[str, tuple[Option, ...]], ...] = (
                help="Name by which the admin port and --probes are asked, besides IP addresses and localhost."),
         Option(name="admin-show-queries", to="show_queries",
                help="Show in failures on the admin port what may be personal: the query, the id and the client's address of each request."),
+        Option(name="admin-token-file", value="PATH", read=v.read_path, to="admin_token_file",
+               help="File with a token in each line, one of which whoever asks the admin port from another machine has to say, as Authorization: Bearer TOKEN or as a password. It is read again when it changes."),
         Option(name="metrics-by-ingress-durations", to="durations_by_service",
                help="Show in /metrics histograms of the seconds of requests and of attempts for each Ingress and Service: 38 lines a pair."),
         Option(name="trusted-proxies", value="CIDR", read=v.read_network, to="serving.trusted_proxies", repeatable=True,

@@ -236,6 +236,7 @@ class TotalsTests(WorkersCase):
             "ingress_last_publish_timestamp_seconds",
             "ingress_build_info",
             "ingress_changes_waiting_seconds",
+            "ingress_admin_refused",
         }
         of_each = {"ingress_reactor_lag_seconds"}
         of_rows = {

@@ -36,6 +36,7 @@ MEANINGS: dict[str, tuple[str | None, str, object]] = {
     "https": ("tcp:8443", "https", ("tcp:8443",)),
     "admin": ("tcp:1", "admin", "tcp:1"),
     "probes": ("tcp:2", "probes", "tcp:2"),
+    "admin-token-file": ("tokens", "admin_token_file", "tokens"),
     "admin-host": ("Admin.test", "admin_hosts", ("admin.test",)),
     "metrics-by-ingress-durations": (None, "durations_by_service", True),
     "admin-show-queries": (None, "show_queries", True),

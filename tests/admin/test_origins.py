@@ -1,0 +1,47 @@
+"""Tests for ``ingress.admin.origins``."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+from twisted.trial.unittest import SynchronousTestCase
+
+from ingress.admin.origins import is_cross_origin
+
+HOST = [b"10.0.0.7:10254"]
+
+
+class CrossOriginTests(SynchronousTestCase):
+    """``is_cross_origin``."""
+
+    def test_ours(self) -> None:
+        """Programs say neither; a person who typed the address, and our own page, are none of another origin."""
+        for sites, origins in (
+            ([], []),
+            ([b"none"], []),
+            ([b"same-origin"], []),
+            ([b"Same-Origin "], [b"http://10.0.0.7:10254"]),
+            ([], [b"https://10.0.0.7:10254"]),
+        ):
+            self.assertFalse(is_cross_origin(sites, origins, HOST), (sites, origins))
+
+    def test_of_others(self) -> None:
+        """Pages of other sites, of other ports of the same one, and of nowhere are; and whatever is said twice has to be ours twice."""
+        for sites, origins in (
+            ([b"cross-site"], []),
+            ([b"same-site"], []),
+            ([b""], []),
+            ([b"same-origin", b"cross-site"], []),
+            ([], [b"http://evil.example"]),
+            ([], [b"http://10.0.0.7"]),
+            ([], [b"http://10.0.0.7:10254.evil.example"]),
+            ([], [b"null"]),
+            ([], [b""]),
+            ([b"same-origin"], [b"http://evil.example"]),
+            ([], [b"http://10.0.0.7:10254", b"http://evil.example"]),
+        ):
+            self.assertTrue(is_cross_origin(sites, origins, HOST), (sites, origins))
+        self.assertTrue(is_cross_origin([], [b"http://a"], []))
+
+    @given(st.lists(st.binary(max_size=12)), st.lists(st.binary(max_size=12)))
+    def test_total(self, sites: list[bytes], origins: list[bytes]) -> None:
+        """Any bytes get an answer."""
+        self.assertIn(is_cross_origin(sites, origins, HOST), (True, False))
