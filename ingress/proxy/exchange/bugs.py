@@ -3,14 +3,16 @@
 from twisted.logger import Logger
 
 from ingress.proxy.contract.faults import State
+from ingress.proxy.exchange.log_asides import shown_id
 
 log = Logger()
 
 
-def log_bug(host: bytes, state: State) -> None:
-    """Log the exception that is handled; it cost the request to *host*, and nobody else's."""
+def log_bug(host: bytes, state: State, request: bytes) -> None:
+    """Log the exception that is handled; it cost the request to *host* of this id, and nobody else's."""
     log.failure(
-        "A request to {host} failed by a bug, and is the only one that did: {state}",
+        "A request to {host} failed by a bug, and is the only one that did: {state} (request {request})",
         host=host.decode("latin-1"),
         state=state.value,
+        request=shown_id(request),
     )

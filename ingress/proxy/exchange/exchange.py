@@ -192,7 +192,8 @@ class Exchange:
         self.cause = self.cause or cause_of_status(status)
         if self._route is not None and status >= 500:
             subject = self.endpoint or self._route.backend
-            self._context.upstream_errors.warn(status, self.host, self.path, subject, why)
+            self.request_id = self.request_id or self.head.request_id or self._context.new_request_id()
+            self._context.upstream_errors.warn(status, self.host, self.path, subject, why, self.request_id)
         self.reply(reply or self._context.replies.of(status, accepts_html(self.received.forward)))
 
     # Attempts
@@ -357,7 +358,8 @@ class Exchange:
 
     def crash(self) -> None:
         """End what a bug of ours made impossible, by 500 if nothing was sent, else by a cut; called while the exception is handled."""
-        log_bug(self.host, self.state)
+        self.request_id = self.request_id or self.head.request_id or self._context.new_request_id()
+        log_bug(self.host, self.state, self.request_id)
         self._drop_upstream()
         # What its filters would say of it may be where the bug is.
         self._has_crashed = True
@@ -556,8 +558,8 @@ class Exchange:
         """End an answer that cannot be whole any more, so that downstream sees it; or a tunnel."""
         if self.state is _ANSWERING:
             self._reason, self.cause = why, self.cause or Cause.CUT
-            told = f"answer cut short: {why}"
-            self._context.upstream_errors.warn(self.status, self.host, self.path, self.endpoint, told)
+            what = self.status, self.host, self.path, self.endpoint, f"answer cut short: {why}"
+            self._context.upstream_errors.warn(*what, self.request_id)
             self._downstream.cut()
         self._finish()
 

@@ -10,6 +10,7 @@ from twisted.logger import Logger
 from twisted.python.failure import Failure
 
 from ingress.metrics.filters import FilterMetrics
+from ingress.proxy.exchange.log_asides import aside, shown_id
 
 QUIET_SECONDS = 10.0
 _MAX_KNOWN = 1024
@@ -26,8 +27,8 @@ class FilterErrorLog:
         self._known: dict[tuple[str, type[BaseException]], tuple[float, int]] = {}
         """When each was told last, and how often it came since."""
 
-    def raised(self, name: str, error: BaseException) -> None:
-        """A hook of filter *name* raised *error*."""
+    def raised(self, name: str, error: BaseException, request: bytes = b"") -> None:
+        """A hook of filter *name* raised *error* for the request of this id."""
         self._metrics.failed(name)
         now = self._clock.seconds()
         sort = name, type(error)
@@ -42,7 +43,8 @@ class FilterErrorLog:
             "Filter {filter} failed, and its request with it{again}",
             Failure(error),
             filter=name,
-            again=f" ({untold} more since it was last told)" if untold else "",
+            again=aside(request, untold),
+            request=shown_id(request),
         )
 
     def late(self, name: str) -> None:

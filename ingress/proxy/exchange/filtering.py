@@ -285,7 +285,7 @@ class Filtering:
         self._exchange.filter_failed(live.name, 504, why)
 
     def _failed(self, live: LiveFilter, error: BaseException) -> None:
-        self._errors.raised(live.name, error)
+        self._errors.raised(live.name, error, self._facts.id)
         self._silenced |= {live}
         why = f"filter {live.name} failed: {type(error).__name__}: {error}"
         self._exchange.filter_failed(live.name, 500, why)
@@ -491,4 +491,4 @@ class Filtering:
             try:
                 hook(self._facts, record)
             except Exception as error:
-                self._errors.raised(live.name, error)
+                self._errors.raised(live.name, error, self._facts.id)

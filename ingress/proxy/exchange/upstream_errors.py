@@ -10,6 +10,8 @@ from typing import ClassVar
 from twisted.internet.interfaces import IReactorTime
 from twisted.logger import Logger
 
+from ingress.proxy.exchange.log_asides import aside, shown_id
+
 QUIET_SECONDS = 10.0
 _MAX_KNOWN = 1024
 
@@ -28,8 +30,10 @@ class UpstreamErrorLog:
         """How many sorts are remembered."""
         return len(self._known)
 
-    def warn(self, status: int, host: bytes, path: bytes, subject: object, why: str) -> None:
-        """Log that a request for *host* and *path* ended with *status*; *subject* is what failed."""
+    def warn(
+        self, status: int, host: bytes, path: bytes, subject: object, why: str, request: bytes = b""
+    ) -> None:
+        """Log that a request for *host* and *path* ended with *status*; *subject* is what failed, *request* its id."""
         now = self._clock.seconds()
         # What an endpoint said may be quoted, and be something else each time; it is the same trouble.
         sort = why.partition("'")[0]
@@ -47,5 +51,6 @@ class UpstreamErrorLog:
             path=ascii(path.decode("latin-1"))[1:-1],
             subject=str(subject),
             why=why,
-            again=f" ({untold} more since it was last told)" if untold else "",
+            again=aside(request, untold),
+            request=shown_id(request),
         )

@@ -144,6 +144,17 @@ class ServicesTests(SynchronousTestCase):
 class FilterErrorLogTests(SynchronousTestCase):
     """``FilterErrorLog``."""
 
+    def test_request(self) -> None:
+        """The line names the request that failed."""
+        with capturedLogs() as events:
+            FilterErrorLog(Clock(), FilterMetrics()).raised("one", ZeroDivisionError("a"), b"17")
+        self.flushLoggedErrors()
+        self.assertEqual(
+            formatEvent(events[0]).partition("\n")[0],
+            "Filter one failed, and its request with it (request 17)",
+        )
+        self.assertEqual(events[0]["request"], "17")
+
     def test_quiet(self) -> None:
         """Each failure is counted; the same of the same filter is told once, and then how often it came."""
         time, metrics = Clock(), FilterMetrics()

@@ -33,6 +33,20 @@ class UpstreamErrorLogTests(SynchronousTestCase):
         self.assertEqual(self.told(same), ["502 for a.test/p: one: refused (2 more since it was last told)"])
         self.assertEqual(self.told(same), [])
 
+    def test_request(self) -> None:
+        """The line names the request that it tells of, also as a value of its own, which does not make it another sort."""
+        with capturedLogs() as events:
+            for request in (b"17", b"18"):
+                self.upstream_errors.warn(502, b"a.test", b"/p", "one", "refused", request)
+            self.clock.advance(QUIET_SECONDS)
+            self.upstream_errors.warn(502, b"a.test", b"/p", "one", "refused", b"{19}")
+        line = "502 for a.test/p: one: refused"
+        self.assertEqual(
+            [formatEvent(event) for event in events],
+            [f"{line} (request 17)", f"{line} (request {{19}}, 1 more since it was last told)"],
+        )
+        self.assertEqual([event["request"] for event in events], ["17", "{19}"])
+
     def test_sorts(self) -> None:
         """Another subject or another reason is another sort."""
         self.assertEqual(len(self.told(("one", "refused"), ("two", "refused"), ("one", "reset"))), 3)
