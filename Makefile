@@ -35,7 +35,7 @@ bench_quick_environment = $(BENCH_VENV)/.installed-bench-quick
 metadata = setup.cfg pyproject.toml
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-monitoring check format fuzz fuzz-parsers http2 docs site bench bench-quick bench-watch bench-workers bench-feed bench-sizing bench-tls bench-ticket-keys bench-accepting bench-admin bench-tallies bench-auth bench-annotations bench-calls bench-lint bench-overload bench-overload-cases bench-filters bench-gateway-filters bench-limits bench-passwords bench-gzip bench-expressions bench-takeover bench-restarts sslyze conformance conformance-next conformance-up versions faults soak image-check clean
+.PHONY: help run test test-monitoring check format fuzz fuzz-parsers http2 docs site bench bench-quick bench-watch bench-workers bench-feed bench-sizing bench-tls bench-ticket-keys bench-accepting bench-admin bench-tallies bench-auth bench-annotations bench-calls bench-log bench-lint bench-overload bench-overload-cases bench-filters bench-gateway-filters bench-limits bench-passwords bench-gzip bench-expressions bench-takeover bench-restarts sslyze conformance conformance-next conformance-up versions faults soak image-check clean
 .DELETE_ON_ERROR:
 
 help: ## list these commands
@@ -173,6 +173,9 @@ bench-lint: $(dev_environment) ## measure how soon ingressctl lint starts, and w
 
 bench-calls: $(dev_environment) ## count the Python calls of a GET on its way in and out, over HTTP/1.1 and HTTP/2, each by name
 	@exec $(bin)/python -m bench.calls
+
+bench-log: $(dev_environment) ## measure what a line of the access log costs in each form, in microseconds
+	@exec $(bin)/python -m bench.log_lines
 
 bench-accepting: $(dev_environment) ## compare ways in which several processes accept the connections of one port
 	@exec $(bin)/python -m bench.accepting

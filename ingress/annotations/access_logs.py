@@ -23,6 +23,7 @@ ACCESS_LOGS: Final = Family(
         "enable-access-log": Annotation(
             "is_logged",
             parse_boolean,
+            operators=True,
             instead="requests are logged",
             values="a boolean; true",
             meaning="`false` keeps requests of these routes out of the access log; the metrics count them",

@@ -73,6 +73,21 @@ VARIABLES: Final = frozenset(
         "req_id",
         "request_id",
         "pipe",
+        "bytes_received",
+        "content_length",
+        "content_type",
+        "ssl_protocol",
+        "ssl_server_name",
+        "server_name",
+        "upstream_cache_status",
+        "request_completion",
+        "hostname",
+        "pid",
+        "opentelemetry_trace_id",
+        "opentelemetry_span_id",
+        "failure_cause",
+        "failure_reason",
+        "filter",
     ]
 )
 FAMILIES: Final = ("http_", "arg_", "cookie_")
@@ -88,16 +103,32 @@ class LogFormat:
     parts: tuple[str, ...]
 
 
+class LineForm(StrEnum):
+    """What lines of the access log look like, where nobody says so with variables."""
+
+    PLAIN = "plain"
+    """Fields by their places."""
+    JSON = "json"
+    LOGFMT = "logfmt"
+    """Names and values, with ``=`` between them."""
+
+
+COMBINED: Final = '$remote_addr - $remote_user [$time_local] "$request" $status $body_bytes_sent "$http_referer" "$http_user_agent"'
+"""What nginx and Apache call ``combined``."""
+
+
 @frozen
 class AccessLogSettings:
     """What the operator decided about the access log."""
 
     destination: AccessDestination = None
     is_on: bool = True
-    format: LogFormat | None = None
-    """None is the format of ``docs/access-log.md``."""
+    format: LogFormat | LineForm = LineForm.PLAIN
     escapes_json: bool = False
-    """Whether what clients write is escaped as in a JSON string, and what there is not is empty; else as ``\\xHH``, and a ``-``."""
+    """Whether what clients write is escaped as in a JSON string, and what there is not is empty; else as ``\\xHH``, and a ``-``.
+    Of a format with variables."""
+    share: float = 1.0
+    """Of exchanges that are no failures, with a status from 200 to 399, how many have a line; picked at random."""
     skipped_urls: tuple[str, ...] = ()
     """Targets of requests without a line: whole ones, or expressions after ``~`` or, for any case, ``~*``."""
 
@@ -131,6 +162,15 @@ def read_log_format(text: str) -> LogFormat:
     if len(parts) > MAX_PARTS:
         raise ValueError(f"has more than {MAX_PARTS // 2} variables")
     return LogFormat(tuple(parts))
+
+
+def read_line_form(text: str) -> LogFormat | LineForm:
+    """Read the name of a form, or a format; raises ``ValueError``."""
+    if text in tuple(LineForm):
+        return LineForm(text)
+    if "$" not in text and text != "combined":
+        raise ValueError(f"none of combined, {', '.join(LineForm)}, and no format with $variables")
+    return read_log_format(COMBINED if text == "combined" else text)
 
 
 def read_skipped_url(text: str) -> str:

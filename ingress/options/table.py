@@ -12,7 +12,7 @@ The last two groups are made of the families of annotations: see ``ingress.optio
 
 from ingress.annotations.annotations import FAMILIES
 from ingress.annotations.values import Risk
-from ingress.model.log_formats import read_log_format, read_skipped_url
+from ingress.model.log_formats import read_line_form, read_log_format, read_skipped_url
 from ingress.options import values as v
 from ingress.options.family_options import family_options
 from ingress.options.installed_filters import read_allowed_filter, read_filter
@@ -274,7 +274,11 @@ _GROUPS: tuple[tuple[str, tuple[Option, ...]], ...] = (
                help="Write no access log."),
         Option(name="skip-access-log-urls", value="TARGET", read=read_skipped_url, to="serving.access_log.skipped_urls", repeatable=True, running=True,
                help="Target of requests, path and query, that have no line in the access log; after ~ a regular expression, after ~* one for any case."),
-        Option(name="log-format-upstream", value="FORMAT", read=read_log_format, to="serving.access_log.format", running=True,
+        Option(name="access-log-format", value="FORMAT", read=read_line_form, to="serving.access_log.format", running=True,
+               help="What lines of the access log look like: plain, combined, json, logfmt, or a text with nginx's variables, as --log-format-upstream has it."),
+        Option(name="access-log-sample", value="SHARE", read=v.read_share, to="serving.access_log.share", running=True,
+               help="Share of requests with a status from 200 to 399 that have a line in the access log, such as 0.1; picked at random. Failures, and all other statuses, always have one."),
+        Option(name="log-format-upstream", value="FORMAT", read=read_log_format, to="serving.access_log.format", running=True, shows_default=False,
                help="Format of the access log, with nginx's variables: $remote_addr, $status, $http_user_agent and others of docs/access-log.md."),
         Option(name="log-format-escape-json", to="serving.access_log.escapes_json", running=True,
                help="Escape what clients write as in JSON strings, in a format of your own."),

@@ -109,6 +109,13 @@ def read_field_selector(text: str) -> str:
     return text
 
 
+def read_share(text: str) -> float:
+    """Read a share between 0 and 1."""
+    if not re.fullmatch(r"(0|1)(\.[0-9]{1,9})?|\.[0-9]{1,9}", text) or float(text) > 1:
+        raise ValueError("not a number from 0 to 1")
+    return float(text)
+
+
 def read_log_form(text: str) -> LogForm:
     """Read what lines of the log look like."""
     if text not in tuple(LogForm):

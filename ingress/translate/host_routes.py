@@ -267,6 +267,7 @@ def _default_route(
         settings.of(BODIES).max_bytes,
         balancing=settings.of(BALANCING).balancing(),
         retries=settings.of(RETRIES).rule(),
+        is_logged=settings.of(ACCESS_LOGS).is_logged,
         filters=filters,
     )
 

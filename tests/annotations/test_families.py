@@ -9,6 +9,7 @@ from attrs import AttrsInstance, evolve, frozen
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.annotations import annotations
+from ingress.annotations.access_logs import ACCESS_LOGS, AccessLogSettings
 from ingress.annotations.annotations import FAMILIES, AnnotationReader, settings_of
 from ingress.annotations.balancing import BALANCING, BalancingSettings
 from ingress.annotations.bodies import BODIES, BodySettings
@@ -265,8 +266,12 @@ class OperatorRoutesTests(SynchronousTestCase):
             (BODIES, BodySettings(7)),
             (RETRIES, RetrySettings(tries=2)),
             (BALANCING, BalancingSettings(Algorithm.EWMA)),
+            (ACCESS_LOGS, AccessLogSettings(is_logged=False)),
         )
+        asking = {route.host: route.is_logged for route in self.routes(operators, enable_access_log="true")}
+        self.assertEqual(asking, {"a.test": True, "": False})
         for route in self.routes(operators):
+            self.assertFalse(route.is_logged)
             self.assertEqual((route.max_body_bytes, route.retries.max_tries), (7, 2))
             self.assertEqual(route.balancing, Balancing(Algorithm.EWMA))
         found = {route.host: route.max_body_bytes for route in self.routes(operators, proxy_body_size="9")}

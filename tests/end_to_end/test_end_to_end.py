@@ -79,7 +79,7 @@ class ManifestTests(EndToEndCase):
             ),
             strict=True,
         ):
-            self.assertRegex(line, rb"^%b %b HTTP/1\.1$" % (time, wanted))
+            self.assertRegex(line, rb"^%b %b HTTP/1\.1 [0-9a-f]{32}$" % (time, wanted))
         self.assertNotIn(b"/a?b=c", controller.output)
 
 

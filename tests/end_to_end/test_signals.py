@@ -17,7 +17,7 @@ from tests.fakes.upstreams import OK, UpstreamWire
 
 LINE = re.compile(
     rb'20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z 127\.0\.0\.1 GET shop\.test "[^"]*" \d{3} \d+ \d+\.\d{3}'
-    rb" 127\.0\.0\.1:\d+ shop/app HTTP/1\.1"
+    rb" 127\.0\.0\.1:\d+ shop/app HTTP/1\.1 [0-9a-f]{32}"
 )
 
 STAMP = re.compile(r"20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")

@@ -14,7 +14,7 @@ from ingress.annotations.operator_filters import operator_filter
 from ingress.annotations.values import Risk
 from ingress.model.backends import BackendReference, Endpoint, ManualEndpoint
 from ingress.model.balancing import Algorithm
-from ingress.model.log_formats import LogForm, LogFormat
+from ingress.model.log_formats import LineForm, LogForm, LogFormat
 from ingress.model.object_meta import Address
 from ingress.model.objects import ObjectKey
 from ingress.model.serving import ForwardedHeaders
@@ -127,6 +127,8 @@ MEANINGS: dict[str, tuple[str | None, str, object]] = {
     "takeover": ("/run/t", "takeover", "/run/t"),
     "disable-access-log": (None, "serving.access_log.is_on", False),
     "skip-access-log-urls": ("/healthz", "serving.access_log.skipped_urls", ("/healthz",)),
+    "access-log-format": ("json", "serving.access_log.format", LineForm.JSON),
+    "access-log-sample": ("0.1", "serving.access_log.share", 0.1),
     "log-format-upstream": ("$status", "serving.access_log.format", LogFormat(("", "status", ""))),
     "log-format-escape-json": (None, "serving.access_log.escapes_json", True),
     "tracing-endpoint": ("http://a.test:4318", "serving.tracing.endpoint", "http://a.test:4318/v1/traces"),

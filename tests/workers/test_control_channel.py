@@ -106,6 +106,8 @@ class HostileWorkerTests(TestCase):
             b"",
             b"[" * 100_000,
             b'["info", "a", "b"]',
+            b'["info", "a", "b", null, 7, ""]',
+            b'["info", "a", "b", null, "", {}]',
             b'["loud", "a", "b", null, "", ""]',
             b'["info", 7, "b", null, "", ""]',
             b'["info", "a", "b", NaN, "", ""]',

@@ -1,16 +1,18 @@
 """The access log: one line per exchange of a route that is logged, written in batches by a thread of its own.
 
-A line has eleven fields with one space between them, ``-`` where there is nothing:
+A usual line has twelve fields with one space between them, ``-`` where there is nothing:
 
-    time peer method host path status bytes seconds endpoint ingress protocol
+    time peer method host path status bytes seconds endpoint ingress protocol id
 
 *time* is RFC 3339 in UTC, *path* the request target as received, in double quotes,
 *bytes* the body bytes sent downstream, *endpoint* the last one tried, *ingress*
-``namespace/name``, *protocol* the one that downstream speaks: ``HTTP/1.0``, ``HTTP/1.1`` or ``HTTP/2.0``.
+``namespace/name``, *protocol* the one that downstream speaks: ``HTTP/1.0``, ``HTTP/1.1`` or ``HTTP/2.0``, *id* the request's.
 Bytes that could forge a line or a field appear as ``\\xHH``.
 
 TLS that passes through has a line for each connection when it is over: *method* is
 ``TLS``, *host* the server name, *path* and *protocol* ``-``, and *bytes* all that was sent downstream.
+
+Other lines are made by ``ingress.proxy.exchange.log_lines`` and ``record_lines``, out of the same record.
 
 The reactor never waits for the file: lines are handed to the thread in batches,
 and when it cannot keep up (a full pipe, a slow disk) new lines are dropped and
@@ -22,6 +24,7 @@ import re
 from collections.abc import Callable, Hashable
 from functools import lru_cache
 from queue import Empty, Full, Queue
+from random import random
 from threading import Thread
 from time import monotonic, time
 from typing import ClassVar
@@ -30,11 +33,12 @@ from attrs import evolve
 from twisted.internet.interfaces import IDelayedCall, IReactorTime
 from twisted.logger import Logger
 
-from ingress.model.log_formats import AccessLogSettings
+from ingress.model.log_formats import AccessLogSettings, LineForm, LogFormat
 from ingress.model.records import Record
 from ingress.process.access_output import LinesLostError
 from ingress.process.timestamps import stamp_of_second
-from ingress.proxy.exchange.log_lines import line_maker
+from ingress.proxy.exchange.log_lines import LineMaker, line_maker
+from ingress.proxy.exchange.record_lines import record_line_maker
 
 MAX_FIELD = 2048
 """Bytes of the request target that a line shows."""
@@ -71,6 +75,14 @@ def _ending(endpoint: Hashable, ingress: Hashable, protocol: bytes) -> bytes:
     return b"%b %b %b" % (_text_of(endpoint), _text_of(ingress), protocol)
 
 
+def _maker(settings: AccessLogSettings) -> LineMaker | None:
+    """Return what makes lines; None for those that are made here."""
+    wanted = settings.format
+    if isinstance(wanted, LogFormat):
+        return line_maker(wanted, escapes_json=settings.escapes_json)
+    return None if wanted is LineForm.PLAIN else record_line_maker(wanted)
+
+
 def _text_of(value: Hashable) -> bytes:
     return b"-" if value is None else escape(str(value).encode())
 
@@ -96,6 +108,7 @@ class AccessLog:
         reopen: Callable[[], None] = lambda: None,
         from_thread: Callable[[Callable[[], None]], object] = lambda call: call(),
         steady: Callable[[], float] = monotonic,
+        random: Callable[[], float] = random,
     ) -> None:
         self._clock = clock
         self._wall_clock = wall_clock
@@ -113,6 +126,7 @@ class AccessLog:
         self._is_to_reopen = False
         self._from_thread = from_thread
         self._steady = steady
+        self._random = random
         self._untold = 0
         self._told_at = float("-inf")
 
@@ -134,7 +148,7 @@ class AccessLog:
         """Add the line of one exchange, or of a tunnel, that ends now; its method and protocol are plain words."""
         # All fields at once: to ask for each by its name takes twice as long.
         (
-            _,
+            request,
             route,
             owner,
             _,
@@ -148,8 +162,7 @@ class AccessLog:
             host,
             target,
             protocol,
-            *_,
-        ) = record
+        ) = record[:14]
         if route is not None and not route.is_logged:
             return
         own = self._own
@@ -161,10 +174,10 @@ class AccessLog:
                 # As ``stamp_of`` does, and a call less for each request.
                 self._stamp = b"%b.%03dZ" % (stamp_of_second(millisecond // 1000), millisecond % 1000)
             elapsed = int(seconds * 1000 + 0.5)
-            shown = host + target
+            shown = host + target + request
             if len(shown) > MAX_FIELD or shown.translate(None, _SAFE):
-                host, target = escape(host), escape(target)
-            line = b'%b %b %b %b "%b" %b %b %b' % (
+                host, target, request = escape(host), escape(target), escape(request)
+            line = b'%b %b %b %b "%b" %b %b %b %b' % (
                 self._stamp,
                 client,
                 method[:32] or b"-",
@@ -173,6 +186,7 @@ class AccessLog:
                 _counts(status, sent),
                 _MILLISECONDS[elapsed] if 0 <= elapsed < 1000 else b"%.3f" % seconds,
                 _ending(attempts[-1].endpoint if attempts else None, owner, protocol),
+                request or b"-",
             )
         elif not line:
             return
@@ -190,14 +204,17 @@ class AccessLog:
 
     def _made_by(self, settings: AccessLogSettings) -> Callable[[Record], bytes | None]:
         """Return what makes a line of a record: empty for none, None for the usual one."""
-        make = (
-            None
-            if settings.format is None
-            else line_maker(settings.format, escapes_json=settings.escapes_json)
-        )
+        make = _maker(settings)
 
         def line(record: Record) -> bytes | None:
             if not settings.is_on or settings.skips(record.target):
+                return b""
+            if (
+                settings.share < 1.0
+                and 200 <= record.status < 400
+                and record.cause is None
+                and self._random() >= settings.share
+            ):
                 return b""
             return None if make is None else make(record, self._wall_clock())
 

@@ -7,12 +7,15 @@ import json
 import re
 from base64 import b64decode
 from collections.abc import Callable
+from os import getpid
+from socket import gethostname
 from time import gmtime, strftime
 from typing import Final
 
+from ingress.model.causes import Cause
 from ingress.model.log_formats import LogFormat
 from ingress.model.named_values import cookie_value, query_value
-from ingress.model.records import Record
+from ingress.model.records import AttemptRecord, Record, RecordedSecurity
 
 MAX_VALUE: Final = 2048
 """Bytes of a value that a line shows."""
@@ -57,15 +60,16 @@ def _value_of(name: str) -> _Value:
     called = rest.encode("ascii")
     if family == "arg":
         return lambda record, now: query_value(record.target, called)
-    field = _field(called.lower().replace(b"_", b"-") if family == "http" else b"cookie")
+    field = request_field(called.lower().replace(b"_", b"-") if family == "http" else b"cookie")
     if family == "cookie":
         return lambda record, now: cookie_value(field(record, now), called)
     return field
 
 
-def _field(name: bytes) -> _Value:
+def request_field(name: bytes) -> _Value:
     """Return what finds the field *name* of the request, as it came."""
-    find = re.compile(rb"^%b:[ \t]*([^\r\n]*)" % re.escape(name), re.IGNORECASE | re.MULTILINE).findall
+    # Each field stands behind the end of a line; to look for the beginnings of lines takes several times as long.
+    find = re.compile(rb"\n%b:[ \t]*([^\r\n]*)" % re.escape(name), re.IGNORECASE).findall
 
     def value(record: Record, now: float) -> bytes:
         head = record.head
@@ -73,12 +77,12 @@ def _field(name: bytes) -> _Value:
             return b""
         if name in head.forwarded:
             return head.forwarded[name]
-        return b", ".join(find(head.forward)).strip()
+        return b", ".join(find(b"\n" + head.forward)).strip()
 
     return value
 
 
-_AUTHORIZATION: Final = _field(b"authorization")
+_AUTHORIZATION: Final = request_field(b"authorization")
 
 
 def _user(record: Record, now: float) -> bytes:
@@ -102,7 +106,7 @@ def _length(record: Record, now: float) -> bytes:
         return b"0"
     # The request line, and the fields as far as they go on.
     sent = len(record.method) + len(record.target) + len(b"  HTTP/1.1\r\n\r\n") + len(head.forward)
-    return b"%d" % (sent + max(head.content_length, 0))
+    return b"%d" % (sent + record.bytes_received)
 
 
 def _each(text: Callable[..., str]) -> _Value:
@@ -110,6 +114,35 @@ def _each(text: Callable[..., str]) -> _Value:
         return ", ".join(text(attempt) for attempt in record.attempts).encode()
 
     return value
+
+
+def _security(word: Callable[[RecordedSecurity], str]) -> _Value:
+    def value(record: Record, now: float) -> bytes:
+        security = None if record.downstream is None else record.downstream.security
+        return b"" if security is None else word(security).encode()
+
+    return value
+
+
+def _alternative(record: Record, now: float) -> bytes:
+    """Return the backend that was asked in place of the route's own."""
+    backend = record.backend
+    if backend is None or record.route is None or backend == record.route.backend:
+        return b""
+    return f"{backend.namespace}-{backend.name}-{backend.port}".encode()
+
+
+def _connect_time(attempt: AttemptRecord) -> str:
+    return "-" if attempt.connected < 0 else f"{attempt.connected - attempt.began:.3f}"
+
+
+def _header_time(attempt: AttemptRecord) -> str:
+    return f"{attempt.ended - attempt.began:.3f}" if attempt.outcome.isdigit() else "-"
+
+
+def _response_time(attempt: AttemptRecord) -> str:
+    over = attempt.over if attempt.over >= 0 else attempt.ended
+    return f"{over - attempt.began:.3f}"
 
 
 def _status_of(outcome: str) -> str:
@@ -125,6 +158,8 @@ def _of_backend(*names: str) -> _Value:
 
     return value
 
+
+_BROKEN: Final = (Cause.CUT, Cause.CLIENT)
 
 _VALUES: Final[dict[str, _Value]] = {
     "remote_addr": lambda record, now: record.client,
@@ -154,12 +189,13 @@ _VALUES: Final[dict[str, _Value]] = {
     "request_time": lambda record, now: b"%.3f" % record.seconds,
     "upstream_addr": _each(lambda attempt: str(attempt.endpoint)),
     "upstream_status": _each(lambda attempt: _status_of(attempt.outcome)),
-    "upstream_response_time": _each(lambda attempt: f"{attempt.ended - attempt.began:.3f}"),
-    "upstream_header_time": _each(lambda attempt: f"{attempt.ended - attempt.began:.3f}"),
-    "upstream_connect_time": lambda record, now: b"",
+    "upstream_response_time": _each(_response_time),
+    "upstream_header_time": _each(_header_time),
+    "upstream_connect_time": _each(_connect_time),
+    "upstream_cache_status": lambda record, now: b"",
     "upstream_response_length": lambda record, now: b"%d" % record.bytes_sent if record.attempts else b"",
     "proxy_upstream_name": _of_backend("namespace", "name", "port"),
-    "proxy_alternative_upstream_name": lambda record, now: b"",
+    "proxy_alternative_upstream_name": _alternative,
     "namespace": lambda record, now: b"" if record.owner is None else record.owner.namespace.encode(),
     "ingress_name": lambda record, now: b"" if record.owner is None else record.owner.name.encode(),
     "service_name": _of_backend("name"),
@@ -168,4 +204,22 @@ _VALUES: Final[dict[str, _Value]] = {
     "req_id": lambda record, now: record.id,
     "request_id": lambda record, now: record.id,
     "pipe": lambda record, now: b".",
+    "bytes_received": lambda record, now: b"%d" % record.bytes_received,
+    "content_length": request_field(b"content-length"),
+    "content_type": request_field(b"content-type"),
+    "ssl_protocol": _security(lambda security: security.tls_version()),
+    "ssl_server_name": _security(lambda security: security.server_name()),
+    "server_name": lambda record, now: b"" if record.route is None else record.route.host.encode() or b"_",
+    "request_completion": lambda record, now: b"" if record.cause in _BROKEN else b"OK",
+    "hostname": lambda record, now: gethostname().encode(),
+    "pid": lambda record, now: b"%d" % getpid(),
+    "opentelemetry_trace_id": lambda record, now: (
+        b"" if record.trace is None else record.trace.trace_id.encode()
+    ),
+    "opentelemetry_span_id": lambda record, now: (
+        b"" if record.trace is None else record.trace.span_id.encode()
+    ),
+    "failure_cause": lambda record, now: b"" if record.cause is None else record.cause.value.encode(),
+    "failure_reason": lambda record, now: record.reason.encode(),
+    "filter": lambda record, now: record.filter.encode(),
 }

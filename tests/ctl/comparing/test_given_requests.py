@@ -70,7 +70,10 @@ class GivenRequestsTests(CtlCase):
     def test_own_access_log(self) -> None:
         """Our own access log names hosts."""
         text = '2026-11-20T16:40:00.125Z 203.0.113.9 GET shop.test "/cart?id=7" 200 5120 0.018 10.0.4.17:8080 shop/web HTTP/1.1'
-        self.assertEqual(lines(read(text)), ["GET http://shop.test/cart?id=7"])
+        # The second one has what a later version added, the third is of --access-log-format json.
+        entry = '{"client":"203.0.113.9","method":"GET","host":"shop.test","path":"/cart?id=7","status":200}'
+        for one in (text, f"{text} 0123456789abcdef0123456789abcdef", entry):
+            self.assertEqual(lines(read(one)), ["GET http://shop.test/cart?id=7"])
 
     def test_json_log(self) -> None:
         """A log in JSON has host, path, query and method by the names of ingress-nginx's documents, or of variables."""

@@ -93,7 +93,7 @@ class LineTests(AccessLogCase):
         return b"".join(self.written).splitlines()
 
     def test_fields(self) -> None:
-        """Eleven fields with one space between them, the target in quotes."""
+        """Twelve fields with one space between them, the target in quotes."""
         self.clock.advance(1_000_000_000.0625)
         log = self.open()
         self.record(log, b"/a?b")
@@ -103,21 +103,28 @@ class LineTests(AccessLogCase):
         self.assertEqual(
             self.lines(log),
             [
-                b'2001-09-09T01:46:40.062Z 192.0.2.1 GET a.test "/a?b" 200 5 0.250 10.0.0.1:80 shop/web HTTP/1.1',
-                b'2001-09-09T01:46:40.062Z 192.0.2.1 - - "" 400 0 0.000 - - HTTP/2.0',
+                b'2001-09-09T01:46:40.062Z 192.0.2.1 GET a.test "/a?b" 200 5 0.250 10.0.0.1:80 shop/web HTTP/1.1 -',
+                b'2001-09-09T01:46:40.062Z 192.0.2.1 - - "" 400 0 0.000 - - HTTP/2.0 -',
             ],
         )
 
     def test_cannot_be_forged(self) -> None:
-        """Whatever a peer sends, a line stays a line of eleven fields."""
+        """Whatever a peer sends, a line stays a line of twelve fields."""
         log = self.open()
         hostile = b'/"\r\n1970 evil "\xff' + b"x" * 5000
         self.record(log, hostile, b"M" * 100)
         log.exchange_ended(record_of(host=hostile, target=hostile, protocol=b"HTTP/2.0"))
+        log.exchange_ended(record_of()._replace(id=b'"\\"{}'))
         lines = self.lines(log)
-        self.assertEqual([len(line.split(b" ")) for line in lines], [11, 11])
-        self.assertEqual([line.count(b'"') for line in lines], [2, 2])
+        self.assertEqual([len(line.split(b" ")) for line in lines], [12, 12, 12])
+        self.assertEqual([line.count(b'"') for line in lines], [2, 2, 2])
         self.assertIn(b" " + b"M" * 32 + b" ", lines[0])
+
+    def test_id(self) -> None:
+        """The last field is the id of the request."""
+        log = self.open()
+        log.exchange_ended(record_of()._replace(id=b"0123456789abcdef0123456789abcdef"))
+        self.assertTrue(self.lines(log)[0].endswith(b" HTTP/1.1 0123456789abcdef0123456789abcdef"))
 
     def test_unlogged(self) -> None:
         """Of a route that is not logged there is no line; requests that no route matched have theirs."""

@@ -96,7 +96,7 @@ class GrpcTests(GrpcCase):
         self.assertIn(("x-sent", "yes"), self.service.metadata)
         await self.until(lambda: self.lines)
         line = b"".join(self.lines).split(b" ")
-        self.assertEqual((line[2], line[5], line[10]), (b"POST", b"200", b"HTTP/2.0\n"))
+        self.assertEqual((line[2], line[5], line[10]), (b"POST", b"200", b"HTTP/2.0"))
 
     async def test_refused(self) -> None:
         """An error without a message arrives with its code and its words."""
