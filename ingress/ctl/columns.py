@@ -45,6 +45,19 @@ def cut_inside(text: str, width: int) -> str:
     return head + _CUT + tail
 
 
+def cut(text: str, width: int) -> str:
+    """Return *text* if it takes at most *width* columns, else as much of its beginning; empty without room for that."""
+    if columns(text) <= width:
+        return text
+    return "" if width < len(_CUT) + 1 else _divided(text, width - 1)[0] + _CUT
+
+
+def padded(text: str, width: int) -> str:
+    """Return *text* in exactly *width* columns: cut, or with spaces behind it."""
+    text = cut(text, width)
+    return text + " " * (width - columns(text))
+
+
 def _divided(text: str, width: int) -> tuple[str, str]:
     """Divide *text* where *width* columns are full, after one character at least."""
     if text.isascii():

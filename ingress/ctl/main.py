@@ -24,6 +24,7 @@ COMMANDS: Final = {
     "diff": "Say what is served otherwise: by other objects, in a cluster, by other options.",
     "migrate": "Write the report of a move from ingress-nginx: what works, what differs, what has to change.",
     "explain": "Say what becomes of a request, and why.",
+    "top": "Show what happens at a running controller, for as long as somebody looks.",
     "render": "Print what is served in another form, such as objects of the Gateway API.",
     "completion": "Print what a shell reads to complete commands, options and paths.",
     "man": "Write manual pages.",

@@ -7,6 +7,7 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
+from ingress.ctl.admin_port import AdminPort, read_token
 from ingress.ctl.commands.asking import Source, live_parameters, option_parameter, read_input, tell_unread
 from ingress.ctl.commands.completing import complete_service, complete_url
 from ingress.ctl.errors import FINE, FOUND, Mistake
@@ -38,6 +39,12 @@ from ingress.explain.urls import UrlRefused
 )
 @live_parameters
 @click.option("--admin", metavar="URL", help="Ask a running controller, at its admin port.")
+@click.option(
+    "--token-file",
+    metavar="FILE",
+    type=click.Path(),
+    help="With --admin: a file with the token that the admin port asks for (--admin-token-file of the controller).",
+)
 @click.option("-X", "--method", default="GET", show_default=True, help="The method of the request.")
 @click.option(
     "-H", "--header", "headers", metavar="'NAME: VALUE'", multiple=True, help="A header field; repeatable."
@@ -75,6 +82,7 @@ def command(
     manifests: tuple[str, ...],
     source: Source,
     admin: str | None,
+    token_file: str | None,
     method: str,
     headers: tuple[str, ...],
     client: str,
@@ -105,7 +113,7 @@ def command(
             )
         from ingress.ctl.explained.asking import ask_controller
 
-        data = ask_controller(admin, url, method, headers, client)
+        data = ask_controller(AdminPort(admin, read_token(token_file)), url, method, headers, client)
     else:
         if not files and not isinstance(source, LiveCluster):
             if os.path.exists(url):

@@ -72,6 +72,14 @@ class StartTests(FilesCase):
         imported = self.imported("lint", self.manifest(f"{text}---\n{SECRET}"))
         self.assertIn("cryptography", imported)
 
+    def test_looking_at_a_controller(self) -> None:
+        """Whoever looks waits neither for what translates nor, before anything is asked, for what speaks HTTP."""
+        imported = self.imported("top", "--help")
+        self.assertIn("ingress.ctl.top.picture", imported)
+        self.assertEqual(
+            sorted(imported.intersection({*UNNEEDED, "ingress.translate", "ingress.annotations"})), []
+        )
+
     def test_the_help(self) -> None:
         """Who asks what commands there are waits for none of them."""
         imported = self.imported("--help")
