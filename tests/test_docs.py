@@ -14,6 +14,7 @@ from twisted.trial.unittest import SkipTest, SynchronousTestCase
 from ingress.ctl.main import commands
 from ingress.options.help import ABOUT
 from ingress.options.table import OPTIONS
+from scripts.site.navigation import parts
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 GLOSSARY = REPOSITORY / "docs" / "glossary.md"
@@ -111,6 +112,18 @@ class DocumentTests(SynchronousTestCase):
             )
         ]
         self.assertEqual(dead, [])
+
+    def test_every_page_is_in_the_navigation(self) -> None:
+        """Every page is an entry of the lists in ``docs/README.md``, exactly once: the site has no other navigation."""
+        pages = dict(documents())
+        there = [
+            posixpath.normpath(f"docs/{path}")
+            for part in parts(pages.pop("docs/README.md"))
+            for _, path in part.pages
+        ]
+        wanted = {*pages, "conformance/README.md"}
+        self.assertEqual(sorted(wanted.difference(there)), [], "pages without an entry in docs/README.md")
+        self.assertEqual(sorted(there), sorted(wanted))
 
     def test_commands_exist(self) -> None:
         """Every ``make`` command that is named is one."""

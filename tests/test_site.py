@@ -2,34 +2,14 @@
 
 from __future__ import annotations
 
-import posixpath
-from pathlib import Path
-
 from twisted.trial.unittest import SynchronousTestCase
 
 from scripts.site.checking import faults
 from scripts.site.navigation import Part, parts, toctrees
 
-REPOSITORY = Path(__file__).resolve().parent.parent
-NAVIGATION = "docs/README.md"
-BESIDES = ("*.md", "k8s/**/*.md", "examples/**/*.md", "conformance/*.md")
-"""Pages that are not in ``docs/``, and of the site all the same."""
-
 
 class NavigationTests(SynchronousTestCase):
     """What stands where."""
-
-    def test_every_page_once(self) -> None:
-        """Every page of the documents is in the navigation, in ``docs/README.md``, exactly once."""
-        text = (REPOSITORY / NAVIGATION).read_text("utf-8")
-        there = [posixpath.normpath(f"docs/{path}") for part in parts(text) for _, path in part.pages]
-        wanted = {
-            path.relative_to(REPOSITORY).as_posix()
-            for pattern in ("docs/**/*.md", *BESIDES)
-            for path in REPOSITORY.glob(pattern)
-            if not any(name.startswith(".") for name in path.relative_to(REPOSITORY).parts)
-        }
-        self.assertEqual(sorted(there), sorted(wanted - {NAVIGATION}))
 
     def test_parts(self) -> None:
         """A heading is a part, with those below it as parts of their own; pages stand in the order of the lists."""

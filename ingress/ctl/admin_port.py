@@ -99,7 +99,7 @@ class AdminPort:
 
 
 def read_token(path: str | None) -> str:
-    """Return the token that the file at *path* has, its first line; empty without *path*.  Raises ``Mistake``."""
+    """Return the token that the file at *path* has, as ``--admin-token-file`` has them the first; empty without *path*.  Raises ``Mistake``."""
     if path is None:
         return ""
     try:
@@ -107,10 +107,11 @@ def read_token(path: str | None) -> str:
             octets = file.read(MAX_TOKEN_BYTES + 1)
     except OSError as error:
         raise Mistake(f"--token-file {printable(path)}: {error.strerror or error}") from None
-    token = octets.strip()
-    if not token or len(octets) > MAX_TOKEN_BYTES or not token.isascii() or not token.decode().isprintable():
+    lines = [line.strip() for line in octets.splitlines()]
+    token = next((line for line in lines if line and not line.startswith(b"#")), b"")
+    if not token or len(token) > MAX_TOKEN_BYTES or not token.isascii() or not token.decode().isprintable():
         raise Mistake(
-            f"--token-file {printable(path)} has no token: one line of at most {MAX_TOKEN_BYTES} bytes"
+            f"--token-file {printable(path)} has no token: a line of at most {MAX_TOKEN_BYTES} bytes"
         )
     return token.decode()
 

@@ -25,7 +25,7 @@ DELAY = CHECKS.seconds_to_turn_away + 1.8
 GRACE = 1.5
 SLOW = 0.2
 """Seconds that some answers take, so that there are always some under way."""
-ENOUGH = 20
+ENOUGH = 10
 """Answers that each kind of client is to have had at a time before something is changed."""
 
 

@@ -17,7 +17,7 @@ from tests.fakes.certificates import Authority
 from tests.fakes.downstreams import DownstreamWire
 from tests.fakes.http2_downstreams import Http2Answer, Http2Downstream
 
-REST_SECONDS = 0.02
+REST_SECONDS = 0.05
 
 
 class _PatientConnection(h2.connection.H2Connection):

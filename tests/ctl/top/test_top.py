@@ -111,12 +111,17 @@ class TopTests(CtlCase):
         self.assertEqual((result.exit_code, "--once" in result.stderr), (2, True))
 
     def test_token(self) -> None:
-        """The token of a file goes to the admin port, and to nobody's eyes."""
-        path = self.manifest("s3cret\n", "token")
+        """The first token of a file goes to the admin port, and to nobody's eyes."""
+        path = self.manifest("# of the pod\n\ns3cret\nanother\n", "token")
         result = self.top("--once", "--token-file", path)
         self.assertEqual(_Page.asked[0], ("/api/v1/live", "Bearer s3cret"))
         self.assertNotIn("s3cret", result.output)
-        for text, word in (("", "has no token"), ("a\nb", "has no token"), ("x" * 5000, "has no token")):
+        for text, word in (
+            ("", "has no token"),
+            ("a\x1bb", "has no token"),
+            ("# x\n", "has no token"),
+            ("x" * 5000, "has no token"),
+        ):
             result = self.top("--token-file", self.manifest(text, "bad"))
             self.assertEqual((result.exit_code, word in result.stderr), (2, True), text)
         result = self.top("--token-file", "/nowhere/token")
