@@ -7,16 +7,20 @@ a timer of a millisecond in the process notes how long its reactor stands still.
 
 import argparse
 import asyncio
+import gc
 import json
 import tempfile
 from pathlib import Path
-from time import monotonic
+from time import monotonic, process_time
 from typing import Any
 
 from bench.processes import free_ports
 from bench.watch.__main__ import Child
 from bench.watch.traffic import Client, start_pod
+from ingress.metrics.exchanges import MOST_ROWS, ExchangeMetrics
+from ingress.model.objects import ObjectKey
 from scripts.sslyze_check import Authority
+from tests.fakes.records import record_of
 
 PAGES = (
     "/metrics",
@@ -32,6 +36,7 @@ PAGES = (
     "/api/v1/endpoints?state=ejected",
     "/api/v1/openapi.json",
 )
+OPEN_METRICS = "application/openmetrics-text; version=1.0.0"
 BOUND_MS = 5.0
 _START_SECONDS = 120.0
 _CLIENTS = 20
@@ -85,17 +90,44 @@ def manifests(count: int) -> list[dict[str, Any]]:
     return objects
 
 
-async def page(port: int, path: str) -> int:
+async def page(port: int, path: str, accept: str = "*/*") -> int:
     """Ask for a page of the admin port; return its size."""
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
-    writer.write(f"GET {path} HTTP/1.0\r\n\r\n".encode())
+    writer.write(f"GET {path} HTTP/1.0\r\nAccept: {accept}\r\n\r\n".encode())
     head = await reader.readuntil(b"\r\n\r\n")
     body = await reader.read(-1)
     writer.close()
     return len(body) if b" 200 " in head.split(b"\r\n", 1)[0] else 0
 
 
-async def _run(count: int, workers: int, folder: Path) -> bool:
+def show_dropping() -> None:
+    """Print how long the reactor is held where half of as many rows as there may be leave the snapshot."""
+    keys = [ObjectKey("bench", f"i{index}") for index in range(MOST_ROWS)]
+    services = frozenset((ObjectKey("bench", "web"),))
+    followed, steps = [], []
+    for _ in range(9):
+        exchanges = ExchangeMetrics()
+        exchanges.follow(frozenset(keys), services)
+        for key in keys:
+            exchanges.ended(record_of(key))
+        half = frozenset(keys[::2])
+        gc.collect()
+        gc.freeze()
+        began = process_time()
+        exchanges.follow(half, services)
+        followed.append((process_time() - began) * 1e3)
+        dropping, is_over = exchanges.drop(), False
+        while not is_over:
+            began = process_time()
+            is_over = next(dropping, dropping) is dropping
+            steps.append((process_time() - began) * 1e3)
+    print(
+        f"half of {MOST_ROWS} rows of metrics dropped: {sum(steps) / 9:.1f} ms in steps, the longest {max(steps):.1f} ms;"
+        f" begun in {max(followed):.1f} ms"
+    )
+
+
+async def _run(count: int, workers: int, durations: bool, folder: Path) -> bool:
     pod = await start_pod(b"a")
     (folder / "manifests").mkdir()
     text = "\n---\n".join(map(json.dumps, manifests(count)))
@@ -111,6 +143,7 @@ async def _run(count: int, workers: int, folder: Path) -> bool:
         f"--endpoint=*=127.0.0.1:{pod}",
         "--access-log=/dev/null",
         *([f"--workers={workers}"] if workers else []),
+        *(["--metrics-by-ingress-durations"] if durations else []),
         *(f"--{name}=tcp:{number}:interface=127.0.0.1" for name, number in options.items()),
     )
     try:
@@ -133,14 +166,16 @@ async def _measure(controller: Child, admin: int) -> bool:
         f"{'page':44} {'bytes':>10} {'answered':>9} {'seconds':>8} {'longest stall':>14} {'of it ours':>11}"
     )
     worst = 0.0
-    for path, clients in [(path, 1) for path in PAGES] + [(path, _CLIENTS) for path in PAGES[:2]]:
+    asked = [(path, 1, "*/*") for path in PAGES] + [(path, _CLIENTS, "*/*") for path in PAGES[:2]]
+    for path, clients, accept in [("/metrics", 1, OPEN_METRICS), *asked]:
         await controller.report()
         began = monotonic()
-        sizes = await asyncio.gather(*(page(admin, path) for _ in range(clients)))
+        sizes = await asyncio.gather(*(page(admin, path, accept) for _ in range(clients)))
         seconds = monotonic() - began
         now = (await controller.report())["now"]
         worst = max(worst, now["stall_cpu_ms"])
         name = path if clients == 1 else f"{path}, {clients} at once"
+        name += ", OpenMetrics" if accept == OPEN_METRICS else ""
         answered = sum(map(bool, sizes))
         print(
             f"{name:44} {max(sizes):10} {answered:9} {seconds:8.2f}"
@@ -156,9 +191,11 @@ def main() -> None:
     parser.add_argument(
         "--workers", type=int, default=0, help="processes that serve; what is measured is their parent"
     )
+    parser.add_argument("--durations", action="store_true", help="with histograms for each Ingress")
     known = parser.parse_args()
+    show_dropping()
     with tempfile.TemporaryDirectory(prefix="txingress-admin-") as folder:
-        is_good = asyncio.run(_run(known.count, known.workers, Path(folder)))
+        is_good = asyncio.run(_run(known.count, known.workers, known.durations, Path(folder)))
     raise SystemExit(0 if is_good else f"bench.admin: a stall was longer than {BOUND_MS:g} ms")
 
 

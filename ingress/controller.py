@@ -40,8 +40,10 @@ from types import MappingProxyType
 from typing import Protocol
 
 from attrs import evolve
+from twisted.internet.defer import CancelledError, Deferred
 from twisted.internet.interfaces import IDelayedCall, IReactorTime
 from twisted.logger import Logger
+from twisted.python.failure import Failure
 
 from ingress.changes.object_news import ObjectNews, Tell
 from ingress.cluster.store import Changes, Store
@@ -54,6 +56,7 @@ from ingress.model.state import ClusterState
 from ingress.news.problem_log import ProblemLog
 from ingress.news.publication_log import PublicationLog, RouteNews, Served
 from ingress.process.collecting import CollectorTurns
+from ingress.process.in_slices import in_slices
 from ingress.translate.backends import services_without_endpoints, unused_endpoints
 from ingress.translate.incremental import Translation
 from ingress.translate.listeners import NONE_REFUSED, Refused
@@ -172,6 +175,7 @@ class Controller:
         self._publication_log = PublicationLog(clock)
         self._object_news = ObjectNews(clock, tell)
         self._changed_services: set[ObjectKey] = set()
+        self._dropping: Deferred[None] | None = None
         self._round_call: IDelayedCall | None = None
         self._endpoints_call: IDelayedCall | None = None
         self._calendar_call: IDelayedCall | None = None
@@ -255,6 +259,7 @@ class Controller:
         self._problem_log.stop()
         self._publication_log.stop()
         self._object_news.stop()
+        self._stop_dropping()
         for call in (self._round_call, self._endpoints_call, self._calendar_call):
             if call is not None and call.active():
                 call.cancel()
@@ -467,6 +472,20 @@ class Controller:
             self._object_news.began(snapshot, translation.served)
         else:
             self._object_news.published(before, snapshot, objects)
+        if self._metrics.exchanges.has_to_drop:
+            self._stop_dropping()
+            self._dropping = in_slices(self._clock, self._metrics.exchanges.drop())
+            self._dropping.addErrback(self._dropping_failed)
+
+    def _stop_dropping(self) -> None:
+        """Stop to drop rows of metrics, if that is under way."""
+        if self._dropping is not None:
+            self._dropping.cancel()
+
+    @staticmethod
+    def _dropping_failed(failure: Failure) -> None:
+        if not failure.check(CancelledError):
+            log.failure("Dropping rows of metrics failed, which is a bug", failure=failure)
 
     # What is logged
 

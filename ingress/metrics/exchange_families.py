@@ -98,7 +98,7 @@ class ExchangeFamilies:
         def rows() -> Iterator[tuple[tuple[str, ...], float] | None]:
             for row in self._exchanges.rows:
                 is_empty = True
-                for value, count in counts(row):
+                for value, count in () if row.is_gone else counts(row):
                     if count:
                         yield (*row.labels, value), count
                         is_empty = False
@@ -110,11 +110,12 @@ class ExchangeFamilies:
     def _summed(self, name: str, text: str, value: Callable[[Row], float]) -> Iterator[Metric]:
         return in_parts(
             partial(CounterMetricFamily, name, text, labels=_LABELS),
-            ((row.labels, value(row)) for row in self._exchanges.rows),
+            (None if row.is_gone else (row.labels, value(row)) for row in self._exchanges.rows),
         )
 
     def _durations(self, name: str, text: str, place: int, total: Callable[[Row], float]) -> Iterator[Metric]:
         for row in self._exchanges.rows:
             part = HistogramMetricFamily(name, text, labels=_LABELS)
-            part.add_metric(row.labels, buckets_of(row.counts[place : place + BUCKETS]), total(row))
+            if not row.is_gone:
+                part.add_metric(row.labels, buckets_of(row.counts[place : place + BUCKETS]), total(row))
             yield part

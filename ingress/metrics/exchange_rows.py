@@ -37,14 +37,28 @@ class Labels(NamedTuple):
 NO_LABELS: Final = Labels("", "", "")
 
 
+_NOTHING: Final = [0] * PLACES
+"""What rows have that are gone; nothing is counted there."""
+
+
 class Row:
     """The counters of one Ingress and Service; never smaller than they were."""
 
-    __slots__ = ("bytes_received", "bytes_sent", "counts", "labels", "seconds", "upstream_seconds")
+    __slots__ = (
+        "bytes_received",
+        "bytes_sent",
+        "counts",
+        "is_gone",
+        "labels",
+        "seconds",
+        "upstream_seconds",
+    )
 
     def __init__(self, labels: Labels) -> None:
         self.labels = labels
         self.counts = [0] * PLACES
+        self.is_gone = False
+        """Whether its Ingress or Service has left, and nothing is counted in it any more."""
         self.bytes_sent = 0
         """Of bodies of answers, to clients."""
         self.bytes_received = 0
@@ -86,6 +100,11 @@ class Row:
     def upstream_durations(self) -> Sequence[int]:
         """The histogram of how long their attempts took, of those that had any."""
         return self.counts[UPSTREAM_TOOK:]
+
+    def leave(self) -> None:
+        """Note that it is gone, and give back what it had: thousands that end together would take milliseconds."""
+        self.is_gone = True
+        self.counts = _NOTHING
 
     def add(self, told: "RowNews") -> None:
         """Add what was counted elsewhere."""

@@ -29,10 +29,13 @@ from ingress.metrics.histograms import BOUNDS, BUCKETS
 from ingress.model.backends import BackendReference
 from ingress.model.objects import ObjectKey
 from ingress.model.records import AttemptRecord, Record
+from ingress.model.stepwise import Stepwise
 
 MOST_ROWS: Final = 20_000
 """Pairs of Ingress and Service that have labels of their own."""
 _SERVICE: Final = "Service"
+_AT_ONCE: Final = 32
+"""Rows that are looked at in a step."""
 
 
 class _Every:
@@ -58,6 +61,8 @@ class ExchangeMetrics:
         self.upstream_seconds = 0.0
         self.failures = [0] * len(CAUSES)
         """How many failed, for each of ``CAUSES``."""
+        self.has_to_drop = False
+        """Whether there may be rows of Ingresses and Services that left."""
         self.unlabeled = 0
         """Exchanges that are counted under empty labels for want of room."""
         self.examples = Examples(BUCKETS, of_upstream=False)
@@ -120,9 +125,6 @@ class ExchangeMetrics:
 
     def _row_of(self, labels: Labels, exchanges: int = 1) -> Row:
         """Return the row that *exchanges* of *labels* are counted in."""
-        row = self._of_labels.get(labels)
-        if row is not None:
-            return row
         labels = self._judged(labels)
         row = self._no_labels if labels == NO_LABELS else self._of_labels.get(labels)
         if row is None and len(self._of_labels) < MOST_ROWS:
@@ -145,19 +147,35 @@ class ExchangeMetrics:
     # What there is
 
     def follow(self, ingresses: frozenset[ObjectKey], services: frozenset[ObjectKey]) -> None:
-        """Show rows of *ingresses* alone, and name *services* alone.
+        """Count in rows of *ingresses* alone, and name *services* alone; rows of others are to be dropped by ``drop``.
 
         A caller that hands over the same two sets again, because the routes are the same, pays nothing for it.
         """
         if ingresses is self._ingresses and services is self._services:
             return
         self._ingresses, self._services = ingresses, services
-        stay = [row for row in self._of_labels.values() if self._judged(row.labels) is row.labels]
-        if len(stay) < len(self._of_labels):
-            self._of_labels = {row.labels: row for row in stay}
-            self.rows = [self._no_labels, *stay]
-        # A Service that came has labels of its own from now on.
+        self.has_to_drop = len(self.rows) > 1
+        # Whoever is asked for next is judged anew.
         self._found = {}
+
+    def drop(self) -> Stepwise[None]:
+        """Drop the rows of Ingresses and Services that left, some a step; they are shown until it is their turn."""
+        stay = [self._no_labels]
+        rows, place = self.rows, 1
+        while place < len(rows):
+            some = rows[place : place + _AT_ONCE]
+            place += len(some)
+            for row in some:
+                if row.is_gone:
+                    continue
+                if self._judged(row.labels) is row.labels:
+                    stay.append(row)
+                else:
+                    row.leave()
+                    del self._of_labels[row.labels]
+            yield
+        self.rows = stay
+        self.has_to_drop = False
 
     def follow_every(self) -> None:
         """Count for whichever Ingress an exchange is of; somebody is to ``take`` that again and again."""

@@ -3,6 +3,7 @@
 from collections.abc import Collection, Container, Mapping, Sequence
 
 from attrs import evolve
+from prometheus_client.utils import floatToGoString
 from twisted.logger import LogLevel, capturedLogs
 
 from ingress.cluster.store import Changes
@@ -191,6 +192,33 @@ class ReportTests(ControllerTestCase):
         self.controller.changed(batch(endpoint_slice("shop-1", "shop", "10.0.0.2")))
         self.clock.advance(0)
         self.assertIn("\ningress_snapshot_seconds_count 2.0\n", self.metrics.render().decode())
+
+    def test_times(self) -> None:
+        """It is shown when anything changed last, and when that was published; what changes nothing is no change."""
+        self.start(ingress("shop", "shop.test"), service("shop"))
+        moment = f"{floatToGoString(NOW.timestamp())}"
+        shown = self.metrics.render().decode()
+        self.assertIn(f"\ningress_last_change_timestamp_seconds {moment}\n", shown)
+        self.assertIn(f"\ningress_last_publish_timestamp_seconds {moment}\n", shown)
+        self.metrics.snapshots.changed_at = 0.0
+        self.controller.changed(batch(service("shop")))
+        self.assertEqual(self.metrics.snapshots.changed_at, 0.0)
+        self.controller.changed(batch(endpoint_slice("shop-1", "shop", "10.0.0.2")))
+        self.assertEqual(self.metrics.snapshots.changed_at, NOW.timestamp())
+
+    def test_series_of_services(self) -> None:
+        """A Service is named as long as a route leads there, whether it has endpoints or not."""
+        self.start_shop()
+        self.metrics.exchanges.ended(record_of(key("shop"), service="shop"))
+        self.assertIn(b'service="shop"', self.metrics.render())
+        self.controller.changed(gone(Kind.SERVICE, "shop"))
+        self.clock.advance(REPORT_SECONDS)
+        self.assertIn(b'service="shop"', self.metrics.render())
+        self.controller.changed(batch(ingress("shop", "shop.test", "other")))
+        self.clock.advance(REPORT_SECONDS)
+        self.assertNotIn(b'service="shop"', self.metrics.render())
+        self.metrics.exchanges.ended(record_of(key("shop"), service="other"))
+        self.assertIn(b'service="other"', self.metrics.render())
 
     def test_series_of_ingresses(self) -> None:
         """An Ingress has series of its own from its first snapshot to its last."""

@@ -59,6 +59,7 @@ class SumTests(ToldCase):
             self.assertGreater(numbers[f'process_resident_memory_bytes{{worker="{slot}"}}'], 1 << 20)
             self.assertGreater(numbers[f'process_open_fds{{worker="{slot}"}}'], 3)
         self.assertGreater(numbers["process_resident_memory_bytes"], 1 << 20)
+        self.assertGreater(numbers["ingress_fork_server_resident_memory_bytes"], 1 << 20)
         labels = set(re.findall(r'worker="([^"]*)"', "\n".join(numbers)))
         self.assertEqual(labels, {"0", "1"})
         controller.signal(signal.SIGTERM)

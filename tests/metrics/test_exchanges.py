@@ -1,5 +1,7 @@
 """Rows of exchanges: which there are, whose they are, and when they go."""
 
+from collections.abc import Iterable
+
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.metrics.exchange_rows import CAUSES, NO_LABELS, Labels, Row
@@ -21,7 +23,13 @@ class RowTests(SynchronousTestCase):
 
     def setUp(self) -> None:
         self.exchanges = ExchangeMetrics()
-        self.exchanges.follow(frozenset((SHOP, BLOG)), frozenset((WEB, CART, FAR)))
+        self.follow((SHOP, BLOG), (WEB, CART, FAR))
+
+    def follow(self, ingresses: Iterable[ObjectKey], services: Iterable[ObjectKey]) -> None:
+        """Have other routes, and drop what is dropped for that."""
+        self.exchanges.follow(frozenset(ingresses), frozenset(services))
+        for _ in self.exchanges.drop():
+            pass
 
     def rows(self) -> dict[Labels, Row]:
         rows = {row.labels: row for row in self.exchanges.rows}
@@ -79,7 +87,7 @@ class RowTests(SynchronousTestCase):
         """The rows of a Service to which no route leads any more are dropped, and those of an Ingress; others go on."""
         for owner, service in ((SHOP, "web"), (SHOP, "cart"), (BLOG, "web")):
             self.exchanges.ended(record_of(owner, service=service))
-        self.exchanges.follow(frozenset((SHOP,)), frozenset((WEB,)))
+        self.follow((SHOP,), (WEB,))
         self.assertEqual(self.shown(), {("web", "shop", "web"): 1})
         for owner, service in ((SHOP, "web"), (SHOP, "cart"), (BLOG, "web")):
             self.exchanges.ended(record_of(owner, service=service))
@@ -87,16 +95,16 @@ class RowTests(SynchronousTestCase):
 
     def test_service_came(self) -> None:
         """A Service that a route begins to lead to is named from then on."""
-        self.exchanges.follow(frozenset((SHOP,)), frozenset())
+        self.follow((SHOP,), ())
         self.exchanges.ended(record_of(SHOP))
-        self.exchanges.follow(frozenset((SHOP,)), frozenset((WEB,)))
+        self.follow((SHOP,), (WEB,))
         self.exchanges.ended(record_of(SHOP))
         self.assertEqual(self.shown(), {("web", "shop", ""): 1, ("web", "shop", "web"): 1})
 
     def test_bound(self) -> None:
         """Of more pairs than there may be, the rest is counted under empty labels, and how often that happens; who was there first goes on."""
         keys = [ObjectKey("web", f"shop-{number}") for number in range(MOST_ROWS + 3)]
-        self.exchanges.follow(frozenset(keys), frozenset((WEB,)))
+        self.follow(keys, (WEB,))
         for _ in range(2):
             for key in keys:
                 self.exchanges.ended(record_of(key))
@@ -104,14 +112,36 @@ class RowTests(SynchronousTestCase):
         self.assertEqual(len(shown), MOST_ROWS + 1)
         self.assertEqual((shown[NO_LABELS], self.exchanges.unlabeled), (6, 6))
         self.assertEqual(sum(shown.values()), 2 * len(keys))
-        self.exchanges.follow(frozenset(keys[-3:]), frozenset((WEB,)))
+        self.follow(keys[-3:], (WEB,))
         self.exchanges.ended(record_of(keys[-1]))
         self.assertEqual(self.shown()["web", keys[-1].name, "web"], 1)
+
+    def test_while_dropped(self) -> None:
+        """While rows are dropped step by step, nothing is counted in one whose Ingress left, and one that is back begins anew, shown once."""
+        keys = [ObjectKey("web", f"shop-{number}") for number in range(200)]
+        self.follow(keys, (WEB,))
+        for key in keys:
+            self.exchanges.ended(record_of(key, service="web"))
+        self.exchanges.follow(frozenset(keys[150:]), frozenset((WEB,)))
+        steps = self.exchanges.drop()
+        next(steps)
+        for key in (keys[0], keys[149], keys[199]):
+            self.exchanges.ended(record_of(key, service="web"))
+        self.assertEqual((self.shown()[NO_LABELS], self.shown()["web", "shop-199", "web"]), (2, 2))
+        # Another snapshot comes, and these steps are not taken any more.
+        self.exchanges.follow(frozenset((keys[0], *keys[150:])), frozenset((WEB,)))
+        self.exchanges.ended(record_of(keys[0], service="web"))
+        live = [row for row in self.exchanges.rows if row.labels.ingress == "shop-0" and not row.is_gone]
+        self.assertEqual([row.requests for row in live], [1])
+        for _ in self.exchanges.drop():
+            pass
+        self.assertEqual(len(self.rows()), 1 + 51)
+        self.assertEqual(self.shown()["web", "shop-0", "web"], 1)
 
     def test_house(self) -> None:
         """Sums over the whole house keep what belonged to rows that were dropped."""
         self.exchanges.ended(record_of(SHOP, 503, 0.2, cause=Cause.UNAVAILABLE))
-        self.exchanges.follow(frozenset(), frozenset())
+        self.follow((), ())
         self.assertEqual((sum(self.exchanges.durations), sum(self.exchanges.failures)), (1, 1))
         self.assertEqual(self.shown(), {})
 

@@ -38,6 +38,8 @@ class MetricsTests(SynchronousTestCase):
     def publish(self, *ingresses: ObjectKey) -> None:
         services = frozenset(ObjectKey(one.namespace, "web") for one in ingresses)
         self.metrics.snapshot_published(1, 0, {}, 0.0, frozenset(ingresses), services)
+        for _ in self.metrics.exchanges.drop():
+            pass
 
     def test_downstream_connections(self) -> None:
         """Connections are counted as they come, and shown as open until they end, TLS apart from plain."""

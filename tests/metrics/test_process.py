@@ -5,7 +5,7 @@ from pathlib import Path
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.metrics.process import AT_ONCE, ProcessMetrics, counted
+from ingress.metrics.process import AT_ONCE, ProcessMetrics, counted, resident_bytes
 from ingress.metrics.text import as_text
 
 
@@ -30,6 +30,15 @@ class ProcessMetricsTests(SynchronousTestCase):
         self.assertIn("\nprocess_virtual_memory_bytes 4.096e+06\n", text)
         started = next(line for line in text.splitlines() if line.startswith("process_start_time_seconds "))
         self.assertEqual(float(started.split()[1]), 1700000000 + 500 / ticks)
+
+    def test_others(self) -> None:
+        """Of another process the resident memory is told, and nothing of one that is gone."""
+        (self.proc / "7").mkdir()
+        (self.proc / "7" / "statm").write_text("500 300 200 1 0 100 0\n")
+        self.assertEqual(resident_bytes(7, self.proc), 300 * os.sysconf("SC_PAGE_SIZE"))
+        self.assertIsNone(resident_bytes(8, self.proc))
+        (self.proc / "7" / "statm").write_text("")
+        self.assertIsNone(resident_bytes(7, self.proc))
 
     def test_this_process(self) -> None:
         """Of this process the number of file descriptors is right."""

@@ -204,6 +204,7 @@ class TotalsTests(WorkersCase):
         counting.exchanges.ended(record_of(SHOP, 200, 0.1, 10))
         self.tell(life, tallying)
         self.metrics.snapshot_published(1, 0, {}, 0.0, frozenset((BLOG,)), SERVICES)
+        self.assertEqual(len(list(self.metrics.exchanges.drop())), 1)
         counting.exchanges.ended(record_of(SHOP, 200, 0.1, 10))
         self.tell(life, tallying)
         text = self.metrics.render().decode()

@@ -30,6 +30,27 @@ class PoolTests(ProxyCase):
         self.assertTrue(self.upstream(0).take())
         self.assert_upstreams(3)
 
+    def test_idle_and_busy(self) -> None:
+        """It is known at any time how many connections rest and how many are in use, however they end."""
+        count = self.stage.pool.idle_and_busy
+        downs = [self.stage.open() for _ in range(MAX_UPSTREAM_IDLE + 2)]
+        for down in downs:
+            down.say(GET)
+        self.assertEqual(count(), (0, len(downs)))
+        for peer in self.connector.peers[2:]:
+            peer.say(OK)
+        self.assertEqual(count(), (MAX_UPSTREAM_IDLE, 2))
+        for peer in self.connector.peers[:2]:
+            peer.say(OK)
+        self.assertEqual(count(), (MAX_UPSTREAM_IDLE, 0))
+        downs[0].say(GET)
+        self.assertEqual(count(), (MAX_UPSTREAM_IDLE - 1, 1))
+        self.connector.peers[0].finish()
+        self.assertEqual(count(), (MAX_UPSTREAM_IDLE - 2, 1))
+        self.stage.pool.close()
+        self.reactor.settle()
+        self.assertEqual(count(), (0, 1))
+
     def test_endpoints_are_apart(self) -> None:
         """A connection is only used for its own endpoint."""
         self.stage.publish((ONE, TWO))

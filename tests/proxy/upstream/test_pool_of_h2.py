@@ -42,6 +42,16 @@ class SharingTests(Http2UpstreamCase):
         self.assertEqual(len(self.server(0).requests()), 2)
         self.assert_upstreams(3)
 
+    def test_idle_and_busy(self) -> None:
+        """A shared connection is in use while it has a stream."""
+        count = self.stage.pool.idle_and_busy
+        self.ask(2)
+        self.assertEqual(count(), (0, 1))
+        self.answer_all(0)
+        self.assertEqual(count(), (1, 0))
+        self.connector.peers[0].finish()
+        self.assertEqual(count(), (0, 0))
+
     def test_waiting(self) -> None:
         """Who asks while a connection is made waits for it with the others, up to the streams that it has."""
         self.connector.is_slow = True

@@ -33,6 +33,11 @@ class BalancedCase(ProxyCase):
     on_epoll = True
     limits = Limits(keep_alive_requests=1_000_000)
 
+    def states(self) -> tuple[float, ...]:
+        """How many endpoints metrics say are in rotation, in slow start, ejected."""
+        states = ("in-rotation", "slow-start", "ejected")
+        return tuple(self.metrics.value("ingress_endpoints", state=state) for state in states)
+
     def ask(self, request: bytes = GET) -> bytes:
         """Send a request on a connection of its own, have it answered, and return the answer."""
         down = self.stage.open()
@@ -225,8 +230,14 @@ class SlowStartTests(BalancedCase):
         self.assertEqual(self.shares(100, 1), {b"10.0.0.1": 100})
         self.reactor.pass_time(10)
         self.assertApproximates(self.shares(400, 1)[b"10.0.0.2"], 100, 30)
+        self.assertEqual(self.states(), (1, 1, 0))
         self.reactor.pass_time(10)
+        self.assertEqual(self.states(), (2, 0, 0))
         self.assertEqual(self.shares(100, 1), {b"10.0.0.1": 50, b"10.0.0.2": 50})
+        self.stage.publish((ONE, TWO, THREE))
+        self.assertEqual(self.states(), (2, 1, 0))
+        self.stage.publish((ONE, TWO))
+        self.assertEqual(self.states(), (2, 0, 0))
 
 
 class HealthTests(BalancedCase):
@@ -243,6 +254,23 @@ class HealthTests(BalancedCase):
             self.metrics.value("ingress_endpoints_ejected"),
             self.metrics.value("ingress_endpoint_ejections_total"),
         )
+
+    def test_states(self) -> None:
+        """Metrics count the endpoints of each backend that was asked, as long as there is one, by state."""
+        self.assertEqual(self.states(), (0, 0, 0))
+        self.asks_of(ONE, 30)
+        self.assertEqual(self.states(), (2, 0, 1))
+        self.stage.publish((ONE, TWO))
+        self.assertEqual(self.states(), (1, 0, 1))
+        self.reactor.pass_time(11)
+        self.assertEqual(self.states(), (2, 0, 0))
+        self.asks_of(ONE, 9)
+        self.stage.resource.share(Balancing(), 0.0)
+        self.assertEqual(self.states(), (0, 0, 0))
+        self.reactor.pass_time(61)
+        self.assertEqual(self.states(), (0, 0, 0))
+        self.ask()
+        self.assertEqual(self.states(), (2, 0, 0))
 
     def asks_of(self, endpoint: object, requests: int) -> int:
         """How often *endpoint* is connected to during so many requests."""
