@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import signal
@@ -23,6 +24,19 @@ WANTED: Final = "TXINGRESS_TEST_PROMETHEUS"
 _PREFIX: Final = "nginx.ingress.kubernetes.io/"
 OF_THE_MACHINE: Final = frozenset(("TxingressReactorLag",))
 """What a machine that has other work may have told besides."""
+
+FAILURES: Final = {
+    "dead": ("bad-gateway", 502, "connection refused", "", "no connection could be made"),
+    "none": ("unavailable", 503, "has no EndpointSlice", "", ""),
+    "lost": ("unavailable", 503, "there is no Service shop/lost", "", ""),
+    "slow": ("gateway-timeout", 504, "silent", "", "upstream was silent for too long, from the start"),
+    "faulty": ("upstream", 500, "", "", "500"),
+    "cut": ("cut", 200, "connection closed", "", "200"),
+    "limited": ("limit", 503, "", "rate-limit", ""),
+    "kept-out": ("auth", 403, "", "address-ranges", ""),
+    "unasked": ("auth", 500, "", "external-auth", ""),
+}
+"""What the runbook has people look for: cause, status, some of the reason, the filter, and what became of the last attempt."""
 
 Told: TypeAlias = tuple[str, str]
 """An alert, and whom it names: the Ingress, Secret, reason, kind or pod."""
@@ -195,6 +209,16 @@ class OutageTests(WatchProcessCase):
         self.assertEqual([(rule["name"], rule["lastError"]) for rule in rules if rule.get("lastError")], [])
         self.assertEqual({rule["health"] for rule in rules}, {"ok"})
 
+    async def check_failures(self) -> None:
+        """The cause of each failure is on the page of failures, by the words of the runbook."""
+        for name, (cause, status, reason, by, outcome) in FAILURES.items():
+            page = json.loads(await self.content(self.replicas[0][2], f"/api/v1/failures?host={name}.test"))
+            found = page["failures"][-1]
+            attempts = [attempt["outcome"] for attempt in found["attempts"]]
+            self.assertEqual((found["cause"], found["status"], found["filter"]), (cause, status, by), name)
+            self.assertIn(reason, found["reason"])
+            self.assertEqual(attempts[-1:], [outcome] if outcome else [], name)
+
     async def check_exemplars(self) -> None:
         """Buckets have examples, by which a request is found again."""
         now = datetime.now(UTC).timestamp()
@@ -264,6 +288,7 @@ class OutageTests(WatchProcessCase):
         }
         await self.until_told(*broken)
         self.assertEqual(self.seen - broken, set())
+        await self.check_failures()
         await self.check_scrapes()
 
         # The API server says nothing any more, and one replica stands still.
