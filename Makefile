@@ -35,7 +35,7 @@ bench_quick_environment = $(BENCH_VENV)/.installed-bench-quick
 metadata = setup.cfg pyproject.toml
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-monitoring check format fuzz fuzz-parsers http2 docs site bench bench-quick bench-watch bench-workers bench-feed bench-sizing bench-tls bench-ticket-keys bench-accepting bench-admin bench-tallies bench-auth bench-annotations bench-calls bench-log bench-lint bench-overload bench-overload-cases bench-filters bench-gateway-filters bench-limits bench-passwords bench-gzip bench-expressions bench-takeover bench-restarts sslyze conformance conformance-next conformance-up versions faults soak image-check clean
+.PHONY: help run test test-monitoring check format fuzz fuzz-parsers http2 docs site bench bench-quick bench-watch bench-workers bench-feed bench-sizing bench-tls bench-ticket-keys bench-accepting bench-admin bench-tallies bench-auth bench-annotations bench-calls bench-log bench-lint bench-overload bench-overload-cases bench-tracing bench-filters bench-gateway-filters bench-limits bench-passwords bench-gzip bench-expressions bench-takeover bench-restarts sslyze conformance conformance-next conformance-up versions faults soak image-check clean
 .DELETE_ON_ERROR:
 
 help: ## list these commands
@@ -133,6 +133,9 @@ bench-tallies: $(dev_environment) ## measure what adding up the numbers of worke
 
 bench-auth: $(dev_environment) ## measure what asking another service about each request costs, beside nginx's auth_request (root, to install it)
 	@exec $(bin)/python -m bench.auth
+
+bench-tracing: $(dev_environment) ## measure what tracing costs a GET: without, with 1 % and with all requests sampled, at a collector (root, to install nginx and h2load)
+	@exec $(bin)/python -m bench.tracing
 
 bench-filters: $(dev_environment) ## measure what filters of the operator's cost a GET, in calls and microseconds
 	@exec $(bin)/python -m bench.filters

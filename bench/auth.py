@@ -34,7 +34,7 @@ RUNS = 5
 CLIENTS = 8
 SETTLE_SECONDS = 0.3
 SITE = "one.bench.test"
-_PROXY_CPU, _OTHER_CPU = 0, 1
+PROXY_CPU, OTHER_CPU = 0, 1
 
 _NGINX = """
 daemon off;
@@ -56,7 +56,7 @@ http {{
 }}
 """
 
-_PEER = """
+PEER = """
     default_type text/plain;
     server {{
         listen {host}:{peer} backlog=4096;
@@ -177,7 +177,8 @@ class Candidate:
     """The title of the one that does the same without asking."""
 
 
-def _nginx(folder: Path, name: str, content: str, log: str = "off") -> list[str]:
+def nginx_command(folder: Path, name: str, content: str, log: str = "off") -> list[str]:
+    """Return what runs nginx with *content* for its ``http``."""
     config = folder / f"{name}.conf"
     config.write_text(_NGINX.format(folder=folder, name=name, content=content, log=log))
     return ["nginx", "-e", "stderr", "-p", str(folder), "-c", str(config)]
@@ -187,12 +188,14 @@ def _nginx_proxy(asks: str, service: str) -> Callable[[Path, int, int], list[str
     def command(folder: Path, port: int, peer: int) -> list[str]:
         where = service or f"{HOST}:{peer}"
         text = _PROXY.format(host=HOST, port=port, peer=peer, asks=asks, service=where)
-        return _nginx(folder, f"nginx-{port}", text, f"{folder}/nginx-{port}.access")
+        return nginx_command(folder, f"nginx-{port}", text, f"{folder}/nginx-{port}.access")
 
     return command
 
 
-def _ours(annotations: str, *options: str) -> Callable[[Path, int, int], list[str]]:
+def our_command(annotations: str, *options: str) -> Callable[[Path, int, int], list[str]]:
+    """Return what makes the command of a controller with one Ingress, which has these *annotations*."""
+
     def command(folder: Path, port: int, peer: int) -> list[str]:
         manifests = folder / f"ours-{port}.yaml"
         manifests.write_text(
@@ -227,14 +230,15 @@ CANDIDATES = (
     Candidate("nginx", _nginx_proxy("", "service")),
     Candidate("nginx, auth_request, kept connections", _nginx_proxy(_ASKS, "service"), "nginx"),
     Candidate("nginx, auth_request, a connection each", _nginx_proxy(_ASKS, ""), "nginx"),
-    Candidate("ours", _ours("{{}}")),
-    Candidate("ours, auth-url", _ours(_ASKING, f"--auth-url-allow={HOST}"), "ours"),
-    Candidate("ours, by treq", _ours("{{}}", f"--filter=bench-treq={_URL}"), "ours"),
+    Candidate("ours", our_command("{{}}")),
+    Candidate("ours, auth-url", our_command(_ASKING, f"--auth-url-allow={HOST}"), "ours"),
+    Candidate("ours, by treq", our_command("{{}}", f"--filter=bench-treq={_URL}"), "ours"),
 )
 
 
-def _load(port: int, requests: int) -> None:
-    command = ["taskset", "--cpu-list", str(_OTHER_CPU), "h2load", "--h1", "--threads=1"]
+def load(port: int, requests: int) -> None:
+    """Have so many requests answered, or end the program."""
+    command = ["taskset", "--cpu-list", str(OTHER_CPU), "h2load", "--h1", "--threads=1"]
     command += [
         f"--clients={CLIENTS}",
         f"--requests={requests}",
@@ -249,7 +253,7 @@ def _load(port: int, requests: int) -> None:
 def _measure(running: Running, port: int) -> float:
     """Return how many microseconds a request takes of the processor."""
     before = cpu_seconds(running.pid)
-    _load(port, REQUESTS)
+    load(port, REQUESTS)
     pause(SETTLE_SECONDS)
     return (cpu_seconds(running.pid) - before) / REQUESTS * 1e6
 
@@ -259,19 +263,19 @@ def measure(folder: Path) -> dict[str, float]:
     least: dict[str, float] = {}
     with Processes.logging_to(folder) as processes:
         peer, *ports = free_ports(1 + len(CANDIDATES))
-        content = _PEER.format(host=HOST, peer=peer, answer="x" * 99 + "\\n")
-        backend = processes.start("peer", _nginx(folder, "peer", content), _OTHER_CPU)
+        content = PEER.format(host=HOST, peer=peer, answer="x" * 99 + "\\n")
+        backend = processes.start("peer", nginx_command(folder, "peer", content), OTHER_CPU)
         wait_until_it_answers(backend, peer, SITE)
         running = []
         for number, (candidate, port) in enumerate(zip(CANDIDATES, ports, strict=True)):
             process = processes.start(
                 f"candidate-{number}",
                 candidate.command(folder, port, peer),
-                _PROXY_CPU,
+                PROXY_CPU,
                 {"PYTHONPATH": os.pathsep.join([str(folder), *sys.path])},
             )
             wait_until_it_answers(process, port, SITE)
-            _load(port, REQUESTS // 10)
+            load(port, REQUESTS // 10)
             running.append((candidate, process, port))
         for _ in range(RUNS):
             for candidate, process, port in running:

@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 from contextlib import redirect_stdout
+from importlib.metadata import PackageNotFoundError
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ from ingress.options.table import OPTIONS, SPELLINGS
 from ingress.options.values import MAX_PAGE_BYTES
 from ingress.settings import Settings
 from ingress.tap import Options, makeService
+from ingress.tracing import tracing
 from ingress.translate.options import TranslateOptions
 from tests.fakes.serving import logged_to
 
@@ -343,6 +345,21 @@ class MakeServiceTests(SynchronousTestCase):
         options.parseOptions(["--manifests", __file__, "--http", "tcp:0", "--https", "tcp:0", "--no-epoll"])
         service = IService(makeService(options))
         self.assertFalse(service.running)
+
+    def test_missing_extra(self) -> None:
+        """A collector without the packages for it ends the start in a line that says what to install."""
+
+        def missing(package: str) -> str:
+            raise PackageNotFoundError(package)
+
+        self.patch(tap, "_global_reactor", IdleReactor)
+        self.patch(tracing, "version", missing)
+        self.patch(sys, "stdout", sys.stdout)
+        options = Options()
+        options.parseOptions(["--manifests", __file__, "--tracing-endpoint=http://a.test", "--no-epoll"])
+        told = self.assertRaises(SystemExit, makeService, options)
+        wanted = "--tracing-endpoint needs packages of OpenTelemetry's: pip install 'txingress[tracing]'"
+        self.assertEqual(str(told), f"ingress: {wanted}")
 
 
 class ProcessTests(SynchronousTestCase):

@@ -15,6 +15,8 @@ from ingress.model.traces import TraceContext
 
 MOST_MEMBERS: Final = 32
 """Of a ``tracestate``."""
+MOST_STATE: Final = 4096
+"""Bytes of it that go on, in whole members from the left: it is kept until the spans are told.  The least is 512."""
 _LENGTH: Final = 55
 """Characters of a ``traceparent`` of version 00; later versions may have more, behind another dash."""
 _SAMPLED: Final = 0x01
@@ -72,6 +74,8 @@ def read_state(values: list[bytes]) -> str:
         return ""
     if len({member.partition(b"=")[0] for member in members}) < len(members):
         return ""
+    while sum(map(len, members)) + len(members) > MOST_STATE:
+        members.pop()
     return b",".join(members).decode()
 
 

@@ -1,9 +1,12 @@
 """What is told of sampled traces: what ended, with its times, on its way to become spans."""
 
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from ingress.model.records import Record
 from ingress.model.traces import TraceContext
+
+MAX_TEXT: Final = 1024
+"""Of what somebody wrote: bytes that are kept, and characters that are told."""
 
 
 class EndedExchange(NamedTuple):
@@ -11,9 +14,11 @@ class EndedExchange(NamedTuple):
 
     trace: TraceContext
     record: Record
-    """Without the side that sent the request, which has gone on with others."""
+    """Without the side that sent the request, which has gone on with others, and without its head; its target cut."""
     tls_version: str = ""
     """That of the connection of the request, as in ``TLSv1.3``; empty without TLS."""
+    agent: bytes = b""
+    """What the request said in ``User-Agent``."""
 
     @property
     def spans(self) -> int:

@@ -10,14 +10,11 @@ from collections.abc import Iterator, Mapping
 from enum import Enum
 from typing import Final, NamedTuple
 
-from ingress.http.field_values import first_value
 from ingress.model.causes import Cause
 from ingress.model.records import AttemptRecord, Record
 from ingress.model.span_names import MAX_NAME, SpanName
-from ingress.tracing.ended import Ended, EndedExchange, EndedSubRequest, EndedWait
+from ingress.tracing.ended import MAX_TEXT, Ended, EndedExchange, EndedSubRequest, EndedWait
 
-MAX_TEXT: Final = 1024
-"""Characters of a value."""
 METHODS: Final = frozenset((b"GET", b"HEAD", b"POST", b"PUT", b"DELETE", b"OPTIONS", b"PATCH", b"QUERY"))
 """Those that the conventions know, and that get here; any other is ``_OTHER``."""
 _VERSIONS: Final = {b"HTTP/1.0": "1.0", b"HTTP/2.0": "2"}
@@ -98,7 +95,7 @@ def render_name(name: SpanName, record: Record) -> str:
 
 
 def _exchange(ended: EndedExchange, shows_query: bool) -> Span:
-    trace, record, _ = ended
+    trace, record = ended.trace, ended.record
     route = record.route
     if trace.name is not None:
         name = render_name(trace.name, record)
@@ -141,10 +138,8 @@ def _of_exchange(ended: EndedExchange, shows_query: bool) -> Iterator[tuple[str,
     yield "network.protocol.version", _VERSIONS.get(record.protocol, "1.1")
     if ended.tls_version:
         yield "tls.protocol.version", ended.tls_version.removeprefix("TLSv")
-    if record.head is not None:
-        agent = first_value(record.head.forward, b"user-agent")
-        if agent:
-            yield "user_agent.original", text_of(agent)
+    if ended.agent:
+        yield "user_agent.original", text_of(ended.agent)
     if record.route is not None and record.route.path:
         yield "http.route", record.route.path[:MAX_TEXT]
     if record.owner is not None:
@@ -166,7 +161,7 @@ def _of_exchange(ended: EndedExchange, shows_query: bool) -> Iterator[tuple[str,
 
 
 def _attempts(ended: EndedExchange) -> Iterator[Span]:
-    trace, record, _ = ended
+    trace, record = ended.trace, ended.record
     for number, attempt in enumerate(record.attempts):
         over = attempt.over if attempt.over >= 0 else attempt.ended
         outcome = attempt.outcome

@@ -9,13 +9,14 @@ from collections.abc import Callable
 from typing import Final, Protocol
 
 from ingress.http.edited_heads import RequestChange
+from ingress.http.field_values import first_value
 from ingress.http.request_head import RequestHead
 from ingress.http.trace_context import NO_TRACE, read_parent, trace_lines
 from ingress.metrics.tracing import TracingMetrics
 from ingress.model.records import Record
 from ingress.model.traces import TraceContext
 from ingress.model.tracing import RouteTracing, TracingSettings
-from ingress.tracing.ended import Ended, EndedExchange, EndedWait
+from ingress.tracing.ended import MAX_TEXT, Ended, EndedExchange, EndedWait
 from ingress.tracing.sampling import SecondlyBound, bound_of
 
 # Not by its name, which is a call more for each request.
@@ -152,9 +153,11 @@ class Tracer:
         trace = record.trace
         if trace is None or not trace.is_sampled:
             return
-        security = None if record.downstream is None else record.downstream.security
-        version = "" if security is None else security.tls_version()
-        self.told(EndedExchange(trace, record._replace(downstream=None), version))
+        head, security = record.head, None if record.downstream is None else record.downstream.security
+        # What waits must not keep connections, or what a client has filled a head with.
+        kept = record._replace(downstream=None, head=None, target=record.target[:MAX_TEXT])
+        agent = b"" if head is None else first_value(head.forward, b"user-agent")[:MAX_TEXT]
+        self.told(EndedExchange(trace, kept, "" if security is None else security.tls_version(), agent))
 
     def new_span_id(self) -> str:
         """Return 16 hexadecimal digits that no other span has."""

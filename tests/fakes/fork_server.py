@@ -39,7 +39,7 @@ _FREE = 100
 """A number of descriptors that nobody has here."""
 _PID = struct.Struct("=q")
 _END = struct.Struct("=qq")
-# Importing them installs the global reactor, which a process must do by itself.
+# Importing them installs the global reactor, which a process must do by itself; or it needs an extra, and is for those alone that trace.
 _NOT_BEFORE_FORK = (
     "ingress.cluster_side",
     "ingress.ctl",
@@ -49,6 +49,7 @@ _NOT_BEFORE_FORK = (
     "ingress.proxy.downstream",
     "ingress.proxy.listening",
     "ingress.service",
+    "ingress.tracing.otlp",
     "ingress.workers",
 )
 _BESIDES = (

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.http.trace_context import MOST_MEMBERS, Parent, read_parent, with_trace
+from ingress.http.trace_context import MOST_MEMBERS, MOST_STATE, Parent, read_parent, with_trace
 from ingress.model.traces import TraceContext
 
 TRACE = "4bf92f3577b34da6a3ce929d0e0e4736"
@@ -131,6 +131,13 @@ class StateTests(SynchronousTestCase):
         most = ",".join(f"k{number}=1" for number in range(MOST_MEMBERS))
         self.assertEqual(self.state(most), most)
         self.assertEqual(self.state(most, "one=2"), "")
+
+    def test_long(self) -> None:
+        """Of a list that is longer than anybody has to pass on, whole members from the left go on."""
+        members = [f"k{number:02}={'v' * 250}" for number in range(MOST_MEMBERS)]
+        told = self.state(",".join(members))
+        self.assertLessEqual(len(told), MOST_STATE)
+        self.assertEqual(told.split(","), members[: MOST_STATE // 255])
 
     @given(st.dictionaries(keys, values, max_size=MOST_MEMBERS))
     def test_any(self, members: dict[str, str]) -> None:

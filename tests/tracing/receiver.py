@@ -5,7 +5,7 @@ from __future__ import annotations
 import gzip
 from collections.abc import Callable
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import Condition, Thread
+from threading import Condition, Event, Thread
 
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 from opentelemetry.proto.trace.v1.trace_pb2 import Span
@@ -19,6 +19,9 @@ class Receiver:
         self.requests: list[ExportTraceServiceRequest] = []
         self.heads: list[dict[str, str]] = []
         self._came = Condition()
+        self.goes_on = Event()
+        """Cleared while whoever sends gets no answer."""
+        self.goes_on.set()
         receiver = self
 
         class Handler(BaseHTTPRequestHandler):
@@ -29,6 +32,7 @@ class Receiver:
                 if self.headers.get("Content-Encoding") == "gzip":
                     body = gzip.decompress(body)
                 receiver.take(self.path, dict(self.headers), body)
+                receiver.goes_on.wait()
                 self.send_response(receiver.status)
                 self.send_header("Content-Length", "0")
                 self.end_headers()
@@ -65,6 +69,12 @@ class Receiver:
             assert self._came.wait_for(lambda: is_enough(self.spans()), seconds), self.spans()
         return self.spans()
 
+    def forget(self) -> None:
+        """Begin anew."""
+        with self._came:
+            self.requests.clear()
+            self.heads.clear()
+
     def resource(self) -> dict[str, str]:
         """Return what is said of who sent the first spans."""
         attributes = self.requests[0].resource_spans[0].resource.attributes
@@ -72,6 +82,7 @@ class Receiver:
 
     def stop(self) -> None:
         """Listen no more."""
+        self.goes_on.set()
         self._server.shutdown()
         self._server.server_close()
 

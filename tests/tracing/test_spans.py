@@ -13,8 +13,8 @@ from ingress.model.span_names import MAX_NAME, VARIABLES, SpanName, read_span_na
 from ingress.model.traces import TraceContext
 from ingress.model.upstream_tls import LinkSettings, TlsSettings, UpstreamTls
 from ingress.routing.route import Match, Route
-from ingress.tracing.ended import EndedExchange, EndedSubRequest, EndedWait
-from ingress.tracing.spans import MAX_TEXT, Span, SpanKind, Value, render_name, spans_of
+from ingress.tracing.ended import MAX_TEXT, EndedExchange, EndedSubRequest, EndedWait
+from ingress.tracing.spans import Span, SpanKind, Value, render_name, spans_of
 
 TRACE = TraceContext("a" * 32, "f" * 16, True, "01", "b" * 16, "c=d", 1_700_000_000.0, 5.0)
 BACKEND = BackendReference("shop", "web", 80)
@@ -29,7 +29,7 @@ RECORD = Record(
 
 def spans(record: Record = RECORD, *, query: bool = False) -> tuple[Span, ...]:
     """Return the spans of an exchange."""
-    return spans_of(EndedExchange(TRACE, record, "TLSv1.3"), shows_query=query)
+    return spans_of(EndedExchange(TRACE, record, "TLSv1.3", b"curl/8"), shows_query=query)
 
 
 class ExchangeTests(SynchronousTestCase):

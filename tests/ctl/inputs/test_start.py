@@ -22,6 +22,7 @@ UNNEEDED = (
     "kubernetes",
     "logging",
     "multiprocessing",
+    "opentelemetry",
     "OpenSSL",
     "requests",
     "service_identity",

@@ -11,6 +11,7 @@ from ingress.model.backends import Endpoint
 from ingress.model.span_names import read_span_name
 from ingress.model.tracing import TracingSettings
 from ingress.proxy.contract.transport import REFUSED, TIMED_OUT
+from ingress.tracing.ended import MAX_TEXT, EndedExchange
 from ingress.tracing.spans import SpanKind
 from tests.fakes.http2_client import MemoryWire
 from tests.fakes.http2_server import Http2Server
@@ -169,6 +170,17 @@ class TreeTests(TracedCase):
         client = self.get()
         client.leave()
         self.assertEqual(self.span("filter external-auth").error, "nobody waits any longer")
+
+    def test_large_request(self) -> None:
+        """What waits to be told keeps neither the connection nor what a client fills its head with."""
+        agent = b"curl/8" + b"x" * 4000
+        self.get(target=b"/" + b"a" * 4000, fields=((b"user-agent", agent), (b"cookie", b"c" * 4000)))
+        self.upstream().say(OK)
+        (ended,) = self.told
+        assert isinstance(ended, EndedExchange)
+        self.assertEqual((ended.record.downstream, ended.record.head), (None, None))
+        self.assertEqual((len(ended.record.target), len(ended.agent)), (MAX_TEXT, MAX_TEXT))
+        self.assertEqual(self.spans()[0].attributes["user_agent.original"], agent[:MAX_TEXT].decode())
 
 
 class Http2TreeTests(TreeTests):

@@ -1,0 +1,60 @@
+"""Spans of a controller with workers, at a collector."""
+
+from __future__ import annotations
+
+import signal
+from pathlib import Path
+
+from tests.cluster.api_server_case import in_thread
+from tests.end_to_end.workers_case import WorkersCase
+from tests.tracing.receiver import Receiver, shown
+
+CLIENTS = 8
+ENCODER = "_upb"
+
+
+def mapped(pid: int) -> str:
+    """Return which files a process has in its memory."""
+    return Path(f"/proc/{pid}/maps").read_text()
+
+
+class TracingTests(WorkersCase):
+    """As a process."""
+
+    async def test_workers(self) -> None:
+        """Each request of each worker is told once, with its attempt; the parent imports nothing for it, and a hung collector delays no end."""
+        receiver = Receiver()
+        self.addCleanup(receiver.stop)
+        controller = self.start_workers(
+            f"--tracing-endpoint={receiver.url}",
+            "--tracing-ratio=1",
+            "--tracing-delay=0.05",
+            "--tracing-service=edge",
+            "--tracing-attribute=deployment.environment.name=test",
+        )
+        await self.until_ready(controller)
+        await self.connected(CLIENTS)
+        spans = await in_thread(lambda: receiver.wait_for(lambda found: len(found) >= 2 * CLIENTS), 40.0)
+        servers = [span for span in spans if not span.parent_span_id]
+        attempts = {span.parent_span_id: span for span in spans if span.parent_span_id}
+        self.assertEqual((len(spans), len(servers), len(attempts)), (2 * CLIENTS, CLIENTS, CLIENTS))
+        for server in servers:
+            attempt = attempts[server.span_id]
+            self.assertEqual(attempt.trace_id, server.trace_id)
+            self.assertLessEqual(server.start_time_unix_nano, attempt.start_time_unix_nano)
+            self.assertLessEqual(attempt.end_time_unix_nano, server.end_time_unix_nano)
+            self.assertEqual((server.name, shown(server)["http.response.status_code"]), ("GET /", 200))
+        ids = {shown(span)["txingress.request_id"] for span in servers}
+        self.assertEqual(ids, {span.trace_id.hex() for span in servers})
+        self.assertEqual(receiver.resource()["deployment.environment.name"], "test")
+        # What encodes spans is no Python, so it shows who has imported it.
+        self.assertEqual(
+            [ENCODER in mapped(pid) for pid in (controller.pid, self.fork_server)], [False, False]
+        )
+        self.assertTrue(all(ENCODER in mapped(pid) for pid in self.workers))
+        numbers = (await self.get(self.admin, "/metrics"))[1].decode()
+        self.assertIn(f"ingress_spans_exported_total {2 * CLIENTS:.1f}", numbers)
+        receiver.goes_on.clear()
+        await self.connected(1)
+        controller.signal(signal.SIGTERM)
+        await self.stopped(controller)
