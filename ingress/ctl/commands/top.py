@@ -4,6 +4,7 @@ import json
 import signal
 import sys
 from types import FrameType
+from typing import Final
 
 import click
 
@@ -14,6 +15,9 @@ from ingress.ctl.top.board import Board
 from ingress.ctl.top.following import follow
 from ingress.ctl.top.picture import printed
 from ingress.ctl.top.spans import painted
+
+_ALL: Final = 10_000
+"""Columns that nothing is cut to."""
 
 
 @click.command("top")
@@ -72,8 +76,8 @@ def command(admin: str, token_file: str | None, once: bool, interval: float, out
         if output == "json":
             say(json.dumps(board.plain(), indent=2))
             return
-        colours = has_colour(color)
-        print_lines((painted(one, width(), colours) for one in printed(board, width())), colours)
+        colours, columns = has_colour(color), width() if sys.stdout.isatty() else _ALL
+        print_lines((painted(one, columns, colours).rstrip() for one in printed(board, columns)), colours)
         return
     _look(port, interval, has_colour=has_colour(color))
 

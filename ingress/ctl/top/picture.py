@@ -10,6 +10,7 @@ from ingress.ctl.columns import columns, cut_inside, padded
 from ingress.ctl.top.board import Board, Endpoint, Happening, Numbers, Row
 from ingress.ctl.top.spans import Line, Look, Span, joined, line
 from ingress.model.frozen import frozen
+from ingress.wording import number_of
 
 _BARS: Final = "▁▂▃▄▅▆▇█"
 _BARS_WIDTH: Final = 30
@@ -45,6 +46,13 @@ _ORDERED_BY: Final[dict[Order, Callable[[Row], Any]]] = {
     Order.NAME: lambda row: row.name,
 }
 _SHEETS: Final = tuple(Sheet)
+_NOTHING: Final = {
+    Sheet.ROUTES: "no route is asked for",
+    Sheet.FAILURES: "no failure is remembered",
+    Sheet.CHANGES: "no change is remembered",
+    Sheet.ENDPOINTS: "all endpoints are in rotation",
+}
+"""What a table says that has no rows."""
 
 
 @frozen
@@ -95,7 +103,7 @@ def picture(board: Board, asked: Asked, terminal: Terminal, said: str = "") -> t
     news = _news(board, terminal) if asked.sheet is Sheet.ROUTES and height >= _LEAST_FOR_NEWS else []
     room = rows_seen(asked, terminal, len(news))
     asked = evolve(asked, first=max(0, min(asked.first, len(rows) - room)))
-    seen = rows[asked.first : asked.first + room]
+    seen = rows[asked.first : asked.first + room] or [line(Span(_NOTHING[asked.sheet], Look.FAINT))]
     above = [*_header(board, terminal, said), head]
     filled = [*above, *seen, *[()] * (room - len(seen)), *news][: max(0, height - 1)]
     return [*filled, _footer(asked, len(rows), room)][:height], asked
@@ -132,9 +140,9 @@ def _header(board: Board, terminal: Terminal, said: str) -> list[Line]:
             status.pod,
             is_ready if status.is_ready else missing if board.is_known else "",
             status.leader,
-            "" if status.workers is None else f"{status.workers:.0f} workers",
-            f"{status.routes:.0f} routes of {status.hosts:.0f} hosts",
-            Span(f"{status.problems:.0f} problems", Look.ODD) if status.problems else "",
+            "" if status.workers is None else number_of(int(status.workers), "worker"),
+            f"{number_of(int(status.routes), 'route')} of {number_of(int(status.hosts), 'host')}",
+            Span(number_of(int(status.problems), "problem"), Look.ODD) if status.problems else "",
         )
     )
     bars = _bars(board.history) if terminal.has_bars else ""

@@ -24,7 +24,7 @@ class PictureTests(SynchronousTestCase):
         first, second, third, fourth, *_ = shown(board(), Asked())
         self.assertEqual(
             first,
-            "txingress 0.1.0   txingress-1   ready   leader txingress-2   12 routes of 3 hosts   1 problems",
+            "txingress 0.1.0   txingress-1   ready   leader txingress-2   12 routes of 3 hosts   1 problem",
         )
         self.assertEqual(
             second, "120 requests/s   ▁▄██   p50 3.0 ms   p99 1.25 s   upstream p99 -   late 1.0 ms"
@@ -61,6 +61,15 @@ class PictureTests(SynchronousTestCase):
         self.assertIn(failed, shown(board(), Asked(Sheet.FAILURES))[5])
         self.assertIn("ejection", shown(board(), Asked(Sheet.CHANGES))[5])
         self.assertRegex(shown(board(), Asked(Sheet.ENDPOINTS))[5], r"^10\.0\.0\.7:80  ejected +refused")
+
+    def test_nothing(self) -> None:
+        """A table without rows says so."""
+        for sheet, word in (
+            (Sheet.ROUTES, "asked for"),
+            (Sheet.FAILURES, "no failure"),
+            (Sheet.ENDPOINTS, "in rotation"),
+        ):
+            self.assertIn(word, shown(Board(), Asked(sheet))[5])
 
     def test_any_size(self) -> None:
         """Whatever the size, there are as many lines as rows, none wider than the screen."""
