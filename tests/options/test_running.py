@@ -1,13 +1,16 @@
 """Options that change while the process runs, from a source of the tests' own to what clients see."""
 
 import contextlib
+import io
+import socket
 import ssl
 from collections.abc import Callable, Mapping, Sequence
+from tempfile import TemporaryDirectory
 
 from twisted.internet.error import ConnectionDone
 from twisted.internet.interfaces import IAddress, IProtocol
 from twisted.internet.testing import MemoryReactorClock, StringTransport
-from twisted.logger import capturedLogs, formatEvent
+from twisted.logger import LogLevel, capturedLogs, formatEvent
 from twisted.python.failure import Failure
 from twisted.trial.unittest import SynchronousTestCase
 
@@ -90,10 +93,12 @@ class RunningOptionsCase(SynchronousTestCase):
         *arguments: str,
         annotations: Mapping[str, str] | None = None,
         addresses: Sequence[str] = ("10.0.0.1", "10.0.0.2"),
+        says_access_log: bool = True,
     ) -> None:
         """Serve with the options *arguments*; the Ingress of the shop has *annotations*, its Service *addresses*."""
         options = Options()
-        options.parseOptions([f"--access-log={self.mktemp()}", "--no-epoll", *arguments])
+        log = (f"--access-log={self.mktemp()}",) if says_access_log else ()
+        options.parseOptions([*log, "--no-epoll", *arguments])
         second: OptionSource = self.said
         self.service = IngressService(
             options.settings(), self.reactor, self.objects, self.fail, given=options.given, options=second
@@ -160,6 +165,34 @@ class RunningOptionsCase(SynchronousTestCase):
         client.say(request)
         answer: bytes = client.value()
         return answer
+
+
+class LogTests(RunningOptionsCase):
+    """What is logged, where, and in which form."""
+
+    def test_collector(self) -> None:
+        """Lines go to another destination, in another form, from when that is said."""
+        self.start(says_access_log=False)
+        with TemporaryDirectory() as folder, socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as collector:
+            collector.bind(f"{folder}/log")
+            collector.settimeout(20)
+            self.say(access_log=f"syslog:{folder}/log,tag=edge", access_log_format="json")
+            self.ask(GET.replace(b"shop", b"nobody"))
+            self.reactor.advance(1)
+            message = collector.recv(10_000)
+        self.assertRegex(message, rb"^<190>1 [!-~]+ [!-~]+ edge \d+ access - \{.*\}$")
+        self.assertIn(b'"status":404', message)
+
+    def test_level(self) -> None:
+        """The program's own log goes by the level that was said last."""
+        output = io.StringIO()
+        self.start()
+        log = self.service._program_log
+        log.write_to(output)
+        for level, count in (("error", 0), ("warn", 1), ("info", 2)):
+            self.say(log_level=level)
+            log({"log_format": "odd", "log_level": LogLevel.warn})
+            self.assertEqual(output.getvalue().count("odd"), count)
 
 
 class TranslationTests(RunningOptionsCase):

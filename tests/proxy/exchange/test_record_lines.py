@@ -12,10 +12,10 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.model.backends import BackendReference, Endpoint
 from ingress.model.causes import Cause
-from ingress.model.log_formats import AccessLogSettings, LineForm, read_line_form
+from ingress.model.log_formats import AccessLogSettings, LineForm, LogFormat, read_line_form
 from ingress.model.records import AttemptRecord, Record, RecordedSecurity
 from ingress.model.traces import TraceContext
-from ingress.proxy.exchange.log_lines import MAX_VALUE
+from ingress.proxy.exchange.log_lines import MAX_VALUE, line_maker
 from ingress.proxy.exchange.record_lines import record_line_maker
 from ingress.routing.route import Match, Route
 from tests.fakes.records import record_of
@@ -188,6 +188,32 @@ class FieldTests(SynchronousTestCase):
         same = self.logfmt(one)
         for name in ("path", "host", "reason", "method"):
             self.assertEqual(same.get(name), told.get(name))
+
+
+class VariableTests(SynchronousTestCase):
+    """What nginx has variables for, and our own."""
+
+    def test_values(self) -> None:
+        """TLS, times of each attempt, lengths, trace and failure are what the record says."""
+        text = (
+            "$ssl_protocol $ssl_server_name $upstream_connect_time|$upstream_header_time|$upstream_response_time"
+            " $bytes_received $server_name $opentelemetry_trace_id $failure_cause $filter $request_completion"
+        )
+        wanted = read_line_form(text)
+        assert isinstance(wanted, LogFormat)
+        self.assertEqual(
+            line_maker(wanted, escapes_json=False)(whole(), NOW).decode(),
+            f"TLSv1.3 a.test -, 0.125|-, 0.250|2.000, 0.500 7 *.test {TRACE} upstream cors OK",
+        )
+
+    def test_other_backend(self) -> None:
+        """A backend that was asked in place of the route's own is the alternative one."""
+        wanted = read_line_form("$proxy_upstream_name $proxy_alternative_upstream_name")
+        assert isinstance(wanted, LogFormat)
+        make = line_maker(wanted, escapes_json=False)
+        self.assertEqual(make(whole(), NOW), b"shop-web-80 -")
+        other = whole()._replace(backend=BackendReference("shop", "next", 80))
+        self.assertEqual(make(other, NOW), b"shop-web-80 shop-next-80")
 
 
 class FormTests(SynchronousTestCase):
