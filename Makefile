@@ -23,6 +23,8 @@ CODE = ingress tests twisted/plugins scripts bench conformance examples/demo exa
 
 bin = $(VENV)/bin
 user_environment = $(VENV)/.installed
+page_environment = $(VENV)/.installed-page
+axe = $(VENV)/axe/axe.min.js
 dev_environment = $(VENV)/.installed-dev
 fuzz_environment = $(VENV)-fuzz/.installed
 # sslyze wants another cryptography than pyOpenSSL does.
@@ -35,7 +37,7 @@ bench_quick_environment = $(BENCH_VENV)/.installed-bench-quick
 metadata = setup.cfg pyproject.toml
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-monitoring check format fuzz fuzz-parsers http2 docs site bench bench-quick bench-watch bench-workers bench-feed bench-sizing bench-tls bench-ticket-keys bench-accepting bench-admin bench-tallies bench-auth bench-annotations bench-calls bench-log bench-lint bench-overload bench-overload-cases bench-tracing bench-filters bench-gateway-filters bench-limits bench-passwords bench-gzip bench-expressions bench-takeover bench-restarts sslyze conformance conformance-next conformance-up versions faults soak image-check clean
+.PHONY: help run test test-monitoring test-page page-pictures check format fuzz fuzz-parsers http2 docs site bench bench-quick bench-watch bench-workers bench-feed bench-sizing bench-tls bench-ticket-keys bench-accepting bench-admin bench-page bench-tallies bench-auth bench-annotations bench-calls bench-log bench-lint bench-overload bench-overload-cases bench-tracing bench-filters bench-gateway-filters bench-limits bench-passwords bench-gzip bench-expressions bench-takeover bench-restarts sslyze conformance conformance-next conformance-up versions faults soak image-check clean
 .DELETE_ON_ERROR:
 
 help: ## list these commands
@@ -53,6 +55,14 @@ test: $(dev_environment) ## run the whole test suite
 test-monitoring: $(dev_environment) ## check rules and dashboard by promtool, and have a real Prometheus watch an outage, in a minute (root, to install it)
 	$(bin)/python -m tests.monitoring.promtool
 	TXINGRESS_TEST_PROMETHEUS=1 $(bin)/trial --temp-directory $(VENV)/trial-monitoring tests.monitoring
+
+test-page: $(page_environment) ## look at the page of the admin port with Chromium: it is installed if it is missing (root), and axe-core comes from npm
+	@command -v chromium >/dev/null || apt-get install --yes --no-install-recommends chromium
+	@TXINGRESS_TEST_BROWSER="$$(command -v chromium)" TXINGRESS_TEST_AXE='$(abspath $(axe))' \
+		exec $(bin)/trial --temp-directory $(VENV)/trial-page tests.page
+
+page-pictures: $(page_environment) ## take pictures of that page in two themes and three sizes into .venv/page, and docs/page.png
+	@TXINGRESS_TEST_BROWSER="$$(command -v chromium)" exec $(bin)/python -m tests.page.pictures $(VENV)/page
 
 check: $(dev_environment) ## format, lint, types, layers: what CI asks besides the tests
 	$(bin)/ruff format --check $(CODE)
@@ -127,6 +137,9 @@ bench-ticket-keys: $(dev_environment) ## show whether ticket keys could be set, 
 
 bench-admin: $(dev_environment) ## measure how long the pages of the admin port hold the reactor, with 10,000 Ingresses
 	@exec $(bin)/python -m bench.admin
+
+bench-page: $(dev_environment) ## measure what the page of the admin port costs with 0, 1 and 20 viewers, and 10,000 routes
+	@exec $(bin)/python -m bench.page
 
 bench-tallies: $(dev_environment) ## measure what adding up the numbers of worker processes costs, with 10,000 Ingresses
 	@exec $(bin)/python -m bench.tallies
@@ -233,6 +246,16 @@ $(bench_quick_environment): $(metadata)
 	@$(make_venv)
 	$(bin)/python -m pip install --quiet --disable-pip-version-check --editable '.[bench-quick]'
 	@touch $@
+
+$(page_environment): $(metadata) $(axe)
+	@$(make_venv)
+	$(bin)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev,page]'
+	@$(compile)
+	@touch $@ $(dev_environment) $(user_environment)
+
+$(axe):
+	@mkdir -p $(dir $@)
+	cd $(dir $@) && npm pack --silent axe-core@4 && tar --extract --gzip --strip-components=1 --file axe-core-*.tgz package/axe.min.js
 
 # atheris needs a compiler on some systems, and nothing else needs atheris.
 $(fuzz_environment): $(metadata)

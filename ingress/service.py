@@ -12,6 +12,7 @@ from socket import socket
 from threading import current_thread, main_thread
 from typing import Any, cast
 
+from attrs import evolve
 from twisted.application.service import Service
 from twisted.internet.defer import CancelledError, Deferred, TimeoutError, maybeDeferred
 from twisted.internet.interfaces import IListeningPort
@@ -21,6 +22,7 @@ from twisted.python.failure import Failure
 
 from ingress.admin.access import Access
 from ingress.admin.known import Known, Published, Workers
+from ingress.admin.live_views import shown_by
 from ingress.admin.readiness import is_enough, workers_missing
 from ingress.admin.site import admin_site
 from ingress.admin.tokens import TokenFile
@@ -34,6 +36,7 @@ from ingress.errors import StartError
 from ingress.expiry import ExpiryWatch, expiries
 from ingress.explain.objects import KnownObjects
 from ingress.explain.served import Served
+from ingress.live.live import Live
 from ingress.metrics.metrics import Metrics
 from ingress.model.happenings import ChangeSort, Mark
 from ingress.model.listeners import Listener
@@ -122,6 +125,9 @@ class IngressService(Service):
         """Whether another process serves in place of this one."""
         self._admin_ports: dict[str, IListeningPort] = {}
         self._shows = False
+        self._live: Live | None = None
+        """What whoever looks is told; None before the pages are shown."""
+        self._caps = caps_of_system()
         self._is_listening = False
         self._have_all_served = False
         """Whether all workers did, if there are any: to be ready, one of them is enough from then on."""
@@ -245,7 +251,7 @@ class IngressService(Service):
 
     def _known(self) -> Known:
         """Return what the pages for operators are made of."""
-        return Known(
+        known = Known(
             self.missing,
             lambda: self._published,
             self._metrics,
@@ -259,6 +265,8 @@ class IngressService(Service):
             version=running_version(),
             pod=pod_name(),
         )
+        self._live = Live(shown_by(known, self._most_connections), self._reactor)
+        return evolve(known, live=self._live)
 
     def _unready(self) -> Stepwise[Unready]:
         return unready_endpoints(self._current().backends, self._store.state(), self._controller.options)
@@ -314,11 +322,7 @@ class IngressService(Service):
             https=", ".join(self._settings.https),
             change=Mark(ChangeSort.LISTENER, "opened"),
         )
-        caps, asked = caps_of_system(), self._serving().limits.max_connections
-        # Each worker has as many as one process, as far as the memory suffices for all.
-        workers = max(1, len(self._data_plane.workers()))
-        fitting = workers * connections_fitting(caps.divided_by(workers), DEFAULT_CONNECTIONS)
-        tell_caps(caps, asked or fitting)
+        tell_caps(self._caps, self._most_connections())
         # Not before the listeners: until then another process answers there.
         await self._show()
         if not self._is_stopping:
@@ -407,6 +411,15 @@ class IngressService(Service):
     def _current(self) -> Snapshot:
         return self._published.snapshot
 
+    def _most_connections(self) -> int:
+        """Return how many connections of clients there may be, those of all workers together."""
+        asked = self._serving().limits.max_connections
+        if asked is not None:
+            return asked
+        # Each worker has as many as one process, as far as the memory suffices for all.
+        workers = max(1, len(self._data_plane.workers()))
+        return workers * connections_fitting(self._caps.divided_by(workers), DEFAULT_CONNECTIONS)
+
     def _serving(self) -> ServingSettings:
         """Return the options in force that may change while the process runs."""
         published = self._published
@@ -434,6 +447,8 @@ class IngressService(Service):
 
     async def _stop(self) -> None:
         self._is_stopping = True
+        if self._live is not None:
+            self._live.end("the process is stopping")
         self._data_plane.begin_draining()
         if self._takeover.stop() and self._reporting is not None:
             # A process that was about to take over reports by our name.

@@ -151,7 +151,13 @@ class InstallTests(SynchronousTestCase):
         with ZipFile(wheel) as archive:
             names = set(archive.namelist())
         self.assertLessEqual(
-            {"ingress/py.typed", "ingress/tap.py", "twisted/plugins/ingress_plugin.py"}, names
+            {
+                "ingress/py.typed",
+                "ingress/admin/page/page.html",
+                "ingress/tap.py",
+                "twisted/plugins/ingress_plugin.py",
+            },
+            names,
         )
         self.assertEqual(
             [name for name in names if name.startswith("twisted/")], ["twisted/plugins/ingress_plugin.py"]

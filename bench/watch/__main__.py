@@ -80,6 +80,11 @@ class Child:
         )
         return cls(process)
 
+    @property
+    def pid(self) -> int:
+        """Its process id."""
+        return self._process.pid
+
     async def line(self) -> str:
         """The next line that it writes."""
         assert self._process.stdout is not None

@@ -121,6 +121,8 @@ def tour(ports: Ports, manifests: str) -> str:
     """The text to print when the controller is ready."""
     shown = "\n".join(f"# {stop.title}\n{stop.command}\n" for stop in stops(ports, manifests))
     return f"""
+Look at what happens:  http://127.0.0.1:{ports.admin}/
+
 The controller serves http://127.0.0.1:{ports.http} and https://127.0.0.1:{ports.https}. In another terminal, here:
 
 {shown}

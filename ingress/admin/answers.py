@@ -1,4 +1,4 @@
-"""What a page answers: as a whole, or in pieces that are made in slices."""
+"""What a page answers: as a whole, in pieces that are made in slices, or for as long as somebody looks."""
 
 import json
 from collections.abc import Iterator
@@ -6,6 +6,7 @@ from typing import Final
 
 from twisted.web import http
 
+from ingress.live.live import Live
 from ingress.model.frozen import frozen
 
 TEXT: Final = "text/plain; charset=utf-8"
@@ -29,6 +30,13 @@ class LargeAnswer:
 
     pieces: Iterator[str]
     content_type: str = JSON
+
+
+@frozen(eq=False)
+class StreamAnswer:
+    """One that goes on for as long as somebody looks; see ``ingress.admin.live_stream``."""
+
+    live: Live
 
 
 def as_json(value: object) -> Answer:

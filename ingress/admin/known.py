@@ -8,6 +8,7 @@ from attrs import Factory
 from twisted.internet.defer import Deferred, succeed
 
 from ingress.explain.served import Served
+from ingress.live.live import Live
 from ingress.metrics.metrics import Metrics
 from ingress.model.endpoint_states import EndpointsSeen
 from ingress.model.frozen import frozen
@@ -86,6 +87,8 @@ class Known:
     """When this was made."""
     rings: Rings = Factory(Rings)
     """What happened of late."""
+    live: Live | None = None
+    """What happens at the moment, for whoever looks; None where nobody can."""
     version: str = ""
     pod: str = ""
 

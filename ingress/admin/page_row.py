@@ -6,7 +6,7 @@ from typing import Any, Final
 from attrs import evolve
 from twisted.internet.defer import Deferred
 
-from ingress.admin.answers import TEXT, Answer, LargeAnswer
+from ingress.admin.answers import TEXT, Answer, LargeAnswer, StreamAnswer
 from ingress.admin.asked import Asked
 from ingress.admin.known import Known
 from ingress.admin.listing import E, Listing, paged, whole
@@ -18,7 +18,7 @@ V1: Final = "/api/v1/"
 """What the paths of all pages begin with whose form is described and kept."""
 _BEFORE_V1: Final = "/api/"
 
-Made = Answer | LargeAnswer
+Made = Answer | LargeAnswer | StreamAnswer
 Make = Callable[[Asked], "Made | Deferred[Made]"]
 """Makes the answer to a request; may raise ``QueryRefusedError``.  What it returns later is cancelled where the client leaves."""
 

@@ -19,10 +19,11 @@ from twisted.web.resource import Resource
 from twisted.web.server import NOT_DONE_YET, Request, Site
 
 from ingress.admin.access import Access
-from ingress.admin.answers import Answer, LargeAnswer, refused_query
+from ingress.admin.answers import Answer, LargeAnswer, StreamAnswer, refused_query
 from ingress.admin.asked import Asked
 from ingress.admin.hosts import is_known_host
 from ingress.admin.known import Known
+from ingress.admin.live_stream import begin_stream
 from ingress.admin.orders import Orders
 from ingress.admin.origins import is_cross_origin
 from ingress.admin.page_row import Made, PageRow
@@ -154,6 +155,13 @@ class AdminResource(Resource):
         return row.make(Asked(known, published, known.now(), given, fields, self._orders, self._list))
 
     def _send(self, request: Request, answer: Made) -> None:
+        if isinstance(answer, StreamAnswer):
+            why = begin_stream(request, answer.live, self._clock)
+            if not why:
+                return
+            answer = Answer(
+                f"{why}\n".encode(), status=http.SERVICE_UNAVAILABLE, fields=(("Retry-After", "5"),)
+            )
         if isinstance(answer, LargeAnswer):
             self._set_fields(request, answer.content_type)
             if self._large_pages.begin(request, answer.pieces):

@@ -4,7 +4,7 @@ from typing import Final
 
 from ingress.admin.answers import Answer, as_json
 from ingress.admin.asked import Asked
-from ingress.admin.known import Known
+from ingress.admin.known import Known, Published
 from ingress.admin.page_row import V1, PageRow, alias
 from ingress.admin.schemas import (
     Schema,
@@ -55,28 +55,31 @@ STATUS: Final[Schema] = fields_of(
 )
 
 
-def _status(asked: Asked) -> Answer:
-    known, published, snapshot = asked.known, asked.published, asked.snapshot
+def status_as_data(known: Known, published: Published) -> dict[str, object]:
+    """Return how the controller is."""
+    snapshot = published.snapshot
     missing = known.readiness()
-    return as_json(
-        {
-            "version": known.version,
-            "started": known.started.isoformat(),
-            "pod": known.pod,
-            "ready": not missing,
-            "missing": list(missing),
-            "snapshot": {
-                "number": published.number,
-                "published": None if published.at is None else published.at.isoformat(),
-                "routes": snapshot.route_count,
-                "hosts": snapshot.host_count,
-                "problems": known.metrics.snapshots.problems,
-                "certificates": known.metrics.snapshots.certificates,
-            },
-            "leader": None if known.leader is None else known.leader(),
-            "workers": len(known.workers.states()) or None,
-        }
-    )
+    return {
+        "version": known.version,
+        "started": known.started.isoformat(),
+        "pod": known.pod,
+        "ready": not missing,
+        "missing": list(missing),
+        "snapshot": {
+            "number": published.number,
+            "published": None if published.at is None else published.at.isoformat(),
+            "routes": snapshot.route_count,
+            "hosts": snapshot.host_count,
+            "problems": known.metrics.snapshots.problems,
+            "certificates": known.metrics.snapshots.certificates,
+        },
+        "leader": None if known.leader is None else known.leader(),
+        "workers": len(known.workers.states()) or None,
+    }
+
+
+def _status(asked: Asked) -> Answer:
+    return as_json(status_as_data(asked.known, asked.published))
 
 
 def _leader(asked: Asked) -> Answer:

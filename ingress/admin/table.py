@@ -6,12 +6,14 @@ From it follow the list at the root, what queries may say, the description by Op
 from itertools import chain
 from typing import Final
 
+from attrs import evolve
 from twisted.internet.defer import Deferred
 from twisted.web import http
 
 from ingress.admin import explaining, openapi, standing
-from ingress.admin.answers import Answer, LargeAnswer
+from ingress.admin.answers import Answer, LargeAnswer, StreamAnswer
 from ingress.admin.asked import Asked
+from ingress.admin.front_page import VARY, front_page, wants_page
 from ingress.admin.lists import (
     certificates,
     changes,
@@ -23,7 +25,8 @@ from ingress.admin.lists import (
     watches,
     workers,
 )
-from ingress.admin.page_row import V1, PageRow
+from ingress.admin.live_stream import MEDIA_TYPE
+from ingress.admin.page_row import V1, Made, PageRow
 from ingress.admin.readiness import workers_missing
 from ingress.admin.schemas import anything
 from ingress.metrics.text import PROMETHEUS, format_for
@@ -41,7 +44,7 @@ def _ready(asked: Asked) -> Answer:
     return Answer(content, status=http.SERVICE_UNAVAILABLE if missing else http.OK)
 
 
-def _metrics(asked: Asked) -> "Deferred[Answer | LargeAnswer]":
+def _metrics(asked: Asked) -> "Deferred[Made]":
     known = asked.known
     form = format_for(",".join(asked.headers.getRawHeaders("accept", [])))
     return known.workers.told().addCallback(
@@ -54,12 +57,29 @@ def _index(asked: Asked) -> Answer:
     return Answer("".join(f"{path:<{width}} {meaning}\n" for path, meaning in asked.pages).encode())
 
 
+def _front(asked: Asked) -> Answer:
+    """Return the page for browsers, and the list for everybody else: ``curl`` does not ask for HTML."""
+    if asked.known.live is None or _LIVE not in (path for path, _ in asked.pages):
+        return _index(asked)
+    accept = ",".join(asked.headers.getRawHeaders("accept", []))
+    if not wants_page(accept):
+        return evolve(_index(asked), fields=VARY)
+    return front_page()
+
+
+def _live(asked: Asked) -> StreamAnswer:
+    assert asked.known.live is not None
+    return StreamAnswer(asked.known.live)
+
+
 def _openapi(asked: Asked) -> LargeAnswer:
     return LargeAnswer(chain(json_text(openapi.document(PAGES)), ("\n",)))
 
 
+_LIVE: Final = f"{V1}live"
+
 _PROBES: Final = (
-    PageRow("/", "this list", _index, is_probe=True),
+    PageRow("/", "this list; browsers get a page, where everything is shown", _front, is_probe=True),
     PageRow("/healthz", "liveness: ok as long as the process works", _healthy, is_probe=True, is_open=True),
     PageRow("/readyz", "readiness: ok, or what is missing", _ready, is_probe=True, is_open=True),
     PageRow(
@@ -70,6 +90,13 @@ _PROBES: Final = (
 PAGES: Final = (
     *_PROBES,
     standing.STATUS_ROW,
+    PageRow(
+        _LIVE,
+        "what happens at the moment, as server-sent events",
+        _live,
+        content_type=MEDIA_TYPE,
+        is_there=lambda known: known.live is not None,
+    ),
     *routes.ROWS,
     endpoints.ROW,
     *streams.ROWS,

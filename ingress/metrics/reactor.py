@@ -24,6 +24,11 @@ class ReactorMetrics:
         self._counts = [0] * (len(BOUNDS) + 1)
         self._seconds = 0.0
 
+    @property
+    def worst_seconds(self) -> float:
+        """How late it came at worst, of late."""
+        return self._worst_seconds
+
     def looked(self, late_seconds: float, now: float) -> float:
         """Note that a look came so late; return how late the worst of the last seconds did."""
         seconds = max(0.0, late_seconds)

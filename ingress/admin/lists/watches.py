@@ -1,7 +1,7 @@
 """Watches: how each kind of objects is kept equal to the cluster; none where objects come from manifests."""
 
 from collections.abc import Callable, Iterable
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Final
 
 from ingress.admin.asked import Asked
@@ -37,10 +37,16 @@ def _position(counts: ReflectorCounts) -> Position:
 
 
 def _as_data(counts: ReflectorCounts, asked: Asked) -> dict[str, object]:
+    return watch_as_data(counts, asked.now)
+
+
+def watch_as_data(counts: ReflectorCounts, now: datetime) -> dict[str, object]:
+    """Return what is known *now* of a watch as ``WATCH`` describes it."""
+
     def at(seconds: float | None) -> str | None:
         if seconds is None:
             return None
-        return (asked.now - timedelta(seconds=counts.clock() - seconds)).isoformat()
+        return (now - timedelta(seconds=counts.clock() - seconds)).isoformat()
 
     return {
         "kind": counts.kind,

@@ -45,6 +45,11 @@ def _position(worker: WorkerState) -> Position:
 
 
 def _as_data(worker: WorkerState, asked: Asked) -> dict[str, object]:
+    return worker_as_data(worker)
+
+
+def worker_as_data(worker: WorkerState) -> dict[str, object]:
+    """Return *worker* as JSON has it."""
     return {
         "slot": worker.slot,
         "pid": worker.pid,

@@ -1,0 +1,86 @@
+"""What is counted, as it is at one moment: the one place here that knows what ``ingress.metrics`` is like.
+
+With workers what they told is in it: they tell each second (``ingress.metrics.totals``).
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final, NamedTuple
+
+from ingress.metrics.exchange_rows import CAUSES, FAILED, TOOK, UPSTREAM_TOOK, Row
+from ingress.metrics.metrics import Metrics
+from ingress.model.causes import Cause
+
+NOT_THE_SERVICES: Final = frozenset((Cause.LIMIT, Cause.AUTH, Cause.NO_ROUTE, Cause.REQUEST, Cause.CLIENT))
+"""Failures that say nothing of how well a service is: whoever asked got what was meant for that."""
+
+_PLACES: Final = tuple(FAILED + place for place, cause in enumerate(CAUSES) if cause not in NOT_THE_SERVICES)
+_CLIENTS: Final = "ingress_downstream_connections"
+_CONNECTIONS: Final = "ingress_upstream_connections"
+_EJECTED: Final = "ingress_endpoints_ejected"
+
+
+class Counted(NamedTuple):
+    """Of the whole house."""
+
+    requests: int
+    failures: Mapping[str, int]
+    """By cause."""
+    durations: Sequence[int]
+    """A histogram (``ingress.metrics.histograms``) of how long exchanges took."""
+    upstream_durations: Sequence[int]
+    """The same of the time that endpoints took."""
+    clients: int
+    endpoint_connections: int
+    ejected: int
+
+
+class RowReader(NamedTuple):
+    """How rows are read, of one backend of one Ingress each, whatever they are.  Their numbers grow."""
+
+    name: Callable[[Any], str]
+    """``NAMESPACE/INGRESS/SERVICE``."""
+    requests: Callable[[Any], int]
+    """How many exchanges there were."""
+    failed: Callable[[Any], int]
+    """How many of them the service or the proxy failed."""
+    durations: Callable[[Any], Sequence[int]]
+    """How many took how long, as in ``Counted``."""
+
+
+def _name(row: Row) -> str:
+    return "/".join(row.labels)
+
+
+def _requests(row: Row) -> int:
+    return sum(row.counts[:FAILED])
+
+
+def _failed(row: Row) -> int:
+    counts = row.counts
+    return sum(counts[place] for place in _PLACES)
+
+
+def _durations(row: Row) -> Sequence[int]:
+    return row.counts[TOOK:UPSTREAM_TOOK]
+
+
+ROWS: Final = RowReader(_name, _requests, _failed, _durations)
+"""How those of ``Metrics`` are read."""
+
+
+def counted(metrics: Metrics) -> Counted:
+    """Return what *metrics* have counted, workers included."""
+    exchanges = metrics.exchanges
+    gauges = dict.fromkeys((_CLIENTS, _CONNECTIONS, _EJECTED), 0)
+    for family in metrics.added(metrics.serving_families()):
+        if family is not None and family.name in gauges:
+            gauges[family.name] = int(sum(sample.value for sample in family.samples))
+    return Counted(
+        requests=sum(exchanges.durations),
+        failures={cause.value: count for cause, count in zip(CAUSES, exchanges.failures, strict=True)},
+        durations=tuple(exchanges.durations),
+        upstream_durations=tuple(exchanges.upstream_durations),
+        clients=gauges[_CLIENTS],
+        endpoint_connections=gauges[_CONNECTIONS],
+        ejected=gauges[_EJECTED],
+    )
