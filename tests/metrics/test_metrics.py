@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from itertools import pairwise
 from pathlib import Path
 
+from prometheus_client.core import Metric
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.metrics.exchange_rows import STATUS_CLASSES
@@ -189,6 +190,48 @@ class MetricsTests(SynchronousTestCase):
             self.assertIn(b"\n" + name, shown)
 
 
+OF_INGRESS_NGINX = [
+    "requests",
+    "request_duration_seconds",
+    "response_duration_seconds",
+    "header_duration_seconds",
+    "connect_duration_seconds",
+    "ingress_upstream_latency_seconds",
+    "response_size",
+    "request_size",
+    "bytes_sent",
+    "nginx_process_connections",
+    "nginx_process_connections_total",
+    "nginx_process_requests_total",
+    "nginx_process_cpu_seconds_total",
+    "nginx_process_num_procs",
+    "nginx_process_oldest_start_time_seconds",
+    "nginx_process_read_bytes_total",
+    "nginx_process_write_bytes_total",
+    "nginx_process_resident_memory_bytes",
+    "nginx_process_virtual_memory_bytes",
+    "config_hash",
+    "config_last_reload_successful",
+    "config_last_reload_successful_timestamp_seconds",
+    "success",
+    "errors",
+    "check_success",
+    "check_errors",
+    "ssl_expire_time_seconds",
+    "ssl_certificate_info",
+    "leader_election_status",
+    "orphan_ingress",
+    "build_info",
+    "admission_config_size",
+    "admission_render_duration",
+    "admission_render_ingresses",
+    "admission_roundtrip_duration",
+    "admission_tested_duration",
+    "admission_tested_ingresses",
+]
+"""Without their prefix; those of its pages and of ``internal/ingress/metric/collectors``."""
+
+
 class BucketTests(SynchronousTestCase):
     """The buckets of the histogram."""
 
@@ -207,8 +250,11 @@ class BucketTests(SynchronousTestCase):
 class MetricsPageTests(SynchronousTestCase):
     """``docs/metrics.md``."""
 
-    def test_in_step(self) -> None:
-        """The page lists exactly the series that exist, with type, labels and meaning."""
+    def setUp(self) -> None:
+        self.page = (Path(__file__).parents[2] / "docs" / "metrics.md").read_text("utf-8")
+
+    def everything(self) -> list[Metric]:
+        """Each family that there may be."""
         metrics = Metrics()
         metrics.snapshot_published(1, 1, {}, 0.1, frozenset((SHOP,)))
         metrics.exchanges.ended(record_of(SHOP, 502, 0.1, 1, cause=Cause.BAD_GATEWAY))
@@ -221,13 +267,33 @@ class MetricsPageTests(SynchronousTestCase):
         metrics.memory.cap = lambda: Cap(2 << 20, 1 << 20)
         metrics.workers.fork_server = os.getpid
         metrics.workers.states = lambda: [WorkerState(0, WorkerStage.SERVING, datetime.now(UTC))]
+        return list(metrics.families())
+
+    def test_in_step(self) -> None:
+        """The page lists exactly the series that exist, with type, labels and meaning."""
         rows = []
-        for family in metrics.families():
+        for family in self.everything():
             suffix = "_total" if family.type == "counter" else ""
             labels = ", ".join(f"`{label}`" for label in family.samples[0].labels if label != "le")
             rows.append(
                 f"| `{family.name}{suffix}` | {family.type} | {labels}{' ' if labels else ''}| {family.documentation} |"
             )
-        page = Path(__file__).parent.parent.parent / "docs" / "metrics.md"
-        shown = [line for line in page.read_text("utf-8").splitlines() if line.startswith("| `")]
+        shown = [line for line in self.page.splitlines() if line.startswith("| `")]
         self.assertEqual(shown, rows)
+
+    def test_of_ingress_nginx(self) -> None:
+        """Each series of ingress-nginx has a row, and what the row calls ours, there is, or it says that there is none and why."""
+        _, _, table = self.page.partition("## Coming from ingress-nginx")
+        lines = [line for line in table.splitlines() if line.startswith("| ")]
+        rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines[1:]]
+        theirs = [name for row in rows for name in row[0].split(", ")]
+        self.assertEqual(sorted(theirs), sorted(OF_INGRESS_NGINX))
+        ours = {
+            family.name + ("_total" if family.type == "counter" else "") for family in self.everything()
+        } | {"process_cpu_seconds_total", "process_resident_memory_bytes"}
+        ours |= {"process_virtual_memory_bytes", "process_start_time_seconds"}
+        for _, here, what in rows:
+            self.assertLessEqual(set(re.findall(r"`([a-z0-9_]+)`", here)), ours)
+            self.assertNotEqual(bool(here), what.startswith("none: "), what)
+        named = set(re.findall(r"`(ingress_[a-z0-9_]+)", self.page))
+        self.assertEqual(named - ours, set())
