@@ -51,7 +51,7 @@ class RunbookTests(SynchronousTestCase):
     """``docs/runbook.md``."""
 
     def test_entries(self) -> None:
-        """Each alert has an entry of its name, to which its URL leads, and there is no entry of any other."""
+        """Each alert has an entry, to which its URL leads: what it means, what users see, how to find the cause, what to do; no entry is of any other."""
         alerts = [rule.name for rule in alert_rules()]
         entries = [title for title in _TITLE.findall(text()) if title.startswith("Txingress")]
         self.assertEqual(sorted(entries), sorted(alerts))
@@ -59,7 +59,9 @@ class RunbookTests(SynchronousTestCase):
             self.assertEqual(rule.texts["runbook_url"], f"docs/runbook.md#{anchor(rule.name)}")
             self.assertIn(rule.severity, ("critical", "warning"))
             self.assertTrue(rule.texts["summary"] and rule.texts["description"], rule.name)
-            self.assertIn("**Means**", section(rule.name))
+            said = section(rule.name).lower()
+            missing = [part for part in ("means", "users see", "find", "do") if f"**{part}**" not in said]
+            self.assertEqual(missing, [], rule.name)
 
     def test_links(self) -> None:
         """Links within the page lead to headings."""
