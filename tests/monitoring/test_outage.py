@@ -61,27 +61,33 @@ def _say_nothing(wire: UpstreamWire) -> None:
     pass
 
 
-class OutageTests(WatchProcessCase):
-    """``make test-monitoring``."""
+class OutageCase(WatchProcessCase):
+    """Replicas, a Prometheus that watches them, and somebody who asks them."""
 
-    timeout = 115
+    timeout = 90
+    count = 2
+    """How many replicas there are."""
+    more_options: tuple[str, ...] = ()
 
     if os.environ.get(WANTED) is None:
         skip = "starts a Prometheus, which takes a minute: make test-monitoring"
 
-    async def setUp(self) -> None:  # type: ignore[override]
-        """Start two replicas, a Prometheus, and somebody who asks."""
-        await super().setUp()
+    async def begin(self) -> None:
+        """Start the replicas, a Prometheus, and somebody who asks."""
         self.hosts: list[str] = []
         self.seen: set[Told] = set()
         self.authority = make_authority()
         self.replicas: list[tuple[ControllerProcess, int, int]] = []
         self.serve("fine", b"fine")
-        for _ in range(2):
+        for _ in range(self.count):
             controller = self.start_watching(
-                "--election-ttl=3", "--publish-status-address=192.0.2.80", "--auth-url-allow=127.0.0.1",
+                "--election-ttl=3",
+                "--publish-status-address=192.0.2.80",
+                "--auth-url-allow=127.0.0.1",
+                # A machine with other work would have it tell of that.
                 "--overload-after=0",
-            )  # fmt: skip
+                *self.more_options,
+            )
             await self.until_ready(controller)
             self.replicas.append((controller, self.http, self.admin))
         program = shutil.which("prometheus")
@@ -196,7 +202,7 @@ class OutageTests(WatchProcessCase):
     async def check_scrapes(self) -> None:
         """Each scrape is taken whole: no error of parsing, nothing twice, nothing out of order."""
         targets = (await self.prometheus.ask("targets"))["activeTargets"]
-        self.assertEqual([(one["health"], one["lastError"]) for one in targets], [("up", "")] * 2)
+        self.assertEqual([(one["health"], one["lastError"]) for one in targets], [("up", "")] * self.count)
         for bad in (
             b"Error on ingesting",
             b"duplicate",
@@ -233,8 +239,13 @@ class OutageTests(WatchProcessCase):
         for example in examples:
             self.assertEqual(len({"request_id", "trace_id"} & set(example["labels"])), 1)
 
+
+class OutageTests(OutageCase):
+    """What breaks outside of the process."""
+
     async def test_outage(self) -> None:
         """Nothing is told while all is well; then each thing that breaks is, by the name of whose it is, and nothing else; and that ends."""
+        await self.begin()
         for _ in range(8):
             self.server.send_bookmarks()
             await self.turn(1)
@@ -309,4 +320,46 @@ class OutageTests(WatchProcessCase):
         still.signal(signal.SIGCONT)
         self.server.thaw()
         await self.until_quiet_about({name for name, _ in silent})
+        await self.check_scrapes()
+
+
+class WorkerOutageTests(OutageCase):
+    """What breaks inside of it."""
+
+    count = 1
+    more_options = ("--workers=2",)
+
+    async def workers(self) -> list[dict[str, Any]]:
+        """Return what is known of workers."""
+        page = json.loads(await self.content(self.replicas[0][2], "/api/v1/workers"))
+        return list(page["workers"])
+
+    async def test_workers(self) -> None:
+        """The numbers of all workers are scraped as one; one that is killed is told of, and so is one that stands still; the rest is quiet."""
+        await self.begin()
+        for _ in range(6):
+            self.server.send_bookmarks()
+            await self.turn(1)
+        await self.check_scrapes()
+        self.assertEqual(await self.watch("pending", "firing"), set())
+        self.assertEqual(len(await self.prometheus.query("ingress_worker_up == 1")), 2)
+        asked = 'ingress_requests_total{ingress="fine", service="fine", status="2xx"} > 10'
+        self.assertEqual(len(await self.prometheus.query(asked)), 1)
+
+        killed, still = [worker["pid"] for worker in await self.workers()]
+        os.kill(killed, signal.SIGKILL)
+        await self.until_told(("TxingressWorkersRestarting", "txingress-0"))
+        (cause,) = {
+            labels["cause"]
+            for labels in await self.prometheus.alerts("firing")
+            if labels["alertname"] == "TxingressWorkersRestarting"
+        }
+        self.assertEqual(cause, "killed")
+        os.kill(still, signal.SIGSTOP)
+        await self.until(lambda: b"has done nothing for a while, and is killed" in self.replicas[0][0].output)
+        ended = 'ingress_worker_ends_total{cause="hung"} == 1'
+        while not await self.prometheus.query(ended):
+            await self.turn(0.5)
+        names = {name for name, _ in self.seen | await self.watch("firing")}
+        self.assertLessEqual(names, {"TxingressWorkersRestarting", "TxingressWorkerDown"})
         await self.check_scrapes()
