@@ -83,7 +83,7 @@ class AdminResource(Resource):
         self._names = frozenset(names)
         self._clock = clock
         self._large_pages = LargePages(clock)
-        self._orders = Orders()
+        self._orders = Orders(clock)
         there = [row for row in rows if row.is_there(known) and (row.is_probe or not only_probes)]
         self._rows = {row.path.encode(): row for row in there}
         self._list = tuple((row.path, row.meaning) for row in there)

@@ -3,6 +3,7 @@
 from datetime import UTC, datetime
 from typing import Any
 
+from twisted.internet.task import Clock
 from twisted.web.http_headers import Headers
 
 from ingress.admin.asked import Asked
@@ -21,7 +22,7 @@ def asked_of(snapshot: Snapshot, *, now: datetime = NOW, **given: str) -> Asked:
     published = Published(snapshot, 1, now)
     known = Known(tuple, lambda: published, Metrics(), now=lambda: now)
     values = {name: (value,) for name, value in given.items()}
-    return Asked(known, published, now, Given(values), Headers(), Orders())
+    return Asked(known, published, now, Given(values), Headers(), Orders(Clock()))
 
 
 def text_of(listing: Listing[Any], snapshot: Snapshot, now: datetime = NOW) -> str:

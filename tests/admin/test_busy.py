@@ -6,7 +6,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from attrs import evolve
+from attrs import asdict, evolve
 from jsonschema import Draft202012Validator, FormatChecker
 from openapi_spec_validator import OpenAPIV31SpecValidator
 from twisted.internet.defer import succeed
@@ -25,6 +25,7 @@ from tests.admin.listed import NOW
 from tests.admin.site_case import SiteCase
 from tests.fakes.certificates import issue, make_authority
 from tests.readers.gateway.route_cluster import GatewayCluster
+from tests.translate.golden import read_options
 
 MANIFESTS = Path(__file__).parent / "busy.yaml"
 PICTURE = {
@@ -71,7 +72,10 @@ def busy() -> tuple[GatewayCluster, str]:
         }
         for one in secrets
     ]
-    cluster = GatewayCluster(ssl_passthrough=True)
+    options = read_options(
+        {"said": {"global-allowed-response-headers": "X-Api-Key"}, "ssl_passthrough": True}
+    )
+    cluster = GatewayCluster(**asdict(options, recurse=False))
     cluster.write("busy", MANIFESTS.read_text("utf-8"), *objects)
     return cluster, key.decode()
 
@@ -208,7 +212,9 @@ class SecretTests(BusyCase):
         """Neither keys nor passwords, tokens of snippets, ConfigMaps and Gateways, nor what somebody asks about with credentials."""
         answers = self.answers()
         # The objects are served, with what says the secrets.
-        self.assertIn("authorization", answers[f"{V1}routes?"].lower())
+        for name in ("authorization", "set-cookie", "x-api-key"):
+            self.assertIn(f'"{name}"', answers[f"{V1}routes?"].lower())
+        self.assertTrue("configured-answer-fields" in answers[f"{V1}routes?"])
         lines = [line for line in self.key.splitlines() if "-----" not in line]
         for asked, body in answers.items():
             found = body.lower()

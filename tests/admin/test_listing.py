@@ -4,14 +4,17 @@ import json
 from base64 import urlsafe_b64encode
 from typing import Any
 
+from attrs import evolve
 from hypothesis import given
 from hypothesis import strategies as st
+from twisted.internet.task import Clock
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.admin.asked import Asked
 from ingress.admin.listing import Listing, paged, read_token, token_of, whole
 from ingress.admin.lists.problems import PROBLEMS
 from ingress.admin.lists.routes import ROUTES
+from ingress.admin.orders import KEPT_SECONDS, Orders
 from ingress.admin.parameters import QueryRefusedError
 from ingress.model.backends import BackendReference
 from ingress.model.objects import Kind, ObjectKey, Owner
@@ -148,6 +151,19 @@ class PagesTests(SynchronousTestCase):
         first = len(list(paged(ROUTES, asked)))
         self.assertLess(len(list(paged(ROUTES, asked))), first)
         self.assertEqual(repr(asked.orders), "<Orders of 1 snapshot>")
+
+    def test_forgotten(self) -> None:
+        """What was put in order is kept for half a minute after somebody looked, and not for longer, nor beyond its snapshot."""
+        clock = Clock()
+        asked = evolve(asked_of(self.snapshot, limit="1"), orders=Orders(clock))
+        for _ in range(3):
+            list(paged(ROUTES, asked))
+            clock.advance(KEPT_SECONDS - 1)
+        self.assertEqual(repr(asked.orders), "<Orders of 1 snapshot>")
+        clock.advance(1)
+        self.assertEqual(repr(asked.orders), "<Orders of 0 snapshots>")
+        self.assertEqual(clock.getDelayedCalls(), [])
+        self.assertEqual(len(page(ROUTES, asked)["routes"]), 1)
 
     def test_whole(self) -> None:
         """The form of before has entries and nothing else."""

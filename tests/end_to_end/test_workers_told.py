@@ -41,7 +41,7 @@ class SumTests(ToldCase):
     """Numbers of all workers."""
 
     async def test_sums(self) -> None:
-        """What all workers count is one sum, which has all that was answered before it is asked for; memory is told by worker."""
+        """What all workers count is one sum, which has all that was answered before it is asked for; memory is told by worker, and endpoints with the connections of all."""
         controller = self.start_workers()
         await self.until_ready(controller)
         clients = await self.connected(30)
@@ -60,6 +60,11 @@ class SumTests(ToldCase):
             self.assertGreater(numbers[f'process_open_fds{{worker="{slot}"}}'], 3)
         self.assertGreater(numbers["process_resident_memory_bytes"], 1 << 20)
         self.assertGreater(numbers["ingress_fork_server_resident_memory_bytes"], 1 << 20)
+        seen = json.loads((await self.get(self.admin, "/api/v1/endpoints"))[1])
+        self.assertEqual((seen["leftOut"], seen["whole"]), ([], True))
+        connections = sum(one["connections"] for one in seen["endpoints"])
+        self.assertEqual(connections, (await self.numbers())["ingress_upstream_connections"])
+        self.assertGreater(connections, 0)
         labels = set(re.findall(r'worker="([^"]*)"', "\n".join(numbers)))
         self.assertEqual(labels, {"0", "1"})
         controller.signal(signal.SIGTERM)
