@@ -6,6 +6,7 @@ import signal
 from pathlib import Path
 
 from tests.cluster.api_server_case import in_thread
+from tests.end_to_end.test_config_map import config_map
 from tests.end_to_end.workers_case import WorkersCase
 from tests.tracing.receiver import Receiver, shown
 
@@ -22,16 +23,21 @@ class TracingTests(WorkersCase):
     """As a process."""
 
     async def test_workers(self) -> None:
-        """Each request of each worker is told once, with its attempt; the parent imports nothing for it, and a hung collector delays no end."""
+        """As a ConfigMap has it, each request of each worker is told once, with its attempt; the parent imports nothing for it.
+
+        A collector that hangs does not keep the process from its end.
+        """
         receiver = Receiver()
         self.addCleanup(receiver.stop)
-        controller = self.start_workers(
-            f"--tracing-endpoint={receiver.url}",
-            "--tracing-ratio=1",
-            "--tracing-delay=0.05",
-            "--tracing-service=edge",
-            "--tracing-attribute=deployment.environment.name=test",
+        said = config_map(
+            tracing_endpoint=receiver.url,
+            tracing_ratio="1",
+            tracing_delay="0.05",
+            tracing_service="edge",
+            tracing_attribute="deployment.environment.name=test",
         )
+        self.write("options", said)
+        controller = self.start_workers("--configmap=operators/options")
         await self.until_ready(controller)
         await self.connected(CLIENTS)
         spans = await in_thread(lambda: receiver.wait_for(lambda found: len(found) >= 2 * CLIENTS), 40.0)
