@@ -48,7 +48,7 @@ class TracingSettings:
     """Whether spans have query strings."""
     queue_size: int = 2048
     """How many exchanges, and parts of them, wait to be told of at most."""
-    batch_size: int = 512
-    """How many of them are told of at once."""
-    delay_seconds: float = 5.0
+    batch_size: int = 64
+    """How many of them are told of at once: few, for while they are encoded requests share the interpreter with that."""
+    delay_seconds: float = 1.0
     """How long they wait at most, if the batch does not become full before."""
