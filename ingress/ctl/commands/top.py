@@ -85,7 +85,7 @@ def command(admin: str, token_file: str | None, once: bool, interval: float, out
 def _seen_once(port: AdminPort) -> Board:
     """Return what is known after two whole seconds: numbers of requests are differences."""
     board = Board()
-    for event in follow(port, "", lambda: bool(board.numbers.ejected)):
+    for event in follow(port):
         board.take(event.name, event.data)
         if board.is_known:
             break
@@ -105,7 +105,7 @@ def _look(port: AdminPort, interval: float, *, has_colour: bool) -> None:
         # The terminal is to be as it was.
         signal.signal(number, _end)
     Looking(
-        lambda last_id, wants: follow(port, last_id, wants),
+        lambda last_id: follow(port, last_id),
         screen,
         interval,
         has_colour=has_colour,

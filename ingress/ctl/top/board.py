@@ -85,7 +85,6 @@ class Endpoint:
     backend: str
     state: str
     why: str
-    connections: float | None
 
 
 @frozen
@@ -323,5 +322,4 @@ def _endpoints(values: Iterable[Mapping[str, Any]]) -> Iterator[Endpoint]:
             text_of(value.get("backend")),
             text_of(value.get("state")),
             text_of(value.get("why")),
-            number_of(value.get("connections")),
         )

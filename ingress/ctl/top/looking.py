@@ -16,15 +16,15 @@ from ingress.ctl.errors import Mistake
 from ingress.ctl.top.board import Board
 from ingress.ctl.top.feed import Event
 from ingress.ctl.top.keys import keys
-from ingress.ctl.top.picture import Asked, Sheet, Terminal, picture, rows_seen
+from ingress.ctl.top.picture import Asked, Terminal, picture, rows_seen
 from ingress.ctl.top.screen import Screen
 from ingress.ctl.top.spans import painted
 
 AGAIN_SECONDS: Final = 2.0
 MOST_WAITING: Final = 1000
 
-Follow = Callable[[str, Callable[[], bool]], Iterator[Event]]
-"""Yields events after the last id that was seen, and those of endpoints where these are wanted; raises ``Mistake``."""
+Follow = Callable[[str], Iterator[Event]]
+"""Yields events after the last id that was seen; raises ``Mistake``."""
 
 
 @contextmanager
@@ -134,7 +134,7 @@ class Looking:
         last_id = ""
         while not self._is_over.is_set():
             try:
-                for event in self._follow(last_id, lambda: self._asked.sheet is Sheet.ENDPOINTS):
+                for event in self._follow(last_id):
                     last_id = event.id or last_id
                     self._tell(event)
                     if self._is_over.is_set():

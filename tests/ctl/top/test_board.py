@@ -84,11 +84,7 @@ def board() -> Board:
         ("", None),
         (
             "endpoints",
-            {
-                "endpoints": [
-                    {"endpoint": "10.0.0.7:80", "state": "ejected", "why": "refused", "connections": 0}
-                ]
-            },
+            {"endpoints": [{"endpoint": "10.0.0.7:80", "state": "ejected", "why": "refused"}]},
         ),
     ):
         made.take(name, data)
