@@ -17,11 +17,12 @@ import yaml
 from bench.errors import BenchError
 from bench.install import ensure_programs
 from tests.monitoring.cases import CASES, Case, Series
-from tests.monitoring.files import alert_rules, groups_text, queries
+from tests.monitoring.files import MONITORING, alert_rules, groups_text, queries
 from tests.monitoring.test_expressions import for_prometheus
 
 _RULES: Final = "rules.yaml"
 _TESTS: Final = "tests.yaml"
+_CONFIGURATION: Final = "prometheus.yaml"
 _PANELS: Final = "panels.yaml"
 
 
@@ -61,6 +62,16 @@ def panel_rules() -> dict[str, Any]:
     return {"groups": [{"name": "panels", "rules": rules}]}
 
 
+def documented_configuration() -> dict[str, Any]:
+    """Return what the README says of a Prometheus without the operator, but for its search for pods, which Debian's build has not."""
+    (text,) = re.findall(
+        r"^```yaml\n(.*?)^```", (MONITORING / "README.md").read_text("utf-8"), re.MULTILINE | re.DOTALL
+    )
+    (job,) = yaml.safe_load(text)
+    del job["kubernetes_sd_configs"]
+    return {"rule_files": [_RULES], "scrape_configs": [job]}
+
+
 def main() -> int:
     """Run promtool; return its status."""
     try:
@@ -72,9 +83,14 @@ def main() -> int:
     with TemporaryDirectory() as folder:
         place = Path(folder)
         (place / _RULES).write_text(groups_text(), "utf-8")
+        (place / _CONFIGURATION).write_text(yaml.safe_dump(documented_configuration()), "utf-8")
         (place / _PANELS).write_text(yaml.safe_dump(panel_rules()), "utf-8")
         (place / _TESTS).write_text(yaml.safe_dump(rule_tests(CASES), sort_keys=False), "utf-8")
-        for command in (("check", "rules", _RULES), ("check", "rules", _PANELS), ("test", "rules", _TESTS)):
+        for command in (
+            ("check", "config", _CONFIGURATION),
+            ("check", "rules", _PANELS),
+            ("test", "rules", _TESTS),
+        ):
             status = subprocess.run([promtool, *command], cwd=place).returncode
             if status:
                 return status
