@@ -36,7 +36,9 @@ PAGES = (
     "/api/v1/endpoints?state=ejected",
     "/api/v1/openapi.json",
 )
-OPEN_METRICS = "application/openmetrics-text; version=1.0.0"
+OPEN_METRICS = "Accept: application/openmetrics-text; version=1.0.0"
+GZIP = "Accept-Encoding: gzip"
+ANYTHING = "Accept: */*"
 BOUND_MS = 5.0
 _START_SECONDS = 120.0
 _CLIENTS = 20
@@ -90,10 +92,10 @@ def manifests(count: int) -> list[dict[str, Any]]:
     return objects
 
 
-async def page(port: int, path: str, accept: str = "*/*") -> int:
+async def page(port: int, path: str, field: str = ANYTHING) -> int:
     """Ask for a page of the admin port; return its size."""
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
-    writer.write(f"GET {path} HTTP/1.0\r\nAccept: {accept}\r\n\r\n".encode())
+    writer.write(f"GET {path} HTTP/1.0\r\n{field}\r\n\r\n".encode())
     head = await reader.readuntil(b"\r\n\r\n")
     body = await reader.read(-1)
     writer.close()
@@ -166,16 +168,19 @@ async def _measure(controller: Child, admin: int) -> bool:
         f"{'page':44} {'bytes':>10} {'answered':>9} {'seconds':>8} {'longest stall':>14} {'of it ours':>11}"
     )
     worst = 0.0
-    asked = [(path, 1, "*/*") for path in PAGES] + [(path, _CLIENTS, "*/*") for path in PAGES[:2]]
-    for path, clients, accept in [("/metrics", 1, OPEN_METRICS), *asked]:
+    asked = [(path, 1, ANYTHING) for path in PAGES] + [(path, _CLIENTS, ANYTHING) for path in PAGES[:2]]
+    formats = [
+        ("/metrics", clients, field) for clients, field in ((1, OPEN_METRICS), (1, GZIP), (_CLIENTS, GZIP))
+    ]
+    for path, clients, field in formats + asked:
         await controller.report()
         began = monotonic()
-        sizes = await asyncio.gather(*(page(admin, path, accept) for _ in range(clients)))
+        sizes = await asyncio.gather(*(page(admin, path, field) for _ in range(clients)))
         seconds = monotonic() - began
         now = (await controller.report())["now"]
         worst = max(worst, now["stall_cpu_ms"])
         name = path if clients == 1 else f"{path}, {clients} at once"
-        name += ", OpenMetrics" if accept == OPEN_METRICS else ""
+        name += {OPEN_METRICS: ", OpenMetrics", GZIP: ", gzip"}.get(field, "")
         answered = sum(map(bool, sizes))
         print(
             f"{name:44} {max(sizes):10} {answered:9} {seconds:8.2f}"

@@ -30,6 +30,8 @@ class LargeAnswer:
 
     pieces: Iterator[str]
     content_type: str = JSON
+    is_gzip: bool = False
+    """Whether it is sent compressed; whoever asks has said that it may be."""
 
 
 @frozen(eq=False)

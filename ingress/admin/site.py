@@ -164,8 +164,11 @@ class AdminResource(Resource):
             )
         if isinstance(answer, LargeAnswer):
             self._set_fields(request, answer.content_type)
-            if self._large_pages.begin(request, answer.pieces):
+            if answer.is_gzip:
+                request.responseHeaders.setRawHeaders(b"Content-Encoding", [b"gzip"])
+            if self._large_pages.begin(request, answer.pieces, answer.is_gzip):
                 return
+            request.responseHeaders.removeHeader(b"Content-Encoding")
             answer = _TOO_MANY
         self._set_fields(request, answer.content_type)
         for name, _ in answer.fields:

@@ -29,7 +29,7 @@ from ingress.admin.live_stream import MEDIA_TYPE
 from ingress.admin.page_row import V1, Made, PageRow
 from ingress.admin.readiness import workers_missing
 from ingress.admin.schemas import anything
-from ingress.metrics.text import PROMETHEUS, format_for
+from ingress.metrics.text import PROMETHEUS, format_for, takes_gzip
 from ingress.plain.steps import json_text
 
 
@@ -47,8 +47,9 @@ def _ready(asked: Asked) -> Answer:
 def _metrics(asked: Asked) -> "Deferred[Made]":
     known = asked.known
     form = format_for(",".join(asked.headers.getRawHeaders("accept", [])))
+    is_gzip = takes_gzip(",".join(asked.headers.getRawHeaders("accept-encoding", [])))
     return known.workers.told().addCallback(
-        lambda _: LargeAnswer(known.metrics.pieces(form), form.content_type)
+        lambda _: LargeAnswer(known.metrics.pieces(form), form.content_type, is_gzip)
     )
 
 

@@ -69,6 +69,16 @@ def format_for(accept: str) -> Format:
     return OPEN_METRICS if wanted > usual else PROMETHEUS
 
 
+def takes_gzip(accept_encoding: str) -> bool:
+    """Whether an ``Accept-Encoding`` field of this value says that gzip is welcome, by its name."""
+    for one in accept_encoding.split(","):
+        coding, *parameters = (part.strip().lower() for part in one.split(";"))
+        if coding == "gzip":
+            said = dict(part.split("=", 1) for part in parameters if "=" in part)
+            return _quality(said.get("q", "1")) > 0
+    return False
+
+
 def _quality(text: str) -> float:
     try:
         return min(max(float(text), 0.0), 1.0)

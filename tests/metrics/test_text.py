@@ -4,7 +4,7 @@ from prometheus_client.openmetrics.parser import text_string_to_metric_families 
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.metrics.metrics import Metrics
-from ingress.metrics.text import OPEN_METRICS, PART, PROMETHEUS, format_for
+from ingress.metrics.text import OPEN_METRICS, PART, PROMETHEUS, format_for, takes_gzip
 from ingress.model.causes import Cause
 from ingress.model.objects import ObjectKey
 from ingress.model.traces import TraceContext
@@ -42,6 +42,17 @@ class FormatTests(SynchronousTestCase):
         )
         for accept in others:
             self.assertIs(format_for(accept), PROMETHEUS, accept)
+
+
+class GzipTests(SynchronousTestCase):
+    """``takes_gzip``."""
+
+    def test_accept_encoding(self) -> None:
+        """Gzip is for who names it, and does not say that it is not wanted."""
+        for wanted in ("gzip", "GZIP", "br, gzip;q=0.1", "deflate;q=0, gzip"):
+            self.assertTrue(takes_gzip(wanted), wanted)
+        for other in ("", "*", "identity", "gzip;q=0", "gzip;q=0.0", "xgzip", "gzip;q=none", "gzip;q=nan"):
+            self.assertFalse(takes_gzip(other), other)
 
 
 class OpenMetricsTests(SynchronousTestCase):
