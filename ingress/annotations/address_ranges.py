@@ -30,7 +30,9 @@ REFUSED: Final[Ranges] = (Network(0, 0, 0),)
 
 _EVERYBODY: Final = frozenset(map(read_network, ("0.0.0.0/0", "::/0")))
 _CLOSED: Final = (GuardMissing(),)
-_FORBIDDEN: Final = status_reply(403)
+_FORBIDDEN: Final = status_reply(
+    403, reason="the client's address is not let in (whitelist-source-range, denylist-source-range)"
+)
 _INSTEAD: Final = "the Ingress answers 503 rather than be open"
 
 

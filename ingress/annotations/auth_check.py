@@ -55,7 +55,7 @@ REQUEST_URI: Final = read_template("$request_uri")
 COOKIES_PASS: Final = frozenset((200, 201, 204, 206, 301, 302, 303, 304, 307, 308))
 """The statuses of answers that cookies of the service go with: those of nginx's ``add_header``."""
 
-_FAILED: Final = status_reply(500)
+_FAILED: Final = status_reply(500, reason="auth-url comes to no URL for this request")
 # What a client says under these names is not told: they are ours, or would have an answer without a verdict.
 _OURS: Final = (
     b"x-original-url",
@@ -287,7 +287,7 @@ class _Asking:
     ) -> Reply | None:
         if isinstance(heard, SubRequestFailed):
             self._services.count("unanswered")
-            return _FAILED
+            return status_reply(500, reason=f"the service of auth-url gave no answer: {heard}")
         said = heard.status, heard.fields
         verdict = self._known.get(said)
         if verdict is None:
@@ -298,7 +298,8 @@ class _Asking:
                 self._known[said] = verdict
         if not verdict.is_one:
             self._services.count("no-verdict")
-            return self._with_cookies(_FAILED, verdict)
+            reason = f"the service of auth-url answered {heard.status}, which says neither yes nor no"
+            return self._with_cookies(status_reply(500, reason=reason), verdict)
         if key is not None:
             self._remember(key, heard, verdict)
         return decided(verdict)
@@ -323,12 +324,13 @@ class _Asking:
             if signin is not None and not _is_grpc(facts):
                 location = as_visible(signin.render(facts))
                 return status_reply(302, (b"Location", location), *challenges, *_cookie_fields(verdict))
-        return self._with_cookies(status_reply(verdict.status, *challenges), verdict)
+        reason = f"the service of auth-url answered {verdict.status}"
+        return self._with_cookies(status_reply(verdict.status, *challenges, reason=reason), verdict)
 
     def _with_cookies(self, reply: Reply, verdict: Verdict) -> Reply:
         if not self.spec.always_sets_cookie or not verdict.cookies:
             return reply
-        return Reply(reply.status, (*reply.fields, *_cookie_fields(verdict)), reply.body)
+        return Reply(reply.status, (*reply.fields, *_cookie_fields(verdict)), reply.body, reply.reason)
 
     def cookies_for(self, status: int, verdict: Verdict) -> tuple[bytes, ...]:
         """Return the cookies of the service that go with an endpoint's answer of *status*."""

@@ -18,7 +18,10 @@ from ingress.model.frozen import frozen
 MAX_ENTRIES: Final = 64
 MAX_VALUE: Final = 2048
 """Bytes of a field that are looked at."""
-_FORBIDDEN: Final = status_reply(403)
+_FORBIDDEN: Final = status_reply(
+    403,
+    reason="what the client says in User-Agent or Referer is blocked (--block-user-agents, --block-referers)",
+)
 _EVERYTHING: Final = ("~",)
 """Stands for a list that cannot be read: everybody is blocked."""
 

@@ -29,16 +29,39 @@ MAX_CERTIFICATE_BYTES: Final = 16 * 1024
 """Of the visitor's own certificate in DER; it is parsed, and may become a header field of twice the size."""
 
 _TEXT: Final = ((b"Content-Type", b"text/plain; charset=utf-8"),)
-_NONE_SENT: Final = Reply(400, _TEXT, b"400 Bad Request\nNo required SSL certificate was sent.\n")
-_NOT_ACCEPTED: Final = Reply(400, _TEXT, b"400 Bad Request\nThe SSL certificate error.\n")
+_NONE_SENT: Final = Reply(
+    400,
+    _TEXT,
+    b"400 Bad Request\nNo required SSL certificate was sent.\n",
+    "the client showed no certificate",
+)
+_NOT_ACCEPTED: Final = Reply(
+    400, _TEXT, b"400 Bad Request\nThe SSL certificate error.\n", "the client certificate is not accepted"
+)
 _WRONG_NAME: Final = Reply(
-    403, _TEXT, b"403 Forbidden\nThe name of the client certificate is not accepted.\n"
+    403,
+    _TEXT,
+    b"403 Forbidden\nThe name of the client certificate is not accepted.\n",
+    "the name in the client certificate is not among those of auth-tls-match-cn",
 )
-_ONLY_TLS: Final = Reply(403, _TEXT, b"403 Forbidden\nThis site needs HTTPS and a client certificate.\n")
+_ONLY_TLS: Final = Reply(
+    403,
+    _TEXT,
+    b"403 Forbidden\nThis site needs HTTPS and a client certificate.\n",
+    "the host asks for client certificates, and the request came without TLS",
+)
 _OTHER_CONNECTION: Final = Reply(
-    421, _TEXT, b"421 Misdirected Request\nThis site needs a connection of its own.\n"
+    421,
+    _TEXT,
+    b"421 Misdirected Request\nThis site needs a connection of its own.\n",
+    "the connection was made for another host, which asks for other client certificates or for none",
 )
-_CLOSED: Final = Reply(403, _TEXT, b"403 Forbidden\n")
+_CLOSED: Final = Reply(
+    403,
+    _TEXT,
+    b"403 Forbidden\n",
+    "client certificates are asked for, and cannot be judged, so the host is closed",
+)
 
 
 @frozen

@@ -215,7 +215,12 @@ class _Check(Filter):
             for name, (_, length) in _ALGORITHMS.items()
             if length in accounts.lengths
         ]
-        return status_reply(401, *fields)
+        why = (
+            "what the client signed has gone stale, and it may sign again"
+            if is_stale
+            else "no user and password, or wrong ones"
+        )
+        return status_reply(401, *fields, reason=why)
 
     def _nonce(self) -> bytes:
         self._made += 1

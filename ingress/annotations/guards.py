@@ -21,7 +21,9 @@ _SNIPPETS: Final = frozenset(("configuration-snippet", HOST_SNIPPET))
 _FIREWALL: Final = "modsecurity-snippet"
 GUARDS: Final = _SWITCHES
 
-_REPLY: Final = status_reply(503)
+_REPLY: Final = status_reply(
+    503, reason="an annotation asks for a guard that is not honored, so the route is closed"
+)
 
 # The words of nginx's configuration: quoted or not, with braces only in variables; comments begin words only.
 _WORDS: Final = re.compile(

@@ -47,6 +47,7 @@ _REPLY: Final = Reply(
     421,
     ((b"Content-Type", b"text/plain; charset=utf-8"),),
     b"421 Misdirected Request\nTLS for this site is not terminated here.\n",
+    "TLS of this host passes through to its backend, and this request came over a connection for another host",
 )
 
 

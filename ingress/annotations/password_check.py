@@ -28,8 +28,14 @@ MOST_FIELD_BYTES: Final = 4096
 """Of ``Authorization``; what is longer is no password."""
 RETRY_SECONDS: Final = 2
 
-TOO_MANY: Final = status_reply(429, (b"Retry-After", b"%d" % RETRY_SECONDS))
-TOO_BUSY: Final = status_reply(503, (b"Retry-After", b"%d" % RETRY_SECONDS))
+TOO_MANY: Final = status_reply(
+    429,
+    (b"Retry-After", b"%d" % RETRY_SECONDS),
+    reason="other passwords of this client are being checked still",
+)
+TOO_BUSY: Final = status_reply(
+    503, (b"Retry-After", b"%d" % RETRY_SECONDS), reason="more passwords are to be checked than can be"
+)
 
 Credentials = tuple[bytes, bytes]
 """User and password."""
@@ -86,7 +92,9 @@ class _Check(Filter):
         self._accounts = spec.accounts
         self._services = services
         challenge = b"Basic realm=" + quoted_realm(spec.realm)
-        self._unauthorized = status_reply(401, (b"WWW-Authenticate", challenge))
+        self._unauthorized = status_reply(
+            401, (b"WWW-Authenticate", challenge), reason="no user and password, or wrong ones"
+        )
         self._good: dict[bytes, float] = {}
         self._name = Clients().naming()
 

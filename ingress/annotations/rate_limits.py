@@ -171,7 +171,9 @@ class _RequestLimiter(Filter):
         self._exempts = bool(spec.clients.exempt)
         self._largest = buckets.largest
         self._rates = spec.rates_of(1, self._largest)
-        self._reply = status_reply(spec.status)
+        self._reply = status_reply(
+            spec.status, reason="more requests of this client than limit-rps or limit-rpm allows"
+        )
         self._take = buckets.take
         self._count = services.count
         self._zone = buckets.zone(spec.owner, self._rates, self)
@@ -233,7 +235,10 @@ class _ConnectionLimiter(Filter):
         self._name_of = spec.clients.naming()
         self._most = spec.most
         self._replicas = services.replicas
-        self._reply = status_reply(spec.status)
+        self._reply = status_reply(
+            spec.status,
+            reason=f"more requests of this client under way than the {spec.most} of limit-connections",
+        )
         self._count = services.count
         self._zone = zone
 

@@ -86,7 +86,9 @@ class HttpsRedirect:
         if self.hosts is not None and host not in self.hosts:
             return None
         if not host:
-            return Reply(400, ((b"Content-Type", b"text/plain"),), _NO_HOST)
+            return Reply(
+                400, ((b"Content-Type", b"text/plain"),), _NO_HOST, "the request names no host to redirect to"
+            )
         target = request.target
         if not target.startswith(b"/"):
             target = b"/"

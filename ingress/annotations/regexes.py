@@ -198,7 +198,7 @@ class RewriteMissing:
 
     def judge(self, request: object) -> Reply | None:
         """Let nothing pass."""
-        return status_reply(503)
+        return status_reply(503, reason="rewrite-target cannot be honored, so the route is closed")
 
 
 @frozen
@@ -218,4 +218,6 @@ class RegexMissing:
 
     def judge(self, request: object) -> Reply | None:
         """Let nothing pass."""
-        return status_reply(503)
+        return status_reply(
+            503, reason="the path is a regular expression that is not run here, so the route is closed"
+        )

@@ -32,8 +32,12 @@ MAX_LOCATION: Final = 16 * 1024
 """Bytes; what would be more, since a visitor sent so much of it, is answered with 414."""
 
 _CONTENT: Final = (b"Content-Type", b"text/plain; charset=utf-8")
-_TOO_LONG: Final = Reply(414, (_CONTENT,), b"414 URI Too Long\n")
-_NO_HOST: Final = Reply(400, (_CONTENT,), b"The request names no host.\n")
+_TOO_LONG: Final = Reply(
+    414, (_CONTENT,), b"414 URI Too Long\n", "the target of the redirect would be too long"
+)
+_NO_HOST: Final = Reply(
+    400, (_CONTENT,), b"The request names no host.\n", "the request names no host to redirect to"
+)
 
 _begins_url = re.compile(r"(?:https?|\$scheme|\$\{scheme\})://[^/?#\\\s]", re.IGNORECASE).match
 _has_credentials = re.compile(r"[a-z${}]+://[^/?#]*@", re.IGNORECASE).match

@@ -24,10 +24,10 @@ _PHRASES: Final = {
 }
 
 
-def status_reply(status: int, *fields: tuple[bytes, bytes]) -> Reply:
-    """Return the reply that says a *status* and nothing else, with further *fields*."""
+def status_reply(status: int, *fields: tuple[bytes, bytes], reason: str = "") -> Reply:
+    """Return the reply that says a *status* and nothing else, with further *fields*; *reason* is for the record."""
     body = f"{status} {_PHRASES.get(status, '')}".rstrip().encode("ascii") + b"\n"
-    return Reply(status, ((b"Content-Type", b"text/plain; charset=utf-8"), *fields), body)
+    return Reply(status, ((b"Content-Type", b"text/plain; charset=utf-8"), *fields), body, reason)
 
 
 class Judging(Filter):

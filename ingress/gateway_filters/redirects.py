@@ -22,8 +22,12 @@ MAX_LOCATION: Final = 16 * 1024
 
 _USUAL_PORTS: Final = {b"http": 80, b"https": 443}
 _CONTENT: Final = (b"Content-Type", b"text/plain; charset=utf-8")
-_TOO_LONG: Final = Reply(414, (_CONTENT,), b"414 URI Too Long\n")
-_NO_HOST: Final = Reply(400, (_CONTENT,), b"The request names no host.\n")
+_TOO_LONG: Final = Reply(
+    414, (_CONTENT,), b"414 URI Too Long\n", "the target of the redirect would be too long"
+)
+_NO_HOST: Final = Reply(
+    400, (_CONTENT,), b"The request names no host.\n", "the request names no host to redirect to"
+)
 
 
 @frozen(cache_hash=True)

@@ -28,7 +28,7 @@ class Refusal:
 
     def make(self, services: Services) -> Filter:
         """Make the filter that refuses."""
-        reply = status_reply(self.status)
+        reply = status_reply(self.status, reason=self.why)
 
         def judge(facts: object) -> Reply:
             return reply

@@ -39,6 +39,12 @@ class Cause(Enum):
     """A bug of the proxy."""
 
 
+UNSAID: Final = {
+    Cause.FILTER: "a filter gave the endpoint's answer another status",
+    Cause.BAD_GATEWAY: "the endpoint opened another tunnel than was asked for, or none",
+}
+"""The reason of failures of which nobody says more."""
+
 _OF_STATUS: Final = {
     404: Cause.NO_ROUTE,
     499: Cause.CLIENT,

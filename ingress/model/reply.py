@@ -1,5 +1,7 @@
 """The reply: an answer of our own, in place of one of an endpoint."""
 
+from attrs import field
+
 from ingress.model.frozen import frozen
 
 
@@ -16,3 +18,5 @@ class Reply:
     """Names and values, each checked by whoever made it: without line ends, and without space around."""
     body: bytes = b""
     """Left out of the answer to HEAD."""
+    reason: str = field(default="", eq=False)
+    """Why it is an error, for the record and whoever looks at it; the client gets nothing of it."""

@@ -12,7 +12,7 @@ from ingress.news.rings import MOST_CHANGES, MOST_FAILURES, Ring, Rings
 
 NOW = datetime(2026, 11, 22, 3, 0, tzinfo=UTC)
 CHANGE = Change(NOW, ChangeSort.LISTENER, "opened", "tcp:80 is open")
-FAILURE = Failure(NOW, "no-route", 404, "no route", "GET", "shop.test", "/", 0.001)
+FAILURE = Failure(NOW, "no-route", 404, "no route is for this host", "GET", "shop.test", "/", 0.001)
 RARE = evolve(FAILURE, cause="unavailable", status=503, ingress="shop/web", backend="shop/web:80")
 
 

@@ -36,6 +36,7 @@ from ingress.proxy.upstream.pool import UpstreamPool
 from ingress.proxy.upstream.rotation import Rotations
 from ingress.routing.route import Match, Route
 from ingress.routing.table import HostRoutes, RouteTable
+from tests.fakes.explained import must_be_explained
 from tests.fakes.filter_parts import FakeComputing
 from tests.fakes.transports import MemoryReactor, Peer
 
@@ -194,6 +195,7 @@ class Stage:
             self.metrics,
             Random(7),
             limits=limits,
+            failed=must_be_explained,
         )
         self.publish((ONE,))
 

@@ -17,7 +17,7 @@ from ingress.model.templates import NO_VALUES
 
 P = TypeVar("P")
 
-_FORBIDDEN: Final = status_reply(403)
+_FORBIDDEN: Final = status_reply(403, reason="allow and deny of a snippet do not let the client in")
 _MOST_PLANS: Final = 256
 
 

@@ -34,7 +34,8 @@ DEFAULT_TYPE: Final = b"text/html"
 """``default_type`` of ingress-nginx."""
 PLAIN: Final = b"text/plain; charset=utf-8"
 
-_TOO_LONG: Final = status_reply(414)
+_RETURNED: Final = "a snippet says return"
+_TOO_LONG: Final = status_reply(414, reason="the target is longer than a snippet may look at or make")
 _ACTIVE: Final = ("html", "xml", "svg", "javascript")
 _BODILESS: Final = (204, 304)
 _UNSAFE: Final = re.compile(rb"[^\x21\x23-\x3b\x3d\x3f-\x5b\x5d\x5f\x61-\x7a\x7e]")
@@ -217,15 +218,21 @@ def _reply(found: Return, level: Level, facts: SnippetFacts, course: Course) -> 
     if found.target is not None:
         return _redirect(found.status, found.target.render(facts, None, course.values), facts)
     if found.text is None:
-        return Reply(found.status) if found.status in (*_BODILESS, 200) else status_reply(found.status)
+        return (
+            Reply(found.status)
+            if found.status in (*_BODILESS, 200)
+            else status_reply(found.status, reason=_RETURNED)
+        )
     if found.status in _BODILESS:
         return Reply(found.status)
     kind = level.content_type or DEFAULT_TYPE
     body = found.text.render(facts, None, course.values)
     if found.text.text is None and _is_active(kind):
         # What a visitor brought along must not be a page of this host.
-        return Reply(found.status, ((b"Content-Type", PLAIN), (b"X-Content-Type-Options", b"nosniff")), body)
-    return Reply(found.status, ((b"Content-Type", kind),), body)
+        return Reply(
+            found.status, ((b"Content-Type", PLAIN), (b"X-Content-Type-Options", b"nosniff")), body, _RETURNED
+        )
+    return Reply(found.status, ((b"Content-Type", kind),), body, _RETURNED)
 
 
 def _is_active(kind: bytes) -> bool:

@@ -11,6 +11,7 @@ from typing import Protocol
 
 from ingress.http.request_head import RequestHead
 from ingress.http.response_head import ResponseHead
+from ingress.model.causes import Cause
 from ingress.model.limits import Timeouts
 from ingress.proxy.contract.faults import Fault
 from ingress.proxy.contract.security import Security
@@ -127,6 +128,8 @@ class RequestSink(Protocol):
     """What is asked."""
     status: int
     """Of the answer, as far as it is known; 0 until then."""
+    cause: Cause | None
+    """Whose failure it is, as far as that is known."""
     rest_seconds: float | None
     """How long the request body may rest, where that is for the route to say; None: as ``Limits`` say of any."""
 

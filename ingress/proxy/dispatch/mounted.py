@@ -110,4 +110,8 @@ class _CollectedRequest(Request):
             for value in values
         )
         cookies = tuple((b"Set-Cookie", cookie) for cookie in self.cookies)
-        self._exchange.reply(Reply(self.code, fields + cookies, b"".join(self._pieces)))
+        reply = Reply(self.code, fields + cookies, b"".join(self._pieces))
+        if reply.status < 400:
+            self._exchange.reply(reply)
+        else:
+            self._exchange.fail(reply.status, "answered by a mounted resource", reply=reply)

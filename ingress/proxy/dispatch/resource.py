@@ -14,6 +14,7 @@ does it.
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from random import Random
+from typing import Final
 
 from twisted.internet.interfaces import IReactorTime
 from twisted.web.proxy import ReverseProxyResource
@@ -214,9 +215,10 @@ class IngressProxyResource(ReverseProxyResource):
             # Be it told by 503 or, as the Gateway API wants it of some, by 500.
             exchange.cause = Cause.UNAVAILABLE
             if state is None:
-                exchange.fail(503, "no such backend", route)
+                exchange.fail(503, "the backend of the route is not known here", route)
             else:
-                exchange.fail(route.broken_status if state.is_broken else 503, state.reason, route)
+                why = state.reason or _NO_ENDPOINT
+                exchange.fail(route.broken_status if state.is_broken else 503, why, route)
         return NOT_DONE_YET
 
     @staticmethod
@@ -237,7 +239,8 @@ class IngressProxyResource(ReverseProxyResource):
                 return
         if route is None:
             filters = self._table.host_filters(exchange.host)
-            go_on = partial(exchange.fail, 404, "no route")
+            is_known = self._table.host_of(exchange.host) is not None
+            go_on = partial(exchange.fail, 404, _NO_PATH if is_known else _NO_HOST)
         else:
             if route.variants or route.weighted:
                 backend, filters, backend_filters = choose(route, exchange.facts(), self._random)
@@ -283,6 +286,11 @@ class IngressProxyResource(ReverseProxyResource):
             rotation = asked_for[balancing] = self._make_rotations.make(reference, state.endpoints, balancing)
             rotation.show()
         return rotation
+
+
+_NO_ENDPOINT: Final = "the backend has no endpoint"
+_NO_HOST: Final = "no route is for this host"
+_NO_PATH: Final = "no route of this host takes the path"
 
 
 def _key(balancing: Balancing, exchange: Exchange) -> bytes:

@@ -20,6 +20,7 @@ from ingress.http2.faults import ErrorCode
 from ingress.http2.frame_reader import FrameReader
 from ingress.http2.frames import FRAME_BYTES, field_block_frames
 from ingress.http2.stream import Stream, StreamConnection
+from ingress.model.causes import Cause
 from ingress.model.limits import Limits
 from ingress.proxy.contract.deadlines import NEVER, Deadlines
 from ingress.proxy.contract.limits import ABOVE_WATERMARK_SECONDS, ENDED_SECONDS, TUNNEL_END_SECONDS
@@ -277,7 +278,7 @@ class DownstreamStream(Stream):
 
     def _refuse_tunnel(self, exchange: RequestSink) -> None:
         """Upstream's answer is not one to what was asked: nobody goes on."""
-        exchange.status = _NO_TUNNEL.status
+        exchange.status, exchange.cause = _NO_TUNNEL.status, Cause.BAD_GATEWAY
         self.send_head(response_block(_NO_TUNNEL, self._session.deadlines.date), b"", True)
         exchange.downstream_lost()
 

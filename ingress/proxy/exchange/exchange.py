@@ -24,7 +24,7 @@ from ingress.http.grpc import is_grpc
 from ingress.http.request_head import RequestHead
 from ingress.http.response_head import ResponseHead
 from ingress.model.backends import Endpoint
-from ingress.model.causes import Cause, cause_of_answer, cause_of_status
+from ingress.model.causes import UNSAID, Cause, cause_of_answer, cause_of_status
 from ingress.model.limits import Timeouts
 from ingress.model.records import Record
 from ingress.model.reply import Reply
@@ -388,7 +388,7 @@ class Exchange:
         else:
             self._drop_upstream()
         status, why, cause = LEFT[self._context.is_cutting_off]
-        if self.state is not _TUNNEL:
+        if self.state is not _TUNNEL and self.cause is None:
             self._reason, self.cause = why, cause
         if self.state in _UNANSWERED:
             self._conclude(why)
@@ -518,8 +518,9 @@ class Exchange:
     def replied(self, name: str, reply: Reply, cause: Cause) -> None:
         """Filter *name* answers, in place of whatever else would; if it is with an error, that is the *cause*."""
         self._filter = name
-        if reply.status >= 400 and self._attempts is None:
-            self.cause = self.cause or cause
+        if reply.status >= 400:
+            self.cause = self.cause or (cause if self._attempts is None else None)
+            self._reason = self._reason or reply.reason or f"answered by the filter {name}"
         self._drop_upstream()
         self.reply(reply)
 
@@ -584,17 +585,16 @@ class Exchange:
                 cause = cause_of_answer(self.status, made[-1].outcome if made else "")
             if cause is not None:
                 self.request_id = self.request_id or head.request_id or self._context.new_request_id()
-            owner = None if route is None or route.owner is None else route.owner.key
+                self._reason = self._reason or UNSAID.get(cause, "")
+                listeners = (*listeners, self._context.failed)
             protocol = self._downstream.protocol if head.minor else b"HTTP/1.0"
             # In the order of its fields, and not by its name, which is a call more for each request.
-            known = (self.request_id, route, owner, self._filter, made, self.status, self.sent, seconds, self._reason, self._origin.address, head.method, self.host, head.target, protocol, head, self._origin.scheme, cause, backend, 0 if passage is None else passage.received, self._downstream, None if self._context.tracer is None else self._context.tracer.trace_of(self))  # fmt: skip
+            known = (self.request_id, route, None if route is None or route.owner is None else route.owner.key, self._filter, made, self.status, self.sent, seconds, self._reason, self._origin.address, head.method, self.host, head.target, protocol, head, self._origin.scheme, cause, backend, 0 if passage is None else passage.received, self._downstream, None if self._context.tracer is None else self._context.tracer.trace_of(self))  # fmt: skip
             record = _new(Record, known)
             if chain is not None and chain.ends:
                 self._filters(chain).tell_end(record)
             for listener in listeners:
                 listener(record)
-            if cause is not None:
-                self._context.failed(record)
         # They know the exchange, too; nobody needs to look for what is left of a circle.
         self.passage = self._filtering = self._timing = None
         self._downstream.finished()

@@ -187,7 +187,7 @@ class ResourceTests(ProxyCase):
         with capturedLogs() as events:
             down.say(GET)
         self.assert_status(down.take(), 503)
-        self.assertIn("shop/other:80: no such backend", formatEvent(events[0]))
+        self.assertIn("shop/other:80: the backend of the route is not known here", formatEvent(events[0]))
 
     def test_ingress_of_the_route(self) -> None:
         """An exchange is counted for the Ingress whose route it took."""

@@ -98,7 +98,9 @@ class RecordTests(ProxyCase):
         self.stage.open().say(GET.replace(b"shop", b"none"))
         first, second = self.metrics.records
         self.assertEqual((first.attempts, first.reason, first.owner), ((), "nobody is ready", INGRESS))
-        self.assertEqual((second.attempts, second.reason, second.route), ((), "no route", None))
+        self.assertEqual(
+            (second.attempts, second.reason, second.route), ((), "no route is for this host", None)
+        )
 
     def test_no_room(self) -> None:
         """An endpoint that is passed over since it has the connections it may was not attempted."""

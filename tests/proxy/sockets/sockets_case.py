@@ -47,6 +47,7 @@ from ingress.tls.contexts import ServerContexts
 from ingress.tls.generated import generate_certificate
 from tests.fakes.certificates import Authority, issue, make_authority
 from tests.fakes.downstreams import DownstreamWire
+from tests.fakes.explained import must_be_explained
 from tests.fakes.filter_parts import FakeComputing
 from tests.fakes.upstreams import Upstream
 
@@ -122,6 +123,7 @@ class SocketsCase(TestCase):
             random=Random(1),
             limits=self.limits,
             sessions=self.sessions,
+            failed=must_be_explained,
         )
         self.contexts = ServerContexts(
             generate_certificate(datetime.now(UTC)),
