@@ -40,7 +40,7 @@ MOST_AT_ONCE: Final = 100
 """How many changes, or failures, are told at a time: the newest."""
 VIEW_EVERY: Final = 5
 """With each so manieth tick the views are looked at."""
-ROW_SECONDS: Final = 0.004
+ROW_SECONDS: Final = 0.003
 """How much of a second goes into looking at rows: where one look takes more, there is none in some seconds."""
 
 

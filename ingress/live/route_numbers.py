@@ -90,6 +90,7 @@ class AllRoutes:
         self._rows: Sequence[object] = ()
         self._known: list[_Totals] = []
         """What each row had when something happened to it last, or when it was looked at first."""
+        self._marks: list[float] = []
         self._looked_at: list[float] = []
         self._busy: dict[int, _Busy] = {}
         """By the place of the row."""
@@ -108,13 +109,16 @@ class AllRoutes:
 
     def _look_at(self, place: int, rows: Sequence[object], now: float) -> None:
         known, looked_at, busy = self._known, self._looked_at, self._busy
-        requests_of = self._read.requests
+        marks, mark_of = self._marks, self._read.mark
         for row in rows:
+            mark = mark_of(row)
             if place == len(known):
                 # Whatever it had before somebody looked is old.
                 known.append(self._totals(row, now))
+                marks.append(mark)
                 looked_at.append(now)
-            elif requests_of(row) != known[place].requests or place in busy:
+            elif mark != marks[place] or place in busy:
+                marks[place] = mark
                 self._take(place, row, now)
             else:
                 looked_at[place] = now
@@ -124,6 +128,7 @@ class AllRoutes:
         """Go on with *rows*, of which most are known, in other places."""
         places = {id(row): place for place, row in enumerate(self._rows)}
         known, looked_at, busy = self._known, self._looked_at, self._busy
+        marks, self._marks = self._marks, []
         self._known, self._looked_at, self._busy = [], [], {}
         for here, row in enumerate(rows):
             before = places.get(id(row), len(known))
@@ -131,6 +136,7 @@ class AllRoutes:
                 break
             self._known.append(known[before])
             self._looked_at.append(looked_at[before])
+            self._marks.append(marks[before])
             if before in busy:
                 self._busy[here] = busy[before]
         self._rows = rows

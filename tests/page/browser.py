@@ -8,7 +8,7 @@ from typing import Any
 
 from twisted.trial.unittest import SkipTest, SynchronousTestCase
 
-SIZES = {"desktop": (1440, 900), "tablet": (900, 1180), "phone": (390, 844)}
+SIZES = {"desktop": (1440, 900), "tablet": (900, 1180), "phone": (390, 844), "document": (1240, 790)}
 THEMES = ("light", "dark")
 
 

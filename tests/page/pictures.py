@@ -9,7 +9,7 @@ import threading
 from pathlib import Path
 
 from tests.fakes.processes import free_port
-from tests.page.browser import SIZES, THEMES, Browser
+from tests.page.browser import THEMES, Browser
 from tests.page.scene import Clients, Pods, Scene, endpoints, ingress, service
 from tests.page.troubled import TARGETS, troubled
 
@@ -29,7 +29,7 @@ def main(folder: Path) -> None:
         clients = Clients(scene.http, TARGETS)
         browser = Browser()
         try:
-            first = browser.open(scene.url, "desktop", "light")
+            first = browser.open(scene.url, "document", "light")
             _pause(SECONDS / 3)
             port = pods.start(lambda: (0.002, 200))
             scene.write(
@@ -42,7 +42,7 @@ def main(folder: Path) -> None:
             )
             first.page.wait_for_timeout(SECONDS * 2 / 3 * 1000)
             first.page.screenshot(path=str(DOCUMENT), scale="css")
-            for size in SIZES:
+            for size in ("desktop", "tablet", "phone"):
                 for theme in THEMES:
                     tab = browser.open(scene.url, size, theme)
                     tab.page.wait_for_timeout(6000)

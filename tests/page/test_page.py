@@ -2,6 +2,7 @@
 
 import atexit
 import re
+import sys
 import tempfile
 from functools import cache
 from pathlib import Path
@@ -9,12 +10,16 @@ from shutil import rmtree
 from typing import Any
 
 from ingress.live.live import MOST_VIEWERS
-from tests.page.browser import SIZES, THEMES, PageCase
+from tests.page.browser import THEMES, PageCase
 from tests.page.scene import Clients, Pods, Scene, endpoints, ingress, service
 from tests.page.troubled import TARGETS, troubled
 
 LIVE = "document.getElementById('link').textContent === 'live'"
 READ = "document.querySelectorAll('.route:not([hidden])').length > 5"
+
+MANY = 10_000
+LONGEST_TASK_MS = 400.0
+"""Far above what there is on a quiet machine: sorting 10,000 rows takes some tens of them."""
 
 HOSTILE = "<img src=x onerror=alert(1)>"
 
@@ -78,7 +83,7 @@ class TroubledTests(PageCase):
 
     def test_rules(self) -> None:
         """axe-core finds nothing against its rules, in either theme and any size, with an explanation and details open."""
-        for size in SIZES:
+        for size in ("desktop", "tablet", "phone"):
             for theme in THEMES:
                 tab = self.look(size, theme)
                 tab.until("document.querySelectorAll('.failure').length > 0")
@@ -276,4 +281,43 @@ class RestartTests(PageCase):
         scene.start()
         tab.until(LIVE, 40)
         tab.until("document.getElementById('stale').hidden")
+        self.assertEqual(tab.complaints, [])
+
+
+class ManyRoutesTests(PageCase):
+    """Ten thousand routes."""
+
+    def test_smooth(self) -> None:
+        """Of 10,000 routes few are laid out, all are reached, and no task of scrolling or filtering is long."""
+        folder = Path(tempfile.mkdtemp(prefix="txingress-page-"))
+        self.addCleanup(rmtree, folder)
+        objects = [ingress("shop", f"i{number}", f"h{number}.example.com") for number in range(MANY)]
+        scene = Scene(folder, [*objects, *(service("shop", f"i{number}") for number in range(MANY))])
+        self.addCleanup(scene.stop)
+        scene.start()
+        tab = self.open(scene.url)
+        tab.until(f"document.getElementById('table').getAttribute('aria-rowcount') === '{MANY + 1}'", 90)
+        tab.page.wait_for_timeout(3000)
+        self.assertLess(tab.page.evaluate("document.querySelectorAll('.route').length"), 60)
+        tab.page.evaluate(
+            "window.tasks = []; new PerformanceObserver(list => tasks.push(...list.getEntries().map(e => e.duration))).observe({entryTypes: ['longtask']})"
+        )
+        box = tab.page.query_selector("#rows").bounding_box()
+        tab.page.mouse.move(box["x"] + 50, box["y"] + 50)
+        for _ in range(60):
+            tab.page.mouse.wheel(0, 3000)
+            tab.page.wait_for_timeout(30)
+        tab.page.focus("#rows")
+        tab.page.keyboard.press("End")
+        tab.until(
+            f"[...document.querySelectorAll('.route')].some(row => row.getAttribute('aria-rowindex') === '{MANY + 1}')"
+        )
+        tab.page.fill("#filter", "h9999.")
+        tab.until("document.getElementById('table').getAttribute('aria-rowcount') === '2'")
+        tab.page.fill("#filter", "")
+        tab.until(f"document.getElementById('table').getAttribute('aria-rowcount') === '{MANY + 1}'")
+        tab.page.wait_for_timeout(4000)
+        longest = max(tab.page.evaluate("window.tasks"), default=0.0)
+        sys.stdout.write(f"\nlongest task of the page with {MANY} routes: {longest:.0f} ms\n")
+        self.assertLess(longest, LONGEST_TASK_MS)
         self.assertEqual(tab.complaints, [])
