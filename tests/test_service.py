@@ -1,7 +1,9 @@
 """The order of things: what starts when, what stops when, and what ends the process."""
 
 import os
+from typing import Any
 
+from twisted.internet.address import IPv4Address
 from twisted.internet.defer import Deferred, fail, succeed
 from twisted.internet.error import CannotListenError
 from twisted.internet.interfaces import IAddress, IListeningPort
@@ -206,6 +208,18 @@ class StopTests(ServiceCase):
         self.reactor.advance(0.2)
         self.successResultOf(stopped)
         self.assertTrue(self.source.is_stopped)
+
+    def test_streams_end(self) -> None:
+        """Whoever looks at what happens is told at once that the process stops, and is not waited for."""
+        [factory] = [factory for port, factory, *_ in self.reactor.tcpServers if port == 10254]
+        connection: Any = factory.buildProtocol(IPv4Address("TCP", "127.0.0.1", 4000))
+        transport = CuttableTransport()
+        connection.makeConnection(transport)
+        connection.dataReceived(b"GET /api/v1/live HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        self.reactor.advance(0)
+        self.assertIn(b"event: status\n", transport.value())
+        self.stop(self.service)
+        self.assertTrue(transport.value().endswith(b'{"why":"the process is stopping"}\n\n\r\n0\r\n\r\n'))
 
     def test_grace(self) -> None:
         """What still runs when the grace is over is cut, and the stop goes on to its end."""
