@@ -19,7 +19,7 @@ from tests.monitoring.files import rules
 
 _LONGEST: Final = {"3m": "10s", "5m": "10s", "10m": "15s", "15m": "20s", "2m": "10s", "1h": "10s"}
 """What becomes of times in expressions, so that nobody has to wait for them."""
-LASTING: Final = "2s"
+LASTING: Final = "3s"
 """How long things have to be so in place of ``for``."""
 _BOUNDS: Final = {"TxingressWatchSilent": ("> 90", "> 8")}
 """Bounds in seconds of which nobody waits for the end."""
