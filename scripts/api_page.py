@@ -44,7 +44,7 @@ Three things hold whatever it says:
 
 - It is asked by an IP address, as `localhost`, or by a name of `--admin-host`; any other name gets 421, so that no web page has its own name lead here.
 - Web pages of other origins get 403, by what their browsers say of them (`Sec-Fetch-Site`, `Origin`), and no answer allows them to read it. A
-  link on another page counts as one, too: open the address in a tab of its own.
+  link that somebody follows to `/` shows it; to follow one to another of these pages, open the address in a tab of its own.
 - All answers have `X-Content-Type-Options: nosniff`, `Cross-Origin-Resource-Policy: same-origin`, `Referrer-Policy: no-referrer`, and a
   `Content-Security-Policy` by which nobody embeds them.
 

@@ -3,6 +3,9 @@
 No answer of the admin port may be read by other pages, since it has no ``Access-Control-Allow-Origin``; but asking costs
 something, too, and a browser may tell a page more of an answer than it should.  So whoever says that he is such a page is refused:
 browsers say it by ``Sec-Fetch-Site`` (Fetch Metadata), and by ``Origin``, which pages cannot choose.
+
+A link that somebody followed is no such page: what it leads to fills a tab of its own (``is_followed_link``), which other pages
+cannot look into.
 """
 
 from collections.abc import Sequence
@@ -18,3 +21,8 @@ def is_cross_origin(sites: Sequence[bytes], origins: Sequence[bytes], hosts: Seq
         return True
     ours = {b"%b://%b" % (scheme, host.strip().lower()) for scheme in (b"http", b"https") for host in hosts}
     return any(origin.strip().lower() not in ours for origin in origins)
+
+
+def is_followed_link(modes: Sequence[bytes], destinations: Sequence[bytes], origins: Sequence[bytes]) -> bool:
+    """Say whether the values of ``Sec-Fetch-Mode``, ``Sec-Fetch-Dest`` and ``Origin`` are those of a tab that shows what it gets, and of no form or frame."""
+    return list(modes) == [b"navigate"] and list(destinations) == [b"document"] and not origins

@@ -25,13 +25,14 @@ from ingress.admin.hosts import is_known_host
 from ingress.admin.known import Known
 from ingress.admin.live_stream import begin_stream
 from ingress.admin.orders import Orders
-from ingress.admin.origins import is_cross_origin
+from ingress.admin.origins import is_cross_origin, is_followed_link
 from ingress.admin.page_row import Made, PageRow
 from ingress.admin.pages import LargePages
 from ingress.admin.parameters import Given, QueryRefusedError, read_query
 from ingress.admin.table import PAGES
 from ingress.metrics.admin import AdminRefusal
 
+_ROOT: Final = b"/"
 _MISDIRECTED: Final = 421
 _PHRASES: Final = {_MISDIRECTED: b"Misdirected Request", 429: b"Too Many Requests"}
 """Those that twisted.web lacks."""
@@ -130,8 +131,12 @@ class AdminResource(Resource):
         if not is_known_host(hosts, self._names):
             self._refused(AdminRefusal.UNKNOWN_HOST)
             return _UNKNOWN_HOST
-        if is_cross_origin(
-            fields.getRawHeaders(b"sec-fetch-site", []), fields.getRawHeaders(b"origin", []), hosts
+        origins = fields.getRawHeaders(b"origin", [])
+        may_be_followed = request.path == _ROOT and is_followed_link(
+            fields.getRawHeaders(b"sec-fetch-mode", []), fields.getRawHeaders(b"sec-fetch-dest", []), origins
+        )
+        if not may_be_followed and is_cross_origin(
+            fields.getRawHeaders(b"sec-fetch-site", []), origins, hosts
         ):
             self._refused(AdminRefusal.CROSS_ORIGIN)
             return _CROSS_ORIGIN

@@ -248,6 +248,15 @@ class SiteTests(AccessCase):
                     self.assertNotIn(b"Access-Control", answer)
         self.assertIn(b'ingress_admin_refused_total{reason="cross-origin"} 16.0', self.all.render())
 
+    def test_followed_link(self) -> None:
+        """A link on another site leads to the page at the root, and to no other; no page can have it in a frame, or fetch it."""
+        right, site = b"Authorization: " + RIGHT, b"Sec-Fetch-Site: cross-site"
+        mode, tab, frame = b"Sec-Fetch-Mode: navigate", b"Sec-Fetch-Dest: document", b"Sec-Fetch-Dest: iframe"
+        self.assertEqual(self.get("/", right, site, mode, tab)[0], 200)
+        self.assertEqual(self.get("/", site, mode, tab)[0], 401)
+        self.assertEqual(self.get("/", right, site, mode, frame)[0], 403)
+        self.assertEqual(self.get("/api/v1/routes", right, site, mode, tab)[0], 403)
+
     def test_fields_of_all(self) -> None:
         """Whatever is answered may be read by no other page, nor taken for anything else than it is, nor tell where one came from."""
         right = b"Authorization: " + RIGHT

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.admin.origins import is_cross_origin
+from ingress.admin.origins import is_cross_origin, is_followed_link
 
 HOST = [b"10.0.0.7:10254"]
 
@@ -45,3 +45,22 @@ class CrossOriginTests(SynchronousTestCase):
     def test_total(self, sites: list[bytes], origins: list[bytes]) -> None:
         """Any bytes get an answer."""
         self.assertIn(is_cross_origin(sites, origins, HOST), (True, False))
+
+
+class FollowedLinkTests(SynchronousTestCase):
+    """``is_followed_link``."""
+
+    def test_tabs_alone(self) -> None:
+        """A link that fills a tab is followed; what a page fetches, frames or posts is not, and neither is who says less."""
+        navigate, document = [b"navigate"], [b"document"]
+        self.assertTrue(is_followed_link(navigate, document, []))
+        for modes, destinations, origins in (
+            ([b"cors"], document, []),
+            ([b"no-cors"], [b"image"], []),
+            (navigate, [b"iframe"], []),
+            (navigate, document, [b"http://evil.example"]),
+            ([], document, []),
+            (navigate, [], []),
+            (navigate * 2, document, []),
+        ):
+            self.assertFalse(is_followed_link(modes, destinations, origins), (modes, destinations, origins))
