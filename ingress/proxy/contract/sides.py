@@ -121,6 +121,19 @@ class Upstream(Protocol):
         """Go on bringing the answer."""
 
 
+class BodySink(Protocol):
+    """Who takes the body of a request, as the side sees it that brings the request."""
+
+    def take(self, piece: bytes) -> None:
+        """Take a piece of it."""
+
+    def splice(self, copy: KernelCopy) -> bool:
+        """Have the kernel send the rest of it, if upstream can and nothing is held."""
+
+    def end(self) -> None:
+        """All of it came."""
+
+
 class RequestSink(Protocol):
     """The exchange, as the side sees it that brings the request and takes the answer."""
 
@@ -134,17 +147,12 @@ class RequestSink(Protocol):
     """How long the request body may rest, where that is for the route to say; None: as ``Limits`` say of any."""
 
     @property
+    def passage(self) -> BodySink | None:
+        """Who takes the request body; None where nobody does, be it that there is none, or that the exchange is over."""
+
+    @property
     def sent(self) -> int:
         """How many bytes of the body of the answer went downstream so far."""
-
-    def request_body(self, piece: bytes) -> None:
-        """Take a piece of the request body."""
-
-    def splice_request(self, copy: KernelCopy) -> bool:
-        """Have the kernel send the rest of the request body, if upstream can and nothing is held."""
-
-    def request_ended(self) -> None:
-        """The request is complete."""
 
     def request_broken(self, status: int, why: str) -> None:
         """The request body cannot be read; upstream must never see it end regularly."""

@@ -72,10 +72,12 @@ class BodyIntake:
             channel.body_ended(body.rest)
         else:
             self._await_more(channel)
-        if piece:
-            exchange.request_body(piece)
+        if piece and exchange.passage is not None:
+            exchange.passage.take(piece)
         if body.finished:
-            exchange.request_ended()
+            # The piece may have been the end of the exchange.
+            if exchange.passage is not None:
+                exchange.passage.end()
             channel.update_reading()
         elif body.has_more:
             if channel.exchange is exchange:
@@ -84,7 +86,7 @@ class BodyIntake:
             copy = KernelCopy(
                 channel.transport, body.left_to_splice, channel.body_moved, channel.body_spliced
             )
-            if exchange.splice_request(copy):
+            if exchange.passage is not None and exchange.passage.splice(copy):
                 self.is_by_kernel = True
                 body.restart_window(channel.deadlines.now)
                 channel.update_reading()

@@ -410,8 +410,8 @@ class DownstreamChannel:
     def body_spliced(self) -> None:
         """All that was left of the body went upstream by the kernel."""
         self._intake = None
-        if self.exchange is not None:
-            self.exchange.request_ended()
+        if self.exchange is not None and self.exchange.passage is not None:
+            self.exchange.passage.end()
         self.update_reading()
 
     def pause_request(self) -> None:

@@ -127,10 +127,10 @@ class DownstreamStream(Stream):
             else:
                 if self._pace is not None:
                     self._pace.moved(len(piece), self._session.deadlines.now)
-                if piece:
-                    exchange.request_body(piece)
-                if ended and self.exchange is exchange:
-                    exchange.request_ended()
+                if piece and exchange.passage is not None:
+                    exchange.passage.take(piece)
+                if ended and self.exchange is exchange and exchange.passage is not None:
+                    exchange.passage.end()
         except Exception:
             self.raised()
 

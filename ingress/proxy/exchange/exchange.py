@@ -66,7 +66,7 @@ class Exchange:
     rest_seconds: float | None = None
     """How long the request body may rest, where that is for the route to say; None: as ``Limits`` say of any."""
     passage: RequestPassage | None = None
-    """What becomes of the request body; None where there is none."""
+    """What becomes of the request body; None where there is none, and once the exchange is over."""
     chain: Chain | None = None
     """Its filters; None where there are none."""
     cause: Cause | None = None
@@ -325,20 +325,6 @@ class Exchange:
             self._context.pool.forget(self, self.endpoint)
 
     # From downstream
-
-    def request_body(self, piece: bytes) -> None:
-        """Take a piece of the request body."""
-        if self.passage is not None:
-            self.passage.take(piece)
-
-    def splice_request(self, copy: KernelCopy) -> bool:
-        """Have the kernel send the rest of the request body, if upstream can and nothing is held."""
-        return self.passage is not None and self.passage.splice(copy)
-
-    def request_ended(self) -> None:
-        """The request is complete."""
-        if self.passage is not None:
-            self.passage.end()
 
     def request_broken(self, status: int, why: str) -> None:
         """The request body cannot be read; upstream must never see it end regularly."""

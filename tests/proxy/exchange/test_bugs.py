@@ -10,6 +10,7 @@ from ingress.proxy.downstream.channel import DownstreamChannel
 from ingress.proxy.exchange import exchange
 from ingress.proxy.exchange.context import ExchangeContext
 from ingress.proxy.exchange.exchange import Exchange
+from ingress.proxy.exchange.request_passage import RequestPassage
 from ingress.proxy.upstream import connection as upstream
 from ingress.proxy.upstream.connection import UpstreamConnection
 from tests.fakes.transports import Peer
@@ -113,9 +114,9 @@ class BugTests(ProxyCase):
             (upstream, "parse_response_head", answered),
             (UpstreamConnection, "_read_body", lambda down: (down.say(GET), self.upstream().say(BEGIN))[0]),  # type: ignore[func-returns-value]
             (Exchange, "upstream_lost", dropped),
-            (Exchange, "request_body", put),
+            (RequestPassage, "take", put),
             (UpstreamConnection, "send_body", put),
-            (Exchange, "request_ended", put),
+            (RequestPassage, "end", put),
         ]
         for owner, name, script in cases:
             answer = self.play(owner, name, script)
