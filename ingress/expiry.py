@@ -96,7 +96,7 @@ class ExpiryWatch:
             )
         if len(news) > MOST_LINES:
             self.log.warn(
-                "There are {more} more certificates that end soon; /api/certificates shows them all",
+                "There are {more} more certificates that end soon; /api/v1/certificates shows them all",
                 more=len(news) - MOST_LINES,
             )
         self._told = told | {one.fingerprint: seconds for one in news}

@@ -45,7 +45,7 @@ were good before, so a replica that starts anew goes by the same as all others.
   that is taken away later changes nothing.
 - **It changes all the time**: options are put in force at most once a second, the last word in any case.
 
-All of this is shown at `/api/problems` and in the log, with ConfigMap, key, value and reason; there are no Events, for these are read by
+All of this is shown at `/api/v1/problems` and in the log, with ConfigMap, key, value and reason; there are no Events, for these are read by
 tenants. The reasons are `InvalidOption`, `OptionOverridden`, `OptionAtStart`, `UnsupportedOption`, `OptionNote` and
 `ConfigMapNotFound` ([problems.md](problems.md)). A key that there is not is told with the one that is probably meant.
 

@@ -106,12 +106,12 @@ def stops(ports: Ports, manifests: str) -> tuple[Stop, ...]:
         ),
         Stop(
             "What the controller made of the objects.",
-            f"curl http://127.0.0.1:{ports.admin}/api/routes",
+            f"curl http://127.0.0.1:{ports.admin}/api/v1/routes",
             ("shop.demo.localhost", "*.sites.demo.localhost"),
         ),
         Stop(
             "What is wrong with them: nothing yet.",
-            f"curl http://127.0.0.1:{ports.admin}/api/problems",
+            f"curl http://127.0.0.1:{ports.admin}/api/v1/problems",
             (),
         ),
     )
@@ -127,6 +127,6 @@ The controller serves http://127.0.0.1:{ports.http} and https://127.0.0.1:{ports
 
 {shown}
 # Now edit {manifests}/*.yaml and ask again: a change is served within a second.
-# A mistake is shown at /api/problems and spoils nothing else. Ctrl-C stops everything.
+# A mistake is shown at /api/v1/problems and spoils nothing else. Ctrl-C stops everything.
 
 """

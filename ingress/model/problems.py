@@ -1,7 +1,7 @@
 """Problems: why part of an object has no effect.
 
 A problem is a value, not an exception: one bad object spoils only itself, and
-what it meant and did not get is shown in the log, in ``/api/problems``, in a
+what it meant and did not get is shown in the log, in ``/api/v1/problems``, in a
 metric and wherever else problems are reported.
 """
 

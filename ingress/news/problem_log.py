@@ -135,7 +135,7 @@ class ProblemLog:
         solved, self._more_solved = self._more_solved, 0
         if more:
             log.warn(
-                "So many more like these: {more}; /api/problems shows all of the moment",
+                "So many more like these: {more}; /api/v1/problems shows all of the moment",
                 more=", ".join(f"{count} {reason}" for reason, count in more.most_common()),
             )
         if solved:

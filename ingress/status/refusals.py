@@ -22,7 +22,7 @@ class Right(StrEnum):
         "keep Services for Gateways (services: create, patch); "
         "labels and annotations of spec.infrastructure go nowhere"
     )
-    WRITE_EVENTS = "write Events (events.k8s.io: create); problems are in the log and at /api/problems"
+    WRITE_EVENTS = "write Events (events.k8s.io: create); problems are in the log and at /api/v1/problems"
 
 
 def write_status(objects: str, resource: str, loss: str) -> str:

@@ -295,7 +295,7 @@ class DemoTests(SynchronousTestCase):
             for expected in stop.expected:
                 self.assertIn(expected, output, f"{stop.title}\n{stop.command}\n{answered.stderr.decode()}")
         problems = subprocess.run(
-            ["curl", "-s", f"http://127.0.0.1:{self.ports.admin}/api/problems"],
+            ["curl", "-s", f"http://127.0.0.1:{self.ports.admin}/api/v1/problems"],
             stdout=subprocess.PIPE,
             timeout=WAIT_SECONDS,
             env=environment,

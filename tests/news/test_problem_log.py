@@ -65,7 +65,7 @@ class ProblemLogTests(SynchronousTestCase):
         lines = self.lines(SETTLE_SECONDS + 0.01, SUMMARY_SECONDS)
         self.assertEqual(len(lines), LINES_AT_ONCE + 1)
         self.assertRegex(
-            lines[-1], r"^So many more like these: 4\d\d\d ServiceNotFound, 3 InvalidPath; /api/problems"
+            lines[-1], r"^So many more like these: 4\d\d\d ServiceNotFound, 3 InvalidPath; /api/v1/problems"
         )
         with capturedLogs() as events:
             self.log.changed((), many)

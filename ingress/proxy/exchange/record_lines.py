@@ -10,7 +10,6 @@ from functools import lru_cache
 from json.encoder import encode_basestring_ascii as _quoted
 from typing import Final
 
-from ingress.model.backends import BackendReference
 from ingress.model.log_formats import LineForm
 from ingress.model.records import AttemptRecord, Record
 from ingress.process.timestamps import stamp_of
@@ -91,7 +90,7 @@ def _fields(record: Record, now: float) -> dict[str, str | float]:
     if record.owner is not None:
         fields["ingress"] = _shown(record.owner)
     if record.backend is not None:
-        fields["service"] = _service(record.backend)
+        fields["backend"] = _shown(record.backend)[:MAX_VALUE]
     if route is not None:
         if route.host:
             fields["route_host"] = route.host
@@ -117,11 +116,6 @@ def _fields(record: Record, now: float) -> dict[str, str | float]:
 @lru_cache(maxsize=4096)
 def _shown(value: Hashable) -> str:
     return str(value)
-
-
-@lru_cache(maxsize=4096)
-def _service(backend: BackendReference) -> str:
-    return f"{backend.namespace}/{backend.name}:{backend.port}"
 
 
 def _over(attempt: AttemptRecord) -> float:

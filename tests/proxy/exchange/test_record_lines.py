@@ -120,7 +120,7 @@ class FieldTests(SynchronousTestCase):
                 "upstream_seconds": 2.5,
                 "endpoint": "[2001:db8::1]:80",
                 "ingress": "shop/web",
-                "service": "shop/web:80",
+                "backend": "shop/web:80",
                 "route_host": "*.test",
                 "route_path": "/a",
                 "tls": "TLSv1.3",
