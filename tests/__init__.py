@@ -4,17 +4,32 @@
 """
 
 import os
+import sys
 from contextlib import suppress
+from pathlib import Path
+from typing import Any
 
 # Fuzzers and benchmarks, which use some of this, are installed without it.
 with suppress(ImportError):
     from hypothesis import HealthCheck, settings
+    from hypothesis.configuration import set_hypothesis_home_dir
 
+    # Three seconds of each process went to Unicode's tables and to the constants of our modules: trial has a new folder each
+    # time, where what was found before is missing.
+    set_hypothesis_home_dir(Path(__file__).parents[1] / ".hypothesis")
     # On a busy machine examples take their time; how long they do is not what properties are about.
     settings.register_profile(
         "txingress",
         deadline=None,
+        # Each run is one of its own: what failed in one before is in its output.
+        database=None,
         suppress_health_check=[HealthCheck.too_slow],
         max_examples=int(os.environ.get("INGRESS_EXAMPLES", "30")),
     )
     settings.load_profile("txingress")
+
+# Before each test trial empties the registry of warnings of each of 3,000 modules, which takes half a millisecond.  Filters that
+# change, as trial's do right after that, make these registries void by themselves.
+_trial: Any = sys.modules.get("twisted.trial._synctest")
+if _trial is not None:
+    _trial._setWarningRegistryToNone = lambda modules: None
