@@ -12,6 +12,7 @@ from openapi_spec_validator import OpenAPIV31SpecValidator
 from twisted.internet.defer import succeed
 
 from ingress.admin.known import Known, Workers
+from ingress.admin.live_stream import MEDIA_TYPE
 from ingress.admin.page_row import V1
 from ingress.admin.site import admin_site
 from ingress.admin.table import PAGES
@@ -22,8 +23,10 @@ from ingress.model.stepwise import finished
 from ingress.model.workers import WorkerStage, WorkerState
 from ingress.translate.unready import unready_endpoints
 from tests.admin.listed import NOW
+from tests.admin.live_case import live_of
 from tests.admin.site_case import SiteCase
 from tests.fakes.certificates import issue, make_authority
+from tests.live.viewers import FakeViewer
 from tests.readers.gateway.route_cluster import GatewayCluster
 from tests.translate.golden import read_options
 
@@ -133,12 +136,24 @@ class BusyCase(SiteCase):
             unready=lambda: unready_endpoints(self.snapshot.backends, cluster.store.state(), cluster.options),
             started=NOW - timedelta(hours=1),
         )
-        self.site = admin_site(known, self.clock)
+        self.live = live_of(known, self.clock)
+        self.site = admin_site(evolve(known, live=self.live), self.clock)
+
+    def stream(self) -> str:
+        """Return what the stream tells of whoever joins, and in the next seconds."""
+        viewer = FakeViewer()
+        self.live.join(viewer)
+        self.clock.pump([0.1] * 70)
+        self.live.leave(viewer)
+        return viewer.octets.decode()
 
     def answers(self) -> dict[str, str]:
-        """Return what every page says that is made when it is asked for, by what it was asked."""
+        """Return what every page says, by what it was asked, and the beginning of the stream."""
         found = {}
         for row in PAGES:
+            if row.content_type == MEDIA_TYPE:
+                found[row.path] = self.stream()
+                continue
             for query in QUERIES.get(row.path, ("",)):
                 status, _, body = self.ask(f"{row.path}?{query}" if query else row.path)
                 self.assertEqual(status, 200, (row.path, query, body))
@@ -224,7 +239,9 @@ class SecretTests(BusyCase):
                 self.assertNotIn(line.lower(), found, asked)
 
     def test_no_field(self) -> None:
-        """Nor are they in header fields, of answers and of refusals."""
+        """Nor are they in header fields, of answers and of refusals; those of the stream are constants."""
         for row in PAGES:
+            if row.content_type == MEDIA_TYPE:
+                continue
             for query in (*QUERIES.get(row.path, ("",)), "marker=marker2"):
                 self.assertNotIn("marker2", str(self.ask(f"{row.path}?{query}")[1]).lower())
