@@ -11,7 +11,7 @@ from base64 import b64decode
 from binascii import Error as Base64Error
 from collections import Counter
 from collections.abc import Sequence
-from ipaddress import IPv6Address, IPv6Network, ip_address
+from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address
 from typing import Final
 
 from twisted.internet.defer import Deferred
@@ -56,26 +56,33 @@ def token_in(field: bytes) -> bytes | None:
     return None
 
 
+def _address_of(host: str) -> IPv4Address | IPv6Address | None:
+    """Return the address *host*, as IPv4 has it where IPv6 only carries it; None if it is none."""
+    try:
+        address = ip_address(host.partition("%")[0])
+    except ValueError:
+        return None
+    return getattr(address, "ipv4_mapped", None) or address
+
+
 def is_of_this_machine(peer: IAddress | None) -> bool:
     """Say whether *peer* is a loopback address, or at a UNIX socket, whose permissions say who may ask."""
     host = getattr(peer, "host", None)
     if host is None:
         return hasattr(peer, "name")
-    try:
-        address = ip_address(host.partition("%")[0])
-    except ValueError:
-        return False
-    return (getattr(address, "ipv4_mapped", None) or address).is_loopback
+    address = _address_of(host)
+    return address is not None and address.is_loopback
 
 
 def _whose(peer: IAddress | None) -> str:
     """Return whom *peer* counts as."""
     host = str(getattr(peer, "host", ""))
-    try:
-        address = ip_address(host.partition("%")[0])
-    except ValueError:
-        return host
-    return str(IPv6Network((address, 64), strict=False)) if isinstance(address, IPv6Address) else host
+    address = _address_of(host)
+    return (
+        str(IPv6Network((address, 64), strict=False))
+        if isinstance(address, IPv6Address)
+        else str(address or host)
+    )
 
 
 class Access:

@@ -29,6 +29,7 @@ from ingress.admin.origins import is_cross_origin, is_followed_link
 from ingress.admin.page_row import Made, PageRow
 from ingress.admin.pages import LargePages
 from ingress.admin.parameters import Given, QueryRefusedError, read_query
+from ingress.admin.requests import AdminRequest
 from ingress.admin.table import PAGES
 from ingress.metrics.admin import AdminRefusal
 
@@ -201,6 +202,7 @@ class _QuietSite(Site):
     """A site without access log: probes ask every few seconds, and nobody reads that."""
 
     noisy = False
+    requestFactory = AdminRequest  # noqa: N815 - Twisted's name
 
     def log(self, request: Any) -> None:
         """Write nothing."""

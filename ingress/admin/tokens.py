@@ -31,17 +31,15 @@ class TokensRefusedError(ValueError):
 def read_tokens(octets: bytes) -> tuple[bytes, ...]:
     """Return the digests of the tokens in *octets*; raises ``TokensRefusedError``.  Empty lines count for nothing, nor do those that begin with ``#``."""
     lines = [line.strip() for line in octets.splitlines()]
-    tokens = [line for line in lines if line and not line.startswith(b"#")]
+    tokens = [(number, line) for number, line in enumerate(lines, 1) if line and not line.startswith(b"#")]
     if not tokens:
         raise TokensRefusedError("has no token in it")
-    for number, line in enumerate(lines, 1):
-        if line in tokens and not (
-            len(line) >= LEAST_CHARACTERS and all(0x21 <= one <= 0x7E for one in line)
-        ):
+    for number, line in tokens:
+        if len(line) < LEAST_CHARACTERS or not all(0x21 <= one <= 0x7E for one in line):
             raise TokensRefusedError(
                 f"has something else in line {number} than a token: {LEAST_CHARACTERS} or more printable characters of ASCII, without spaces"
             )
-    return tuple(map(digest_of, tokens))
+    return tuple(digest_of(line) for _, line in tokens)
 
 
 def digest_of(token: bytes) -> bytes:

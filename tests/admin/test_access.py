@@ -170,6 +170,15 @@ class AccessTests(AccessCase):
             self.assertIs(self.wrong("fd00::ffff"), TOO_MANY)
             self.assertIsNot(self.wrong("fd00:0:0:1::1"), TOO_MANY)
 
+    def test_carried_by_ipv6(self) -> None:
+        """IPv4 addresses stay apart where a listener of both families has them within IPv6: one of them locks no other out."""
+        with capturedLogs():
+            for _ in range(MOST_OF_ONE):
+                self.wrong("::ffff:10.0.0.1")
+            self.assertIs(self.wrong("::ffff:10.0.0.1"), TOO_MANY)
+            self.assertIs(self.wrong("10.0.0.1"), TOO_MANY)
+            self.assertIsNone(self.ask(RIGHT, host="::ffff:10.0.0.2"))
+
     def test_most(self) -> None:
         """However many addresses try, so many wait, and nothing is kept of those before."""
         with capturedLogs():
