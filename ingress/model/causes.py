@@ -30,7 +30,7 @@ class Cause(Enum):
     NO_ROUTE = "no-route"
     """404 of ours: no route takes the host and path."""
     REQUEST = "request"
-    """4xx of ours: what the client sent cannot be served."""
+    """4xx, 501 or 505 of ours: what the client sent cannot be served."""
     CLIENT = "client"
     """The client left before the end."""
     OVERLOAD = "overload"
@@ -49,8 +49,10 @@ _OF_STATUS: Final = {
     404: Cause.NO_ROUTE,
     499: Cause.CLIENT,
     500: Cause.BUG,
+    501: Cause.REQUEST,
     502: Cause.BAD_GATEWAY,
     504: Cause.GATEWAY_TIMEOUT,
+    505: Cause.REQUEST,
 }
 
 

@@ -139,7 +139,13 @@ class CauseTests(ProxyCase):
 
     def test_words(self) -> None:
         """Where nobody said a cause it follows from the status, and from what the endpoint answered."""
-        for status, cause in ((400, Cause.REQUEST), (500, Cause.BUG), (504, Cause.GATEWAY_TIMEOUT)):
+        for status, cause in (
+            (400, Cause.REQUEST),
+            (500, Cause.BUG),
+            (501, Cause.REQUEST),
+            (504, Cause.GATEWAY_TIMEOUT),
+            (505, Cause.REQUEST),
+        ):
             self.assertIs(cause_of_status(status), cause)
         self.assertIs(cause_of_answer(502, ""), Cause.BAD_GATEWAY)
         self.assertIs(cause_of_answer(500, "502"), Cause.UPSTREAM)
