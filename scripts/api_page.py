@@ -35,7 +35,9 @@ program sees whether two pages are of the same one.
 Pages that follow from the snapshot alone have an `ETag`: asked with `If-None-Match` they answer 304 as long as nothing was published.
 
 A query that names a parameter that there is not, or says what one cannot be, is answered 400 with `{"error": SENTENCE}`, which names the
-parameter and what it may be. Within `/api/v1/`, fields and parameters may join, and none goes or changes its meaning.
+parameter and what it may be. Times are in UTC with milliseconds, as in the logs: `2026-11-22T16:40:00.125Z`; those
+that objects of the cluster have, as these have them. Within `/api/v1/`, fields and parameters may join,
+and none goes or changes its meaning.
 
 ## Who may ask
 

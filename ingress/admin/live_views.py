@@ -14,6 +14,7 @@ from ingress.admin.standing import status_as_data
 from ingress.live.counted import ROWS, counted
 from ingress.live.live import Shown
 from ingress.model.endpoint_states import Ejection, EndpointsSeen, EndpointStage
+from ingress.process.timestamps import rfc3339
 
 MOST_ENDPOINTS: Final = 500
 MOST_WATCHES: Final = 200
@@ -64,7 +65,7 @@ def _troubled(seen: EndpointsSeen, known: Known) -> dict[str, object]:
                 "endpoint": endpoint,
                 "backend": backend,
                 "state": state.stage.value,
-                "until": None if until is None else until.isoformat(timespec="seconds"),
+                "until": None if until is None else rfc3339(until.replace(microsecond=0)),
                 "why": _WHY.get(state.ejection, ""),
             }
         )

@@ -16,6 +16,7 @@ from ingress.admin.schemas import (
     truth,
     whole_number,
 )
+from ingress.process.timestamps import rfc3339
 
 LEADER: Final[Schema] = fields_of(
     {
@@ -61,13 +62,13 @@ def status_as_data(known: Known, published: Published) -> dict[str, object]:
     missing = known.readiness()
     return {
         "version": known.version,
-        "started": known.started.isoformat(),
+        "started": rfc3339(known.started),
         "pod": known.pod,
         "ready": not missing,
         "missing": list(missing),
         "snapshot": {
             "number": published.number,
-            "published": None if published.at is None else published.at.isoformat(),
+            "published": None if published.at is None else rfc3339(published.at),
             "routes": snapshot.route_count,
             "hosts": snapshot.host_count,
             "problems": known.metrics.snapshots.problems,

@@ -7,6 +7,7 @@ from ingress.explain.explanation import Handshake, ShownCertificate
 from ingress.identity.certificates import Certificate
 from ingress.model.client_authentication import ClientAuthentication, ClientEvidence, VerifyClient
 from ingress.model.frozen import frozen
+from ingress.process.timestamps import rfc3339
 from ingress.routing.route import Route
 from ingress.translate.snapshot import Snapshot
 
@@ -77,7 +78,7 @@ def _shown(
         str(certificate.secret),
         certificate.names,
         certificate.key_type,
-        certificate.not_after.isoformat(),
+        rfc3339(certificate.not_after),
         server_name is not None and certificate.covers(server_name) and certificate.is_valid_at(now),
         certificate == default,
     )

@@ -29,6 +29,7 @@ from ingress.live.snapshot_facts import SnapshotFacts
 from ingress.model.frozen import frozen
 from ingress.model.happenings import Change, Failure
 from ingress.news.rings import Rings
+from ingress.process.timestamps import rfc3339
 from ingress.translate.snapshot import Snapshot
 
 _SERVICE: Final = re.compile(r"([^\s/]+)/([^\s/:]+)")
@@ -222,7 +223,7 @@ class Live:
             "nextCertificate": None
             if following is None
             else {
-                "notAfter": following[1].not_after.isoformat(),
+                "notAfter": rfc3339(following[1].not_after),
                 "host": following[0],
                 "secret": str(following[1].secret),
             },
@@ -333,7 +334,7 @@ def row_name(failure: Failure) -> str:
 
 def _last(failure: Failure) -> dict[str, object]:
     return {
-        "at": failure.at.isoformat(),
+        "at": rfc3339(failure.at),
         "status": failure.status,
         "cause": failure.cause,
         "reason": failure.reason,

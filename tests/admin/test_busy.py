@@ -1,6 +1,7 @@
 """What the pages of a busy controller answer, all of them: by their description, and without anything secret."""
 
 import json
+import re
 from datetime import timedelta
 from functools import cache
 from pathlib import Path
@@ -180,6 +181,13 @@ class DescriptionTests(BusyCase):
                 self.assertEqual(
                     [one["name"] for one in described], [one.name for one in row.parameters or ()]
                 )
+
+    def test_times(self) -> None:
+        """All times are told alike: in UTC, with milliseconds, as the logs have them; but those that objects have say what is there."""
+        said = re.sub(r'"(created|renewed)": ?"[^"]*"', "", "".join(self.answers().values()))
+        begun = re.findall(r'"\d{4}-\d\d-\d\dT', said)
+        self.assertGreater(len(begun), 4)
+        self.assertEqual(len(re.findall(r'"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z"', said)), len(begun))
 
     def test_answers(self) -> None:
         """Each answer of JSON is what is described: no field is missing, and none is there that is not described."""

@@ -25,6 +25,7 @@ from ingress.model.endpoint_states import (
 from ingress.model.shared_map import SharedMap
 from ingress.model.stepwise import Stepwise, finished
 from ingress.model.workers import WorkerStage, WorkerState
+from ingress.process.timestamps import rfc3339
 from ingress.routing.route import Match, Route
 from ingress.routing.table import RouteTable
 from ingress.translate.snapshot import Snapshot
@@ -122,9 +123,9 @@ class EndpointsTests(SiteCase):
         )
         blog, cart, one, two = self.page()["endpoints"]
         self.assertEqual((one["state"], one["why"]), ("ejected", "3 connections to it failed"))
-        self.assertEqual(one["until"], (NOW + timedelta(seconds=20)).isoformat())
+        self.assertEqual(one["until"], rfc3339(NOW + timedelta(seconds=20)))
         self.assertEqual((two["state"], two["latencySeconds"]), ("slow-start", 0.25))
-        self.assertEqual(two["until"], (NOW + timedelta(seconds=30)).isoformat())
+        self.assertEqual(two["until"], rfc3339(NOW + timedelta(seconds=30)))
         self.assertEqual((cart["state"], cart["until"]), ("in-rotation", None))
         self.assertIn("on trial", cart["why"])
         # Connections are those of the address, whichever backend they are for.

@@ -18,6 +18,7 @@ from ingress.admin.site import admin_site
 from ingress.metrics.text import PROMETHEUS
 from ingress.model.backends import BackendReference
 from ingress.model.workers import WorkerEnd, WorkerStage, WorkerState
+from ingress.process.timestamps import rfc3339
 from ingress.routing.route import Match, Route
 from ingress.routing.table import RouteTable
 from ingress.translate.snapshot import Snapshot
@@ -101,7 +102,7 @@ class AdminSiteTests(SiteCase):
                 "slot": 0,
                 "pid": 41,
                 "state": "serving",
-                "since": "2026-11-22T18:30:00+00:00",
+                "since": "2026-11-22T18:30:00.000Z",
                 "connections": 7,
                 "latenessSeconds": 0.002,
                 "snapshot": 12,
@@ -193,13 +194,13 @@ class AdminSiteTests(SiteCase):
             json.loads(self.ask("/api/v1/status")[2]),
             {
                 "version": "1.2",
-                "started": NOW.isoformat(),
+                "started": rfc3339(NOW),
                 "pod": "txingress-x",
                 "ready": False,
                 "missing": ["the first list of Secrets"],
                 "snapshot": {
                     "number": 7,
-                    "published": NOW.isoformat(),
+                    "published": rfc3339(NOW),
                     "routes": 1,
                     "hosts": 1,
                     "problems": 0,
@@ -220,10 +221,10 @@ class AdminSiteTests(SiteCase):
         self.assertEqual(
             (secrets["kind"], secrets["objects"], secrets["relists"]["expired"]), ("Secret", 3, 2)
         )
-        self.assertEqual(secrets["lastContact"], (NOW - timedelta(seconds=10)).isoformat())
+        self.assertEqual(secrets["lastContact"], rfc3339(NOW - timedelta(seconds=10)))
         self.assertEqual(
             (ingresses["namespace"], ingresses["lastContact"], ingresses["refusedSince"]),
-            ("shop", None, (NOW - timedelta(seconds=60)).isoformat()),
+            ("shop", None, rfc3339(NOW - timedelta(seconds=60))),
         )
         self.assertEqual(len(json.loads(self.ask("/api/v1/watches?namespace=shop")[2])["watches"]), 1)
         self.assertEqual(len(json.loads(self.ask("/api/v1/watches?kind=Secret")[2])["watches"]), 1)

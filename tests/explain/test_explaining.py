@@ -94,7 +94,7 @@ class HandshakeTests(SynchronousTestCase):
         (shown,) = found.certificates
         self.assertEqual(
             (shown.secret, shown.names, shown.not_after),
-            ("web/cert", ("a.test",), "2026-07-11T00:00:00+00:00"),
+            ("web/cert", ("a.test",), "2026-07-11T00:00:00.000Z"),
         )
         self.assertTrue(shown.covers)
         for table in (self.certificates("b.test"), self.certificates("a.test", ends=-timedelta(hours=1))):

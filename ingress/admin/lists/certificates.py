@@ -10,6 +10,7 @@ from ingress.admin.page_row import listing_rows
 from ingress.admin.schemas import Schema, fields_of, list_of, moment, text, truth, whole_number
 from ingress.identity.certificates import Certificate
 from ingress.plain.steps import AT_ONCE, NOT_YET, NotYet, in_order
+from ingress.process.timestamps import rfc3339
 
 _Entry = tuple[Certificate, list[str]]
 """A certificate, and the hosts that it is chosen for."""
@@ -53,8 +54,8 @@ def _as_data(entry: _Entry, asked: Asked) -> dict[str, object]:
         "names": iter(certificate.names),
         "hosts": in_order(chosen, str),
         "default": certificate == asked.snapshot.certificates.default,
-        "notBefore": certificate.not_before.isoformat(),
-        "notAfter": certificate.not_after.isoformat(),
+        "notBefore": rfc3339(certificate.not_before),
+        "notAfter": rfc3339(certificate.not_after),
         "daysLeft": (certificate.not_after - asked.now).days,
         "endsSoon": certificate.ends_soon(asked.now),
         "fingerprint": certificate.fingerprint,

@@ -7,7 +7,7 @@ from ingress.admin.answers import LargeAnswer
 from ingress.admin.asked import Asked
 from ingress.admin.listing import Filter, Listing, Position, paged
 from ingress.admin.lists.parameters import NAMESPACE
-from ingress.admin.lists.since import SINCE, came_since, rfc3339
+from ingress.admin.lists.since import SINCE, came_since
 from ingress.admin.page_row import V1, PageRow
 from ingress.admin.parameters import Parameter
 from ingress.admin.schemas import (
@@ -22,6 +22,7 @@ from ingress.admin.schemas import (
     whole_number,
 )
 from ingress.model.happenings import Change, ChangeSort
+from ingress.process.timestamps import rfc3339
 
 LAST: Final = {"last": whole_number("The number of the newest that there ever was; 0 before there is one.")}
 

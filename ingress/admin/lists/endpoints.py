@@ -32,6 +32,7 @@ from ingress.admin.schemas import (
 )
 from ingress.model.endpoint_states import Ejection, EndpointsSeen, EndpointStage, EndpointState
 from ingress.plain.steps import AT_ONCE, NOT_YET, NotYet
+from ingress.process.timestamps import rfc3339
 from ingress.routing.health import FAILURES, MISSES
 from ingress.translate.unready import Unready
 from ingress.wording import number_of
@@ -180,7 +181,7 @@ class _Look:
             "endpoint": entry.endpoint,
             "backend": entry.backend,
             "state": stage.value,
-            "until": None if until is None else until.isoformat(),
+            "until": None if until is None else rfc3339(until),
             "why": self._why(entry, stage, told, asked),
             "connections": connections,
             "requests": requests,

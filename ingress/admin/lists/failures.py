@@ -7,7 +7,7 @@ from ingress.admin.answers import LargeAnswer
 from ingress.admin.asked import Asked
 from ingress.admin.listing import Filter, Listing, Position, paged
 from ingress.admin.lists.changes import LAST
-from ingress.admin.lists.since import SINCE, came_since, rfc3339
+from ingress.admin.lists.since import SINCE, came_since
 from ingress.admin.page_row import V1, PageRow
 from ingress.admin.parameters import Parameter
 from ingress.admin.schemas import (
@@ -25,6 +25,7 @@ from ingress.admin.schemas import (
 )
 from ingress.model.causes import Cause
 from ingress.model.happenings import FailedAttempt, Failure
+from ingress.process.timestamps import rfc3339
 
 _UNLESS_SHOWN: Final = "null unless `--admin-show-queries` is given."
 

@@ -40,8 +40,3 @@ def came_since(value: str) -> Callable[[Happening], bool]:
         ) from None
     moment = at if at.tzinfo is not None else at.replace(tzinfo=UTC)
     return lambda one: one.at >= moment
-
-
-def rfc3339(at: datetime) -> str:
-    """Return *at* in UTC, to the millisecond."""
-    return at.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

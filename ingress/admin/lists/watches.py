@@ -10,6 +10,7 @@ from ingress.admin.page_row import listing_rows
 from ingress.admin.parameters import Parameter
 from ingress.admin.schemas import Schema, fields_of, moment, numbers_by, or_null, text, whole_number
 from ingress.metrics.watch import RELIST_CAUSES, ReflectorCounts
+from ingress.process.timestamps import rfc3339
 
 WATCH: Final[Schema] = fields_of(
     {
@@ -46,7 +47,7 @@ def watch_as_data(counts: ReflectorCounts, now: datetime) -> dict[str, object]:
     def at(seconds: float | None) -> str | None:
         if seconds is None:
             return None
-        return (now - timedelta(seconds=counts.clock() - seconds)).isoformat()
+        return rfc3339(now - timedelta(seconds=counts.clock() - seconds))
 
     return {
         "kind": counts.kind,

@@ -18,6 +18,7 @@ from ingress.admin.schemas import (
     whole_number,
 )
 from ingress.model.workers import WorkerEnd, WorkerStage, WorkerState
+from ingress.process.timestamps import rfc3339
 
 WORKER: Final[Schema] = fields_of(
     {
@@ -54,7 +55,7 @@ def worker_as_data(worker: WorkerState) -> dict[str, object]:
         "slot": worker.slot,
         "pid": worker.pid,
         "state": worker.stage.value,
-        "since": worker.since.isoformat(),
+        "since": rfc3339(worker.since),
         "connections": worker.connections,
         "latenessSeconds": worker.lateness_seconds,
         "snapshot": worker.snapshot,

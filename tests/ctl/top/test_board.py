@@ -31,7 +31,7 @@ NUMBERS: dict[str, Any] = {
     "mostClients": 8000,
     "endpoints": 5,
     "ejected": 1,
-    "nextCertificate": {"host": "shop.test", "notAfter": "2026-12-24T00:00:00+00:00", "secret": "shop/tls"},
+    "nextCertificate": {"host": "shop.test", "notAfter": "2026-12-24T00:00:00.000Z", "secret": "shop/tls"},
     "lag": 0.001,
 }
 ROUTES = {
@@ -40,7 +40,7 @@ ROUTES = {
         "failing": 0.5,
         "p99": 1.2,
         "lastFailure": {
-            "at": "2026-11-22T10:11:12+00:00",
+            "at": "2026-11-22T10:11:12.000Z",
             "status": 502,
             "cause": "bad-gateway",
             "reason": "x",
@@ -50,7 +50,7 @@ ROUTES = {
 }
 FAILURE = {
     "number": 1,
-    "at": "2026-11-22T10:11:12+00:00",
+    "at": "2026-11-22T10:11:12.000Z",
     "cause": "bad-gateway",
     "status": 502,
     "method": "GET",
@@ -62,7 +62,7 @@ FAILURE = {
 }
 CHANGE = {
     "number": 1,
-    "at": "2026-11-22T10:11:11+00:00",
+    "at": "2026-11-22T10:11:11.000Z",
     "sort": "ejection",
     "kind": "Service",
     "object": "shop/cart",
