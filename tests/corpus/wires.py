@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from twisted.internet.defer import Deferred, TimeoutError
-from twisted.internet.endpoints import TCP4ClientEndpoint, connectProtocol, wrapClientTLS
+from twisted.internet.endpoints import TCP4ClientEndpoint, wrapClientTLS
 from twisted.internet.error import ConnectionDone
 from twisted.internet.interfaces import IHalfCloseableProtocol
 from twisted.internet.protocol import Factory, Protocol, connectionDone
@@ -22,6 +22,7 @@ from tests.corpus.cases import Case, get, got
 from tests.corpus.judge import Outcome, WrongError, count_answers, judge, take_requests
 from tests.corpus.memory import routes
 from tests.fakes.certificates import make_authority
+from tests.fakes.connecting import connect_protocol
 from tests.http.strict import Message
 from tests.proxy.playing import BACKEND
 from tests.proxy.sockets.sockets_case import SocketsCase, certificate_of
@@ -216,7 +217,7 @@ class CorpusCase(SocketsCase):
         endpoint: Any = TCP4ClientEndpoint(self.reactor, "127.0.0.1", port)
         if secure:
             endpoint = wrapClientTLS(self._trust, endpoint)
-        await connectProtocol(endpoint, client)
+        await connect_protocol(endpoint, client)
 
 
 class _Talk:

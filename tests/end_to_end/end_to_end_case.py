@@ -10,12 +10,13 @@ from typing import Any
 import yaml
 from twisted.internet import reactor as real_reactor  # noqa: TID251 - real sockets need the real reactor
 from twisted.internet.defer import Deferred
-from twisted.internet.endpoints import TCP4ClientEndpoint, connectProtocol, wrapClientTLS
+from twisted.internet.endpoints import TCP4ClientEndpoint, wrapClientTLS
 from twisted.internet.error import ConnectError
 from twisted.internet.ssl import Certificate, optionsForClientTLS
 from twisted.trial.unittest import TestCase
 
 from tests.fakes.certificates import Authority
+from tests.fakes.connecting import connect_protocol
 from tests.fakes.downstreams import Answer, DownstreamWire
 from tests.fakes.processes import ControllerProcess, free_port
 from tests.fakes.upstreams import Upstream, UpstreamWire
@@ -109,7 +110,7 @@ class EndToEndCase(TestCase):
             authority = Certificate.loadPEM(trust.pem)
             endpoint = wrapClientTLS(optionsForClientTLS(name, trustRoot=authority), endpoint)
         client = DownstreamWire()
-        await connectProtocol(endpoint, client)
+        await connect_protocol(endpoint, client)
         self.clients.append(client)
         return client
 

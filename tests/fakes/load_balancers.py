@@ -10,11 +10,13 @@ from typing import Any
 
 from attrs import define, field, frozen
 from twisted.internet.defer import Deferred
-from twisted.internet.endpoints import TCP4ClientEndpoint, connectProtocol
+from twisted.internet.endpoints import TCP4ClientEndpoint
 from twisted.internet.error import ConnectError, ConnectionDone
 from twisted.internet.interfaces import IDelayedCall, IListeningPort
 from twisted.internet.protocol import Factory, Protocol, connectionDone
 from twisted.python.failure import Failure
+
+from tests.fakes.connecting import connect_protocol
 
 LOOPBACK = "127.0.0.1"
 
@@ -144,7 +146,7 @@ class LoadBalancer:
         target = usable[self._turn % len(usable)]
         far = Half()
         try:
-            await connectProtocol(
+            await connect_protocol(
                 TCP4ClientEndpoint(self.reactor, LOOPBACK, target.ports[name], timeout=5), far
             )
         except ConnectError:
@@ -182,7 +184,7 @@ class LoadBalancer:
         asking = _HealthCheck()
         try:
             endpoint = TCP4ClientEndpoint(self.reactor, LOOPBACK, target.health_port, timeout=1)
-            await connectProtocol(endpoint, asking)
+            await connect_protocol(endpoint, asking)
         except ConnectError:
             return False
         return await asking.answered

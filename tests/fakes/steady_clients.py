@@ -9,11 +9,12 @@ import h2.config
 import h2.connection
 import h2.events
 from twisted.internet.defer import Deferred
-from twisted.internet.endpoints import TCP4ClientEndpoint, connectProtocol, wrapClientTLS
+from twisted.internet.endpoints import TCP4ClientEndpoint, wrapClientTLS
 from twisted.internet.error import ConnectError
 from twisted.internet.ssl import Certificate, optionsForClientTLS
 
 from tests.fakes.certificates import Authority
+from tests.fakes.connecting import connect_protocol
 from tests.fakes.downstreams import DownstreamWire
 from tests.fakes.http2_downstreams import Http2Answer, Http2Downstream
 
@@ -94,7 +95,7 @@ class SteadyClients:
             options = optionsForClientTLS(self._host, trustRoot=trust, acceptableProtocols=list(protocols))
             endpoint = wrapClientTLS(options, endpoint)
         try:
-            await connectProtocol(endpoint, wire)
+            await connect_protocol(endpoint, wire)
         except ConnectError:
             return False
         return True

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from twisted.internet.endpoints import TCP4ClientEndpoint, connectProtocol
+from twisted.internet.endpoints import TCP4ClientEndpoint
 
+from tests.fakes.connecting import connect_protocol
 from tests.fakes.raw_wires import HandMadeTLS, RawWire
 from tests.fakes.upstreams import OK
 from tests.proxy.sockets.sockets_case import SocketsCase
@@ -34,7 +35,7 @@ class RawCase(SocketsCase):
 
     async def open(self, port: Any, wire: Wire) -> Wire:
         """Connect *wire* to a listener."""
-        await connectProtocol(TCP4ClientEndpoint(self.reactor, "127.0.0.1", port.getHost().port), wire)
+        await connect_protocol(TCP4ClientEndpoint(self.reactor, "127.0.0.1", port.getHost().port), wire)
         self.raw_clients.append(wire)
         return wire
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from twisted.internet import reactor as real_reactor  # noqa: TID251 - real sockets need the real reactor
 from twisted.internet.defer import Deferred
-from twisted.internet.endpoints import TCP4ClientEndpoint, connectProtocol, wrapClientTLS
+from twisted.internet.endpoints import TCP4ClientEndpoint, wrapClientTLS
 from twisted.internet.ssl import Certificate as TrustedCertificate
 from twisted.internet.ssl import optionsForClientTLS
 from twisted.trial.unittest import TestCase
@@ -46,6 +46,7 @@ from ingress.routing.table import RouteTable
 from ingress.tls.contexts import ServerContexts
 from ingress.tls.generated import generate_certificate
 from tests.fakes.certificates import Authority, issue, make_authority
+from tests.fakes.connecting import connect_protocol
 from tests.fakes.downstreams import DownstreamWire
 from tests.fakes.explained import must_be_explained
 from tests.fakes.filter_parts import FakeComputing
@@ -187,7 +188,7 @@ class SocketsCase(TestCase):
 
     async def _connect(self, endpoint: Any) -> DownstreamWire:
         client = DownstreamWire()
-        await connectProtocol(endpoint, client)
+        await connect_protocol(endpoint, client)
         self.clients.append(client)
         return client
 
