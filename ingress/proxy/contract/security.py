@@ -12,13 +12,14 @@ from ingress.tls.handshake import evidence_of, handshake_of
 class Security:
     """What the handshake of one connection means for its requests."""
 
-    __slots__ = ("_host", "_names", "_transport")
+    __slots__ = ("_host", "_names", "_transport", "_version")
 
     def __init__(self, transport: Transport) -> None:
         self._transport = transport
         # What was found fit last; most connections never ask for anything else.
         self._host: bytes | None = None
         self._names: ServerNames | None = None
+        self._version = ""
 
     def serves(self, host: bytes, names: ServerNames) -> bool:
         """Whether requests for *host*, in its normal form, belong on this connection."""
@@ -38,8 +39,10 @@ class Security:
 
     def tls_version(self) -> str:
         """Return the version of TLS that was agreed on, as in ``TLSv1.3``; empty once that is not known any more."""
-        connection = self._transport.tls
-        return "" if connection is None else connection.get_protocol_version_name()
+        if not self._version:
+            connection = self._transport.tls
+            self._version = "" if connection is None else connection.get_protocol_version_name()
+        return self._version
 
     def server_name(self) -> str:
         """Return the name that the client's hello asked for; empty where it named none."""

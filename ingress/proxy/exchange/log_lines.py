@@ -66,10 +66,20 @@ def _value_of(name: str) -> _Value:
     return field
 
 
-def request_field(name: bytes) -> _Value:
-    """Return what finds the field *name* of the request, as it came."""
+def field_finder(name: bytes) -> Callable[[bytes], bytes]:
+    """Return what finds the values of the field *name* in lines of fields, each with its end; several are joined."""
     # Each field stands behind the end of a line; to look for the beginnings of lines takes several times as long.
     find = re.compile(rb"\n%b:[ \t]*([^\r\n]*)" % re.escape(name), re.IGNORECASE).findall
+
+    def value(fields: bytes) -> bytes:
+        return b", ".join(find(b"\n" + fields)).strip()
+
+    return value
+
+
+def request_field(name: bytes) -> _Value:
+    """Return what finds the field *name* of the request, as it came."""
+    find = field_finder(name)
 
     def value(record: Record, now: float) -> bytes:
         head = record.head
@@ -77,7 +87,7 @@ def request_field(name: bytes) -> _Value:
             return b""
         if name in head.forwarded:
             return head.forwarded[name]
-        return b", ".join(find(b"\n" + head.forward)).strip()
+        return find(head.forward)
 
     return value
 
