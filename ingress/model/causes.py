@@ -24,7 +24,9 @@ class Cause(Enum):
     LIMIT = "limit"
     """A filter of rates and connections refused it."""
     AUTH = "auth"
-    """A filter that says who may come in refused it, or could not find out."""
+    """A filter that says who may come in refused it."""
+    AUTH_FAILED = "auth-failed"
+    """A filter that says who may come in could not find out, or lets nobody in: it answered 5xx."""
     FILTER = "filter"
     """Another filter answered with an error, or one failed."""
     NO_ROUTE = "no-route"
@@ -54,6 +56,11 @@ _OF_STATUS: Final = {
     504: Cause.GATEWAY_TIMEOUT,
     505: Cause.REQUEST,
 }
+
+
+def cause_of_reply(cause: Cause, status: int) -> Cause:
+    """Return the cause of a filter's answer with the error *status*, where *cause* is that of what the filter refuses."""
+    return Cause.AUTH_FAILED if cause is Cause.AUTH and status >= 500 else cause
 
 
 def cause_of_status(status: int) -> Cause:

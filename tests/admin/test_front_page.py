@@ -10,6 +10,8 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.admin.front_page import front_page, policy_of, wants_page
 from ingress.admin.site import admin_site
+from ingress.live.counted import NOT_THE_SERVICES
+from ingress.model.causes import Cause
 from tests.admin.live_case import live_of
 from tests.admin.site_case import SiteCase
 
@@ -37,6 +39,15 @@ class FrontPageTests(SiteCase):
             f"default-src 'none'; script-src 'sha256-{_hash(script)}'; style-src 'sha256-{_hash(style)}'; "
             "connect-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
         )
+
+    def test_causes(self) -> None:
+        """The page counts each cause, as trouble just where the share of a route that fails has it."""
+        trouble, refused = (
+            {bare or quoted for quoted, bare in re.findall(r'(?:"([a-z-]+)"|(\b[a-z]+)): "', listed)}
+            for listed in re.findall(r"const (?:TROUBLE|REFUSED) = \{(.*?)\};", TEXT)
+        )
+        self.assertEqual(refused, {cause.value for cause in NOT_THE_SERVICES})
+        self.assertEqual(trouble, {cause.value for cause in Cause} - refused)
 
     def test_everybody_else(self) -> None:
         """``curl``, and whoever does not ask for HTML, gets the list of pages."""

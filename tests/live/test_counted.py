@@ -62,3 +62,9 @@ class CountedTests(SynchronousTestCase):
         self.assertEqual(
             (ROWS.name(row), ROWS.requests(row), ROWS.failed(row), sum(ROWS.durations(row))), ("//", 3, 1, 3)
         )
+
+    def test_auth_service_away(self) -> None:
+        """Where nobody can find out who may come in the service fails those who ask, though it was not asked."""
+        metrics = Metrics()
+        metrics.exchanges.ended(record_of(None, 500, 0.004)._replace(cause=Cause.AUTH_FAILED))
+        self.assertEqual(ROWS.failed(metrics.exchanges.rows[0]), 1)

@@ -24,7 +24,7 @@ from ingress.http.grpc import is_grpc
 from ingress.http.request_head import RequestHead
 from ingress.http.response_head import ResponseHead
 from ingress.model.backends import Endpoint
-from ingress.model.causes import UNSAID, Cause, cause_of_answer, cause_of_status
+from ingress.model.causes import UNSAID, Cause, cause_of_answer, cause_of_reply, cause_of_status
 from ingress.model.limits import Timeouts
 from ingress.model.records import Record
 from ingress.model.reply import Reply
@@ -505,7 +505,9 @@ class Exchange:
         """Filter *name* answers, in place of whatever else would; if it is with an error, that is the *cause*."""
         self._filter = name
         if reply.status >= 400:
-            self.cause = self.cause or (cause if self._attempts is None else None)
+            self.cause = self.cause or (
+                cause_of_reply(cause, reply.status) if self._attempts is None else None
+            )
             self._reason = self._reason or reply.reason or f"answered by the filter {name}"
         self._drop_upstream()
         self.reply(reply)

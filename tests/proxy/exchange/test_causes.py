@@ -127,6 +127,8 @@ class CauseTests(ProxyCase):
         for filter_, cause, status in (
             (Refuse(Phase.LIMITS, 429), Cause.LIMIT, 429),
             (Refuse(Phase.ACCESS), Cause.AUTH, 403),
+            (Refuse(Phase.ACCESS, 500), Cause.AUTH_FAILED, 500),
+            (Refuse(Phase.LIMITS, 503), Cause.LIMIT, 503),
             (Refuse(Phase.REWRITE), Cause.FILTER, 403),
             (Refuse(Phase.REDIRECT, 308), None, 308),
             (Refuse(Phase.ACCESS, raises=True), Cause.FILTER, 500),
