@@ -546,8 +546,9 @@ class Exchange:
     def _cut(self, why: str) -> None:
         """End an answer that cannot be whole any more, so that downstream sees it; or a tunnel."""
         if self.state is _ANSWERING:
-            self._reason, self.cause = why, self.cause or Cause.CUT
-            what = self.status, self.host, self.path, self.endpoint, f"answer cut short: {why}"
+            # Beside a status that is none of an error.
+            self._reason, self.cause = f"answer cut short: {why}", self.cause or Cause.CUT
+            what = self.status, self.host, self.path, self.endpoint, self._reason
             self._context.upstream_errors.warn(*what, self.request_id)
             self._downstream.cut()
         self._finish()

@@ -126,7 +126,9 @@ class RecordTests(ProxyCase):
         self.upstream().say(b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nab")
         self.upstream().finish()
         record = self.record()
-        self.assertEqual((record.status, record.bytes_sent, record.reason), (200, 2, "connection closed"))
+        self.assertEqual(
+            (record.status, record.bytes_sent, record.reason), (200, 2, "answer cut short: connection closed")
+        )
         self.assertEqual(record.attempts[0].outcome, "200")
 
     def test_body_refused(self) -> None:
