@@ -49,6 +49,11 @@ class HttpViewer:
         self._waiting = 0
         self._is_over = False
 
+    @property
+    def is_full(self) -> bool:
+        """Whether it has yet to take what was sent."""
+        return self._waits_since is not None
+
     def send(self, octets: bytes) -> None:
         """Send *octets*, or cut a client that takes too little."""
         if self._is_over:
@@ -89,6 +94,8 @@ class HttpViewer:
     def resumeProducing(self) -> None:
         """It has taken all."""
         self._waits_since = None
+        if not self._is_over:
+            self._live.go_on(self)
 
     def stopProducing(self) -> None:
         """It has left."""

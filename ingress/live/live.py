@@ -23,7 +23,7 @@ from twisted.python.failure import Failure as Failed
 from ingress.live.counted import Counted, RowReader
 from ingress.live.numbers import Numbers
 from ingress.live.route_numbers import MOST_TOLD, NOTHING, AllRoutes, RouteNumbers
-from ingress.live.server_sent import COMMENT, Mark, event, mark_from
+from ingress.live.server_sent import COMMENT, Mark, event, mark_from, newest
 from ingress.live.slices import Slices
 from ingress.live.snapshot_facts import SnapshotFacts
 from ingress.model.frozen import frozen
@@ -39,6 +39,10 @@ TICK_SECONDS: Final = 1.0
 MOST_VIEWERS: Final = 20
 MOST_AT_ONCE: Final = 100
 """How many changes, or failures, are told at a time: the newest."""
+MOST_NEWS: Final = 65_536
+"""How many bytes of changes, or of failures, are told at a time: clients choose how long what they ask for is."""
+MOST_ROWS_FAILED: Final = 500
+"""Of how many rows the last failure is known, as long as somebody looks: those that failed last."""
 VIEW_EVERY: Final = 5
 """With each so manieth tick the views are looked at."""
 ROW_SECONDS: Final = 0.003
@@ -47,6 +51,10 @@ ROW_SECONDS: Final = 0.003
 
 class Viewer(Protocol):
     """Whoever looks."""
+
+    @property
+    def is_full(self) -> bool:
+        """Whether it has yet to take what was sent; ``Live.go_on`` is called when it has."""
 
     def send(self, octets: bytes) -> None:
         """Have *octets* on their way; one that takes too little is to leave (``Live.leave``) and be cut."""
@@ -107,7 +115,11 @@ class Live:
         self._told: dict[str, object] = {}
         """The numbers that were told last."""
         self._last_failures: dict[str, Failure] = {}
-        """By the name of the row."""
+        """By the name of the row; those that failed last come last."""
+        self._to_tell: set[str] = set()
+        """Names of rows that failed since rows were told."""
+        self._resting: dict[Viewer, Iterator[None]] = {}
+        """What is left to tell at first of those who are full."""
         self._ticks = 0
         self._look_again_at = 0.0
         self._soon: IDelayedCall | None = None
@@ -138,10 +150,17 @@ class Live:
         seen = mark_from(last_event_id, self._life)
         for octets in self._news(seen, self._mark):
             viewer.send(octets)
-        self._slices.begin(self._tell_routes(viewer))
+        self._slices.begin(self._feed(viewer, self._tell_routes(viewer)))
+
+    def go_on(self, viewer: Viewer) -> None:
+        """Tell *viewer* what is left to tell at first, since it has taken what was sent."""
+        left = self._resting.pop(viewer, None)
+        if left is not None:
+            self._slices.begin(self._feed(viewer, left))
 
     def leave(self, viewer: Viewer) -> None:
         """Tell *viewer* no more; once more changes nothing."""
+        self._resting.pop(viewer, None)
         if viewer in self._viewers:
             self._viewers.remove(viewer)
             if not self._viewers:
@@ -161,7 +180,8 @@ class Live:
         now = shown.now()
         failures = rings.failures.since()
         earlier = [(seconds - (now - one.at).total_seconds(), one.cause) for one in failures]
-        self._last_failures = {row_name(one): one for one in failures}
+        self._last_failures = {}
+        self._remember(failures)
         counted = shown.counted()
         self._numbers.begin(seconds, counted, earlier)
         self._routes.begin()
@@ -189,6 +209,9 @@ class Live:
             asking.cancel()
         self._slices.stop()
         self._routes.begin()
+        # Who does not look keeps no snapshot, and what was half looked at is looked at anew.
+        self._facts, self._seen = SnapshotFacts(), None
+        self._last_failures, self._to_tell, self._views, self._told = {}, set(), {}, {}
 
     def _tell(self, octets: bytes) -> None:
         for viewer in tuple(self._viewers):
@@ -200,6 +223,8 @@ class Live:
         numbers = self._numbers_now(shown.counted())
         # Somebody is there, at least.
         self._tell(COMMENT if numbers == self._told else event("numbers", numbers))
+        if not self._viewers:
+            return  # They took too little, all of them.
         self._told = numbers
         if not self._ticks % VIEW_EVERY:
             self._look_at_views()
@@ -207,11 +232,8 @@ class Live:
         self._mark = Mark(self._life, shown.rings.changes.last, shown.rings.failures.last)
         for octets in self._news(before, self._mark):
             self._tell(octets)
-        failed = {row_name(one): one for one in shown.rings.failures.since(before.failure, MOST_AT_ONCE)}
-        if failed:
-            self._last_failures |= failed
-            self._routes.tell(failed)
-        if not self._slices.is_working:
+        self._to_tell |= self._remember(shown.rings.failures.since(before.failure, MOST_AT_ONCE))
+        if self._viewers and not self._slices.is_working:
             self._slices.begin(self._in_steps())
 
     def _numbers_now(self, counted: Counted) -> dict[str, object]:
@@ -255,13 +277,25 @@ class Live:
         """Yield events of what happened between two marks."""
         rings = self._shown.rings
         if before.change < until.change:
-            changes = [
-                self._shown.change_as_data(one) for one in rings.changes.since(before.change, MOST_AT_ONCE)
-            ]
-            yield event("changes", changes, Mark(self._life, until.change, before.failure))
+            changes = reversed(rings.changes.since(before.change, MOST_AT_ONCE))
+            as_data = map(self._shown.change_as_data, changes)
+            yield newest("changes", as_data, MOST_NEWS, Mark(self._life, until.change, before.failure))
         if before.failure < until.failure:
-            failures = rings.failures.since(before.failure, MOST_AT_ONCE)
-            yield event("failures", [self._shown.failure_as_data(one) for one in failures], until)
+            failures = reversed(rings.failures.since(before.failure, MOST_AT_ONCE))
+            yield newest("failures", map(self._shown.failure_as_data, failures), MOST_NEWS, until)
+
+    def _remember(self, failures: Sequence[Failure]) -> set[str]:
+        """Keep *failures* as the last ones of their rows; return the names of these."""
+        last = self._last_failures
+        names = set()
+        for one in failures:
+            name = row_name(one)
+            names.add(name)
+            last.pop(name, None)
+            last[name] = one
+        while len(last) > MOST_ROWS_FAILED:
+            del last[next(iter(last))]
+        return names
 
     def _in_steps(self) -> Iterator[None]:
         snapshot = self._shown.snapshot()
@@ -291,18 +325,30 @@ class Live:
                 spent += seconds() - began
                 yield
             self._look_again_at = seconds() + spent / ROW_SECONDS * TICK_SECONDS - TICK_SECONDS
+        names, self._to_tell = self._to_tell, set()
+        if names:
+            yield from self._routes.tell(names)
         if told := self._routes.told():
             yield
             self._tell(event("routes", self._rows(told)))
 
-    def _tell_routes(self, viewer: Viewer) -> Iterator[None]:
-        for told in self._routes.all():
+    def _feed(self, viewer: Viewer, work: Iterator[None]) -> Iterator[None]:
+        """Do *work* for *viewer* as long as it is there, and no more than it takes."""
+        for _ in work:
             if viewer not in self._viewers:
                 return
-            viewer.send(event("routes", self._rows(told)))
+            if viewer.is_full:
+                self._resting[viewer] = work
+                return
+            yield
+
+    def _tell_routes(self, viewer: Viewer) -> Iterator[None]:
+        for told in self._routes.all():
+            if told:
+                viewer.send(event("routes", self._rows(told)))
             yield
         if self._last_failures:
-            failed = dict.fromkeys(islice(self._last_failures, MOST_TOLD), NOTHING)
+            failed = dict.fromkeys(islice(reversed(self._last_failures), MOST_TOLD), NOTHING)
             viewer.send(event("routes", self._rows(failed)))
 
     def _rows(self, told: Mapping[str, RouteNumbers]) -> dict[str, dict[str, object]]:

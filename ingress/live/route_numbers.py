@@ -176,11 +176,13 @@ class AllRoutes:
                 chosen[self._read.name(self._rows[place])] = NOTHING if busy is None else busy.told
         return chosen
 
-    def tell(self, names: Container[str]) -> None:
-        """Tell of the busy rows of *names* the next time, whether or not their numbers are others."""
-        for place in self._busy:
+    def tell(self, names: Container[str]) -> Iterator[None]:
+        """Tell of the busy rows of *names* the next time, whether or not their numbers are others; looked for in steps."""
+        for number, place in enumerate(tuple(self._busy), 1):
             if self._read.name(self._rows[place]) in names:
                 self._failing[place] = None
+            if not number % AT_ONCE:
+                yield
 
     def all(self) -> Iterator[dict[str, RouteNumbers]]:
         """Yield what was told of all rows that are busy, of ``MOST_TOLD`` at a time."""

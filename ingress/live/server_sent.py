@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections.abc import Iterable
 from typing import Final, NamedTuple
 
 COMMENT: Final = b":\n\n"
@@ -31,7 +32,26 @@ def mark_from(text: str, life: str) -> Mark:
 
 def event(name: str, value: object, mark: Mark | None = None) -> bytes:
     """Return an event of *name* with *value* as JSON; a client that has seen it says *mark* when it comes again."""
-    data = json.dumps(value, separators=(",", ":"), ensure_ascii=False)
+    return _event(name, _json(value), mark)
+
+
+def newest(name: str, values: Iterable[object], most: int, mark: Mark) -> bytes:
+    """Return an event with a list of *values*, which come newest first, the oldest first: as many as fit into *most* bytes, and one at least."""
+    told: list[bytes] = []
+    for value in values:
+        data = _json(value)
+        most -= len(data)
+        if told and most < 0:
+            break
+        told.append(data)
+    return _event(name, b"[%b]" % b",".join(reversed(told)), mark)
+
+
+def _json(value: object) -> bytes:
     # JSON has no line breaks of its own, and those of texts are escaped: an event cannot be broken out of.
+    return json.dumps(value, separators=(",", ":"), ensure_ascii=False).encode("utf-8", "replace")
+
+
+def _event(name: str, data: bytes, mark: Mark | None) -> bytes:
     said = "" if mark is None else f"id: {mark}\n"
-    return f"event: {name}\n{said}data: {data}\n\n".encode("utf-8", "replace")
+    return b"event: %b\n%bdata: %b\n\n" % (name.encode(), said.encode(), data)

@@ -1,15 +1,19 @@
 """The stream of what happens at the moment: who gets what, when, and what it costs while nobody looks."""
 
+import gc
 from datetime import UTC, datetime, timedelta
 from typing import Any
+from weakref import ref
 
 from twisted.internet.defer import Deferred
 from twisted.internet.task import Clock
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.live.counted import Counted
-from ingress.live.live import MOST_VIEWERS, VIEW_EVERY, Live, Shown, row_name
+from ingress.live.live import MOST_NEWS, MOST_ROWS_FAILED, MOST_VIEWERS, VIEW_EVERY, Live, Shown, row_name
+from ingress.live.route_numbers import MOST_TOLD
 from ingress.metrics.histograms import BOUNDS
+from ingress.model.backends import BackendReference, BackendState, Endpoint
 from ingress.model.happenings import Change, ChangeSort, Failure
 from ingress.news.rings import Rings
 from ingress.translate.snapshot import Snapshot
@@ -75,8 +79,12 @@ class LiveTests(SynchronousTestCase):
         """Let time pass, and whatever is done in slices be done."""
         for _ in range(seconds):
             self.clock.advance(1.0)
-            while any(call.getTime() <= self.clock.seconds() for call in self.clock.getDelayedCalls()):
-                self.clock.advance(0)
+            self.pass_slices()
+
+    def pass_slices(self) -> None:
+        """Let whatever is done in slices be done."""
+        while any(call.getTime() <= self.clock.seconds() for call in self.clock.getDelayedCalls()):
+            self.clock.advance(0)
 
     def join(self, last_event_id: str = "") -> FakeViewer:
         """Return a viewer that has joined."""
@@ -236,6 +244,64 @@ class LiveTests(SynchronousTestCase):
         routes = [value for name, value in self.late().take() if name == "routes"]
         self.assertEqual(routes[0]["shop/web/web"]["lastFailure"]["reason"], "refused")
         self.assertEqual(routes[0]["shop/web/web"]["perSecond"], 0.0)
+
+    def test_nothing_stays(self) -> None:
+        """When the last has left, nobody keeps the snapshot that was shown; a look that was cut short is made anew."""
+        state = BackendState((Endpoint("10.0.0.1", 80),))
+        self.snapshot = Snapshot(
+            backends={BackendReference("shop", f"s{number}", 80): state for number in range(2000)}
+        )
+        self.live.leave(self.join())
+        kept = ref(self.snapshot)
+        viewer = self.join()
+        self.pass_seconds(2)
+        self.assertEqual([value for name, value in viewer.take() if name == "numbers"][-1]["endpoints"], 1)
+        self.live.leave(viewer)
+        self.snapshot = Snapshot()
+        gc.collect()
+        self.assertIsNone(kept())
+
+    def test_rows_that_failed(self) -> None:
+        """Of rows that come and go while somebody looks for days, those are remembered that failed last, and who joins is told of them."""
+        self.join()
+        for number in range(2 * MOST_ROWS_FAILED):
+            self.rings.failures.add(failure(ingress=f"shop/i{number}"))
+            if not number % 50:
+                self.pass_seconds()
+        self.rings.failures.add(failure(ingress="shop/i7"))
+        self.pass_seconds()
+        self.assertEqual(len(self.live._last_failures), MOST_ROWS_FAILED)
+        (told,) = [value for name, value in self.late().take() if name == "routes"]
+        self.assertEqual(list(told)[:2], ["shop/i7/web", f"shop/i{2 * MOST_ROWS_FAILED - 1}/web"])
+
+    def test_long_news(self) -> None:
+        """However long what clients asked for is, so many bytes of it are told at once: the newest."""
+        for number in range(100):
+            self.rings.failures.add(failure("/" + "x" * 5000 + str(number)))
+        viewer = self.join()
+        self.assertLess(len(viewer.octets), MOST_NEWS + 10_000)
+        told = dict(viewer.take())["failures"]
+        self.assertEqual([one["number"] for one in told], list(range(101 - len(told), 101)))
+
+    def test_full(self) -> None:
+        """Who has yet to take what was sent is told of thousands of rows as it takes them."""
+        self.rows.extend(FakeRow(f"shop/i{number}/web") for number in range(3 * MOST_TOLD))
+        self.join()
+        self.pass_seconds(2)
+        for row in self.rows:
+            row.count()
+        self.pass_seconds(8)
+        late = FakeViewer()
+        late.is_full = True
+        self.live.join(late)
+        told: list[int] = []
+        for _ in range(6):
+            self.pass_slices()
+            told.append(late.names().count("routes"))
+            self.live.go_on(late)
+        self.assertEqual(told, [1, 1, 1, 1, 0, 0])
+        self.live.leave(late)
+        self.assertEqual(self.live._resting, {})
 
     def test_end(self) -> None:
         """At the end all are told why, and nobody joins any more."""

@@ -1,5 +1,6 @@
 """What each backend of each Ingress does at the moment."""
 
+from collections import deque
 from collections.abc import Sequence
 
 from twisted.internet.task import Clock
@@ -104,5 +105,5 @@ class AllRoutesTests(SynchronousTestCase):
         """A busy row can be told of although its numbers are the same, and one at rest is not."""
         self.rows[1].count(1)
         self.look()
-        self.routes.tell({"shop/web/1", "shop/web/2"})
+        deque(self.routes.tell({"shop/web/1", "shop/web/2"}), 0)
         self.assertEqual(list(self.routes.told()), ["shop/web/1"])

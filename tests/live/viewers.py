@@ -10,6 +10,7 @@ class FakeViewer:
     def __init__(self) -> None:
         self.octets = b""
         self.last = b""
+        self.is_full = False
 
     def send(self, octets: bytes) -> None:
         """Keep *octets*."""

@@ -24,6 +24,8 @@ SHOP = ObjectKey("shop", "web")
 class Viewer:
     """Whoever looks, with a board."""
 
+    is_full = False
+
     def __init__(self) -> None:
         self.board = Board()
         self._feed = Feed()
