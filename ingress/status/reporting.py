@@ -306,11 +306,14 @@ class ClusterReporting:
         parts = self._parts
         lease = None if parts is None else parts.elector.candidacy.lease
         published = published_addresses(self._settings, self._state())
+        is_leading = parts is not None and parts.elector.may_act()
+        # A lease that was ours and could not be renewed makes nobody the leader, as far as is known.
+        is_known = is_leading or (lease is not None and lease.holder != self._identity)
         return {
             "identity": self._identity,
-            "leading": parts is not None and parts.elector.may_act(),
+            "leading": is_leading,
             "lease": str(self._lease),
-            "leader": "" if lease is None else lease.holder,
+            "leader": lease.holder if lease is not None and is_known else "",
             "renewed": "" if lease is None else lease.renewed,
             "transitions": 0 if lease is None else lease.transitions,
             "addresses": None if published is None else [str(address) for address in published],

@@ -219,6 +219,16 @@ class LeaderTests(ReportingCase):
         await self.until(lambda: len(self.server.requests_of("update", "leases")) >= 3)
         self.assertTrue(replica.is_leading)
 
+    async def test_lost(self) -> None:
+        """Who could not renew the lease does not say that it leads, in either of the two places."""
+        replica = await self.start(
+            settings=Reporting(publish_addresses=ADDRESS.publish_addresses, election_ttl_seconds=3)
+        )
+        await self.until(lambda: replica.is_leading)
+        self.server.freeze()
+        await self.until(lambda: not replica.is_leading)
+        self.assertEqual(replica.reporting.picture()["leader"], "")
+
     async def test_stop_before_start(self) -> None:
         """What never began ends at once."""
         replica = Replica(self.kubeconfig, "a", ADDRESS)
