@@ -1,11 +1,14 @@
 """The stream of what happens at the moment, over HTTP: ``/api/v1/live``, as server-sent events.
 
-Who does not take what was sent is let go: what waits for a viewer is bounded, and so is the time that it may wait.
+Who does not take what was sent is let go: what waits for a viewer is bounded, and so is the time that it may wait.  A viewer that
+vanished without a word acknowledges nothing, which the system is told to wait for no longer than ``GONE_SECONDS``; it would keep one of
+few places for a quarter of an hour.
 """
 
+import socket
 from typing import Any, Final
 
-from twisted.internet.interfaces import IPushProducer, IReactorTime
+from twisted.internet.interfaces import IPushProducer, IReactorTime, ISystemHandle
 from twisted.web.server import Request
 from zope.interface import implementer
 
@@ -16,6 +19,10 @@ MOST_WAITING: Final = 262_144
 """Bytes that may be sent to a viewer that takes nothing."""
 PATIENCE_SECONDS: Final = 10.0
 """How long it may take nothing."""
+GONE_SECONDS: Final = 30
+"""How long its system may acknowledge nothing."""
+# Linux has it, macOS does not.
+_USER_TIMEOUT: Final[int | None] = getattr(socket, "TCP_USER_TIMEOUT", None)
 
 
 def begin_stream(request: Request, live: Live, clock: IReactorTime) -> str:
@@ -29,11 +36,21 @@ def begin_stream(request: Request, live: Live, clock: IReactorTime) -> str:
     if request.method == b"HEAD":
         request.finish()
         return ""
+    transport: Any = request.transport
+    handle = transport.getHandle() if ISystemHandle.providedBy(transport) else None
+    if isinstance(handle, socket.socket):
+        bound_silence(handle)
     viewer = HttpViewer(request, live, clock)
     request.registerProducer(viewer, True)
     request.notifyFinish().addBoth(lambda _: viewer.stopProducing())
     live.join(viewer, (request.getHeader("last-event-id") or "")[:64])
     return ""
+
+
+def bound_silence(sock: socket.socket) -> None:
+    """Have the connection of *sock*, if it is one of TCP, end once its peer has acknowledged nothing for ``GONE_SECONDS``."""
+    if sock.family != socket.AF_UNIX and _USER_TIMEOUT is not None:
+        sock.setsockopt(socket.IPPROTO_TCP, _USER_TIMEOUT, GONE_SECONDS * 1000)
 
 
 @implementer(IPushProducer)

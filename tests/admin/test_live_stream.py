@@ -1,6 +1,8 @@
 """The stream over HTTP: who gets it, who is let go, and how it ends."""
 
+import socket
 from typing import Any
+from unittest import SkipTest
 
 from attrs import evolve
 from twisted.internet.address import IPv4Address
@@ -8,7 +10,7 @@ from twisted.internet.error import ConnectionDone
 from twisted.internet.testing import StringTransport
 from twisted.python.failure import Failure
 
-from ingress.admin.live_stream import MOST_WAITING, PATIENCE_SECONDS
+from ingress.admin.live_stream import GONE_SECONDS, MOST_WAITING, PATIENCE_SECONDS, bound_silence
 from ingress.admin.site import admin_site
 from ingress.live.live import MOST_VIEWERS
 from tests.admin.live_case import live_of
@@ -61,6 +63,16 @@ class LiveStreamTests(SiteCase):
         self.assertIn(b"\r\nCache-Control: no-store", head)
         for name in (b"status", b"watches", b"workers", b"numbers", b"snapshot"):
             self.assertIn(b"event: " + name + b"\n", body)
+
+    def test_silence(self) -> None:
+        """A peer that vanished is not waited for as long as TCP would."""
+        if not hasattr(socket, "TCP_USER_TIMEOUT"):
+            raise SkipTest("this system has no bound for that")
+        with socket.socket() as sock, socket.socket(socket.AF_UNIX) as other:
+            bound_silence(sock)
+            bound_silence(other)
+            bound = sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT)
+        self.assertEqual(bound, GONE_SECONDS * 1000)
 
     def test_leaving(self) -> None:
         """Who leaves is told no more, and nothing is left of it."""
