@@ -9,6 +9,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+# What gRPC would do at each fork of a process that has used it locks up forks of the child; no child of tests uses it.
+os.environ.setdefault("GRPC_ENABLE_FORK_SUPPORT", "0")
+
 # Fuzzers and benchmarks, which use some of this, are installed without it.
 with suppress(ImportError):
     from hypothesis import HealthCheck, settings

@@ -5,6 +5,7 @@ needs the extra ``tracing``.  What they log goes to our own log, sparingly.
 """
 
 import logging
+import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
@@ -36,6 +37,8 @@ def exporter_for(endpoint: str) -> SpanExporter:
     """Return OpenTelemetry's exporter for an endpoint as ``ingress.model.tracing`` has it; the environment completes it (``OTEL_EXPORTER_OTLP_…``)."""
     scheme, _, rest = endpoint.partition("://")
     if scheme in ("grpc", "grpcs"):
+        # Its care at each fork locks up the child now and then, and no child of ours goes on with it.
+        os.environ.setdefault("GRPC_ENABLE_FORK_SUPPORT", "0")
         from opentelemetry.exporter.otlp.proto.grpc.trace_exporter import OTLPSpanExporter as OverGrpc
 
         return OverGrpc(rest, insecure=scheme == "grpc", timeout=TIMEOUT_SECONDS)
