@@ -50,7 +50,7 @@ def _share(alert: str, cause: Cause, minutes: int, bad: int, good: int) -> Itera
     fires = {_REQUESTS: f"0+600x{long}", ours: f"0+{bad}x{long}"}
     few = {_REQUESTS: f"0+600x{long}", ours: f"0+{good}x{long}"}
     yield Case(alert, "few fail", minutes, fires, few, _SHOP_LABELS)
-    together = _REACHED_NOBODY if alert == "TxingressServiceDown" else {cause}
+    together = _TOGETHER.get(alert, {cause})
     others = {_failures(other.value): f"0+600x{long}" for other in Cause if other not in together}
     yield Case(alert, "it is for other causes", minutes, fires, {_REQUESTS: f"0+600x{long}", **others})
     rare = {_REQUESTS: f"0+1x{long}", ours: f"0+1x{long}"}
@@ -59,7 +59,11 @@ def _share(alert: str, cause: Cause, minutes: int, bad: int, good: int) -> Itera
     yield Case(alert, "it is no Ingress's", minutes, fires, nobodys)
 
 
-_REACHED_NOBODY: Final = frozenset((Cause.BAD_GATEWAY, Cause.UNAVAILABLE, Cause.GATEWAY_TIMEOUT))
+_TOGETHER: Final = {
+    "TxingressServiceDown": {Cause.BAD_GATEWAY, Cause.UNAVAILABLE, Cause.GATEWAY_TIMEOUT},
+    "TxingressAuthRefusing": {Cause.AUTH, Cause.AUTH_FAILED},
+}
+"""Causes that one alert is for; of all others, one."""
 
 
 def _of_nobody(series: str) -> str:
