@@ -329,8 +329,11 @@ class WorkerPool:
             del self._workers[worker.number]
         self._known.gone(worker)
         self._page.clear(worker.number)
-        # Whatever it still does, nobody can tell it to end.
-        self._kill(worker)
+        # Whatever it still does, nobody can tell it to end; but who was told has a moment for it.
+        if worker.is_retired and not self._is_stopping:
+            self._reactor.callLater(STOP_SECONDS, self._kill_if_there, worker)
+        else:
+            self._kill(worker)
         self._limits.forget(worker.number)
         self._wake()
         if self._is_stopping:
@@ -392,6 +395,10 @@ class WorkerPool:
     def _kill(self, worker: WorkerLink) -> None:
         """Have *worker* end at once."""
         self._fork_server.kill(worker.life, None if worker.is_gone else worker.pid)
+
+    def _kill_if_there(self, worker: WorkerLink) -> None:
+        if worker.life in self._lives and not self._is_stopping:
+            self._kill(worker)
 
     def _lose_patience(self, worker: WorkerLink, *, is_late: bool) -> None:
         """Kill *worker* if it hangs; and where it was never forked, it is the fork server that does."""
