@@ -18,7 +18,7 @@ from tests.fakes.certificates import issue, make_authority
 from tests.fakes.objects import ingress_object, secret_object, service_object, slice_object
 from tests.fakes.processes import ControllerProcess, free_port
 from tests.fakes.upstreams import Upstream, UpstreamWire
-from tests.monitoring.prometheus import Prometheus
+from tests.monitoring.prometheus import LOOKED_BACK, Prometheus
 
 WANTED: Final = "TXINGRESS_TEST_PROMETHEUS"
 _PREFIX: Final = "nginx.ingress.kubernetes.io/"
@@ -256,6 +256,10 @@ class OutageTests(OutageCase):
         self.assertEqual([value > 1 for _, value in await self.prometheus.query(fine)], [True])
 
         await self.check_exemplars()
+        # What is compared with a time before has to be known of then.
+        while not await self.prometheus.query(f"ingress_problems offset {LOOKED_BACK}"):
+            self.server.send_bookmarks()
+            await self.turn(0.5)
 
         known = len(self.hosts)
         self.serve("dead", None)
