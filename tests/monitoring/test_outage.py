@@ -34,7 +34,7 @@ FAILURES: Final = {
     "cut": ("cut", 200, "connection closed", "", "200"),
     "limited": ("limit", 503, "", "rate-limit", ""),
     "kept-out": ("auth", 403, "", "address-ranges", ""),
-    "unasked": ("auth", 500, "", "external-auth", ""),
+    "unasked": ("auth-failed", 500, "", "external-auth", ""),
 }
 """What the runbook has people look for: cause, status, some of the reason, the filter, and what became of the last attempt."""
 
