@@ -3,19 +3,18 @@
 import argparse
 import json
 import os
-import resource
 import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from bench import install, machine, pages, results, tables
+from bench import install, instructions, machine, pages, quiet, results, tables
 from bench.campaign import Campaign, Plan, fresh_folder
+from bench.choosing import allow_open_files, chosen, two_cpus
 from bench.errors import BenchError
 from bench.idle import IDLE_KINDS
 from bench.loads import LOADS
@@ -28,7 +27,6 @@ QUICK_ROUNDS = 5
 QUICK_WRK_SECONDS = 1
 QUICK_LIMIT_SECONDS = 36.0
 LOOKUP_SECONDS = 300
-OPEN_FILES = 16384
 QUICK_PROGRAMS = ("nginx", "h2load", "wrk", "taskset")
 ALL_PROGRAMS = (*QUICK_PROGRAMS, "haproxy", "caddy")
 # Beside the environment that runs this, so that "make clean" removes it.
@@ -45,36 +43,11 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument(
         "--targets", metavar="NAMES", help=f"only these: {','.join(one.name for one in TARGETS)}"
     )
+    made.add_argument(
+        "--render", action="store_true", help="measure nothing; write the page of results.json anew"
+    )
     made.add_argument("--output", type=Path, metavar="FILE", help="write the results there, and no document")
     return made
-
-
-def chosen(names: str | None, known: Sequence[Any], is_quick: bool) -> tuple[Any, ...]:
-    """Those of *known* that *names* lists; without names all, or the quick ones.  Raises BenchError."""
-    if names is None:
-        return tuple(one for one in known if one.is_quick or not is_quick)
-    by_name = {one.name: one for one in known}
-    for name in names.split(","):
-        if name not in by_name:
-            raise BenchError(f"there is no {name!r}; there are {', '.join(by_name)}")
-    return tuple(one for one in known if one.name in names.split(","))
-
-
-def two_cpus() -> tuple[int, int]:
-    """The CPUs for load and proxy.  Raises BenchError when there are not two."""
-    allowed = sorted(os.sched_getaffinity(0))
-    if len(allowed) < 2:
-        raise BenchError("two CPUs are needed, one for the proxy and one for everything else")
-    return allowed[0], allowed[1]
-
-
-def allow_open_files() -> None:
-    """Let this process and its children open enough connections.  Raises BenchError."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if hard != resource.RLIM_INFINITY and hard < OPEN_FILES:
-        raise BenchError(f"{OPEN_FILES} open files are needed, but the limit is {hard}; raise it: ulimit -Hn")
-    if soft < OPEN_FILES:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (OPEN_FILES, hard))
 
 
 def run(arguments: argparse.Namespace) -> dict[str, Any]:
@@ -82,6 +55,7 @@ def run(arguments: argparse.Namespace) -> dict[str, Any]:
     loads = chosen(arguments.loads, LOADS, arguments.quick)
     targets = chosen(arguments.targets, TARGETS, arguments.quick)
     load_cpu, proxy_cpu = two_cpus()
+    load_average = quiet.load_average()
     os.sched_setaffinity(0, {load_cpu})
     allow_open_files()
     install.search_system_folders()
@@ -102,6 +76,7 @@ def run(arguments: argparse.Namespace) -> dict[str, Any]:
         "measured_at": datetime.now(UTC).isoformat(timespec="seconds"),
         "machine": machine.machine(load_cpu, proxy_cpu),
         "python": found_python,
+        "code": machine.code(),
         "programs": machine.program_versions(_paths(programs)) | machine.distribution_versions(("grpcio",)),
     }
     plan = Plan(
@@ -114,7 +89,11 @@ def run(arguments: argparse.Namespace) -> dict[str, Any]:
     campaign = Campaign(plan, Place(folder, load_cpu, proxy_cpu), programs, install.say)
     is_whole = not (arguments.quick or arguments.loads)
     with Processes.logging_to(folder) as processes:
-        campaign.run(campaign.start(processes))
+        started = campaign.start(processes)
+        before = quiet.look(processes.pids)
+        campaign.run(started)
+        after = quiet.look(processes.pids)
+    setting["busy"] = quiet.between(before, after, os.cpu_count() or 1, load_average)
     command = "bench-quick" if arguments.quick else "bench"
     found = results.document(command, loads, targets, campaign.measured, setting)
     if is_whole:
@@ -125,6 +104,8 @@ def run(arguments: argparse.Namespace) -> dict[str, Any]:
             with Processes.logging_to(folder) as processes:
                 fresh.run_idle(fresh.start(processes), kind)
             found[kind.name] = results.idle_results(kind, fresh.measured.idle)
+        install.say("counting instructions")
+        found["instructions"] = instructions.usual((load_cpu, proxy_cpu))
         install.say("finding routes among 10 to 100,000 hosts")
         found["lookup"] = results.lookup_results(route_lookups(proxy_cpu))
     return found
@@ -165,11 +146,18 @@ def show(found: dict[str, Any]) -> None:
         for kind in IDLE_KINDS:
             print(f"\n{kind.title}")
             print(tables.text_table(tables.idle_rows(found[kind.name], found["targets"])))
+        print(f"\nInstructions outside of the kernel, by {found['instructions']['way']}")
+        print(tables.text_table(tables.instruction_rows(found["instructions"])))
         print("\nFinding a route")
         print(tables.text_table(tables.lookup_rows(found["lookup"])))
         print()
         print(tables.text_table(tables.memory_and_lookup_rows(found)))
-    print(f"\nmeasured with {machine.python_line(found['python'])}; {found['rounds']} rounds, medians")
+    print(
+        f"\nmeasured with {machine.python_line(found['python'])}, {machine.code_line(found['code'])}; {found['rounds']} rounds, medians"
+    )
+    if tables.has_doubtful(found):
+        print(tables.DOUBTFUL_NOTE)
+    print(quiet.line(found["busy"]))
 
 
 def main() -> int:
@@ -178,6 +166,9 @@ def main() -> int:
     signal.signal(signal.SIGHUP, _stop)
     try:
         arguments = parser().parse_args()
+        if arguments.render:
+            pages.write(results.read())
+            return 0
         found = run(arguments)
     except BenchError as error:
         print(f"bench: {error}", file=sys.stderr)

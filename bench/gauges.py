@@ -105,7 +105,7 @@ def reset_peak(pid: int) -> None:
 
 @frozen
 class CpuBusy:
-    """What one CPU has spent since boot, in seconds: on processes, and on other guests of the host."""
+    """What one CPU, or several, have spent since boot, in seconds: on processes, and on other guests of the host."""
 
     processes: float
     stolen: float
@@ -113,9 +113,18 @@ class CpuBusy:
 
 def cpu_busy(cpu: int) -> CpuBusy:
     """Return what CPU number *cpu* has spent; beside the proxy, that is noise."""
+    return _cpu_line(f"cpu{cpu}")
+
+
+def all_cpus_busy() -> CpuBusy:
+    """Return what all CPUs together have spent."""
+    return _cpu_line("cpu")
+
+
+def _cpu_line(wanted: str) -> CpuBusy:
     for line in (_PROC / "stat").read_text().splitlines():
         name, *fields = line.split()
-        if name == f"cpu{cpu}":
+        if name == wanted:
             ticks = [int(field) for field in fields]
             return CpuBusy(sum(ticks[:3]) / _TICKS_PER_SECOND, ticks[7] / _TICKS_PER_SECOND)
     return CpuBusy(0.0, 0.0)

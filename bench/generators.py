@@ -1,4 +1,4 @@
-"""The load generators: h2load, wrk, and two programs of this folder; their command lines, and what they print.
+"""The load generators: h2load, wrk, and programs of this folder; their command lines, and what they print.
 
 Pure, but for ``latencies``, which reads the log that h2load wrote.
 """
@@ -52,6 +52,9 @@ def command(
         case Generator.UNIQUE:
             counts = f"{load.connections} {load.streams} {requests}".split()
             return [*_program("unique_client"), str(port), load.host, *counts]
+        case Generator.UNIQUE_HTTP1:
+            counts = f"{load.connections} {requests}".split()
+            return [*_program("unique_http1_client"), str(port), load.host, *counts]
         case Generator.GRPC_UNARY | Generator.GRPC_BIDI:
             kind = load.generator.value.split()[-1]
             counts = [str(load.streams), str(requests)]

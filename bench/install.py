@@ -21,6 +21,8 @@ PACKAGES = {
     "h2load": "nghttp2-client",
     "wrk": "wrk",
     "taskset": "util-linux",
+    "valgrind": "valgrind",
+    "vgdb": "valgrind",
     "prometheus": "prometheus",
     "promtool": "prometheus",
 }

@@ -51,6 +51,8 @@ class Generator(Enum):
     """Requests by a script, for a fixed time."""
     UNIQUE = "unique_client"
     """A fixed number of requests over HTTP/2 that all differ; a program of this folder."""
+    UNIQUE_HTTP1 = "unique_http1_client"
+    """What wrk sends with ``unique.lua``, a fixed number of them; a program of this folder."""
     GRPC_UNARY = "grpc_client unary"
     """A fixed number of calls by grpcio; a program of this folder."""
     GRPC_BIDI = "grpc_client bidi"

@@ -8,6 +8,7 @@ import sys
 import sysconfig
 from collections.abc import Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, version
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -59,6 +60,30 @@ def python_line(found: Mapping[str, Any]) -> str:
     return f"{found['implementation']} {found['version']}, {', '.join(words)}"
 
 
+def code(package: Path | None = None) -> dict[str, Any]:
+    """Which of the modules in the folder *package* are compiled; without one, of the package that is installed here."""
+    if package is None:
+        found = find_spec("ingress")
+        package = Path(next(iter(found.submodule_search_locations or ()))) if found is not None else Path()
+    compiled = {
+        ".".join(path.relative_to(package.parent).with_suffix("").parts).partition(".cpython-")[0]
+        for path in package.rglob("*.so")
+    }
+    modules = {
+        ".".join(path.relative_to(package.parent).with_suffix("").parts) for path in package.rglob("*.py")
+    }
+    return {"modules": len(modules | compiled), "compiled": sorted(compiled)}
+
+
+def code_line(found: Mapping[str, Any]) -> str:
+    """A few words on what ``code`` has returned."""
+    compiled = found["compiled"]
+    if not compiled:
+        return "plain Python"
+    rooms = sorted({".".join(name.split(".")[:2]) for name in compiled})
+    return f"{len(compiled)} of {found['modules']} modules compiled, of {', '.join(rooms)}"
+
+
 def machine(load_cpu: int, proxy_cpu: int) -> dict[str, Any]:
     """The machine, and which of its CPUs are used."""
     model = re.search(r"^model name\s*: (.*)$", Path("/proc/cpuinfo").read_text(), re.MULTILINE)
@@ -70,7 +95,6 @@ def machine(load_cpu: int, proxy_cpu: int) -> dict[str, Any]:
         "proxy_cpu": proxy_cpu,
         "kernel": platform.release(),
         "congestion_control": congestion.read_text().strip() if congestion.exists() else "",
-        "load_average": os.getloadavg()[0],
     }
 
 

@@ -53,17 +53,10 @@ def measure(
 
     Raises LoadFailed when answers are missing or wrong, BenchError when nothing can be measured.
     """
-    site, pid = started.site, started.running.pid
-    port = site.https if load.scheme == "https" else site.http
+    pid = started.running.pid
     # At a fixed rate everybody gets the same.
     speed = 1.0 if load.rate else started.target.speed
-    requests = max(LEAST_REQUESTS, load.connections * load.streams, int(load.requests * speed * scale))
-    body, log = place.folder / f"body-{load.name}", place.folder / "requests.log"
-    if load.upload_bytes and not body.exists():
-        body.write_bytes(b"\0" * load.upload_bytes)
-    log.unlink(missing_ok=True)
-    certificate = site.pair.certificate_path
-    command = generators.command(load, port, requests, seconds or load.seconds, body, log, certificate)
+    command = _command(place, load, started, int(load.requests * speed * scale), seconds or load.seconds)
 
     gauges.reset_peak(pid)
     user, system = gauges.user_and_system_seconds(pid)
@@ -76,16 +69,10 @@ def measure(
     busy_after = gauges.cpu_busy(place.proxy_cpu)
     started.running.check()
 
-    outcome = generators.outcome(load.generator, output)
-    if outcome.protocol not in (None, load.protocol.downstream):
-        raise LoadFailed(f"{outcome.protocol.value} was spoken")
-    if outcome.failed > MAX_FAILED_SHARE * max(outcome.succeeded, 1) or not outcome.succeeded:
-        count = f"{outcome.failed} of {outcome.failed + outcome.succeeded} requests failed"
-        reason = " ".join(outcome.reason.split())[:LONGEST_REASON]
-        raise LoadFailed(f"{count}: {reason}" if reason else count)
+    outcome = _outcome(load, output)
     p50 = p99 = None
     if load.rate:
-        took = generators.latencies(log.read_text().splitlines())
+        took = generators.latencies(_log(place).read_text().splitlines())
         p50, p99 = percentile(took, 0.5), percentile(took, 0.99)
     others = (busy_after.processes - busy.processes) - spent + (busy_after.stolen - busy.stolen)
     return Sample(
@@ -99,6 +86,44 @@ def measure(
         p50_us=p50,
         p99_us=p99,
     )
+
+
+def send(place: Place, load: Load, started: Started, requests: int, seconds: int) -> int:
+    """Send so many *requests*, or for *seconds* where the generator knows no number; return how many were answered.
+
+    Raises LoadFailed when answers are missing or wrong, BenchError when nothing can be sent.
+    """
+    command = _command(place, load, started, requests, seconds)
+    output = _run(place, load.generator, command)
+    started.running.check()
+    return _outcome(load, output).succeeded
+
+
+def _log(place: Place) -> Path:
+    return place.folder / "requests.log"
+
+
+def _command(place: Place, load: Load, started: Started, requests: int, seconds: int) -> list[str]:
+    site = started.site
+    port = site.https if load.scheme == "https" else site.http
+    least = max(LEAST_REQUESTS, load.connections * load.streams)
+    body, log = place.folder / f"body-{load.name}", _log(place)
+    if load.upload_bytes and not body.exists():
+        body.write_bytes(b"\0" * load.upload_bytes)
+    log.unlink(missing_ok=True)
+    certificate = site.pair.certificate_path
+    return generators.command(load, port, max(least, requests), seconds, body, log, certificate)
+
+
+def _outcome(load: Load, output: str) -> generators.Outcome:
+    outcome = generators.outcome(load.generator, output)
+    if outcome.protocol not in (None, load.protocol.downstream):
+        raise LoadFailed(f"{outcome.protocol.value} was spoken")
+    if outcome.failed > MAX_FAILED_SHARE * max(outcome.succeeded, 1) or not outcome.succeeded:
+        count = f"{outcome.failed} of {outcome.failed + outcome.succeeded} requests failed"
+        reason = " ".join(outcome.reason.split())[:LONGEST_REASON]
+        raise LoadFailed(f"{count}: {reason}" if reason else count)
+    return outcome
 
 
 def _run(place: Place, generator: Generator, command: list[str]) -> str:

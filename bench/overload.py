@@ -30,10 +30,10 @@ from typing import Any
 from attrs import frozen
 
 from bench import install
-from bench.__main__ import allow_open_files, chosen, two_cpus
 from bench.backend import backend_command
 from bench.campaign import fresh_folder
 from bench.certificate import write_key_pair
+from bench.choosing import allow_open_files, chosen, two_cpus
 from bench.errors import BenchError
 from bench.gauges import cpu_seconds
 from bench.loads import HOSTS, PLAIN_HOST

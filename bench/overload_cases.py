@@ -20,10 +20,10 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from bench import install
-from bench.__main__ import allow_open_files, two_cpus
 from bench.backend import backend_command
 from bench.campaign import fresh_folder
 from bench.certificate import write_key_pair
+from bench.choosing import allow_open_files, two_cpus
 from bench.errors import BenchError
 from bench.loads import HOSTS, PLAIN_HOST, SECURE_HOST
 from bench.overload import FOLDER, SOURCE, Loader

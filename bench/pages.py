@@ -5,10 +5,9 @@ The text around the marks is written by hand and stays as it is.
 
 from collections.abc import Mapping
 from pathlib import Path
-from statistics import fmean
 from typing import Any
 
-from bench import machine, tables
+from bench import machine, quiet, tables
 from bench.errors import BenchError
 from bench.idle import IDLE_KINDS
 from bench.plots import Bar, bar_chart
@@ -79,9 +78,8 @@ def figures_text(found: Mapping[str, Any]) -> str:
     switches = " ".join(found["python"]["build"]["switches"]) or "no switches"
     parts = [
         f"Measured {found['measured_at']} in {found['rounds']} rounds, on {where['cpus']} CPUs ({where['cpu']}), Linux "
-        f"{where['kernel']}, congestion control {where['congestion_control']}. Load average before the start: {where['load_average']:.1f}; "
-        f"others took {noise(found):.0%} of the proxy's CPU while it was measured.",
-        f"Ours ran on {machine.python_line(found['python'])} (configured with {switches}), with {packages}.",
+        f"{where['kernel']}, congestion control {where['congestion_control']}. {quiet.line(found['busy'])}",
+        f"Ours ran as {machine.code_line(found['code'])}, on {machine.python_line(found['python'])} (configured with {switches}), with {packages}.",
         f"Programs: {programs}.",
         "### Goals",
         tables.markdown_table(tables.figure_rows(found["figures"], found["loads"])),
@@ -95,6 +93,8 @@ def figures_text(found: Mapping[str, Any]) -> str:
             tables.markdown_table(tables.load_rows(load, found["targets"])),
             f"![{load['title']}](performance/{name}.svg)",
         ]
+    if tables.has_doubtful(found):
+        parts.append(f"\\{tables.DOUBTFUL_NOTE}.")
     for kind in IDLE_KINDS:
         if kind.name in found:
             parts += [
@@ -102,6 +102,12 @@ def figures_text(found: Mapping[str, Any]) -> str:
                 tables.markdown_table(tables.idle_rows(found[kind.name], found["targets"])),
                 f"![memory of {kind.title}](performance/{kind.name}.svg)",
             ]
+    if "instructions" in found:
+        parts += [
+            "### instructions",
+            f"Outside of the kernel, by {found['instructions']['way']}, in {found['instructions']['rounds']} rounds.",
+            tables.markdown_table(tables.instruction_rows(found["instructions"])),
+        ]
     if "lookup" in found:
         parts += [
             "### route lookup",
@@ -114,17 +120,6 @@ def figures_text(found: Mapping[str, Any]) -> str:
 def in_rounds(load: Mapping[str, Any], usual: int) -> str:
     """In how many rounds a load was measured, if they are not as many as *usual*."""
     return "" if load["rounds"] == usual else f", in {load['rounds']} rounds"
-
-
-def noise(found: Mapping[str, Any]) -> float:
-    """The mean of the noise of all cells; 0 where nothing was measured."""
-    cells = [
-        target["noise"]
-        for load in found["loads"].values()
-        for target in load["targets"].values()
-        if "noise" in target
-    ]
-    return fmean(cells) if cells else 0.0
 
 
 def with_figures(page: str, text: str) -> str:

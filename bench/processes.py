@@ -84,6 +84,11 @@ class Processes:
         """Make one whose processes write what they say into *folder*."""
         return cls(folder, [])
 
+    @property
+    def pids(self) -> list[int]:
+        """The roots of the trees that were started."""
+        return [one.pid for one in self._running]
+
     def start(
         self,
         name: str,

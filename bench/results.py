@@ -28,12 +28,13 @@ from statistics import fmean, median
 from typing import Any
 
 from bench.campaign import Measured
+from bench.errors import BenchError
 from bench.idle import IdleKind
 from bench.loads import GOALS, IDLE_GOALS, LOOKUP_MUST, Load
-from bench.summary import Sample, is_met, ratio, user_share, value
+from bench.summary import Sample, is_met, ratio, user_ratio, user_share, user_us, value
 from bench.targets import Target
 
-SCHEMA = 1
+SCHEMA = 2
 RESULTS = Path(__file__).parent / "results.json"
 
 
@@ -55,6 +56,9 @@ def target_results(load: Load, target: str, samples: Mapping[str, Mapping[int, S
         "us_per_request": _rounded(median(one.cpu_seconds * 1e6 / one.requests for one in own.values())),
         "to_nginx": _rounded(ratio(values[target], values.get("nginx", {}))),
         "to_go": _rounded(ratio(values[target], values.get("go", {}))),
+        "user_us": _rounded(user_us(own)),
+        "user_to_nginx": _rounded(user_ratio(own, samples.get("nginx", {}))),
+        "user_to_go": _rounded(user_ratio(own, samples.get("go", {}))),
         "user_share": _rounded(user_share(own.values())),
         "peak_mib": _rounded(max(one.peak_kib for one in own.values()) / 1024),
         "noise": _rounded(fmean(one.noise for one in own.values())),
@@ -110,7 +114,7 @@ def document(
     measured: Measured,
     setting: Mapping[str, Any],
 ) -> dict[str, Any]:
-    """The whole document; *setting* is ``measured_at``, ``machine``, ``python`` and ``programs``."""
+    """The whole document; *setting* is ``measured_at``, ``machine``, ``python``, ``code``, ``programs`` and ``busy``."""
     results = {load.name: load_results(load, measured) for load in loads}
     return {
         "schema": SCHEMA,
@@ -145,6 +149,25 @@ def lookup_results(hosts: Mapping[str, Mapping[str, float]]) -> dict[str, Any]:
     fewest, most = min(hosts, key=int), max(hosts, key=int)
     measured = hosts[most]["ten_hosts_ns"] / hosts[fewest]["ten_hosts_ns"]
     return {"hosts": hosts, "goal": _goal(measured, LOOKUP_MUST, None)}
+
+
+def checked(found: Any, path: Path) -> dict[str, Any]:
+    """Return *found*, the content of *path*, if it is of the present form.  Raises BenchError."""
+    schema = found.get("schema") if isinstance(found, dict) else None
+    if schema != SCHEMA or not isinstance(found, dict):
+        raise BenchError(
+            f"{path.name} has schema {schema}, not {SCHEMA}: another version wrote it; run make bench"
+        )
+    return found
+
+
+def read(path: Path = RESULTS) -> dict[str, Any]:
+    """Read what ``write`` has written.  Raises BenchError when it cannot be, or another version wrote it."""
+    try:
+        found = json.loads(path.read_text())
+    except (OSError, ValueError) as error:
+        raise BenchError(f"{path.name} cannot be read: {error}") from None
+    return checked(found, path)
 
 
 def write(found: Mapping[str, Any], path: Path = RESULTS) -> None:

@@ -1,7 +1,8 @@
 """From samples to figures: medians, ratios and percentiles.  Pure.
 
 A ratio is the median of the ratios of each round, not the ratio of two medians: what
-slows the machine down for a while slows both sides of one round, and cancels out.
+slows the machine down for a while slows both sides of one round, and cancels out.  Only time outside of
+the kernel is added up over the rounds first, since it is told in ticks of 10 ms.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -49,6 +50,27 @@ def user_share(samples: Iterable[Sample]) -> float | None:
     user = sum(one.user_seconds for one in kept)
     total = user + sum(one.system_seconds for one in kept)
     return user / total if total else None
+
+
+def user_us(samples: Mapping[int, Sample]) -> float | None:
+    """The CPU time, in microseconds, that a request takes outside of the kernel, over all rounds; None if no tick was counted.
+
+    The share comes from ticks, which are too coarse for one round; the time that it is the share of does not.
+    """
+    share = user_share(samples.values())
+    if share is None:
+        return None
+    spent = sum(one.cpu_seconds for one in samples.values())
+    return share * spent * 1e6 / sum(one.requests for one in samples.values())
+
+
+def user_ratio(ours: Mapping[int, Sample], theirs: Mapping[int, Sample]) -> float | None:
+    """``user_us`` of ours divided by that of theirs, over the rounds that both have; None if there is none."""
+    both = ours.keys() & theirs.keys()
+    if not both:
+        return None
+    mine, reference = (user_us({number: one[number] for number in both}) for one in (ours, theirs))
+    return mine / reference if mine is not None and reference else None
 
 
 def ratio(ours: Mapping[int, float], theirs: Mapping[int, float]) -> float | None:

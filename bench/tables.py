@@ -3,7 +3,14 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from bench import quiet
+
 MISSING = "-"
+DOUBTFUL = " *"
+"""Behind a figure while which others took much of the proxy's CPU."""
+DOUBTFUL_NOTE = (
+    f"{DOUBTFUL.strip()} others took more than {quiet.MOST_NOISE:.0%} of the proxy's CPU meanwhile"
+)
 UNITS = {
     "us_per_request": "CPU-us per request",
     "mb_per_cpu_second": "MB per CPU-second",
@@ -33,7 +40,7 @@ def load_rows(load: Mapping[str, Any], targets: Mapping[str, Any]) -> list[list[
     has_latency = load["unit"] == "p99_us"
     head = ["", UNITS[load["unit"]], "to nginx", "to Go"]
     head += ["p50, us", "CPU-us per request"] if has_latency else []
-    rows = [[*head, "user share", "peak MiB"]]
+    rows = [[*head, "user us", "user to nginx", "user to Go", "user share", "peak MiB"]]
     for name, target in targets.items():
         found = load["targets"].get(name)
         if found is None:
@@ -41,9 +48,35 @@ def load_rows(load: Mapping[str, Any], targets: Mapping[str, Any]) -> list[list[
         if "failure" in found:
             rows.append([target["title"], found["failure"], *[MISSING] * (len(rows[0]) - 2)])
             continue
-        row = [target["title"], number(found["median"]), ratio(found["to_nginx"]), ratio(found["to_go"])]
+        median = number(found["median"]) + (DOUBTFUL if quiet.is_doubtful(found["noise"]) else "")
+        row = [target["title"], median, ratio(found["to_nginx"]), ratio(found["to_go"])]
         row += [number(found["p50_us"]), number(found["us_per_request"])] if has_latency else []
+        row += [number(found["user_us"]), ratio(found["user_to_nginx"]), ratio(found["user_to_go"])]
         rows.append([*row, share(found["user_share"]), number(found["peak_mib"])])
+    return rows
+
+
+def has_doubtful(found: Mapping[str, Any]) -> bool:
+    """Whether a figure of a document bears the mark of a busy machine."""
+    return any(
+        quiet.is_doubtful(target.get("noise", 0.0))
+        for load in found["loads"].values()
+        for target in load["targets"].values()
+    )
+
+
+def instruction_rows(found: Mapping[str, Any]) -> list[list[str]]:
+    """Head and rows of instructions: one row a load and target."""
+    rows = [["load", "proxy", "instructions per request", "to nginx", "spread"]]
+    for load in found["loads"].values():
+        title = load["title"]
+        for name, target in load["targets"].items():
+            if "failure" in target:
+                rows.append([title, name, target["failure"], MISSING, MISSING])
+            else:
+                count = f"{target['per_request']:,}"
+                rows.append([title, name, count, ratio(target["to_nginx"]), f"{target['spread']:.1%}"])
+            title = ""
     return rows
 
 

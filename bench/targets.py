@@ -57,6 +57,8 @@ class Target:
     protocols: frozenset[Protocol] = frozenset(Protocol)
     """What it is asked in."""
     is_quick: bool = False
+    when_slow: tuple[str, ...] = ()
+    """What it is told besides where it runs many times slower than usual."""
 
 
 def _write(site: Site, name: str, text: str) -> str:
@@ -198,7 +200,8 @@ _FILE = "file"
 _HTTP1 = frozenset({Protocol.HTTP1})
 
 TARGETS: tuple[Target, ...] = (
-    Target("ours", "ours", _FILE, _ours, 0.8, is_quick=True),
+    # Slowed down it would find that there is more to do than it can, and refuse some of it.
+    Target("ours", "ours", _FILE, _ours, 0.8, is_quick=True, when_slow=("--overload-after=0",)),
     Target("nginx", "nginx", _FILE, _nginx("on"), is_quick=True),
     Target("nginx-no-log", "nginx, access log off", "off", _nginx(""), protocols=_HTTP1),
     Target("haproxy", "HAProxy", _FILE, _haproxy),

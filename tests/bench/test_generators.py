@@ -57,7 +57,12 @@ class OutcomeTests(SynchronousTestCase):
     def test_own(self) -> None:
         """The programs of this repository end with their counts as JSON, whatever was printed before."""
         text = 'a warning\n{"succeeded": 7, "failed": 2, "reason": "GOAWAY"}\n'
-        for generator in (Generator.UNIQUE, Generator.GRPC_UNARY, Generator.GRPC_BIDI):
+        for generator in (
+            Generator.UNIQUE,
+            Generator.UNIQUE_HTTP1,
+            Generator.GRPC_UNARY,
+            Generator.GRPC_BIDI,
+        ):
             self.assertEqual(generators.outcome(generator, text), Outcome(7, 2, "GOAWAY"))
 
     def test_wrk(self) -> None:

@@ -1,8 +1,10 @@
 """What is told about the interpreter."""
 
+from pathlib import Path
+
 from twisted.trial.unittest import SynchronousTestCase
 
-from bench.machine import build_options, python, python_line
+from bench.machine import build_options, code, code_line, python, python_line
 
 DEBIAN = (
     "'--enable-shared' '--prefix=/usr' '--with-system-ffi' '--enable-optimizations' '--with-lto' 'CFLAGS=-O2'"
@@ -40,3 +42,32 @@ class BuildTests(SynchronousTestCase):
         self.assertEqual(
             python_line(found), "CPython 3.12.1, without PGO, without LTO, static libpython, a debug build"
         )
+
+
+class CodeTests(SynchronousTestCase):
+    """Which modules are compiled."""
+
+    def setUp(self) -> None:
+        """Make a package of two rooms."""
+        self.package = Path(self.mktemp(), "ingress")
+        for name in ("http/heads.py", "http/chunked.py", "tap.py"):
+            path = self.package / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text("")
+
+    def test_plain(self) -> None:
+        """A package without shared objects is plain Python."""
+        found = code(self.package)
+        self.assertEqual(found, {"modules": 3, "compiled": []})
+        self.assertEqual(code_line(found), "plain Python")
+
+    def test_compiled(self) -> None:
+        """A module whose shared object stands beside it is compiled, and its room is told."""
+        (self.package / "http" / "heads.cpython-311-x86_64-linux-gnu.so").write_text("")
+        found = code(self.package)
+        self.assertEqual(found, {"modules": 3, "compiled": ["ingress.http.heads"]})
+        self.assertEqual(code_line(found), "1 of 3 modules compiled, of ingress.http")
+
+    def test_installed(self) -> None:
+        """Without a folder it is about the package that is installed."""
+        self.assertGreater(code()["modules"], 100)

@@ -6,7 +6,7 @@ from pathlib import Path
 from twisted.trial.unittest import SynchronousTestCase
 
 from bench import install
-from bench.__main__ import chosen
+from bench.choosing import chosen
 from bench.errors import BenchError
 from bench.loads import LOADS
 from bench.targets import TARGETS

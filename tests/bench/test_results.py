@@ -11,6 +11,7 @@ from bench import machine, pages, results, tables
 from bench.campaign import Measured
 from bench.errors import BenchError
 from bench.idle import IDLE_KINDS
+from bench.instructions import cell
 from bench.loads import LOADS
 from bench.summary import Sample
 from bench.targets import TARGETS
@@ -20,6 +21,8 @@ SETTING = {
     "machine": machine.machine(0, 1),
     "python": machine.python(),
     "programs": {"nginx": "1.2.3"},
+    "code": {"modules": 400, "compiled": []},
+    "busy": {"load_average": 0.1, "others": 0.01, "stolen": 0.0, "is_busy": False},
 }
 
 
@@ -51,6 +54,12 @@ def document() -> dict[str, Any]:
         "100000": {"ten_hosts_ns": 660.0, "all_hosts_ns": 1500.0},
     }
     found["lookup"] = results.lookup_results(hosts)
+    counted = {"ours": cell([9000.0, 9100.0], [3000.0]), "nginx": cell([3000.0], [3000.0])}
+    found["instructions"] = {
+        "way": "callgrind",
+        "rounds": 2,
+        "loads": {"get-repeating": {"title": "small GET", "targets": counted}},
+    }
     return found
 
 
@@ -68,6 +77,9 @@ class DocumentTests(SynchronousTestCase):
                 "us_per_request": 30.0,
                 "to_nginx": 1.5,
                 "to_go": 0.5,
+                "user_us": 7.5,
+                "user_to_nginx": 1.5,
+                "user_to_go": 0.5,
                 "user_share": 0.25,
                 "peak_mib": 4.0,
                 "noise": 0.02,
@@ -107,7 +119,7 @@ class DocumentTests(SynchronousTestCase):
         found = results.document("bench-quick", part, TARGETS, measured(), SETTING)
         self.assertEqual(list(found["loads"]), ["get-repeating", "get-unique"])
         self.assertEqual({one["load"] for one in found["figures"]}, {"get-repeating", "get-unique"})
-        self.assertEqual(set(document()) - set(found), {"idle", "idle_h2", "lookup"})
+        self.assertEqual(set(document()) - set(found), {"idle", "idle_h2", "instructions", "lookup"})
 
     def test_without_reference(self) -> None:
         """Without nginx there is no ratio, and the goal is not met."""
@@ -132,6 +144,24 @@ class DocumentTests(SynchronousTestCase):
         results.write(document(), folder / "results.json")
         self.assertEqual([path.name for path in folder.iterdir()], ["results.json"])
         self.assertEqual(json.loads((folder / "results.json").read_text()), document())
+
+    def test_older_run(self) -> None:
+        """What an older version wrote, or nobody, is refused in one line that says what to do."""
+        path = Path(self.mktemp())
+        path.write_text(json.dumps({**document(), "schema": 1}))
+        error = self.assertRaises(BenchError, results.read, path)
+        self.assertEqual(
+            str(error), f"{path.name} has schema 1, not 2: another version wrote it; run make bench"
+        )
+        for text in ("[]", "{", ""):
+            path.write_text(text)
+            self.assertRaises(BenchError, results.read, path)
+
+    def test_read_again(self) -> None:
+        """What was written renders again as it did."""
+        path = Path(self.mktemp())
+        results.write(document(), path)
+        self.assertEqual(pages.figures_text(results.read(path)), pages.figures_text(document()))
 
 
 class TableTests(SynchronousTestCase):
@@ -160,6 +190,17 @@ class TableTests(SynchronousTestCase):
         self.assertEqual(
             [tables.number(one) for one in (1234.5, 12.345, 0.0123, None)], ["1234", "12.3", "0.0123", "-"]
         )
+
+    def test_busy(self) -> None:
+        """A figure while which others took much of the proxy's CPU is marked, and the mark explained."""
+        found = document()
+        self.assertFalse(tables.has_doubtful(found))
+        load = found["loads"]["get-repeating"]
+        load["targets"]["ours"]["noise"] = 0.5
+        rows = tables.load_rows(load, found["targets"])
+        self.assertEqual((rows[1][1], rows[2][1]), ("30 *", "20"))
+        self.assertTrue(tables.has_doubtful(found))
+        self.assertIn(tables.DOUBTFUL_NOTE, pages.figures_text(found))
 
 
 class PageTests(SynchronousTestCase):

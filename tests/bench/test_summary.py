@@ -3,7 +3,7 @@
 from twisted.trial.unittest import SynchronousTestCase
 
 from bench.loads import GOALS, LOADS, Goal, Load, Unit
-from bench.summary import Sample, is_met, percentile, ratio, user_share, value
+from bench.summary import Sample, is_met, percentile, ratio, user_ratio, user_share, user_us, value
 
 
 def sample(cpu: float, requests: int = 1000, p99: float | None = None) -> Sample:
@@ -73,6 +73,27 @@ class ShareTests(SynchronousTestCase):
     def test_nothing(self) -> None:
         """Where no tick was counted, there is no share."""
         self.assertIsNone(user_share([Sample(1, 0.0, 1.0, 1, 0.0)]))
+
+
+class UserTests(SynchronousTestCase):
+    """CPU time outside of the kernel."""
+
+    def test_over_all_rounds(self) -> None:
+        """The share of all rounds is applied to the time of all rounds: a round may have no tick at all."""
+        rounds = {
+            1: Sample(1000, 0.02, 1.0, 1, 0.0, 0.02, 0.0),
+            2: Sample(1000, 0.02, 1.0, 1, 0.0, 0.0, 0.02),
+        }
+        self.assertAlmostEqual(user_us(rounds) or 0, 10.0)
+        self.assertIsNone(user_us({1: Sample(1000, 0.02, 1.0, 1, 0.0)}))
+        self.assertIsNone(user_us({}))
+
+    def test_ratio(self) -> None:
+        """Ours is divided by theirs, of the rounds that both have."""
+        ours = {1: Sample(1000, 0.02, 1.0, 1, 0.0, 0.01, 0.01), 2: Sample(1000, 9.0, 1.0, 1, 0.0, 9.0, 0.0)}
+        theirs = {1: Sample(2000, 0.02, 1.0, 1, 0.0, 0.01, 0.03), 3: Sample(1, 1.0, 1.0, 1, 0.0, 1.0, 0.0)}
+        self.assertAlmostEqual(user_ratio(ours, theirs) or 0, 4.0)
+        self.assertIsNone(user_ratio(ours, {}))
 
 
 class GoalTests(SynchronousTestCase):
