@@ -19,7 +19,7 @@ OTHER_PYTHONS ?= python3.12 python3.13
 TESTS ?=
 # The benchmark has an environment of its own: it installs other proxies.
 BENCH_VENV ?= .venv-bench
-CODE = ingress tests twisted/plugins scripts bench conformance examples/demo examples/whoami examples/filter
+CODE = setup.py compiling ingress tests twisted/plugins scripts bench conformance examples/demo examples/whoami examples/filter
 
 bin = $(VENV)/bin
 user_environment = $(VENV)/.installed
@@ -31,13 +31,16 @@ fuzz_environment = $(VENV)-fuzz/.installed
 sslyze_environment = $(VENV)-sslyze/.installed
 # What makes the site has nothing to do with what runs.
 site_environment = $(VENV)-site/.installed
+# Holds the package as wheels do, with machine code, and no editable installation of it.
+COMPILED_VENV ?= .venv-compiled
+compiled_environment = $(COMPILED_VENV)/.installed-dev
 bench_environment = $(BENCH_VENV)/.installed-bench
 bench_quick_environment = $(BENCH_VENV)/.installed-bench-quick
 # What an installation depends on; the code itself is installed editable.
 metadata = setup.cfg pyproject.toml
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-monitoring test-page page-pictures check format fuzz fuzz-parsers http2 docs site bench bench-quick bench-instructions bench-watch bench-workers bench-feed bench-sizing bench-tls bench-ticket-keys bench-accepting bench-admin bench-page bench-tallies bench-auth bench-annotations bench-calls bench-log bench-lint bench-overload bench-overload-cases bench-tracing bench-filters bench-gateway-filters bench-limits bench-passwords bench-gzip bench-expressions bench-takeover bench-restarts sslyze conformance conformance-next conformance-up versions faults soak image-check clean
+.PHONY: help run test compiled test-compiled test-monitoring test-page page-pictures check format fuzz fuzz-parsers http2 docs site bench bench-quick bench-instructions bench-watch bench-workers bench-feed bench-sizing bench-tls bench-ticket-keys bench-accepting bench-admin bench-page bench-tallies bench-auth bench-annotations bench-calls bench-log bench-lint bench-overload bench-overload-cases bench-tracing bench-filters bench-gateway-filters bench-limits bench-passwords bench-gzip bench-expressions bench-takeover bench-restarts sslyze conformance conformance-next conformance-up versions faults soak image-check clean
 .DELETE_ON_ERROR:
 
 help: ## list these commands
@@ -51,6 +54,13 @@ run: $(user_environment) ## start the demo on 127.0.0.1:8080 and :8443, with cur
 test: export PYTHONDONTWRITEBYTECODE =
 test: $(dev_environment) ## run the whole test suite
 	$(bin)/trial --jobs $(TEST_JOBS) --temp-directory $(VENV)/trial tests
+
+compiled: $(compiled_environment) ## compile what wheels hold as machine code (docs/compiled.md), and install it into .venv-compiled
+	@exec $(COMPILED_VENV)/bin/python -m compiling $(COMPILED_VENV)
+
+test-compiled: export PYTHONDONTWRITEBYTECODE =
+test-compiled: compiled ## run the test suite, or TESTS=name..., with what make compiled has installed
+	cd $(COMPILED_VENV)/tree && ../bin/python -m twisted.trial --jobs $(TEST_JOBS) --temp-directory ../trial $(or $(TESTS),tests)
 
 test-monitoring: $(dev_environment) ## check rules and dashboard by promtool, and have a real Prometheus watch an outage, in a minute (root, to install it)
 	$(bin)/python -m tests.monitoring.promtool
@@ -67,7 +77,7 @@ page-pictures: $(page_environment) ## take pictures of that page in two themes a
 check: $(dev_environment) ## format, lint, types, layers: what CI asks besides the tests
 	$(bin)/ruff format --check $(CODE)
 	$(bin)/ruff check $(CODE)
-	$(bin)/mypy ingress tests twisted/plugins scripts/image_check.py scripts/options_page.py scripts/annotations_page.py scripts/config_map_page.py scripts/ingressctl_page.py scripts/lint_rules_page.py scripts/api_page.py scripts/gateway_api_page.py scripts/grafana_dashboard.py bench conformance examples/demo examples/whoami examples/filter
+	$(bin)/mypy setup.py compiling ingress tests twisted/plugins scripts/image_check.py scripts/options_page.py scripts/annotations_page.py scripts/config_map_page.py scripts/ingressctl_page.py scripts/lint_rules_page.py scripts/api_page.py scripts/gateway_api_page.py scripts/grafana_dashboard.py bench conformance examples/demo examples/whoami examples/filter
 	$(bin)/trial --temp-directory $(VENV)/trial-check tests.test_layers
 
 format: $(dev_environment) ## format the code and apply the safe lint fixes
@@ -223,7 +233,7 @@ image-check: $(user_environment) ## run the Dockerfile commands in an empty fold
 	$(bin)/python scripts/image_check.py
 
 clean: ## remove the environment and everything built
-	rm -rf $(VENV) $(BENCH_VENV) .conformance $(VENV)-fuzz $(VENV)-site $(VENV)-sslyze $(VENV)-versions-* build dist ./*.egg-info _trial_temp* .mypy_cache .ruff_cache .hypothesis .coverage* \
+	rm -rf $(VENV) $(COMPILED_VENV) $(BENCH_VENV) .conformance $(VENV)-fuzz $(VENV)-site $(VENV)-sslyze $(VENV)-versions-* build dist ./*.egg-info _trial_temp* .mypy_cache .ruff_cache .hypothesis .coverage* \
 		twisted/plugins/dropin.cache
 
 # One environment, two stamps: the demo needs no development tools.
@@ -238,6 +248,14 @@ $(dev_environment): $(metadata)
 	$(bin)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
 	@$(compile)
 	@touch $@ $(user_environment)
+
+# The package itself comes later, compiled; the folder of what was made before is of no use to other rules of making it.
+$(compiled_environment): override VENV = $(COMPILED_VENV)
+$(compiled_environment): $(metadata) setup.py $(wildcard compiling/*.py)
+	@$(make_venv)
+	TXINGRESS_USE_MYPYC=0 $(bin)/python -m pip install --quiet --disable-pip-version-check '.[dev]'
+	@rm -rf $(COMPILED_VENV)/build
+	@touch $@
 
 $(bench_environment) $(bench_quick_environment): override VENV = $(BENCH_VENV)
 $(bench_environment): $(metadata)

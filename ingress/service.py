@@ -52,7 +52,7 @@ from ingress.process.lag_watch import LagWatch
 from ingress.process.memory_watch import own_memory
 from ingress.process.program_log import ProgramLog
 from ingress.process.systemd_sockets import HandedOver
-from ingress.process.version import running_version
+from ingress.process.version import running_code, running_version
 from ingress.process.versions import versions
 from ingress.proxy.listening.listeners import listen
 from ingress.proxy.transport.connection_limit import DEFAULT_CONNECTIONS
@@ -263,6 +263,7 @@ class IngressService(Service):
             now,
             rings=self._rings,
             version=running_version(),
+            code=running_code(),
             pod=pod_name(),
         )
         self._live = Live(shown_by(known, self._most_connections), self._reactor)

@@ -21,6 +21,7 @@ from ingress.options.option import DEFAULTS, Option, contradictions, settings_wi
 from ingress.options.table import SPELLINGS
 from ingress.options.values import read_description
 from ingress.process.systemd_sockets import HandedOver
+from ingress.process.version import running_code
 from ingress.settings import Settings
 
 if TYPE_CHECKING:
@@ -60,7 +61,7 @@ class Options(usage.Options):
     def opt_version(self) -> None:
         """Print the version and exit."""
         try:
-            print(f"txingress {version('txingress')}")  # noqa: T201 - the answer to --version
+            print(f"txingress {version('txingress')} ({running_code()})")  # noqa: T201 - the answer to --version
         except PackageNotFoundError:
             raise usage.UsageError(
                 "--version: txingress is not installed, so its version is unknown"

@@ -331,8 +331,8 @@ ROWS: Final = (
                 "Versions",
                 (
                     (
-                        f"count by (version, python, twisted, openssl) (ingress_build_info{{{POD}}})",
-                        "{{version}}, Python {{python}}, Twisted {{twisted}}, {{openssl}}",
+                        f"count by (version, code, python, twisted, openssl) (ingress_build_info{{{POD}}})",
+                        "{{version}} ({{code}}), Python {{python}}, Twisted {{twisted}}, {{openssl}}",
                     ),
                 ),
             ),

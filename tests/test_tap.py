@@ -21,6 +21,7 @@ from ingress.model.objects import ObjectKey
 from ingress.options.help import ABOUT
 from ingress.options.table import OPTIONS, SPELLINGS
 from ingress.options.values import MAX_PAGE_BYTES
+from ingress.process.version import running_code
 from ingress.settings import Settings
 from ingress.tap import Options, makeService
 from ingress.tracing import tracing
@@ -318,12 +319,12 @@ class HelpTests(SynchronousTestCase):
         self.assertRegex(str(options).splitlines()[0], r"^Usage: .* ingress \[options\]$")
 
     def test_version(self) -> None:
-        """``--version`` prints the version of the installed distribution."""
+        """``--version`` prints the version of the installed distribution, and whether it is compiled."""
         metadata = Path(self.mktemp()) / "txingress-9.8.7.dist-info"
         metadata.mkdir(parents=True)
         (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: txingress\nVersion: 9.8.7\n")
         self.patch(sys, "path", [str(metadata.parent), *sys.path])
-        self.assertEqual(self.printed("--version"), "txingress 9.8.7\n")
+        self.assertEqual(self.printed("--version"), f"txingress 9.8.7 ({running_code()})\n")
 
 
 class IdleReactor(MemoryReactorClock):

@@ -90,6 +90,8 @@ class Known:
     live: Live | None = None
     """What happens at the moment, for whoever looks; None where nobody can."""
     version: str = ""
+    code: str = ""
+    """Whether the hot path is ``compiled`` or ``plain``."""
     pod: str = ""
 
     def explained_by(self) -> Served:

@@ -35,6 +35,9 @@ LEADER: Final[Schema] = fields_of(
 STATUS: Final[Schema] = fields_of(
     {
         "version": text("Of txingress; empty where it is not installed as a package."),
+        "code": text(
+            "`compiled` where the hot path is machine code, as in wheels; `plain` where it is Python."
+        ),
         "started": moment("When the process began to serve its pages."),
         "pod": text("The name of the pod, or of the machine."),
         "ready": truth("What `/readyz` says."),
@@ -62,6 +65,7 @@ def status_as_data(known: Known, published: Published) -> dict[str, object]:
     missing = known.readiness()
     return {
         "version": known.version,
+        "code": known.code,
         "started": rfc3339(known.started),
         "pod": known.pod,
         "ready": not missing,

@@ -13,6 +13,8 @@ from abc import abstractmethod
 from collections.abc import Callable
 from typing import Final, Protocol, TypeVar
 
+from mypy_extensions import mypyc_attr
+
 from ingress.http.grammar import Sightings
 from ingress.http.response_head import ResponseHead
 from ingress.http2.block_decoder import (
@@ -77,6 +79,7 @@ class AnswerConnection(StreamConnection, Protocol):
         """An answer is whole."""
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class ClientStream(Stream):
     """A request and its answer; it has no number until it is begun."""
 
@@ -154,6 +157,7 @@ class ClientStream(Stream):
         self.answered(head, ended)
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class ClientConnection(Connection[S, ResponseField, Meaning]):
     """The client's side; *S* is a stream of whoever asks."""
 

@@ -11,6 +11,8 @@ peer's credit, an *outgoing* one, by which its streams send, and a *budget* for 
 from abc import abstractmethod
 from typing import Final, Generic, TypeVar
 
+from mypy_extensions import mypyc_attr
+
 from ingress.http.work import FRAME_WORK
 from ingress.http2.block_decoder import BlockDecoder
 from ingress.http2.budget import FAULT_COST, PRIORITY_COST, WINDOW_COST, Budget
@@ -52,6 +54,7 @@ F = TypeVar("F")
 M = TypeVar("M")
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class Connection(Generic[S, F, M]):
     """What both roles share; *S* is a stream, *F* a decoded field, *M* what a field block means."""
 

@@ -14,6 +14,8 @@ from collections.abc import Callable
 from enum import Enum
 from typing import Final, TypeVar
 
+from mypy_extensions import mypyc_attr
+
 from ingress.http.grammar import MAX_HEAD
 from ingress.http.request_head import HeadError, RequestHead
 from ingress.http.work import REQUEST_WORK
@@ -71,6 +73,7 @@ class Leaving(Enum):
     LEFT = "left"
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class ServerConnection(Connection[S, RequestField, tuple[RequestHead, bool]]):
     """The server's side; *S* is a stream of whoever answers."""
 

@@ -11,6 +11,8 @@ from abc import abstractmethod
 from collections import deque
 from typing import Final, Protocol
 
+from mypy_extensions import mypyc_attr
+
 from ingress.http2.faults import ErrorCode
 from ingress.http2.frames import (
     DATA,
@@ -44,6 +46,7 @@ class StreamConnection(Protocol):
         """End *stream* by RST_STREAM."""
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class Stream:
     """A stream of *connection*, from the first HEADERS to its end."""
 

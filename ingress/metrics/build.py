@@ -9,7 +9,7 @@ from typing import Final
 
 from prometheus_client.core import GaugeMetricFamily, Metric
 
-LABELS: Final = ("version", "python", "twisted", "openssl")
+LABELS: Final = ("version", "code", "python", "twisted", "openssl")
 _UNKNOWN: Final[Mapping[str, str]] = MappingProxyType({})
 
 
@@ -23,7 +23,9 @@ class BuildMetrics:
     def families(self) -> Iterable[Metric]:
         """Yield the series."""
         family = GaugeMetricFamily(
-            "ingress_build_info", "1, with the versions of what runs in its labels.", labels=LABELS
+            "ingress_build_info",
+            "1, with the versions of what runs in its labels, and whether it is `compiled` code or `plain`.",
+            labels=LABELS,
         )
         family.add_metric([self.versions.get(label, "") for label in LABELS], 1)
         yield family

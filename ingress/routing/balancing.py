@@ -11,6 +11,8 @@ from collections.abc import Callable, Container, Mapping
 from types import MappingProxyType
 from typing import Final
 
+from mypy_extensions import mypyc_attr
+
 from ingress.model.backends import Endpoint
 
 Clock = Callable[[], float]
@@ -21,6 +23,7 @@ Chance = Callable[[], float]
 _NONE: Final[Mapping[Endpoint, float]] = MappingProxyType({})
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class Balancer:
     """Picks an endpoint for each attempt, and keeps what it learned when the endpoints change."""
 

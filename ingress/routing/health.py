@@ -19,6 +19,8 @@ from collections.abc import MutableMapping
 from math import inf
 from typing import Final
 
+from mypy_extensions import mypyc_attr
+
 from ingress.model.backends import Endpoint
 
 FAILURES: Final = 3
@@ -28,6 +30,7 @@ LONGEST_SECONDS: Final = 60.0
 MISSES: Final = 3
 
 
+@mypyc_attr(native_class=False)  # Others refer to it weakly, which native classes do not allow.
 class Liveness:
     """When something last came from an endpoint, over whatever connection, and how many requests waited in vain since."""
 

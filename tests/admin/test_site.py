@@ -188,12 +188,13 @@ class AdminSiteTests(SiteCase):
         self.missing = ("the first list of Secrets",)
         self.snapshot = Snapshot(RouteTable([Route("a.test", "/", Match.PREFIX, None, BACKEND)]))
         self.number = 7
-        known = evolve(self.known(), version="1.2", pod="txingress-x", started=NOW)
+        known = evolve(self.known(), version="1.2", code="plain", pod="txingress-x", started=NOW)
         self.site = admin_site(known, self.clock)
         self.assertEqual(
             json.loads(self.ask("/api/v1/status")[2]),
             {
                 "version": "1.2",
+                "code": "plain",
                 "started": rfc3339(NOW),
                 "pod": "txingress-x",
                 "ready": False,
