@@ -15,9 +15,9 @@ from attrs import define, field, frozen
 
 from bench import measure
 from bench.backend import backend_command, grpc_command
-from bench.certificate import write_key_pair
+from bench.certificate import write_key_pair, write_rsa_pair
 from bench.idle import IdleKind, idle_bytes
-from bench.loads import HOSTS, PLAIN_HOST, Load, Protocol
+from bench.loads import HOSTS, PLAIN_HOST, RSA_HOST, Load, Protocol
 from bench.processes import Processes, free_ports, wait_until_it_answers, wait_until_it_listens
 from bench.summary import Sample, value
 from bench.targets import Site, Target
@@ -87,7 +87,7 @@ class Campaign:
     def start(self, processes: Processes) -> list[measure.Started]:
         """Start the backends and all targets, and wait until they answer.  Raises BenchError."""
         folder, place = self.place.folder, self.place
-        pair = write_key_pair(folder, HOSTS)
+        pair, rsa_pair = write_key_pair(folder, HOSTS), write_rsa_pair(folder, (RSA_HOST,))
         backend, h2c, grpc, *ports = free_ports(3 + 3 * len(self.plan.targets))
         running = processes.start("backend", backend_command(folder, backend, h2c), place.load_cpu)
         wait_until_it_answers(running, backend, PLAIN_HOST)
@@ -97,7 +97,7 @@ class Campaign:
         started = []
         for number, target in enumerate(self.plan.targets):
             http, https, admin = ports[3 * number : 3 * number + 3]
-            site = Site(folder, http, https, admin, backend, h2c, grpc, pair, self.programs)
+            site = Site(folder, http, https, admin, backend, h2c, grpc, pair, rsa_pair, self.programs)
             self.say(f"starting {target.title}")
             running = processes.start(target.name, target.command(site), place.proxy_cpu, target.environment)
             started.append(measure.Started(target, site, running))

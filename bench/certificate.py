@@ -1,4 +1,4 @@
-"""The certificate of the TLS loads: P-256, signed by itself, made anew each time."""
+"""The certificates of the TLS loads: P-256 and RSA, signed by themselves, made anew each time."""
 
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -6,10 +6,11 @@ from pathlib import Path
 from attrs import frozen
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from cryptography.x509.oid import NameOID
 
 VALID_DAYS = 30
+RSA_BITS = 2048
 
 
 @frozen
@@ -25,8 +26,18 @@ class KeyPair:
 
 
 def write_key_pair(folder: Path, names: tuple[str, ...]) -> KeyPair:
-    """Make a key and a certificate for *names*, and write both into *folder*."""
-    key = ec.generate_private_key(ec.SECP256R1())
+    """Make a key on P-256 and a certificate for *names*, and write both into *folder*."""
+    return _write(folder, "tls", names, ec.generate_private_key(ec.SECP256R1()))
+
+
+def write_rsa_pair(folder: Path, names: tuple[str, ...]) -> KeyPair:
+    """Make one with an RSA key."""
+    return _write(folder, "rsa", names, rsa.generate_private_key(65537, RSA_BITS))
+
+
+def _write(
+    folder: Path, stem: str, names: tuple[str, ...], key: ec.EllipticCurvePrivateKey | rsa.RSAPrivateKey
+) -> KeyPair:
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, names[0])])
     now = datetime.now(UTC)
     certificate = (
@@ -47,9 +58,9 @@ def write_key_pair(folder: Path, names: tuple[str, ...]) -> KeyPair:
             serialization.PrivateFormat.PKCS8,
             serialization.NoEncryption(),
         ),
-        folder / "tls.crt",
-        folder / "tls.key",
-        folder / "tls.pem",
+        folder / f"{stem}.crt",
+        folder / f"{stem}.key",
+        folder / f"{stem}.pem",
     )
     pair.certificate_path.write_bytes(pair.certificate_pem)
     pair.key_path.write_bytes(pair.key_pem)

@@ -1,8 +1,7 @@
 """The configurations of the proxies, as they are written to their files; that of Envoy is in ``envoy``.
 
 All of them pass the client's Host on, add ``X-Forwarded-*`` fields, keep connections to
-the backend open, and send no session tickets' worth of resumption to the generators,
-which never resume anyway.  All offer HTTP/2 with TLS.  Everything else is a default unless a comment says why not.
+the backend open, and resume TLS sessions by tickets, as they all do by default.  All offer HTTP/2 with TLS.  Everything else is a default unless a comment says why not.
 """
 
 # The forwarding fields are those of Debian's /etc/nginx/proxy_params.
@@ -57,6 +56,13 @@ http {{
     }}
     server {{
         listen 127.0.0.1:{https} ssl http2;
+        server_name {rsa_host};
+        ssl_certificate {rsa_certificate};
+        ssl_certificate_key {rsa_key};
+        location / {{ proxy_pass http://backend; }}
+    }}
+    server {{
+        listen 127.0.0.1:{https} ssl http2;
         server_name {h2c_host};
         location / {{ grpc_pass grpc://h2c; }}
     }}
@@ -84,7 +90,7 @@ defaults
     timeout server 60s
 frontend all
     bind 127.0.0.1:{http} backlog 4096
-    bind 127.0.0.1:{https} backlog 4096 ssl crt {pem} alpn h2,http/1.1
+    bind 127.0.0.1:{https} backlog 4096 ssl crt {pem} crt {rsa_pem} alpn h2,http/1.1
     http-request set-header X-Forwarded-Proto http if !{{ ssl_fc }}
     http-request set-header X-Forwarded-Proto https if {{ ssl_fc }}
     use_backend h2c if {{ hdr(host) -i {h2c_host} }}
@@ -113,6 +119,11 @@ http://:{http} {{
 https://:{https} {{
     bind 127.0.0.1
     tls {certificate} {key}
+    reverse_proxy 127.0.0.1:{backend}
+}}
+https://{rsa_host}:{https} {{
+    bind 127.0.0.1
+    tls {rsa_certificate} {rsa_key}
     reverse_proxy 127.0.0.1:{backend}
 }}
 https://{h2c_host}:{https} {{
@@ -159,6 +170,17 @@ spec:
   - {{hosts: [{secure_host}], secretName: certificate}}
   rules:
   - host: {secure_host}
+    http: {{paths: [{{path: /, pathType: Prefix, backend: {{service: {{name: backend, port: {{number: 80}}}}}}}}]}}
+---
+apiVersion: networking.k8s.io/v1
+kind: Ingress
+metadata: {{name: rsa, namespace: bench}}
+spec:
+  ingressClassName: nginx
+  tls:
+  - {{hosts: [{rsa_host}], secretName: rsa}}
+  rules:
+  - host: {rsa_host}
     http: {{paths: [{{path: /, pathType: Prefix, backend: {{service: {{name: backend, port: {{number: 80}}}}}}}}]}}
 ---
 apiVersion: networking.k8s.io/v1
@@ -211,4 +233,10 @@ kind: Secret
 metadata: {{name: certificate, namespace: bench}}
 type: kubernetes.io/tls
 data: {{tls.crt: {certificate}, tls.key: {key}}}
+---
+apiVersion: v1
+kind: Secret
+metadata: {{name: rsa, namespace: bench}}
+type: kubernetes.io/tls
+data: {{tls.crt: {rsa_certificate}, tls.key: {rsa_key}}}
 """

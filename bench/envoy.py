@@ -1,6 +1,6 @@
 """The configuration of Envoy, as values of JSON.  Pure."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from bench.certificate import KeyPair
@@ -19,8 +19,8 @@ def _envoy_host(name: str, domain: str, cluster: str) -> dict[str, Any]:
     }
 
 
-def envoy_listener(port: int, clusters: Mapping[str, str], pair: KeyPair | None = None) -> dict[str, Any]:
-    """A listener of Envoy on *port*, with TLS if there is a *pair*; *clusters* by host, the rest goes to ``backend``."""
+def envoy_listener(port: int, clusters: Mapping[str, str], pairs: Sequence[KeyPair] = ()) -> dict[str, Any]:
+    """A listener of Envoy on *port*, with TLS if there are *pairs*, of which each name is shown its own; *clusters* by host, the rest goes to ``backend``."""
     hosts = [_envoy_host(host, host, cluster) for host, cluster in clusters.items()]
     connection = {
         "@type": "type.googleapis.com/envoy.extensions.filters.network.http_connection_manager.v3.HttpConnectionManager",
@@ -37,7 +37,7 @@ def envoy_listener(port: int, clusters: Mapping[str, str], pair: KeyPair | None 
         ],
     }
     chain: dict[str, Any] = {"filters": [{"name": "http", "typed_config": connection}]}
-    if pair is not None:
+    if pairs:
         chain["transport_socket"] = {
             "name": "tls",
             "typed_config": {
@@ -49,6 +49,7 @@ def envoy_listener(port: int, clusters: Mapping[str, str], pair: KeyPair | None 
                             "certificate_chain": {"filename": str(pair.certificate_path)},
                             "private_key": {"filename": str(pair.key_path)},
                         }
+                        for pair in pairs
                     ],
                 },
             },

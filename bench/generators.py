@@ -12,6 +12,7 @@ from pathlib import Path
 from attrs import frozen
 
 from bench.errors import BenchError
+from bench.handshake_client import RESUMED, WHOLE
 from bench.loads import Generator, Load, Protocol
 from bench.processes import HOST
 
@@ -37,7 +38,8 @@ def command(
 
     h2load sends *requests*, with *body* as the content of each if the load uploads,
     and logs every request of a load of fixed rate to *log*.  wrk runs for *seconds*.
-    grpcio trusts *certificate*; the others trust whomever they meet.
+    grpcio trusts *certificate*, and who makes a handshake for each request wants to be shown just that; the others trust
+    whomever they meet.
     """
     match load.generator:
         case Generator.WRK:
@@ -55,6 +57,10 @@ def command(
         case Generator.UNIQUE_HTTP1:
             counts = f"{load.connections} {requests}".split()
             return [*_program("unique_http1_client"), str(port), load.host, *counts]
+        case Generator.HANDSHAKE:
+            kind = RESUMED if load.resumes else WHOLE
+            what = [str(port), load.host, str(certificate), load.tls_version, kind]
+            return [*_program("handshake_client"), *what, str(load.connections), str(requests)]
         case Generator.GRPC_UNARY | Generator.GRPC_BIDI:
             kind = load.generator.value.split()[-1]
             counts = [str(load.streams), str(requests)]

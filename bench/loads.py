@@ -12,6 +12,8 @@ PLAIN_HOST = "plain.bench.test"
 UPLOAD_HOST = "upload.bench.test"
 SECURE_HOST = "secure.bench.test"
 SECURE_UPLOAD_HOST = "secure-upload.bench.test"
+RSA_HOST = "rsa.bench.test"
+"""Shows a certificate of its own, with an RSA key of 2048 bits."""
 GRPC_HOST = "grpc.bench.test"
 """Goes to a server of grpcio, over HTTP/2 in the clear."""
 H2C_HOST = "h2c.bench.test"
@@ -55,6 +57,8 @@ class Generator(Enum):
     """What wrk sends with ``unique.lua``, a fixed number of them; a program of this folder."""
     GRPC_UNARY = "grpc_client unary"
     """A fixed number of calls by grpcio; a program of this folder."""
+    HANDSHAKE = "handshake_client"
+    """A fixed number of requests over TLS, with a handshake for each, whole or resumed; a program of this folder."""
     GRPC_BIDI = "grpc_client bidi"
     """The same number of messages within a few calls."""
 
@@ -115,6 +119,10 @@ class Load:
     requests: int = 20_000
     seconds: int = 2
     script: str = ""
+    tls_version: str = "1.3"
+    """What a handshake for each request agrees on, and ..."""
+    resumes: bool = False
+    """... whether with a session of an earlier one."""
     upload_bytes: int = 0
     body_bytes: int = 0
     """Bytes of body that one request moves, one way or the other; for megabytes per CPU-second."""
@@ -129,6 +137,21 @@ def _secure(name: str, title: str, **settings: Any) -> Load:
     """A load over HTTP/2 and TLS."""
     return Load(
         name, title, **{"scheme": "https", "host": SECURE_HOST, "protocol": Protocol.HTTP2, **settings}
+    )
+
+
+def _handshake(name: str, title: str, **settings: Any) -> Load:
+    """A load whose requests come with a handshake for each."""
+    return Load(
+        name,
+        title,
+        **{
+            "scheme": "https",
+            "host": SECURE_HOST,
+            "generator": Generator.HANDSHAKE,
+            "requests": 4000,
+            **settings,
+        },
     )
 
 
@@ -183,13 +206,11 @@ LOADS: tuple[Load, ...] = (
         script="close.lua",
     ),
     Load("tls-keep-alive", "small GET over TLS, keep-alive", scheme="https", host=SECURE_HOST),
-    Load(
-        "tls-handshake",
-        "TLS handshake (P-256) for each request",
-        generator=Generator.WRK,
-        scheme="https",
-        host=SECURE_HOST,
-        script="close.lua",
+    _handshake("tls-handshake", "TLS handshake (P-256) for each request"),
+    _handshake("tls-handshake-rsa", "TLS handshake (RSA 2048) for each request", host=RSA_HOST),
+    _handshake("tls-resumed", "TLS session resumed for each request", resumes=True),
+    _handshake(
+        "tls-resumed-1.2", "TLS 1.2 session resumed for each request", resumes=True, tls_version="1.2"
     ),
     Load("get-256", "small GET, 256 connections", connections=256),
     Load(
@@ -311,7 +332,10 @@ GOALS: tuple[Goal, ...] = (
     Goal("download", "nginx", 1.0, 1.8),
     Goal("upload", "nginx", 0.8, 1.2),
     Goal("tls-keep-alive", "nginx", 2.0, 1.4),
-    Goal("tls-handshake", "nginx", 1.5, 1.2),
+    Goal("tls-handshake", "nginx", 1.5, 1.25),
+    Goal("tls-handshake-rsa", "nginx", 1.5, 1.25),
+    Goal("tls-resumed", "nginx", 1.6, 1.2),
+    Goal("tls-resumed-1.2", "nginx", 1.6, 1.2),
     Goal("latency", "nginx", 1.3, 1.0),
     Goal("h2-10x10", "nginx", 1.5, 1.0),
     Goal("h2-10x10", "go", 0.35),

@@ -111,7 +111,7 @@ def _command(place: Place, load: Load, started: Started, requests: int, seconds:
     if load.upload_bytes and not body.exists():
         body.write_bytes(b"\0" * load.upload_bytes)
     log.unlink(missing_ok=True)
-    certificate = site.pair.certificate_path
+    certificate = site.shown_to(load.host).certificate_path
     return generators.command(load, port, max(least, requests), seconds, body, log, certificate)
 
 

@@ -32,11 +32,11 @@ from attrs import frozen
 from bench import install
 from bench.backend import backend_command
 from bench.campaign import fresh_folder
-from bench.certificate import write_key_pair
+from bench.certificate import write_key_pair, write_rsa_pair
 from bench.choosing import allow_open_files, chosen, two_cpus
 from bench.errors import BenchError
 from bench.gauges import cpu_seconds
-from bench.loads import HOSTS, PLAIN_HOST
+from bench.loads import HOSTS, PLAIN_HOST, RSA_HOST
 from bench.processes import (
     HOST,
     Processes,
@@ -217,7 +217,7 @@ def proxies(targets: Sequence[Target], cpus: tuple[int, int]) -> Iterator[dict[s
     """Start the endpoint and all *targets*; on leaving, all are ended."""
     load_cpu, proxy_cpu = cpus
     folder = fresh_folder(FOLDER, "overload")
-    pair = write_key_pair(folder, HOSTS)
+    pair, rsa_pair = write_key_pair(folder, HOSTS), write_rsa_pair(folder, (RSA_HOST,))
     backend, h2c, grpc = free_ports(3)
     with Processes.logging_to(folder) as processes:
         behind = processes.start("backend", backend_command(folder, backend, h2c), load_cpu)
@@ -230,7 +230,7 @@ def proxies(targets: Sequence[Target], cpus: tuple[int, int]) -> Iterator[dict[s
         found = {}
         for target in targets:
             http, https, admin = free_ports(3)
-            site = Site(folder, http, https, admin, backend, h2c, grpc, pair, {})
+            site = Site(folder, http, https, admin, backend, h2c, grpc, pair, rsa_pair, {})
             command = compressing(target.name, target.command(site))
             running = processes.start(target.name, command, proxy_cpu, target.environment)
             wait_until_it_answers(running, http, PLAIN_HOST)

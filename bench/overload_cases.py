@@ -22,10 +22,10 @@ from pathlib import Path
 from bench import install
 from bench.backend import backend_command
 from bench.campaign import fresh_folder
-from bench.certificate import write_key_pair
+from bench.certificate import write_key_pair, write_rsa_pair
 from bench.choosing import allow_open_files, two_cpus
 from bench.errors import BenchError
-from bench.loads import HOSTS, PLAIN_HOST, SECURE_HOST
+from bench.loads import HOSTS, PLAIN_HOST, RSA_HOST, SECURE_HOST
 from bench.overload import FOLDER, SOURCE, Loader
 from bench.processes import (
     HOST,
@@ -57,7 +57,8 @@ class Ours:
         self, processes: Processes, folder: Path, cpus: tuple[int, int], endpoint: int, *options: str
     ) -> None:
         http, https, admin, h2c, grpc = free_ports(5)
-        self.site = Site(folder, http, https, admin, endpoint, h2c, grpc, write_key_pair(folder, HOSTS), {})
+        pairs = write_key_pair(folder, HOSTS), write_rsa_pair(folder, (RSA_HOST,))
+        self.site = Site(folder, http, https, admin, endpoint, h2c, grpc, *pairs, {})
         [target] = (one for one in TARGETS if one.name == "ours")
         command = [*target.command(self.site), *options]
         self.running: Running = processes.start("ours", command, cpus[1])

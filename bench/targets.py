@@ -19,6 +19,7 @@ from bench.loads import (
     GRPC_HOST,
     H2C_HOST,
     PLAIN_HOST,
+    RSA_HOST,
     SECURE_HOST,
     SECURE_UPLOAD_HOST,
     UPLOAD_HOST,
@@ -40,8 +41,14 @@ class Site:
     """The same backend, over HTTP/2 in the clear."""
     grpc: int
     pair: KeyPair = field(repr=False)
+    rsa_pair: KeyPair = field(repr=False)
+    """Of ``RSA_HOST``."""
     programs: Mapping[str, str]
     """Where the programs are that are not on the path: ``envoy`` and ``goproxy``."""
+
+    def shown_to(self, host: str) -> KeyPair:
+        """Return the certificate that visitors of *host* are shown."""
+        return self.rsa_pair if host == RSA_HOST else self.pair
 
 
 @frozen
@@ -92,6 +99,9 @@ def _nginx(log: str) -> Callable[[Site], list[str]]:
             secure_upload_host=SECURE_UPLOAD_HOST,
             certificate=site.pair.certificate_path,
             key=site.pair.key_path,
+            rsa_host=RSA_HOST,
+            rsa_certificate=site.rsa_pair.certificate_path,
+            rsa_key=site.rsa_pair.key_path,
         )
         return ["nginx", "-e", "stderr", "-p", str(site.folder), "-c", _write(site, f"{name}.conf", text)]
 
@@ -102,6 +112,7 @@ def _haproxy(site: Site) -> list[str]:
     text = HAPROXY.format(
         **_places(site),
         pem=site.pair.both_path,
+        rsa_pem=site.rsa_pair.both_path,
     )
     return ["haproxy", "-db", "-f", _write(site, "haproxy.cfg", text)]
 
@@ -111,6 +122,9 @@ def _caddy(site: Site) -> list[str]:
         **_places(site),
         certificate=site.pair.certificate_path,
         key=site.pair.key_path,
+        rsa_host=RSA_HOST,
+        rsa_certificate=site.rsa_pair.certificate_path,
+        rsa_key=site.rsa_pair.key_path,
     )
     return ["caddy", "run", "--adapter", "caddyfile", "--config", _write(site, "Caddyfile", text)]
 
@@ -122,7 +136,7 @@ def _envoy(site: Site) -> list[str]:
         envoy_cluster("grpc", site.grpc, is_http2=True),
     ]
     plain = envoy_listener(site.http, {})
-    secure = envoy_listener(site.https, {H2C_HOST: "h2c", GRPC_HOST: "grpc"}, site.pair)
+    secure = envoy_listener(site.https, {H2C_HOST: "h2c", GRPC_HOST: "grpc"}, (site.pair, site.rsa_pair))
     text = json.dumps(envoy_bootstrap(clusters, [plain, secure]), indent=1)
     config = _write(site, "envoy.json", text)
     return [
@@ -144,6 +158,8 @@ def _go(site: Site) -> list[str]:
         f"-https={HOST}:{site.https}",
         f"-cert={site.pair.certificate_path}",
         f"-key={site.pair.key_path}",
+        f"-cert={site.rsa_pair.certificate_path}",
+        f"-key={site.rsa_pair.key_path}",
         f"-backend=http://{HOST}:{site.backend}",
         f"-h2c={H2C_HOST}=http://{HOST}:{site.h2c}",
         f"-h2c={GRPC_HOST}=http://{HOST}:{site.grpc}",
@@ -173,6 +189,9 @@ def _ours(site: Site) -> list[str]:
         grpc_host=GRPC_HOST,
         certificate=b64encode(site.pair.certificate_pem).decode("ascii"),
         key=b64encode(site.pair.key_pem).decode("ascii"),
+        rsa_host=RSA_HOST,
+        rsa_certificate=b64encode(site.rsa_pair.certificate_pem).decode("ascii"),
+        rsa_key=b64encode(site.rsa_pair.key_pem).decode("ascii"),
     )
     return [
         sys.executable,

@@ -5,6 +5,7 @@
 package main
 
 import (
+	"crypto/tls"
 	"flag"
 	"fmt"
 	"log"
@@ -30,8 +31,15 @@ func newProxy(target *url.URL, transport *http.Transport) *httputil.ReverseProxy
 func main() {
 	plain := flag.String("http", "", "address for HTTP")
 	secure := flag.String("https", "", "address for HTTPS")
-	certificate := flag.String("cert", "", "certificate chain, PEM")
-	key := flag.String("key", "", "private key, PEM")
+	var certificates, keys []string
+	flag.Func("cert", "certificate chain, PEM; repeatable", func(path string) error {
+		certificates = append(certificates, path)
+		return nil
+	})
+	flag.Func("key", "its private key, PEM; repeatable", func(path string) error {
+		keys = append(keys, path)
+		return nil
+	})
 	backend := flag.String("backend", "", "URL of the backend")
 	proxies := make(map[string]http.Handler)
 	flag.Func("h2c", "HOST=URL of a backend that speaks HTTP/2 without TLS; repeatable", func(text string) error {
@@ -60,6 +68,15 @@ func main() {
 			usual.ServeHTTP(writer, request)
 		}
 	})
-	go func() { log.Fatal(http.ListenAndServeTLS(*secure, *certificate, *key, byHost)) }()
+	settings := new(tls.Config)
+	for number, path := range certificates {
+		pair, err := tls.LoadX509KeyPair(path, keys[number])
+		if err != nil {
+			log.Fatal(err)
+		}
+		settings.Certificates = append(settings.Certificates, pair)
+	}
+	server := &http.Server{Addr: *secure, Handler: byHost, TLSConfig: settings}
+	go func() { log.Fatal(server.ListenAndServeTLS("", "")) }()
 	log.Fatal(http.ListenAndServe(*plain, usual))
 }

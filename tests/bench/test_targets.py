@@ -7,8 +7,8 @@ from pathlib import Path
 import yaml
 from twisted.trial.unittest import SynchronousTestCase
 
-from bench.certificate import write_key_pair
-from bench.loads import GRPC_HOST, H2C_HOST, HOSTS, LOADS, SECURE_UPLOAD_HOST, UPLOAD_HOST
+from bench.certificate import write_key_pair, write_rsa_pair
+from bench.loads import GRPC_HOST, H2C_HOST, HOSTS, LOADS, RSA_HOST, SECURE_UPLOAD_HOST, UPLOAD_HOST
 from bench.targets import TARGETS, Site
 
 
@@ -19,9 +19,9 @@ class ConfigurationTests(SynchronousTestCase):
         """Make a site whose ports can be told apart."""
         folder = Path(self.mktemp()).absolute()
         folder.mkdir()
-        pair = write_key_pair(folder, HOSTS)
+        pairs = write_key_pair(folder, HOSTS), write_rsa_pair(folder, (RSA_HOST,))
         programs = {"envoy": "/envoy", "goproxy": "/goproxy"}
-        self.site = Site(folder, 4001, 4002, 4003, 5001, 5002, 5003, pair, programs)
+        self.site = Site(folder, 4001, 4002, 4003, 5001, 5002, 5003, *pairs, programs)
 
     def text(self, name: str) -> str:
         """The command and all files that the target called *name* writes."""
@@ -71,8 +71,8 @@ class ConfigurationTests(SynchronousTestCase):
             if one["kind"] == "Ingress"
             for rule in one["spec"]["rules"]
         }
-        self.assertEqual(set(ingresses), set(HOSTS))
-        self.assertLessEqual({load.host for load in LOADS}, set(HOSTS))
+        self.assertEqual(set(ingresses), {*HOSTS, RSA_HOST})
+        self.assertLessEqual({load.host for load in LOADS}, {*HOSTS, RSA_HOST})
         prefix = "nginx.ingress.kubernetes.io"
         for host in (GRPC_HOST, H2C_HOST):
             self.assertEqual(ingresses[host], {f"{prefix}/backend-protocol": "GRPC"})
