@@ -5,7 +5,7 @@ loopback.  While a request goes in, the endpoint holds its answer back; once the
 more, the answer goes out.  ``sys.setprofile`` sees each call in between.  Calls, unlike times, are the same in each run, so
 two versions can be compared by one number.
 
-Counted are calls of functions in package ``ingress``.  Not among them are those that the reactor itself makes, three for
+Counted are calls of functions in package ``ingress``.  Not among them are those that the reactor itself makes, two for
 each of its turns whatever there is to do in it, and those of functions of others (Twisted, attrs, the standard
 library), which are counted apart.  Built-in functions are not seen.  Timers tick in some rounds; what most rounds agree on is
 what counts.

@@ -1,9 +1,11 @@
 """The epoll set: finds out who can read or write, and tells them.
 
+It joins a reactor as a reader, of which it needs to know nothing else; Twisted's epoll reactor waits on it (``shared_poll``).
+
 Three rules keep one connection's trouble from being another's:
 
 1. What leaves a descriptor's ``ready`` as an exception ends that descriptor alone.
-   Leaving ``doRead`` it would end the whole epoll set.
+   Leaving ``work_off`` it would end the whole epoll set.
 2. A socket that is closed while a batch of events is worked off is closed after
    the batch: its number would go to the next accepted socket, and with it the
    events that are still waiting for the dead one.
@@ -27,6 +29,7 @@ from ingress.process.lateness import BUSY_SHARE, Lateness
 from ingress.process.yielding import YieldToTraffic
 from ingress.proxy.transport.epoll.pipes import Pipes
 from ingress.proxy.transport.epoll.probe import Probe
+from ingress.proxy.transport.epoll.shared_poll import Events, SharedPoll, poller_of
 from ingress.proxy.transport.handshake_queue import HandshakeQueue
 
 BATCH = 16
@@ -69,7 +72,7 @@ class Sender(Descriptor, Protocol):
 
 @implementer(IReadDescriptor)
 class EpollSet:
-    """All sockets of the data path, as one reader of *reactor*."""
+    """All sockets of the data path, in *reactor*."""
 
     log = Logger()
 
@@ -98,7 +101,9 @@ class EpollSet:
         self._closing: list[socket.socket] = []
         self._later: list[tuple[Callable[[], None], Descriptor | None]] = []
         self._is_called_later = False
-        self._is_running = False
+        self._is_running = self._is_closed = False
+        self._shared_poll: SharedPoll | None = None
+        """By which it has joined the reactor, if not as a reader."""
         self.pipes = Pipes()
         self.handshakes = HandshakeQueue(reactor)
         """The handshakes of all listeners here."""
@@ -115,14 +120,26 @@ class EpollSet:
     def start(self) -> None:
         """Join the reactor."""
         self._is_running = True
-        self._reactor.addReader(self)
+        poller = poller_of(self._reactor)
+        if poller is None:
+            self._reactor.addReader(self)
+            return
+        shared = self._shared_poll = SharedPoll(self._reactor, poller, self._epoll, BATCH, self.work_off)
+        self._epoll.register(shared.fileno(), READ)
+        self._descriptors[shared.fileno()] = shared
+        shared.join()
 
     def stop(self) -> None:
         """Leave the reactor for good.  Sockets that are still here end with the process."""
         if self._is_running:
             self._is_running = False
+            self._is_closed = True
             self._yielding.leave()
-            self._reactor.removeReader(self)
+            if self._shared_poll is None:
+                self._reactor.removeReader(self)
+            else:
+                self._shared_poll.leave()
+                self._shared_poll = None
             self._probe.close()
             self._descriptors.clear()
             self._epoll.close()
@@ -224,7 +241,16 @@ class EpollSet:
         return "epoll set"
 
     def doRead(self) -> None:
-        """Work off the events there are, batch by batch."""
+        """Work off the events there are."""
+        self.work_off(self._epoll.poll(0, BATCH))
+
+    def connectionLost(self, reason: Failure) -> None:
+        """The reactor is going away."""
+
+    # A turn
+
+    def work_off(self, events: Events) -> bool:
+        """Work off *events*, and if they are a whole batch, what follows, batch by batch; return whether there may be more for the next turn."""
         yielding = self._yielding
         yielding.is_serving = True
         seconds = self._reactor.seconds
@@ -235,25 +261,22 @@ class EpollSet:
             if worked - self._worked >= BUSY_SHARE * (began - self._looked_at):
                 self.lateness.was_away(began - self._ended, began)
             self._worked, self._looked_at = worked, began
-        is_full = False
-        for _ in range(MAX_BATCHES):
+        batches = 1
+        self._work(events)
+        while len(events) >= BATCH and batches < MAX_BATCHES and not self._is_closed:
+            batches += 1
             events = self._epoll.poll(0, BATCH)
             self._work(events)
-            if len(events) < BATCH:
-                break
-        else:
-            is_full = True
+        is_full = len(events) >= BATCH
         if self._marked_for_turn:
             self._end_turn()
         now = self._ended = seconds()
-        if is_full or now - began >= LONG_SECONDS:
+        if (is_full or now - began >= LONG_SECONDS) and not self._is_closed:
             self._probe.send(now)
         yielding.is_serving = False
+        return is_full
 
-    def connectionLost(self, reason: Failure) -> None:
-        """The reactor is going away."""
-
-    def _work(self, events: list[tuple[int, int]]) -> None:
+    def _work(self, events: Events) -> None:
         self.in_batch = True
         descriptors = self._descriptors
         try:
