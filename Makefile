@@ -40,7 +40,7 @@ bench_quick_environment = $(BENCH_VENV)/.installed-bench-quick
 metadata = setup.cfg pyproject.toml
 
 .DEFAULT_GOAL := help
-.PHONY: help run test compiled test-compiled test-monitoring test-page page-pictures check format fuzz fuzz-parsers http2 docs site bench bench-quick bench-instructions bench-watch bench-workers bench-feed bench-sizing bench-tls bench-ticket-keys bench-accepting bench-admin bench-page bench-tallies bench-auth bench-annotations bench-calls bench-log bench-lint bench-overload bench-overload-cases bench-tracing bench-filters bench-gateway-filters bench-limits bench-passwords bench-gzip bench-expressions bench-takeover bench-restarts sslyze conformance conformance-next conformance-up versions faults soak image-check clean
+.PHONY: help run test compiled test-compiled test-monitoring test-page page-pictures check format fuzz fuzz-parsers http2 docs site bench bench-quick bench-instructions bench-watch bench-workers bench-feed bench-sizing bench-tls bench-ticket-keys bench-accepting bench-admin bench-page bench-tallies bench-auth bench-annotations bench-calls bench-log bench-lint bench-latency bench-overload bench-overload-cases bench-tracing bench-filters bench-gateway-filters bench-limits bench-passwords bench-gzip bench-expressions bench-takeover bench-restarts sslyze conformance conformance-next conformance-up versions faults soak image-check clean
 .DELETE_ON_ERROR:
 
 help: ## list these commands
@@ -190,6 +190,9 @@ bench-expressions: $(dev_environment) ## measure what regular expressions of pat
 
 bench-annotations: $(dev_environment) ## measure what annotations cost a GET, in calls and beside a plain route
 	@exec $(bin)/python -m bench.annotated
+
+bench-latency: $(dev_environment) ## measure how long requests take at rest, beside nginx, and while 10,000 Ingresses change or pages are read (root, to install it)
+	@exec $(bin)/python -m bench.latency
 
 bench-overload: $(dev_environment) ## measure what becomes of three times the load that a core takes, beside nginx and HAProxy (root, to install them)
 	@exec $(bin)/python -m bench.overload

@@ -1,8 +1,9 @@
 // Requests at a rate, whatever becomes of them: the load of the overload benchmark.
 //
-// Each request is due at a time of its own, and is sent then on a connection on which nothing is under way.  Where there is
-// none it is not sent, and counted: a client with so many connections has no more to give.  Latency counts from
-// the time at which a request was due to the last byte of its answer.  What was answered with 503 is told apart.
+// Each request is due at a time of its own, or with so many others (-burst), and is sent then on a connection on which
+// nothing is under way.  Where there is none it is not sent, and counted: a client with so many connections has no more
+// to give.  Latency counts from the time at which a request was due to the last byte of its answer.  What was answered
+// with 503 is told apart.
 //
 // One thread and one epoll set, since the endpoint behind the proxy shares the core with it.
 package main
@@ -19,10 +20,10 @@ import (
 	"strconv"
 	"syscall"
 	"time"
+	"unsafe"
 )
 
 const (
-	pause       = 150 * time.Microsecond
 	readBytes   = 64 * 1024
 	lastAnswers = 5 * time.Second
 )
@@ -45,6 +46,9 @@ type load struct {
 	request []byte
 	began   time.Time
 	epoll   int
+	timer   int           // is ready when the next request is due; without a pause
+	pause   time.Duration // between two looks at what has come; 0 to look as soon as something has
+	burst   int
 	all     map[int32]*connection
 	idle    []*connection // a ring: who was idle for longest is next
 	first   int
@@ -208,6 +212,11 @@ type summary struct {
 	Goodput        float64 `json:"goodput"`
 	P50            float64 `json:"p50_ms"`
 	P99            float64 `json:"p99_ms"`
+	P999           float64 `json:"p999_ms"`
+	Longest        float64 `json:"longest_ms"`
+	EachP99        float64 `json:"median_p99_ms"` // of the p99 of each second, the median: what befell the machine for a moment is not in it
+	First          float64 `json:"first_p50_ms"`  // of all bursts, the median of their first answers, and of their last
+	Last           float64 `json:"last_p50_ms"`
 	SettledGoodput float64 `json:"settled_goodput"`
 	SettledP50     float64 `json:"settled_p50_ms"`
 	SettledP99     float64 `json:"settled_p99_ms"`
@@ -245,15 +254,57 @@ func (l *load) summary(seconds, settled float64, due, sent int) summary {
 	found.Goodput = float64(inTime) / seconds
 	found.SettledGoodput = float64(inTimeLater) / (seconds - settled)
 	found.P50, found.P99 = percentile(all, 0.5), percentile(all, 0.99)
+	found.P999, found.Longest = percentile(all, 0.999), percentile(all, 1)
+	found.EachP99 = l.medianP99(seconds)
+	first, last := l.bursts()
+	found.First, found.Last = percentile(first, 0.5), percentile(last, 0.5)
 	found.SettledP50, found.SettledP99 = percentile(later, 0.5), percentile(later, 0.99)
 	found.RefusedP50, found.RefusedP99 = percentile(refused, 0.5), percentile(refused, 0.99)
 	return found
 }
 
-func (l *load) listen() {
+// medianP99 returns the median of the p99 of what was due in each whole second, in milliseconds.
+func (l *load) medianP99(seconds float64) float64 {
+	each := make([][]time.Duration, int(seconds))
+	for _, one := range l.results {
+		if second := int(one.due.Seconds()); one.status == 200 && second < len(each) {
+			each[second] = append(each[second], one.latency)
+		}
+	}
+	var found []float64
+	for _, latencies := range each {
+		found = append(found, percentile(latencies, 0.99))
+	}
+	if len(found) == 0 {
+		return 0
+	}
+	slices.Sort(found)
+	return found[len(found)/2]
+}
+
+// bursts returns the latencies of the first and of the last answer to each burst.
+func (l *load) bursts() (first, last []time.Duration) {
+	of := make(map[time.Duration]int)
+	for _, one := range l.results {
+		if one.status != 200 {
+			continue
+		}
+		at, isKnown := of[one.due]
+		if !isKnown {
+			of[one.due] = len(first)
+			first, last = append(first, one.latency), append(last, one.latency)
+			continue
+		}
+		first[at], last[at] = min(first[at], one.latency), max(last[at], one.latency)
+	}
+	return first, last
+}
+
+// listen reads what has come; it waits up to wait milliseconds for the first of it.
+func (l *load) listen(wait int) {
 	events := make([]syscall.EpollEvent, 512)
 	for {
-		count, err := syscall.EpollWait(l.epoll, events, 0)
+		count, err := syscall.EpollWait(l.epoll, events, wait)
 		if err != nil && err != syscall.EINTR {
 			check(err, "epoll_wait")
 		}
@@ -265,12 +316,35 @@ func (l *load) listen() {
 		if count < len(events) {
 			return
 		}
+		wait = 0
 	}
 }
 
-func sleep() {
-	rest := syscall.NsecToTimespec(int64(pause))
-	syscall.Nanosleep(&rest, nil)
+// await returns after the pause, or, without one, when an answer has come or the time until is there.
+func (l *load) await(until time.Duration) {
+	if l.pause > 0 {
+		rest := syscall.NsecToTimespec(int64(l.pause))
+		syscall.Nanosleep(&rest, nil)
+		l.listen(0)
+		return
+	}
+	left := until - time.Since(l.began)
+	if left <= 0 {
+		l.listen(0)
+		return
+	}
+	// Setting it anew takes back that it was ready.  Sleeping in milliseconds would be too coarse.
+	value := [4]int64{0, 0, int64(left / time.Second), int64(left % time.Second)}
+	_, _, errno := syscall.Syscall6(syscall.SYS_TIMERFD_SETTIME, uintptr(l.timer), 0, uintptr(unsafe.Pointer(&value)), 0, 0, 0)
+	if errno != 0 {
+		check(errno, "timerfd_settime")
+	}
+	l.listen(-1)
+}
+
+// dueAt returns when a request is due, counted from the beginning.
+func (l *load) dueAt(number int, rate float64) time.Duration {
+	return time.Duration(float64(number-number%l.burst) / rate * float64(time.Second))
 }
 
 func main() {
@@ -281,19 +355,29 @@ func main() {
 	seconds := flag.Float64("seconds", 10, "for so long")
 	settled := flag.Float64("settled", 2, "what is due after so many seconds is told by itself, too")
 	connections := flag.Int("connections", 100, "so many connections")
+	burst := flag.Int("burst", 1, "so many requests are due at the same time")
+	pause := flag.Duration("pause", 150*time.Microsecond, "between two looks at what has come, which spares the core; 0 to look at once")
 	flag.Parse()
 	to, err := net.ResolveTCPAddr("tcp4", *address)
 	check(err, "-address")
 	debug.SetGCPercent(-1)
 
 	request := fmt.Sprintf("GET %s HTTP/1.1\r\nHost: %s\r\nUser-Agent: openloop\r\nAccept: */*\r\nAccept-Encoding: gzip\r\n\r\n", *path, *host)
-	l := &load{request: []byte(request), all: make(map[int32]*connection), buffer: make([]byte, readBytes)}
+	l := &load{request: []byte(request), all: make(map[int32]*connection), buffer: make([]byte, readBytes), pause: *pause, burst: *burst}
 	l.address.Port = to.Port
 	copy(l.address.Addr[:], to.IP.To4())
 	l.idle = make([]*connection, 2**connections)
 	l.results = make([]result, 0, 1<<22)
 	l.epoll, err = syscall.EpollCreate1(syscall.EPOLL_CLOEXEC)
 	check(err, "epoll_create")
+	const monotonic = 1
+	timer, _, errno := syscall.Syscall(syscall.SYS_TIMERFD_CREATE, monotonic, syscall.O_CLOEXEC|syscall.O_NONBLOCK, 0)
+	if errno != 0 {
+		check(errno, "timerfd_create")
+	}
+	l.timer = int(timer)
+	ready := syscall.EpollEvent{Events: syscall.EPOLLIN, Fd: int32(timer)}
+	check(syscall.EpollCtl(l.epoll, syscall.EPOLL_CTL_ADD, l.timer, &ready), "epoll_ctl")
 	for range *connections {
 		check(l.connect(), "connect")
 	}
@@ -301,21 +385,20 @@ func main() {
 
 	l.began = time.Now()
 	due, sent := 0, 0
-	for elapsed := 0.0; elapsed < *seconds; elapsed = time.Since(l.began).Seconds() {
-		for wanted := int(elapsed * *rate); due < wanted; due++ {
+	for time.Since(l.began).Seconds() < *seconds {
+		for ; l.dueAt(due, *rate) <= time.Since(l.began); due++ {
 			// Not when it is sent: this program may be late, too.
-			if l.send(time.Duration(float64(due) / *rate * float64(time.Second))) {
+			if l.send(l.dueAt(due, *rate)) {
 				sent++
 			} else {
-				due = wanted - 1
+				// Nor is any other one that is due by now.
+				due = (int(time.Since(l.began).Seconds()**rate)/l.burst+1)*l.burst - 1
 			}
 		}
-		sleep()
-		l.listen()
+		l.await(l.dueAt(due, *rate))
 	}
 	for until := time.Now().Add(lastAnswers); time.Now().Before(until) && len(l.results)+l.failed < sent; {
-		sleep()
-		l.listen()
+		l.await(time.Since(l.began) + time.Millisecond)
 	}
 	if err := json.NewEncoder(os.Stdout).Encode(l.summary(*seconds, *settled, due, sent)); err != nil {
 		check(err, "standard output")

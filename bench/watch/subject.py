@@ -1,4 +1,4 @@
-"""The controller, in a process that also measures itself: its CPU time, its memory, and how long its reactor stands still.
+"""The controller, in a process that also measures itself: its CPU time, its memory, the garbage collector, and how long its reactor stands still.
 
 It is ``twistd ingress`` without ``twistd``.  Commands come as lines on standard input, each is
 answered with a line of JSON: ``look`` says what was measured, ``report`` also begins anew, ``timer on``
@@ -6,6 +6,7 @@ and ``timer off`` decide whether a timer of a millisecond watches the reactor, w
 2 % of a core.
 """
 
+import gc
 import json
 import os
 import sys
@@ -24,6 +25,23 @@ from ingress.tap import Options
 _TICK_SECONDS = 0.001
 
 
+class Collections:
+    """How long the garbage collector took, with what the process does about it: the longest time, and all of it."""
+
+    def __init__(self) -> None:
+        self.longest = self.total = 0.0
+        self._began = 0.0
+
+    def __call__(self, phase: str, about: dict[str, int]) -> None:
+        """Called by the collector, behind whoever else is."""
+        if phase == "start":
+            self._began = monotonic()
+            return
+        took = monotonic() - self._began
+        self.longest = max(self.longest, took)
+        self.total += took
+
+
 class Subject:
     """A service with a timer beside it."""
 
@@ -38,6 +56,8 @@ class Subject:
         self._ready: dict[str, float] | None = None
         self._began = process_time()
         self._began_at = monotonic()
+        self._collections = Collections()
+        gc.callbacks.append(self._collections)
 
     def start(self, is_ticking: bool) -> None:
         """Start service and timer."""
@@ -77,6 +97,8 @@ class Subject:
             "stall_ms": self._longest * 1000,
             # Of a stall, what this process did in it: on a busy machine others take their share.
             "stall_cpu_ms": self._longest_cpu * 1000,
+            "collector_longest_ms": self._collections.longest * 1000,
+            "collector_seconds": self._collections.total,
         }
 
     def _listen(self) -> None:
@@ -88,6 +110,7 @@ class Subject:
     def _obey(self, command: str) -> None:
         print(json.dumps({"ready": self._ready, "now": self._measured()}), flush=True)
         if command != "look":
+            self._collections.longest = 0.0
             self._ticking({"timer on": True, "timer off": False}.get(command, self._is_ticking))
 
 
