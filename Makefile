@@ -40,7 +40,7 @@ bench_quick_environment = $(BENCH_VENV)/.installed-bench-quick
 metadata = setup.cfg pyproject.toml
 
 .DEFAULT_GOAL := help
-.PHONY: help run test compiled test-compiled test-monitoring test-page page-pictures check format fuzz fuzz-parsers http2 docs site bench bench-quick bench-instructions bench-watch bench-workers bench-feed bench-sizing bench-tls bench-ticket-keys bench-accepting bench-admin bench-page bench-tallies bench-auth bench-annotations bench-calls bench-log bench-lint bench-latency bench-overload bench-overload-cases bench-tracing bench-filters bench-gateway-filters bench-limits bench-passwords bench-gzip bench-expressions bench-takeover bench-restarts sslyze conformance conformance-next conformance-up versions faults soak image-check clean
+.PHONY: help run test compiled test-compiled test-monitoring test-page page-pictures check format fuzz fuzz-parsers http2 docs site bench bench-quick bench-instructions bench-compare bench-watch bench-workers bench-feed bench-sizing bench-tls bench-ticket-keys bench-accepting bench-admin bench-page bench-tallies bench-auth bench-annotations bench-calls bench-log bench-lint bench-latency bench-overload bench-overload-cases bench-tracing bench-filters bench-gateway-filters bench-limits bench-passwords bench-gzip bench-expressions bench-takeover bench-restarts sslyze conformance conformance-next conformance-up versions faults soak image-check clean
 .DELETE_ON_ERROR:
 
 help: ## list these commands
@@ -126,6 +126,9 @@ bench-quick: $(bench_quick_environment) ## measure the two small GETs beside ngi
 
 bench-instructions: $(dev_environment) ## count the instructions of a request outside of the kernel, ours beside nginx, in under two minutes: LOADS=get-unique (root, to install nginx, h2load, wrk, valgrind)
 	@exec $(bin)/python -m bench.instructions $(if $(LOADS),--loads='$(LOADS)')
+
+bench-compare: $(dev_environment) ## measure the commit REF=HEAD~3 and the working tree in turn, and say what changed beyond noise: LOADS=get-unique ROUNDS=10 (root, as above)
+	@exec $(bin)/python -m bench.compare $(if $(LOADS),--loads='$(LOADS)') $(if $(ROUNDS),--rounds='$(ROUNDS)') '$(or $(REF),HEAD)'
 
 bench-watch: $(dev_environment) ## measure what reading a cluster of 10,000 Ingresses costs, or of ROUTES=httproutes, and write bench/watch-results.json
 	@exec $(bin)/python -m bench.watch --routes=$(or $(ROUTES),ingresses)

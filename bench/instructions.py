@@ -81,6 +81,7 @@ def cell(samples: Sequence[float], reference: Sequence[float]) -> dict[str, Any]
     found = median(samples)
     return {
         "per_request": round(found),
+        "samples": [round(one) for one in samples],
         "spread": round((max(samples) - min(samples)) / found, 4),
         "to_nginx": round(found / median(reference), 3) if reference else None,
     }

@@ -45,7 +45,7 @@ class PerRequestTests(SynchronousTestCase):
         """A figure is the median of its rounds, beside nginx, with how far they lie apart."""
         self.assertEqual(
             cell([1000.0, 1020.0, 1010.0], [500.0, 510.0]),
-            {"per_request": 1010, "spread": 0.0198, "to_nginx": 2.0},
+            {"per_request": 1010, "samples": [1000, 1020, 1010], "spread": 0.0198, "to_nginx": 2.0},
         )
         self.assertIsNone(cell([1.0], [])["to_nginx"])
 
