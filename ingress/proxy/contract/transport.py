@@ -182,8 +182,16 @@ class Transport(Protocol):
     def getPeer(self) -> IAddress:
         """The address of the other side, or the one that a PROXY header has for it."""
 
+    @property
+    def peer_host(self) -> str:
+        """The host of ``getPeer``, which is not made for it."""
+
     def getHost(self) -> IAddress:
         """Our own address, or the one that a PROXY header has for it."""
+
+    @property
+    def local_port(self) -> int:
+        """The port of ``getHost``, which is not made for it; 0 where it has none."""
 
 
 @frozen
@@ -202,12 +210,19 @@ class KernelCopy:
     to_end: bool = False
 
 
+def host_of(address: IAddress) -> str:
+    """Return the host of a transport's address, as it is written there; ``unknown`` where it has none."""
+    return address.host if isinstance(address, IPv4Address | IPv6Address) else "unknown"
+
+
 def peer_address(of: IAddress) -> bytes:
     """Return the host of a transport's address, IPv4 in its own notation even on an IPv6 socket."""
-    if isinstance(of, IPv4Address | IPv6Address):
-        host = of.host
-        return host.removeprefix("::ffff:").encode() if "." in host else host.encode()
-    return b"unknown"
+    return plain_host(host_of(of))
+
+
+def plain_host(host: str) -> bytes:
+    """Return *host* as it is told to others: IPv4 in its own notation even on an IPv6 socket."""
+    return host.removeprefix("::ffff:").encode() if "." in host else host.encode()
 
 
 def is_ip_address(host: str) -> bool:

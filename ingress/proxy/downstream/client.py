@@ -1,11 +1,21 @@
 """Who is at the other end of a downstream connection, as far as its transport tells."""
 
+from functools import lru_cache
+from typing import Final
+
 from ingress.http.forwarding import Origin, TrustedProxies, origin_of_peer
-from ingress.proxy.contract.transport import Transport, peer_address, port_of
+from ingress.proxy.contract.transport import Transport, plain_host
+
+MOST_REMEMBERED: Final = 1024
+"""Clients whose origin is remembered: who comes once comes again, and an origin takes longer than all else that is asked here."""
 
 
 def client_of(transport: Transport, secure: bool, trusted: TrustedProxies) -> tuple[Origin, bool]:
     """Return where requests come from, and whether that is a proxy of ours, which says who the client is."""
-    peer = peer_address(transport.getPeer())
-    origin = origin_of_peer(peer, b"https" if secure else b"http", port_of(transport.getHost()))
-    return origin, trusted.believes(peer)
+    origin = _origin(transport.peer_host, secure, transport.local_port)
+    return origin, trusted.believes(origin.address)
+
+
+@lru_cache(MOST_REMEMBERED)
+def _origin(host: str, secure: bool, port: int) -> Origin:
+    return origin_of_peer(plain_host(host), b"https" if secure else b"http", port)

@@ -66,11 +66,14 @@ class Sending:
     # The end
 
     def end(self, channel: Sender) -> None:
-        """Give the peer its time from now on: the connection closes once everything is sent."""
-        channel.deadline = self._until = channel.deadlines.now + LINGER_SECONDS
-        if channel.transport.unsent:
-            self._has_to_arrive = True
-            self.watch(channel)
+        """Give the peer its time from now on: the connection closes once everything is sent.
+
+        Most are closed before the next tick.  Whether anything waits is looked at then, of those that are not.
+        """
+        channel.deadline = channel.deadlines.now
+        self._until = channel.deadline + LINGER_SECONDS
+        self._has_to_arrive = True
+        self.progress = None
 
     def linger(self, channel: Sender) -> None:
         """Give the peer its time for what it still sends, which nobody wants."""

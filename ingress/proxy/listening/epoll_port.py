@@ -14,7 +14,7 @@ from ingress.proxy.listening.connection_starts import ConnectionStarts
 from ingress.proxy.listening.peeked_start import PeekedStart
 from ingress.proxy.transport.accepting import BACKLOG, MAX_ACCEPTS, AcceptPause
 from ingress.proxy.transport.epoll.epoll_set import READ, EpollSet
-from ingress.proxy.transport.epoll.sockets import address_of
+from ingress.proxy.transport.epoll.sockets import SocketName, address_of
 from ingress.proxy.transport.epoll.stream import StreamTransport
 from ingress.proxy.transport.epoll.tls import TLSTransport
 
@@ -42,6 +42,7 @@ class EpollPort:
         self._build = build
         self._secure = secure
         self._connection_starts = connection_starts
+        self._port: int = sock.getsockname()[1]
         self._is_listening = False
         self.rest = AcceptPause(self._watch, epoll_set.call_after)
 
@@ -115,23 +116,25 @@ class EpollPort:
             sock.setblocking(False)
             starts = self._connection_starts
             if starts is None or not starts.is_wanted:
-                self._take(sock, address_of(name))
+                self._take(sock, name)
             else:
                 PeekedStart(starts, self._epoll_set, sock, address_of(name), self._take).begin()
 
     def _take(
         self,
         sock: socket.socket,
-        peer: IAddress,
+        peer: IAddress | SocketName,
         local: IAddress | None = None,
         receiver: Receiver | None = None,
     ) -> None:
         transport: StreamTransport
         if self._secure is None:
-            transport = StreamTransport(self._epoll_set, sock, receiver or self._build(), peer)
+            transport = StreamTransport(self._epoll_set, sock, receiver or self._build(), peer, self._port)
         else:
             connection = self._secure(sock, receiver is None)
-            transport = TLSTransport(self._epoll_set, sock, receiver or self._build(), peer, connection)
+            transport = TLSTransport(
+                self._epoll_set, sock, receiver or self._build(), peer, connection, self._port
+            )
         if local is not None:
             transport.said_local = local
         try:

@@ -29,7 +29,7 @@ from twisted.protocols.tls import TLSMemoryBIOProtocol
 from twisted.python.failure import Failure
 from zope.interface import implementer
 
-from ingress.proxy.contract.transport import NOBODY, KernelCopy, Receiver
+from ingress.proxy.contract.transport import NOBODY, KernelCopy, Receiver, host_of, port_of
 from ingress.proxy.transport.socket_facts import has_ended, in_kernel, is_quiet
 from ingress.tls.handshake import awaits_hello
 
@@ -248,6 +248,16 @@ class TwistedTransport:
         """The address of the other side."""
         address: IAddress = self._transport.getPeer()
         return address
+
+    @property
+    def peer_host(self) -> str:
+        """The host of the other side."""
+        return host_of(self.getPeer())
+
+    @property
+    def local_port(self) -> int:
+        """The port of our own side."""
+        return port_of(self.getHost())
 
     def getHost(self) -> IAddress:
         """Our own address."""

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, cast
 
+from OpenSSL import SSL
 from twisted.internet import reactor as real_reactor  # noqa: TID251 - real sockets need the real reactor
 from twisted.internet.address import IPv4Address
 from twisted.internet.defer import Deferred
@@ -24,8 +25,12 @@ from ingress.errors import StartError
 from ingress.proxy.contract.transport import Receiver
 from ingress.proxy.listening.epoll_port import EpollPort
 from ingress.proxy.listening.networks import TwistedNetwork, network_for
+from ingress.proxy.transport import handshake_queue
 from ingress.proxy.transport.epoll.epoll_set import READ, EpollSet
 from ingress.proxy.transport.epoll.stream import StreamTransport
+from ingress.proxy.transport.epoll.tls import TLSTransport
+from ingress.proxy.transport.handshake_queue import HandshakeQueue
+from ingress.tls.profile import new_server_context
 from tests.proxy.sockets.far_ends import PlainEnd
 from tests.proxy.transport.recorder import Recorder
 from tests.proxy.transport.test_transport_contract import OneByOne
@@ -108,6 +113,52 @@ class BatchTests(BatchCase):
         # Now the numbers are free again.
         newcomer, _ = self.connect(Recorder())
         self.assertIn(newcomer.fileno(), numbers)
+
+    def test_last_words_of_a_batch(self) -> None:
+        """Answers that end their connections are sent when all of the batch were told, each before the end of its connection."""
+        early: list[bytes] = []
+
+        class Answering(Recorder):
+            """Answers and ends, as for a request without keep-alive."""
+
+            def dataReceived(inner, data: bytes) -> None:  # noqa: N805 - "self" is the test here
+                for far in fars:
+                    try:
+                        early.append(far.recv(100, socket.MSG_DONTWAIT))
+                    except BlockingIOError:
+                        pass
+                inner.transport.write(b"an answer")
+                inner.transport.loseConnection()
+                inner.transport.write(b"too late")
+
+        fars = [self.connect(Answering())[1] for _ in range(3)]
+        for far in fars:
+            far.send(b"a question")
+        self.wait()
+        self.epoll_set.doRead()
+        self.assertEqual(early, [])
+        for far in fars:
+            far.settimeout(5)
+            self.assertEqual([far.recv(100), far.recv(100)], [b"an answer", b""])
+
+    def test_waiting_for_a_turn(self) -> None:
+        """A handshake that waits for its turn wakes nobody up, though what came for it is not read."""
+        self.patch(handshake_queue, "STEPS", 0)
+        self.epoll_set.handshakes = HandshakeQueue(self.reactor)
+        with socket.create_server((LOOPBACK, 0)) as listener:
+            far = socket.create_connection(listener.getsockname())
+            near, name = listener.accept()
+        near.setblocking(False)
+        self.addCleanup(far.close)
+        connection = SSL.Connection(new_server_context(), near)
+        TLSTransport(self.epoll_set, near, Recorder(), name, connection).start()
+        far.send(b"\x16\x03\x01")
+        self.wait()
+        self.epoll_set.doRead()
+        self.assertEqual(
+            repr(self.epoll_set.handshakes), "<Handshakes: 0 wait for their peers, 1 for their turn>"
+        )
+        self.assertEqual(select.select([self.epoll_set], [], [], 0)[0], [])
 
     def test_told_after_the_batch(self) -> None:
         """The end of a connection is told when everybody of the batch had his turn."""

@@ -1,5 +1,7 @@
 """How many handshakes there are at once, and in which order they have their turns."""
 
+from collections.abc import Callable
+
 from twisted.internet.task import Clock
 from twisted.logger import capturedLogs
 from twisted.trial.unittest import SynchronousTestCase
@@ -75,6 +77,22 @@ class HandshakesTests(SynchronousTestCase):
             self.assertEqual(self.drain(), [("step", turn * STEPS + number) for number in range(STEPS)])
         self.turn()
         self.assertEqual((self.drain(), self.clock.getDelayedCalls()), ([], []))
+
+    def test_sent_together(self) -> None:
+        """What the steps of one turn write is sent together, so they are taken in one batch."""
+        batches: list[list[tuple[str, int]]] = []
+
+        def in_batch(call: Callable[[], None]) -> None:
+            self.drain()
+            call()
+            batches.append(self.drain())
+
+        self.handshakes = HandshakeQueue(self.clock, in_batch)
+        for connection in self.begin(2 * STEPS):
+            connection.step()
+        self.turn()
+        self.turn()
+        self.assertEqual(batches, [[("step", STEPS + number) for number in range(STEPS)]])
 
     def test_slow_steps(self) -> None:
         """Steps that take long, as with large keys, are taken one a turn; the next turn takes as many as ever."""

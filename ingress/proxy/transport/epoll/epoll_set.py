@@ -44,6 +44,8 @@ CAN_SPLICE = hasattr(os, "splice")
 
 READ = select.EPOLLIN
 WRITE = select.EPOLLOUT
+EDGE = select.EPOLLET
+"""Beside others: they are told once, and again only when more has happened."""
 ERROR = select.EPOLLERR
 BROKEN = ERROR | select.EPOLLHUP
 
@@ -105,7 +107,7 @@ class EpollSet:
         self._shared_poll: SharedPoll | None = None
         """By which it has joined the reactor, if not as a reader."""
         self.pipes = Pipes()
-        self.handshakes = HandshakeQueue(reactor)
+        self.handshakes = HandshakeQueue(reactor, self.call_in_batch)
         """The handshakes of all listeners here."""
         self._ended = 0.0
         """When its last turn was over."""

@@ -10,19 +10,22 @@ from twisted.internet import address
 from twisted.internet.interfaces import IAddress
 from twisted.python.failure import Failure
 
-from ingress.proxy.contract.transport import NOBODY, Receiver
+from ingress.proxy.contract.transport import NOBODY, Receiver, host_of, port_of
 from ingress.proxy.transport.epoll.delivery import Delivery
 from ingress.proxy.transport.socket_facts import has_ended, is_quiet
 
+SocketName = tuple[Any, ...]
+"""What a socket calls an address: host and port, and for IPv6 two numbers more."""
 
-def address_of(name: tuple[Any, ...]) -> IAddress:
+
+def address_of(name: SocketName) -> IAddress:
     """Make an address of what a socket calls one."""
     host, port = name[:2]
     kind = address.IPv6Address if ":" in host else address.IPv4Address
     return kind("TCP", host, port)
 
 
-def ask_address(ask: Callable[[], tuple[Any, ...]]) -> IAddress:
+def ask_address(ask: Callable[[], SocketName]) -> IAddress:
     """Make an address of what *ask* says: ``getsockname`` or ``getpeername`` of a socket."""
     try:
         return address_of(ask())
@@ -65,14 +68,15 @@ def tell_end(transport: Told, reason: Failure) -> None:
 class ConnectedSocket:
     """What a transport is asked about its socket, and to set on it."""
 
-    __slots__ = ("_fileno", "_peer", "_sock", "_was_accepted", "said_local")
+    __slots__ = ("_fileno", "_peer", "_port", "_sock", "_was_accepted", "said_local")
 
-    def __init__(self, sock: socket.socket, peer: IAddress | None) -> None:
-        """With *peer*, the socket was accepted: it has TCP_NODELAY and SO_KEEPALIVE from its listener."""
+    def __init__(self, sock: socket.socket, peer: IAddress | SocketName | None, port: int = 0) -> None:
+        """With *peer*, the socket was accepted, on *port* if that is given: it has TCP_NODELAY and SO_KEEPALIVE from its listener."""
         self._sock = sock
         self._fileno = sock.fileno()
         self._peer = peer
         self._was_accepted = peer is not None
+        self._port = port
         self.said_local: IAddress | None = None
         """The address that the client connected to, where a PROXY header says so."""
 
@@ -116,9 +120,28 @@ class ConnectedSocket:
 
     def getPeer(self) -> IAddress:
         """The address of the other side."""
-        if self._peer is None:
-            self._peer = ask_address(self._sock.getpeername)
-        return self._peer
+        peer = self._peer
+        if peer is None:
+            peer = self._peer = ask_address(self._sock.getpeername)
+        elif isinstance(peer, tuple):
+            peer = self._peer = address_of(peer)
+        return peer
+
+    @property
+    def peer_host(self) -> str:
+        """The host of the other side."""
+        peer = self._peer
+        if isinstance(peer, tuple):
+            host: str = peer[0]
+            return host
+        return host_of(self.getPeer())
+
+    @property
+    def local_port(self) -> int:
+        """The port of our own side, or of what stands for it."""
+        if self.said_local is None and self._port:
+            return self._port
+        return port_of(self.getHost())
 
     def getHost(self) -> IAddress:
         """Our own address, or the one that stands for it."""

@@ -9,7 +9,7 @@ from twisted.internet.interfaces import IAddress
 from twisted.python.failure import Failure
 
 from ingress.proxy.transport.epoll.epoll_set import EpollSet
-from ingress.proxy.transport.epoll.sockets import ConnectedSocket
+from ingress.proxy.transport.epoll.sockets import ConnectedSocket, SocketName
 from ingress.proxy.transport.epoll.splice import Splice
 
 DONE = Failure(main.CONNECTION_DONE)
@@ -22,8 +22,8 @@ class SplicedSocket(ConnectedSocket):
 
     _epoll_set: EpollSet
 
-    def __init__(self, sock: socket.socket, peer: IAddress | None) -> None:
-        super().__init__(sock, peer)
+    def __init__(self, sock: socket.socket, peer: IAddress | SocketName | None, port: int = 0) -> None:
+        super().__init__(sock, peer, port)
         self.splice_in: Splice | None = None
         """Takes what comes, while it lasts."""
         self._splice_out: Splice | None = None

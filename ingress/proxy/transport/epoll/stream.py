@@ -19,7 +19,7 @@ from twisted.python.failure import Failure
 
 from ingress.proxy.contract.transport import KernelCopy, Receiver
 from ingress.proxy.transport.epoll.epoll_set import BROKEN, ERROR, READ, WRITE, EpollSet
-from ingress.proxy.transport.epoll.sockets import has_unread, reset_on_close, tell_end
+from ingress.proxy.transport.epoll.sockets import SocketName, has_unread, reset_on_close, tell_end
 from ingress.proxy.transport.epoll.splice import Splice
 from ingress.proxy.transport.epoll.spliced import DONE, SplicedSocket
 from ingress.proxy.transport.socket_facts import in_kernel
@@ -52,19 +52,27 @@ class StreamTransport(SplicedSocket):
         "_reading",
         "_shutting",
         "_tells_if_full",
+        "_trigger",
         "_write_failure",
         "is_over",
         "receiver",
     )
 
     def __init__(
-        self, epoll_set: EpollSet, sock: socket.socket, receiver: Receiver, peer: IAddress | None = None
+        self,
+        epoll_set: EpollSet,
+        sock: socket.socket,
+        receiver: Receiver,
+        peer: IAddress | SocketName | None = None,
+        port: int = 0,
     ) -> None:
-        """With *peer*, the socket was accepted: it has TCP_NODELAY and SO_KEEPALIVE from its listener."""
-        super().__init__(sock, peer)
+        """With *peer*, the socket was accepted, on *port* if that is given: it has TCP_NODELAY and SO_KEEPALIVE from its listener."""
+        super().__init__(sock, peer, port)
         self._epoll_set = epoll_set
         self.receiver = receiver
         self._events = 0
+        self._trigger = 0
+        """``EDGE`` while each event is to be told of once."""
         self._reading = True
         self._read_ended = False
         self._read_size = _SMALL_READ
@@ -89,8 +97,8 @@ class StreamTransport(SplicedSocket):
 
     def start(self) -> None:
         """Enter the epoll set and tell the receiver."""
-        self._events = READ
-        self._epoll_set.add(self, self._fileno, READ)
+        self._events = READ | self._trigger
+        self._epoll_set.add(self, self._fileno, self._events)
         self.receiver.makeConnection(self)
 
     # What a kind of connection does in its own way
@@ -228,7 +236,7 @@ class StreamTransport(SplicedSocket):
 
     def update(self) -> None:
         """Ask the epoll set for exactly the events that matter now."""
-        events = (READ if self._wants_read() else 0) | (WRITE if self._wants_write() else 0)
+        events = (READ if self._wants_read() else 0) | (WRITE if self._wants_write() else 0) | self._trigger
         if events != self._events and not self.is_over:
             if self._broken:
                 self._broken = False
@@ -318,12 +326,14 @@ class StreamTransport(SplicedSocket):
         self._mark = self._epoll_set.mark_for_turn
 
     def send_fresh(self) -> None:
-        """Send what was written in this batch, or turn."""
+        """Send what was written in this batch, or turn; then close, if that is wanted."""
         octets = self._fresh
         if octets:
             self._fresh = b""
             if not self.is_over:
                 self._send(octets)
+                if self._ending is not None and not self._out:
+                    self._end(self._ending)
 
     def _send(self, octets: bytes) -> None:
         """Send as much of *octets* as is taken at once, and let the rest wait."""
@@ -350,16 +360,15 @@ class StreamTransport(SplicedSocket):
             self.receiver.pauseProducing()
 
     def loseConnection(self) -> None:
-        """Send what waits, then close."""
+        """Send what waits, then close: what was written in this batch at its end, with what others wrote."""
         self._tells_if_full = False
-        self.send_fresh()
         if self.is_over or self._ending is not None:
             return
         self._ending = DONE
         self._reading = False
         if self._out:
             self.update()
-        else:
+        elif not self._fresh:
             self._end(DONE)
 
     def loseWriteConnection(self) -> None:

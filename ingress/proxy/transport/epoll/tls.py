@@ -16,7 +16,8 @@ from twisted.python.failure import Failure
 
 from ingress.http.plain_request import ANSWER, is_plain_request
 from ingress.proxy.contract.transport import KernelCopy, Receiver
-from ingress.proxy.transport.epoll.epoll_set import READ, WRITE, EpollSet
+from ingress.proxy.transport.epoll.epoll_set import EDGE, READ, WRITE, EpollSet
+from ingress.proxy.transport.epoll.sockets import SocketName
 from ingress.proxy.transport.epoll.spliced import DONE
 from ingress.proxy.transport.epoll.stream import StreamTransport
 from ingress.tls.binding import forget_errors, return_after_each_record
@@ -41,10 +42,11 @@ class TLSTransport(StreamTransport):
         epoll_set: EpollSet,
         sock: socket.socket,
         receiver: Receiver,
-        peer: IAddress | None,
+        peer: IAddress | SocketName | None,
         connection: SSL.Connection,
+        port: int = 0,
     ) -> None:
-        super().__init__(epoll_set, sock, receiver, peer)
+        super().__init__(epoll_set, sock, receiver, peer, port)
         return_after_each_record(connection)
         self._connection = connection
         self._read_needs_write = False
@@ -54,6 +56,8 @@ class TLSTransport(StreamTransport):
         self._is_unheard = False
         """Whether the peer may have refused our certificate, which in TLS 1.3 it does when the handshake is over for us."""
         if peer is not None:
+            # A step reads until nothing is left, and who waits for a turn is not to be told of over and over.
+            self._trigger = EDGE
             connection.set_accept_state()
             epoll_set.handshakes.begin(self)
 
@@ -89,13 +93,13 @@ class TLSTransport(StreamTransport):
     def park(self) -> None:
         """Read nothing: it is the turn of others."""
         self._reading = False
-        self.update()
 
     def unpark(self) -> None:
         """Take the step that had to wait."""
         if not self.is_over:
             self._reading = True
-            self.update()
+            if self._broken:
+                self.update()
             self._step()
 
     def _step(self) -> None:
@@ -112,7 +116,9 @@ class TLSTransport(StreamTransport):
             self._refused(problem)
         else:
             self._is_shaking = False
+            self._trigger = 0
             self._epoll_set.handshakes.end(self)
+            self.update()
             self.receiver.handshakeCompleted()
             if not self.is_over:
                 # What came with the last flight is in OpenSSL's hands, where epoll cannot see it.
