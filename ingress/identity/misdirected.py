@@ -9,12 +9,17 @@ Of the listeners of Gateways the hostname decides, and not the certificate: a re
 was begun for the same hostname, and one for a host of nobody is answered with 404 (``Listener.hostname`` of the Gateway API).
 """
 
+from typing import Final
+
 from attrs import Factory
 
 from ingress.identity.certificates import CertificateTable
 from ingress.identity.server_names import HandshakeSettingsTable
 from ingress.model.client_authentication import ClientAuthentication
 from ingress.model.frozen import frozen
+
+MOST_FITTING: Final = 1024
+"""Most connections are for one host, the name that they were begun with."""
 
 
 @frozen(eq=False)
@@ -25,6 +30,9 @@ class ServerNames:
     handshake_settings: HandshakeSettingsTable = Factory(HandshakeSettingsTable)
     beside: "ServerNames | None" = None
     """Those of Gateways that have the same listener beside."""
+    fitting: set[tuple[bytes, bytes | None]] = Factory(set)
+    """Hosts with server names on whose connections, where nothing is asked of clients, they belong: as far as that was found
+    out.  At most ``MOST_FITTING``; others may find out more."""
 
     @property
     def is_of_gateways(self) -> bool:

@@ -16,6 +16,13 @@ INTERNAL_ERROR = 80
 UNRECOGNIZED_NAME = 112
 """Alerts by their numbers (RFC 8446 section 6, RFC 6066 section 9)."""
 
+WANT_READ = int(lib.SSL_ERROR_WANT_READ)
+WANT_WRITE = int(lib.SSL_ERROR_WANT_WRITE)
+
+# Filled in by each call that asks; all of this is for one thread.
+_agreed = ffi.new("unsigned char **")
+_agreed_size = ffi.new("unsigned int *")
+
 Choose = Callable[[SSL.Connection], int | None]
 """Is told of a server name; returns the alert that ends the handshake, or None."""
 
@@ -138,6 +145,27 @@ def forget_errors() -> None:
     told to have failed by that; before OpenSSL 4.0, so is the next connection that has nothing to read.
     """
     lib.ERR_clear_error()
+
+
+def step(connection: SSL.Connection) -> int:
+    """Take a step of the handshake; return ``WANT_READ`` or ``WANT_WRITE`` for what it waits for now, and 0 when it is over.
+
+    Raises ``SSL.Error`` as pyOpenSSL does, whose own method raises for what is awaited, too: that takes longer than some steps.
+    """
+    result = lib.SSL_do_handshake(connection._ssl)
+    if result > 0:
+        return 0
+    awaited = int(lib.SSL_get_error(connection._ssl, result))
+    if awaited not in (WANT_READ, WANT_WRITE):
+        connection._raise_ssl_error(connection._ssl, result)
+    return awaited
+
+
+def agreed_on(connection: SSL.Connection, protocol: bytes) -> bool:
+    """Whether the handshake of *connection*, which is over, agreed on *protocol*."""
+    lib.SSL_get0_alpn_selected(connection._ssl, _agreed, _agreed_size)
+    size = int(_agreed_size[0])
+    return size == len(protocol) and bytes(ffi.buffer(_agreed[0], size)) == protocol
 
 
 def is_resumed(connection: SSL.Connection) -> bool:

@@ -83,7 +83,7 @@ class ServerContexts:
     ) -> None:
         self._own_default = default_certificate
         self._least_version = least_version
-        self.strict_sni = strict_sni
+        self._is_strict = strict_sni
         self._protocols = (HTTP_2, HTTP_1_1) if http2 else (HTTP_1_1,)
         self._groups = groups
         self._bases = bases or Bases(least_version, groups)
@@ -91,9 +91,21 @@ class ServerContexts:
         self._demands = Demands(table)
         self._contexts: OrderedDict[_Key, SSL.Context | None] = OrderedDict()
         """None where OpenSSL refuses the certificates, so that it is told once."""
+        self._chosen: dict[bytes | None, tuple[Handshake, SSL.Context, _Key | None]] = {}
+        """What was chosen for names, by the present tables, where nothing is asked of clients."""
         self._default = self._built_default(default_certificate)
         self._whose = self._demands.digest(None)
         """What sessions are bound to."""
+
+    @property
+    def strict_sni(self) -> bool:
+        """Whether names that nobody serves are refused."""
+        return self._is_strict
+
+    @strict_sni.setter
+    def strict_sni(self, is_strict: bool) -> None:
+        self._is_strict = is_strict
+        self._chosen.clear()
 
     def publish(
         self,
@@ -106,6 +118,7 @@ class ServerContexts:
         *beside* are those of Gateways that have the same listener.
         """
         before = self._names
+        self._chosen.clear()
         self._names = ServerNames(certificates, handshake_settings or HandshakeSettingsTable(), beside)
         self._take(before, self._names)
         if before.beside is not beside:
@@ -161,22 +174,36 @@ class ServerContexts:
         """Switch *connection* to what its server name stands for, or return the alert that refuses it."""
         try:
             sent = connection.get_servername()
+            speaks = not isinstance(connection, StreamConnection)
+            chosen = self._chosen.get(sent) if speaks else None
+            if chosen is not None:
+                connection.set_app_data(chosen[0])
+                connection.set_context(chosen[1])
+                if chosen[2] is not None:
+                    self._contexts.move_to_end(chosen[2])
+                return None
             name = None if sent is None else sent.decode("ascii", "replace")
             names = self._names if self._names.beside is None else self._names.serving(name)
             certificates = names.certificates.named(name)
             handshake_settings = names.handshake_settings.find(name)
             if certificates is None and (
-                names.is_of_gateways or (self.strict_sni and not names.handshake_settings.has(name))
+                names.is_of_gateways or (self._is_strict and not names.handshake_settings.has(name))
             ):
                 return UNRECOGNIZED_NAME
             authentication = handshake_settings.client_authentication
             handshake = Handshake(sent, authentication)
-            speaks = not isinstance(connection, StreamConnection)
             connection.set_app_data(handshake)
+            context: SSL.Context | None = self._default[1]
+            key: _Key | None = None
             if certificates is not None or handshake_settings is not PLAIN_HANDSHAKE or not speaks:
-                self._switch(connection, certificates, handshake_settings, self._protocols if speaks else ())
-            else:
-                connection.set_context(self._default[1])
+                protocols = self._protocols if speaks else ()
+                key, context = self._context_for(certificates, handshake_settings, protocols)
+            if context is not None:
+                connection.set_context(context)
+            if handshake_settings.prefers_server_ciphers:
+                connection.set_options(SSL.OP_CIPHER_SERVER_PREFERENCE)
+            elif speaks and authentication is None and context is not None:
+                self._remember(sent, handshake, context, key)
             if authentication is not None:
                 if is_resumed(connection):
                     return ACCESS_DENIED
@@ -189,34 +216,32 @@ class ServerContexts:
             connection.set_context(self._default[1])
         return None
 
-    def _switch(
+    def _remember(
+        self, sent: bytes | None, handshake: Handshake, context: SSL.Context, key: _Key | None
+    ) -> None:
+        """Choose the same at once for the next one that sends this name; a handshake that asks for nothing is the same for all."""
+        if len(self._chosen) >= MAX_CONTEXTS:
+            # Whoever invents names pushes out no context by them, and keeps none alive.
+            self._chosen.clear()
+        self._chosen[sent] = handshake, context, key
+
+    def _context_for(
         self,
-        connection: SSL.Connection,
         named: tuple[Certificate, ...] | None,
         handshake_settings: HandshakeSettings,
         protocols: tuple[bytes, ...],
-    ) -> None:
+    ) -> tuple[_Key, SSL.Context | None]:
+        """Return the context of what is *named*, or where OpenSSL refuses that the default's, with what it is kept by."""
         default = (self._default[0],)
-        context = self._context_of(named or default, handshake_settings, protocols)
+        asked = handshake_settings.ciphers, handshake_settings.client_authentication, protocols
+        key: _Key = (named or default, *asked)
+        context = self._context_of(key)
         if context is None and named:
-            context = self._context_of(default, handshake_settings, protocols)
-        if context is not None:
-            connection.set_context(context)
-        if handshake_settings.prefers_server_ciphers:
-            connection.set_options(SSL.OP_CIPHER_SERVER_PREFERENCE)
+            key = (default, *asked)
+            context = self._context_of(key)
+        return key, context
 
-    def _context_of(
-        self,
-        certificates: tuple[Certificate, ...],
-        handshake_settings: HandshakeSettings,
-        protocols: tuple[bytes, ...],
-    ) -> SSL.Context | None:
-        key = (
-            certificates,
-            handshake_settings.ciphers,
-            handshake_settings.client_authentication,
-            protocols,
-        )
+    def _context_of(self, key: _Key) -> SSL.Context | None:
         try:
             self._contexts.move_to_end(key)
             return self._contexts[key]
@@ -226,10 +251,12 @@ class ServerContexts:
         try:
             context = build_context(self._least_version, *key, self._groups)
         except _REFUSALS as error:
-            _tell(certificates[0], error)
+            _tell(key[0][0], error)
         self._contexts[key] = context
         if len(self._contexts) > MAX_CONTEXTS:
             self._contexts.popitem(last=False)
+            # Names still have the one that is gone.
+            self._chosen.clear()
         return context
 
     def _forget(self, before: CertificateTable, after: CertificateTable) -> None:

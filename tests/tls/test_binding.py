@@ -8,8 +8,39 @@ from OpenSSL import SSL
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.proxy.transport.epoll.sockets import reset_on_close
-from ingress.tls.binding import forget_errors
+from ingress.tls.binding import WANT_READ, agreed_on, forget_errors, step
+from ingress.tls.contexts import ServerContexts
 from ingress.tls.generated import generate_certificate
+
+
+class StepTests(SynchronousTestCase):
+    """Steps of a handshake in memory, and what was agreed on by it."""
+
+    def test_steps(self) -> None:
+        """A step says what is awaited, and when the handshake is over."""
+        server = ServerContexts(generate_certificate(datetime.now(UTC)), http2=True).connection_on(None)
+        server.set_accept_state()
+        context = SSL.Context(SSL.TLS_CLIENT_METHOD)
+        context.set_alpn_protos([b"h2"])
+        client = SSL.Connection(context, None)
+        client.set_connect_state()
+        steps = []
+        for side, other in ((client, server), (server, client), (client, server), (server, client)):
+            steps.append(step(side))
+            other.bio_write(side.bio_read(65536))
+        self.assertEqual(steps, [WANT_READ, WANT_READ, 0, 0])
+        for side in (client, server):
+            self.assertTrue(agreed_on(side, b"h2"))
+            self.assertFalse(agreed_on(side, b"h3") or agreed_on(side, b"http/1.1"))
+
+    def test_refused(self) -> None:
+        """What is no handshake is raised, as by pyOpenSSL's own method."""
+        server = ServerContexts(generate_certificate(datetime.now(UTC))).connection_on(None)
+        server.set_accept_state()
+        self.assertFalse(agreed_on(server, b"h2"))
+        server.bio_write(b"GET / HTTP/1.1\r\n\r\n")
+        self.assertRaises(SSL.Error, step, server)
+        forget_errors()
 
 
 class ForgetErrorsTests(SynchronousTestCase):

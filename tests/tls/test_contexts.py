@@ -18,6 +18,7 @@ from zope.interface.verify import verifyObject
 from ingress.identity.certificates import Certificate, CertificateTable
 from ingress.identity.key_pairs import load_certificate
 from ingress.model.objects import ObjectKey, Secret
+from ingress.tls import contexts as contexts_module
 from ingress.tls.contexts import ServerContexts
 from tests.fakes.certificates import KeyType, issue, make_authority
 
@@ -218,6 +219,41 @@ class ServerContextsTests(SynchronousTestCase):
             self.assertEqual(self.shown(None), default.fingerprint)
             self.contexts.publish(CertificateTable())
             self.assertEqual(self.shown(None), self.own.fingerprint)
+
+    def test_asked_again(self) -> None:
+        """A name that comes again is chosen for without a look at the tables, until they are published anew."""
+        one, other = certificate("a.com"), certificate("a.com")
+        looked: list[str | None] = []
+
+        class Watched(CertificateTable):
+            """Notes for which names it is asked."""
+
+            def named(self, server_name: str | None) -> tuple[Certificate, ...] | None:
+                looked.append(server_name)
+                return super().named(server_name)
+
+        for shown in (one, other):
+            self.contexts.publish(Watched({"a.com": (shown,)}))
+            for _ in range(3):
+                self.assertEqual(self.shown(b"a.com"), shown.fingerprint)
+        self.assertEqual(looked, ["a.com", "a.com"])
+
+    def test_strict_afterwards(self) -> None:
+        """A name that nobody serves is refused from the moment when that is asked for, however often it was shown something."""
+        self.contexts.publish(CertificateTable({"a.com": (certificate("a.com"),)}))
+        for _ in range(2):
+            self.assertEqual(self.shown(b"b.com"), self.own.fingerprint)
+        self.contexts.strict_sni = True
+        self.assertRaises(SSL.Error, self.shown, b"b.com")
+        self.contexts.strict_sni = False
+        self.assertEqual(self.shown(b"b.com"), self.own.fingerprint)
+
+    def test_invented_names(self) -> None:
+        """However many names are invented, no more are remembered than contexts are kept."""
+        self.patch(contexts_module, "MAX_CONTEXTS", 3)
+        for number in range(10):
+            self.shown(b"%d.com" % number)
+            self.assertLessEqual(len(self.contexts._chosen), 3)
 
     def test_contexts_are_kept_and_dropped(self) -> None:
         """A context is built once per certificate when asked for, and dropped with it."""

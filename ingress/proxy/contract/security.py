@@ -3,7 +3,7 @@
 A channel of a TLS listener has a ``Security``, any other has none.
 """
 
-from ingress.identity.misdirected import ServerNames, is_misdirected
+from ingress.identity.misdirected import MOST_FITTING, ServerNames, is_misdirected
 from ingress.model.client_authentication import NO_EVIDENCE, ClientEvidence
 from ingress.proxy.contract.transport import Transport
 from ingress.tls.handshake import evidence_of, handshake_of
@@ -27,13 +27,16 @@ class Security:
             return True
         connection = self._transport.tls
         handshake = None if connection is None else handshake_of(connection)
-        server_name, asked = None, None
-        if handshake is not None:
-            asked = handshake.authentication
-            if handshake.server_name is not None:
-                server_name = handshake.server_name.decode("ascii", "replace")
-        if is_misdirected(host.decode("ascii", "replace"), server_name, asked, names):
-            return False
+        said = None if handshake is None else handshake.server_name
+        asked = None if handshake is None else handshake.authentication
+        if asked is not None or (host, said) not in names.fitting:
+            server_name = None if said is None else said.decode("ascii", "replace")
+            if is_misdirected(host.decode("ascii", "replace"), server_name, asked, names):
+                return False
+            if asked is None:
+                if len(names.fitting) >= MOST_FITTING:
+                    names.fitting.clear()
+                names.fitting.add((host, said))
         self._host, self._names = host, names
         return True
 

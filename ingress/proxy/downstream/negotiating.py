@@ -20,6 +20,7 @@ from ingress.http2.frames import PREFACE
 from ingress.proxy.contract.transport import Transport
 from ingress.proxy.dispatch.site import ProxySite, Session, SessionRules
 from ingress.proxy.transport.connection_limit import Connection
+from ingress.tls.binding import agreed_on
 from ingress.tls.profile import HTTP_2
 
 
@@ -40,7 +41,7 @@ def beginning_of(rules: SessionRules | None, secure: bool) -> Beginning:
 
 def agreed_on_http2(tls: SSL.Connection | None) -> bool:
     """Whether the handshake, which is over, agreed on HTTP/2 (ALPN)."""
-    return tls is not None and tls.get_alpn_proto_negotiated() == HTTP_2
+    return tls is not None and agreed_on(tls, HTTP_2)
 
 
 def is_preface(received: bytes) -> bool | None:

@@ -20,7 +20,7 @@ from ingress.proxy.transport.epoll.epoll_set import EDGE, READ, WRITE, EpollSet
 from ingress.proxy.transport.epoll.sockets import SocketName
 from ingress.proxy.transport.epoll.spliced import DONE
 from ingress.proxy.transport.epoll.stream import StreamTransport
-from ingress.tls.binding import forget_errors, return_after_each_record
+from ingress.tls.binding import WANT_WRITE, forget_errors, return_after_each_record, step
 from ingress.tls.handshake import awaits_hello
 from ingress.tls.upstream import words_of_error
 
@@ -105,16 +105,15 @@ class TLSTransport(StreamTransport):
     def _step(self) -> None:
         """Take one step of the handshake; when it was the last, read on."""
         try:
-            self._connection.do_handshake()
-        except SSL.WantReadError:
-            return
-        except SSL.WantWriteError:
-            self._read_needs_write = True
-            self.update()
+            awaited = step(self._connection)
         except SSL.Error as problem:
             forget_errors()
             self._refused(problem)
-        else:
+            return
+        if awaited == WANT_WRITE:
+            self._read_needs_write = True
+            self.update()
+        elif not awaited:
             self._is_shaking = False
             self._trigger = 0
             self._epoll_set.handshakes.end(self)
