@@ -9,13 +9,13 @@ import re
 from typing import Final
 
 from ingress.http.grammar import FieldError, split_field
-from ingress.http.work import PIECE_WORK, TURN_WORK
+from ingress.http.work import LATER_TURN_WORK, PIECE_WORK
 
 MAX_CHUNK_LINE = 1024
 MAX_EXTENSIONS = 16 * 1024
 """Bytes of chunk extensions in one body; they carry nothing, so they are bounded tightly."""
 MAX_TRAILERS = 8 * 1024
-LINES_AT_ONCE: Final = TURN_WORK // PIECE_WORK
+LINES_AT_ONCE: Final = LATER_TURN_WORK // PIECE_WORK
 """Lines of the framing that are read in one go."""
 
 _match_size = re.compile(rb"([0-9A-Fa-f]{1,15})((?:;[\t\x20-\x7e\x80-\xff]*)?)").fullmatch

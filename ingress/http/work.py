@@ -2,15 +2,18 @@
 
 A peer can have any number of things done by few bytes: fields to decode, chunks, frames, requests that are
 answered by ourselves.  All of it is counted in one currency, *work*: about what it costs to decode a byte of fields.
-Whoever reads what a connection received stops once ``TURN_WORK`` is spent and goes on in a later turn; the last
-thing that was begun is ended, which may be as large as a head may be.  Bytes that are only passed on cost nothing
-here, since a read is bounded.
+Whoever reads what a connection received stops once ``TURN_WORK`` is spent and goes on in later turns.  These are
+shorter (``LATER_TURN_WORK``): what goes on in them has used up what anybody may, and each of them is a wait for all others,
+twice for each request, which is to be read and to be answered.  The last thing that was begun is ended: a head, or of a
+field block of HTTP/2 one field.  Bytes that are only passed on cost nothing here, since a read is bounded.
 """
 
 from typing import Final
 
 TURN_WORK: Final = 16 * 1024
 """About a millisecond."""
+LATER_TURN_WORK: Final = 4 * 1024
+"""Of a turn in which somebody goes on who has had one: about a quarter of a millisecond."""
 REQUEST_WORK: Final = 256
 """A request, besides what its fields cost: it may be answered at once."""
 FRAME_WORK: Final = 64

@@ -100,6 +100,13 @@ class Connection(Generic[S, F, M]):
     def block_received(self, stream_id: int, block: bytes, ended: bool) -> None:
         """A whole field block came; it must be decoded whatever becomes of it."""
 
+    def decode_some(self, block: bytes) -> bool:
+        """Decode more of a large field block, as far as this turn's work goes; return whether it is whole."""
+        blocks, reader = self.blocks, self.reader
+        is_whole = blocks.decode_some(block, reader.work_left)
+        reader.work_left -= blocks.work
+        return is_whole
+
     @abstractmethod
     def stream_sent(self, stream: Stream) -> None:
         """All of *stream* was sent."""

@@ -7,7 +7,7 @@ kept there.  So a field that comes by its index costs next to nothing.
 
 from collections.abc import Callable
 from functools import lru_cache
-from typing import Any, Generic, TypeVar
+from typing import Any, Final, Generic, TypeVar
 
 from ingress.http.grammar import MEMO_ENTRIES, Sightings
 from ingress.http2 import huffman
@@ -26,6 +26,8 @@ DEFAULT_MOST_BYTES = 64 * 1024
 """Bytes of a whole list, counted alike."""
 _MAX_SIZE_UPDATES = 2
 """In a row: the smallest size in between, and the last one (section 4.2)."""
+WHOLE_BLOCK: Final = 1 << 30
+"""More bytes than any block has."""
 _MAX_CONTINUATION = 5
 """Bytes of a number behind its prefix; section 5.1 asks for a limit.  So none is much larger than 2**35."""
 
@@ -67,6 +69,7 @@ class FieldDecoder(Generic[F]):
         "_table",
         "_table_size",
         "changes",
+        "ended_at",
         "list_size",
     )
 
@@ -86,6 +89,8 @@ class FieldDecoder(Generic[F]):
         self._most_bytes = most_bytes
         self.list_size = 0
         """The size of the list decoded last, in bytes as *most_bytes* counts them."""
+        self.ended_at = 0
+        """Where the last call of ``decode`` ended."""
         self.changes = 0
         """How often the table changed: while it is the same, a block that changes nothing means the same."""
 
@@ -94,8 +99,10 @@ class FieldDecoder(Generic[F]):
         """What is in the dynamic table, in bytes as section 4.1 counts them."""
         return self._table_size - self._room
 
-    def decode(self, block: bytes) -> list[F]:
-        """Return the fields of a whole block.
+    def decode(self, block: bytes, begun: list[F] | None = None, until: int = WHOLE_BLOCK) -> list[F]:
+        """Return the fields of a whole block; or only those that begin before *until*, to the end of the last of them.
+
+        ``ended_at`` is where that is.  What was *begun* that way goes on from there, with the same block, and is returned.
 
         Raises ``ConnectionFault``: COMPRESSION_ERROR for what is no field block, and ENHANCE_YOUR_CALM as
         soon as the list is too large.  The table is out of step after either, so nothing more can be read.
@@ -103,14 +110,20 @@ class FieldDecoder(Generic[F]):
         code that is compared, so it may be 8/5 of that for a moment.
         """
         fields: list[F] = []
+        room = self._most_bytes
+        at = 0
+        if begun is not None:
+            fields = begun
+            room -= self.list_size
+            at = self.ended_at
         append = fields.append
         static = self._static
         table = self._table
-        room = self._most_bytes
-        at = 0
         end = len(block)
+        if until > end:
+            until = end
         try:
-            while at < end:
+            while at < until:
                 octet = block[at]
                 at += 1
                 if octet > 0x80:  # An indexed field (section 6.1).
@@ -185,6 +198,7 @@ class FieldDecoder(Generic[F]):
         except IndexError:
             raise _broken("an index beyond the table, or an end too early") from None
         self.list_size = self._most_bytes - room
+        self.ended_at = at
         return fields
 
     def entries_of(self, block: bytes) -> list[_Entry[F]] | None:

@@ -30,6 +30,8 @@ from ingress.http2.frames import (
 MAX_BLOCK_FRAMES: Final = 32
 MAX_BLOCK_BYTES: Final = 64 * 1024
 """Of one field block, compressed."""
+_LARGE_BLOCK: Final = 2048
+"""What is larger is decoded in as many turns as that takes."""
 _KIND_AT: Final = 3
 _DATA_KIND: Final = bytes([DATA])
 
@@ -39,6 +41,9 @@ class FrameSink(Protocol):
 
     def block_received(self, stream_id: int, block: bytes, ended: bool) -> None:
         """A whole field block came; it must be decoded whatever becomes of it.  May raise ``StreamFault``."""
+
+    def decode_some(self, block: bytes) -> bool:
+        """Decode more of a large block, as far as ``work_left`` goes, before it is received; return whether it is whole."""
 
     def data_received(self, stream_id: int, piece: bytes, length: int, ended: bool) -> None:
         """A piece of a body came, which was *length* bytes with its padding."""
@@ -67,11 +72,13 @@ class FrameReader:
         "_block_of",
         "_budget",
         "_gathered",
+        "_large",
         "_preface",
         "_unread",
         "has_more",
         "is_closed",
         "knows_settings",
+        "turn_work",
         "work_left",
     )
 
@@ -83,6 +90,8 @@ class FrameReader:
         """Whether nothing is read any more."""
         self.has_more = False
         """Whether more has come than is read in one go: ``read`` is to be called again, be it with nothing."""
+        self.turn_work = TURN_WORK
+        """How much work is done in a turn."""
         self.work_left = 0
         """How much more work may be done in this turn; whoever does some takes it off."""
         self.knows_settings = False
@@ -96,6 +105,8 @@ class FrameReader:
         """... whose stream this is (0 when there is none), ..."""
         self._block_ends_stream = False
         self._block_depends_on_itself = False
+        self._large: tuple[int, bytes, bool, bool] | None = None
+        """A large field block that is decoded in several turns, with its stream and how ``_whole_block`` was told of it."""
 
     @property
     def is_amid(self) -> bool:
@@ -123,6 +134,7 @@ class FrameReader:
         self.is_closed = True
         self._unread = b""
         self._block.clear()
+        self._large = None
         self._gathered.clear()
 
     def read(self, received: bytes, sink: FrameSink) -> None:
@@ -134,7 +146,11 @@ class FrameReader:
         at = 0
         size = len(octets)
         self.has_more = False
-        self.work_left = TURN_WORK
+        self.work_left = self.turn_work
+        if self._large is not None:
+            self._whole_block(*self._large, sink)
+            if self.is_closed:
+                return
         while size - at >= FRAME_HEAD_BYTES:
             if self.work_left <= 0:
                 self.has_more = True
@@ -179,6 +195,8 @@ class FrameReader:
         if self._gathered:
             self.pass_on_all(sink)
         if not self.is_closed:
+            if self._large is not None:
+                self.has_more = True
             self._unread = octets[at:]
             self._budget.check_use()
 
@@ -205,6 +223,7 @@ class FrameReader:
                 payload = payload[5:]
         ended = flags & END_STREAM != 0
         if flags & END_HEADERS:
+            self._budget.useful += len(payload)
             self._whole_block(stream_id, payload, ended, depends_on_itself, sink)
         else:
             self._block = [payload]
@@ -221,12 +240,16 @@ class FrameReader:
         if flags & END_HEADERS:
             stream_id, self._block_of = self._block_of, 0
             block, self._block = b"".join(self._block), []
+            self._budget.useful += len(block)
             self._whole_block(stream_id, block, self._block_ends_stream, self._block_depends_on_itself, sink)
 
     def _whole_block(
         self, stream_id: int, block: bytes, ended: bool, depends_on_itself: bool, sink: FrameSink
     ) -> None:
-        self._budget.useful += len(block)
+        if len(block) > _LARGE_BLOCK and not self._is_decoded(
+            stream_id, block, ended, depends_on_itself, sink
+        ):
+            return
         self.work_left -= FRAME_WORK
         try:
             sink.block_received(stream_id, block, ended)
@@ -234,6 +257,17 @@ class FrameReader:
                 raise StreamFault(ErrorCode.PROTOCOL_ERROR, "a stream that depends on itself")
         except StreamFault as fault:
             sink.stream_fault(stream_id, fault)
+
+    def _is_decoded(
+        self, stream_id: int, block: bytes, ended: bool, depends_on_itself: bool, sink: FrameSink
+    ) -> bool:
+        """Have more of a large block decoded; until it is whole, it is kept, and nothing behind it is read."""
+        self._large = None
+        if self.work_left > 0 and sink.decode_some(block):
+            return True
+        self._large = (stream_id, block, ended, depends_on_itself)
+        self.work_left = min(self.work_left, 0)
+        return False
 
     def _data(self, flags: int, stream_id: int, payload: bytes, sink: FrameSink) -> None:
         if not stream_id:

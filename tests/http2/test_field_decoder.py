@@ -350,3 +350,45 @@ class TableTests(SynchronousTestCase):
             first, _, *later = [decoder.decode(block)[0] for decoder in decoders]
             self.assertEqual(first, (b"x", b"v" * length))
             self.assertEqual(len({id(each) for each in later}), 1 if length == 200 else 2)
+
+
+class InPartsTests(SynchronousTestCase):
+    """A block that is decoded in several goes."""
+
+    def in_parts(self, block: bytes, step: int, **settings: int) -> tuple[FieldDecoder[Field], list[Field]]:
+        """Decode some bytes of *block* a go."""
+        decoder = FieldDecoder(pair, **settings)
+        found = decoder.decode(block, None, step)
+        while decoder.ended_at < len(block):
+            before = decoder.ended_at
+            found = decoder.decode(block, found, before + step)
+            self.assertGreater(decoder.ended_at, before)
+        return decoder, found
+
+    def test_parts(self) -> None:
+        """It means the same wherever it is cut, and leaves the same table and size."""
+        block = (
+            bytes.fromhex("3f e1 1f 82 86 84 41 8c f1e3 c2e5 f23a 6ba0 ab90 f4ff")
+            + literal(300)
+            + b"\xbe" * 3
+        )
+        block += b"\x40\x01a\x01b" * 40 + b"\xbe\xbf" * 5
+        whole = FieldDecoder(pair)
+        expected = whole.decode(block)
+        for step in range(1, len(block)):
+            decoder, found = self.in_parts(block, step)
+            self.assertEqual(found, expected)
+            self.assertEqual(decoder.list_size, whole.list_size)
+            self.assertEqual((decoder.table_bytes, decoder.changes), (whole.table_bytes, whole.changes))
+
+    def test_too_large(self) -> None:
+        """What is too large as a whole is so in parts."""
+        with self.assertRaises(ConnectionFault) as caught:
+            self.in_parts(literal(1000) * 5, 10, most_bytes=4 * 1033)
+        self.assertIs(caught.exception.code, ErrorCode.ENHANCE_YOUR_CALM)
+
+    def test_late_size_update(self) -> None:
+        """A size update at the beginning of a later part is behind a field, still."""
+        with self.assertRaises(ConnectionFault) as caught:
+            self.in_parts(literal(300) + b"\x20" + literal(300), 10)
+        self.assertIs(caught.exception.code, ErrorCode.COMPRESSION_ERROR)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.http.request_head import RequestHead
-from ingress.http.work import FRAME_WORK, PIECE_WORK, REQUEST_WORK, TURN_WORK
+from ingress.http.work import FRAME_WORK, LATER_TURN_WORK, PIECE_WORK, REQUEST_WORK, TURN_WORK
 from ingress.http2.budget import FAULT_COST, PURSE
 from ingress.http2.faults import ErrorCode
 from ingress.http2.frames import (
@@ -129,6 +129,62 @@ class WorkTests(SynchronousTestCase):
         self.connection.receive(octets)
         self.assertLessEqual(self.connection.asked - 1, TURN_WORK // REQUEST_WORK)
         self.assertGreater(self.connection.asked - 1, TURN_WORK // REQUEST_WORK // 2)
+
+    def test_later_turns(self) -> None:
+        """Fewer, once the reader is told that its turns are those of who has much to do."""
+        self.connection.receive(get(1))
+        self.connection.reader.turn_work = LATER_TURN_WORK
+        self.connection.receive(b"".join(get(stream) for stream in range(3, 253, 2)))
+        self.assertLessEqual(self.connection.asked - 1, LATER_TURN_WORK // REQUEST_WORK)
+
+    def large(self, stream: int) -> bytes:
+        """A request with 24 kB of fields, in a HEADERS frame and another."""
+        much = GET + b"".join(literal(b"x-%d" % number, b"%d" % number * 4000) for number in range(6))
+        return frame(HEADERS, END_STREAM, stream, much[:16000]) + frame(
+            CONTINUATION, END_HEADERS, stream, much[16000:]
+        )
+
+    def test_large_block(self) -> None:
+        """A large field block is decoded some fields a turn; what is behind it waits until it is whole."""
+        self.connection.reader.turn_work = LATER_TURN_WORK
+        self.connection.receive(self.large(1) + ping_frame(bytes(8)) + get(3))
+        self.assertTrue(self.connection.reader.has_more)
+        self.assertEqual(
+            (self.connection.asked, self.connection.sent.count(ping_frame(bytes(8), True))), (0, 0)
+        )
+        turns = self.turns(b"")
+        self.assertEqual(turns, 3)
+        self.assertEqual(
+            (self.connection.asked, self.connection.sent.count(ping_frame(bytes(8), True))), (2, 1)
+        )
+        self.assertIsNone(self.connection.fault)
+
+    def test_large_block_alone(self) -> None:
+        """So it is if nothing is behind it, and what comes meanwhile is kept."""
+        self.connection.reader.turn_work = LATER_TURN_WORK
+        self.connection.receive(self.large(1))
+        self.connection.reader.keep(get(3))
+        self.turns(b"")
+        self.assertEqual(self.connection.asked, 2)
+
+    def test_broken_large_block(self) -> None:
+        """A fault in a later part of it ends the connection, which then reads nothing any more."""
+        self.connection.reader.turn_work = LATER_TURN_WORK
+        broken = GET + b"".join(literal(b"x-%d" % number, b"x" * 4000) for number in range(3)) + b"\x80"
+        self.connection.receive(get(1, broken) + get(3))
+        self.assertIsNone(self.connection.fault)
+        self.turns(b"")
+        self.assertIs(self.connection.fault, ErrorCode.COMPRESSION_ERROR)
+        self.assertEqual(self.connection.asked, 0)
+        self.assertFalse(self.connection.reader.has_more)
+
+    def test_closed_amid_large_block(self) -> None:
+        """Of a reader that is closed meanwhile nothing of the block is read on."""
+        self.connection.reader.turn_work = LATER_TURN_WORK
+        self.connection.receive(self.large(1))
+        self.connection.reader.close()
+        self.connection.receive(b"")
+        self.assertEqual(self.connection.asked, 0)
 
     def test_control(self) -> None:
         """Frames of any other kind are so many a turn."""

@@ -2,8 +2,8 @@
 
 What comes in one read may be thousands of frames, each a request, and everybody else would wait
 until all are answered.  So a session does a turn's work, and queues up for its next turn with the rest.  One that has
-needed more than a turn queues up with all that comes, until that is less than half of a turn's work: a hundred of
-them would else do a hundred turns' work in one.
+needed more than a turn queues up with all that comes, until that is less than half of such a turn's work: a hundred of
+them would else do a hundred turns' work in one.  Its turns are shorter than what is read at once of others.
 
 A client that takes nothing of what it gets is read no further, either.  The bodies of answers wait with their streams
 and stop their endpoints, but heads and acknowledgements wait for nothing: a client that asks on would have us keep
@@ -15,12 +15,16 @@ any number of them.
 A session has a ``Turns`` and gives itself to each call: a part that knew whose it is would be a cycle.
 """
 
-from typing import Protocol
+from typing import Final, Protocol
 
-from ingress.http.work import TURN_WORK
+from ingress.http.work import LATER_TURN_WORK, TURN_WORK
 from ingress.http2.frame_reader import FrameReader
 from ingress.proxy.contract.deadlines import Deadlines
 from ingress.proxy.contract.transport import Transport
+
+LONG_AGO: Final = float("-inf")
+LATELY_SECONDS: Final = 2.0
+"""Who had to wait for a turn within so long is taken to have much to do, still."""
 
 
 class TurnTaker(Protocol):
@@ -69,6 +73,7 @@ class Turns:
         """Read nothing until a turn of its own, or until the peer has taken something."""
         if session.reader.has_more:
             self.is_heavy = True
+            session.reader.turn_work = LATER_TURN_WORK
         if not self.reads_later:
             self.reads_later = True
             session.transport.pauseProducing()
@@ -85,6 +90,7 @@ class Turns:
             self.reads_later = False
             session.dataReceived(b"")
             if not self.reads_later:
-                if reader.work_left > TURN_WORK // 2:
+                if reader.work_left > LATER_TURN_WORK // 2:
                     self.is_heavy = False
+                    reader.turn_work = TURN_WORK
                 session.transport.resumeProducing()

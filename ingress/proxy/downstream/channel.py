@@ -7,9 +7,8 @@ What arrives for the next request while one is answered (pipelining) waits in th
 bytes of it; then reading pauses.  The answer to a request that cannot be read in one way is an error reply and
 the end of the connection, for where the next request would begin is then unknown.
 
-What may be awaited is one of four: a turn, if more has come than one takes; something to come, for which there is a
-deadline; something to be taken, which is looked at with every tick of the deadlines (``progress``); or nothing.  What is
-awaited of upstream is no matter of this side.
+What may be awaited is one of four: a turn, if more has come than one takes; something to come, for which there is a deadline;
+something to be taken, which is looked at with every tick of the deadlines (``progress``); or nothing of this side's.
 """
 
 from attrs import evolve
@@ -21,12 +20,13 @@ from ingress.http.forwarding import Origin
 from ingress.http.head_buffer import only_head
 from ingress.http.request_head import UNREADABLE, RequestHead
 from ingress.http.response_head import ResponseHead
-from ingress.http.work import REQUEST_WORK, TURN_WORK
+from ingress.http.work import LATER_TURN_WORK, REQUEST_WORK, TURN_WORK
 from ingress.proxy.contract.deadlines import NEVER
 from ingress.proxy.contract.never_raises import never_raises
 from ingress.proxy.contract.security import Security
 from ingress.proxy.contract.sides import RequestSink
 from ingress.proxy.contract.transport import KernelCopy, Transport
+from ingress.proxy.contract.turns import LATELY_SECONDS, LONG_AGO
 from ingress.proxy.dispatch.site import ProxySite, Session
 from ingress.proxy.downstream.answer_writer import AnswerWriter
 from ingress.proxy.downstream.body_intake import BodyIntake
@@ -81,7 +81,7 @@ class DownstreamChannel:
         self._advancing = False
         self._waits_for_turn = False
         """Whether more has come than one turn takes, and waits for the next one."""
-        self._waits_since = 0.0
+        self._waits_since = LONG_AGO
         self.is_half_closed = False
         """Whether the peer has ended its side."""
         self._is_broken = False
@@ -284,7 +284,7 @@ class DownstreamChannel:
         if self._advancing or self._waits_for_turn:
             return
         self._advancing = True
-        left = TURN_WORK
+        left = LATER_TURN_WORK if self.deadlines.now - self._waits_since < LATELY_SECONDS else TURN_WORK
         try:
             while self.state is HEAD and not self.is_full:
                 if left <= 0 and self.reader.ahead:

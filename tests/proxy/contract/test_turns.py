@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ingress.http.body import LINES_AT_ONCE
-from ingress.http.work import REQUEST_WORK, TURN_WORK
+from ingress.http.work import LATER_TURN_WORK, REQUEST_WORK, TURN_WORK
 from ingress.model.limits import Limits
 from ingress.proxy.contract.limits import MAX_AHEAD
 from tests.http.strict import read_request
@@ -17,6 +17,8 @@ MANY = 10 * LINES_AT_ONCE
 TEXT = b"".join(b"%d" % (number % 10) for number in range(MANY))
 CHUNKS = b"".join(b"1\r\n%c\r\n" % octet for octet in TEXT)
 MOST_REQUESTS = TURN_WORK // REQUEST_WORK + 1
+MOST_LATER = 2 * (LATER_TURN_WORK // REQUEST_WORK + 1)
+"""Between two turns of the queue there may be one of a new read."""
 PATIENCE = 30
 
 
@@ -34,8 +36,23 @@ class PipelineTests(ProxyCase):
         down = self.stage.open()
         down.say(NOWHERE * 500 + b"TRACE / HTTP/1.1\r\nHost: a\r\n\r\n")
         self.assertLessEqual(max(queue.turns), MOST_REQUESTS)
+        self.assertLessEqual(max(queue.turns[1:]), MOST_LATER)
         self.assertEqual([status for _, status, _ in self.metrics.ended], [404] * 500 + [405])
         self.assertEqual(down.received.count(b"HTTP/1.1 404 "), 500)
+
+    def test_once_more(self) -> None:
+        """Who had to wait a moment ago has fewer of them answered with what it says next, and as many as any other later."""
+        queue = self.requests_in_turns()
+        down = self.stage.open()
+        down.say(NOWHERE * 100)
+        before = len(queue.turns)
+        down.say(NOWHERE * 100)
+        self.assertLessEqual(max(queue.turns[before - 1 :]), MOST_LATER)
+        self.reactor.pass_time(3)
+        before = len(queue.turns)
+        down.say(NOWHERE * 100)
+        self.assertGreater(max(queue.turns[before - 1 :]), MOST_LATER)
+        self.assertEqual(len(self.metrics.ended), 300)
 
     def test_large_heads(self) -> None:
         """Large heads are fewer a turn."""

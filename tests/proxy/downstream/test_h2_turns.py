@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ingress.http.work import REQUEST_WORK, TURN_WORK
+from ingress.http.work import LATER_TURN_WORK, REQUEST_WORK, TURN_WORK
 from ingress.proxy.contract.deadlines import NEVER
 from tests.fakes.http2_frames import (
     DATA,
@@ -44,6 +44,15 @@ class TurnTests(SessionCase):
         self.assertEqual(len(greedy.of(HEADERS)), MANY)
         statuses = [status for _, status, _ in self.stage.metrics.ended]
         self.assertLess(statuses.index(405), 3 * REQUESTS_AT_ONCE)
+
+    def test_later_turns(self) -> None:
+        """In the turns behind the first one fewer are answered."""
+        queue = CountingQueue(self.stage, lambda: len(self.stage.metrics.ended))
+        client = self.stage.client()
+        streams = range(1, 2 * REQUESTS_AT_ONCE * 4, 2)
+        client.send(*[client.request(each, method=b"HEAD", authority=b"none.test") for each in streams])
+        self.assertEqual(len(self.stage.metrics.ended), len(streams))
+        self.assertLessEqual(max(queue.turns[1:]), LATER_TURN_WORK // REQUEST_WORK)
 
     def test_body(self) -> None:
         """A body in thousands of pieces arrives whole."""
