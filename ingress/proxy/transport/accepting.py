@@ -18,8 +18,8 @@ from ingress.proxy.transport.connection_limit import ConnectionLimit
 
 BACKLOG: Final = 4096
 """Connections that wait to be accepted; the kernel cuts it to ``net.core.somaxconn``."""
-MAX_ACCEPTS: Final = 64
-"""Connections that are accepted in one go; then others have their turn."""
+MAX_ACCEPTS: Final = 16
+"""Connections that are accepted in one go; then others have their turn.  Each is work at once, and again with what it says."""
 PAUSE_SECONDS: Final = 1.0
 SLOW_SECONDS: Final = 0.005
 """Behind each connection that is accepted slowly: a handshake takes a tenth of that."""
