@@ -96,6 +96,8 @@ class ServerContexts:
         self._default = self._built_default(default_certificate)
         self._whose = self._demands.digest(None)
         """What sessions are bound to."""
+        self._chooses = self._choose
+        """The same for all connections."""
 
     @property
     def strict_sni(self) -> bool:
@@ -148,7 +150,7 @@ class ServerContexts:
         One that never *speaks* is to carry a stream, whose protocol is a matter of others.
         """
         return self._bases.begin(
-            BegunConnection if speaks else StreamConnection, sock, self._choose, self._whose
+            BegunConnection if speaks else StreamConnection, sock, self._chooses, self._whose
         )
 
     # The default certificate

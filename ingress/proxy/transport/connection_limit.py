@@ -17,7 +17,7 @@ States, by the number of connections::
 """
 
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Final, Protocol
 
 from twisted.internet.interfaces import IDelayedCall
@@ -80,7 +80,11 @@ class ConnectionLimit:
     log = Logger()
 
     def __init__(
-        self, connections: "set[Connection]", most: int, deadlines: Deadlines, metrics: ConnectionMetrics
+        self,
+        connections: "Collection[Connection]",
+        most: int,
+        deadlines: Deadlines,
+        metrics: ConnectionMetrics,
     ) -> None:
         self.deadline = NEVER
         self.is_paused = False
@@ -91,7 +95,7 @@ class ConnectionLimit:
         self._ports: list[Port] = []
         self._told_at = -NEVER
         self._is_near = False
-        self._unheard: OrderedDict[Connection, float] = OrderedDict()
+        self._unheard: dict[Connection, float] = {}
         """Those that may be silent, in the order in which they came, and when that was ..."""
         self._mute: OrderedDict[Connection, float] = OrderedDict()
         """... and those that said something, but perhaps never asked for anything."""

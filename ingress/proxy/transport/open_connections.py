@@ -1,10 +1,46 @@
 """The downstream connections that are open: how many there may be, and how they end with the process."""
 
+from collections.abc import Iterable, Iterator, Set
+from itertools import chain
+from typing import TypeVar
+
 from twisted.internet.defer import Deferred
 
 from ingress.metrics.metrics import Metrics
 from ingress.proxy.contract.deadlines import Deadlines
 from ingress.proxy.transport.connection_limit import DEFAULT_CONNECTIONS, Connection, ConnectionLimit
+
+_T = TypeVar("_T")
+
+
+class AllConnections(Set[Connection]):
+    """Those of several sets, which have none in common: a set of its own would take a hundred bytes for each connection."""
+
+    __slots__ = ("_sets",)
+
+    def __init__(self, sets: Iterable[set[Connection]]) -> None:
+        self._sets = list(sets)
+
+    @classmethod
+    def _from_iterable(cls, it: Iterable[_T]) -> Set[_T]:
+        return set(it)
+
+    def include(self, connections: set[Connection]) -> None:
+        """Have these among them, whatever becomes of that set."""
+        self._sets.append(connections)
+
+    def leave_out(self, connections: set[Connection]) -> None:
+        """Have these among them no more."""
+        self._sets = [each for each in self._sets if each is not connections]
+
+    def __contains__(self, connection: object) -> bool:
+        return any(connection in each for each in self._sets)
+
+    def __iter__(self) -> Iterator[Connection]:
+        return chain.from_iterable(self._sets)
+
+    def __len__(self) -> int:
+        return sum(map(len, self._sets))
 
 
 class OpenConnections:
@@ -24,7 +60,8 @@ class OpenConnections:
         self._metrics = metrics
         self._whole = whole
         self._parts: list[OpenConnections] = []
-        self.all: set[Connection] = set()
+        self._own: set[Connection] = set()
+        self.all = AllConnections([self._own])
         """Those of this part and of its parts."""
         self.limit: ConnectionLimit = (
             ConnectionLimit(self.all, most_connections, deadlines, metrics.connections)
@@ -40,34 +77,35 @@ class OpenConnections:
         part = OpenConnections(self._deadlines, self._metrics, whole=self)
         part.draining = self.draining
         self._parts.append(part)
+        self.all.include(part._own)
         return part
 
     def hold(self, connection: Connection) -> None:
         """A connection is there that nobody knows the protocol of."""
-        self._add(connection)
+        self._own.add(connection)
         self.limit.grown(connection)
 
     def release(self, connection: Connection) -> None:
         """It has a protocol now, which ``opened`` tells of, or it is gone."""
-        self._discard(connection)
+        self._own.discard(connection)
         self.limit.shrunk(connection)
         self._note_drained()
 
     def opened(self, connection: Connection, secure: bool) -> None:
         """A downstream connection is there."""
-        self._add(connection)
+        self._own.add(connection)
         self._metrics.downstream_opened(secure)
         self.limit.grown(connection)
 
     def replaced(self, connection: Connection, by: Connection) -> None:
         """A downstream connection is carried on *by* another object; it stays the same one."""
-        self._discard(connection)
-        self._add(by)
+        self._own.discard(connection)
+        self._own.add(by)
         self.limit.replaced(connection, by)
 
     def closed(self, connection: Connection, secure: bool) -> None:
         """A downstream connection is gone."""
-        self._discard(connection)
+        self._own.discard(connection)
         self._metrics.downstream_closed(secure)
         self.limit.shrunk(connection)
         self._note_drained()
@@ -105,21 +143,12 @@ class OpenConnections:
         for connection in list(self.all):
             connection.abort()
 
-    def _add(self, connection: Connection) -> None:
-        self.all.add(connection)
-        if self._whole is not None:
-            self._whole.all.add(connection)
-
-    def _discard(self, connection: Connection) -> None:
-        self.all.discard(connection)
-        if self._whole is not None:
-            self._whole.all.discard(connection)
-
     def _note_drained(self) -> None:
         if self._drained is not None and not self.all:
             drained, self._drained = self._drained, None
             if self._whole is not None and self in self._whole._parts:
                 self._whole._parts.remove(self)
+                self._whole.all.leave_out(self._own)
             drained.callback(None)
         if self._whole is not None:
             self._whole._note_drained()

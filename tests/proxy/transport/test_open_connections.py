@@ -55,6 +55,17 @@ class PartTests(SynchronousTestCase):
         mine.end()
         self.assertEqual((self.part.all, self.whole.all), (set(), {other}))
 
+    def test_parts_come_and_go(self) -> None:
+        """The whole has the connections of each part, of any number of them, and of one that has ended none more than are left."""
+        second = self.whole.part()
+        one, two, other = FakeConnection(self.part), FakeConnection(second), FakeConnection(self.whole)
+        self.assertEqual((len(self.whole.all), set(self.whole.all)), (3, {one, two, other}))
+        self.assertTrue({one, two, other} <= self.whole.all)
+        self.assertNotIn(two, self.part.all)
+        self.successResultOf(self.part.drain())
+        self.assertEqual(self.whole.all, {two, other})
+        self.assertEqual(self.whole.all - {two}, {other})
+
     def test_part_drains_alone(self) -> None:
         """A part that drains leaves the others alone, and is done when its own are gone."""
         mine, busy = FakeConnection(self.part), FakeConnection(self.part, rests=False)

@@ -43,8 +43,8 @@ class StreamTransport(SplicedSocket):
         "_epoll_set",
         "_events",
         "_fresh",
+        "_gathers",
         "_is_full",
-        "_mark",
         "_out",
         "_out_size",
         "_read_ended",
@@ -80,7 +80,8 @@ class StreamTransport(SplicedSocket):
         self._out_size = 0
         self._fresh = b""
         """Written in this batch of events (or turn), and sent at its end."""
-        self._mark = epoll_set.mark
+        self._gathers = False
+        """Whether what is fresh waits for the end of the turn, not only of this batch."""
         self._is_full = False
         """Whether the receiver was told that much waits."""
         self._tells_if_full = True
@@ -319,11 +320,14 @@ class StreamTransport(SplicedSocket):
                 self.send_fresh()
         else:
             self._fresh = octets
-            self._mark(self)
+            if self._gathers:
+                self._epoll_set.mark_for_turn(self)
+            else:
+                self._epoll_set.mark(self)
 
     def gather_writes(self) -> None:
         """Send what is written in one turn at once: for who writes a little for many, and lets them wait for it."""
-        self._mark = self._epoll_set.mark_for_turn
+        self._gathers = True
 
     def send_fresh(self) -> None:
         """Send what was written in this batch, or turn; then close, if that is wanted."""
