@@ -17,6 +17,11 @@ _METAS = st.sampled_from(
         None,
         ObjectMeta("u"),
         ObjectMeta("v"),
+        ObjectMeta("00000000-0000-4000-8000-00000000000a"),
+        # One that is spelled otherwise is another one.
+        ObjectMeta("00000000-0000-4000-8000-00000000000A"),
+        ObjectMeta("0000000000004000800000000000000a"),
+        ObjectMeta("10"),
         ObjectMeta("u", (Address("192.0.2.1"),)),
         ObjectMeta("u", writer="helm"),
         ObjectMeta("u", seen=SeenStatus(b"{}", 2, "7")),
@@ -43,6 +48,14 @@ class ObjectMetasTests(SynchronousTestCase):
             self.assertEqual(metas.put(object_id, meta), changed)
             self.assertEqual(metas, expected)
             self.assertEqual(len(metas), len(expected))
+
+    def test_little_memory(self) -> None:
+        """Of an object with nothing but a UUID, no more than a number is kept."""
+        metas = ObjectMetas()
+        uid = "0f0e0d0c-0b0a-4000-8000-010203040506"
+        metas.put((Kind.SERVICE, ObjectKey("a", "b")), ObjectMeta(uid))
+        self.assertEqual(metas[Kind.SERVICE, ObjectKey("a", "b")], ObjectMeta(uid))
+        self.assertNotIn(uid, [kept for known in metas._known.values() for kept in known.values()])
 
     def test_unknown(self) -> None:
         """Of an object that it does not know there is no standing."""

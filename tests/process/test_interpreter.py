@@ -53,7 +53,8 @@ class InterpreterCase(SynchronousTestCase):
         self.reactor = _Reactor()
         self.interval = sys.getswitchinterval()
         self.thresholds = gc.get_threshold()
-        self.interpreter = Interpreter(self.reactor)
+        self.trims: list[int] = []
+        self.interpreter = Interpreter(self.reactor, lambda: self.trims.append(gc.get_freeze_count()))
         self.interpreter.set_up()
         gc.disable()
         self.addCleanup(gc.enable)
@@ -73,6 +74,12 @@ class FreezingTests(InterpreterCase):
         """Settling brings about nothing more."""
         self.interpreter.settle()
         self.assertEqual(self.reactor.calls, [])
+
+    def test_memory_is_given_back(self) -> None:
+        """What the allocator has left over goes back before the first connection, once garbage is gone; not earlier."""
+        self.assertEqual(self.trims, [])
+        self.interpreter.settle()
+        self.assertEqual(self.trims, [gc.get_freeze_count()])
 
     def test_start(self) -> None:
         """Before the process is said to be settled, nobody walks through everything, however much there comes to be."""

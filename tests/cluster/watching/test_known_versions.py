@@ -21,6 +21,15 @@ class KnownVersionsTests(SynchronousTestCase):
         self.assertFalse(known_versions.present(A, "1"))
         self.assertTrue(known_versions.present(A, "2"))
 
+    def test_any_text(self) -> None:
+        """Versions are any text: only what is spelled alike is the same."""
+        spellings = ("7", "07", "+7", "\u0667", "7.0", "", "v7", "7" * 5000, "7" * 5001)
+        for before in spellings:
+            for after in spellings:
+                known_versions = KnownVersions()
+                known_versions.present(A, before)
+                self.assertIs(known_versions.present(A, after), before != after, (before[:9], after[:9]))
+
     def test_deletion(self) -> None:
         """A deletion is news when the object was there; it then is news again."""
         known_versions = KnownVersions()
