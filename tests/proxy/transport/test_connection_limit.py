@@ -70,7 +70,7 @@ class ConnectionLimitTests(SynchronousTestCase):
         self.addCleanup(self.deadlines.stop)
         self.connections: set[FakeConnection] = set()
         self.metrics = ConnectionMetrics()
-        self.connection_limit = ConnectionLimit(self.connections, 32, self.deadlines, self.metrics)  # type: ignore[arg-type]
+        self.connection_limit = ConnectionLimit(self.connections, 32, self.deadlines, self.metrics)
         self.ports = [FakePort(), FakePort()]
         for port in self.ports:
             self.connection_limit.add_port(port)
