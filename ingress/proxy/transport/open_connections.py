@@ -14,33 +14,34 @@ _T = TypeVar("_T")
 
 
 class AllConnections(Set[Connection]):
-    """Those of several sets, which have none in common: a set of its own would take a hundred bytes for each connection."""
+    """Those of several parts, which have none in common: to have them in one place more would take a hundred bytes for each."""
 
-    __slots__ = ("_sets",)
+    __slots__ = ("_parts",)
 
-    def __init__(self, sets: Iterable[set[Connection]]) -> None:
-        self._sets = list(sets)
+    def __init__(self, part: dict[Connection, None]) -> None:
+        """*part* stays with whoever adds to it."""
+        self._parts = [part]
 
     @classmethod
     def _from_iterable(cls, it: Iterable[_T]) -> Set[_T]:
         return set(it)
 
-    def include(self, connections: set[Connection]) -> None:
-        """Have these among them, whatever becomes of that set."""
-        self._sets.append(connections)
+    def include(self, part: dict[Connection, None]) -> None:
+        """Have those of *part* among them, whatever becomes of it."""
+        self._parts.append(part)
 
-    def leave_out(self, connections: set[Connection]) -> None:
-        """Have these among them no more."""
-        self._sets = [each for each in self._sets if each is not connections]
+    def leave_out(self, part: dict[Connection, None]) -> None:
+        """Have those of *part* among them no more."""
+        self._parts = [each for each in self._parts if each is not part]
 
     def __contains__(self, connection: object) -> bool:
-        return any(connection in each for each in self._sets)
+        return any(connection in each for each in self._parts)
 
     def __iter__(self) -> Iterator[Connection]:
-        return chain.from_iterable(self._sets)
+        return chain.from_iterable(self._parts)
 
     def __len__(self) -> int:
-        return sum(map(len, self._sets))
+        return sum(map(len, self._parts))
 
 
 class OpenConnections:
@@ -60,8 +61,9 @@ class OpenConnections:
         self._metrics = metrics
         self._whole = whole
         self._parts: list[OpenConnections] = []
-        self._own: set[Connection] = set()
-        self.all = AllConnections([self._own])
+        # A set of as many takes twice as much.
+        self._own: dict[Connection, None] = {}
+        self.all = AllConnections(self._own)
         """Those of this part and of its parts."""
         self.limit: ConnectionLimit = (
             ConnectionLimit(self.all, most_connections, deadlines, metrics.connections)
@@ -82,30 +84,30 @@ class OpenConnections:
 
     def hold(self, connection: Connection) -> None:
         """A connection is there that nobody knows the protocol of."""
-        self._own.add(connection)
+        self._own[connection] = None
         self.limit.grown(connection)
 
     def release(self, connection: Connection) -> None:
         """It has a protocol now, which ``opened`` tells of, or it is gone."""
-        self._own.discard(connection)
+        self._own.pop(connection, None)
         self.limit.shrunk(connection)
         self._note_drained()
 
     def opened(self, connection: Connection, secure: bool) -> None:
         """A downstream connection is there."""
-        self._own.add(connection)
+        self._own[connection] = None
         self._metrics.downstream_opened(secure)
         self.limit.grown(connection)
 
     def replaced(self, connection: Connection, by: Connection) -> None:
         """A downstream connection is carried on *by* another object; it stays the same one."""
-        self._own.discard(connection)
-        self._own.add(by)
+        self._own.pop(connection, None)
+        self._own[by] = None
         self.limit.replaced(connection, by)
 
     def closed(self, connection: Connection, secure: bool) -> None:
         """A downstream connection is gone."""
-        self._own.discard(connection)
+        self._own.pop(connection, None)
         self._metrics.downstream_closed(secure)
         self.limit.shrunk(connection)
         self._note_drained()
