@@ -1,13 +1,15 @@
-"""What the settings say of the side of the cluster: where objects come from, and what reports back."""
+"""What the settings say of the side of the cluster: where objects come from, and what reports back.
+
+The client of an API server, and what reports to it, are two megabytes of modules: they are imported where there is one.
+"""
 
 import os
 from collections.abc import Sequence
 from random import Random
 from socket import gethostname
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
-from ingress.cluster.api_server import ApiServerSource
 from ingress.cluster.kinds import ObjectKinds
 from ingress.cluster.manifests.manifests import ManifestSource
 from ingress.cluster.source import Source
@@ -16,9 +18,12 @@ from ingress.data_plane import now
 from ingress.metrics.metrics import Metrics
 from ingress.model.objects import Kind
 from ingress.settings import Settings, translate_options
-from ingress.status.reporting import ClusterReporting
 from ingress.translate.readers.reader import RouteKind, reported_by
 from ingress.translate.readers.route_kinds import ROUTE_KINDS
+
+if TYPE_CHECKING:
+    from ingress.cluster.api_server import ApiServerSource
+    from ingress.status.reporting import ClusterReporting
 
 # With the rest of an identity this stays within the 128 bytes that the API has for it.
 _NAME_CHARACTERS = 90
@@ -42,6 +47,8 @@ def source_of(
             kinds=objects,
             besides=tuple((Kind.CONFIG_MAP, key) for key in settings.config_maps),
         )
+    from ingress.cluster.api_server import ApiServerSource
+
     return ApiServerSource(
         reactor,
         kubeconfig=settings.kubeconfig,
@@ -58,6 +65,15 @@ def source_of(
     )
 
 
+def as_api_server(source: Source) -> "ApiServerSource | None":
+    """Return *source* if it is an API server."""
+    if isinstance(source, ManifestSource):
+        return None
+    from ingress.cluster.api_server import ApiServerSource
+
+    return source if isinstance(source, ApiServerSource) else None
+
+
 def pod_name() -> str:
     """Return the name of the pod, as its manifest says it, or of the machine."""
     return os.environ.get("POD_NAME") or gethostname()
@@ -70,26 +86,29 @@ def reporting_of(
     store: Store,
     metrics: Metrics,
     kinds: Sequence[RouteKind] = ROUTE_KINDS,
-) -> ClusterReporting | None:
+) -> "ClusterReporting | None":
     """Return what reports back to the cluster that *source* reads; None where there is no cluster.
 
     It reports about objects of those of *kinds* whose status is ours to write.
     """
-    if not isinstance(source, ApiServerSource):
+    api_server = as_api_server(source)
+    if api_server is None:
         return None
+    from ingress.status.reporting import ClusterReporting
+
     return ClusterReporting(
         reactor,
-        source.connection,
+        api_server.connection,
         settings.reporting,
         translate_options(settings),
         store.state,
-        lambda: source.namespace,
+        lambda: api_server.namespace,
         # Another process of the same pod, or on the same host, is another candidate.
         f"{pod_name()[:_NAME_CHARACTERS]}_{uuid4()}",
         metrics.status,
         now=now,
         random=Random().random,
-        regained=source.rouse,
-        outage=source.outage,
+        regained=api_server.rouse,
+        outage=api_server.outage,
         kinds=reported_by(kinds),
     )

@@ -5,13 +5,12 @@ that are decided once, it may say until the listeners open.
 """
 
 from collections.abc import Collection
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from attrs import evolve
 from twisted.logger import Logger
 
-from ingress.cluster.api_server import ApiServerSource
-from ingress.cluster.source import Sink, Source
+from ingress.cluster.source import Sink
 from ingress.controller import Controller
 from ingress.data_plane import DataPlane
 from ingress.model.happenings import ChangeSort, Mark
@@ -27,11 +26,15 @@ from ingress.proxy.listening.reach import endpoint_rules
 from ingress.settings import Settings, translate_options
 from ingress.translate.options import TranslateOptions
 
+if TYPE_CHECKING:
+    # Megabytes of modules, for who has one.
+    from ingress.cluster.api_server import ApiServerSource
+
 
 class OptionsInForce:
     """What *settings* and a second source come to, which has no say about what is *given* on the command line.
 
-    *source* is where objects come from; *handed_over* are the sockets that were open before the process.  *options* is the
+    *api_server* is where objects come from, if one is; *handed_over* are the sockets that were open before the process.  *options* is the
     second source, unless the settings name a ConfigMap.
     """
 
@@ -42,14 +45,14 @@ class OptionsInForce:
         settings: Settings,
         given: Collection[str],
         reactor: Any,
-        source: Source,
+        api_server: "ApiServerSource | None",
         handed_over: HandedOver,
         options: OptionSource | None = None,
     ) -> None:
         self._settings = settings
         self._given = given
         self._reactor = reactor
-        self._source = source
+        self._api_server = api_server
         self._handed_over = handed_over
         self._second = options
         self._controller: Controller | None = None
@@ -121,11 +124,11 @@ class OptionsInForce:
     def translation(self, settings: Settings) -> TranslateOptions:
         """Return what translation goes by with *settings*, and with what this process knows of its surroundings."""
         options = translate_options(settings)
-        source = self._source
+        api_server = self._api_server
         rules = endpoint_rules(
             settings.listeners,
             options.endpoint_networks,
-            source.endpoints if isinstance(source, ApiServerSource) else tuple,
+            tuple if api_server is None else api_server.endpoints,
             allows_local=options.from_manifests,
             handed_over=self._handed_over,
         )
@@ -138,9 +141,9 @@ class OptionsInForce:
             self._beginning = merged.settings
             self._data_plane.begin_with(merged.settings)
         options = self.apply()
-        if isinstance(self._source, ApiServerSource):
+        if self._api_server is not None:
             # Not now: this may be amid what the source hands over.
-            self._reactor.callLater(0, self._source.refer, options)
+            self._reactor.callLater(0, self._api_server.refer, options)
         self.log.info(
             "{kind} {namespace}/{object} decides {options}",
             kind=said.kind,

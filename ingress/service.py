@@ -26,10 +26,9 @@ from ingress.admin.live_views import shown_by
 from ingress.admin.readiness import is_enough, workers_missing
 from ingress.admin.site import admin_site
 from ingress.admin.tokens import TokenFile
-from ingress.cluster.api_server import ApiServerSource
 from ingress.cluster.source import Sink, Source
 from ingress.cluster.store import Store
-from ingress.cluster_side import pod_name, reporting_of
+from ingress.cluster_side import as_api_server, pod_name, reporting_of
 from ingress.controller import Controller
 from ingress.data_plane import DataPlane, OwnDataPlane, now
 from ingress.errors import StartError
@@ -64,7 +63,6 @@ from ingress.translate.readers.route_kinds import ROUTE_KINDS
 from ingress.translate.snapshot import Snapshot
 from ingress.translate.unready import Unready, unready_endpoints
 from ingress.wording import number_of
-from ingress.workers.pool import WorkerPool
 
 REST_SECONDS = 5.0
 """How long connections at rest may go on with another request where another process has taken over."""
@@ -140,9 +138,10 @@ class IngressService(Service):
         self._metrics = metrics or Metrics()
         addresses: Callable[[], Collection[str]] = tuple
         yielding = None
-        if isinstance(source, ApiServerSource):
-            addresses, yielding = source.addresses, source.yielding
-        self._options = OptionsInForce(settings, given, reactor, source, self._handed_over, options)
+        api_server = as_api_server(source)
+        if api_server is not None:
+            addresses, yielding = api_server.addresses, api_server.yielding
+        self._options = OptionsInForce(settings, given, reactor, api_server, self._handed_over, options)
         self._data_plane: DataPlane
         if settings.workers is None:
             self._data_plane = OwnDataPlane(
@@ -158,6 +157,9 @@ class IngressService(Service):
                 ).ended,
             )
         else:
+            # A megabyte of modules, for who asks for workers.
+            from ingress.workers.pool import WorkerPool
+
             self._data_plane = WorkerPool(
                 settings,
                 reactor,

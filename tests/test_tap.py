@@ -403,3 +403,35 @@ class ProcessTests(SynchronousTestCase):
             " if name in sys.modules])",
         )
         self.assertEqual((ended.stdout, ended.stderr), ("[]\n", ""))
+
+    def test_manifests(self) -> None:
+        """With manifests and one process, the client of an API server, what reports to one, and workers are not loaded."""
+        self.assertEqual(self.loaded("--manifests=."), [])
+
+    def test_what_is_asked_for(self) -> None:
+        """They are where they are asked for, the package of Kubernetes not before there is a connection."""
+        loaded = self.loaded("--server=http://127.0.0.1:1", "--workers=2")
+        self.assertEqual(
+            loaded,
+            ["ingress.cluster.api_server", "ingress.status.reporting", "ingress.workers.pool", "urllib3"],
+        )
+
+    def loaded(self, *options: str) -> list[str]:
+        """Return what of megabytes is loaded once the service is made, with *options*."""
+        heavy = (
+            "ingress.cluster.api_server",
+            "ingress.ctl",
+            "ingress.status.reporting",
+            "ingress.workers.pool",
+            "kubernetes",
+            "opentelemetry",
+            "urllib3",
+        )
+        ended = self.run_python(
+            "-c",
+            "import sys; from ingress.tap import Options, makeService; options = Options();"
+            f"options.parseOptions({list(options)!r}); makeService(options);"
+            f"print(*[name for name in {heavy!r} if name in sys.modules])",
+        )
+        self.assertEqual((ended.returncode, ended.stderr), (0, ""))
+        return ended.stdout.split()

@@ -1,8 +1,10 @@
 """``frozen``: ``attrs.frozen``, but with one ``__repr__`` for all classes in place of a compiled one for each.
 
 A process makes hundreds of these classes when it starts, and nearly all of them are never shown.  What they show is the same.
+Nor is the source kept of what is compiled for them, which debuggers show: that would be two megabytes.
 """
 
+import linecache
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -17,10 +19,13 @@ else:
 
 
 def _made(cls: type, settings: dict[str, Any]) -> type:
+    made: Any
     if "__repr__" in vars(cls) or "repr" in settings:
-        return attrs.frozen(cls, **settings)
-    made: Any = attrs.frozen(cls, repr=False, **settings)
-    made.__repr__ = _shown
+        made = attrs.frozen(cls, **settings)
+    else:
+        made = attrs.frozen(cls, repr=False, **settings)
+        made.__repr__ = _shown
+    linecache.cache.pop(made.__init__.__code__.co_filename, None)
     result: type = made
     return result
 
