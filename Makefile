@@ -40,7 +40,7 @@ bench_quick_environment = $(BENCH_VENV)/.installed-bench-quick
 metadata = setup.cfg pyproject.toml
 
 .DEFAULT_GOAL := help
-.PHONY: help run test compiled test-compiled test-monitoring test-page page-pictures check format fuzz fuzz-parsers http2 docs site bench bench-quick bench-instructions bench-compare bench-watch bench-workers bench-feed bench-sizing bench-tls bench-ticket-keys bench-accepting bench-admin bench-page bench-tallies bench-auth bench-annotations bench-calls bench-log bench-lint bench-latency bench-overload bench-overload-cases bench-tracing bench-filters bench-gateway-filters bench-limits bench-passwords bench-gzip bench-expressions bench-takeover bench-restarts sslyze conformance conformance-next conformance-up versions faults soak image-check clean
+.PHONY: help run test compiled test-compiled test-monitoring test-page page-pictures check format fuzz fuzz-parsers http2 docs site bench bench-quick bench-instructions bench-compare bench-watch bench-workers bench-feed bench-sizing bench-memory bench-tls bench-ticket-keys bench-accepting bench-admin bench-page bench-tallies bench-auth bench-annotations bench-calls bench-log bench-lint bench-latency bench-overload bench-overload-cases bench-tracing bench-filters bench-gateway-filters bench-limits bench-passwords bench-gzip bench-expressions bench-takeover bench-restarts sslyze conformance conformance-next conformance-up versions faults soak image-check clean
 .DELETE_ON_ERROR:
 
 help: ## list these commands
@@ -144,6 +144,9 @@ bench-feed: $(dev_environment) ## measure what 10,000 Ingresses cost to hand to 
 
 bench-sizing: $(dev_environment) ## measure what connections, routes, certificates and workers take, for docs/sizing.md
 	@exec $(bin)/python -m bench.sizing
+
+bench-memory: $(dev_environment) ## print what a process takes, how soon it starts, and what connections and 10,000 Ingresses take, beside the goals: PARTS='start connections'
+	@exec $(bin)/python -m bench.memory $(PARTS)
 
 bench-tls: $(dev_environment) ## measure what 10,000 certificates cost in memory and in handshakes
 	@exec $(bin)/python -m bench.tls

@@ -79,14 +79,16 @@ def resident_kib(pid: int) -> int:
 
 def proportional_kib(pid: int) -> int:
     """Return the memory of the tree of *pid*: of pages that processes share, each has its part."""
-    total = 0
-    for process in process_tree(pid):
-        try:
-            lines = (_PROC / str(process) / "smaps_rollup").read_text().splitlines()
-        except OSError:
-            continue
-        total += sum(int(line.split()[1]) for line in lines if line.startswith("Pss:"))
-    return total
+    return sum(map(own_proportional_kib, process_tree(pid)))
+
+
+def own_proportional_kib(pid: int) -> int:
+    """Return the memory of *pid* alone, and its part of what it shares with others."""
+    try:
+        lines = (_PROC / str(pid) / "smaps_rollup").read_text().splitlines()
+    except OSError:
+        return 0
+    return sum(int(line.split()[1]) for line in lines if line.startswith("Pss:"))
 
 
 def peak_kib(pid: int) -> int:

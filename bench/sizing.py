@@ -34,7 +34,7 @@ OBJECTS = 2000
 WORKERS = (1, 2, 4)
 SETTLE_SECONDS = 1.5
 _MIB = 1024.0
-_BACKEND = "--backend"
+BACKEND = "--backend"
 _LOADS = (
     ("get-repeating", "GET, keep-alive"),
     ("get-unique", "GET, keep-alive, headers of each request new"),
@@ -188,14 +188,15 @@ def _ask_websocket(connection: socket.socket) -> socket.socket:
     return connection
 
 
-def _secure(ask: Callable[[socket.socket], socket.socket]) -> Callable[[socket.socket], socket.socket]:
+def tls_client(connection: socket.socket) -> socket.socket:
+    """Begin TLS on *connection*, whoever is at its other end."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    return context.wrap_socket(connection, server_hostname=PLAIN_HOST)
 
-    def asked(connection: socket.socket) -> socket.socket:
-        return ask(context.wrap_socket(connection, server_hostname=PLAIN_HOST))
 
-    return asked
+def _secure(ask: Callable[[socket.socket], socket.socket]) -> Callable[[socket.socket], socket.socket]:
+    return lambda connection: ask(tls_client(connection))
 
 
 CONNECTIONS: tuple[tuple[str, bool, Callable[[socket.socket], socket.socket], int], ...] = (
@@ -278,7 +279,7 @@ def request_rows() -> Iterator[list[str]]:
 
 def main() -> None:
     """Print all tables."""
-    if sys.argv[1:2] == [_BACKEND]:
+    if sys.argv[1:2] == [BACKEND]:
         asyncio.run(_run_backend(int(sys.argv[2])))
         return
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
@@ -290,7 +291,7 @@ def main() -> None:
             (port,) = free_ports(1)
             processes.start(
                 "backend",
-                [sys.executable, "-m", "bench.sizing", _BACKEND, str(port)],
+                [sys.executable, "-m", "bench.sizing", BACKEND, str(port)],
                 0,
                 {"PYTHONPATH": str(Path(__file__).parents[1])},
             )

@@ -127,6 +127,15 @@ class Bench:
         finally:
             await self._stop()
 
+    async def memory(self, runs: int) -> float:
+        """Return how many MiB the first sync takes, and leave no process behind."""
+        try:
+            self._pods = [await start_pod(name) for name in (b"a", b"b")]
+            await self._sync(runs)
+        finally:
+            await self._stop()
+        return self.measured["sync_memory_mib"]
+
     async def _run(self, runs: int, burst: int, seconds: float) -> None:
         self._pods = [await start_pod(name) for name in (b"a", b"b")]
         await self._sync(runs)

@@ -1,0 +1,218 @@
+"""What a process takes before anybody asks anything, and for what: ``make bench-memory`` prints it beside the goals.
+
+Each figure is that of a real ``twistd ingress`` on loopback.  Memory depends little on what else the machine does; the seconds
+of the start do, so their median stands beside the processor's share of it, which does not.  OpenSSL alone is shown by a process
+that accepts as many connections of TLS, on contexts like ours, and speaks nothing on them: no connection over TLS takes less.
+"""
+
+import argparse
+import asyncio
+import resource
+import socket
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from statistics import median
+from tempfile import TemporaryDirectory
+from time import monotonic
+from typing import Final
+
+from attrs import frozen
+from OpenSSL import SSL
+
+from bench import gauges
+from bench.certificate import KeyPair, write_key_pair
+from bench.idle import IDLE_KINDS, SETTLE_SECONDS, IdleConnections
+from bench.loads import PLAIN_HOST, SECURE_HOST
+from bench.processes import HOST, Processes, free_ports, pause
+from bench.sizing import BACKEND, Bench, tls_client
+from bench.tables import MISSING, text_table
+from bench.watch.__main__ import Bench as WatchBench
+from ingress.tls.bases import Bases, BegunConnection
+from ingress.tls.profile import HTTP_1_1, HTTP_2, settle_profile
+
+INGRESSES: Final = 10_000
+STARTS: Final = 10
+WORKERS: Final = 2
+_ALONE: Final = "--tls-alone"
+_MIB: Final = 1024.0
+_ALONE_KIND: Final = IDLE_KINDS[-1]
+
+
+@frozen
+class Figure:
+    """One row: what was measured, and the most that it is to be; None where there is no goal."""
+
+    what: str
+    unit: str
+    measured: float
+    goal: float | None = None
+
+    def row(self) -> list[str]:
+        """As cells of a table."""
+        digits = 2 if self.measured < 100 else 0
+        if self.goal is None:
+            return [f"{self.what}, {self.unit}", f"{self.measured:.{digits}f}", MISSING, MISSING]
+        met = "yes" if self.measured <= self.goal else "no"
+        return [f"{self.what}, {self.unit}", f"{self.measured:.{digits}f}", f"≤ {self.goal:g}", met]
+
+
+HEAD: Final = ["", "measured", "goal", "met"]
+
+
+def start_figures(bench: Bench) -> Iterator[Figure]:
+    """Yield how long it takes from the start of the process to its first answer, and what it takes then."""
+    seconds: list[float] = []
+    spent: list[float] = []
+    for number in range(STARTS + 1):
+        began = monotonic()
+        with bench.controller() as controller:
+            # The first one warms up: bytecode and pages of libraries come from the disk.
+            if number:
+                seconds.append(monotonic() - began)
+                spent.append(gauges.cpu_seconds(controller.running.pid))
+    yield Figure("start with manifests, to the first answer", "s", median(seconds), 0.6)
+    yield Figure("of that, on a processor", "s", median(spent))
+
+
+def process_figures(bench: Bench) -> Iterator[Figure]:
+    """Yield what processes take that serve two hosts, and nobody has asked."""
+    with bench.controller() as controller:
+        yield Figure("one process", "MiB PSS", controller.mebibytes())
+        yield Figure("one process", "MiB RSS", gauges.resident_kib(controller.running.pid) / _MIB, 45)
+    with bench.controller(f"--workers={WORKERS}") as controller:
+        total = controller.mebibytes()
+        root, *others = gauges.process_tree(controller.running.pid)
+        own = gauges.own_proportional_kib
+        yield Figure("with 2 workers, all processes", "MiB PSS", total)
+        yield Figure("of these, the parent", "MiB PSS", own(root) / _MIB)
+        yield Figure("the largest of the others", "MiB PSS", max(map(own, others)) / _MIB)
+
+
+def connection_figures(bench: Bench, folder: Path, pair: KeyPair) -> Iterator[Figure]:
+    """Yield what a connection at rest takes that has asked once, and what OpenSSL takes of it."""
+    goals = {"idle": 1.5, "idle_h2": 20.0}
+    for kind in IDLE_KINDS:
+        with bench.controller("--max-connections=20000") as controller:
+            port = controller.https if kind.is_secure else controller.http
+            each = _growth(controller.running.pid, port, kind.ask, kind.first, kind.counted)
+        yield Figure(kind.title, "KiB each", each, goals[kind.name])
+    (port,) = free_ports(1)
+    with Processes.logging_to(folder) as processes:
+        command = [
+            sys.executable,
+            "-m",
+            "bench.memory",
+            _ALONE,
+            str(port),
+            str(pair.certificate_path),
+            str(pair.key_path),
+        ]
+        running = processes.start("tls", command, 1, {"PYTHONPATH": str(Path(__file__).parents[1])})
+        _wait_for(port)
+        each = _growth(running.pid, port, tls_client, _ALONE_KIND.first, _ALONE_KIND.counted)
+    yield Figure("OpenSSL's part of one over TLS", "KiB each", each)
+
+
+def _growth(
+    pid: int, port: int, ask: Callable[[socket.socket], socket.socket], first: int, counted: int
+) -> float:
+    with IdleConnections(port, ask) as connections:
+        connections.add(first)
+        pause(SETTLE_SECONDS)
+        before = gauges.resident_kib(pid)
+        connections.add(counted)
+        pause(SETTLE_SECONDS)
+        return (gauges.resident_kib(pid) - before) / counted
+
+
+def _wait_for(port: int) -> None:
+    while True:
+        try:
+            socket.create_connection((HOST, port)).close()
+        except OSError:
+            pause(0.05)
+        else:
+            return
+
+
+def accept_tls(port: int, certificate: str, key: str) -> None:
+    """Accept connections on *port* and finish their handshakes, one after the other; never returns."""
+    bases = Bases()
+    context = SSL.Context(SSL.TLS_SERVER_METHOD)
+    settle_profile(context, SSL.TLS1_2_VERSION, protocols=(HTTP_2, HTTP_1_1))
+    context.use_certificate_chain_file(certificate)
+    context.use_privatekey_file(key)
+
+    def choose(connection: SSL.Connection) -> int | None:
+        connection.set_context(context)
+        return None
+
+    kept: list[SSL.Connection] = []
+    with socket.create_server((HOST, port), backlog=1024) as listening:
+        while True:
+            sock, _ = listening.accept()
+            connection = bases.begin(BegunConnection, sock, choose, b"alone")
+            connection.set_accept_state()
+            try:
+                connection.do_handshake()
+            except SSL.Error:
+                continue
+            kept.append(connection)
+
+
+def cluster_figures(folder: Path) -> Iterator[Figure]:
+    """Yield what Ingresses of an API server take, each with a Service and an EndpointSlice."""
+    grown = asyncio.run(WatchBench(INGRESSES, folder).memory(1))
+    yield Figure(f"{INGRESSES:,} Ingresses", "MiB more", grown, 40)
+
+
+def command_figures() -> Iterator[Figure]:
+    """Yield how long ``ingressctl`` takes to say its version."""
+    command = [str(Path(sys.executable).with_name("ingressctl")), "--version"]
+    seconds = []
+    for _ in range(STARTS + 1):
+        began = monotonic()
+        subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+        seconds.append(monotonic() - began)
+    yield Figure("ingressctl --version", "s", median(seconds[1:]))
+
+
+PARTS: Final = ("start", "processes", "connections", "cluster", "command")
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Measure and print, part by part."""
+    given = sys.argv[1:] if arguments is None else list(arguments)
+    if given[:1] == [_ALONE]:
+        accept_tls(int(given[1]), *given[2:])
+    parser = argparse.ArgumentParser(prog="python -m bench.memory", description=__doc__)
+    parser.add_argument("parts", nargs="*", choices=PARTS, default=PARTS, help="what to measure; all without")
+    wanted = parser.parse_args(given).parts
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    with TemporaryDirectory() as name, Processes.logging_to(Path(name)) as processes:
+        folder = Path(name)
+        pair = write_key_pair(folder, (PLAIN_HOST, SECURE_HOST))
+        (port,) = free_ports(1)
+        processes.start(
+            "backend",
+            [sys.executable, "-m", "bench.sizing", BACKEND, str(port)],
+            0,
+            {"PYTHONPATH": str(Path(__file__).parents[1])},
+        )
+        bench = Bench(folder, pair, port)
+        makers: dict[str, Callable[[], Iterator[Figure]]] = {
+            "start": lambda: start_figures(bench),
+            "processes": lambda: process_figures(bench),
+            "connections": lambda: connection_figures(bench, folder, pair),
+            "cluster": lambda: cluster_figures(folder),
+            "command": command_figures,
+        }
+        for part in wanted:
+            print(text_table([HEAD, *(figure.row() for figure in makers[part]())]), end="\n\n", flush=True)
+
+
+if __name__ == "__main__":
+    main()
