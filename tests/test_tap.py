@@ -416,6 +416,17 @@ class ProcessTests(SynchronousTestCase):
             ["ingress.cluster.api_server", "ingress.status.reporting", "ingress.workers.pool", "urllib3"],
         )
 
+    def test_collector(self) -> None:
+        """Nothing walks through all that is imported while the service is made, and afterwards the collector is on."""
+        ended = self.run_python(
+            "-c",
+            "import gc; from ingress.tap import Options, makeService; options = Options();"
+            "options.parseOptions(['--manifests=.']); walked = [one['collections'] for one in gc.get_stats()];"
+            "makeService(options);"
+            "print([one['collections'] for one in gc.get_stats()][1:] == walked[1:], gc.isenabled())",
+        )
+        self.assertEqual((ended.returncode, ended.stdout, ended.stderr), (0, "True True\n", ""))
+
     def loaded(self, *options: str) -> list[str]:
         """Return what of megabytes is loaded once the service is made, with *options*."""
         heavy = (
