@@ -118,6 +118,9 @@ site: $(site_environment) ## make build/site/index.html of the documents, and ch
 	$(VENV)-site/bin/python -m sphinx --quiet --fail-on-warning --keep-going -c scripts/site -d build/site-doctrees . build/site
 	$(VENV)-site/bin/python -m scripts.site build/site
 
+# What is compiled is measured where somebody has compiled it, and then as it is now.
+bench bench-quick bench-instructions: $(if $(wildcard $(compiled_environment)),compiled)
+
 bench: $(bench_environment) ## measure beside nginx, HAProxy, Caddy, Envoy and Go, and write docs/performance.md (root, to install them)
 	@exec $(BENCH_VENV)/bin/python -m bench
 

@@ -20,7 +20,7 @@ from bench.idle import IDLE_KINDS
 from bench.loads import LOADS
 from bench.measure import Place
 from bench.processes import Processes
-from bench.targets import TARGETS
+from bench.targets import TARGETS, available, compiled_package
 
 ROUNDS = 5
 QUICK_ROUNDS = 5
@@ -53,7 +53,7 @@ def parser() -> argparse.ArgumentParser:
 def run(arguments: argparse.Namespace) -> dict[str, Any]:
     """Install, measure, print and write.  Raises BenchError."""
     loads = chosen(arguments.loads, LOADS, arguments.quick)
-    targets = chosen(arguments.targets, TARGETS, arguments.quick)
+    targets = available(chosen(arguments.targets, TARGETS, arguments.quick))
     load_cpu, proxy_cpu = two_cpus()
     load_average = quiet.load_average()
     os.sched_setaffinity(0, {load_cpu})
@@ -62,6 +62,8 @@ def run(arguments: argparse.Namespace) -> dict[str, Any]:
     install.ensure_programs(QUICK_PROGRAMS if arguments.quick else ALL_PROGRAMS)
     programs = {}
     names = {one.name for one in targets}
+    if "ingress-nginx-like" in names:
+        install.ensure_lua()
     FOLDER.mkdir(exist_ok=True)
     if "go" in names:
         programs["goproxy"] = install.build_go_proxy(FOLDER)
@@ -76,7 +78,7 @@ def run(arguments: argparse.Namespace) -> dict[str, Any]:
         "measured_at": datetime.now(UTC).isoformat(timespec="seconds"),
         "machine": machine.machine(load_cpu, proxy_cpu),
         "python": found_python,
-        "code": machine.code(),
+        "code": machine.codes(names, compiled_package()),
         "programs": machine.program_versions(_paths(programs)) | machine.distribution_versions(("grpcio",)),
     }
     plan = Plan(
@@ -152,9 +154,8 @@ def show(found: dict[str, Any]) -> None:
         print(tables.text_table(tables.lookup_rows(found["lookup"])))
         print()
         print(tables.text_table(tables.memory_and_lookup_rows(found)))
-    print(
-        f"\nmeasured with {machine.python_line(found['python'])}, {machine.code_line(found['code'])}; {found['rounds']} rounds, medians"
-    )
+    print(f"\nmeasured with {machine.python_line(found['python'])}; {found['rounds']} rounds, medians")
+    print(machine.codes_line(found["code"]))
     if tables.has_doubtful(found):
         print(tables.DOUBTFUL_NOTE)
     print(quiet.line(found["busy"]))

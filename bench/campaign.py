@@ -43,10 +43,15 @@ class Plan:
         """What is asked in round *number*; 0 is the warm-up."""
         return [load for load in self.loads if load.most_rounds is None or number <= load.most_rounds]
 
+    def is_asked(self, number: int, load: Load, target: Target) -> bool:
+        """Whether *target* is asked for *load* in round *number*."""
+        is_late = target.most_rounds is not None and number > target.most_rounds
+        return load.protocol in target.protocols and not is_late
+
     def cells(self) -> int:
         """How many measurements there are in all rounds, the warm-up included."""
         return sum(
-            load.protocol in target.protocols
+            self.is_asked(number, load, target)
             for number in range(self.rounds + 1)
             for load in self.loads_of_round(number)
             for target in self.targets
@@ -137,7 +142,7 @@ class Campaign:
         turn = number % len(started)
         for load in self.plan.loads_of_round(number):
             for one in [*started[turn:], *started[:turn]]:
-                if load.protocol not in one.target.protocols:
+                if not self.plan.is_asked(number, load, one.target):
                     continue
                 if not self.measured.has_failed(load, one.target):
                     self._measure(number, load, one)

@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from bench.errors import BenchError
+from bench.ingress_nginx import MODULES, NEEDED_MODULES
 
 PACKAGES = {
     "nginx": "nginx",
@@ -27,6 +28,8 @@ PACKAGES = {
     "promtool": "prometheus",
 }
 """The Debian package of each program."""
+
+LUA_PACKAGE = "libnginx-mod-http-lua"
 
 INSTALL_SECONDS = 600
 BUILD_SECONDS = 600
@@ -49,7 +52,23 @@ def search_system_folders() -> None:
 
 def ensure_programs(names: Sequence[str]) -> None:
     """Install what of *names* is missing.  Raises BenchError when that cannot be done."""
-    missing = sorted({PACKAGES[name] for name in names if shutil.which(name) is None})
+    _ensure({PACKAGES[name] for name in names if shutil.which(name) is None})
+    for name in names:
+        if shutil.which(name) is None:
+            raise BenchError(f"{PACKAGES[name]} is installed, but there is no {name}")
+
+
+def ensure_lua() -> None:
+    """Install nginx's module for Lua, if it is missing.  Raises BenchError when that cannot be done."""
+    paths = [MODULES / name for name in NEEDED_MODULES]
+    _ensure({LUA_PACKAGE for path in paths if not path.exists()})
+    for path in paths:
+        if not path.exists():
+            raise BenchError(f"{LUA_PACKAGE} is installed, but there is no {path}")
+
+
+def _ensure(packages: set[str]) -> None:
+    missing = sorted(packages)
     if not missing:
         return
     wanted = " ".join(missing)
@@ -65,9 +84,6 @@ def ensure_programs(names: Sequence[str]) -> None:
             _apt(["apt-get", "update", "--quiet"])
             if said := _apt(install):
                 raise BenchError(f"apt-get install {wanted} failed: {said}")
-    for name in names:
-        if shutil.which(name) is None:
-            raise BenchError(f"{PACKAGES[name]} is installed, but there is no {name}")
 
 
 def _apt(command: Sequence[str]) -> str:

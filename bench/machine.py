@@ -6,7 +6,7 @@ import re
 import subprocess
 import sys
 import sysconfig
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from pathlib import Path
@@ -82,6 +82,22 @@ def code_line(found: Mapping[str, Any]) -> str:
         return "plain Python"
     rooms = sorted({".".join(name.split(".")[:2]) for name in compiled})
     return f"{len(compiled)} of {found['modules']} modules compiled, of {', '.join(rooms)}"
+
+
+def codes(targets: Iterable[str], compiled: Path | None) -> dict[str, Any]:
+    """What ``code`` says of each of *targets* that is ours; *compiled* is the package of the one that is compiled."""
+    found = {}
+    for name in targets:
+        if name == "ours":
+            found[name] = code()
+        elif name == "ours-compiled" and compiled is not None:
+            found[name] = code(compiled)
+    return found
+
+
+def codes_line(found: Mapping[str, Any]) -> str:
+    """One line about what ``codes`` has returned."""
+    return "; ".join(f"{name} ran as {code_line(one)}" for name, one in found.items())
 
 
 def machine(load_cpu: int, proxy_cpu: int) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from bench import machine, quiet, tables
 from bench.errors import BenchError
 from bench.idle import IDLE_KINDS
 from bench.plots import Bar, bar_chart
+from bench.targets import OURS
 
 PAGE = Path(__file__).parents[1] / "docs" / "performance.md"
 PLOTS = PAGE.with_suffix("")
@@ -25,7 +26,7 @@ def load_plot(load: Mapping[str, Any], targets: Mapping[str, Any]) -> str:
             targets[name]["title"],
             found["median"],
             tables.number(found["median"]),
-            is_ours=name == "ours",
+            is_ours=name in OURS,
         )
         for name in targets
         if (found := load["targets"].get(name)) and "failure" not in found
@@ -37,7 +38,7 @@ def load_plot(load: Mapping[str, Any], targets: Mapping[str, Any]) -> str:
 def idle_plot(title: str, idle: Mapping[str, Any], targets: Mapping[str, Any]) -> str:
     """The bar chart of the memory of idle connections."""
     bars = [
-        Bar(targets[name]["title"], max(0.0, kib), f"{kib:.1f}", is_ours=name == "ours")
+        Bar(targets[name]["title"], max(0.0, kib), f"{kib:.1f}", is_ours=name in OURS)
         for name, found in idle["targets"].items()
         if (kib := found.get("kib_per_connection")) is not None
     ]
@@ -79,7 +80,8 @@ def figures_text(found: Mapping[str, Any]) -> str:
     parts = [
         f"Measured {found['measured_at']} in {found['rounds']} rounds, on {where['cpus']} CPUs ({where['cpu']}), Linux "
         f"{where['kernel']}, congestion control {where['congestion_control']}. {quiet.line(found['busy'])}",
-        f"Ours ran as {machine.code_line(found['code'])}, on {machine.python_line(found['python'])} (configured with {switches}), with {packages}.",
+        f"Ours ran on {machine.python_line(found['python'])} (configured with {switches}), with {packages}. "
+        f"Of both, {machine.codes_line(found['code'])}.",
         f"Programs: {programs}.",
         "### Goals",
         tables.markdown_table(tables.figure_rows(found["figures"], found["loads"])),

@@ -22,7 +22,7 @@ fixed rate ``p50_us`` and ``p99_us``; or nothing but ``failure``.
 """
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from statistics import fmean, median
 from typing import Any
@@ -55,6 +55,7 @@ def target_results(load: Load, target: str, samples: Mapping[str, Mapping[int, S
         "samples": [_rounded(one) for one in values[target].values()],
         "us_per_request": _rounded(median(one.cpu_seconds * 1e6 / one.requests for one in own.values())),
         "to_nginx": _rounded(ratio(values[target], values.get("nginx", {}))),
+        "to_ingress_nginx": _rounded(ratio(values[target], values.get("ingress-nginx-like", {}))),
         "to_go": _rounded(ratio(values[target], values.get("go", {}))),
         "user_us": _rounded(user_us(own)),
         "user_to_nginx": _rounded(user_ratio(own, samples.get("nginx", {}))),
@@ -86,17 +87,20 @@ def load_results(load: Load, measured: Measured) -> dict[str, Any]:
     }
 
 
-def figures(loads: Iterable[Load], results: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The goals beside what was measured; those of other loads are left out."""
+def figures(
+    loads: Iterable[Load], results: Mapping[str, Any], targets: Collection[str]
+) -> list[dict[str, Any]]:
+    """The goals beside what was measured; those of other loads are left out, and those of who did not run."""
     units = {load.name: load.unit for load in loads}
     rows = []
     for goal in GOALS:
-        if goal.load not in results:
+        if goal.load not in results or goal.target not in targets:
             continue
-        found = results[goal.load]["targets"].get("ours", {}).get(f"to_{goal.reference}")
+        found = results[goal.load]["targets"].get(goal.target, {}).get(f"to_{goal.reference}")
         rows.append(
             {
                 "load": goal.load,
+                "target": goal.target,
                 "reference": goal.reference,
                 "ratio": found,
                 "must": goal.must,
@@ -123,7 +127,7 @@ def document(
         "rounds": measured.rounds,
         "targets": {one.name: {"title": one.title, "access_log": one.access_log} for one in targets},
         "loads": results,
-        "figures": figures(loads, results),
+        "figures": figures(loads, results, [one.name for one in targets]),
     }
 
 

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from bench import quiet
+from bench.targets import OURS_COMPILED
 
 MISSING = "-"
 DOUBTFUL = " *"
@@ -38,7 +39,7 @@ def share(found: float | None) -> str:
 def load_rows(load: Mapping[str, Any], targets: Mapping[str, Any]) -> list[list[str]]:
     """Head and rows of the table of one load: one row a target, in the order of *targets*."""
     has_latency = load["unit"] == "p99_us"
-    head = ["", UNITS[load["unit"]], "to nginx", "to Go"]
+    head = ["", UNITS[load["unit"]], "to nginx", "to ingress-nginx", "to Go"]
     head += ["p50, us", "CPU-us per request"] if has_latency else []
     rows = [[*head, "user us", "user to nginx", "user to Go", "user share", "peak MiB"]]
     for name, target in targets.items():
@@ -49,7 +50,8 @@ def load_rows(load: Mapping[str, Any], targets: Mapping[str, Any]) -> list[list[
             rows.append([target["title"], found["failure"], *[MISSING] * (len(rows[0]) - 2)])
             continue
         median = number(found["median"]) + (DOUBTFUL if quiet.is_doubtful(found["noise"]) else "")
-        row = [target["title"], median, ratio(found["to_nginx"]), ratio(found["to_go"])]
+        row = [target["title"], median]
+        row += [ratio(found[f"to_{reference}"]) for reference in ("nginx", "ingress_nginx", "go")]
         row += [number(found["p50_us"]), number(found["us_per_request"])] if has_latency else []
         row += [number(found["user_us"]), ratio(found["user_to_nginx"]), ratio(found["user_to_go"])]
         rows.append([*row, share(found["user_share"]), number(found["peak_mib"])])
@@ -91,12 +93,13 @@ def how_many(load: Mapping[str, Any]) -> str:
 
 def figure_rows(found: Sequence[Mapping[str, Any]], loads: Mapping[str, Any]) -> list[list[str]]:
     """Head and rows of the goals."""
-    rows = [["load", "compared with", "ours", "must", "aim", "met"]]
+    rows = [["load", "which runs", "compared with", "measured", "must", "aim", "met"]]
     for figure in found:
         sign = "≥" if loads[figure["load"]]["unit"] == "mb_per_cpu_second" else "≤"
         rows.append(
             [
                 loads[figure["load"]]["title"],
+                "compiled" if figure["target"] == OURS_COMPILED else "plain",
                 figure["reference"],
                 ratio(figure["ratio"]),
                 f"{sign} {figure['must']}",

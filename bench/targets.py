@@ -12,6 +12,7 @@ from pathlib import Path
 
 from attrs import field, frozen
 
+from bench import ingress_nginx
 from bench.certificate import KeyPair
 from bench.configurations import CADDY, HAPROXY, MANIFESTS, NGINX
 from bench.envoy import envoy_bootstrap, envoy_cluster, envoy_listener
@@ -64,6 +65,8 @@ class Target:
     protocols: frozenset[Protocol] = frozenset(Protocol)
     """What it is asked in."""
     is_quick: bool = False
+    most_rounds: int | None = None
+    """It is left out of later rounds."""
     when_slow: tuple[str, ...] = ()
     """What it is told besides where it runs many times slower than usual."""
 
@@ -106,6 +109,31 @@ def _nginx(log: str) -> Callable[[Site], list[str]]:
         return ["nginx", "-e", "stderr", "-p", str(site.folder), "-c", _write(site, f"{name}.conf", text)]
 
     return command
+
+
+def _ingress_nginx(site: Site) -> list[str]:
+    pair = (site.pair.certificate_path, site.pair.key_path)
+    rsa_pair = (site.rsa_pair.certificate_path, site.rsa_pair.key_path)
+    secure = (SECURE_HOST, SECURE_UPLOAD_HOST, H2C_HOST, GRPC_HOST)
+    ports = (site.http, site.https)
+    servers = [
+        ingress_nginx.server("_", *ports, "backend", is_default=True),
+        ingress_nginx.server(PLAIN_HOST, *ports, "backend"),
+        ingress_nginx.server(SECURE_HOST, *ports, "backend"),
+        ingress_nginx.server(RSA_HOST, *ports, "backend"),
+        ingress_nginx.server(UPLOAD_HOST, *ports, "backend", body="20m"),
+        ingress_nginx.server(SECURE_UPLOAD_HOST, *ports, "backend", body="20m"),
+        ingress_nginx.server(H2C_HOST, *ports, "h2c"),
+        ingress_nginx.server(GRPC_HOST, *ports, "grpc"),
+    ]
+    text = ingress_nginx.configuration(
+        site.folder,
+        {"backend": site.backend, "h2c": site.h2c, "grpc": site.grpc},
+        {"_": pair, **dict.fromkeys(secure, pair), RSA_HOST: rsa_pair},
+        "".join(servers),
+    )
+    config = _write(site, "ingress-nginx.conf", text)
+    return ["nginx", "-e", "stderr", "-p", str(site.folder), "-c", config]
 
 
 def _haproxy(site: Site) -> list[str]:
@@ -180,6 +208,14 @@ def _stock(site: Site) -> list[str]:
 
 
 def _ours(site: Site) -> list[str]:
+    return _ours_by(sys.executable, site)
+
+
+def _ours_compiled(site: Site) -> list[str]:
+    return _ours_by(str(COMPILED / "bin" / "python"), site)
+
+
+def _ours_by(interpreter: str, site: Site) -> list[str]:
     text = MANIFESTS.format(
         plain_host=PLAIN_HOST,
         upload_host=UPLOAD_HOST,
@@ -194,7 +230,7 @@ def _ours(site: Site) -> list[str]:
         rsa_key=b64encode(site.rsa_pair.key_pem).decode("ascii"),
     )
     return [
-        sys.executable,
+        interpreter,
         "-c",
         "from twisted.scripts.twistd import run; run()",
         "--nodaemon",
@@ -207,12 +243,30 @@ def _ours(site: Site) -> list[str]:
         f"--http=tcp:{site.http}:interface={HOST}",
         f"--https=tcp:{site.https}:interface={HOST}",
         f"--admin=tcp:{site.admin}:interface={HOST}",
-        f"--access-log={site.folder / 'ours.access'}",
+        f"--access-log={site.folder}/ours-{site.http}.access",
         "--shutdown-delay=0",
         "--shutdown-grace=1",
     ]
 
 
+COMPILED = Path(__file__).parents[1] / ".venv-compiled"
+"""Where ``make compiled`` installs the package with machine code."""
+OURS_COMPILED = "ours-compiled"
+OURS = ("ours", OURS_COMPILED)
+
+
+def compiled_package() -> Path | None:
+    """The folder of the package that ``make compiled`` has installed, if it has."""
+    return next(iter(COMPILED.glob("lib/python*/site-packages/ingress")), None)
+
+
+def available(targets: tuple[Target, ...]) -> tuple[Target, ...]:
+    """*targets*, without ours as machine code where nobody has compiled it."""
+    return tuple(one for one in targets if one.name != OURS_COMPILED or compiled_package() is not None)
+
+
+CONTEXT_ROUNDS = 3
+"""For those that no goal is about: all of them in all rounds would take too long."""
 _ONE_CORE = {"GOMAXPROCS": "1"}
 _FILE = "file"
 # Who has no HTTP/2 of its own; and where another row would tell nothing new.
@@ -221,11 +275,28 @@ _HTTP1 = frozenset({Protocol.HTTP1})
 TARGETS: tuple[Target, ...] = (
     # Slowed down it would find that there is more to do than it can, and refuse some of it.
     Target("ours", "ours", _FILE, _ours, 0.8, is_quick=True, when_slow=("--overload-after=0",)),
+    Target(
+        OURS_COMPILED,
+        "ours, compiled",
+        _FILE,
+        _ours_compiled,
+        0.8,
+        is_quick=True,
+        when_slow=("--overload-after=0",),
+    ),
     Target("nginx", "nginx", _FILE, _nginx("on"), is_quick=True),
-    Target("nginx-no-log", "nginx, access log off", "off", _nginx(""), protocols=_HTTP1),
-    Target("haproxy", "HAProxy", _FILE, _haproxy),
+    Target("ingress-nginx-like", "nginx as ingress-nginx has it", _FILE, _ingress_nginx, 0.7),
+    Target(
+        "nginx-no-log",
+        "nginx, access log off",
+        "off",
+        _nginx(""),
+        protocols=_HTTP1,
+        most_rounds=CONTEXT_ROUNDS,
+    ),
+    Target("haproxy", "HAProxy", _FILE, _haproxy, most_rounds=CONTEXT_ROUNDS),
     Target("go", "Go net/http/httputil", "none", _go, 0.5, _ONE_CORE, is_quick=True),
-    Target("envoy", "Envoy", "off by default", _envoy, 0.4),
+    Target("envoy", "Envoy", "off by default", _envoy, 0.4, most_rounds=CONTEXT_ROUNDS),
     Target(
         "caddy",
         "Caddy",
@@ -234,6 +305,15 @@ TARGETS: tuple[Target, ...] = (
         0.3,
         # Otherwise it would keep its state in the home directory.  All run in a folder of their own.
         {**_ONE_CORE, "XDG_DATA_HOME": "caddy", "XDG_CONFIG_HOME": "caddy"},
+        most_rounds=CONTEXT_ROUNDS,
     ),
-    Target("stock", "stock ReverseProxyResource", _FILE, _stock, 0.08, protocols=_HTTP1),
+    Target(
+        "stock",
+        "stock ReverseProxyResource",
+        _FILE,
+        _stock,
+        0.08,
+        protocols=_HTTP1,
+        most_rounds=CONTEXT_ROUNDS,
+    ),
 )

@@ -1,9 +1,10 @@
 """Which cells a campaign has."""
 
+from attrs import evolve
 from twisted.trial.unittest import SynchronousTestCase
 
 from bench.campaign import Plan
-from bench.loads import LOADS, Load, Protocol
+from bench.loads import GOALS, LOADS, Load, Protocol
 from bench.targets import TARGETS, Target
 
 
@@ -28,6 +29,16 @@ class PlanTests(SynchronousTestCase):
         loads = (Load("old", ""), Load("new", "", protocol=Protocol.HTTP2))
         both, old = target("both", Protocol.HTTP1, Protocol.HTTP2), target("old", Protocol.HTTP1)
         self.assertEqual(Plan(loads, (both, old), 1).cells(), 6)
+
+    def test_context(self) -> None:
+        """Whom no goal is about may be left out of later rounds, too; ours and whom goals name are asked in all."""
+        part = evolve(target("part", Protocol.HTTP1), most_rounds=1)
+        plan = Plan((Load("x", ""),), (part, target("all", Protocol.HTTP1)), 3)
+        asked = [plan.is_asked(number, plan.loads[0], part) for number in range(4)]
+        self.assertEqual(asked, [True, True, False, False])
+        self.assertEqual(plan.cells(), 6)
+        needed = {goal.target for goal in GOALS} | {goal.reference for goal in GOALS}
+        self.assertEqual({one.name for one in TARGETS if one.name in needed and one.most_rounds}, set())
 
     def test_comparable(self) -> None:
         """Ours is compared with nginx, HAProxy, Go and Envoy in every protocol."""

@@ -66,7 +66,9 @@ class LoadTests(SynchronousTestCase):
         """Both protocols are counted, with heads that repeat and that do not, with a body, and HTTP/2 on both sides."""
         loads = chosen(USUAL_LOADS, LOADS, False)
         self.assertEqual(len(loads), 6)
-        self.assertEqual([one.name for one in chosen(USUAL_TARGETS, TARGETS, False)], ["ours", "nginx"])
+        self.assertEqual(
+            [one.name for one in chosen(USUAL_TARGETS, TARGETS, False)], ["ours", "ours-compiled", "nginx"]
+        )
 
     def test_exact_numbers(self) -> None:
         """Every load of these has a generator that sends an exact number of requests."""

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from bench.machine import build_options, code, code_line, python, python_line
+from bench.machine import build_options, code, code_line, codes, codes_line, python, python_line
 
 DEBIAN = (
     "'--enable-shared' '--prefix=/usr' '--with-system-ffi' '--enable-optimizations' '--with-lto' 'CFLAGS=-O2'"
@@ -67,6 +67,15 @@ class CodeTests(SynchronousTestCase):
         found = code(self.package)
         self.assertEqual(found, {"modules": 3, "compiled": ["ingress.http.heads"]})
         self.assertEqual(code_line(found), "1 of 3 modules compiled, of ingress.http")
+
+    def test_codes(self) -> None:
+        """Each of ours that was measured is told apart."""
+        found = codes(["ours", "nginx", "ours-compiled"], self.package)
+        self.assertEqual(found["ours-compiled"], {"modules": 3, "compiled": []})
+        self.assertEqual(set(found), {"ours", "ours-compiled"})
+        self.assertEqual(set(codes(["ours", "ours-compiled"], None)), {"ours"})
+        line = codes_line({"ours": found["ours-compiled"]})
+        self.assertEqual(line, "ours ran as plain Python")
 
     def test_installed(self) -> None:
         """Without a folder it is about the package that is installed."""

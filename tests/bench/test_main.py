@@ -20,9 +20,11 @@ class ChosenTests(SynchronousTestCase):
         self.assertEqual(chosen(None, LOADS, False), LOADS)
 
     def test_quick(self) -> None:
-        """The quick run has the two small GETs, for ours, nginx and Go."""
+        """The quick run has the two small GETs, for ours, plain and compiled, nginx and Go."""
         self.assertEqual([load.name for load in chosen(None, LOADS, True)], ["get-repeating", "get-unique"])
-        self.assertEqual({one.name for one in chosen(None, TARGETS, True)}, {"ours", "nginx", "go"})
+        self.assertEqual(
+            {one.name for one in chosen(None, TARGETS, True)}, {"ours", "ours-compiled", "nginx", "go"}
+        )
 
     def test_named(self) -> None:
         """Names choose, in the order of the table, also what is not quick."""

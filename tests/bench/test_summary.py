@@ -4,6 +4,7 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from bench.loads import GOALS, LOADS, Goal, Load, Unit
 from bench.summary import Sample, is_met, percentile, ratio, user_ratio, user_share, user_us, value
+from bench.targets import TARGETS
 
 
 def sample(cpu: float, requests: int = 1000, p99: float | None = None) -> Sample:
@@ -110,3 +111,9 @@ class GoalTests(SynchronousTestCase):
     def test_loads_exist(self) -> None:
         """Every goal is about a load that is measured."""
         self.assertEqual({goal.load for goal in GOALS} - {load.name for load in LOADS}, set())
+
+    def test_targets_exist(self) -> None:
+        """Every goal is about a proxy that is measured, beside one that is; no goal is told twice."""
+        names = {one.name for one in TARGETS}
+        self.assertEqual({name for goal in GOALS for name in (goal.target, goal.reference)} - names, set())
+        self.assertEqual(len({(goal.load, goal.reference, goal.target) for goal in GOALS}), len(GOALS))

@@ -7,9 +7,11 @@ from pathlib import Path
 import yaml
 from twisted.trial.unittest import SynchronousTestCase
 
+from bench import targets
 from bench.certificate import write_key_pair, write_rsa_pair
+from bench.ingress_nginx import LUA
 from bench.loads import GRPC_HOST, H2C_HOST, HOSTS, LOADS, RSA_HOST, SECURE_UPLOAD_HOST, UPLOAD_HOST
-from bench.targets import TARGETS, Site
+from bench.targets import COMPILED, OURS, TARGETS, Site, available
 
 
 class ConfigurationTests(SynchronousTestCase):
@@ -60,6 +62,35 @@ class ConfigurationTests(SynchronousTestCase):
         self.assertEqual(tls["alpn_protocols"], ["h2", "http/1.1"])
         http2 = {one["name"] for one in resources["clusters"] if "typed_extension_protocol_options" in one}
         self.assertEqual(http2, {"h2c", "grpc"})
+
+    def test_ingress_nginx(self) -> None:
+        """What is configured as ingress-nginx does it has its Lua, its log and its fields; each host has its server, its backend and its certificate."""
+        text = self.text("ingress-nginx-like")
+        for host in (*HOSTS, RSA_HOST):
+            self.assertIn(f"server_name {host};", text)
+        for words in (
+            "balancer_by_lua_block",
+            "log_by_lua_block",
+            "rewrite_by_lua_block",
+            "proxy_buffering off",
+        ):
+            self.assertIn(words, text)
+        self.assertEqual(text.count("grpc_pass"), 2)
+        self.assertIn('["h2c"] = { { "127.0.0.1", 5002 } }', text)
+        self.assertIn(f'["{RSA_HOST}"] = {{ "{self.site.rsa_pair.certificate_path}"', text)
+        self.assertEqual(text.count("client_max_body_size 20m"), 2)
+        self.assertEqual(
+            text.count("proxy_set_header X-"), 9 * text.count("proxy_pass http://upstream_balancer;")
+        )
+        self.assertTrue(LUA.is_file())
+
+    def test_compiled(self) -> None:
+        """Ours as machine code is the same command by another interpreter, and is left out where nobody has compiled it."""
+        commands = [one.command(self.site) for one in TARGETS if one.name in OURS]
+        self.assertEqual(commands[0][1:], commands[1][1:])
+        self.assertEqual(commands[1][0], str(COMPILED / "bin" / "python"))
+        self.patch(targets, "COMPILED", Path(self.mktemp()))
+        self.assertNotIn("ours-compiled", {one.name for one in available(TARGETS)})
 
     def test_ours(self) -> None:
         """Every host of a load has an Ingress; those of gRPC say so, and large bodies are allowed where they go."""
