@@ -23,6 +23,10 @@ WANT_WRITE = int(lib.SSL_ERROR_WANT_WRITE)
 _agreed = ffi.new("unsigned char **")
 _agreed_size = ffi.new("unsigned int *")
 
+_RECORD_BYTES = 16 * 1024
+"""The most that a record holds (RFC 8446 section 5.1)."""
+_RECORD = ffi.new("char[]", _RECORD_BYTES)
+
 Choose = Callable[[SSL.Connection], int | None]
 """Is told of a server name; returns the alert that ends the handshake, or None."""
 
@@ -136,6 +140,23 @@ def return_after_each_record(connection: SSL.Connection) -> None:
     gets a turn.  Only for who is told by the socket that there is more.
     """
     lib.SSL_clear_mode(connection._ssl, lib.SSL_MODE_AUTO_RETRY)
+
+
+def receive(connection: SSL.Connection) -> bytes:
+    """Return the content of the next record of *connection*, empty if not all of it has come; else raise what pyOpenSSL does.
+
+    pyOpenSSL's own method makes memory for each read, asks how it went also where it went well, and raises an exception
+    where nothing has come yet.  For one thread, whose reads share their memory.
+    """
+    ssl = connection._ssl
+    size = lib.SSL_read(ssl, _RECORD, _RECORD_BYTES)
+    if size > 0:
+        content: bytes = ffi.unpack(_RECORD, size)
+        return content
+    if lib.SSL_get_error(ssl, size) == lib.SSL_ERROR_WANT_READ:
+        return b""
+    connection._raise_ssl_error(ssl, size)
+    raise AssertionError("OpenSSL has neither read nor failed")
 
 
 def forget_errors() -> None:

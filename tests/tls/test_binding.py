@@ -1,4 +1,4 @@
-"""Tests for ``ingress.tls.binding``: what one connection failed by is nothing that another one hears of."""
+"""Tests for ``ingress.tls.binding``: reads, and that what one connection failed by is nothing that another one hears of."""
 
 import socket
 from datetime import UTC, datetime
@@ -8,7 +8,7 @@ from OpenSSL import SSL
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.proxy.transport.epoll.sockets import reset_on_close
-from ingress.tls.binding import WANT_READ, agreed_on, forget_errors, step
+from ingress.tls.binding import WANT_READ, agreed_on, forget_errors, receive, step
 from ingress.tls.contexts import ServerContexts
 from ingress.tls.generated import generate_certificate
 
@@ -43,8 +43,8 @@ class StepTests(SynchronousTestCase):
         forget_errors()
 
 
-class ForgetErrorsTests(SynchronousTestCase):
-    """A write to a connection that was reset, and then a read of another one that has nothing yet."""
+class TLSCase(SynchronousTestCase):
+    """TLS between sockets."""
 
     def setUp(self) -> None:
         certificate = generate_certificate(datetime.now(UTC))
@@ -54,19 +54,9 @@ class ForgetErrorsTests(SynchronousTestCase):
         self.context.use_certificate_chain_file(str(identity))
         self.context.use_privatekey_file(str(identity))
         self.addCleanup(forget_errors)
-        self.other, _ = self.connect()
-        self.lost, peer = self.connect()
-        reset_on_close(peer)
-        peer.close()
-        # The first error is that of the socket, which is told of the reset; OpenSSL is told of the others.
-        with self.assertRaises(SSL.SysCallError):
-            self.lost.send(b"?")
 
-    def connect(self) -> tuple[SSL.Connection, socket.socket]:
-        """Return a side of a TLS connection over loopback that has nothing to read, and the other side's socket."""
-        with socket.create_server(("127.0.0.1", 0)) as listening:
-            near = socket.create_connection(listening.getsockname())
-            far, _ = listening.accept()
+    def connect(self, near: socket.socket, far: socket.socket) -> tuple[SSL.Connection, SSL.Connection]:
+        """Return both sides of a TLS connection over *near* and *far*; the first has nothing to read."""
         self.addCleanup(near.close)
         self.addCleanup(far.close)
         server = SSL.Connection(self.context, near)
@@ -82,7 +72,66 @@ class ForgetErrorsTests(SynchronousTestCase):
                 side.do_handshake()
             except SSL.WantReadError:
                 waiting.append(side)
-        return server, far
+        return server, client
+
+
+class ReceiveTests(TLSCase):
+    """What is read of a connection."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        near, self.sock = socket.socketpair()
+        self.near, self.far = self.connect(near, self.sock)
+
+    def test_records(self) -> None:
+        """A read is the content of one record, however long, and empty when no more has come."""
+        self.assertEqual(receive(self.near), b"")
+        largest = bytes(range(256)) * 64
+        for content in (b"x", largest, b"yz"):
+            self.far.send(content)
+        self.assertEqual([receive(self.near) for _ in range(4)], [b"x", largest, b"yz", b""])
+
+    def test_part_of_a_record(self) -> None:
+        """Of a record that has not come whole nothing is read."""
+        self.sock.send(b"\x17\x03\x03\x00\x20")
+        self.assertEqual(receive(self.near), b"")
+
+    def test_end(self) -> None:
+        """The end of the peer's side raises what pyOpenSSL does."""
+        self.far.shutdown()
+        self.assertRaises(SSL.ZeroReturnError, receive, self.near)
+
+    def test_lost(self) -> None:
+        """A connection that is gone without that does so, too."""
+        self.sock.close()
+        self.assertRaises(SSL.SysCallError, receive, self.near)
+
+    def test_nonsense(self) -> None:
+        """What is no record does so, with OpenSSL's words for it."""
+        self.sock.send(b"GET / HTTP/1.1")
+        told = self.assertRaises(SSL.Error, receive, self.near)
+        self.assertTrue(told.args[0])
+
+
+class ForgetErrorsTests(TLSCase):
+    """A write to a connection that was reset, and then a read of another one that has nothing yet."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.other, _ = self.connect(*self.loopback())
+        near, peer = self.loopback()
+        self.lost, _ = self.connect(near, peer)
+        reset_on_close(peer)
+        peer.close()
+        # The first error is that of the socket, which is told of the reset; OpenSSL is told of the others.
+        with self.assertRaises(SSL.SysCallError):
+            self.lost.send(b"?")
+
+    def loopback(self) -> tuple[socket.socket, socket.socket]:
+        """Return the ends of a connection that can be reset."""
+        with socket.create_server(("127.0.0.1", 0)) as listening:
+            near = socket.create_connection(listening.getsockname())
+            return near, listening.accept()[0]
 
     def test_forgotten(self) -> None:
         """Another connection is told that it has nothing to read, and of the lost one nothing is told twice."""

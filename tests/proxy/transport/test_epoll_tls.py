@@ -1,13 +1,19 @@
-"""What TLS connections of the epoll set leave behind."""
+"""What TLS connections of the epoll set read at once, and what they leave behind."""
 
 from __future__ import annotations
 
 import gc
+import socket
 import weakref
 
 from OpenSSL import SSL
 
+from ingress.proxy.transport.epoll.epoll_set import EpollSet
+from ingress.proxy.transport.epoll.tls import TLSTransport
 from tests.proxy.sockets.test_tls import RawCase
+from tests.proxy.transport.recorder import Recorder
+from tests.proxy.transport.test_epoll_set import BatchReactor
+from tests.tls.test_binding import TLSCase
 
 
 class ReleaseTests(RawCase):
@@ -37,3 +43,63 @@ class ReleaseTests(RawCase):
             await self.until(lambda: not self.channels)
             await self.turns(2)
         self.assertEqual([reference() for reference in made], [None, None])
+
+
+class ReadTests(TLSCase):
+    """How much is read at once of a peer that sends a record for each of its messages."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.epoll_set = EpollSet(BatchReactor())
+        self.epoll_set.start()
+        self.addCleanup(self.epoll_set.stop)
+        self.recorder, self.far, self.sock = self.open()
+
+    def open(self) -> tuple[Recorder, SSL.Connection, socket.socket]:
+        """Return who is told of a new connection, and its other side with the socket of that."""
+        near, sock = socket.socketpair()
+        connection, far = self.connect(near, sock)
+        recorder = Recorder()
+        # Its handshake is done.
+        TLSTransport(self.epoll_set, near, recorder, None, connection).start()
+        return recorder, far, sock
+
+    def read(self) -> list[bytes]:
+        """Return what the receiver is told in one turn, call by call."""
+        self.recorder.pieces.clear()
+        self.epoll_set.doRead()
+        return self.recorder.pieces
+
+    def test_together(self) -> None:
+        """What has come is told at once, whatever records it is in."""
+        for message in (b"one", b"two", b"three"):
+            self.far.send(message)
+        self.assertEqual(self.read(), [b"onetwothree"])
+        self.assertEqual(self.read(), [])
+
+    def test_others_have_their_turn(self) -> None:
+        """After sixteen records others are told before more is read, so that a thousand of an octet each hold nobody up."""
+        for number in range(40):
+            self.far.send(b"%c" % number)
+        self.assertEqual(self.read(), [bytes(range(16))])
+        self.assertEqual(self.read(), [bytes(range(16, 32))])
+        self.assertEqual(self.read(), [bytes(range(32, 40))])
+
+    def test_end_behind_it(self) -> None:
+        """The peer's end, if it has come as well, is told after what came before."""
+        self.far.send(b"goodbye")
+        self.far.shutdown()
+        self.assertEqual((self.read(), len(self.recorder.lost)), ([b"goodbye"], 0))
+        self.epoll_set.doRead()
+        self.assertEqual(len(self.recorder.lost), 1)
+
+    def test_fault_behind_it(self) -> None:
+        """What is no record is why the connection ends, also where it came with something that is one."""
+        alone, _, sock = self.open()
+        self.far.send(b"so far")
+        for each in (self.sock, sock):
+            each.send(b"GET / HTTP/1.1")
+        self.assertEqual((self.read(), len(self.recorder.lost)), ([b"so far"], 0))
+        self.epoll_set.doRead()
+        self.assertEqual(str(self.recorder.lost[0]), str(alone.lost[0]))
+        self.assertNotIn("EOF", str(alone.lost[0]))

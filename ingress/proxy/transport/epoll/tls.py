@@ -1,7 +1,7 @@
 """A TLS connection in the epoll set: pyOpenSSL on the socket itself, without memory between them.
 
 OpenSSL reads and writes the socket.  What it has decrypted and nobody took is invisible to epoll, so
-a read goes on until OpenSSL wants more.  TLS turns around: a read may wait until
+a read goes on until OpenSSL wants more, or has had enough of whole records.  TLS turns around: a read may wait until
 the socket can be written, and a write until something was read.
 
 The server side begins with its handshake, which takes its steps when ``HandshakeQueue`` lets it.
@@ -20,13 +20,15 @@ from ingress.proxy.transport.epoll.epoll_set import EDGE, READ, WRITE, EpollSet
 from ingress.proxy.transport.epoll.sockets import SocketName
 from ingress.proxy.transport.epoll.spliced import DONE
 from ingress.proxy.transport.epoll.stream import StreamTransport
-from ingress.tls.binding import WANT_WRITE, forget_errors, return_after_each_record, step
+from ingress.tls.binding import WANT_WRITE, forget_errors, receive, return_after_each_record, step
 from ingress.tls.handshake import awaits_hello
 from ingress.tls.upstream import words_of_error
 
 _RECORD = 16 * 1024
 _MAX_READ = 256 * 1024
 """Bytes of one read: after that, others have their turn."""
+_MAX_RECORDS = 16
+"""Records of one read, which may be of an octet each.  A peer that sends a message a record is read by the turn, and not by the record."""
 _MAX_SEND = 256 * 1024
 _GONE = SSL.Connection(SSL.Context(SSL.TLS_METHOD), None)
 """Stands for the connection of a transport that has ended."""
@@ -35,7 +37,14 @@ _GONE = SSL.Connection(SSL.Context(SSL.TLS_METHOD), None)
 class TLSTransport(StreamTransport):
     """One TLS connection: with *peer* the server side, without it a client side whose handshake is done."""
 
-    __slots__ = ("_connection", "_is_shaking", "_is_unheard", "_read_needs_write", "_write_needs_read")
+    __slots__ = (
+        "_connection",
+        "_fault",
+        "_is_shaking",
+        "_is_unheard",
+        "_read_needs_write",
+        "_write_needs_read",
+    )
 
     def __init__(
         self,
@@ -49,6 +58,8 @@ class TLSTransport(StreamTransport):
         super().__init__(epoll_set, sock, receiver, peer, port)
         return_after_each_record(connection)
         self._connection = connection
+        self._fault = ""
+        """What follows what was read last, and is the end."""
         self._read_needs_write = False
         self._write_needs_read = False
         self._is_shaking = peer is not None
@@ -170,18 +181,18 @@ class TLSTransport(StreamTransport):
 
     def _receive(self) -> bytes | None:
         """Return what came, empty at the peer's end, None when there is nothing yet."""
+        if self._fault:
+            raise ConnectionError(self._fault)
         if self._write_needs_read:
             self._write_needs_read = False
             self._epoll_set.later(self._send_again, self)
         pieces: list[bytes] = []
         size = 0
         ended = False
-        receive = self._connection.recv
-        while self._reading and size < _MAX_READ:
+        connection = self._connection
+        while self._reading and size < _MAX_READ and len(pieces) < _MAX_RECORDS:
             try:
-                piece = receive(_RECORD)
-            except SSL.WantReadError:
-                break
+                piece = receive(connection)
             except SSL.WantWriteError:
                 self._read_needs_write = True
                 self.update()
@@ -191,20 +202,20 @@ class TLSTransport(StreamTransport):
                 break
             except SSL.Error as problem:
                 forget_errors()
+                self._fault = words_of_error(problem)
                 if not pieces:
-                    raise ConnectionError(words_of_error(problem)) from None
+                    raise ConnectionError(self._fault) from None
                 ended = True
+                break
+            if not piece:
                 break
             pieces.append(piece)
             size += len(piece)
-            if len(piece) < _RECORD:
-                # A record is read whole; if another one has come, epoll knows.
-                break
         if pieces:
             if ended or size >= _MAX_READ:
                 # epoll does not know what OpenSSL still has.
                 self._epoll_set.later(self._read_more, self)
-            return b"".join(pieces)
+            return b"".join(pieces) if len(pieces) > 1 else pieces[0]
         return b"" if ended else None
 
     def _read_more(self) -> None:
