@@ -74,10 +74,11 @@ test-page: $(page_environment) ## look at the page of the admin port with Chromi
 page-pictures: $(page_environment) ## take pictures of that page in two themes and three sizes into .venv/page, and docs/page.png
 	@TXINGRESS_TEST_BROWSER="$$(command -v chromium)" exec $(bin)/python -m tests.page.pictures $(VENV)/page
 
-check: $(dev_environment) ## format, lint, types, layers: what CI asks besides the tests
+check: $(dev_environment) ## format, lint, types, layers, what mypyc takes: what CI asks besides the tests
 	$(bin)/ruff format --check $(CODE)
 	$(bin)/ruff check $(CODE)
 	$(bin)/mypy setup.py compiling ingress tests twisted/plugins scripts/image_check.py scripts/options_page.py scripts/annotations_page.py scripts/config_map_page.py scripts/ingressctl_page.py scripts/lint_rules_page.py scripts/api_page.py scripts/gateway_api_page.py scripts/grafana_dashboard.py bench conformance examples/demo examples/whoami examples/filter
+	$(bin)/python -m compiling.checking $(VENV)/translated
 	$(bin)/trial --temp-directory $(VENV)/trial-check tests.test_layers
 
 format: $(dev_environment) ## format the code and apply the safe lint fixes

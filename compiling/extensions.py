@@ -30,17 +30,23 @@ def extensions(arguments: Sequence[str]) -> list["Extension"]:
     if COMMANDS.isdisjoint(arguments) or not is_compiled(os.environ):
         return []
     try:
-        from mypyc.build import mypycify
+        import mypyc  # noqa: F401
     except ImportError as error:
         if is_asked(os.environ):
             raise
         say_plain(f"{error.msg} (pip brings it, unless it is told to use no isolation)")
         return []
+    return translated(os.environ.get(FOLDER, "build"))
+
+
+def translated(folder: str) -> list["Extension"]:
+    """Translate all that is compiled to C below *folder*, and return what is to be made of that; ends the process if it cannot be."""
+    from mypyc.build import mypycify
+
     files = compiled_files()
     groups: list[tuple[list[str], str | None]] = [
         (some, f"{room}.{LIBRARY}") for room, some in by_room(files).items()
     ]
-    folder = os.environ.get(FOLDER, "build")
     made = mypycify(
         ["--config-file=pyproject.toml", f"--cache-dir={folder}/mypy", *files],
         opt_level=OPTIMIZATION,

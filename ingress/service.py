@@ -214,6 +214,10 @@ class IngressService(Service):
 
     def startService(self) -> None:
         self._chronicle.follow(globalLogPublisher)
+        self.log.info(
+            "txingress {version} ({code}), on Python {python}, Twisted {twisted} and OpenSSL {openssl}",
+            **self._metrics.build.versions,
+        )
         self._takeover.prepare()
         self._data_plane.prepare()
         super().startService()

@@ -3,7 +3,7 @@
 What it proves: the wheel builds from only the files that ``.dockerignore`` lets in, it
 installs into a fresh environment, the plug-in cache is written, the ENTRYPOINT starts
 without a shell and shows the controller's options from an empty folder, and ``ingressctl``
-starts beside it.
+starts beside it and says that it is compiled.
 
 What it cannot prove: that the base image exists, and what ``apt-get`` does there.  The
 folders of the image are mapped into one temporary folder, so both stages share a file
@@ -154,7 +154,7 @@ class ImageCheck:
             capture_output=True,
             text=True,
         )
-        if done.returncode or not done.stdout.startswith("txingress "):
+        if done.returncode or not re.fullmatch(r"txingress \S+ \(compiled\)\n", done.stdout):
             raise CheckError(f"status {done.returncode} from {beside} version:\n{done.stdout}{done.stderr}")
         command = [self.mapped(word) for word in self.entrypoint] + ["--help"]
         for prefix in self.ways_to_start():

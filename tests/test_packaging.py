@@ -6,10 +6,12 @@ import subprocess
 import sys
 import tempfile
 import venv
+from collections.abc import Mapping
 from configparser import ConfigParser
 from importlib.metadata import packages_distributions
 from pathlib import Path
 from shutil import rmtree
+from subprocess import PIPE, STDOUT
 from zipfile import ZipFile
 
 from packaging.requirements import Requirement
@@ -26,6 +28,8 @@ from scripts.versions_check import constraints, requirements
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 
+# Compiling takes a minute; make compiled does it.
+PLAIN = {SWITCH: "0"}
 # The console script, without a script: what it runs, and none of the current directory on the path.
 TWISTD = "import sys; sys.argv[0] = 'twistd'; from twisted.scripts.twistd import run; run()"
 WHERE = "import ingress.tap; print(ingress.tap.__file__)"
@@ -38,15 +42,16 @@ for name in COMMANDS:
 """
 
 
-def run(*command: str, directory: str | Path = "/") -> str:
-    """The output of *command*; its errors are the message of the failure."""
+def run(*command: str, directory: str | Path = "/", variables: Mapping[str, str] = PLAIN) -> str:
+    """The output of *command*, with these *variables* besides; its errors are the message of the failure."""
     # The workers of trial have the whole path, this checkout included, in PYTHONPATH.
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
-    # Compiling takes a minute; make compiled does it.
-    environment[SWITCH] = "0"
-    done = subprocess.run(command, cwd=directory, env=environment, capture_output=True, text=True)
+    environment.pop(SWITCH, None)
+    done = subprocess.run(
+        command, cwd=directory, env={**environment, **variables}, stdout=PIPE, stderr=STDOUT, text=True
+    )
     if done.returncode:
-        raise AssertionError(f"status {done.returncode} of {command}:\n{done.stdout}{done.stderr}")
+        raise AssertionError(f"status {done.returncode} of {command}:\n{done.stdout}")
     return done.stdout
 
 
@@ -147,12 +152,15 @@ class InstallTests(SynchronousTestCase):
         self.assertIn("--ingress-class", run(self.python, "-P", "-c", TWISTD, "ingress", "--help"))
         self.assertTrue(Path(run(self.python, "-P", "-c", WHERE).strip()).is_relative_to(folder))
         script = str(Path(self.python).with_name("ingressctl"))
-        self.assertRegex(run(script, "version"), r"^txingress \d")
+        self.assertRegex(run(script, "version"), r"^txingress \d\S+ \(plain\)$")
         self.assertEqual(run(self.python, "-P", "-c", ALL_COMMANDS).split(), list(COMMANDS))
 
     def test_wheel(self) -> None:
-        """The wheel that is made of the source distribution holds package, marker and drop-in, no tests, and brings the commands."""
-        run(
+        """The wheel that is made of the source distribution holds package, marker and drop-in, no tests, and brings the commands.
+
+        Made without a compiler it is plain Python, and one line says so.
+        """
+        said = run(
             sys.executable,
             "-m",
             "build",
@@ -160,8 +168,10 @@ class InstallTests(SynchronousTestCase):
             "--outdir",
             str(self.folder),
             str(self.source),
+            variables={"PATH": str(self.folder), "CC": "no-compiler"},
         )
-        (wheel,) = self.folder.glob("txingress-*.whl")
+        self.assertIn("txingress: plain Python, nothing is compiled: no C compiler", said)
+        (wheel,) = self.folder.glob("txingress-*-py3-none-any.whl")
         with ZipFile(wheel) as archive:
             names = set(archive.namelist())
         self.assertLessEqual(
