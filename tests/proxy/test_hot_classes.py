@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import inspect
 from pathlib import Path
 
 from twisted.trial.unittest import SynchronousTestCase
@@ -28,6 +27,7 @@ from ingress.proxy.upstream.h2_session import UpstreamSession
 from ingress.proxy.upstream.h2_stream import UpstreamStream
 from ingress.proxy.upstream.pool import UpstreamPool
 
+REPOSITORY = Path(__file__).parents[2]
 HOT: tuple[type, ...] = (
     AnswerWriter,
     Attempts,
@@ -68,7 +68,7 @@ def set_in(function: ast.AST) -> set[str]:
 
 def attributes(kind: type) -> tuple[set[str], set[str]]:
     """Return what a class declares, in its body, its slots and ``__init__``, and what its other methods assign."""
-    tree = ast.parse(Path(inspect.getfile(kind)).read_text("utf-8"))
+    tree = ast.parse((REPOSITORY / f"{kind.__module__.replace('.', '/')}.py").read_text("utf-8"))
     [found] = [each for each in tree.body if isinstance(each, ast.ClassDef) and each.name == kind.__name__]
     declared = {name for name in vars(kind) if not name.startswith("__")}
     declared |= set(vars(kind).get("__annotations__", {}))
