@@ -1,11 +1,12 @@
 """How an answer goes downstream in HTTP/1.1: its head, and the framing of its body."""
 
 from enum import Enum
+from typing import Final
 
 from ingress.http.body import chunk, last_chunk
 from ingress.http.response_head import ResponseHead
 
-SERVER_LINE = b"Server: txingress\r\n"
+SERVER_LINE: Final = b"Server: txingress\r\n"
 """Who we are, where upstream does not say who it is."""
 
 

@@ -11,18 +11,21 @@ from typing import Final
 from ingress.http.grammar import FieldError, split_field
 from ingress.http.work import LATER_TURN_WORK, PIECE_WORK
 
-MAX_CHUNK_LINE = 1024
-MAX_EXTENSIONS = 16 * 1024
+MAX_CHUNK_LINE: Final = 1024
+MAX_EXTENSIONS: Final = 16 * 1024
 """Bytes of chunk extensions in one body; they carry nothing, so they are bounded tightly."""
-MAX_TRAILERS = 8 * 1024
+MAX_TRAILERS: Final = 8 * 1024
 LINES_AT_ONCE: Final = LATER_TURN_WORK // PIECE_WORK
 """Lines of the framing that are read in one go."""
 
-_match_size = re.compile(rb"([0-9A-Fa-f]{1,15})((?:;[\t\x20-\x7e\x80-\xff]*)?)").fullmatch
+_match_size: Final = re.compile(rb"([0-9A-Fa-f]{1,15})((?:;[\t\x20-\x7e\x80-\xff]*)?)").fullmatch
 
-_SIZE, _PAYLOAD, _PAYLOAD_END, _TRAILERS = range(4)
+_SIZE: Final = 0
+_PAYLOAD: Final = 1
+_PAYLOAD_END: Final = 2
+_TRAILERS: Final = 3
 
-LAST_CHUNK = b"0\r\n\r\n"
+LAST_CHUNK: Final = b"0\r\n\r\n"
 
 
 class BodyError(ValueError):

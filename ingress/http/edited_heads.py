@@ -23,8 +23,8 @@ PROXYS_IN_REQUESTS: Final = frozenset(name.encode() for name in PROXYS_FIELDS_OF
 _BODILESS: Final = (204, 304)
 
 _vary_values: Final = re.compile(rb"\nvary:([^\r\n]*)").findall
-_is_target = re.compile(ORIGIN_FORM).fullmatch
-is_authority = re.compile(rb"[A-Za-z0-9\-._~!$&'()*+,;=%:\[\]]+").fullmatch
+_is_target: Final = re.compile(ORIGIN_FORM).fullmatch
+is_authority: Final = re.compile(rb"[A-Za-z0-9\-._~!$&'()*+,;=%:\[\]]+").fullmatch
 
 
 @lru_cache(maxsize=256)

@@ -165,8 +165,8 @@ class TrustedProxies:
 
 
 _NOTHING_SAID: Final[Mapping[bytes, bytes]] = MappingProxyType({})
-_DEFAULT_PORTS = {b"http": b"80", b"https": b"443"}
-_is_port = re.compile(rb"[0-9]{1,5}").fullmatch
+_DEFAULT_PORTS: Final = {b"http": b"80", b"https": b"443"}
+_is_port: Final = re.compile(rb"[0-9]{1,5}").fullmatch
 
 
 def _fields(client: bytes, hops: bytes, scheme: bytes, port: bytes) -> bytes:

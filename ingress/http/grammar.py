@@ -7,29 +7,30 @@ not allow is an error, never repaired.
 import re
 from collections.abc import Callable
 from functools import lru_cache
+from typing import Final
 
-MAX_REQUEST_LINE = 8 * 1024
+MAX_REQUEST_LINE: Final = 8 * 1024
 """Bytes; nginx 8 KiB, RFC 9112 section 3 asks for at least 8000 octets."""
-MAX_HEAD = 32 * 1024
+MAX_HEAD: Final = 32 * 1024
 """Bytes of a whole head; nginx 4 x 8 KiB, HAProxy 16 KiB, Envoy 60 KiB."""
-MAX_FIELDS = 100
+MAX_FIELDS: Final = 100
 """Field lines in a head; HAProxy 101, Envoy 100."""
-MEMO_LINE = 512
+MEMO_LINE: Final = 512
 """Longest line worth remembering: a memo must not belong to an attacker."""
-MEMO_ENTRIES = 4096
-MEMO_NAME = 64
-MEMO_NAMES = 1024
-MEMO_BLOCK = 2048
-MEMO_BLOCKS = 512
+MEMO_ENTRIES: Final = 4096
+MEMO_NAME: Final = 64
+MEMO_NAMES: Final = 1024
+MEMO_BLOCK: Final = 2048
+MEMO_BLOCKS: Final = 512
 
-TOKEN = rb"[!#$%&'*+.^_`|~0-9A-Za-z-]+"
+TOKEN: Final = rb"[!#$%&'*+.^_`|~0-9A-Za-z-]+"
 
-is_token = re.compile(TOKEN).fullmatch
-has_bare_line_feed = re.compile(rb"(?<!\r)\n").search
-is_length = re.compile(rb"[0-9]{1,18}").fullmatch
+is_token: Final = re.compile(TOKEN).fullmatch
+has_bare_line_feed: Final = re.compile(rb"(?<!\r)\n").search
+is_length: Final = re.compile(rb"[0-9]{1,18}").fullmatch
 """Content-Length: digits only, and few enough for a 63-bit number (RFC 9110 section 8.6)."""
 
-CONTROLS = bytes([*range(0x09), *range(0x0A, 0x20), 0x7F])
+CONTROLS: Final = bytes([*range(0x09), *range(0x0A, 0x20), 0x7F])
 """What no field value has in it (RFC 9110 section 5.5)."""
 
 
@@ -46,7 +47,8 @@ def split_list(value: bytes) -> list[bytes]:
     return members
 
 
-FORWARD, DROP = 0, 1
+FORWARD: Final = 0
+DROP: Final = 1
 """Sorts of field lines that both kinds of heads have: those that go on as they are, and those that stop here."""
 
 
@@ -73,8 +75,8 @@ class Sightings:
         return False
 
 
-_USUAL_NEWS = 256
-_SAMPLED_NEWS = 13
+_USUAL_NEWS: Final = 256
+_SAMPLED_NEWS: Final = 13
 """Of a name that had more new lines than usual, only one in so many may be remembered: in cookies and
 request ids most differ every time, and even to note a line costs more than it is worth.  The number is
 a prime, lest the same of several that take turns are met always."""

@@ -1,9 +1,11 @@
 """Which requests are calls of gRPC, by what they say themselves (gRPC over HTTP2, "Requests")."""
 
+from typing import Final
+
 from ingress.http.field_values import first_value
 from ingress.http.request_head import RequestHead
 
-_GRPC = b"application/grpc"
+_GRPC: Final = b"application/grpc"
 
 
 def is_grpc(head: RequestHead) -> bool:

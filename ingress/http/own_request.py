@@ -6,24 +6,25 @@ what is in it may come from a client's request.
 
 import re
 from functools import lru_cache
+from typing import Final
 
 from ingress.http.edited_heads import PROXYS_IN_REQUESTS, check_field, is_authority, mark_of, without_fields
 from ingress.http.grammar import MAX_HEAD, TOKEN, is_token
 from ingress.http.request_head import ORIGIN_FORM, RequestHead
 from ingress.model.http_urls import HttpUrl
 
-MAX_OWN_HEAD = 2 * MAX_HEAD
+MAX_OWN_HEAD: Final = 2 * MAX_HEAD
 """Bytes: all of a request's head, and what is told of the request besides."""
 
-_is_method = re.compile(TOKEN).fullmatch
-_is_target = re.compile(ORIGIN_FORM).fullmatch
-_are_lines = re.compile(
+_is_method: Final = re.compile(TOKEN).fullmatch
+_is_target: Final = re.compile(ORIGIN_FORM).fullmatch
+_are_lines: Final = re.compile(
     # Each begins with a name that is not the proxy's own, and has no control character in its value.
     rb"(?:(?!(?i:%b):)%b:[\t\x20-\x7e\x80-\xff]*+\r\n)*+"
     % (b"|".join(map(re.escape, sorted(PROXYS_IN_REQUESTS))), TOKEN)
 ).fullmatch
-_REFUSED_METHODS = (b"CONNECT", b"TRACE")
-_USUAL_METHODS = frozenset((b"GET", b"HEAD", b"POST"))
+_REFUSED_METHODS: Final = (b"CONNECT", b"TRACE")
+_USUAL_METHODS: Final = frozenset((b"GET", b"HEAD", b"POST"))
 
 
 @lru_cache(maxsize=256)

@@ -5,10 +5,11 @@ Nothing of the request is acted on, and it reaches nobody.
 """
 
 from http import HTTPStatus
+from typing import Final
 
-_BODY = b"400 Bad Request\nThe plain HTTP request was sent to HTTPS port\n"
+_BODY: Final = b"400 Bad Request\nThe plain HTTP request was sent to HTTPS port\n"
 
-ANSWER = b"".join(
+ANSWER: Final = b"".join(
     (
         b"HTTP/1.1 400 %b\r\n" % HTTPStatus.BAD_REQUEST.phrase.encode(),
         b"Server: txingress\r\n",
@@ -19,7 +20,7 @@ ANSWER = b"".join(
     )
 )
 
-_MAX_LINE = 8192
+_MAX_LINE: Final = 8192
 
 
 def is_plain_request(received: bytes) -> bool:

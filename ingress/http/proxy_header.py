@@ -21,13 +21,18 @@ _V1_SIGN: Final = b"PROXY "
 _V2_SIGN: Final = b"\r\n\r\n\x00\r\nQUIT\n"
 _V2_FIXED: Final = 16
 _V2_VERSION: Final = 2
-_LOCAL, _PROXY = 0, 1
-_UNSPECIFIED, _INET, _INET6, _UNIX = range(4)
-_UNSPECIFIED_TRANSPORT, _STREAM = 0, 1
+_LOCAL: Final = 0
+_PROXY: Final = 1
+_UNSPECIFIED: Final = 0
+_INET: Final = 1
+_INET6: Final = 2
+_UNIX: Final = 3
+_UNSPECIFIED_TRANSPORT: Final = 0
+_STREAM: Final = 1
 _UNIX_BYTES: Final = 216
 _TLV_HEADER: Final = 3
 
-_v1_line = re.compile(
+_v1_line: Final = re.compile(
     rb"PROXY (?:(TCP4|TCP6) ([0-9A-Fa-f:.]+) ([0-9A-Fa-f:.]+) ([0-9]{1,5}) ([0-9]{1,5})|UNKNOWN(?: [^\r\n]*)?)"
 ).fullmatch
 

@@ -28,17 +28,17 @@ from ingress.http.grammar import (
     name_of,
 )
 
-ORIGIN_FORM = rb"((/[\x21\x22\x24-\x3e\x40-\x7e]*)(?:\?[\x21\x22\x24-\x7e]*)?)"
+ORIGIN_FORM: Final = rb"((/[\x21\x22\x24-\x3e\x40-\x7e]*)(?:\?[\x21\x22\x24-\x7e]*)?)"
 """A target in origin form, visible ASCII and no fragment (RFC 9112 section 3.2.1); the path in it is a group too."""
 
 # What nearly all requests begin with: no method that is refused, the target in origin form, HTTP/1.1.
-_match_usual_line = re.compile(
+_match_usual_line: Final = re.compile(
     rb"(GET|HEAD|POST|PUT|PATCH|DELETE|OPTIONS) %b HTTP/1\.1" % ORIGIN_FORM
 ).fullmatch
-_match_request_line = re.compile(rb"(%b) ([\x21-\x7e]+) HTTP/1\.([01])" % TOKEN).fullmatch
-_match_other_version = re.compile(rb"%b [\x21-\x7e]+ HTTP/[0-9]\.[0-9]" % TOKEN).fullmatch
-_match_absolute = re.compile(rb"https?://([^/?#]*)([^#]*)", re.IGNORECASE).fullmatch
-is_request_id = re.compile(rb"[\x21-\x7e]{1,128}").fullmatch
+_match_request_line: Final = re.compile(rb"(%b) ([\x21-\x7e]+) HTTP/1\.([01])" % TOKEN).fullmatch
+_match_other_version: Final = re.compile(rb"%b [\x21-\x7e]+ HTTP/[0-9]\.[0-9]" % TOKEN).fullmatch
+_match_absolute: Final = re.compile(rb"https?://([^/?#]*)([^#]*)", re.IGNORECASE).fullmatch
+is_request_id: Final = re.compile(rb"[\x21-\x7e]{1,128}").fullmatch
 
 
 class HeadError(ValueError):
@@ -50,19 +50,17 @@ class HeadError(ValueError):
 
 
 # What a field line is to us, beside FORWARD and DROP.
-(
-    HOST,
-    CONTENT_LENGTH,
-    TRANSFER_ENCODING,
-    CONNECTION,
-    EXPECT,
-    UPGRADE,
-    FORWARDED,
-    REQUEST_ID,
-    UNDERSCORED,
-) = range(2, 11)
+HOST: Final = 2
+CONTENT_LENGTH: Final = 3
+TRANSFER_ENCODING: Final = 4
+CONNECTION: Final = 5
+EXPECT: Final = 6
+UPGRADE: Final = 7
+FORWARDED: Final = 8
+REQUEST_ID: Final = 9
+UNDERSCORED: Final = 10
 
-_SORTS = {
+_SORTS: Final = {
     b"host": HOST,
     b"content-length": CONTENT_LENGTH,
     b"transfer-encoding": TRANSFER_ENCODING,
@@ -103,7 +101,7 @@ _SORTS = {
 
 # Naming these in Connection must not take them away: they are not ours to lose.
 _NONE_FORWARDED: Final[Mapping[bytes, bytes]] = MappingProxyType({})
-_PARTS = (
+_PARTS: Final = (
     "method",
     "target",
     "path",
@@ -123,7 +121,7 @@ _PARTS = (
     "underscored",
 )
 """All of a head but the fields that go on, and the block that it was read from."""
-_KEPT = frozenset((b"cookie", b"authorization", b"close", b"keep-alive", b"upgrade", b"te"))
+_KEPT: Final = frozenset((b"cookie", b"authorization", b"close", b"keep-alive", b"upgrade", b"te"))
 
 
 class RequestHead:
@@ -184,10 +182,10 @@ def sort_of(name: bytes) -> int:
     return DROP if name.replace(b"_", b"-") in _SORTS else UNDERSCORED
 
 
-known_lines = FieldLines(sort_of)
-known_heads: dict[bytes, RequestHead] = {}
+known_lines: Final = FieldLines(sort_of)
+known_heads: Final[dict[bytes, RequestHead]] = {}
 """What was read before, at most ``MEMO_ENTRIES`` lines and ``MEMO_BLOCKS`` heads."""
-_sightings = Sightings(MEMO_BLOCKS)
+_sightings: Final = Sightings(MEMO_BLOCKS)
 
 
 def parse_request_head(block: bytes) -> RequestHead:
@@ -367,5 +365,5 @@ def _unreadable() -> RequestHead:
     return head
 
 
-UNREADABLE = _unreadable()
+UNREADABLE: Final = _unreadable()
 """Stands in for a head that could not be read, so that its reply is logged like any other."""

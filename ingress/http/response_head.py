@@ -6,6 +6,7 @@ reach downstream, where it would become somebody else's answer.
 
 import re
 from functools import lru_cache
+from typing import Final
 
 from ingress.http.grammar import (
     DROP,
@@ -22,14 +23,21 @@ from ingress.http.grammar import (
     name_of,
 )
 
-_match_beginning = re.compile(rb"HTTP/1\.[01] [1-9][0-9][0-9][ \r]").match
-_SHORTEST = b"HTTP/1.1 200 "
-_SHOWN = 24
+_match_beginning: Final = re.compile(rb"HTTP/1\.[01] [1-9][0-9][0-9][ \r]").match
+_SHORTEST: Final = b"HTTP/1.1 200 "
+_SHOWN: Final = 24
 """Bytes of what is no head that the log shows."""
-_match_status_line = re.compile(rb"HTTP/1\.([01]) ([1-9][0-9][0-9])(?: ([\t\x20-\x7e\x80-\xff]*))?").fullmatch
+_match_status_line: Final = re.compile(
+    rb"HTTP/1\.([01]) ([1-9][0-9][0-9])(?: ([\t\x20-\x7e\x80-\xff]*))?"
+).fullmatch
 # What a field line is to us, beside FORWARD and DROP.
-(CONTENT_LENGTH, TRANSFER_ENCODING, CONNECTION, UPGRADE, DATE, SERVER) = range(2, 8)
-_SORTS = {
+CONTENT_LENGTH: Final = 2
+TRANSFER_ENCODING: Final = 3
+CONNECTION: Final = 4
+UPGRADE: Final = 5
+DATE: Final = 6
+SERVER: Final = 7
+_SORTS: Final = {
     b"content-length": CONTENT_LENGTH,
     b"transfer-encoding": TRANSFER_ENCODING,
     b"connection": CONNECTION,
@@ -41,7 +49,7 @@ _SORTS = {
     b"te": DROP,
 }
 
-_KEPT = frozenset(
+_KEPT: Final = frozenset(
     (b"set-cookie", b"content-length", b"transfer-encoding", b"close", b"keep-alive", b"upgrade")
 )
 
@@ -51,7 +59,7 @@ def sort_of(name: bytes) -> int:
     return _SORTS.get(name, FORWARD)
 
 
-known_lines = FieldLines(sort_of)
+known_lines: Final = FieldLines(sort_of)
 
 
 class ResponseError(ValueError):
@@ -89,9 +97,9 @@ class ResponseHead:
         return f"<ResponseHead {self.status}>"
 
 
-known_heads: dict[bytes, ResponseHead] = {}
+known_heads: Final[dict[bytes, ResponseHead]] = {}
 """Heads that were read before, at most ``MEMO_BLOCKS``."""
-_sightings = Sightings(MEMO_BLOCKS)
+_sightings: Final = Sightings(MEMO_BLOCKS)
 
 
 def parse_response_head(block: bytes) -> ResponseHead:
@@ -223,7 +231,7 @@ def is_forwardable_trailer(line: bytes) -> bool:
     return name_of(line) not in NOT_IN_TRAILERS
 
 
-NOT_IN_TRAILERS = frozenset(
+NOT_IN_TRAILERS: Final = frozenset(
     b"""age authorization cache-control connection content-encoding content-length content-range
     content-type date expires host keep-alive location max-forwards proxy-authenticate
     proxy-connection retry-after server set-cookie te trailer transfer-encoding upgrade vary

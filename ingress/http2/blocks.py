@@ -6,6 +6,7 @@ before costs one look.  Nothing here can hold a field that belongs to one connec
 """
 
 from functools import lru_cache
+from typing import Final
 
 from ingress.http.answer import SERVER_LINE
 from ingress.http.grammar import name_of
@@ -13,10 +14,10 @@ from ingress.http.request_head import RequestHead
 from ingress.http.response_head import ResponseHead
 from ingress.http2.field_encoder import encode_field, encode_lines, encode_once, encode_status
 
-_SCHEMES = {scheme: encode_field(b":scheme", scheme) for scheme in (b"http", b"https")}
-_TE_TRAILERS = encode_field(b"te", b"trailers")
-_REQUEST_ID = b"X-Request-ID: "
-_EXPECT_CONTINUE = encode_field(b"expect", b"100-continue")
+_SCHEMES: Final = {scheme: encode_field(b":scheme", scheme) for scheme in (b"http", b"https")}
+_TE_TRAILERS: Final = encode_field(b"te", b"trailers")
+_REQUEST_ID: Final = b"X-Request-ID: "
+_EXPECT_CONTINUE: Final = encode_field(b"expect", b"100-continue")
 
 
 def response_block(head: ResponseHead, date: bytes) -> bytes:

@@ -16,19 +16,19 @@ from ingress.http2.static_table import ENTRY_OVERHEAD, STATIC_TABLE
 
 F = TypeVar("F")
 
-_STATIC = len(STATIC_TABLE)
-_FIRST_DYNAMIC = 0x81 + _STATIC
-_SHARED_BYTES = 512
+_STATIC: Final = len(STATIC_TABLE)
+_FIRST_DYNAMIC: Final = 0x81 + _STATIC
+_SHARED_BYTES: Final = 512
 
-DEFAULT_TABLE_SIZE = 4096
+DEFAULT_TABLE_SIZE: Final = 4096
 """Bytes as section 4.1 counts them; what a peer may use that was told nothing else (RFC 9113 section 6.5.2)."""
-DEFAULT_MOST_BYTES = 64 * 1024
+DEFAULT_MOST_BYTES: Final = 64 * 1024
 """Bytes of a whole list, counted alike."""
-_MAX_SIZE_UPDATES = 2
+_MAX_SIZE_UPDATES: Final = 2
 """In a row: the smallest size in between, and the last one (section 4.2)."""
 WHOLE_BLOCK: Final = 1 << 30
 """More bytes than any block has."""
-_MAX_CONTINUATION = 5
+_MAX_CONTINUATION: Final = 5
 """Bytes of a number behind its prefix; section 5.1 asks for a limit.  So none is much larger than 2**35."""
 
 

@@ -6,6 +6,7 @@ its Huffman code.  Names and values are not judged here: whoever made the lines 
 """
 
 from functools import lru_cache
+from typing import Final
 
 from ingress.http.grammar import (
     MEMO_BLOCK,
@@ -19,19 +20,19 @@ from ingress.http.grammar import (
 from ingress.http2 import huffman
 from ingress.http2.static_table import STATIC_TABLE
 
-SECRETS = frozenset({b"authorization", b"cookie", b"proxy-authorization", b"set-cookie"})
+SECRETS: Final = frozenset({b"authorization", b"cookie", b"proxy-authorization", b"set-cookie"})
 """Fields that nobody on the way may put into a table (section 7.1.3), and that are remembered as part of a head only."""
 
-_USUAL_NEWS = 256
-_SAMPLED_NEWS = 13
+_USUAL_NEWS: Final = 256
+_SAMPLED_NEWS: Final = 13
 """Of a name that had more new lines than usual, only one in so many may be remembered, as in ``FieldLines``."""
 
-_LENGTHS = [bytes([length]) for length in range(0x7F)]
-_HUFFMAN = 0x80
+_LENGTHS: Final = [bytes([length]) for length in range(0x7F)]
+_HUFFMAN: Final = 0x80
 
-_static_indexes: dict[bytes, int] = {}
+_static_indexes: Final[dict[bytes, int]] = {}
 """The first index of each name."""
-_static_values: dict[bytes, dict[bytes, bytes]] = {}
+_static_values: Final[dict[bytes, dict[bytes, bytes]]] = {}
 """For each name the values that the table has with it, as indexed fields."""
 for _index, (_name, _value) in enumerate(STATIC_TABLE, 1):
     _static_indexes.setdefault(_name, _index)
@@ -97,7 +98,7 @@ class _Name:
         return self._literal + (_LENGTHS[length] if length < 0x7F else _integer(length, 0x7F, 0)) + value
 
 
-_once = lru_cache(maxsize=16)(_Name)
+_once: Final = lru_cache(maxsize=16)(_Name)
 
 
 class _Lines(dict[bytes, bytes]):
@@ -155,6 +156,6 @@ def _string(octets: bytes) -> bytes:
     return _integer(len(octets), 0x7F, 0) + octets
 
 
-_lines = _Lines()
-_blocks: dict[bytes, bytes] = {}
-_blocks_seen = Sightings(MEMO_BLOCKS)
+_lines: Final = _Lines()
+_blocks: Final[dict[bytes, bytes]] = {}
+_blocks_seen: Final = Sightings(MEMO_BLOCKS)

@@ -6,6 +6,7 @@ found out is kept with it.  So a field that comes again costs nothing but a look
 
 import re
 from collections.abc import Callable, Mapping
+from typing import Final
 
 from ingress.http.grammar import CONTROLS, FORWARD, MEMO_NAME, MEMO_NAMES
 from ingress.http2.faults import Malformed
@@ -17,15 +18,21 @@ The sort is one of ``ingress.http``, of this module, or of the reader's own.  Of
 field the last part says why it is.
 """
 
-MALFORMED = 15
+MALFORMED: Final = 15
 """The sort of a field that makes the whole message malformed."""
-FIRST_OWN_SORT = 16
+FIRST_OWN_SORT: Final = 16
 """Where sorts begin that only HTTP/2 has."""
 
-CONNECTION_SPECIFIC = (b"connection", b"proxy-connection", b"keep-alive", b"transfer-encoding", b"upgrade")
+CONNECTION_SPECIFIC: Final = (
+    b"connection",
+    b"proxy-connection",
+    b"keep-alive",
+    b"transfer-encoding",
+    b"upgrade",
+)
 """What HTTP/2 says otherwise, or not at all (section 8.2.2)."""
 
-is_name = re.compile(rb"[!#$%&'*+.^_`|~0-9a-z-]+").fullmatch
+is_name: Final = re.compile(rb"[!#$%&'*+.^_`|~0-9a-z-]+").fullmatch
 """A token in lower case; a colon belongs to pseudo fields alone (section 8.2.1)."""
 
 

@@ -6,13 +6,13 @@ says for each next byte what comes out and which row is next.  Rows are filled w
 
 from collections import defaultdict
 from functools import cache
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from ingress.http2.faults import ConnectionFault, ErrorCode
 
 # The code is canonical: those of one length count up in the order of the symbols, from the shortest to
 # the longest.  So the lengths say everything.
-_SYMBOLS_BY_LENGTH = {
+_SYMBOLS_BY_LENGTH: Final = {
     5: b"012aceiost",
     6: b" %-./3456789=A_bdfghlmnpru",
     7: b":BCDEFGHIJKLMNOPQRSTUVWYjkqvwxyz",
@@ -39,7 +39,7 @@ _SYMBOLS_BY_LENGTH = {
     ),
     30: bytes.fromhex("0a 0d 16"),
 }
-_END_OF_STRING = "1" * 30
+_END_OF_STRING: Final = "1" * 30
 """A code that no string may contain, and with whose first bits the last byte is filled up."""
 
 
@@ -56,15 +56,15 @@ def _codes() -> dict[int, str]:
     return codes
 
 
-_CODES = _codes()
-_OCTETS = {code: bytes([octet]) for octet, code in _CODES.items()}
+_CODES: Final = _codes()
+_OCTETS: Final = {code: bytes([octet]) for octet, code in _CODES.items()}
 
 _Row: TypeAlias = list[tuple[bytes, "_Row"]]
-_END = 256
+_END: Final = 256
 """In a row, behind the steps for all bytes: the step for the end of the string."""
-_START: _Row = []
-_FAILED: _Row = []
-_rows: defaultdict[str, _Row] = defaultdict(list, {"": _START, _END_OF_STRING: _FAILED})
+_START: Final[_Row] = []
+_FAILED: Final[_Row] = []
+_rows: Final[defaultdict[str, _Row]] = defaultdict(list, {"": _START, _END_OF_STRING: _FAILED})
 """By the bits that are left of the code under way; all are empty at first."""
 
 

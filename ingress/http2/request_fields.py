@@ -7,6 +7,7 @@ here that could be read differently there (section 10.3), before any line is mad
 """
 
 import re
+from typing import Final
 
 from ingress.http.grammar import DROP, FORWARD, MAX_FIELDS, MAX_REQUEST_LINE, TOKEN, is_length
 from ingress.http.request_head import (
@@ -37,11 +38,16 @@ from ingress.http2.fields import (
 RequestField = Field
 """Of ``:path`` the last part is the path without its query."""
 
-(_METHOD, _SCHEME, _PATH, _AUTHORITY, _PROTOCOL, _COOKIE, _TE, _HANDSHAKE) = range(
-    FIRST_OWN_SORT, FIRST_OWN_SORT + 8
-)
+_METHOD: Final = FIRST_OWN_SORT
+_SCHEME: Final = FIRST_OWN_SORT + 1
+_PATH: Final = FIRST_OWN_SORT + 2
+_AUTHORITY: Final = FIRST_OWN_SORT + 3
+_PROTOCOL: Final = FIRST_OWN_SORT + 4
+_COOKIE: Final = FIRST_OWN_SORT + 5
+_TE: Final = FIRST_OWN_SORT + 6
+_HANDSHAKE: Final = FIRST_OWN_SORT + 7
 
-_OWN_SORTS = {
+_OWN_SORTS: Final = {
     b":method": _METHOD,
     b":scheme": _SCHEME,
     b":path": _PATH,
@@ -55,11 +61,11 @@ _OWN_SORTS = {
     **dict.fromkeys(CONNECTION_SPECIFIC, MALFORMED),
 }
 
-_match_target = re.compile(ORIGIN_FORM).fullmatch
+_match_target: Final = re.compile(ORIGIN_FORM).fullmatch
 # RFC 3986 section 3.2 without user information; whether it is a host is for routing to say.
-_AUTHORITY_FORM = rb"[!$%&'()*+,\-.0-9:;=A-Z\[\]_a-z~]+"
-_is_authority = re.compile(_AUTHORITY_FORM).fullmatch
-_CHECKS = {
+_AUTHORITY_FORM: Final = rb"[!$%&'()*+,\-.0-9:;=A-Z\[\]_a-z~]+"
+_is_authority: Final = re.compile(_AUTHORITY_FORM).fullmatch
+_CHECKS: Final = {
     _METHOD: re.compile(TOKEN).fullmatch,
     _SCHEME: re.compile(rb"https?").fullmatch,
     _AUTHORITY: _is_authority,
@@ -68,9 +74,9 @@ _CHECKS = {
     CONTENT_LENGTH: is_length,
     _TE: re.compile(rb"trailers", re.IGNORECASE).fullmatch,
 }
-_REQUEST_LINE_BESIDES = len(b"  HTTP/1.1")
-_NEVER_PROXIED = frozenset((b"CONNECT", b"TRACE"))
-_EXPECTS_CONTENT = frozenset((b"POST", b"PUT", b"PATCH"))
+_REQUEST_LINE_BESIDES: Final = len(b"  HTTP/1.1")
+_NEVER_PROXIED: Final = frozenset((b"CONNECT", b"TRACE"))
+_EXPECTS_CONTENT: Final = frozenset((b"POST", b"PUT", b"PATCH"))
 
 
 def _read_special(sort: int, name: bytes, value: bytes) -> RequestField:
@@ -85,7 +91,7 @@ def _read_special(sort: int, name: bytes, value: bytes) -> RequestField:
     return sort, name, value, name + b": " + value if sort == _HANDSHAKE else b""
 
 
-read_request_field = field_reader(_OWN_SORTS, sort_of, _read_special)
+read_request_field: Final = field_reader(_OWN_SORTS, sort_of, _read_special)
 """Read a field of a request or of its trailers, by name and value; never raises, whatever it is."""
 
 

@@ -6,6 +6,7 @@ same fields go on.  An answer that is malformed reaches nobody.
 
 import re
 from http import HTTPStatus
+from typing import Final
 
 from ingress.http.grammar import DROP, MAX_FIELDS, is_length
 from ingress.http.response_head import (
@@ -30,11 +31,11 @@ from ingress.http2.fields import (
 ResponseField = Field
 """Of ``:status`` the last part is the status line of HTTP/1.1."""
 
-_STATUS = FIRST_OWN_SORT
-_OWN_SORTS = {b":status": _STATUS, **dict.fromkeys(CONNECTION_SPECIFIC, MALFORMED)}
-_is_status = re.compile(rb"[1-9][0-9][0-9]").fullmatch
+_STATUS: Final = FIRST_OWN_SORT
+_OWN_SORTS: Final = {b":status": _STATUS, **dict.fromkeys(CONNECTION_SPECIFIC, MALFORMED)}
+_is_status: Final = re.compile(rb"[1-9][0-9][0-9]").fullmatch
 # HTTP/2 has no phrase; people who read HTTP/1.1 like to see one.
-_STATUS_LINES = {b"%d" % s: b"HTTP/1.1 %d %b" % (s, s.phrase.encode()) for s in HTTPStatus}
+_STATUS_LINES: Final = {b"%d" % s: b"HTTP/1.1 %d %b" % (s, s.phrase.encode()) for s in HTTPStatus}
 
 
 def _read_special(sort: int, name: bytes, value: bytes) -> ResponseField:
@@ -47,7 +48,7 @@ def _read_special(sort: int, name: bytes, value: bytes) -> ResponseField:
     return sort, name, value, name + b": " + value
 
 
-read_response_field = field_reader(_OWN_SORTS, sort_of, _read_special)
+read_response_field: Final = field_reader(_OWN_SORTS, sort_of, _read_special)
 """Read a field of an answer or of its trailers, by name and value; never raises, whatever it is."""
 
 

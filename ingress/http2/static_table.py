@@ -1,6 +1,8 @@
 """The fields that every HPACK table begins with (RFC 7541 Appendix A)."""
 
-STATIC_TABLE = (
+from typing import Final
+
+STATIC_TABLE: Final = (
     (b":authority", b""),
     (b":method", b"GET"),
     (b":method", b"POST"),
@@ -65,5 +67,5 @@ STATIC_TABLE = (
 )
 """Name and value; the first has the index 1.  An empty value means that the name alone is of use."""
 
-ENTRY_OVERHEAD = 32
+ENTRY_OVERHEAD: Final = 32
 """What a field counts in a table or list beyond the bytes of its name and value (section 4.1; RFC 9113 section 6.5.2)."""

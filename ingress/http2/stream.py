@@ -29,7 +29,7 @@ from ingress.http2.outgoing import Outgoing
 
 _SMALL: Final = 1024
 """Pieces that wait are put together up to this size: those of an octet each would take a hundred times as much."""
-_NOTHING: deque[memoryview] = deque()
+_NOTHING: Final[deque[memoryview]] = deque()
 """What waits on nearly every stream; never changed."""
 
 

@@ -32,7 +32,7 @@ _PASSED: Final = re.compile(r"[^\\\[()|]+")
 _SIGNS: Final = re.compile(r"[\\^$|?*+()\[\]{}]")
 # No normal form of a path has these (``ingress.routing.paths``), or it has them in another spelling.
 _NOT_IN_PATHS: Final = frozenset(";?#%\\")
-_is_simple = re.compile(r"[A-Za-z0-9/_.~-]*").fullmatch
+_is_simple: Final = re.compile(r"[A-Za-z0-9/_.~-]*").fullmatch
 _GROUP: Final = re.compile(r"\?(?::|P?<[A-Za-z_][A-Za-z0-9_]*>|'[A-Za-z_][A-Za-z0-9_]*')")
 _LOOK: Final = re.compile(r"\?<?[=!]")
 _COUNT: Final = re.compile(r"\{[0-9, ]*\}")

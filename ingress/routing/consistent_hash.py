@@ -17,15 +17,16 @@ from bisect import bisect
 from collections.abc import Container
 from hashlib import blake2b
 from struct import unpack
+from typing import Final
 
 from ingress.model.backends import Endpoint
 from ingress.routing.balancing import Balancer, Chance
 
-POINTS = 160
+POINTS: Final = 160
 """Places of each endpoint, as of nginx' ``hash ... consistent``: shares differ by some 8 %."""
 
-_DIGEST_BYTES = 64
-_PLACES_OF_DIGEST = _DIGEST_BYTES // 8
+_DIGEST_BYTES: Final = 64
+_PLACES_OF_DIGEST: Final = _DIGEST_BYTES // 8
 
 
 def _never_asked() -> float:

@@ -12,12 +12,13 @@ there is nothing so quick as refusing.
 
 from collections.abc import Container
 from math import exp
+from typing import Final
 
 from ingress.model.backends import Endpoint
 from ingress.routing.balancing import Balancer, Chance, Clock
 from ingress.routing.two_choices import draw_two
 
-DECAY_SECONDS = 10.0
+DECAY_SECONDS: Final = 10.0
 """After so long without attempts, an average has fallen to 1/e of what it was (ingress-nginx)."""
 
 

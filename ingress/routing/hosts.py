@@ -6,6 +6,7 @@ Nothing here looks a host up; ``ingress.routing.table`` does.
 import ipaddress
 import re
 from functools import lru_cache
+from typing import Final
 
 
 class HostError(ValueError):
@@ -17,19 +18,19 @@ class HostError(ValueError):
 
 # RFC 3986 section 3.2.2: unreserved and sub-delims.  Percent-encoding is left
 # out on purpose: no DNS name needs it, and who decodes it sees another host.
-_LABEL = rb"[A-Za-z0-9\-_~!$&'()*+,;=]+"
-_NAME = re.compile(rb"(" + _LABEL + rb"(?:\." + _LABEL + rb")*)\.?(?::([0-9]{0,5}))?")
-_IPV6 = re.compile(rb"(\[([0-9A-Fa-f:.]{2,45})\])(?::([0-9]{0,5}))?")
-_HIGHEST_PORT = 65535
-_MAX_REMEMBERED = 128
+_LABEL: Final = rb"[A-Za-z0-9\-_~!$&'()*+,;=]+"
+_NAME: Final = re.compile(rb"(" + _LABEL + rb"(?:\." + _LABEL + rb")*)\.?(?::([0-9]{0,5}))?")
+_IPV6: Final = re.compile(rb"(\[([0-9A-Fa-f:.]{2,45})\])(?::([0-9]{0,5}))?")
+_HIGHEST_PORT: Final = 65535
+_MAX_REMEMBERED: Final = 128
 """Bytes: what is remembered of hosts must not be much, whoever asks for them."""
 
-_MAX_NAME_LENGTH = 253
-_MAX_LABEL_LENGTH = 63
-_RULE_LABEL = re.compile(r"[a-z0-9](?:[a-z0-9-]*[a-z0-9])?")
+_MAX_NAME_LENGTH: Final = 253
+_MAX_LABEL_LENGTH: Final = 63
+_RULE_LABEL: Final = re.compile(r"[a-z0-9](?:[a-z0-9-]*[a-z0-9])?")
 # What nearly all rules name: nothing here is wrong with it, and a last label that begins
 # with a letter ends no IP address.
-_PLAIN_RULE_HOST = re.compile(
+_PLAIN_RULE_HOST: Final = re.compile(
     r"(?:\*\.)?(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)*[a-z](?:[a-z0-9-]{0,61}[a-z0-9])?"
 )
 

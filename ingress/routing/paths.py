@@ -6,6 +6,7 @@ we matched is refused: matching and forwarding never disagree about segments.
 """
 
 import re
+from typing import Final
 from urllib.parse import unquote_to_bytes
 
 from ingress.routing.route import Match
@@ -20,10 +21,10 @@ class PathError(ValueError):
 
 # Whatever is absent here needs no work: no escape, no parameter, no empty and no
 # dot segment.
-_UNUSUAL = re.compile(rb"[%;?#\\\x00]|/(?:/|\.\.?(?:/|\Z))")
+_UNUSUAL: Final = re.compile(rb"[%;?#\\\x00]|/(?:/|\.\.?(?:/|\Z))")
 
-_REFUSED = re.compile(rb"\\|\x00|%(?:2[Ff]|5[Cc]|00|(?![0-9A-Fa-f]{2}))")
-_REFUSAL = {
+_REFUSED: Final = re.compile(rb"\\|\x00|%(?:2[Ff]|5[Cc]|00|(?![0-9A-Fa-f]{2}))")
+_REFUSAL: Final = {
     b"\\": "the path holds a backslash",
     b"\x00": "the path holds a NUL",
     b"%2f": "the path holds an encoded slash",
@@ -32,7 +33,7 @@ _REFUSAL = {
     b"%": "the path holds a malformed percent escape",
 }
 
-_PARAMETERS = re.compile(rb"[;?#]")
+_PARAMETERS: Final = re.compile(rb"[;?#]")
 
 
 def normal_path(raw: bytes) -> bytes:

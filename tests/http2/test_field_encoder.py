@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.http.grammar import MEMO_BLOCK, MEMO_LINE
+from ingress.http.grammar import MEMO_BLOCK, MEMO_BLOCKS, MEMO_ENTRIES, MEMO_LINE, MEMO_NAMES
 from ingress.http2 import field_encoder, huffman
 from ingress.http2.field_encoder import SECRETS, encode_field, encode_lines, encode_status
 from ingress.http2.static_table import STATIC_TABLE
@@ -157,22 +157,27 @@ class MemoryTests(SynchronousTestCase):
     """What is remembered is bounded."""
 
     def setUp(self) -> None:
-        """Start with nothing remembered, and bounds that are soon reached."""
-        self.lines = field_encoder._Lines()
-        self.blocks: dict[bytes, bytes] = {}
-        self.patch(field_encoder, "_lines", self.lines)
-        self.patch(field_encoder, "_blocks", self.blocks)
-        for name in ("MEMO_ENTRIES", "MEMO_BLOCKS", "MEMO_NAMES"):
-            self.patch(field_encoder, name, 8)
+        """Start with nothing remembered."""
+        self.lines = field_encoder._lines
+        self.blocks = field_encoder._blocks
+        for memo in (self.lines, self.lines.names, self.blocks, field_encoder._blocks_seen.seen):
+            memo.clear()
 
     def test_bounded(self) -> None:
-        """Neither lines nor blocks nor names are more than their bounds, and all still read the same."""
-        for number in range(100):
+        """Neither lines nor blocks nor names are more than their bounds, which they reach, and all still read the same."""
+        most = [0, 0, 0]
+        for number in range(MEMO_ENTRIES + 100):
+            line = b"x-%d: %d" % (number, number)
             for _ in range(3):
-                line = b"x-%d: %d" % (number, number)
-                self.assertEqual(decoded(encode_lines(line + b"\r\n")), [tuple(line.split(b": "))])
-                self.assertLessEqual(max(len(self.lines), len(self.blocks), len(self.lines.names)), 8)
-        self.assertGreater(min(len(self.lines), len(self.blocks), len(self.lines.names)), 0)
+                block = encode_lines(line + b"\r\n")
+            self.assertEqual(decoded(block), [tuple(line.split(b": "))])
+            most = [max(pair) for pair in zip(most, self.remembered(), strict=True)]
+        self.assertEqual(most, [MEMO_ENTRIES, MEMO_BLOCKS, MEMO_NAMES])
+        self.assertLess(len(self.blocks), MEMO_BLOCKS)
+
+    def remembered(self) -> list[int]:
+        """Return how many lines, blocks and names there are."""
+        return [len(self.lines), len(self.blocks), len(self.lines.names)]
 
     def test_seen_once(self) -> None:
         """What came once is not remembered."""
@@ -182,7 +187,6 @@ class MemoryTests(SynchronousTestCase):
 
     def test_always_new(self) -> None:
         """Of a name whose values always differ, nothing is remembered any more, although each comes twice."""
-        self.patch(field_encoder, "MEMO_ENTRIES", 4096)
         for number in range(128):
             for _ in range(2):
                 encode_field(b"x-request-id", b"%d" % number)
