@@ -68,6 +68,8 @@ def code(package: Path | None = None) -> dict[str, Any]:
     compiled = {
         ".".join(path.relative_to(package.parent).with_suffix("").parts).partition(".cpython-")[0]
         for path in package.rglob("*.so")
+        # The library of a room, which its modules load.
+        if not path.name.partition(".")[0].endswith("__mypyc")
     }
     modules = {
         ".".join(path.relative_to(package.parent).with_suffix("").parts) for path in package.rglob("*.py")

@@ -256,8 +256,9 @@ OURS = ("ours", OURS_COMPILED)
 
 
 def compiled_package() -> Path | None:
-    """The folder of the package that ``make compiled`` has installed, if it has."""
-    return next(iter(COMPILED.glob("lib/python*/site-packages/ingress")), None)
+    """The folder of the package that ``make compiled`` has installed, if it has; its environment holds a plain one before."""
+    found = next(COMPILED.glob("lib/python*/site-packages/ingress"), None)
+    return found if found is not None and any(found.rglob("*.so")) else None
 
 
 def available(targets: tuple[Target, ...]) -> tuple[Target, ...]:
@@ -265,7 +266,7 @@ def available(targets: tuple[Target, ...]) -> tuple[Target, ...]:
     return tuple(one for one in targets if one.name != OURS_COMPILED or compiled_package() is not None)
 
 
-CONTEXT_ROUNDS = 3
+CONTEXT_ROUNDS = 2
 """For those that no goal is about: all of them in all rounds would take too long."""
 _ONE_CORE = {"GOMAXPROCS": "1"}
 _FILE = "file"

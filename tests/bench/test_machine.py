@@ -62,8 +62,9 @@ class CodeTests(SynchronousTestCase):
         self.assertEqual(code_line(found), "plain Python")
 
     def test_compiled(self) -> None:
-        """A module whose shared object stands beside it is compiled, and its room is told."""
-        (self.package / "http" / "heads.cpython-311-x86_64-linux-gnu.so").write_text("")
+        """A module whose shared object stands beside it is compiled, and its room is told; the library of the room is none."""
+        for name in ("heads", "compiled__mypyc"):
+            (self.package / "http" / f"{name}.cpython-311-x86_64-linux-gnu.so").write_text("")
         found = code(self.package)
         self.assertEqual(found, {"modules": 3, "compiled": ["ingress.http.heads"]})
         self.assertEqual(code_line(found), "1 of 3 modules compiled, of ingress.http")

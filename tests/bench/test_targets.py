@@ -89,8 +89,15 @@ class ConfigurationTests(SynchronousTestCase):
         commands = [one.command(self.site) for one in TARGETS if one.name in OURS]
         self.assertEqual(commands[0][1:], commands[1][1:])
         self.assertEqual(commands[1][0], str(COMPILED / "bin" / "python"))
-        self.patch(targets, "COMPILED", Path(self.mktemp()))
+        environment = Path(self.mktemp())
+        self.patch(targets, "COMPILED", environment)
         self.assertNotIn("ours-compiled", {one.name for one in available(TARGETS)})
+        room = environment / "lib" / "python3.11" / "site-packages" / "ingress" / "http"
+        room.mkdir(parents=True)
+        (room / "heads.py").write_text("")
+        self.assertNotIn("ours-compiled", {one.name for one in available(TARGETS)}, "it is plain")
+        (room / "heads.cpython-311-x86_64-linux-gnu.so").write_text("")
+        self.assertIn("ours-compiled", {one.name for one in available(TARGETS)})
 
     def test_ours(self) -> None:
         """Every host of a load has an Ingress; those of gRPC say so, and large bodies are allowed where they go."""
