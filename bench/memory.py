@@ -7,6 +7,7 @@ that accepts as many connections of TLS, on contexts like ours, and speaks nothi
 
 import argparse
 import asyncio
+import os
 import resource
 import socket
 import subprocess
@@ -210,6 +211,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
             "cluster": lambda: cluster_figures(folder),
             "command": command_figures,
         }
+        print(f"Load average before: {os.getloadavg()[0]:.1f} on {os.cpu_count()} CPUs\n")
         for part in wanted:
             print(text_table([HEAD, *(figure.row() for figure in makers[part]())]), end="\n\n", flush=True)
 

@@ -1,0 +1,53 @@
+"""What thousands of connections at rest are made of."""
+
+from twisted.trial.unittest import SynchronousTestCase
+
+from ingress.http.forwarding import origin_of_peer
+from ingress.http.head_buffer import HeadBuffer
+from ingress.http2.block_decoder import BlockDecoder
+from ingress.http2.budget import Budget
+from ingress.http2.field_decoder import FieldDecoder
+from ingress.http2.frame_reader import FrameReader
+from ingress.http2.incoming import Incoming
+from ingress.http2.outgoing import Outgoing
+from ingress.proxy.contract.turns import Turns
+from ingress.proxy.downstream.answer_writer import AnswerWriter
+from ingress.proxy.downstream.h2_backlog import SendBacklog
+from ingress.proxy.downstream.h2_session import DownstreamSession
+from ingress.proxy.downstream.request_reader import RequestReader
+from ingress.proxy.downstream.sending import Sending
+from ingress.proxy.transport.epoll.stream import StreamTransport
+from ingress.proxy.transport.epoll.tls import TLSTransport
+
+PARTS: tuple[type, ...] = (
+    AnswerWriter,
+    BlockDecoder,
+    Budget,
+    DownstreamSession,
+    FieldDecoder,
+    FrameReader,
+    HeadBuffer,
+    Incoming,
+    Outgoing,
+    RequestReader,
+    SendBacklog,
+    Sending,
+    StreamTransport,
+    TLSTransport,
+    Turns,
+)
+
+
+class LittleMemoryTests(SynchronousTestCase):
+    """The parts of a connection."""
+
+    def test_no_dictionaries(self) -> None:
+        """No part has a dictionary of its own, which takes a hundred bytes."""
+        self.assertEqual([each for each in PARTS if each.__dictoffset__], [])
+
+    def test_origins_are_shared(self) -> None:
+        """Connections of one address share what is said of it upstream; of another, or by another scheme or port, they do not."""
+        mine = origin_of_peer(b"192.0.2.1", b"https", 443)
+        self.assertIs(origin_of_peer(bytes(bytearray(b"192.0.2.1")), b"https", 443), mine)
+        others = ((b"192.0.2.2", b"https", 443), (b"192.0.2.1", b"http", 443), (b"192.0.2.1", b"https", 8443))
+        self.assertEqual([origin_of_peer(*other) for other in others if origin_of_peer(*other) == mine], [])
