@@ -20,7 +20,7 @@ from twisted.logger import Logger
 from twisted.web.server import Request
 from zope.interface import implementer
 
-SLICE_SECONDS: Final = 0.0005
+SLICE_SECONDS: Final = 0.00025
 MOST_PAGES: Final = 16
 STALLED_SECONDS: Final = 30.0
 _LEVEL: Final = 1

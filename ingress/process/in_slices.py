@@ -11,7 +11,7 @@ from ingress.model.stepwise import Stepwise
 
 T = TypeVar("T")
 
-SLICE_SECONDS: Final = 0.0005
+SLICE_SECONDS: Final = 0.00025
 
 
 def in_slices(clock: IReactorTime, steps: Stepwise[T]) -> Deferred[T]:
