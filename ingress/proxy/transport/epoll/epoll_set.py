@@ -289,14 +289,17 @@ class EpollSet:
                         descriptor.ready(mask)
                     except Exception:
                         self.fail(descriptor)
-            self._send_marked()
-            calls, self._later = self._later, []
-            for call, of in calls:
-                try:
-                    call()
-                except Exception:
-                    self.fail(of)
-            self._send_marked()
+            if self._marked:
+                self._send_marked()
+            if self._later:
+                calls, self._later = self._later, []
+                for call, of in calls:
+                    try:
+                        call()
+                    except Exception:
+                        self.fail(of)
+                if self._marked:
+                    self._send_marked()
         finally:
             self.in_batch = False
             closing, self._closing = self._closing, []
