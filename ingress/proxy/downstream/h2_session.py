@@ -61,6 +61,7 @@ class DownstreamSession(ServerConnection[DownstreamStream]):
         "_secure",
         "_site",
         "_too_old_at",
+        "_unbegun",
         "backlog",
         "deadline",
         "deadlines",
@@ -99,6 +100,8 @@ class DownstreamSession(ServerConnection[DownstreamStream]):
         """How many ticks there were since then."""
         self._progress: Progress | None = None
         self._metrics = site.context.metrics.http2.downstream
+        self._unbegun: tuple[DownstreamStream, Exchange] | None = None
+        """A request whose head has come in this read; and so may have its body, which is still to be looked at."""
 
     def __repr__(self) -> str:
         return f"<DownstreamSession with {len(self.streams)} streams>"
@@ -132,6 +135,8 @@ class DownstreamSession(ServerConnection[DownstreamStream]):
                 turns.keep(self, received)
                 return
             self.receive(received)
+            if self._unbegun is not None:
+                self._begin_unbegun()
             reader = self.reader
             if reader.has_more or self.outgoing.surplus > MAX_SURPLUS:
                 turns.read_later(self)
@@ -158,7 +163,7 @@ class DownstreamSession(ServerConnection[DownstreamStream]):
         self._site.connections.closed(self, self._secure)
 
     def _abandon_streams(self) -> None:
-        streams, self.streams = self.streams, {}
+        streams, self.streams, self._unbegun = self.streams, {}, None
         self.outgoing.forget_all()
         for stream in streams.values():
             stream.broken(ErrorCode.NO_ERROR, "the connection is gone")
@@ -166,7 +171,9 @@ class DownstreamSession(ServerConnection[DownstreamStream]):
     # ServerConnection
 
     def request(self, stream_id: int, head: RequestHead, ended: bool) -> None:
-        """Begin the exchange of a request."""
+        """Make the exchange of a request, and begin it: with what there is of its body, if that comes behind."""
+        if self._unbegun is not None:
+            self._begin_unbegun()
         if self.streams and not self._site.connections.limit.has_room_beside(self._site.context.pool.sockets):
             self.refuse(stream_id)
             return
@@ -193,9 +200,25 @@ class DownstreamSession(ServerConnection[DownstreamStream]):
         destination = head.destination
         assert destination is not None
         exchange = stream.exchange = Exchange(self._site.context, stream, head, destination, origin)
+        if ended or key is not None:
+            self._begin(stream, exchange)
+        else:
+            # A small body is nearly always in the same read, and then goes upstream with the head, in one.
+            self._unbegun = stream, exchange
+
+    def _begin_unbegun(self) -> None:
+        """Nothing more of that request is in this read, or another one is."""
+        unbegun, self._unbegun = self._unbegun, None
+        if unbegun is not None:
+            self._begin(*unbegun)
+
+    def _begin(self, stream: DownstreamStream, exchange: Exchange) -> None:
+        """Have the request of *stream* go its way, unless that is over."""
+        if stream.exchange is not exchange:
+            return
         try:
             security = self.security
-            if security is not None and not security.serves(destination[0], self._site.server_names):
+            if security is not None and not security.serves(exchange.host, self._site.server_names):
                 exchange.fail(421, "the host needs a connection of its own")
             else:
                 self._site.resource_for(exchange).render(exchange)

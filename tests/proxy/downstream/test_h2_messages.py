@@ -125,11 +125,42 @@ class RequestTests(MessageCase):
 
     def test_canceled(self) -> None:
         """RST_STREAM ends upstream's work at once, and the log says who went away."""
+        self.client.send(self.client.request(1, ended=False, method=b"POST"), data(1, b"ab"))
+        self.client.send(reset(1, CANCEL))
+        self.assertTrue(self.upstream.saw_reset)
+        self.assertEqual([status for _, status, _ in self.stage.metrics.ended], [499])
+
+    def test_canceled_at_once(self) -> None:
+        """A request whose RST_STREAM came with it is begun at no endpoint, and logged alike."""
         self.client.send(
             self.client.request(1, ended=False, method=b"POST"), data(1, b"ab"), reset(1, CANCEL)
         )
-        self.assertTrue(self.upstream.saw_reset)
+        self.assertEqual(self.stage.connector.peers, [])
         self.assertEqual([status for _, status, _ in self.stage.metrics.ended], [499])
+
+    def test_fault_behind_it(self) -> None:
+        """A request is begun at no endpoint either where what came with it costs the connection."""
+        self.client.send(
+            self.client.request(1, ended=False, method=b"POST"), data(1, b"ab"), window_update(0, 0)
+        )
+        self.client.look()
+        self.assertIsNotNone(self.client.end)
+        self.assertEqual(self.stage.connector.peers, [])
+        self.assertEqual([status for _, status, _ in self.stage.metrics.ended], [499])
+
+    def test_in_order(self) -> None:
+        """Requests that come together go on in the order in which they came, with bodies or without."""
+        self.client.send(
+            self.client.request(1, ended=False, method=b"POST", path=b"/1"),
+            data(1, b"ab"),
+            self.client.request(3, path=b"/3"),
+            self.client.request(5, ended=False, method=b"POST", path=b"/5"),
+            data(5, b"cd", ended=True),
+            data(1, b"ef", ended=True),
+        )
+        sent = [(request.start[1], request.body) for request in self.stage.requests]
+        # By the connections to upstream, in the order in which they were made.
+        self.assertEqual(sent, [(b"/1", b"abef"), (b"/3", b""), (b"/5", b"cd")])
 
     def test_many_at_once(self) -> None:
         """Requests whose frames come in turns are kept apart."""

@@ -170,6 +170,13 @@ class AnswerTests(Http2UpstreamCase):
         self.assertTrue(client.has_ended(1))
         self.assert_ended(200)
 
+    def test_one_message(self) -> None:
+        """A call whose only message comes with it goes on as it came: a head, and a body that ends the stream."""
+        client = self.client()
+        client.send(client.request(1, ended=False, method=b"POST", more=CALL), data(1, b"ping", ended=True))
+        (sent,) = self.server().of(DATA, 1)
+        self.assertEqual((sent.payload, sent.ends_stream), (b"ping", True))
+
     def test_trailers_only(self) -> None:
         """An answer that is all trailers stays one field block."""
         client = self.client()
