@@ -87,22 +87,10 @@ NOBODY = Nobody()
 
 
 class Delivery(Protocol):
-    """Looks at one connection from now on, also past its end; must be closed."""
+    """Looks at one connection from now on, up to its end."""
 
     def took_nothing(self) -> bool:
-        """Whether the peer has taken nothing since; False where that is not known."""
-
-    def close(self) -> None:
-        """Let go of the connection, which ends only then."""
-
-
-def took_nothing_of(delivery: Delivery | None) -> bool:
-    """Look no more; return whether it is known that nothing was taken."""
-    if delivery is None:
-        return False
-    took_nothing = delivery.took_nothing()
-    delivery.close()
-    return took_nothing
+        """Whether the peer has taken nothing since, up to the end; False where that is not known."""
 
 
 class Transport(Protocol):

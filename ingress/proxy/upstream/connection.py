@@ -42,7 +42,7 @@ from ingress.proxy.contract.limits import LINGER_SECONDS, MAX_INTERIM, SPLICE_BY
 from ingress.proxy.contract.never_raises import never_raises
 from ingress.proxy.contract.progress import Progress
 from ingress.proxy.contract.sides import AnswerSink
-from ingress.proxy.contract.transport import Delivery, KernelCopy, Transport, took_nothing_of
+from ingress.proxy.contract.transport import Delivery, KernelCopy, Transport
 from ingress.proxy.upstream.keeping import IdleKeeper
 from ingress.routing.health import liveness_of
 from ingress.tls.upstream import words_of_error
@@ -397,9 +397,7 @@ class UpstreamConnection:
 
     def _release(self, is_clean: bool) -> None:
         """Leave the exchange after a whole answer, and go back to the pool if that is safe."""
-        if self._delivery is not None:
-            self._delivery.close()
-            self._delivery = None
+        self._delivery = None
         self._decoder = None
         self.exchange = None
         self.deadline = NEVER
@@ -549,7 +547,7 @@ class UpstreamConnection:
         self._keeper.lost(self)
         exchange, self.exchange = self.exchange, None
         delivery, self._delivery = self._delivery, None
-        took_nothing = took_nothing_of(delivery)
+        took_nothing = delivery is not None and delivery.took_nothing()
         if exchange is None:
             return
         clean = reason.check(ConnectionDone) is not None

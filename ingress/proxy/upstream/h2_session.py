@@ -22,7 +22,7 @@ from ingress.model.backends import Endpoint
 from ingress.proxy.contract.deadlines import NEVER, waiting_since
 from ingress.proxy.contract.limits import LINGER_SECONDS, UPSTREAM_IDLE_SECONDS
 from ingress.proxy.contract.never_raises import never_raises
-from ingress.proxy.contract.transport import Delivery, Transport, took_nothing_of
+from ingress.proxy.contract.transport import Delivery, Transport
 from ingress.proxy.contract.turns import Turns
 from ingress.proxy.upstream.h2_stream import UpstreamStream
 from ingress.proxy.upstream.keeping import SessionKeeper
@@ -79,8 +79,6 @@ class UpstreamSession(ClientConnection[UpstreamStream]):
 
     def watch_delivery(self) -> None:
         """Find out about the next request whether the endpoint takes anything of it, where that can be known."""
-        if self._delivery is not None:
-            self._delivery.close()
         self._delivery = self.transport.watch_delivery()
 
     # The connection
@@ -108,9 +106,7 @@ class UpstreamSession(ClientConnection[UpstreamStream]):
         reader = self.reader
         try:
             self.liveness.heard_at = self._heard_at = self.deadlines.now
-            if self._delivery is not None:
-                self._delivery.close()
-                self._delivery = None
+            self._delivery = None
             if not reader.knows_settings and not reader.unread and received[:1] != _FIRST:
                 # No first frame is large enough for its length to begin with anything else.
                 said = "HTTP/1.1" if received.startswith(b"HTTP/1.") else words_of_other(received)
@@ -164,7 +160,7 @@ class UpstreamSession(ClientConnection[UpstreamStream]):
         self.reader.close()
         self._pool.lost(self)
         delivery, self._delivery = self._delivery, None
-        took_nothing = took_nothing_of(delivery)
+        took_nothing = delivery is not None and delivery.took_nothing()
         is_clean = reason.check(ConnectionDone) is not None
         why = "connection closed" if is_clean else "connection lost"
         if self.scheme == b"https" and not is_clean:

@@ -17,29 +17,34 @@ _ACKNOWLEDGED: Final = struct.Struct("=120xQ")
 
 
 class Delivery:
-    """Looks after one connection from now on, also past its end; must be closed."""
+    """Looks after one connection from now on, up to its end."""
 
-    __slots__ = ("_before", "_sock")
+    __slots__ = ("_before", "_sock", "_took_nothing")
 
     def __init__(self, sock: socket.socket) -> None:
-        # One of our own: the transport closes its socket before anybody learns of the end.
-        self._sock = sock.dup()
-        self._before = self._acknowledged()
+        self._sock: socket.socket | None = sock
+        self._before = _acknowledged(sock)
+        self._took_nothing = False
 
     def took_nothing(self) -> bool:
-        """Whether the peer's kernel has acknowledged nothing since; False where that is not known."""
-        return self._before is not None and self._acknowledged() == self._before
+        """Whether the peer's kernel has acknowledged nothing since, up to the end; False where that is not known."""
+        if self._sock is not None:
+            self._took_nothing = self._before is not None and _acknowledged(self._sock) == self._before
+        return self._took_nothing
 
-    def _acknowledged(self) -> int | None:
-        try:
-            told = self._sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, _INFO_BYTES)
-        except OSError:
-            return None
-        if len(told) < _ACKNOWLEDGED.size:
-            return None
-        count: int = _ACKNOWLEDGED.unpack_from(told)[0]
-        return count
+    def end(self) -> None:
+        """Remember how it is by now: the socket is about to be closed."""
+        self.took_nothing()
+        self._sock = None
 
-    def close(self) -> None:
-        """Let go of the connection, which ends only then."""
-        self._sock.close()
+
+def _acknowledged(sock: socket.socket) -> int | None:
+    """Return how many bytes the peer's kernel has acknowledged so far; None if that is not known."""
+    try:
+        told = sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, _INFO_BYTES)
+    except OSError:
+        return None
+    if len(told) < _ACKNOWLEDGED.size:
+        return None
+    count: int = _ACKNOWLEDGED.unpack_from(told)[0]
+    return count

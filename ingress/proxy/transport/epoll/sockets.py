@@ -68,7 +68,7 @@ def tell_end(transport: Told, reason: Failure) -> None:
 class ConnectedSocket:
     """What a transport is asked about its socket, and to set on it."""
 
-    __slots__ = ("_fileno", "_peer", "_port", "_sock", "_was_accepted", "said_local")
+    __slots__ = ("_delivery", "_fileno", "_peer", "_port", "_sock", "_was_accepted", "said_local")
 
     def __init__(self, sock: socket.socket, peer: IAddress | SocketName | None, port: int = 0) -> None:
         """With *peer*, the socket was accepted, on *port* if that is given: it has TCP_NODELAY and SO_KEEPALIVE from its listener."""
@@ -77,6 +77,8 @@ class ConnectedSocket:
         self._peer = peer
         self._was_accepted = peer is not None
         self._port = port
+        self._delivery: Delivery | None = None
+        """The last one that somebody asked for."""
         self.said_local: IAddress | None = None
         """The address that the client connected to, where a PROXY header says so."""
 
@@ -102,7 +104,8 @@ class ConnectedSocket:
 
     def watch_delivery(self) -> Delivery:
         """Begin to look whether the peer takes what is sent from now on."""
-        return Delivery(self._sock)
+        delivery = self._delivery = Delivery(self._sock)
+        return delivery
 
     def fileno(self) -> int:
         """The number of the socket."""

@@ -257,6 +257,8 @@ class StreamTransport(SplicedSocket):
         self._out = _NOTHING
         self._out_size = 0
         self._epoll_set.remove(self._fileno)
+        if self._delivery is not None:
+            self._delivery.end()
         if reason is DONE:
             self._say_goodbye()
         self._epoll_set.close(self._sock)
