@@ -78,7 +78,7 @@ def run(arguments: argparse.Namespace) -> dict[str, Any]:
         "measured_at": datetime.now(UTC).isoformat(timespec="seconds"),
         "machine": machine.machine(load_cpu, proxy_cpu),
         "python": found_python,
-        "code": machine.codes(names, compiled_package()),
+        "code": machine.codes((one.name for one in targets), compiled_package()),
         "programs": machine.program_versions(_paths(programs)) | machine.distribution_versions(("grpcio",)),
     }
     plan = Plan(

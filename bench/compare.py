@@ -11,6 +11,7 @@ import signal
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from statistics import median
 from time import perf_counter
 from types import FrameType
 
@@ -149,7 +150,7 @@ def _row(
     change = change_of(figures[0], figures[1])
     if change is None:
         return None
-    middles = [sorted(each.values())[len(each) // 2] for each in figures]
+    middles = [median(each.values()) for each in figures]
     return Row(what, middles[0], middles[1], change, unit.more_is_better)
 
 
