@@ -116,7 +116,6 @@ class FieldDecoder(Generic[F]):
             fields = begun
             room -= self.list_size
             at = self.ended_at
-        append = fields.append
         static = self._static
         table = self._table
         end = len(block)
@@ -137,7 +136,7 @@ class FieldDecoder(Generic[F]):
                     room -= size
                     if room < 0:
                         raise _too_large()
-                    append(field)
+                    fields.append(field)
                     continue
                 # Else a literal field (section 6.2): first its name, by its index or as a string.
                 if octet >= 0x40:
@@ -191,10 +190,10 @@ class FieldDecoder(Generic[F]):
                     raise _too_large()
                 if octet >= 0x40:
                     entry = self._shared.get((name, value)) or self._new_entry(name, value, size)
-                    append(entry[0])
+                    fields.append(entry[0])
                     self._insert(entry)
                 else:
-                    append(self._read(name, value))
+                    fields.append(self._read(name, value))
         except IndexError:
             raise _broken("an index beyond the table, or an end too early") from None
         self.list_size = self._most_bytes - room

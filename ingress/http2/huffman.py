@@ -77,11 +77,10 @@ def decode(octets: bytes) -> bytes:
     while True:
         row = _START
         pieces: list[bytes] = []
-        append = pieces.append
         try:
             for octet in octets:
                 piece, row = row[octet]
-                append(piece)
+                pieces.append(piece)
             if row[_END][1] is _FAILED:
                 raise ConnectionFault(ErrorCode.COMPRESSION_ERROR, "bad Huffman code")
             return b"".join(pieces)
