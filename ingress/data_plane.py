@@ -41,7 +41,7 @@ from ingress.process.yielding import YieldToTraffic
 from ingress.proxy.contract.deadlines import Deadlines
 from ingress.proxy.dispatch.gate import Gate
 from ingress.proxy.dispatch.resource import IngressProxyResource
-from ingress.proxy.dispatch.site import ProxySite, SessionRules
+from ingress.proxy.dispatch.site import ProxySite, SessionRules, new_site
 from ingress.proxy.downstream.h2_session import DownstreamSession
 from ingress.proxy.exchange.access_log import AccessLog
 from ingress.proxy.exchange.chains import Chains
@@ -251,7 +251,7 @@ class OwnDataPlane:
         chains = Chains(services, settings.filters)
         self._new_resource = partial(IngressProxyResource, reactor, rotations, chains, states, random)
         self._resource = self._new_resource()
-        self._site = ProxySite(
+        self._site = new_site(
             clock=reactor,
             resource=self._resource,
             pool=self._pool,

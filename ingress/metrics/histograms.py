@@ -13,7 +13,7 @@ from prometheus_client.samples import Exemplar
 
 from ingress.metrics.examples import Example
 
-BOUNDS: Final = (
+BOUNDS: Final[tuple[float, ...]] = (
     0.001,
     0.0025,
     0.005,

@@ -25,7 +25,7 @@ from ingress.model.retries import DEFAULT_RETRIES, RetryRule
 from ingress.proxy.contract.deadlines import Deadlines
 from ingress.proxy.contract.transport import Receiver
 from ingress.proxy.dispatch.resource import IngressProxyResource
-from ingress.proxy.dispatch.site import ProxySite
+from ingress.proxy.dispatch.site import new_site
 from ingress.proxy.exchange.access_log import AccessLog
 from ingress.proxy.exchange.chains import Chains
 from ingress.proxy.exchange.replies import Replies
@@ -185,7 +185,7 @@ class Stage:
         self.access_log = AccessLog(
             self.reactor, self._log.append, self.metrics.access_lines_dropped, self.reactor.seconds
         )
-        self.site = ProxySite(
+        self.site = new_site(
             self.reactor,
             self.resource,
             self.pool,

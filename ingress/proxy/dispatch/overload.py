@@ -79,7 +79,7 @@ class Overload:
     def _begin(self, now: float) -> None:
         self.is_on = True
         self._late_since = None
-        self.room, self._begun, self._worked = FIRST_ROOM, FIRST_ROOM, self._turn_seconds
+        self.room, self._begun, self._worked = FIRST_ROOM, float(FIRST_ROOM), self._turn_seconds
         self._surplus_at = now
         ended_at = self._ended_by_trial_at
         was_in_vain = ended_at is not None and now - ended_at < self._trial_after

@@ -4,7 +4,6 @@ A site only wires: it does nothing by itself.
 """
 
 from collections.abc import Callable
-from copy import copy
 from random import Random
 from typing import Protocol
 
@@ -41,47 +40,45 @@ class Session(Connection, Receiver, Protocol):
 
 
 class ProxySite:
-    """The parts that the connections of all listeners share."""
+    """The parts that the connections of all listeners share, and those of one listener's own."""
 
     def __init__(
         self,
-        clock: IReactorTime,
+        context: ExchangeContext,
         resource: IngressProxyResource,
-        pool: UpstreamPool,
-        deadlines: Deadlines,
-        replies: Replies,
+        connections: OpenConnections,
         access_log: AccessLog,
-        metrics: Metrics,
-        random: Random,
-        trusted_proxies: TrustedProxies | None = None,
-        limits: Limits = Limits(),  # noqa: B008 - it is frozen
-        most_connections: int = DEFAULT_CONNECTIONS,
-        sessions: "SessionRules | None" = None,
-        gate: Gate | None = None,
-        failed: Callable[[Record], None] = lambda record: None,
+        trusted_proxies: TrustedProxies,
+        sessions: "SessionRules | None",
+        gate: Gate,
+        mounted: list[MountedResource],
     ) -> None:
+        self.context = context
         self.access_log = access_log
-        listeners = (metrics.exchanges.ended, access_log.exchange_ended)
-        self.context = ExchangeContext(
-            clock, pool, deadlines, replies, metrics, random, limits, listeners, failed
-        )
-        self.connections = OpenConnections(deadlines, metrics, most_connections)
+        self.connections = connections
         self.resource: IngressProxyResource | SideBySideResource = resource
-        self.trusted_proxies = trusted_proxies or TrustedProxies()
+        self.trusted_proxies = trusted_proxies
         self.sessions = sessions
         """Where HTTP/2 is spoken; None where HTTP/1.1 alone is."""
         self.server_names = ServerNames()
         """What handshakes go by, by which requests are found to be misdirected."""
-        self.gate = gate or Gate(clock, metrics.overload, lambda: self.context.replies)
+        self.gate = gate
         """What has requests wait, or be refused, while there is more to do than can be done."""
-        self.gate.slow_down = self.connections.limit.slow_down
-        self._mounted: list[MountedResource] = []
+        self._mounted = mounted
 
     def part(self, resource: IngressProxyResource) -> "ProxySite":
         """Return the site of one listener: *resource* answers there, its connections may end by themselves, all else is shared."""
-        site = copy(self)
-        site.resource = resource
-        site.connections = self.connections.part()
+        site = ProxySite(
+            self.context,
+            resource,
+            self.connections.part(),
+            self.access_log,
+            self.trusted_proxies,
+            self.sessions,
+            self.gate,
+            self._mounted,
+        )
+        site.server_names = self.server_names
         return site
 
     def trust(self, proxies: TrustedProxies) -> None:
@@ -114,3 +111,29 @@ class SessionRules:
     new_session: Callable[[ProxySite, bool], Session]
     over_tls: bool = True
     by_prior_knowledge: bool = False
+
+
+def new_site(
+    clock: IReactorTime,
+    resource: IngressProxyResource,
+    pool: UpstreamPool,
+    deadlines: Deadlines,
+    replies: Replies,
+    access_log: AccessLog,
+    metrics: Metrics,
+    random: Random,
+    trusted_proxies: TrustedProxies | None = None,
+    limits: Limits = Limits(),  # noqa: B008 - it is frozen
+    most_connections: int = DEFAULT_CONNECTIONS,
+    sessions: SessionRules | None = None,
+    gate: Gate | None = None,
+    failed: Callable[[Record], None] = lambda record: None,
+) -> ProxySite:
+    """Return the site that those of all listeners are parts of."""
+    listeners = (metrics.exchanges.ended, access_log.exchange_ended)
+    context = ExchangeContext(clock, pool, deadlines, replies, metrics, random, limits, listeners, failed)
+    connections = OpenConnections(deadlines, metrics, most_connections)
+    gate = gate or Gate(clock, metrics.overload, lambda: context.replies)
+    gate.slow_down = connections.limit.slow_down
+    trusted = trusted_proxies or TrustedProxies()
+    return ProxySite(context, resource, connections, access_log, trusted, sessions, gate, [])

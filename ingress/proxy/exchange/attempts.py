@@ -21,6 +21,7 @@ MOST_BACKOFFS: Final = 10
 _new: Final = tuple.__new__
 _STATUSES: Final = tuple(map(str, range(1000)))
 _NONE_TRIED: Final[frozenset[Endpoint]] = frozenset()
+NONE_MADE: Final[tuple[AttemptRecord, ...]] = ()
 
 
 class Attempts:
@@ -31,7 +32,7 @@ class Attempts:
     """Endpoints that were tried; a new connection for a stale one does not count."""
     tried: frozenset[Endpoint] = _NONE_TRIED
     """Those that failed."""
-    over: tuple[AttemptRecord, ...] = ()
+    over: tuple[AttemptRecord, ...] = NONE_MADE
     """The attempts before the last one."""
     pause = 0.0
     """How long to wait before the attempt that was chosen last."""

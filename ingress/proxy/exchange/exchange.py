@@ -32,7 +32,7 @@ from ingress.model.traces import TraceContext
 from ingress.proxy.contract.faults import AFTER_HEAD, IDEMPOTENT, LEFT, TABLE, Fault, Side, State, Step
 from ingress.proxy.contract.sides import Downstream, Upstream
 from ingress.proxy.contract.transport import KernelCopy
-from ingress.proxy.exchange.attempts import Attempts
+from ingress.proxy.exchange.attempts import NONE_MADE, Attempts
 from ingress.proxy.exchange.bugs import log_bug
 from ingress.proxy.exchange.chain import Chain
 from ingress.proxy.exchange.consulting import Stop, consult
@@ -562,7 +562,7 @@ class Exchange:
             self._filtering.close()
         if self._timing is not None:
             self._timing.close()
-        attempts, made = self._attempts, Attempts.over
+        attempts, made = self._attempts, NONE_MADE
         backend = None if self._route is None else self._route.backend
         seconds = self._context.clock.seconds() - self.started
         if attempts is not None:

@@ -31,7 +31,7 @@ from ingress.model.limits import Limits
 from ingress.model.objects import Kind, ObjectKey, Owner, Secret
 from ingress.proxy.contract.deadlines import Deadlines
 from ingress.proxy.dispatch.resource import IngressProxyResource
-from ingress.proxy.dispatch.site import ProxySite, SessionRules
+from ingress.proxy.dispatch.site import SessionRules, new_site
 from ingress.proxy.exchange.access_log import AccessLog
 from ingress.proxy.exchange.chains import Chains
 from ingress.proxy.exchange.replies import Replies
@@ -113,7 +113,7 @@ class SocketsCase(TestCase):
             secret=b"a secret of the tests",
         )
         self.resource = IngressProxyResource(self.reactor, rotations, Chains(services), states, Random(1))
-        self.site = ProxySite(
+        self.site = new_site(
             clock=self.reactor,
             resource=self.resource,
             pool=self.pool,
