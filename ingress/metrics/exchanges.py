@@ -13,6 +13,8 @@ from bisect import bisect_left
 from collections.abc import Container, Iterator
 from typing import Final
 
+from mypy_extensions import mypyc_attr
+
 from ingress.metrics.examples import Examples
 from ingress.metrics.exchange_rows import (
     CAUSES,
@@ -45,6 +47,7 @@ class _Every:
         return True
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class ExchangeMetrics:
     """Rows of counters, and one of all exchanges together."""
 
@@ -187,7 +190,7 @@ class ExchangeMetrics:
         """Return what was counted since this was last called."""
         rows = self.rows
         self._begin()
-        return (row.news() for row in rows if any(row.counts))
+        return _news_of(rows)
 
     def add(self, told: RowNews) -> None:
         """Add what a worker counted."""
@@ -201,6 +204,13 @@ class ExchangeMetrics:
                 self.failures[place - FAILED] += count
         self.seconds += told.seconds
         self.upstream_seconds += told.upstream_seconds
+
+
+def _news_of(rows: list[Row]) -> Iterator[RowNews]:
+    # No expression, which compiled code makes a list of, and that at once.
+    for row in rows:
+        if any(row.counts):
+            yield row.news()
 
 
 def _labels_of(owner: ObjectKey, backend: BackendReference) -> Labels:

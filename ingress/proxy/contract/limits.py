@@ -6,65 +6,67 @@ the second about exchanges, the third about upstream connections, the fourth abo
 this process.
 """
 
-CONNECTION_START_SECONDS = 10.0
+from typing import Final
+
+CONNECTION_START_SECONDS: Final = 10.0
 """From the accept to the end of PROXY header and ClientHello, where these are read; and from there to the end of the handshake
 of a stream whose TLS is terminated here."""
-HALF_CLOSED_SECONDS = 60.0
+HALF_CLOSED_SECONDS: Final = 60.0
 """How long a stream may rest once one side of it has ended."""
-LINGER_GAP_SECONDS = 5.0
-LINGER_SECONDS = 30.0
+LINGER_GAP_SECONDS: Final = 5.0
+LINGER_SECONDS: Final = 30.0
 """How long a body that nobody wants is still taken, so that our reply is not lost in a reset (nginx)."""
-LEAVE_SECONDS = 2.0
+LEAVE_SECONDS: Final = 2.0
 """How long a client of HTTP/2 may take to notice that a connection takes no further requests."""
-ENDED_SECONDS = 1.0
+ENDED_SECONDS: Final = 1.0
 """How long the rest of an answered request may come over HTTP/2 before its stream is reset."""
-TUNNEL_END_SECONDS = 10.0
+TUNNEL_END_SECONDS: Final = 10.0
 """How long a WebSocket may rest once one side of it has ended; over HTTP/2, how long upstream may still talk."""
-OVERTIME = 0.1
+OVERTIME: Final = 0.1
 """How much older than it should a connection of HTTP/2 becomes that never rests, as part of its age."""
-MEMO_SECONDS = 5.0
+MEMO_SECONDS: Final = 5.0
 """How long a connection of HTTP/2 at rest remembers what its client sends again and again."""
-MAX_WAITING = 640 * 1024
+MAX_WAITING: Final = 640 * 1024
 """Bytes of answers that wait with their streams on a connection of HTTP/2; what else is asked for waits at its endpoint."""
-ABOVE_WATERMARK_SECONDS = 5.0
+ABOVE_WATERMARK_SECONDS: Final = 5.0
 """How long a stream may wait for credit of its own on a connection where so much waits."""
-MAX_AHEAD = 64 * 1024
+MAX_AHEAD: Final = 64 * 1024
 """Bytes kept of requests that wait for their turn."""
 
-MAX_HELD = 64 * 1024
+MAX_HELD: Final = 64 * 1024
 """Bytes of request body kept for an upstream that is not connected yet, or for another attempt."""
-SMALL_HELD = 1024
+SMALL_HELD: Final = 1024
 """Pieces of it are put together up to this size: those of an octet each would take a hundred times as much."""
-DECISION_SECONDS = 60.0
+DECISION_SECONDS: Final = 60.0
 """How long a request, or an answer, waits for what one of its filters awaits."""
-MAX_ATTEMPTS = 3
+MAX_ATTEMPTS: Final = 3
 """As ingress-nginx (``proxy-next-upstream-tries``)."""
 
-MAX_INTERIM = 32
+MAX_INTERIM: Final = 32
 """1xx answers to one request; more is a flood."""
-UPSTREAM_IDLE_SECONDS = 60.0
+UPSTREAM_IDLE_SECONDS: Final = 60.0
 """How long an unused connection is kept; ingress-nginx ``upstream-keepalive-timeout`` 60 s."""
-MAX_UPSTREAM_IDLE = 320
+MAX_UPSTREAM_IDLE: Final = 320
 """Idle connections kept per endpoint; ingress-nginx ``upstream-keepalive-connections`` 320."""
-FRESH_SECONDS = 1.0
+FRESH_SECONDS: Final = 1.0
 """A request that cannot be repeated only takes a connection that was idle for less than this ..."""
-KEPT_SECONDS = 2.0
+KEPT_SECONDS: Final = 2.0
 """... and only while upstream has kept another one idle for this long, so does not close them at once."""
-DISTRUST_SECONDS = 60.0
+DISTRUST_SECONDS: Final = 60.0
 """... and not for so long after upstream ended a kept connection under a request."""
 
-MAX_MIRRORS = 256
+MAX_MIRRORS: Final = 256
 """Requests of filters under way whose answers nobody waits for; what is told beyond that is not sent ..."""
-MAX_MIRRORS_OF_ONE = 64
+MAX_MIRRORS_OF_ONE: Final = 64
 """... nor what is told one URL beyond so many ..."""
-MAX_MIRROR_BYTES = 16 * 1024 * 1024
+MAX_MIRROR_BYTES: Final = 16 * 1024 * 1024
 """... nor what would have more bytes than that wait with them."""
 
-TUNNEL_SPLICE_BYTES = 8 * 1024 * 1024
+TUNNEL_SPLICE_BYTES: Final = 8 * 1024 * 1024
 """What must have come one way of a stream for the kernel to move the rest: a pipe is then held to its end."""
-SPLICE_BYTES = 128 * 1024
+SPLICE_BYTES: Final = 128 * 1024
 """What must be left of a body for the kernel to move it: below that, a copy is cheaper."""
-MAX_PIPES = 256
+MAX_PIPES: Final = 256
 """Bodies that the kernel moves at once; what else there is to move is copied."""
-PIPE_BYTES = 128 * 1024
+PIPE_BYTES: Final = 128 * 1024
 """What such a body may hold of kernel memory."""

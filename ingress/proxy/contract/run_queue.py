@@ -8,9 +8,11 @@ any number of such connections, of clients and to endpoints, take of each turn w
 from collections import OrderedDict
 from collections.abc import Callable
 
+from mypy_extensions import mypyc_attr
 from twisted.internet.interfaces import IReactorTime
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class RunQueue:
     """Calls that wait for their turns, first in, first out."""
 

@@ -7,8 +7,9 @@ set's transports are ``Transport`` themselves and call their receivers directly;
 """
 
 from collections.abc import Callable
-from typing import Protocol
+from typing import Final, Protocol
 
+from mypy_extensions import mypyc_attr
 from OpenSSL import SSL
 from twisted.internet.abstract import isIPAddress, isIPv6Address
 from twisted.internet.address import IPv4Address, IPv6Address
@@ -17,8 +18,8 @@ from twisted.python.failure import Failure
 
 from ingress.model.frozen import frozen
 
-REFUSED = "connection refused"
-TIMED_OUT = "connect timed out"
+REFUSED: Final = "connection refused"
+TIMED_OUT: Final = "connect timed out"
 """The reason that becomes a 504; every other one becomes a 502."""
 
 
@@ -54,6 +55,7 @@ class Receiver(Protocol):
         """Little waits any more; not told once we have ended our side."""
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class Nobody:
     """The receiver of a connection that is over: a transport that knew its own would be a cycle with it."""
 
@@ -83,7 +85,7 @@ class Nobody:
         """Nothing is sent."""
 
 
-NOBODY = Nobody()
+NOBODY: Final = Nobody()
 
 
 class Delivery(Protocol):

@@ -7,6 +7,7 @@ gets no request body, and is not meant for answers that do not fit in memory.
 """
 
 from io import BytesIO
+from typing import Final
 from urllib.parse import parse_qs
 
 from twisted.internet.address import IPv4Address, IPv6Address
@@ -18,7 +19,7 @@ from twisted.web.server import NOT_DONE_YET, Request, Site
 from ingress.model.reply import Reply
 from ingress.proxy.exchange.exchange import Exchange
 
-MAX_COLLECTED = 1024 * 1024
+MAX_COLLECTED: Final = 1024 * 1024
 """Bytes of an answer."""
 
 

@@ -40,7 +40,7 @@ from ingress.routing.streams import NO_STREAMS, StreamRoute, StreamTable
 from ingress.routing.table import RouteTable
 from ingress.routing.variants import WeightedBackend
 
-MAX_ASKED_FOR = 32
+MAX_ASKED_FOR: Final = 32
 """Ways to share the requests of one backend that are kept at a time, beside the usual one."""
 
 

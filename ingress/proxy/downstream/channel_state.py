@@ -14,6 +14,7 @@ Only where HTTP/2 may be begun without a word does a connection begin in ``PREFA
 """
 
 from enum import Enum
+from typing import Final
 
 from ingress.model.limits import Limits
 from ingress.proxy.contract.deadlines import NEVER
@@ -32,9 +33,14 @@ class State(Enum):
 
 
 # Bound once: looking a member up in its class costs more than comparing it.
-PREFACE, HEAD, EXCHANGE, TUNNEL, LINGERING, CLOSED = State
+PREFACE: Final = State.PREFACE
+HEAD: Final = State.HEAD
+EXCHANGE: Final = State.EXCHANGE
+TUNNEL: Final = State.TUNNEL
+LINGERING: Final = State.LINGERING
+CLOSED: Final = State.CLOSED
 
-BETWEEN = (HEAD, PREFACE)
+BETWEEN: Final = (HEAD, PREFACE)
 """Where no request is under way."""
 
 

@@ -11,6 +11,8 @@ States::
       └──the peer does what it must not──▶ failed: GOAWAY is sent, nothing read any more ──a tick──▶ closing
 """
 
+from typing import Final
+
 from twisted.internet.protocol import connectionDone
 from twisted.logger import Logger
 from twisted.python.failure import Failure
@@ -39,7 +41,7 @@ from ingress.routing.paths import PathError, normal_path
 
 log = Logger()
 
-_NOWHERE = (b"", b"")
+_NOWHERE: Final = (b"", b"")
 
 
 class DownstreamSession(ServerConnection[DownstreamStream]):

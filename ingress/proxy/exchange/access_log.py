@@ -27,9 +27,10 @@ from queue import Empty, Full, Queue
 from random import random
 from threading import Thread
 from time import monotonic, time
-from typing import ClassVar
+from typing import ClassVar, Final
 
 from attrs import evolve
+from mypy_extensions import mypyc_attr
 from twisted.internet.interfaces import IDelayedCall, IReactorTime
 from twisted.logger import Logger
 
@@ -40,17 +41,17 @@ from ingress.process.timestamps import stamp_of_second
 from ingress.proxy.exchange.log_lines import LineMaker, line_maker
 from ingress.proxy.exchange.record_lines import record_line_maker
 
-MAX_FIELD = 2048
+MAX_FIELD: Final = 2048
 """Bytes of the request target that a line shows."""
-FLUSH_SECONDS = 0.2
-QUIET_SECONDS = 60.0
+FLUSH_SECONDS: Final = 0.2
+QUIET_SECONDS: Final = 60.0
 """The least time between two lines in the log that say how many are lost here."""
-_BATCH_LINES = 512
-_WAITING_BATCHES = 64
+_BATCH_LINES: Final = 512
+_WAITING_BATCHES: Final = 64
 
-_USUAL = AccessLogSettings()
-_unsafe = re.compile(rb"[^\x21\x23-\x5b\x5d-\x7e]")
-_SAFE = bytes(byte for byte in range(0x21, 0x7F) if byte not in b'"\\')
+_USUAL: Final = AccessLogSettings()
+_unsafe: Final = re.compile(rb"[^\x21\x23-\x5b\x5d-\x7e]")
+_SAFE: Final = bytes(byte for byte in range(0x21, 0x7F) if byte not in b'"\\')
 
 
 def escape(field: bytes) -> bytes:
@@ -62,7 +63,9 @@ def escape(field: bytes) -> bytes:
 
 
 # Formatting costs more than all else of a line, so what comes again is looked up.
-_MILLISECONDS = tuple(b"%.3f" % (milliseconds / 1000) for milliseconds in range(1000))
+_MILLISECONDS: Final[tuple[bytes, ...]] = tuple(
+    b"%.3f" % (milliseconds / 1000) for milliseconds in range(1000)
+)
 
 
 @lru_cache(maxsize=4096)
@@ -87,6 +90,7 @@ def _text_of(value: Hashable) -> bytes:
     return b"-" if value is None else escape(str(value).encode())
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class AccessLog:
     """Collects lines and hands them, batch by batch, to a writing thread.
 

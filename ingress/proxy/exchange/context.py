@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable
 from itertools import chain, repeat
 from random import Random
+from typing import Final
 
 from twisted.internet.interfaces import IReactorTime
 
@@ -16,7 +17,7 @@ from ingress.proxy.exchange.upstream_errors import UpstreamErrorLog
 from ingress.proxy.upstream.pool import UpstreamPool
 from ingress.tracing.tracer import Tracer
 
-_IDS = 64
+_IDS: Final = 64
 """Request ids that are made in one go."""
 
 

@@ -47,8 +47,13 @@ from ingress.proxy.upstream.rotation import Rotation
 from ingress.routing.route import Route
 
 # Bound once: looking a member up in its class costs more than comparing it.
-_WAITING, _CONNECTING, _AWAITING, _ANSWERING, _TUNNEL, _DONE = State
-_UNANSWERED = (_WAITING, _CONNECTING, _AWAITING)
+_WAITING: Final = State.WAITING
+_CONNECTING: Final = State.CONNECTING
+_AWAITING: Final = State.AWAITING
+_ANSWERING: Final = State.ANSWERING
+_TUNNEL: Final = State.TUNNEL
+_DONE: Final = State.DONE
+_UNANSWERED: Final = (_WAITING, _CONNECTING, _AWAITING)
 _new: Final = tuple.__new__
 _NO_ENDPOINT: Final = TABLE[_WAITING, Fault.NO_ENDPOINT].status
 

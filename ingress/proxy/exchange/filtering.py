@@ -92,7 +92,6 @@ class Filtering:
     """What the filters of *chain* have to say about *exchange*."""
 
     # What most leave as it is stands here, and costs each of them nothing.
-    _decision: Decision | Pending[object] | None = None
     _silenced: frozenset[LiveFilter] = frozenset()
     """Those that see no further answer: they failed, or replaced one."""
     _awaits = ""
@@ -128,6 +127,7 @@ class Filtering:
     ) -> None:
         self._chain = chain
         self._exchange = exchange
+        self._decision: Decision | Pending[object] | None = None
         self._facts = facts
         self._clock = context.clock
         self._tracer = context.tracer

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from functools import partial
-from typing import Protocol
+from typing import Final, Protocol
 
 from attrs import evolve
 
@@ -15,7 +15,7 @@ from ingress.proxy.contract.transport import KernelCopy
 from ingress.proxy.exchange.body_stages import BodyStages, StageFailed
 from ingress.proxy.exchange.held_body import HeldBody
 
-_CONTINUE = ResponseHead(100, b"HTTP/1.1 100 Continue\r\n")
+_CONTINUE: Final = ResponseHead(100, b"HTTP/1.1 100 Continue\r\n")
 
 
 class PassageOwner(AnswerSink, Protocol):

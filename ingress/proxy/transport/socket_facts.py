@@ -4,8 +4,10 @@ import fcntl
 import socket
 import sys
 import termios
+from typing import Final
 
-_TCP_CLOSE, _TCP_CLOSE_WAIT = 7, 8
+_TCP_CLOSE: Final = 7
+_TCP_CLOSE_WAIT: Final = 8
 """Of Linux: the connection is gone; the peer has ended its side, and we have not."""
 
 

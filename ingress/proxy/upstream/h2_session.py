@@ -10,6 +10,8 @@ States::
       └──the endpoint does what it must not──▶ failed: GOAWAY is sent, all streams end ──▶ closing ──▶ closed
 """
 
+from typing import Final
+
 from twisted.internet.error import ConnectionDone
 from twisted.internet.protocol import connectionDone
 from twisted.logger import Logger
@@ -31,7 +33,7 @@ from ingress.tls.upstream import words_of_error
 
 log = Logger()
 
-_FIRST = b"\0"
+_FIRST: Final = b"\0"
 """How SETTINGS begin."""
 
 

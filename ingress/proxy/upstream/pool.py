@@ -11,6 +11,7 @@ is told later that a new one was made or could not be made.  Nothing here waits.
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator
 from functools import partial
+from typing import Final
 from weakref import WeakValueDictionary
 
 from ingress.http2.client import ASSUMED_STREAMS
@@ -31,7 +32,7 @@ from ingress.proxy.upstream.connection import UpstreamConnection
 from ingress.proxy.upstream.h2_session import UpstreamSession
 from ingress.routing.health import Liveness
 
-MAX_DISTRUSTED = 1024
+MAX_DISTRUSTED: Final = 1024
 """Endpoints of which that is known before those are forgotten whose time is over."""
 
 Connect = Callable[[Endpoint, Receiver, Callable[[str], None], float], None]

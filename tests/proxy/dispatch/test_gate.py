@@ -7,9 +7,13 @@ from collections.abc import Callable
 from twisted.logger import capturedLogs, formatEvent
 from twisted.web.resource import Resource
 
+from ingress.http.forwarding import origin_of_peer
+from ingress.http.request_head import UNREADABLE
 from ingress.metrics.overload import LATE, MEMORY
 from ingress.proxy.dispatch.gate import LOOK_SECONDS, MOST_SURPLUS, SPARE_SECONDS, Gate
 from ingress.proxy.dispatch.overload import CALM_SECONDS, FIRST_ROOM, LASTING_SECONDS, TURN_SECONDS
+from ingress.proxy.downstream.channel import DownstreamChannel
+from ingress.proxy.exchange.exchange import Exchange
 from ingress.proxy.exchange.replies import Replies
 from tests.fakes.http2_frames import RST_STREAM, frame
 from tests.fakes.transports import Peer
@@ -184,8 +188,17 @@ class WaitingTests(GateCase):
         """More than may wait are refused as they come."""
         self.closed.overload()
         self.gate._call_in_batch = lambda call: None
+        site = self.stage.site
+        # Of which nothing is asked.
+        gone = Exchange(
+            site.context,
+            DownstreamChannel(site, False),
+            UNREADABLE,
+            (b"", b""),
+            origin_of_peer(b"", b"http", 0),
+        )
         for _ in range(FIRST_ROOM + MOST_SURPLUS):
-            self.gate.put(_Gone(), self.stage.resource)  # type: ignore[arg-type]
+            self.gate.put(gone, self.stage.resource)
         self.assertEqual(self.gate.waiting, FIRST_ROOM + MOST_SURPLUS)
         [down] = self.come(1)
         self.assert_status(down.take(), 503)
@@ -214,10 +227,6 @@ class ShareTests(GateCase):
             refused.append(self.metrics.value("ingress_overload_requests_refused_total", cause=LATE))
             self.reactor.settle()
         self.assertEqual(refused, [0, 1, 1, 1, 3])
-
-
-class _Gone:
-    """Stands for an exchange of which nothing is asked."""
 
 
 class LeavingTests(GateCase):

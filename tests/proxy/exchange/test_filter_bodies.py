@@ -328,6 +328,11 @@ class AnswerBodyTests(FilterCase):
     def test_no_splice(self) -> None:
         """The kernel moves nothing that has to pass a stage, and moves what has none."""
         spliced: list[object] = []
+
+        def refused(target: object, copy: object) -> bool:
+            spliced.append(copy)
+            return False
+
         large = 1 << 20
         begun = b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\nab" % large
         for filters, times in (((Loud(answers=True),), 0), ((), 0 if self.is_http2 else 1)):
@@ -335,7 +340,8 @@ class AnswerBodyTests(FilterCase):
             client = self.get()
             downstream = client.peer.protocol if not self.is_http2 else None  # type: ignore[attr-defined]
             if downstream is not None:
-                self.patch(downstream, "splice_body", spliced.append)
+                transport = type(downstream.transport)
+                self.patch(transport, "splice_from", refused)
             self.upstream().say(begun)
             self.assertEqual(len(spliced), times)
             client.leave()

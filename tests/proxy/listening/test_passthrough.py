@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Container
 from typing import Any
 
+from twisted.internet.interfaces import IReactorTime
+
 from ingress.model.backends import Endpoint
 from ingress.model.records import Record
 from ingress.model.streams import StreamSort
 from ingress.proxy.contract.faults import Fault
+from ingress.proxy.exchange.access_log import AccessLog
 from ingress.proxy.listening.stream_tunnel import StreamTunnel
 from ingress.proxy.upstream.rotation import Rotation
 from ingress.routing.balancing import Balancer
@@ -16,6 +19,17 @@ from ingress.routing.streams import StreamRoute
 from ingress.routing.variants import WeightedBackend
 from tests.fakes.records import record_of
 from tests.proxy.playing import BACKEND, INGRESS, ONE, OWNER, TWO, ProxyCase
+
+
+class KeptRecords(AccessLog):
+    """Keeps records, and writes nothing."""
+
+    def __init__(self, clock: IReactorTime) -> None:
+        super().__init__(clock, lambda lines: None, lambda count: None)
+        self.records: list[Record] = []
+
+    def exchange_ended(self, record: Record) -> None:
+        self.records.append(record)
 
 
 class Counting(Balancer):
@@ -69,8 +83,8 @@ class AttemptTests(ProxyCase):
     def test_record(self) -> None:
         """Its record has each attempt, and an endpoint is not blamed for a socket that this system has not."""
         stage = self.stage
-        records: list[Record] = []
-        self.patch(stage.access_log, "exchange_ended", records.append)
+        kept = stage.site.access_log = KeptRecords(self.reactor)
+        records = kept.records
         rotation = stage.resource.rotation_of(BACKEND)
         assert rotation is not None
         rotation.assign((ONE, TWO))

@@ -8,6 +8,7 @@ import errno
 import os
 import socket
 from collections.abc import Callable
+from typing import Final
 
 from OpenSSL import SSL
 from twisted.internet.interfaces import IDelayedCall
@@ -21,7 +22,7 @@ from ingress.proxy.transport.epoll.tls import TLSTransport
 from ingress.tls.binding import forget_errors
 from ingress.tls.upstream import UpstreamContexts
 
-_UNREAD = 64 * 1024
+_UNREAD: Final = 64 * 1024
 
 
 class EpollConnecting:

@@ -18,12 +18,12 @@ import select
 import socket
 from collections.abc import Callable
 from time import thread_time
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 from twisted.internet.interfaces import IReadDescriptor
 from twisted.logger import Logger
 from twisted.python.failure import Failure
-from zope.interface import implementer
+from zope.interface import classImplements
 
 from ingress.process.lateness import BUSY_SHARE, Lateness
 from ingress.process.yielding import YieldToTraffic
@@ -32,22 +32,22 @@ from ingress.proxy.transport.epoll.probe import Probe
 from ingress.proxy.transport.epoll.shared_poll import Events, SharedPoll, poller_of
 from ingress.proxy.transport.handshake_queue import HandshakeQueue
 
-BATCH = 16
+BATCH: Final = 16
 """Events that are told before what was written meanwhile is sent: enough to find most readers
 awake, and few enough for upstream to begin while others are still told."""
-MAX_BATCHES = 16
+MAX_BATCHES: Final = 16
 """Batches of one turn; then everything else of the reactor has its own."""
-LONG_SECONDS = 0.01
+LONG_SECONDS: Final = 0.01
 """A turn that takes so long, or all of its batches, has it found out how long what comes now has to wait."""
 
-CAN_SPLICE = hasattr(os, "splice")
+CAN_SPLICE: Final = hasattr(os, "splice")
 
-READ = select.EPOLLIN
-WRITE = select.EPOLLOUT
-EDGE = select.EPOLLET
+READ: Final = select.EPOLLIN
+WRITE: Final = select.EPOLLOUT
+EDGE: Final = select.EPOLLET
 """Beside others: they are told once, and again only when more has happened."""
-ERROR = select.EPOLLERR
-BROKEN = ERROR | select.EPOLLHUP
+ERROR: Final = select.EPOLLERR
+BROKEN: Final = ERROR | select.EPOLLHUP
 
 
 def is_available(reactor: object) -> bool:
@@ -72,7 +72,6 @@ class Sender(Descriptor, Protocol):
         """Send what was written in this batch."""
 
 
-@implementer(IReadDescriptor)
 class EpollSet:
     """All sockets of the data path, in *reactor*."""
 
@@ -324,3 +323,7 @@ class EpollSet:
                     sender.send_fresh()
                 except Exception:
                     self.fail(sender)
+
+
+# And no decorator, which would leave the class as it is where this is compiled.
+classImplements(EpollSet, IReadDescriptor)

@@ -7,10 +7,11 @@ making one and giving it its size costs as much as moving some hundred kilobytes
 
 import fcntl
 import os
+from typing import Final
 
 from ingress.proxy.contract.limits import MAX_PIPES, PIPE_BYTES
 
-_MAX_SPARE = 32
+_MAX_SPARE: Final = 32
 
 
 class Pipe:

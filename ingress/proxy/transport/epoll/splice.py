@@ -11,15 +11,15 @@ target written when it is not, so a slow target stops the source.
 """
 
 import os
-from typing import Protocol
+from typing import Final, Protocol
 
 from ingress.proxy.contract.limits import PIPE_BYTES
 from ingress.proxy.contract.transport import KernelCopy
 from ingress.proxy.transport.epoll.pipes import Pipe
 
-_MAX_PUMPED = 2 * 1024 * 1024
+_MAX_PUMPED: Final = 2 * 1024 * 1024
 """Bytes of one turn: after that, others have theirs."""
-_FLAGS = getattr(os, "SPLICE_F_MOVE", 0) | getattr(os, "SPLICE_F_NONBLOCK", 0)
+_FLAGS: Final = getattr(os, "SPLICE_F_MOVE", 0) | getattr(os, "SPLICE_F_NONBLOCK", 0)
 
 
 class End(Protocol):

@@ -3,6 +3,7 @@
 import socket
 from abc import abstractmethod
 from collections.abc import Callable
+from typing import Final
 
 from twisted.internet import error, main
 from twisted.internet.interfaces import IAddress
@@ -12,7 +13,7 @@ from ingress.proxy.transport.epoll.epoll_set import EpollSet
 from ingress.proxy.transport.epoll.sockets import ConnectedSocket, SocketName
 from ingress.proxy.transport.epoll.splice import Splice
 
-DONE = Failure(main.CONNECTION_DONE)
+DONE: Final = Failure(main.CONNECTION_DONE)
 
 
 class SplicedSocket(ConnectedSocket):

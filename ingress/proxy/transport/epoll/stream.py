@@ -12,6 +12,7 @@ States, by what is set: open; *ending* (the rest is sent, nothing is read); *end
 import socket
 from collections import deque
 from itertools import islice
+from typing import Final
 
 from twisted.internet import error
 from twisted.internet.interfaces import IAddress
@@ -24,13 +25,14 @@ from ingress.proxy.transport.epoll.splice import Splice
 from ingress.proxy.transport.epoll.spliced import DONE, SplicedSocket
 from ingress.proxy.transport.socket_facts import in_kernel
 
-HIGH_WATER = 64 * 1024
+HIGH_WATER: Final = 64 * 1024
 """Bytes that wait to be sent before the receiver is told to pause."""
-LOW_WATER = _SMALL_READ = 16 * 1024
-_LARGE_READ = 32 * 1024
+LOW_WATER: Final = 16 * 1024
+_SMALL_READ: Final = 16 * 1024
+_LARGE_READ: Final = 32 * 1024
 """Larger ones would wait for slow peers, and cost twice the processor time: they leave its caches."""
-_MAX_PIECES = 32
-_NOTHING: deque[memoryview] = deque()
+_MAX_PIECES: Final = 32
+_NOTHING: Final[deque[memoryview]] = deque()
 """What waits on a connection at rest; never changed, and no byte of any connection's own."""
 
 

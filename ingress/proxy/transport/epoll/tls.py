@@ -8,6 +8,7 @@ The server side begins with its handshake, which takes its steps when ``Handshak
 """
 
 import socket
+from typing import Final
 
 from OpenSSL import SSL
 from twisted.internet import error
@@ -24,13 +25,13 @@ from ingress.tls.binding import WANT_WRITE, forget_errors, receive, return_after
 from ingress.tls.handshake import awaits_hello
 from ingress.tls.upstream import words_of_error
 
-_RECORD = 16 * 1024
-_MAX_READ = 256 * 1024
+_RECORD: Final = 16 * 1024
+_MAX_READ: Final = 256 * 1024
 """Bytes of one read: after that, others have their turn."""
-_MAX_RECORDS = 16
+_MAX_RECORDS: Final = 16
 """Records of one read, which may be of an octet each.  A peer that sends a message a record is read by the turn, and not by the record."""
-_MAX_SEND = 256 * 1024
-_GONE = SSL.Connection(SSL.Context(SSL.TLS_METHOD), None)
+_MAX_SEND: Final = 256 * 1024
+_GONE: Final = SSL.Connection(SSL.Context(SSL.TLS_METHOD), None)
 """Stands for the connection of a transport that has ended."""
 
 
