@@ -282,6 +282,8 @@ TARGETS: tuple[Target, ...] = (
         _FILE,
         _ours_compiled,
         0.8,
+        # Whatever is found there would come before what is installed.
+        {"PYTHONPATH": ""},
         is_quick=True,
         when_slow=("--overload-after=0",),
     ),

@@ -89,6 +89,8 @@ class ConfigurationTests(SynchronousTestCase):
         commands = [one.command(self.site) for one in TARGETS if one.name in OURS]
         self.assertEqual(commands[0][1:], commands[1][1:])
         self.assertEqual(commands[1][0], str(COMPILED / "bin" / "python"))
+        [compiled] = [one for one in TARGETS if one.name == "ours-compiled"]
+        self.assertEqual(compiled.environment, {"PYTHONPATH": ""}, "sources would come before it")
         environment = Path(self.mktemp())
         self.patch(targets, "COMPILED", environment)
         self.assertNotIn("ours-compiled", {one.name for one in available(TARGETS)})
