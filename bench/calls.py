@@ -164,6 +164,24 @@ class Http1Peer:
         _receive(self._connection, heard, lambda: heard.endswith(self._last))
 
 
+class Http1Visitor:
+    """A client that connects anew for each *message*, which asks for the end of the connection."""
+
+    def __init__(self, port: int, message: bytes) -> None:
+        self._port = port
+        self._message = message
+        self._connection = socket.socket()
+
+    def say(self) -> None:
+        self._connection = socket.create_connection((HOST, self._port), _PATIENCE_SECONDS)
+        self._connection.sendall(self._message)
+
+    def hear(self) -> None:
+        with self._connection:
+            while self._connection.recv(65536):
+                pass
+
+
 def _field(name: bytes, value: bytes) -> bytes:
     """A field that nobody remembers (RFC 7541 section 6.2.2), without Huffman's code."""
     return b"\0%c%b%c%b" % (len(name), name, len(value), value)
@@ -224,11 +242,14 @@ class Conversation:
     to_http2: bool = False
     request: bytes = b""
     """What a client of HTTP/1.1 says, where that is not a plain GET."""
+    is_anew: bool = False
+    """Whether each request of HTTP/1.1 has a connection of its own, whose beginning and end count."""
 
 
 OVER_HTTP1 = (
     Conversation("HTTP/1.1", over_http2=False),
     Conversation("HTTP/1.1 to an endpoint of HTTP/2", over_http2=False, to_http2=True),
+    Conversation("HTTP/1.1, a connection for each", over_http2=False, is_anew=True),
 )
 OVER_HTTP2 = (
     Conversation("HTTP/2", over_http2=True),
@@ -319,6 +340,9 @@ class Driver:
         return Measured(conversation, most_in, most_out, agreeing)
 
     def _client(self, conversation: Conversation) -> Peer:
+        if conversation.is_anew:
+            ending = b"GET / HTTP/1.1\r\nHost: one.bench.test\r\nConnection: close\r\n\r\n"
+            return Http1Visitor(self._port, conversation.request or ending)
         connection = socket.create_connection((HOST, self._port), _PATIENCE_SECONDS)
         host = b"two.bench.test" if conversation.to_http2 else b"one.bench.test"
         if conversation.over_http2:

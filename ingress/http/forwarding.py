@@ -104,7 +104,7 @@ class TrustedProxies:
 
     def believes(self, address: bytes) -> bool:
         """Whether anything is believed that the peer of this *address* says about its requests."""
-        return (self._believes_address or self._believes_others) and address in self
+        return bool(self._prefixes) and (self._believes_address or self._believes_others) and address in self
 
     def origin(self, peer: Origin, head: RequestHead) -> Origin:
         """Return the origin of a request that came through the trusted *peer*.

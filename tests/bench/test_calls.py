@@ -92,6 +92,7 @@ class GatewayCallTests(SynchronousTestCase):
 # By conversation: calls of a GET on its way in and out, and those of them that are the end of a stream.
 MOST: Mapping[str, Mapping[str, int]] = {
     "HTTP/1.1": {"in": 27, "out": 22},
+    "HTTP/1.1, a connection for each": {"in": 59, "out": 37, "others_in": 3, "others_out": 2},
     "HTTP/2": {"in": 36, "out": 29, "end_of_stream_downstream": 4},
     "HTTP/1.1 to an endpoint of HTTP/2": {"in": 47, "out": 45, "end_of_stream_upstream": 5},
     "HTTP/2 to an endpoint of HTTP/2": {"in": 56, "out": 52},

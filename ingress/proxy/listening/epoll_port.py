@@ -96,23 +96,25 @@ class EpollPort:
 
     def ready(self, events: int) -> None:
         """Accept who waits, some at a time."""
+        rest = self.rest
         for _ in range(MAX_ACCEPTS):
-            if self.rest.is_on or self.rest.leaves_to_others():
+            if rest.is_on or (rest.turn is not None and rest.leaves_to_others()):
                 return
-            if self._secure is not None and not self._epoll_set.handshakes.has_room(self.rest.relieve):
-                self.rest.burden()
+            if self._secure is not None and not self._epoll_set.handshakes.has_room(rest.relieve):
+                rest.burden()
                 return
             try:
                 sock, name = self._sock.accept()
             except (BlockingIOError, InterruptedError):
-                self.rest.found_nobody()
+                if rest.turn is not None:
+                    rest.found_nobody()
                 return
             except OSError as problem:
-                if self.rest.is_shortage(problem):
+                if rest.is_shortage(problem):
                     return
                 # The peer gave up before it was accepted.
                 continue
-            self.rest.accepted()
+            rest.accepted()
             sock.setblocking(False)
             starts = self._connection_starts
             if starts is None or not starts.is_wanted:

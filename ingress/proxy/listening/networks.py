@@ -31,7 +31,7 @@ from ingress.proxy.listening.connection_starts import (
 from ingress.proxy.listening.epoll_port import EpollPort
 from ingress.proxy.listening.listeners import listen, tls_factory
 from ingress.proxy.listening.stream_factory import StreamFactory
-from ingress.proxy.transport.accepting import NewTurn, join, keep_to_family
+from ingress.proxy.transport.accepting import AcceptingSocket, NewTurn, join, keep_to_family
 from ingress.proxy.transport.connecting import Connector
 from ingress.proxy.transport.epoll.connecting import EpollConnecting
 from ingress.proxy.transport.epoll.epoll_set import CAN_SPLICE, EpollSet, is_available
@@ -243,7 +243,9 @@ class _EpollListening:
             raise CannotListenError(interface, port, problem) from problem
 
     def _listen(self, sock: socket.socket) -> IListeningPort:
-        port = EpollPort(self._epoll_set, sock, self._build, self._secure, self._connection_starts)
+        port = EpollPort(
+            self._epoll_set, AcceptingSocket(sock), self._build, self._secure, self._connection_starts
+        )
         port.startListening()
         return cast(IListeningPort, port)
 

@@ -149,6 +149,28 @@ def keep_to_family(sock: socket.socket) -> socket.socket:
     return sock
 
 
+class AcceptingSocket(socket.socket):
+    """A socket that was opened as another object, which is of no use any more, and is to be accepted on.
+
+    For each connection ``accept`` asks what it is accepted on for its family and type, which ``socket.socket`` makes enums of
+    each time: that takes longer than the system call.  Here they are known.
+    """
+
+    def __init__(self, sock: socket.socket) -> None:
+        self._family, self._type = sock.family, sock.type
+        super().__init__(sock.family, sock.type, sock.proto, sock.detach())
+
+    @property
+    def family(self) -> socket.AddressFamily:
+        """The family of its addresses."""
+        return self._family
+
+    @property
+    def type(self) -> socket.SocketKind:
+        """The kind of its connections."""
+        return self._type
+
+
 class FamilyPort(tcp.Port):
     """Twisted's port, for one family of addresses."""
 

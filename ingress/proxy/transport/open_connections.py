@@ -110,7 +110,8 @@ class OpenConnections:
         self._own.pop(connection, None)
         self._metrics.downstream_closed(secure)
         self.limit.shrunk(connection)
-        self._note_drained()
+        if self._drained is not None or (self._whole is not None and self._whole._drained is not None):
+            self._note_drained()
 
     def begin_draining(self) -> None:
         """Have answers say ``Connection: close`` from now on."""
