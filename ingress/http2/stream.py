@@ -271,6 +271,12 @@ class Stream:
             self.connection.stream_sent(self)
         return sent
 
+    def account(self, count: int) -> None:
+        """Take *count* bytes of the body that are sent off the windows."""
+        self.window -= count
+        self.outgoing.window -= count
+        self.outgoing.budget.sent(count)
+
     def reset(self, code: ErrorCode) -> None:
         """End the stream at once, and say why."""
         self.forget_unsent()

@@ -159,6 +159,15 @@ def receive(connection: SSL.Connection) -> bytes:
     raise AssertionError("OpenSSL has neither read nor failed")
 
 
+def write_whole_or_again(connection: SSL.Connection) -> None:
+    """Have a write of *connection* send all records of what it is given, or be repeated with the same bytes.
+
+    OpenSSL returns after each record otherwise, and calling it again for each costs as much as encrypting one.  Where the bytes are may
+    change (``SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER``, which pyOpenSSL sets).
+    """
+    lib.SSL_clear_mode(connection._ssl, lib.SSL_MODE_ENABLE_PARTIAL_WRITE)
+
+
 def forget_errors() -> None:
     """Empty OpenSSL's list of errors, which is one for all connections of a thread.
 

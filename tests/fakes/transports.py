@@ -13,7 +13,7 @@ from __future__ import annotations
 import select
 import socket
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from errno import ECONNRESET, EPIPE, EWOULDBLOCK
 from typing import Any, cast
 
@@ -153,6 +153,15 @@ class Peer:
         if self._finished:
             return b""
         raise OSError(EWOULDBLOCK, "nothing there")
+
+    def recvmsg_into(self, spaces: Sequence[memoryview]) -> tuple[int, list[object], int, None]:
+        received = self.recv(sum(map(len, spaces)))
+        at = 0
+        for space in spaces:
+            piece = received[at : at + len(space)]
+            space[: len(piece)] = piece
+            at += len(piece)
+        return len(received), [], 0, None
 
     def send(self, octets: memoryview) -> int:
         if self.broken:

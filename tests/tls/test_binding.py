@@ -8,7 +8,7 @@ from OpenSSL import SSL
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.proxy.transport.epoll.sockets import reset_on_close
-from ingress.tls.binding import WANT_READ, agreed_on, forget_errors, receive, step
+from ingress.tls.binding import WANT_READ, agreed_on, forget_errors, receive, step, write_whole_or_again
 from ingress.tls.contexts import ServerContexts
 from ingress.tls.generated import generate_certificate
 
@@ -144,3 +144,49 @@ class ForgetErrorsTests(TLSCase):
         """Without that, it is told again, be it to whoever asks next: why this is needed at all."""
         told = self.assertRaises(SSL.Error, self.lost.send, b"?")
         self.assertNotEqual(told.args, ([],))
+
+
+class WriteWholeTests(TLSCase):
+    """Writes to a peer that does not read, which are begun and cannot be ended."""
+
+    PIECE = bytes(range(256)) * 400
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.writing, self.reading = self.connect(*socket.socketpair())
+        write_whole_or_again(self.writing)
+        self.sent = 0
+        with self.assertRaises(SSL.WantWriteError):
+            while True:
+                self.assertEqual(self.writing.send(self.PIECE), len(self.PIECE))
+                self.sent += len(self.PIECE)
+
+    def take(self, received: bytearray) -> None:
+        """Read all that is there."""
+        try:
+            while True:
+                received += self.reading.recv(1 << 16)
+        except SSL.WantReadError:
+            pass
+
+    def test_again(self) -> None:
+        """The same bytes are taken in the end, wherever they are by then, and arrive once."""
+        received = bytearray()
+        total = self.sent + len(self.PIECE)
+        again = memoryview(bytes(self.PIECE))
+        while len(received) < total:
+            self.take(received)
+            if self.sent < total:
+                try:
+                    self.sent += self.writing.send(memoryview(bytearray(again)))
+                except SSL.WantWriteError:
+                    pass
+        self.assertEqual(self.sent, total)
+        self.assertEqual(bytes(received), self.PIECE * (total // len(self.PIECE)))
+
+    def test_less(self) -> None:
+        """Fewer bytes than were begun with are refused: that is why nothing may come in between."""
+        self.take(bytearray())
+        with self.assertRaises(SSL.Error) as caught:
+            self.writing.send(self.PIECE[:100])
+        self.assertNotIsInstance(caught.exception, SSL.WantWriteError)

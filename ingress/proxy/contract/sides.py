@@ -40,7 +40,7 @@ class Downstream(Protocol):
         """Send more of the body."""
 
     def splice_body(self, copy: KernelCopy) -> bool:
-        """Have the kernel send the rest of the body, if that is possible."""
+        """Have the rest of the body sent without being received first, if that is possible."""
 
     def send_interim(self, head: ResponseHead) -> None:
         """Send a 1xx head, where the protocol has them."""
@@ -206,7 +206,7 @@ class AnswerSink(Protocol):
         """Pass a piece of the body on."""
 
     def splice_answer(self, copy: KernelCopy) -> bool:
-        """Have the kernel send the rest of the answer, if downstream can."""
+        """Have the rest of the answer sent without being received first, if downstream can."""
 
     def answer_moved(self, count: int) -> None:
         """So much of a spliced answer went downstream."""

@@ -6,7 +6,7 @@ set's transports are ``Transport`` themselves and call their receivers directly;
 ``ingress.proxy.transport.twisted_protocol.TwistedConnection``.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Final, Protocol
 
 from mypy_extensions import mypyc_attr
@@ -106,11 +106,18 @@ class Transport(Protocol):
     def write(self, octets: bytes, /) -> None:
         """Send *octets* behind what was written before, as soon as the peer takes them."""
 
+    def write_at_once(self, octets: memoryview, /) -> None:
+        """Send *octets*, whose memory is used again afterwards: what the peer does not take at once is copied."""
+
     def gather_writes(self) -> None:
         """Send what is written in one turn at once, if possible: for who writes a little for many, and can wait."""
 
     def call_in_batch(self, call: Callable[[], None], /) -> None:
         """Call, and send together what is written meanwhile, here or on other connections, if possible."""
+
+    @property
+    def queued(self) -> int:
+        """Bytes that wait in this process."""
 
     @property
     def unsent(self) -> int:
@@ -150,6 +157,12 @@ class Transport(Protocol):
     def splice_from(self, copy: "KernelCopy", /) -> bool:
         """Begin *copy*, to here; False, and nothing happens, if the two transports cannot."""
 
+    def copy_into(self, copy: "KernelCopy", taker: "CopyTaker", /) -> "MemoryCopy | None":
+        """Begin *copy*, from here into memory of *taker*; None, and nothing happens, if this transport cannot.
+
+        While receiving is paused nothing is copied by itself.
+        """
+
     @property
     def is_held_up(self) -> bool:
         """Whether the kernel moves what comes here, and waits for whom it is to go to."""
@@ -184,9 +197,33 @@ class Transport(Protocol):
         """The port of ``getHost``, which is not made for it; 0 where it has none."""
 
 
+class CopyTaker(Protocol):
+    """Whose memory a copy goes to, and who passes it on from there."""
+
+    def spaces(self, most: int, /) -> Sequence[memoryview]:
+        """Return where the next bytes go, at most *most*; nothing while none can be taken."""
+
+    def came(self, count: int, /) -> None:
+        """So many came there."""
+
+
+class MemoryCopy(Protocol):
+    """A copy that goes through the memory of its taker."""
+
+    @property
+    def left(self) -> int:
+        """Bytes that are still to come."""
+
+    def move(self, most: int, /) -> int:
+        """Move at most *most* bytes now, also while receiving is paused; return how many that were."""
+
+    def close(self) -> None:
+        """Leave the source to itself; what it was to move is received as ever."""
+
+
 @frozen
 class KernelCopy:
-    """Bytes that the kernel is asked to move: the next *count* that come to *source*.
+    """Bytes that need not be received to be sent on, best by the kernel: the next *count* that come to *source*.
 
     *moved* is told how many went each time, *ended* that all have.  Until then nothing is
     received from *source*, and nothing may be written to the target.  With *to_end*, the end of

@@ -11,6 +11,7 @@ from twisted.internet.interfaces import IReactorTime
 from twisted.web.resource import IResource
 
 from ingress.http.forwarding import TrustedProxies
+from ingress.http2.frame_room import FrameRoom
 from ingress.identity.misdirected import ServerNames
 from ingress.metrics.metrics import Metrics
 from ingress.model.frozen import frozen
@@ -65,6 +66,8 @@ class ProxySite:
         self.gate = gate
         """What has requests wait, or be refused, while there is more to do than can be done."""
         self._mounted = mounted
+        self.frame_room = FrameRoom()
+        """Where connections of HTTP/2 read bodies of answers, one after the other."""
 
     def part(self, resource: IngressProxyResource) -> "ProxySite":
         """Return the site of one listener: *resource* answers there, its connections may end by themselves, all else is shared."""

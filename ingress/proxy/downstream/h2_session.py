@@ -67,6 +67,7 @@ class DownstreamSession(ServerConnection[DownstreamStream]):
         "backlog",
         "deadline",
         "deadlines",
+        "frame_room",
         "limits",
         "security",
         "transport",
@@ -85,6 +86,7 @@ class DownstreamSession(ServerConnection[DownstreamStream]):
         super().__init__(self.deadlines.seconds)
         self.limits = site.context.limits
         self.backlog = SendBacklog()
+        self.frame_room = site.frame_room
         self.turns = Turns()
         self.security: Security | None = None
         """None without TLS."""

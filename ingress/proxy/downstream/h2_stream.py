@@ -10,6 +10,7 @@ its key and the proof that the key was understood belong to this side.
 
 from typing import Final, Protocol
 
+from attrs import evolve
 from twisted.logger import Logger
 
 from ingress.http.request_head import RequestHead
@@ -18,6 +19,7 @@ from ingress.http.web_socket import WebSocketKey
 from ingress.http2.blocks import response_block, trailers_block, tunnel_block
 from ingress.http2.faults import ErrorCode
 from ingress.http2.frame_reader import FrameReader
+from ingress.http2.frame_room import FrameRoom
 from ingress.http2.frames import FRAME_BYTES, field_block_frames
 from ingress.http2.stream import Stream, StreamConnection
 from ingress.model.causes import Cause
@@ -27,8 +29,9 @@ from ingress.proxy.contract.limits import ABOVE_WATERMARK_SECONDS, ENDED_SECONDS
 from ingress.proxy.contract.progress import Progress
 from ingress.proxy.contract.security import Security
 from ingress.proxy.contract.sides import RequestSink
-from ingress.proxy.contract.transport import KernelCopy
+from ingress.proxy.contract.transport import KernelCopy, Transport
 from ingress.proxy.contract.turns import Turns
+from ingress.proxy.downstream.framed_copy import FramedCopy
 from ingress.proxy.downstream.h2_backlog import SendBacklog
 from ingress.proxy.downstream.request_body import BodyPace
 
@@ -48,6 +51,9 @@ class StreamSession(StreamConnection, Protocol):
     """What the handshake of the connection means for requests; None without TLS."""
     backlog: SendBacklog
     turns: Turns
+    transport: Transport
+    frame_room: FrameRoom
+    """Where bodies go that need not be received to be sent on."""
     reader: FrameReader
     streams: "dict[int, DownstreamStream]"
 
@@ -60,6 +66,7 @@ class DownstreamStream(Stream):
 
     __slots__ = (
         "_ahead",
+        "_copy",
         "_ends_at",
         "_held_at",
         "_is_tunnel",
@@ -92,6 +99,8 @@ class DownstreamStream(Stream):
         """... and since when."""
         self._pace = None if ended or key is not None else BodyPace(session.deadlines.now, session.limits)
         self._progress: Progress | None = None
+        self._copy: FramedCopy | None = None
+        """The rest of the answer's body, while it need not come here to be sent."""
         self._key = key
         self._is_tunnel = False
         self._ends_at = NEVER
@@ -163,6 +172,8 @@ class DownstreamStream(Stream):
 
     def broken(self, code: int, why: str) -> None:
         """The client left, or what it sent is not to go on."""
+        if self._copy is not None:
+            self._end_copy()
         exchange, self.exchange = self.exchange, None
         if exchange is not None:
             try:
@@ -189,6 +200,8 @@ class DownstreamStream(Stream):
     @property
     def is_full(self) -> bool:
         """Whether something of the answer waits, or is to wait; who has to wait then is told when nothing does."""
+        if self._copy is not None and self._copy.is_stalled:
+            return True
         return self.is_held_back or bool(self.waiting)
 
     def hold_back(self) -> None:
@@ -216,7 +229,7 @@ class DownstreamStream(Stream):
         if not self.is_blocked:
             return self.is_held_back and now - self._held_at >= ABOVE_WATERMARK_SECONDS
         return self._progress is not None and self._progress.is_stuck(
-            self.unsent, now, ABOVE_WATERMARK_SECONDS
+            self._untaken, now, ABOVE_WATERMARK_SECONDS
         )
 
     def give_up(self) -> None:
@@ -252,8 +265,44 @@ class DownstreamStream(Stream):
                 self.exchange.downstream_full()
 
     def splice_body(self, copy: KernelCopy) -> bool:
-        """Never: what is sent must be put into frames first."""
-        return False
+        """Have the rest of the body go into frames as it comes from its socket, if that is possible."""
+        session = self._session
+
+        def ended() -> None:
+            self._end_copy()
+            copy.ended()
+
+        framed = FramedCopy(self, session.transport, session.frame_room)
+        if not framed.begin(evolve(copy, ended=ended)):
+            return False
+        self._copy = framed
+        return True
+
+    def stalled(self) -> None:
+        """The copy waits for its turn."""
+        self.outgoing.blocked[self] = None
+        self._tell_if_full(False)
+
+    def _end_copy(self) -> None:
+        copy, self._copy = self._copy, None
+        if copy is not None:
+            copy.close()
+
+    @property
+    def is_blocked(self) -> bool:
+        """Whether something waits to be sent, here or at upstream."""
+        return bool(self.waiting) or (self._copy is not None and self._copy.is_stalled)
+
+    def flow(self, most: int) -> int:
+        """Send of what waits as much as the windows allow, at most *most* bytes; return how much that was."""
+        if self._copy is None or self.waiting:
+            return super().flow(most)
+        return self._copy.flow(most)
+
+    @property
+    def _untaken(self) -> int:
+        """A number that changes with whatever is sent of what waits."""
+        return self.unsent + (0 if self._copy is None else self._copy.left)
 
     def send_interim(self, head: ResponseHead) -> None:
         """Send a 1xx head."""
@@ -306,6 +355,8 @@ class DownstreamStream(Stream):
 
     def finished(self) -> None:
         """The exchange is over; what waits to be sent goes on by itself."""
+        if self._copy is not None:
+            self._end_copy()
         self.exchange = None
         self._pace = None
         if self._is_tunnel and self.id in self._session.streams and not self.local_ended:
@@ -329,7 +380,7 @@ class DownstreamStream(Stream):
     def look(self, now: float) -> None:
         """Called by the deadlines: end what takes too long."""
         progress = self._progress
-        if progress is not None and progress.is_stuck(self.unsent, now, self._session.limits.send_seconds):
+        if progress is not None and progress.is_stuck(self._untaken, now, self._session.limits.send_seconds):
             self.give_up()
             return
         if now >= self._ends_at:

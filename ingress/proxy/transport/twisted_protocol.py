@@ -29,7 +29,7 @@ from twisted.protocols.tls import TLSMemoryBIOProtocol
 from twisted.python.failure import Failure
 from zope.interface import implementer
 
-from ingress.proxy.contract.transport import NOBODY, KernelCopy, Receiver, host_of, port_of
+from ingress.proxy.contract.transport import NOBODY, CopyTaker, KernelCopy, Receiver, host_of, port_of
 from ingress.proxy.transport.socket_facts import has_ended, in_kernel, is_quiet
 from ingress.tls.handshake import awaits_hello
 
@@ -155,6 +155,10 @@ class TwistedTransport:
 
     # Sending
 
+    def write_at_once(self, octets: memoryview) -> None:
+        """Send a copy of *octets*."""
+        self.write(bytes(octets))
+
     def gather_writes(self) -> None:
         """Nothing: what is written is sent at once."""
 
@@ -218,6 +222,9 @@ class TwistedTransport:
     def splice_from(self, copy: KernelCopy) -> bool:
         """Never."""
         return False
+
+    def copy_into(self, copy: KernelCopy, taker: CopyTaker) -> None:
+        """Never."""
 
     is_held_up = False
 

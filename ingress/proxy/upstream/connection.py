@@ -327,7 +327,7 @@ class UpstreamConnection:
     def _moved(self, count: int) -> None:
         """So much of a spliced answer went downstream."""
         self.liveness.heard_at = self._deadlines.now
-        if self._request_sent:
+        if self._request_sent and not self._paused:
             self.deadline = self._deadlines.now + self._timeouts.read_seconds
         if self.exchange is not None:
             self.exchange.answer_moved(count)

@@ -215,6 +215,7 @@ class EpollAcceptedTests(AcceptedContract, TestCase):
 
     use_epoll = True
     splices = True
+    copies = True
 
 
 class EpollConnectedTests(ConnectedContract, TestCase):
@@ -222,6 +223,7 @@ class EpollConnectedTests(ConnectedContract, TestCase):
 
     use_epoll = True
     splices = True
+    copies = True
 
 
 class EpollTLSTests(AcceptedContract, TestCase):
@@ -322,3 +324,4 @@ class MemoryEpollTests(MemoryContract, TestCase):
     """The epoll set's transport on a socket in memory."""
 
     on_epoll = True
+    copies = True

@@ -23,6 +23,24 @@ else:
     _Case = object
 
 
+class Taken:
+    """Takes what comes in odd pieces."""
+
+    def __init__(self) -> None:
+        self.received = bytearray()
+        self.ends: list[int] = []
+        self._memory = bytearray(50_001)
+
+    def spaces(self, most: int) -> list[memoryview]:
+        """Return where the next bytes go: in two pieces."""
+        view = memoryview(self._memory)[:most]
+        return [view[:333], view[333:]]
+
+    def came(self, count: int) -> None:
+        """Take what came."""
+        self.received += self._memory[:count]
+
+
 class TransportContract(_Case):
     """What is the same with all transports."""
 
@@ -39,6 +57,8 @@ class TransportContract(_Case):
     """Whether it is TLS that was accepted."""
     splices = False
     """Whether the kernel can move what comes to another one of its kind."""
+    copies = False
+    """Whether what comes can go into memory of who takes it."""
     keeps_last_words = True
     """Whether what the peer said before a reset is read although a write has failed."""
 
@@ -94,6 +114,28 @@ class TransportContract(_Case):
         protocol.call("write", b"end")
         await self.read_until(far, lambda: len(far.received) >= len(large) + 3)
         self.assertEqual(hashlib.sha256(far.received).digest(), hashlib.sha256(large + b"end").digest())
+
+    async def test_write_at_once(self) -> None:
+        """What is written out of memory that is used again arrives as it was, in order with all else, however late it is read."""
+        protocol = Recorder()
+        far = await self.open(protocol)
+        memory = bytearray(96 * 1024)
+        expected = hashlib.sha256()
+        size = 0
+        for number in range(200):
+            count = 1 + number * number * 7919 % len(memory)
+            memory[:] = bytes([number % 251]) * len(memory)
+            protocol.call("write_at_once", memoryview(memory)[:count])
+            behind = b"%d" % number
+            protocol.call("write", behind)
+            expected.update(bytes(memory[:count]) + behind)
+            size += count + len(behind)
+            if not number % 50:
+                await self.turns()
+        self.assertGreater(protocol.transport.queued, 0)
+        await self.read_until(far, lambda: len(far.received) >= size)
+        self.assertEqual(hashlib.sha256(far.received).digest(), expected.digest())
+        self.assertEqual(protocol.transport.queued, 0)
 
     async def test_both_ways(self) -> None:
         """Bytes go both ways at once."""
@@ -443,6 +485,49 @@ class TransportContract(_Case):
             other.call("abortConnection")
         protocol.call("write", b"as ever")
         await self.read_until(far, lambda: far.received == b"as ever")
+
+    async def test_copy(self) -> None:
+        """Where what comes can go into another's memory, exactly what was asked for does, and none while reading is paused."""
+        protocol, taken = Recorder(), Taken()
+        far = await self.open(protocol)
+        moved: list[int] = []
+        copy = KernelCopy(protocol.transport, MEGABYTE, moved.append, lambda: taken.ends.append(sum(moved)))
+        copying = protocol.transport.copy_into(copy, taken)
+        self.assertEqual(copying is not None, self.copies)
+        said = b"".join(b"%07d " % number for number in range(MEGABYTE // 8 + 100))
+        if copying is None:
+            far.say(said)
+            await self.until(lambda: len(protocol.received) == len(said))
+            return
+        protocol.call("pauseProducing")
+        far.say(said)
+        await self.turns()
+        self.assertEqual((bytes(taken.received), copying.move(7), copying.left), (b"", 7, MEGABYTE - 7))
+        protocol.call("resumeProducing")
+        await self.until(lambda: len(taken.received + protocol.received) == len(said))
+        self.assertEqual((bytes(taken.received), protocol.received), (said[:MEGABYTE], said[MEGABYTE:]))
+        self.assertEqual((taken.ends, copying.left, copying.move(7)), ([MEGABYTE], 0, 0))
+
+    async def test_copy_broken_off(self) -> None:
+        """A copy that is closed leaves the rest to whoever received before, and one whose source ends is over."""
+        if not self.copies:
+            return
+        for ends in (False, True):
+            protocol, taken = Recorder(), Taken()
+            far = await self.open(protocol)
+            copy = KernelCopy(protocol.transport, MEGABYTE, lambda count: None, lambda: taken.ends.append(0))  # noqa: B023
+            copying = protocol.transport.copy_into(copy, taken)
+            assert copying is not None
+            far.say(b"one")
+            await self.until(lambda each=taken: each.received == b"one")  # type: ignore[misc]
+            if ends:
+                far.finish()
+                await self.until(lambda each=protocol: each.lost)  # type: ignore[misc]
+            else:
+                copying.close()
+                far.say(b"two")
+                await self.until(lambda each=protocol: each.received == b"two")  # type: ignore[misc]
+            self.assertEqual((taken.ends, copying.move(7)), ([], 0))
 
     # Faults
 

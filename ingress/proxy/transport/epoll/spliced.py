@@ -1,8 +1,8 @@
-"""A socket that may be an end of splices: one that takes what comes to it, one that sends to it."""
+"""A socket that may be an end of splices, one that takes what comes to it, one that sends to it; or the source of a memory copy."""
 
 import socket
 from abc import abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Final
 
 from twisted.internet import error, main
@@ -10,6 +10,7 @@ from twisted.internet.interfaces import IAddress
 from twisted.python.failure import Failure
 
 from ingress.proxy.transport.epoll.epoll_set import EpollSet
+from ingress.proxy.transport.epoll.memory_copy import MemoryCopy
 from ingress.proxy.transport.epoll.sockets import ConnectedSocket, SocketName
 from ingress.proxy.transport.epoll.splice import Splice
 
@@ -25,7 +26,7 @@ class SplicedSocket(ConnectedSocket):
 
     def __init__(self, sock: socket.socket, peer: IAddress | SocketName | None, port: int = 0) -> None:
         super().__init__(sock, peer, port)
-        self.splice_in: Splice | None = None
+        self.splice_in: Splice | MemoryCopy | None = None
         """Takes what comes, while it lasts."""
         self._splice_out: Splice | None = None
         """Sends, while it lasts."""
@@ -56,7 +57,20 @@ class SplicedSocket(ConnectedSocket):
         """Whether the kernel moves what comes here, and waits for whom it is to go to."""
         return self.splice_in is not None and self.splice_in.wants_write
 
-    def splice_over(self, splice: Splice) -> None:
+    def receive_into(self, spaces: Sequence[memoryview]) -> int:
+        """Read into *spaces*; return how much came, 0 if nothing did, be it that the socket has failed or ended."""
+        try:
+            count = self._sock.recvmsg_into(spaces)[0]
+        except (BlockingIOError, InterruptedError):
+            return 0
+        except OSError as problem:
+            self.splice_failed(problem)
+            return 0
+        if not count:
+            self.splice_failed(None)
+        return count
+
+    def splice_over(self, splice: Splice | MemoryCopy) -> None:
         """Receive and send again by ourselves."""
         if self.splice_in is splice:
             self.splice_in = None

@@ -18,8 +18,9 @@ from twisted.internet import error
 from twisted.internet.interfaces import IAddress
 from twisted.python.failure import Failure
 
-from ingress.proxy.contract.transport import KernelCopy, Receiver
+from ingress.proxy.contract.transport import CopyTaker, KernelCopy, Receiver
 from ingress.proxy.transport.epoll.epoll_set import BROKEN, ERROR, READ, WRITE, EpollSet
+from ingress.proxy.transport.epoll.memory_copy import MemoryCopy
 from ingress.proxy.transport.epoll.sockets import SocketName, has_unread, reset_on_close, tell_end
 from ingress.proxy.transport.epoll.splice import Splice
 from ingress.proxy.transport.epoll.spliced import DONE, SplicedSocket
@@ -283,6 +284,13 @@ class StreamTransport(SplicedSocket):
         self._epoll_set.later(splice.pump, self)
         return True
 
+    def copy_into(self, copy: KernelCopy, taker: CopyTaker) -> MemoryCopy | None:
+        """Move the bytes of *copy* from here into memory of *taker*; None where that is impossible."""
+        if self.is_over or self._ending is not None or self.splice_in:
+            return None
+        self.splice_in = MemoryCopy(self, copy, taker)
+        return self.splice_in
+
     @property
     def unsent(self) -> int:
         """Bytes that wait for the peer, here, in a pipe or in the kernel."""
@@ -329,6 +337,21 @@ class StreamTransport(SplicedSocket):
             else:
                 self._epoll_set.mark(self)
 
+    def write_at_once(self, octets: memoryview) -> None:
+        """Send *octets*, whose memory is used again afterwards, behind what was written before."""
+        self.send_fresh()
+        if self.is_over or self._ending is not None or self._shutting or self._write_failure:
+            return
+        if self._out:
+            self._out.append(memoryview(bytes(octets)))
+            self._out_size += len(octets)
+        else:
+            self._send(octets)
+            if not self._out:
+                return
+            self._out[0] = memoryview(bytes(self._out[0]))
+        self._tell_if_full()
+
     def gather_writes(self) -> None:
         """Send what is written in one turn at once: for who writes a little for many, and lets them wait for it."""
         self._gathers = True
@@ -343,7 +366,7 @@ class StreamTransport(SplicedSocket):
                 if self._ending is not None and not self._out:
                     self._end(self._ending)
 
-    def _send(self, octets: bytes) -> None:
+    def _send(self, octets: bytes | memoryview) -> None:
         """Send as much of *octets* as is taken at once, and let the rest wait."""
         try:
             sent = self._sock.send(octets)

@@ -16,12 +16,19 @@ from twisted.internet.interfaces import IAddress
 from twisted.python.failure import Failure
 
 from ingress.http.plain_request import ANSWER, is_plain_request
-from ingress.proxy.contract.transport import KernelCopy, Receiver
+from ingress.proxy.contract.transport import CopyTaker, KernelCopy, Receiver
 from ingress.proxy.transport.epoll.epoll_set import EDGE, READ, WRITE, EpollSet
 from ingress.proxy.transport.epoll.sockets import SocketName
 from ingress.proxy.transport.epoll.spliced import DONE
 from ingress.proxy.transport.epoll.stream import StreamTransport
-from ingress.tls.binding import WANT_WRITE, forget_errors, receive, return_after_each_record, step
+from ingress.tls.binding import (
+    WANT_WRITE,
+    forget_errors,
+    receive,
+    return_after_each_record,
+    step,
+    write_whole_or_again,
+)
 from ingress.tls.handshake import awaits_hello
 from ingress.tls.upstream import words_of_error
 
@@ -57,6 +64,7 @@ class TLSTransport(StreamTransport):
         port: int = 0,
     ) -> None:
         super().__init__(epoll_set, sock, receiver, peer, port)
+        write_whole_or_again(connection)
         return_after_each_record(connection)
         self._connection = connection
         self._fault = ""
@@ -238,7 +246,7 @@ class TLSTransport(StreamTransport):
         # TLS has no half-close that peers could rely on: the end of one side is the end.
         self._end(DONE)
 
-    def _send(self, octets: bytes) -> None:
+    def _send(self, octets: bytes | memoryview) -> None:
         view = memoryview(octets)
         try:
             sent = self._encrypt(view)
@@ -252,24 +260,23 @@ class TLSTransport(StreamTransport):
         return self._encrypt(self._out[0])
 
     def _encrypt(self, view: memoryview) -> int:
-        """Send record by record, as OpenSSL takes them, for as long as the socket does."""
+        """Send all of *view*, or its beginning if it is long; return how much that was: 0 while the socket does not take it all.
+
+        What it has taken of it then OpenSSL remembers, and it is to be given the same bytes again.
+        """
         if self._is_unheard and self.has_left and self._wants_read():
             # First what it said: after a write that fails, OpenSSL reads nothing any more.
             return 0
-        sent = 0
-        total = min(len(view), _MAX_SEND)
-        send = self._connection.send
         try:
-            while sent < total:
-                sent += send(view[sent : sent + _RECORD])
+            return self._connection.send(view[:_MAX_SEND])
         except SSL.WantWriteError:
-            pass
+            return 0
         except SSL.WantReadError:
             self._write_needs_read = True
         except SSL.Error as problem:
             forget_errors()
             raise ConnectionError(words_of_error(problem)) from None
-        return sent
+        return 0
 
     def _say_goodbye(self) -> None:
         try:
@@ -281,6 +288,9 @@ class TLSTransport(StreamTransport):
     def splice_from(self, copy: KernelCopy) -> bool:
         """Never: what is sent must be encrypted first."""
         return False
+
+    def copy_into(self, copy: KernelCopy, taker: CopyTaker) -> None:
+        """Never: what comes must be decrypted first."""
 
     def loseWriteConnection(self) -> None:
         """Nothing: what ends our side of TLS ends both (see ``_end_of_input``)."""
