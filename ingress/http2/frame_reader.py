@@ -33,6 +33,8 @@ MAX_BLOCK_BYTES: Final = 64 * 1024
 _LARGE_BLOCK: Final = 2048
 """What is larger is decoded in as many turns as that takes."""
 _KIND_AT: Final = 3
+_MUCH: Final = 4096
+"""From here on, bytes are not copied without need."""
 _DATA_KIND: Final = bytes([DATA])
 
 
@@ -97,7 +99,7 @@ class FrameReader:
         self.knows_settings = False
         """Whether the peer has said what must be first."""
         self._unread = b""
-        self._gathered: dict[int, tuple[list[int], list[bytes]]] = {}
+        self._gathered: dict[int, tuple[list[int], list[bytes | memoryview]]] = {}
         """What came of bodies while this reads and is passed on once it has, by stream: lengths and pieces."""
         self._block: list[bytes] = []
         """What came of a field block that goes on in CONTINUATION frames, ..."""
@@ -140,18 +142,27 @@ class FrameReader:
     def read(self, received: bytes, sink: FrameSink) -> None:
         """Tell *sink* of what came, wherever it was cut; if it is much work, of the first of it (``has_more``)."""
         self._budget.received += len(received)
-        octets = self._unread + received if self._unread else received
+        behind = self._missing(received) if self._unread and len(received) > _MUCH else 0
+        octets = self._unread + (received[:behind] if behind else received) if self._unread else received
         if self._preface:
             octets = self._behind_preface(octets)
         at = 0
         size = len(octets)
+        view: memoryview | None = None
+        body: bytes | memoryview
         self.has_more = False
         self.work_left = self.turn_work
         if self._large is not None:
             self._whole_block(*self._large, sink)
             if self.is_closed:
                 return
-        while size - at >= FRAME_HEAD_BYTES:
+        while True:
+            if size - at < FRAME_HEAD_BYTES:
+                if not behind or at != size:
+                    break
+                # The frame that had begun is read; to put all together for its sake would be a copy of everything.
+                octets, at, size, behind, view = received, behind, len(received), 0, None
+                continue
             if self.work_left <= 0:
                 self.has_more = True
                 break
@@ -161,14 +172,30 @@ class FrameReader:
             end = at + FRAME_HEAD_BYTES + length
             if end > size:
                 break
-            payload = octets[at + FRAME_HEAD_BYTES : end]
-            at = end
             stream_id &= LARGEST_WINDOW
+            begin, at = at + FRAME_HEAD_BYTES, end
+            if kind == DATA and length > _MUCH and not flags:
+                # Of large reads nearly all; what of it belongs together is put together later, by one copy.
+                gathered = self._gathered.get(stream_id)
+                if gathered is not None:
+                    if view is None:
+                        view = memoryview(octets)
+                    self._budget.payload(length)
+                    self.work_left -= PIECE_WORK
+                    gathered[0].append(length)
+                    gathered[1].append(view[begin:end])
+                    continue
             if self._gathered and kind != DATA:
                 # Bodies alone have no order among each other.
                 self.pass_on_all(sink)
                 if self.is_closed:
                     break
+            if kind == DATA and length > _MUCH:
+                if view is None:
+                    view = memoryview(octets)
+                body, payload = view[begin:end], b""
+            else:
+                body = payload = octets[begin:end]
             if self._block_of:
                 if kind != CONTINUATION or stream_id != self._block_of:
                     raise ConnectionFault(ErrorCode.PROTOCOL_ERROR, "field block broken off")
@@ -181,7 +208,7 @@ class FrameReader:
             elif kind == HEADERS:
                 self._headers(flags, stream_id, payload, sink)
             elif kind == DATA:
-                self._data(flags, stream_id, payload, sink)
+                self._data(flags, stream_id, body, sink)
             elif kind == CONTINUATION:
                 raise ConnectionFault(ErrorCode.PROTOCOL_ERROR, "CONTINUATION of nothing")
             else:
@@ -197,8 +224,17 @@ class FrameReader:
         if not self.is_closed:
             if self._large is not None:
                 self.has_more = True
-            self._unread = octets[at:]
+            self._unread = octets[at:] + received[behind:] if behind else octets[at:]
             self._budget.check_use()
+
+    def _missing(self, received: bytes) -> int:
+        """Return how many bytes of *received* are the rest of the frame that has begun; 0 if it is not whole then, or was before."""
+        unread = self._unread
+        if len(unread) < FRAME_HEAD_BYTES:
+            return 0
+        high, length, _, _, _ = unpack_head(unread)
+        missing = FRAME_HEAD_BYTES + length - len(unread)
+        return missing if not high and 0 < missing <= len(received) else 0
 
     def _behind_preface(self, received: bytes) -> bytes:
         """Return what came behind the preface, or behind what came of it so far."""
@@ -269,10 +305,12 @@ class FrameReader:
         self.work_left = min(self.work_left, 0)
         return False
 
-    def _data(self, flags: int, stream_id: int, payload: bytes, sink: FrameSink) -> None:
+    def _data(self, flags: int, stream_id: int, payload: bytes | memoryview, sink: FrameSink) -> None:
         if not stream_id:
             raise ConnectionFault(ErrorCode.PROTOCOL_ERROR, "DATA of no stream")
-        piece = _unpadded(payload) if flags & PADDED else payload
+        piece = payload
+        if flags & PADDED:
+            piece = _unpadded(bytes(payload))
         ended = flags & END_STREAM != 0
         if piece:
             self._budget.payload(len(piece))
@@ -281,7 +319,7 @@ class FrameReader:
         gathered = self._gathered
         if ended and stream_id not in gathered:
             self.work_left -= FRAME_WORK
-            sink.data_received(stream_id, piece, len(payload), True)
+            sink.data_received(stream_id, bytes(piece), len(payload), True)
             return
         # Pieces of an octet each are put together: passing them on is what would cost most.
         lengths, pieces = gathered.setdefault(stream_id, ([], []))
@@ -296,7 +334,7 @@ class FrameReader:
         gathered = self._gathered.pop(stream_id, None)
         if gathered is not None and not self.is_closed:
             lengths, pieces = gathered
-            piece = pieces[0] if len(pieces) == 1 else b"".join(pieces)
+            piece = bytes(pieces[0]) if len(pieces) == 1 else b"".join(pieces)
             sink.data_received(stream_id, piece, sum(lengths), ended)
 
     def pass_on_all(self, sink: FrameSink) -> None:

@@ -1,0 +1,141 @@
+"""Tests for ``ingress.http2.frame_reader``: bodies come out as they were, however they were framed, padded and cut."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+from twisted.trial.unittest import SynchronousTestCase
+
+from ingress.http2.budget import Budget
+from ingress.http2.faults import ConnectionFault, ErrorCode, StreamFault
+from ingress.http2.frame_reader import FrameReader
+from tests.fakes.bodies import piece_at
+from tests.fakes.http2_frames import data, frame, ping, settings
+
+STREAMS = (1, 3, 5)
+LARGEST = 16_384
+
+
+class Taken:
+    """A connection that keeps what it is told."""
+
+    def __init__(self, reader: FrameReader) -> None:
+        self.bodies = dict.fromkeys(STREAMS, b"")
+        self.lengths = dict.fromkeys(STREAMS, 0)
+        self.ended: list[int] = []
+        self.told: list[str] = []
+        self.closes_at = 0
+        self._reader = reader
+
+    def block_received(self, stream_id: int, block: bytes, ended: bool) -> None:
+        self.told.append("block")
+
+    def decode_some(self, block: bytes) -> bool:
+        return True
+
+    def data_received(self, stream_id: int, piece: bytes, length: int, ended: bool) -> None:
+        assert type(piece) is bytes
+        assert stream_id not in self.ended
+        self.bodies[stream_id] += piece
+        self.lengths[stream_id] += length
+        self.told.append(f"data {stream_id}")
+        if ended:
+            self.ended.append(stream_id)
+        if len(self.told) == self.closes_at:
+            self._reader.close()
+
+    def settings_received(self, flags: int, stream_id: int, payload: bytes) -> None:
+        """Settings are said first."""
+
+    def control_received(self, kind: int, flags: int, stream_id: int, payload: bytes) -> None:
+        self.told.append("control")
+
+    def stream_fault(self, stream_id: int, fault: StreamFault) -> None:
+        raise AssertionError(fault)
+
+
+class DataTests(SynchronousTestCase):
+    """DATA frames of three streams."""
+
+    def setUp(self) -> None:
+        self.reader = FrameReader(Budget(lambda: 0.0))
+        self.taken = Taken(self.reader)
+        self.reader.read(settings(), self.taken)
+
+    def read(self, octets: bytes) -> None:
+        """Have *octets* read in all the turns that it takes."""
+        self.reader.read(octets, self.taken)
+        while self.reader.has_more:
+            self.reader.read(b"", self.taken)
+
+    @given(
+        st.lists(
+            st.tuples(
+                st.sampled_from(STREAMS),
+                st.one_of(st.integers(1, 300), st.integers(3_000, 6_000), st.integers(16_000, LARGEST - 256)),
+                st.one_of(st.none(), st.integers(0, 255)),
+            ),
+            max_size=40,
+        ),
+        st.lists(st.one_of(st.integers(1, 30), st.integers(4_000, 200_000)), min_size=1, max_size=8),
+    )
+    def test_any_cut(self, frames: list[tuple[int, int, int | None]], cuts: list[int]) -> None:
+        """Whatever the frames are, and wherever they are cut, each body is whole and counted with its padding."""
+        self.setUp()
+        bodies, lengths = dict.fromkeys(STREAMS, b""), dict.fromkeys(STREAMS, 0)
+        octets = b""
+        for stream, size, padding in frames:
+            piece = piece_at(len(octets), size)
+            octets += data(stream, piece, padding=padding)
+            bodies[stream] += piece
+            lengths[stream] += size + (0 if padding is None else padding + 1)
+        octets += b"".join(data(stream, ended=True) for stream in STREAMS)
+        at = number = 0
+        while at < len(octets):
+            cut = cuts[number % len(cuts)]
+            self.read(octets[at : at + cut])
+            at += cut
+            number += 1
+        self.assertTrue(self.taken.bodies == bodies)
+        self.assertEqual(self.taken.lengths, lengths)
+        self.assertEqual(sorted(self.taken.ended), list(STREAMS))
+        self.assertEqual(self.reader.unread, 0)
+
+    def test_order(self) -> None:
+        """What is no body is told of behind what came before it, also where a frame that had begun is read by itself."""
+        octets = data(1, bytes(LARGEST)) + data(3, bytes(5_000)) + ping() + data(1, bytes(LARGEST))
+        self.reader.read(octets[:100], self.taken)
+        self.reader.read(octets[100:], self.taken)
+        self.assertEqual(self.taken.told, ["data 1", "data 3", "control", "data 1"])
+
+    def test_too_large(self) -> None:
+        """A frame that is too large is refused as soon as all of its head is there, and what came before it is passed on."""
+        octets = data(1, bytes(10_000)) + frame(0, bytes(LARGEST + 1), stream=1)
+        for cut in (100, 10_009 + 9, 10_009 + 12):
+            self.setUp()
+            with self.assertRaises(ConnectionFault) as caught:
+                self.reader.read(octets[:cut], self.taken)
+                self.reader.read(octets[cut:], self.taken)
+            self.assertEqual(caught.exception.code, ErrorCode.FRAME_SIZE_ERROR)
+            self.reader.pass_on_all(self.taken)
+            self.assertEqual(self.taken.lengths[1], 10_000)
+
+    def test_no_stream(self) -> None:
+        """A large frame of no stream is a fault like a small one."""
+        for size in (1, 10_000):
+            self.setUp()
+            self.assertRaises(ConnectionFault, self.reader.read, data(0, bytes(size)), self.taken)
+
+    def test_amid_a_block(self) -> None:
+        """No body may come amid a field block, however large it is."""
+        begun = frame(1, b"\x82", stream=7) + data(1, bytes(10_000))
+        self.assertRaises(ConnectionFault, self.reader.read, begun, self.taken)
+        self.assertEqual(self.taken.told, [])
+
+    def test_closed_meanwhile(self) -> None:
+        """Nothing is told of what comes behind the frame that ended the connection."""
+        octets = data(1, bytes(10_000), ended=True) + data(3, bytes(10_000), ended=True) * 3
+        self.taken.closes_at = 1
+        self.reader.read(octets[:50], self.taken)
+        self.reader.read(octets[50:], self.taken)
+        self.assertEqual((self.taken.told, self.reader.unread), (["data 1"], 0))
