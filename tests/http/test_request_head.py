@@ -1,5 +1,7 @@
 """Tests for ``ingress.http.request_head``."""
 
+from types import MappingProxyType
+
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.http import request_head
@@ -456,7 +458,7 @@ OTHERS = {
     bool: True,
     int: 7,
     type(None): (b"another", b"one"),
-    type(RequestHead.forwarded): {b"another": b"one"},
+    MappingProxyType: {b"another": b"one"},
 }
 """By its type, something else than an attribute of a head begins with."""
 
