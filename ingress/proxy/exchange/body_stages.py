@@ -7,11 +7,13 @@ from ingress.proxy.exchange.chain import LiveFilter
 
 
 class StageFailed(Exception):  # noqa: N818 - it is caught where it is made known
-    """A stage raised: that of *live*; the cause is what."""
+    """A stage raised: that of *live*; *error* is what."""
 
-    def __init__(self, live: LiveFilter) -> None:
+    def __init__(self, live: LiveFilter, error: Exception) -> None:
         super().__init__(live.name)
         self.live = live
+        # And not by the cause of this: compiled code sets none.
+        self.error = error
 
 
 class StageFlow:
@@ -58,7 +60,7 @@ class BodyStages:
         try:
             stage = make(StageFlow(self))
         except Exception as error:
-            raise StageFailed(live) from error
+            raise StageFailed(live, error) from error
         if stage is not None:
             self._stages.append((live, stage))
 
@@ -117,5 +119,5 @@ def _octets_of(live: LiveFilter, call: Callable[..., bytes], *arguments: bytes) 
         if not isinstance(octets, bytes):
             raise TypeError(f"a stage returned {type(octets).__name__}, and not bytes")
     except Exception as error:
-        raise StageFailed(live) from error
+        raise StageFailed(live, error) from error
     return octets

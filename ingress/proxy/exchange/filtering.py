@@ -292,7 +292,7 @@ class Filtering:
 
     def stage_failed(self, failed: StageFailed) -> None:
         """A stage raised."""
-        self._failed(failed.live, failed.__cause__ or failed)
+        self._failed(failed.live, failed.error)
 
     # The request on its way upstream
 
