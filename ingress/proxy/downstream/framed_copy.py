@@ -17,7 +17,7 @@ from ingress.proxy.contract.transport import KernelCopy, MemoryCopy, Transport
 _FIRST_BYTES: Final = 4 * PIECE_BYTES
 """What is read at once of a client that was slow, or is not known yet."""
 _MOST_BYTES: Final = COPIED_FRAMES * PIECE_BYTES
-"""What is read at once otherwise, and the most that waits in the transport with it."""
+"""What is read at once otherwise, and but for a last piece the most that waits in the transport with it."""
 
 
 class CopiedStream(Protocol):
@@ -99,7 +99,9 @@ class FramedCopy:
         outgoing = stream.outgoing
         if outgoing.is_full or stream.waiting:
             return 0
-        return min(self._most, stream.window, outgoing.window, _MOST_BYTES - self._transport.queued)
+        # A transport that is not full never says that it has room: however much others wrote in this turn, a piece may follow.
+        room = max(_MOST_BYTES - self._transport.queued, PIECE_BYTES)
+        return min(self._most, stream.window, outgoing.window, room)
 
     def came(self, count: int) -> None:
         """Send what came."""

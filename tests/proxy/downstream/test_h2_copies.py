@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from ingress.http2.frame_room import COPIED_FRAMES, PIECE_BYTES
-from ingress.http2.frames import FRAME_BYTES
-from ingress.proxy.transport.epoll.stream import HIGH_WATER
+from ingress.http2.frames import FRAME_BYTES, FRAME_HEAD_BYTES
+from ingress.proxy.transport.epoll.epoll_set import READ
+from ingress.proxy.transport.epoll.stream import HIGH_WATER, StreamTransport
 from tests.fakes.bodies import piece_at
 from tests.fakes.http2_client import Http2Client
 from tests.fakes.http2_frames import (
@@ -154,6 +155,31 @@ class SlowTests(CopyCase):
         self.stage.reactor.pass_time(65)
         self.assertTrue(self.wire.closed)
         self.assertEqual(self.stage.open_upstreams, [])
+
+    def test_beside_much(self) -> None:
+        """What others wrote in the same turn, and the client takes at once, keeps no answer waiting: nobody would wake it up."""
+        beside = b"x" * 200_000
+        self.stage.answer = lambda request: None
+        self.ask(1)
+        self.client.send(self.client.request(3))
+        one, _ = self.stage.connector.peers
+        one.say(HEAD + BODY[:100_000])
+        one.post(BODY[100_000:])
+        session = self.stage.session
+
+        def in_one_turn() -> None:
+            session.streams[3].send(beside, False)
+            self.assertEqual(session.transport.queued, len(beside) + 13 * FRAME_HEAD_BYTES)
+            source = one.transport
+            assert isinstance(source, StreamTransport)
+            source.ready(READ)
+
+        session.transport.call_in_batch(in_one_turn)
+        self.stage.reactor.settle()
+        self.client.look()
+        self.assertTrue(self.client.body(3) == beside)
+        self.assertEqual(self.stalled, [])
+        self.assert_whole(1)
 
     def test_upstream_waits(self) -> None:
         """An upstream that has said all, and waits for the client alone, is not blamed however long that takes."""
