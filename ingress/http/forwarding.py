@@ -19,7 +19,7 @@ from ingress.model.serving import ForwardedHeaders, ServingSettings
 MAX_HOPS: Final = 16
 """How many addresses of ``X-Forwarded-For`` are looked at, from its end: more proxies of ours than anybody has."""
 MEMO_ADDRESSES: Final = 1024
-"""Addresses of which it is remembered whether they are of proxies of ours, and what is said of connections from there."""
+"""Addresses of which it is remembered whether they are of proxies of ours."""
 _LONGEST_ADDRESS: Final = 45
 
 
@@ -39,9 +39,8 @@ class Origin:
     host: bytes = b""
 
 
-@lru_cache(maxsize=MEMO_ADDRESSES)
 def origin_of_peer(peer: bytes, scheme: bytes, port: int) -> Origin:
-    """Return the origin of all requests of a connection whose peer is the client itself; connections of one peer share it.
+    """Return the origin of all requests of a connection whose peer is the client itself.
 
     *scheme* and *port* are those of the listener that took the connection.
     """

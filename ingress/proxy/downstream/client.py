@@ -7,7 +7,8 @@ from ingress.http.forwarding import Origin, TrustedProxies, origin_of_peer
 from ingress.proxy.contract.transport import Transport, plain_host
 
 MOST_REMEMBERED: Final = 1024
-"""Clients whose origin is remembered: who comes once comes again, and an origin takes longer than all else that is asked here."""
+"""Clients whose origin is remembered, and shared by their connections: who comes once comes again, and an origin takes longer
+than all else that is asked here."""
 
 
 def client_of(transport: Transport, secure: bool, trusted: TrustedProxies) -> tuple[Origin, bool]:

@@ -1,8 +1,11 @@
 """What thousands of connections at rest are made of."""
 
+from types import SimpleNamespace
+from typing import cast
+
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.http.forwarding import origin_of_peer
+from ingress.http.forwarding import Origin, TrustedProxies, origin_of_peer
 from ingress.http.head_buffer import HeadBuffer
 from ingress.http2.block_decoder import BlockDecoder
 from ingress.http2.budget import Budget
@@ -10,8 +13,10 @@ from ingress.http2.field_decoder import FieldDecoder
 from ingress.http2.frame_reader import FrameReader
 from ingress.http2.incoming import Incoming
 from ingress.http2.outgoing import Outgoing
+from ingress.proxy.contract.transport import Transport
 from ingress.proxy.contract.turns import Turns
 from ingress.proxy.downstream.answer_writer import AnswerWriter
+from ingress.proxy.downstream.client import client_of
 from ingress.proxy.downstream.h2_backlog import SendBacklog
 from ingress.proxy.downstream.h2_session import DownstreamSession
 from ingress.proxy.downstream.request_reader import RequestReader
@@ -47,7 +52,13 @@ class LittleMemoryTests(SynchronousTestCase):
 
     def test_origins_are_shared(self) -> None:
         """Connections of one address share what is said of it upstream; of another, or by another scheme or port, they do not."""
-        mine = origin_of_peer(b"192.0.2.1", b"https", 443)
-        self.assertIs(origin_of_peer(bytes(bytearray(b"192.0.2.1")), b"https", 443), mine)
-        others = ((b"192.0.2.2", b"https", 443), (b"192.0.2.1", b"http", 443), (b"192.0.2.1", b"https", 8443))
-        self.assertEqual([origin_of_peer(*other) for other in others if origin_of_peer(*other) == mine], [])
+        mine = _origin_of("192.0.2.1", True, 443)
+        self.assertEqual(mine, origin_of_peer(b"192.0.2.1", b"https", 443))
+        self.assertIs(_origin_of("192.0.2." + str(1), True, 443), mine)
+        others = (("192.0.2.2", True, 443), ("192.0.2.1", False, 443), ("192.0.2.1", True, 8443))
+        self.assertEqual([other for other in others if _origin_of(*other) == mine], [])
+
+
+def _origin_of(host: str, secure: bool, port: int) -> Origin:
+    transport = SimpleNamespace(peer_host=host, local_port=port)
+    return client_of(cast(Transport, transport), secure, TrustedProxies())[0]
