@@ -67,7 +67,7 @@ class ProxySite:
         """What has requests wait, or be refused, while there is more to do than can be done."""
         self._mounted = mounted
         self.frame_room = FrameRoom()
-        """Where connections of HTTP/2 read bodies of answers, one after the other."""
+        """Where connections of HTTP/2 read bodies of answers, one after the other, whatever their listeners."""
 
     def part(self, resource: IngressProxyResource) -> "ProxySite":
         """Return the site of one listener: *resource* answers there, its connections may end by themselves, all else is shared."""
@@ -82,6 +82,7 @@ class ProxySite:
             self._mounted,
         )
         site.server_names = self.server_names
+        site.frame_room = self.frame_room
         return site
 
     def trust(self, proxies: TrustedProxies) -> None:

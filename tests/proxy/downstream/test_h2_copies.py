@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ingress.http2.frame_room import COPIED_FRAMES, PIECE_BYTES
 from ingress.http2.frames import FRAME_BYTES, FRAME_HEAD_BYTES
+from ingress.proxy.dispatch.resource import IngressProxyResource
 from ingress.proxy.transport.epoll.epoll_set import READ
 from ingress.proxy.transport.epoll.stream import HIGH_WATER, StreamTransport
 from tests.fakes.bodies import piece_at
@@ -330,3 +331,9 @@ class EndTests(CopyCase):
     def test_room(self) -> None:
         """What is read at once is no more than waits of a slow client anyway."""
         self.assertLessEqual(COPIED_FRAMES * PIECE_BYTES, HIGH_WATER + 32 * 1024)
+
+    def test_one_room(self) -> None:
+        """Connections of all listeners read into the same memory, however many listeners there are."""
+        site = self.stage.site
+        assert isinstance(site.resource, IngressProxyResource)
+        self.assertIs(site.part(site.resource).frame_room, site.frame_room)
