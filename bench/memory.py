@@ -27,7 +27,7 @@ from bench.certificate import KeyPair, write_key_pair
 from bench.idle import IDLE_KINDS, SETTLE_SECONDS, IdleConnections
 from bench.loads import PLAIN_HOST, SECURE_HOST
 from bench.processes import HOST, Processes, free_ports, pause
-from bench.sizing import BACKEND, Bench, tls_client
+from bench.sizing import Bench, start_backend, tls_client
 from bench.tables import MISSING, text_table
 from bench.watch.__main__ import Bench as WatchBench
 from ingress.tls.bases import Bases, BegunConnection
@@ -196,14 +196,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     with TemporaryDirectory() as name, Processes.logging_to(Path(name)) as processes:
         folder = Path(name)
         pair = write_key_pair(folder, (PLAIN_HOST, SECURE_HOST))
-        (port,) = free_ports(1)
-        processes.start(
-            "backend",
-            [sys.executable, "-m", "bench.sizing", BACKEND, str(port)],
-            0,
-            {"PYTHONPATH": str(Path(__file__).parents[1])},
-        )
-        bench = Bench(folder, pair, port)
+        bench = Bench(folder, pair, start_backend(processes))
         makers: dict[str, Callable[[], Iterator[Figure]]] = {
             "start": lambda: start_figures(bench),
             "processes": lambda: process_figures(bench),

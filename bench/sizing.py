@@ -277,6 +277,18 @@ def request_rows() -> Iterator[list[str]]:
         yield [title, f"{each / 10:.1f}"]
 
 
+def start_backend(processes: Processes) -> int:
+    """Start what answers requests and holds WebSockets, among *processes*; return its port."""
+    (port,) = free_ports(1)
+    processes.start(
+        "backend",
+        [sys.executable, "-m", "bench.sizing", BACKEND, str(port)],
+        0,
+        {"PYTHONPATH": str(Path(__file__).parents[1])},
+    )
+    return port
+
+
 def main() -> None:
     """Print all tables."""
     if sys.argv[1:2] == [BACKEND]:
@@ -288,14 +300,7 @@ def main() -> None:
         folder = Path(name)
         pair = write_key_pair(folder, (PLAIN_HOST, SECURE_HOST))
         with Processes.logging_to(folder) as processes:
-            (port,) = free_ports(1)
-            processes.start(
-                "backend",
-                [sys.executable, "-m", "bench.sizing", BACKEND, str(port)],
-                0,
-                {"PYTHONPATH": str(Path(__file__).parents[1])},
-            )
-            bench = Bench(folder, pair, port)
+            bench = Bench(folder, pair, start_backend(processes))
             for rows in (connection_rows(bench), worker_rows(bench), object_rows(bench), request_rows()):
                 print(text_table(list(rows)), end="\n\n", flush=True)
 
