@@ -27,7 +27,6 @@ _UNSPECIFIED: Final = 0
 _INET: Final = 1
 _INET6: Final = 2
 _UNIX: Final = 3
-_UNSPECIFIED_TRANSPORT: Final = 0
 _STREAM: Final = 1
 _UNIX_BYTES: Final = 216
 _TLV_HEADER: Final = 3
