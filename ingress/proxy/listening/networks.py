@@ -243,10 +243,13 @@ class _EpollListening:
             raise CannotListenError(interface, port, problem) from problem
 
     def _listen(self, sock: socket.socket) -> IListeningPort:
-        port = EpollPort(
-            self._epoll_set, AcceptingSocket(sock), self._build, self._secure, self._connection_starts
-        )
-        port.startListening()
+        accepting = AcceptingSocket(sock)
+        port = EpollPort(self._epoll_set, accepting, self._build, self._secure, self._connection_starts)
+        try:
+            port.startListening()
+        except OSError:
+            accepting.close()
+            raise
         return cast(IListeningPort, port)
 
 
