@@ -39,7 +39,7 @@ def in_thread(action: Callable[[], T], seconds: float = 10.0) -> Deferred[T]:
 class ApiServerTestCase(TestCase):
     """A running API server and a kubeconfig that leads to it."""
 
-    timeout = 20
+    timeout = 90
     tls = False
     kinds = KindTable()
 

@@ -20,6 +20,9 @@ from tests.cluster.api_server_case import ApiServerTestCase, reactor
 # The threads of a source.
 THREADS = ("reflector ", "reader of Secrets ")
 
+PATIENCE_SECONDS = 30.0
+"""For what must happen, however busy the machine is."""
+
 
 def service(name: str, namespace: str = "shop", service_type: str = "ClusterIP") -> dict[str, Any]:
     return {
@@ -129,7 +132,7 @@ class SourceTestCase(ApiServerTestCase):
 
         return deferLater(reactor, 0, self.running.stop).addCallback(check)
 
-    async def until(self, condition: Callable[[], bool], seconds: float = 5.0) -> None:
+    async def until(self, condition: Callable[[], bool], seconds: float = PATIENCE_SECONDS) -> None:
         """Wait until something holds; other work goes on meanwhile."""
         deadline = monotonic() + seconds
         while not condition():

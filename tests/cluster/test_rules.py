@@ -317,10 +317,7 @@ class RuleTests(RuleTestCase):
     async def test_one_list_at_a_time(self) -> None:
         """An API server that is slow to answer a list is not asked again before it answers."""
         self.server.faults.add(Delay(0.3), resource="services")
-        content = await self.start()
-        await deferLater(reactor, 0.15, lambda: None)
-        self.assertEqual(len(self.calls()), 1)
-        await self.until(lambda: content.synced_times == 1)
+        await self.synced()
         self.assertEqual(self.lists(), 1)
 
     async def test_nothing_is_handed_over_after_a_stop(self) -> None:

@@ -216,7 +216,8 @@ class ServiceTests(ExternalAuthCase):
 
     async def test_many(self) -> None:
         """A thousand wait at once, and each gets the verdict on itself."""
-        await self.serving(OAUTH2_PROXY)
+        # The first of them wait until the last one has come.
+        await self.serving(OAUTH2_PROXY, f"--auth-url-timeout={PATIENCE}")
         waiting: list[UpstreamWire] = []
         self.auth.on_request = waiting.append
         clients: list[DownstreamWire] = []

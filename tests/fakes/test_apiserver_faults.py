@@ -6,7 +6,7 @@ import json
 
 from twisted.internet.error import ConnectionDone
 
-from tests.fakes.apiserver.faults import Answer, Delay, Drop, Hang, RawBody
+from tests.fakes.apiserver.faults import Answer, Delay, Drop, Hang, Hold, RawBody
 from tests.fakes.wire import INGRESSES, ServerCase, ingress
 
 
@@ -59,6 +59,21 @@ class FaultTests(ServerCase):
         wire = await self.get(INGRESSES)
         await self.server.when(lambda: bool(self.server.requests))
         await self.drop(wire)
+
+    async def test_hold(self) -> None:
+        """A held request gets its usual answer when the test says so; one whose client went away is not counted."""
+        hold = Hold()
+        self.server.faults.add(hold, times=2)
+        gone, wire = await self.get(INGRESSES), await self.get(INGRESSES)
+        await self.server.when(lambda: len(self.server.requests) == 2)
+        await self.drop(gone)
+        # Another request is answered after the server has seen that.
+        self.assertEqual((await self.answer(INGRESSES))[0], 200)
+        self.assertEqual((len(hold.waiting), hold.most, wire.received), (1, 2, b""))
+        hold.release()
+        await wire.until(b"\r\n0\r\n\r\n")
+        self.assertEqual(wire.answer()[0], 200)
+        self.assertEqual(hold.waiting, [])
 
     async def test_raw_finish(self) -> None:
         """A raw body with a proper end leaves the connection usable."""

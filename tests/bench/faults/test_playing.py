@@ -74,6 +74,10 @@ class PlayTests(SynchronousTestCase):
             proxy = await stage.proxy(pod.port, plants_bug=True)
             self.pids.append(proxy.pid)
             await ask(proxy.http, get("/bug"))
+            # The log is written by a thread of its own, which may come after the answer.
+            async with asyncio.timeout(30):
+                while not proxy.tracebacks():
+                    await asyncio.sleep(0.02)
             stage.checks.holds("the script itself is content", True)
             proxy.running.popen.kill()
             proxy.running.popen.wait()

@@ -14,7 +14,7 @@ from twisted.web.server import NOT_DONE_YET
 from tests.fakes.apiserver.calls import Call, parse_call
 from tests.fakes.apiserver.connections import connection_of
 from tests.fakes.apiserver.discovery import discover
-from tests.fakes.apiserver.faults import Answer, Delay, Drop, Hang, RawBody
+from tests.fakes.apiserver.faults import Answer, Delay, Drop, Hang, Hold, RawBody
 from tests.fakes.apiserver.kinds import Json, ResourceType
 from tests.fakes.apiserver.listing import ListOptions, as_table, list_page
 from tests.fakes.apiserver.managed_fields import manager_of
@@ -59,6 +59,8 @@ class ApiResource(Resource):
                 self._answer(request, call)
             case Delay(seconds=seconds):
                 self._answer_later(request, call, seconds)
+            case Hold() as hold:
+                self._answer_when_released(request, call, hold)
             case Drop():
                 connection_of(request).abortConnection()
             case Hang():
@@ -73,6 +75,17 @@ class ApiResource(Resource):
                 self._write_raw(request, call, raw)
         self._server.look_around()
         return NOT_DONE_YET
+
+    def _answer_when_released(self, request: Request, call: Call, hold: Hold) -> None:
+        def answer() -> None:
+            self._answer(request, call)
+
+        def lost(_: object) -> None:
+            if answer in hold.waiting:
+                hold.waiting.remove(answer)
+
+        hold.add(answer)
+        request.notifyFinish().addErrback(lost)
 
     def _answer_later(self, request: Request, call: Call, seconds: float) -> None:
         timer = self._server.call_later(seconds, lambda: self._answer(request, call))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Literal, TypeAlias
 
 from attrs import Factory, define, field, frozen
@@ -41,6 +41,27 @@ class Delay:
     seconds: float
 
 
+@define(eq=False)
+class Hold:
+    """Answer as usual, once the test says so."""
+
+    waiting: list[Callable[[], None]] = field(factory=list)
+    """What answers each request that came since, in order."""
+    most: int = 0
+    """So many requests waited at a time."""
+
+    def add(self, answer: Callable[[], None]) -> None:
+        """Keep a request."""
+        self.waiting.append(answer)
+        self.most = max(self.most, len(self.waiting))
+
+    def release(self) -> None:
+        """Answer all that wait, and hold on to what comes then."""
+        waiting, self.waiting = self.waiting, []
+        for answer in waiting:
+            answer()
+
+
 @frozen
 class RawBody:
     """Answer with a chunked body of these bytes, and end it in one of four ways."""
@@ -51,7 +72,7 @@ class RawBody:
     headers: Mapping[str, str] = Factory(lambda: {"Content-Type": "application/json"})
 
 
-Fault: TypeAlias = Answer | Drop | Hang | Delay | RawBody
+Fault: TypeAlias = Answer | Drop | Hang | Delay | Hold | RawBody
 
 
 @define

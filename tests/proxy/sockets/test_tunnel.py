@@ -90,9 +90,14 @@ class TunnelTests(SocketsCase):
             client.transport.loseConnection()
             await self.until(lambda: self.upstream.wires[-1].lost)
             self.assertEqual(len(self.upstream.wires[-1].after), MEGABYTE)
-        self.access_log.flush()
-        await self.until(lambda: self.lines)
-        self.assertEqual(b"".join(self.lines).count(b' "/" 101 '), 2)
+
+        def logged() -> int:
+            self.access_log.flush()
+            return b"".join(self.lines).count(b' "/" 101 ')
+
+        await self.until(lambda: logged() >= 2)
+        await self.until(lambda: not self.channels)
+        self.assertEqual(logged(), 2)
 
     async def test_slow_reader(self) -> None:
         """A side that takes nothing stops the other one; nothing piles up in between."""

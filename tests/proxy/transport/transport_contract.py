@@ -86,7 +86,7 @@ class TransportContract(_Case):
     async def fill(self, protocol: Recorder) -> int:
         """Write until the producer is paused; return how much that was."""
         size = 0
-        while "pause" not in protocol.flow:
+        while protocol.flow[-1:] != ["pause"]:
             protocol.call("write", bytes(32 * 1024))
             size += 32 * 1024
             self.assertLess(size, 64 * MEGABYTE, "a producer that nobody pauses")
@@ -153,13 +153,16 @@ class TransportContract(_Case):
         far = await self.open(protocol)
         size = await self.fill(protocol)
         await self.turns()
-        if self.pauses_at_a_mark:
-            self.assertEqual(protocol.flow, ["pause"])
+        while self.pauses_at_a_mark and protocol.flow[-1] == "resume":
+            # The kernel has found room for more meanwhile, though nobody has read.
+            size += await self.fill(protocol)
+            await self.turns()
+        before = list(protocol.flow)
         await self.read_until(far, lambda: len(far.received) == size)
         await self.until(lambda: protocol.flow[-1] == "resume")
         await self.turns()
         if self.pauses_at_a_mark:
-            self.assertEqual(protocol.flow, ["pause", "resume"])
+            self.assertEqual(protocol.flow, [*before, "resume"])
         self.assertEqual(protocol.flow, ["pause", "resume"] * (len(protocol.flow) // 2))
 
     async def test_no_pause_below_the_mark(self) -> None:
