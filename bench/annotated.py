@@ -6,8 +6,6 @@ all.  Times are what the reactor's thread needs of the processor; of each route 
 
 import socket
 from collections.abc import Mapping
-from concurrent.futures import ProcessPoolExecutor
-from multiprocessing import get_context
 from threading import Thread
 from types import MappingProxyType
 from typing import Any, Final
@@ -16,6 +14,7 @@ from attrs import field, frozen
 
 from bench.calls import Conversation, Http1Peer, Measured, measure_here, run_here
 from bench.filters import answer_gets, thread_time_of
+from bench.own_process import forked_processes, fresh_process
 from bench.processes import HOST
 
 REQUESTS = 300
@@ -104,7 +103,7 @@ def count_here(names: list[str]) -> list[Measured]:
 
 def count(*routes: Route) -> list[Measured]:
     """Count the calls of a GET of each route, in a process of its own."""
-    with ProcessPoolExecutor(1, mp_context=get_context("spawn"), max_tasks_per_child=1) as pool:
+    with forked_processes() as pool:
         return pool.submit(count_here, [route.name for route in routes]).result()
 
 
@@ -145,7 +144,7 @@ def table(counted: list[Measured], times: dict[str, float]) -> str:
 
 def main() -> None:
     """Print the table."""
-    with ProcessPoolExecutor(1, mp_context=get_context("spawn"), max_tasks_per_child=1) as pool:
+    with fresh_process() as pool:
         times = pool.submit(time_here).result()
     print(table(count(*ROUTES.values()), times))
 

@@ -18,8 +18,6 @@ import json
 import socket
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
-from multiprocessing import get_context
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from threading import Event as Flag
@@ -44,6 +42,8 @@ from bench.call_trees import (
     made_by_others,
     most_common,
 )
+from bench.errors import BenchError
+from bench.own_process import forked_processes
 from bench.processes import HOST, free_ports
 from bench.unique_requests import (
     ACK,
@@ -425,6 +425,8 @@ def run_here(
         reactor.run()
     if failures:
         raise failures[0]
+    if not driven:
+        raise BenchError("the controller ended by itself: its log says why")
     return driven[0]
 
 
@@ -447,7 +449,7 @@ def measure_here(
 
 def measure_all(rounds: int = ROUNDS, more: Sequence[str] = ()) -> list[Measured]:
     """Measure all conversations, each kind of client in a process of its own, and with nothing on that it does not use."""
-    with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as pool:
+    with forked_processes(2) as pool:
         first = pool.submit(measure_here, OVER_HTTP1, rounds, more)
         second = pool.submit(measure_here, OVER_HTTP2, rounds, ("--http2-prior-knowledge", *more))
         return first.result() + second.result()

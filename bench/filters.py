@@ -9,9 +9,7 @@ more, never less.  Calls are the same in each run.
 import socket
 import sys
 from collections.abc import Iterator
-from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
-from multiprocessing import get_context
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from threading import Event as Flag
@@ -22,6 +20,7 @@ from typing import Any, ClassVar
 from attrs import frozen
 
 from bench.calls import OVER_HTTP1, Http1Peer, Measured, measure_here, run_here
+from bench.own_process import forked_processes, fresh_process
 from ingress.annotations.address_ranges import AddressRanges, parse_ranges
 from ingress.annotations.custom_errors import CustomErrors
 from ingress.annotations.rate_limits import ConnectionLimit, RequestLimit
@@ -223,20 +222,16 @@ def _options(which: str) -> list[str]:
     return [] if FILTERS[which][1] is None else [f"--filter=bench={which}"]
 
 
-def _own_process() -> ProcessPoolExecutor:
-    return ProcessPoolExecutor(1, mp_context=get_context("spawn"), max_tasks_per_child=1)
-
-
 def count(which: str) -> Measured:
     """Count the calls of a GET with one filter, in a process of its own."""
-    with _own_process() as pool:
+    with forked_processes() as pool:
         (counted,) = pool.submit(measure_here, OVER_HTTP1[:1], CALL_ROUNDS, _options(which)).result()
     return counted
 
 
 def measure(which: str) -> Cost:
     """Measure one filter, each way in a process of its own."""
-    with brought(), _own_process() as pool:
+    with brought(), fresh_process() as pool:
         figures = count(which).figures()
         seconds = min(pool.submit(time_here, _options(which)).result() for _ in range(RUNS))
     others = figures["others_in"] + figures["others_out"]

@@ -3,14 +3,13 @@
 All routes are of one Gateway, which is served beside Ingresses on the port of the command line, as most are.
 """
 
-from concurrent.futures import ProcessPoolExecutor
-from multiprocessing import get_context
 from types import MappingProxyType
 from typing import Final
 
 from attrs import frozen
 
 from bench.calls import PORT, Conversation, Measured, measure_here
+from bench.own_process import forked_processes
 
 CALL_ROUNDS = 5
 _EDITS = "{type: %s, %s: {set: [{name: X-A, value: a}, {name: X-B, value: b}], add: [{name: X-C, value: c}], remove: [X-D]}}"
@@ -107,7 +106,7 @@ def count_here() -> list[Measured]:
 
 def count() -> dict[str, dict[str, int]]:
     """Return the calls of a GET by the name of its rule, in a process of their own."""
-    with ProcessPoolExecutor(1, mp_context=get_context("spawn"), max_tasks_per_child=1) as pool:
+    with forked_processes() as pool:
         return {one.conversation.title: one.figures() for one in pool.submit(count_here).result()}
 
 

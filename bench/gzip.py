@@ -12,8 +12,6 @@ import socket
 import subprocess
 import sys
 from collections.abc import Callable
-from concurrent.futures import ProcessPoolExecutor
-from multiprocessing import get_context
 from pathlib import Path
 from random import Random
 from tempfile import TemporaryDirectory
@@ -25,6 +23,7 @@ from attrs import frozen
 
 from bench.calls import Http1Peer, run_here
 from bench.filters import thread_time_of
+from bench.own_process import fresh_process
 
 HOST = "127.0.0.1"
 REQUESTS = 200
@@ -196,7 +195,7 @@ def main() -> None:
     print(f"{'':20}{'ours':>9}{'nginx':>9}{'ratio':>8}{'more, ours':>13}{'nginx':>9}{'ratio':>8}")
     plain: tuple[float, float] | None = None
     for case in CASES:
-        with ProcessPoolExecutor(1, mp_context=get_context("spawn"), max_tasks_per_child=1) as pool:
+        with fresh_process() as pool:
             here = pool.submit(ours, case).result() * 1e6
         there = nginx(case) * 1e6 if case.coding in ("", "gzip") else None
         line = f"{case.title:20}{here:9.0f}"

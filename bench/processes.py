@@ -32,22 +32,24 @@ pause = threading.Event().wait
 # is away.
 _PORTS = range(15000, 30000)
 _random = random.SystemRandom()
-_given: set[int] = set()
+_held: list[socket.socket] = []
+"""Keep each port that was given out from whoever looks for a free one, in this process or another, but from nobody that listens on it."""
 
 
 def free_ports(count: int) -> list[int]:
-    """Return *count* TCP ports of 127.0.0.1 that nobody listens on, each only once."""
+    """Return *count* TCP ports of 127.0.0.1 that nobody listens on, each only once among all processes that ask here."""
     found: list[int] = []
     while len(found) < count:
         port = _random.choice(_PORTS)
-        if port in _given:
+        holder = socket.socket()
+        try:
+            holder.bind((HOST, port))
+        except OSError:
+            holder.close()
             continue
-        with socket.socket() as probe:
-            try:
-                probe.bind((HOST, port))
-            except OSError:
-                continue
-        _given.add(port)
+        # From now on, and not before: servers set this, too, and may bind what nobody listens on; a search does not.
+        holder.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        _held.append(holder)
         found.append(port)
     return found
 

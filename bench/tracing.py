@@ -7,8 +7,6 @@ spans counts, too.  The three take turns, and the least of several runs is shown
 Calls are those of the reactor's thread on the way in and out, as ``bench.calls`` counts them.
 """
 
-from concurrent.futures import ProcessPoolExecutor
-from multiprocessing import get_context
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -16,6 +14,7 @@ from bench.auth import OTHER_CPU, PEER, PROXY_CPU, SITE, load, nginx_command, ou
 from bench.calls import OVER_HTTP1, measure_here
 from bench.gauges import cpu_seconds
 from bench.install import ensure_programs
+from bench.own_process import forked_processes
 from bench.processes import HOST, Processes, free_ports, pause, wait_until_it_answers
 from tests.tracing.receiver import Receiver
 
@@ -39,7 +38,7 @@ def calls(url: str) -> dict[str, dict[str, int]]:
     """Count the calls of a GET for each candidate, each in a process of its own."""
     found = {}
     for title, options in CANDIDATES.items():
-        with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
+        with forked_processes() as pool:
             more = [option.format(url=url) for option in options]
             [measured] = pool.submit(measure_here, OVER_HTTP1[:1], CALL_ROUNDS, more).result()
         found[title] = measured.figures()

@@ -1,6 +1,7 @@
 """Children are started pinned, measured with all of their descendants, and ended whatever happens."""
 
 import os
+import socket
 import sys
 from pathlib import Path
 
@@ -8,7 +9,7 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from bench import gauges
 from bench.errors import BenchError
-from bench.processes import POLL_SECONDS, Processes, free_ports, pause, wait_until_it_answers
+from bench.processes import HOST, POLL_SECONDS, Processes, free_ports, pause, wait_until_it_answers
 
 # A parent with a child of its own that outlives SIGTERM.
 STUBBORN = """
@@ -82,3 +83,16 @@ class ProcessesTests(SynchronousTestCase):
             (port,) = free_ports(1)
             error = self.assertRaises(BenchError, wait_until_it_answers, running, port, "a.test")
         self.assertIn("short ended with status 3: no such luck", str(error))
+
+
+class FreePortTests(SynchronousTestCase):
+    """Ports for servers that are started later."""
+
+    def test_held(self) -> None:
+        """Nobody else who looks for a free port finds one that was given out, and whoever listens on it can, time and again."""
+        (port,) = free_ports(1)
+        with socket.socket() as probe, self.assertRaises(OSError):
+            probe.bind((HOST, port))
+        for address in (HOST, "0.0.0.0", HOST):
+            with socket.create_server((address, port)):
+                socket.create_connection((HOST, port), 10).close()

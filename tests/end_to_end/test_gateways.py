@@ -118,9 +118,7 @@ class GatewayProcessTests(EndToEndCase):
         self.serve("route")
         first, second, taken = (free_port() for _ in range(3))
         route = route_object("route", "gateway")
-        with socket.socket() as holder:
-            holder.bind(("127.0.0.1", taken))
-            holder.listen()
+        with socket.create_server(("127.0.0.1", taken)):
             self.write("gateway", gateway_object("gateway", listener_object("first", first)), route)
             controller = self.start_with_manifests()
             await self.until_ready(controller)

@@ -13,11 +13,9 @@ from __future__ import annotations
 import atexit
 import fcntl
 import gc
-import importlib
 import io
 import json
 import os
-import pkgutil
 import signal
 import socket
 import struct
@@ -27,6 +25,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import ingress
+from bench.importing import import_ours
 
 ROOT = Path(ingress.__file__).parents[1]
 TWISTD = "from twisted.scripts.twistd import run; run()"
@@ -39,27 +38,6 @@ _FREE = 100
 """A number of descriptors that nobody has here."""
 _PID = struct.Struct("=q")
 _END = struct.Struct("=qq")
-# Importing them installs the global reactor, which a process must do by itself; or it needs an extra, and is for those alone that trace.
-_NOT_BEFORE_FORK = (
-    "ingress.cluster_side",
-    "ingress.ctl",
-    "ingress.data_plane",
-    "ingress.options_in_force",
-    "ingress.proxy.dispatch",
-    "ingress.proxy.downstream",
-    "ingress.proxy.listening",
-    "ingress.service",
-    "ingress.tracing.otlp",
-    "ingress.workers",
-)
-_BESIDES = (
-    "twisted.scripts.twistd",
-    "twisted.web.server",
-    "twisted.web.static",
-    "h2",
-    "kubernetes.client.rest",
-    "yaml",
-)
 
 
 class ForkServer:
@@ -126,12 +104,7 @@ class ForkServer:
 
 def serve(asked_fd: int, telling_fd: int) -> None:
     """In the fork server: fork for each request, until nobody can ask any more.  Returns in the children alone."""
-    for name in _BESIDES:
-        importlib.import_module(name)
-    for module in pkgutil.walk_packages(ingress.__path__, "ingress."):
-        if not module.name.startswith(_NOT_BEFORE_FORK):
-            importlib.import_module(module.name)
-    assert "twisted.internet.reactor" not in sys.modules
+    import_ours()
     gc.freeze()
     asked, telling = socket.socket(fileno=asked_fd), socket.socket(fileno=telling_fd)
     signal.signal(signal.SIGCHLD, lambda number, frame: _tell_ends(telling))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import random
 import signal
 import socket
 import sys
@@ -15,6 +14,7 @@ from twisted.internet.defer import Deferred
 from twisted.internet.protocol import ProcessProtocol
 from twisted.python.failure import Failure
 
+from bench.processes import free_ports
 from tests.fakes import fork_server
 from tests.fakes.fork_server import ForkServer
 
@@ -23,32 +23,9 @@ TWISTD = fork_server.TWISTD
 _MEANT_FOR_ITSELF = "import os; os.environ.setdefault('LISTEN_PID', str(os.getpid())); "
 
 
-# Not the generator that other tests seed, and never the same port twice.
-_random = random.SystemRandom()
-_given: set[int] = set()
-_FIRST_PORT, _SHARES, _PORTS_OF_SHARE = 12000, 16, 1250
-
-
 def free_port() -> int:
-    """
-    Return a TCP port of 127.0.0.1 that nobody listens on, each only once.
-
-    It lies below the ports that systems give to outgoing connections, so that none of
-    those takes it before the process does.  Processes of tests that run beside each other were begun one
-    after the other, so each has a share of its own.
-    """
-    first = _FIRST_PORT + os.getpid() % _SHARES * _PORTS_OF_SHARE
-    while True:
-        port = _random.randrange(first, first + _PORTS_OF_SHARE)
-        if port in _given:
-            continue
-        with socket.socket() as probe:
-            try:
-                probe.bind(("127.0.0.1", port))
-            except OSError:
-                continue
-        _given.add(port)
-        return port
+    """Return a TCP port of 127.0.0.1 that nobody listens on, and that no other test gets."""
+    return free_ports(1)[0]
 
 
 class _Output(FileDescriptor):
