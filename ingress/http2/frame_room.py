@@ -18,23 +18,29 @@ PIECE_BYTES: Final = FRAME_BYTES - FRAME_HEAD_BYTES
 class FrameRoom:
     """Room for *frames* whole frames, which is taken when it is first asked for."""
 
-    __slots__ = ("_frames", "_memory", "_spaces", "_view")
+    __slots__ = ("_frames", "_is_one", "_memory", "_spaces", "_view")
 
     def __init__(self, frames: int = COPIED_FRAMES) -> None:
         self._frames = frames
         self._memory = bytearray()
         self._view = memoryview(self._memory)
         self._spaces: list[memoryview] = []
+        self._is_one = False
+        """Whether what comes next is one frame, a little larger than a piece."""
 
     def spaces(self, most: int) -> Sequence[memoryview]:
         """Return where the next bytes go, at most *most*: at least one byte's room, for a *most* of one or more."""
         if not self._spaces:
-            self._memory = bytearray(self._frames * FRAME_BYTES)
+            self._memory = bytearray(self._frames * FRAME_BYTES + FRAME_HEAD_BYTES)
             self._view = memoryview(self._memory)
             self._spaces = [
                 self._view[at + FRAME_HEAD_BYTES : at + FRAME_BYTES]
                 for at in range(0, self._frames * FRAME_BYTES, FRAME_BYTES)
             ]
+        # A turn of a body is a frame's worth: as a piece and a few bytes behind it that would be two.
+        self._is_one = PIECE_BYTES < most <= FRAME_BYTES
+        if self._is_one:
+            return [self._view[FRAME_HEAD_BYTES : FRAME_HEAD_BYTES + most]]
         whole, rest = divmod(most, PIECE_BYTES)
         if whole >= self._frames:
             return self._spaces
@@ -45,7 +51,7 @@ class FrameRoom:
 
     def frames(self, stream_id: int, count: int) -> memoryview:
         """Return what came, *count* bytes in the order of the spaces, as frames of a stream; none is its last."""
-        whole, rest = divmod(count, PIECE_BYTES)
+        whole, rest = (0, count) if self._is_one else divmod(count, PIECE_BYTES)
         memory = self._memory
         head = pack_head(0, PIECE_BYTES, DATA, 0, stream_id)
         end = whole * FRAME_BYTES

@@ -60,6 +60,14 @@ class FrameRoomTests(SynchronousTestCase):
         frames = frames_of(bytes(self.room.frames(3, count)))
         self.assertEqual([(each.stream, set(each.payload)) for each in frames], [(3, {0}), (3, {0})])
 
+    def test_one_frame(self) -> None:
+        """What fits into one frame is one, though it is more than a piece, and however much of it comes."""
+        for most in (PIECE_BYTES + 1, FRAME_BYTES):
+            for came in (1, PIECE_BYTES, most):
+                room, octets = FrameRoom(1), piece_at(0, came)
+                (frame,) = frames_of(bytes(room.frames(5, fill(room, most, octets))))
+                self.assertEqual(frame, Frame(DATA, 0, 5, octets))
+
     def test_records(self) -> None:
         """All of the room is as many records of TLS as frames."""
         fill(self.room, MOST, bytes(MOST))

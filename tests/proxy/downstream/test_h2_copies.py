@@ -149,6 +149,17 @@ class SlowTests(CopyCase):
         self.assert_whole(*streams)
         self.assertLessEqual(most, HIGH_WATER + 32 * 1024 + 32 * 16 * 1024)
 
+    def test_no_crumbs(self) -> None:
+        """What goes by turns goes in whole frames: the few that are small are the last ones of answers."""
+        streams = range(1, 9, 2)
+        self.wire.window = 0
+        self.ask(*streams)
+        while not all(self.client.has_ended(stream) for stream in streams):
+            self.wire.widen(50_000)
+            self.client.look()
+        crumbs = [frame for frame in self.client.of(DATA) if 0 < len(frame.payload) < PIECE_BYTES // 100]
+        self.assertLessEqual(len(crumbs), len(streams))
+
     def test_never(self) -> None:
         """Who takes nothing more is ended in the usual time, and upstream with it."""
         self.wire.window = 100_000
