@@ -63,11 +63,12 @@ def liveness_of(known: MutableMapping[Endpoint, Liveness], endpoint: Endpoint) -
 
 
 class Health:
-    """What is known of those endpoints of one backend that failed."""
+    """What is known of those endpoints of one backend that failed; the first ejection of each takes *first_seconds*."""
 
-    __slots__ = ("_ejected", "_failures", "_past", "_silent", "_trials", "_watched")
+    __slots__ = ("_ejected", "_failures", "_first_seconds", "_past", "_silent", "_trials", "_watched")
 
-    def __init__(self) -> None:
+    def __init__(self, first_seconds: float = FIRST_SECONDS) -> None:
+        self._first_seconds = first_seconds
         self._failures: dict[Endpoint, list[float]] = {}
         """When each endpoint failed of late: fewer than ``FAILURES`` times."""
         self._ejected: dict[Endpoint, float] = {}
@@ -146,7 +147,7 @@ class Health:
     def _eject(self, endpoint: Endpoint, now: float) -> float:
         times, over = self._past.get(endpoint, (0, now))
         times = times + 1 if endpoint in self._silent or now - over < LONGEST_SECONDS else 1
-        seconds = min(FIRST_SECONDS * 2.0 ** (times - 1), LONGEST_SECONDS)
+        seconds = min(self._first_seconds * 2.0 ** (times - 1), LONGEST_SECONDS)
         self._ejected[endpoint] = now + seconds
         self._past[endpoint] = times, now + seconds
         return seconds

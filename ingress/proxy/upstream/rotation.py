@@ -23,7 +23,7 @@ from ingress.model.happenings import ChangeSort, Mark
 from ingress.proxy.contract.deadlines import NEVER, Deadlines
 from ingress.routing.balancers import make_balancer
 from ingress.routing.balancing import Balancer
-from ingress.routing.health import FAILURES, Health, Liveness
+from ingress.routing.health import FAILURES, FIRST_SECONDS, Health, Liveness
 from ingress.routing.slow_start import SlowStart
 
 log = Logger()
@@ -38,6 +38,7 @@ class Rotation:
         "_all",
         "_clock",
         "_deadlines",
+        "_first_seconds",
         "_health",
         "_is_shown",
         "_known",
@@ -58,6 +59,7 @@ class Rotation:
         clock: IReactorTime,
         deadlines: Deadlines,
         metrics: Metrics,
+        first_seconds: float = FIRST_SECONDS,
     ) -> None:
         self.backend = backend
         self.balancer = balancer
@@ -65,6 +67,8 @@ class Rotation:
         self._clock = clock
         self._deadlines = deadlines
         self._metrics = metrics
+        self._first_seconds = first_seconds
+        """How long the first ejection of an endpoint takes."""
         self._all = balancer.endpoints
         self._health: Health | None = None
         self._is_shown = False
@@ -123,7 +127,7 @@ class Rotation:
         """*endpoint* could not be connected to; eject it if that happens too often."""
         health = self._health
         if health is None:
-            health = self._health = Health()
+            health = self._health = Health(self._first_seconds)
         seconds = health.failed(endpoint, self._all, self._clock.seconds())
         if seconds:
             log.warn(
@@ -141,7 +145,7 @@ class Rotation:
         """A request to *endpoint* waited in vain for as long as it may; eject it if nothing else came from it either."""
         health = self._health
         if health is None:
-            health = self._health = Health()
+            health = self._health = Health(self._first_seconds)
         seconds = health.silent(endpoint, self._all, self._clock.seconds(), liveness)
         if seconds:
             log.warn(
@@ -173,7 +177,7 @@ class Rotation:
 
     def abort(self) -> None:
         """Called by the deadlines when ``expire`` failed, which is a bug: trust all endpoints again."""
-        self._health = Health()
+        self._health = Health(self._first_seconds)
         self._rotate()
 
     def _tell_return(self, endpoints: tuple[Endpoint, ...]) -> None:
@@ -228,7 +232,10 @@ class Rotation:
 
 
 class Rotations:
-    """Makes rotations, with what all of them need; *default* is how requests are shared where a route asks nothing."""
+    """Makes rotations, with what all of them need; *default* is how requests are shared where a route asks nothing.
+
+    *first_seconds* are those of the first ejection of an endpoint.
+    """
 
     def __init__(
         self,
@@ -238,6 +245,7 @@ class Rotations:
         random: Random,
         default: Balancing = DEFAULT_BALANCING,
         slow_start_seconds: float = 0.0,
+        first_seconds: float = FIRST_SECONDS,
     ) -> None:
         self._clock = clock
         self._deadlines = deadlines
@@ -245,6 +253,7 @@ class Rotations:
         self._random = random
         self._default = default
         self._slow_start_seconds = slow_start_seconds
+        self._first_seconds = first_seconds
 
     def share(self, default: Balancing, slow_start_seconds: float) -> None:
         """Have rotations that are made from now on share requests so."""
@@ -265,4 +274,4 @@ class Rotations:
             self._random.random,
             self._slow_start_seconds,
         )
-        return Rotation(backend, balancer, self._clock, self._deadlines, self._metrics)
+        return Rotation(backend, balancer, self._clock, self._deadlines, self._metrics, self._first_seconds)

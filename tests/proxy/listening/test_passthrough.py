@@ -35,10 +35,9 @@ class KeptRecords(AccessLog):
 class Counting(Balancer):
     """Picks in order, and keeps what it is told."""
 
-    counts = True
-
     def __init__(self, endpoints: tuple[Endpoint, ...]) -> None:
         super().__init__(endpoints)
+        self.counts = True
         self.told: list[tuple[Endpoint, float, bool]] = []
         self.running = 0
 

@@ -41,6 +41,7 @@ from ingress.proxy.listening.connection_starts import NO_CONNECTION_STARTS
 from ingress.proxy.listening.networks import EpollNetwork, TwistedNetwork
 from ingress.proxy.upstream.pool import UpstreamPool
 from ingress.proxy.upstream.rotation import Rotations
+from ingress.routing.health import FIRST_SECONDS
 from ingress.routing.route import Match, Route
 from ingress.routing.table import RouteTable
 from ingress.tls.contexts import ServerContexts
@@ -77,6 +78,8 @@ class SocketsCase(TestCase):
     rules = NO_CONNECTION_STARTS
     """What both listeners read of a connection before it has a protocol."""
     limits = Limits()
+    first_ejection = FIRST_SECONDS
+    """For how long an endpoint is ejected that cannot be connected to."""
     sessions: SessionRules | None = None
     """Where HTTP/2 is spoken, and what speaks it."""
 
@@ -92,7 +95,13 @@ class SocketsCase(TestCase):
             self.network = EpollNetwork(self.reactor, self.can_splice)
         self.network.start()
         self.pool = UpstreamPool(self.network.connect, self.deadlines, self.metrics)
-        rotations = Rotations(self.reactor, self.deadlines, self.metrics, Random(1))
+        rotations = Rotations(
+            self.reactor,
+            self.deadlines,
+            self.metrics,
+            Random(1),
+            first_seconds=self.first_ejection,
+        )
         states = States()
         self.sub_requests = SubRequests(
             self.pool,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 
-from ingress.routing import health
 from tests.fakes.downstreams import DownstreamWire
 from tests.fakes.upstreams import OK, Upstream, UpstreamWire
 from tests.proxy.sockets.sockets_case import SocketsCase
@@ -57,6 +56,8 @@ class DroppedRequestTests(TwoEndpointsCase):
 class DeathTests(TwoEndpointsCase):
     """An endpoint that dies under load, and comes back."""
 
+    first_ejection = 0.5
+
     def keep_asking(self, client: DownstreamWire) -> None:
         """Have *client* send a GET whenever it has its answer."""
         self.reactor.callLater(0, self._ask, client, 0)
@@ -72,7 +73,6 @@ class DeathTests(TwoEndpointsCase):
 
     async def test_no_request_is_lost(self) -> None:
         """Under load no GET fails when an endpoint is killed, stays away, and is started again."""
-        self.patch(health, "FIRST_SECONDS", 0.5)
         self.is_over = False
         self.at_rest = 0
         clients = [await self.connect() for _ in range(CLIENTS)]
