@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterable
 from functools import lru_cache
 from http import HTTPStatus
+from operator import index
 from typing import Final
 
 from ingress.filters import FieldChanges
@@ -224,7 +225,8 @@ class AnswerChange:
         came = self._head.status
         if not (200 <= status <= 599 and came >= 200) or (status in _BODILESS) != (came in _BODILESS):
             raise ValueError(f"an answer of status {came} cannot become one of {status}")
-        self._status = status
+        # Also of an enumeration of them, whose members others would not take.
+        self._status = index(status)
 
     def field(self, name: bytes) -> bytes:
         """Return the value of the first field called *name*, in lower case, as it stands now; empty for none."""

@@ -69,10 +69,20 @@ def ask_at_once(chain: Chain, facts: RequestFacts) -> Stop | None:
 
 
 def check_reply(reply: object) -> None:
-    """Raise ``TypeError`` for what is no reply, and ``ValueError`` for one that could not be sent as it is."""
+    """Raise ``TypeError`` for what is no reply or holds what its types forbid, ``ValueError`` for one that could not be sent as it is."""
     if not isinstance(reply, Reply):
         raise TypeError(f"a hook returned {type(reply).__name__}, and no reply")
+    # Filters are whoever's, and no checker of types has to have seen them.
+    _check_type("the status", reply.status, int)
+    _check_type("the body", reply.body, bytes)
     if not 200 <= reply.status <= 599:
         raise ValueError(f"{reply.status} is no status of an answer")
     for name, value in reply.fields:
+        _check_type("a name", name, bytes)
+        _check_type("a value", value, bytes)
         check_field(name, value)
+
+
+def _check_type(what: str, found: object, wanted: type) -> None:
+    if not isinstance(found, wanted):
+        raise TypeError(f"{what} of a reply is {type(found).__name__}, and not {wanted.__name__}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable
+from typing import Any
 
 from twisted.internet.defer import CancelledError, Deferred, succeed
 
@@ -221,6 +222,24 @@ class DecisionTests(FilterCase):
             self.filter_by(Says(verdict))
             self.assertEqual(self.get().heard().status, 500)
             self.flushLoggedErrors()
+
+    def test_wrong_types(self) -> None:
+        """A reply of other types than it says fails its filter, by a name and a reason, and its client is told."""
+        make: Any = Reply
+        for number, (reply, why) in enumerate(
+            (
+                (make(200, (), "text"), "the body of a reply is str, and not bytes"),
+                (make(200, (), bytearray(b"text")), "the body of a reply is bytearray, and not bytes"),
+                (make(200, ((b"X", memoryview(b"a")),)), "a value of a reply is memoryview, and not bytes"),
+                (make(200, (("X", b"a"),)), "a name of a reply is str, and not bytes"),
+                (make(200.0), "the status of a reply is float, and not int"),
+            )
+        ):
+            self.filter_by(Says(reply))
+            self.assertEqual(self.get().heard().status, 500)
+            self.flushLoggedErrors(TypeError)
+            record = self.metrics.records[number]
+            self.assertEqual((record.filter, record.reason), ("f0", f"filter f0 failed: TypeError: {why}"))
 
     def test_raises_at_the_end(self) -> None:
         """One that raises when all is over is named, and harms nobody."""

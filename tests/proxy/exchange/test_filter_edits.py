@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from http import HTTPStatus
 
 from twisted.internet.defer import CancelledError, Deferred
 
@@ -157,6 +158,19 @@ class RequestEditTests(FilterCase):
 
 class AnswerEditTests(FilterCase):
     """``on_answer``."""
+
+    def test_named_status(self) -> None:
+        """A status may be a member of an enumeration, as Python has one; the log and the record have its number."""
+
+        def change(edit: AnswerEdit) -> None:
+            edit.status = HTTPStatus.IM_A_TEAPOT
+
+        self.filter_by(Answers(change))
+        client = self.get()
+        self.upstream().say(OK)
+        self.assertEqual((client.heard().status, client.heard().body), (418, b"ok"))
+        self.assertIs(type(self.metrics.records[0].status), int)
+        self.assert_ended(418)
 
     def test_fields_and_status(self) -> None:
         """Status and fields are changed; the outermost filter has the last word."""
