@@ -7,9 +7,12 @@ imports of every module are read from its syntax tree, those inside of functions
 import ast
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
 from pathlib import Path
 
 from twisted.trial.unittest import SynchronousTestCase
+
+from tests.import_statements import import_statements
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 PACKAGE = REPOSITORY / "ingress"
@@ -94,15 +97,14 @@ def modules() -> dict[str, Path]:
     return found
 
 
-def imports(source: str) -> Iterator[tuple[int, str]]:
+@cache
+def imports(source: str) -> tuple[tuple[int, str], ...]:
     """The line and the full dotted name of everything that *source* imports."""
-    for node in ast.walk(ast.parse(source)):
-        if isinstance(node, ast.Import):
-            for alias in node.names:
-                yield node.lineno, alias.name
-        elif isinstance(node, ast.ImportFrom):
-            for alias in node.names:
-                yield node.lineno, f"{'.' * node.level}{node.module or ''}.{alias.name}"
+    found = []
+    for node in import_statements(source):
+        of = f"{'.' * node.level}{node.module or ''}." if isinstance(node, ast.ImportFrom) else ""
+        found += [(node.lineno, f"{of}{alias.name}") for alias in node.names]
+    return tuple(sorted(found))
 
 
 def is_within(name: str, module: str) -> bool:
@@ -190,7 +192,9 @@ def module_graph(sources: Mapping[str, str]) -> dict[str, set[str]]:
 def empty_names(module: str, source: str) -> Iterator[str]:
     """The names of *module*, and of what it defines, that hold an empty word."""
     names = [module.rpartition(".")[2]]
-    for node in ast.walk(ast.parse(source)):
+    # Most modules hold none in any spelling, and need not be looked through.
+    may_hold = any(word in source.lower() for word in EMPTY_WORDS)
+    for node in ast.walk(ast.parse(source)) if may_hold else ():
         if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
             names.append(node.name)
         elif isinstance(node, ast.arg):
@@ -281,6 +285,34 @@ class BreachTests(SynchronousTestCase):
         """Floors below and one's own room are free."""
         source = "from ingress.model.objects import ObjectKey\nfrom ingress.cluster.kinds import KINDS\n"
         self.assertEqual(list(breaches("ingress.cluster.store", source)), [])
+
+    def test_in_every_block(self) -> None:
+        """An import is found in whichever block it stands, and told with its line."""
+        source = """\
+try:
+    import a
+except OSError:
+    with b:
+        import c
+else:
+    async def late():
+        for _ in d:
+            import e
+        else:
+            import f
+finally:
+    match g:
+        case 1:
+            import h
+class I:
+    while True:
+        if j: import k
+        elif l: from m import n
+        else: x = lambda: 1 if o else 2
+"""
+        self.assertEqual(
+            imports(source), ((2, "a"), (5, "c"), (9, "e"), (11, "f"), (15, "h"), (18, "k"), (19, "m.n"))
+        )
 
     def test_global_reactor(self) -> None:
         """The global reactor is found in both of its spellings."""

@@ -25,6 +25,7 @@ from ingress.ctl.main import COMMANDS
 from ingress.tap import Options
 from scripts.image_check import copy_context
 from scripts.versions_check import constraints, requirements
+from tests.import_statements import import_statements
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 
@@ -106,11 +107,11 @@ class CheckoutTests(SynchronousTestCase):
         for path in (REPOSITORY / "ingress").rglob("*.py"):
             extra = OF_EXTRAS.get(str(path.relative_to(REPOSITORY)))
             required = always if extra is None else always | _names(config["options.extras_require"][extra])
-            for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            for node in import_statements(path.read_text("utf-8")):
                 if isinstance(node, ast.Import):
                     names = [alias.name for alias in node.names]
                 else:
-                    names = [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+                    names = [node.module or ""]
                 for name in names:
                     top = name.split(".")[0]
                     providers = {canonicalize_name(one) for one in distributions.get(top, [])}
