@@ -337,7 +337,7 @@ class GrpcServerTests(GrpcProcessCase):
         self.assertIsNone(self.controller.status)
         conversation.say(None)
         self.assertEqual(await conversation.outcome, "OK")
-        self.assertEqual(await self.controller.end().addTimeout(2 * AT_ONCE, self.reactor), 0)
+        self.assertEqual(await self.controller.end().addTimeout(AT_ONCE, self.reactor), 0)
         self.assertEqual(self.controller.errors, b"")
 
 

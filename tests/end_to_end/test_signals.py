@@ -10,7 +10,7 @@ import signal
 import subprocess
 import sys
 
-from tests.end_to_end.end_to_end_case import AT_ONCE, EndToEndCase
+from tests.end_to_end.end_to_end_case import PATIENCE, EndToEndCase
 from tests.fakes.objects import NAMESPACE, ingress_object, service_object
 from tests.fakes.processes import ROOT, TWISTD, ControllerProcess
 from tests.fakes.upstreams import OK, UpstreamWire
@@ -230,7 +230,7 @@ class StandardOutputTests(SignalsCase):
             env={**os.environ, "PYTHONPATH": str(ROOT)},
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
-            timeout=20 * AT_ONCE,
+            timeout=PATIENCE,
             check=False,
         )
         return ended.returncode, ended.stderr

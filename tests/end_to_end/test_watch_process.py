@@ -53,7 +53,7 @@ class WatchProcessCase(EndToEndCase):
         self.kubeconfig.write_text(yaml.safe_dump(config), encoding="utf-8")
 
     async def end(self, controller: ControllerProcess) -> None:
-        """SIGTERM ends the controller within two seconds, with status 0 and nothing that went wrong in the log."""
+        """SIGTERM ends the controller at once, with status 0 and nothing that went wrong in the log."""
         controller.signal(signal.SIGTERM)
         self.assertEqual(await controller.end().addTimeout(AT_ONCE, self.reactor), 0)
         self.assertEqual(controller.errors, b"")
