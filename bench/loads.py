@@ -366,7 +366,7 @@ GOALS: tuple[Goal, ...] = (
     *_both("grpc-bidi", 1.3),
 )
 """Whichever of both is named has to reach it."""
-IDLE_GOALS = {"idle": (3 * 1024, 1536), "idle_h2": (26 * 1024, 22 * 1024)}
+IDLE_GOALS = {"idle": (1536, 1536), "idle_h2": (20 * 1024, 20 * 1024)}
 """What ours must need for an idle connection, and may aim at, in bytes."""
 LOOKUP_MUST = 1.2
 """A lookup among the most hosts, divided by one among the fewest."""
