@@ -173,12 +173,9 @@ class FullDiskTests(SignalsCase):
         for _ in range(20):
             self.assertEqual((await self.get(self.http))[0], 200)
         await self.until_dropped(20)
-        self.assertEqual(
-            controller.output.count(
-                b"lines of the access log are lost, as it could not be written: No space"
-            ),
-            1,
-        )
+        told = b"lines of the access log are lost, as it could not be written: No space"
+        await self.until(lambda: told in controller.output)
+        self.assertEqual(controller.output.count(told), 1)
         self.assertIsNone(controller.status)
 
     async def until_dropped(self, wanted: int) -> None:
