@@ -3,11 +3,14 @@
 One for each room, and not one for all: rooms compile side by side, and a change compiles one anew.
 """
 
+import hashlib
 import os
+import shutil
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
-from compiling.modules import by_room, compiled_files
+from compiling.modules import REPOSITORY, by_room, compiled_files
 from compiling.wish import is_asked, is_compiled, say_plain
 
 if TYPE_CHECKING:
@@ -18,6 +21,8 @@ COMMANDS = frozenset(("build", "build_ext", "bdist_wheel"))
 LIBRARY = "compiled"
 """What the library of a room is called, before ``__mypyc``."""
 OPTIMIZATION = "2"
+HIDDEN = "-fvisibility=hidden"
+"""A library shows nothing but how it is loaded: so calls within it are direct, and may be inlined, and what it knows is found without a table."""
 FOLDER = "TXINGRESS_BUILD_FOLDER"
 """The variable with the folder for what is made on the way; ``build`` without."""
 
@@ -39,11 +44,28 @@ def extensions(arguments: Sequence[str]) -> list["Extension"]:
     return translated(os.environ.get(FOLDER, "build"))
 
 
+def forget_other_sources(folder: Path, package: Path) -> None:
+    """Let all rooms below *folder* be translated anew if any source of *package* has changed; those whose C is the same are not compiled anew.
+
+    Where mypyc has one room from its cache and translates another, it calls constructors by C functions that are not there,
+    namely those of classes that stay Python's.
+    """
+    digest = hashlib.sha256()
+    for path in sorted(package.rglob("*.py")):
+        digest.update(b"%b\0%b" % (str(path).encode(), hashlib.sha256(path.read_bytes()).digest()))
+    sources = folder / "sources"
+    if not sources.exists() or sources.read_text() != digest.hexdigest():
+        shutil.rmtree(folder / "mypy", ignore_errors=True)
+        folder.mkdir(parents=True, exist_ok=True)
+        sources.write_text(digest.hexdigest())
+
+
 def translated(folder: str) -> list["Extension"]:
     """Translate all that is compiled to C below *folder*, and return what is to be made of that; ends the process if it cannot be."""
     from mypyc.build import mypycify
 
     files = compiled_files()
+    forget_other_sources(Path(folder), REPOSITORY / "ingress")
     groups: list[tuple[list[str], str | None]] = [
         (some, f"{room}.{LIBRARY}") for room, some in by_room(files).items()
     ]
@@ -56,5 +78,8 @@ def translated(folder: str) -> list["Extension"]:
     )
     for extension in made:
         # What a newer compiler warns of is no reason to fail.
-        extension.extra_compile_args = [one for one in extension.extra_compile_args if one != "-Werror"]
+        extension.extra_compile_args = [
+            *(one for one in extension.extra_compile_args if one != "-Werror"),
+            HIDDEN,
+        ]
     return cast("list[Extension]", made)

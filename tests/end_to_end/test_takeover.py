@@ -8,6 +8,8 @@ import shutil
 import signal
 import socket
 
+from twisted.internet.task import LoopingCall
+
 from ingress.takeover.messages import Word
 from tests.end_to_end.end_to_end_case import NO_ANSWER
 from tests.end_to_end.takeover_case import TakeoverCase
@@ -220,6 +222,10 @@ class InPlaceTests(TakeoverCase):
         """The service manager is told by the old process which one is the main one from now on, and not that anything stops."""
         manager = FakeServiceManager(abstract_name("takeover"))
         self.addCleanup(manager.close)
+        # The kernel keeps ten messages, which is a second of signs of life.
+        reading = LoopingCall(manager.read)
+        reading.start(0.05)
+        self.addCleanup(reading.stop)
         self.environment = {"NOTIFY_SOCKET": manager.name, "WATCHDOG_USEC": "200000"}
         old = await self.serving()
         pid = await self.successor(old)

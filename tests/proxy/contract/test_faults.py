@@ -22,7 +22,6 @@ from ingress.proxy.contract.faults import (
     next_step,
 )
 from ingress.proxy.contract.transport import REFUSED, TIMED_OUT
-from ingress.proxy.upstream.connection import UpstreamConnection
 from tests.fakes.transports import Peer
 from tests.proxy.playing import GET, OK, ONE, TWO, ProxyCase
 
@@ -138,7 +137,7 @@ class TableTests(ProxyCase):
         self.decline(Fault.DECLINED)
 
     def awaiting_declined_at_once(self) -> None:
-        self.patch(UpstreamConnection, "may_decline", True)
+        self.keep_one()
         self.ask()
         self.decline(Fault.DECLINED_AT_ONCE)
 

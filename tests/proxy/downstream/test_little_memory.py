@@ -58,7 +58,8 @@ class LittleMemoryTests(ProxyCase):
     def test_origins_are_shared(self) -> None:
         """Connections of one address share what is said of it upstream; of another, or by another scheme or port, they do not."""
         mine = _origin_of("192.0.2.1", True, 443)
-        self.assertEqual(mine, origin_of_peer(b"192.0.2.1", b"https", 443))
+        made = origin_of_peer(b"192.0.2.1", b"https", 443)
+        self.assertEqual((mine.address, mine.scheme, mine.fields), (made.address, made.scheme, made.fields))
         self.assertIs(_origin_of("192.0.2." + str(1), True, 443), mine)
         others = (("192.0.2.2", True, 443), ("192.0.2.1", False, 443), ("192.0.2.1", True, 8443))
         self.assertEqual([other for other in others if _origin_of(*other) == mine], [])
