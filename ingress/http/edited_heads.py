@@ -14,7 +14,7 @@ from typing import Final
 
 from ingress.filters import FieldChanges
 from ingress.http.field_values import first_value
-from ingress.http.grammar import CONTROLS, is_token, name_of
+from ingress.http.grammar import CONTROLS_REPLACED, is_token, name_of
 from ingress.http.request_head import ORIGIN_FORM, RequestHead
 from ingress.http.response_head import ResponseHead
 from ingress.model.proxys_fields import PROXYS_FIELDS, PROXYS_FIELDS_OF_REQUESTS
@@ -36,7 +36,7 @@ def check_field(name: bytes, value: bytes, proxys: frozenset[bytes] = _PROXYS) -
     """
     if not is_token(name):
         raise ValueError(f"{name!r} is no name of a field")
-    if len(value.translate(None, CONTROLS)) != len(value) or value.strip(b" \t") != value:
+    if value.translate(CONTROLS_REPLACED) != value or value.strip(b" \t") != value:
         raise ValueError(f"{value!r} is no value of a field")
     lower = name.lower()
     if lower in proxys:
@@ -52,6 +52,10 @@ the field of the request that ``Vary`` is to name then, if any."""
 def mark_of(lower: bytes) -> bytes:
     """Return what a line of the field *lower* begins with, behind the end of the line before."""
     return b"\n%b:" % lower
+
+
+_DATE: Final = mark_of(b"date")
+_SERVER: Final = mark_of(b"server")
 
 
 @lru_cache(maxsize=256)
@@ -282,16 +286,17 @@ def changed_head(came: ResponseHead, changes: tuple[LineChange, ...], status: in
     known = came.changed
     if known is not None and known[0] == changes and known[1].status == status:
         return known[1]
-    start = came.start
+    start, tells = came.start, came.has_date and came.has_server
     for gone, lines, varies in changes:
         if gone:
             start = without_fields(start, gone)
+            tells = tells and _DATE not in gone and _SERVER not in gone
         start += lines
         if varies and not _says_vary(start, varies.lower()):
             start += b"Vary: %b\r\n" % varies
     if status != came.status:
         start = b"HTTP/1.1 %d %b%b" % (status, _phrase_of(status), start[start.index(b"\r\n") :])
-    head = _another(came, status, start, came.content_length)
+    head = _another(came, status, start, came.content_length, tells)
     came.changed = changes, head
     return head
 
@@ -307,16 +312,23 @@ def _says_vary(start: bytes, name: bytes) -> bool:
 
 def without_length(head: ResponseHead) -> ResponseHead:
     """Return *head* for a body of another length, which is not known before its end."""
-    return _another(head, head.status, without_fields(head.start, (mark_of(b"content-length"),)), -1)
+    start, tells = (
+        without_fields(head.start, (mark_of(b"content-length"),)),
+        head.has_date and head.has_server,
+    )
+    return _another(head, head.status, start, -1, tells)
 
 
-def _another(came: ResponseHead, status: int, start: bytes, content_length: int) -> ResponseHead:
-    """Return a head like *came*, with *start* in place of its lines."""
+def _another(came: ResponseHead, status: int, start: bytes, content_length: int, tells: bool) -> ResponseHead:
+    """Return a head like *came*, with *start* in place of its lines; with *tells*, these have its Date and its Server."""
     head = ResponseHead(status, start, content_length)
-    lowered = start.lower()
     head.chunked = came.chunked
-    head.has_date = b"\ndate:" in lowered
-    head.has_server = b"\nserver:" in lowered
+    if tells:
+        head.has_date = head.has_server = True
+    else:
+        lowered = start.lower()
+        head.has_date = _DATE in lowered
+        head.has_server = _SERVER in lowered
     head.is_complete = head.has_body and content_length >= 0 and head.has_date and head.has_server
     head.keep_alive = came.keep_alive
     head.upgrade = came.upgrade

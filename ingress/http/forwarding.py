@@ -13,7 +13,6 @@ from types import MappingProxyType
 from typing import Final
 
 from ingress.http.request_head import FORWARDED, RequestHead, sort_of
-from ingress.model.frozen import frozen
 from ingress.model.serving import ForwardedHeaders, ServingSettings
 
 MAX_HOPS: Final = 16
@@ -23,7 +22,6 @@ MEMO_ADDRESSES: Final = 1024
 _LONGEST_ADDRESS: Final = 45
 
 
-@frozen
 class Origin:
     """Where a request comes from, as upstream and the log are told.
 
@@ -32,11 +30,17 @@ class Origin:
     the other forwarding fields, rendered.
     """
 
-    address: bytes
-    scheme: bytes
-    port: int
-    fields: bytes
-    host: bytes = b""
+    __slots__ = ("address", "fields", "host", "port", "scheme")
+
+    def __init__(self, address: bytes, scheme: bytes, port: int, fields: bytes, host: bytes = b"") -> None:
+        self.address = address
+        self.scheme = scheme
+        self.port = port
+        self.fields = fields
+        self.host = host
+
+    def __repr__(self) -> str:
+        return f"<Origin {self.scheme!r} {self.address!r}>"
 
 
 def origin_of_peer(peer: bytes, scheme: bytes, port: int) -> Origin:
@@ -180,16 +184,12 @@ def upstream_fields_of(head: RequestHead, request_id: bytes, origin: Origin) -> 
 
     Each line has its CRLF.  Host and framing are not among them; each protocol has its own.
     """
-    fields = b"".join(
-        (
-            head.forward,
-            b"X-Request-ID: ",
-            request_id,
-            b"\r\nX-Forwarded-Host: ",
-            origin.host or head.authority,
-            b"\r\n",
-            origin.fields,
-        )
+    host = origin.host or head.authority
+    fields = b"%bX-Request-ID: %b\r\nX-Forwarded-Host: %b\r\n%b" % (
+        head.forward,
+        request_id,
+        host,
+        origin.fields,
     )
     said = head.forwarded
     if said and b"x-forwarded-for" in said:
@@ -213,18 +213,12 @@ def request_head_bytes(head: RequestHead, fields: bytes) -> bytes:
         framing += b"Expect: 100-continue\r\n"
     if head.upgrade:
         framing += b"Connection: Upgrade\r\nUpgrade: %b\r\n" % head.upgrade
-    return b"".join(
-        (
-            head.method,
-            b" ",
-            head.target,
-            b" HTTP/1.1\r\nHost: ",
-            head.authority,
-            b"\r\n",
-            fields,
-            framing,
-            b"\r\n",
-        )
+    return b"%b %b HTTP/1.1\r\nHost: %b\r\n%b%b\r\n" % (
+        head.method,
+        head.target,
+        head.authority,
+        fields,
+        framing,
     )
 
 

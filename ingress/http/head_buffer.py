@@ -8,17 +8,6 @@ from ingress.http.grammar import MAX_HEAD, MAX_REQUEST_LINE, has_bare_line_feed
 from ingress.http.request_head import HeadError
 
 
-def only_head(received: bytes) -> bytes | None:
-    """Return the head that *received* is, without the empty line that ends it; None if it is not just that.
-
-    Nearly every request without a body comes so, and needs no buffer.
-    """
-    size = len(received) - 4
-    if 0 < size <= MAX_HEAD and received.find(b"\r\n\r\n") == size and received[:2] != b"\r\n":
-        return received[:size]
-    return None
-
-
 class HeadBuffer(bytearray):
     """Bytes of requests that were not begun yet; the last one may be incomplete."""
 

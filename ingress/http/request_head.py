@@ -12,20 +12,21 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
 
+from ingress.http.field_blocks import LAYOUT_KEY, FieldBlocks, Layout, TooManyFieldsError
 from ingress.http.grammar import (
     DROP,
     FORWARD,
     MAX_FIELDS,
+    MAX_HEAD,
     MAX_REQUEST_LINE,
     MEMO_BLOCK,
     MEMO_BLOCKS,
     TOKEN,
     FieldError,
-    FieldLines,
     Sightings,
     connection_options,
     is_length,
-    name_of,
+    without,
 )
 
 ORIGIN_FORM: Final = rb"((/[\x21\x22\x24-\x3e\x40-\x7e]*)(?:\?[\x21\x22\x24-\x7e]*)?)"
@@ -33,8 +34,8 @@ ORIGIN_FORM: Final = rb"((/[\x21\x22\x24-\x3e\x40-\x7e]*)(?:\?[\x21\x22\x24-\x7e
 
 # What nearly all requests begin with: no method that is refused, the target in origin form, HTTP/1.1.
 _match_usual_line: Final = re.compile(
-    rb"(GET|HEAD|POST|PUT|PATCH|DELETE|OPTIONS) %b HTTP/1\.1" % ORIGIN_FORM
-).fullmatch
+    rb"(GET|HEAD|POST|PUT|PATCH|DELETE|OPTIONS) %b HTTP/1\.1(?=\r\n|\Z)" % ORIGIN_FORM
+).match
 _match_request_line: Final = re.compile(rb"(%b) ([\x21-\x7e]+) HTTP/1\.([01])" % TOKEN).fullmatch
 _match_other_version: Final = re.compile(rb"%b [\x21-\x7e]+ HTTP/[0-9]\.[0-9]" % TOKEN).fullmatch
 _match_absolute: Final = re.compile(rb"https?://([^/?#]*)([^#]*)", re.IGNORECASE).fullmatch
@@ -59,6 +60,9 @@ UPGRADE: Final = 7
 FORWARDED: Final = 8
 REQUEST_ID: Final = 9
 UNDERSCORED: Final = 10
+
+_PLAIN: Final = frozenset((HOST, REQUEST_ID, CONNECTION, DROP))
+"""Sorts that say nothing but for whom a request is, what it is called, and that the connection lasts."""
 
 _SORTS: Final = {
     b"host": HOST,
@@ -173,6 +177,19 @@ class RequestHead:
         return f"<RequestHead {self.method!r} {self.authority!r} {self.target!r}>"
 
 
+def only_head(received: bytes) -> bytes | None:
+    """Return the head that *received* is, without the empty line that ends it; None if it is not just that.
+
+    Nearly every request without a body comes so, and needs no buffer.
+    """
+    if received.endswith(b"\r\n\r\n"):
+        head, _, rest = received.partition(b"\r\n\r\n")
+        # An empty line before a request is for the buffer to judge.
+        if not rest and 0 < len(head) <= MAX_HEAD and head[0] != 0x0D:
+            return head
+    return None
+
+
 def sort_of(name: bytes) -> int:
     """Return what a field means to us by its lower-case *name*, in whatever protocol it came."""
     if b"_" not in name:
@@ -182,7 +199,9 @@ def sort_of(name: bytes) -> int:
     return DROP if name.replace(b"_", b"-") in _SORTS else UNDERSCORED
 
 
-known_lines: Final = FieldLines(sort_of)
+known_blocks: Final[FieldBlocks[bytes]] = FieldBlocks(sort_of, whole=UNDERSCORED)
+"""The verdict on a layout is the authority, where a head says nothing else but perhaps its request id."""
+known_lines: Final = known_blocks.lines
 known_heads: Final[dict[bytes, RequestHead]] = {}
 """What was read before, at most ``MEMO_ENTRIES`` lines and ``MEMO_BLOCKS`` heads."""
 _sightings: Final = Sightings(MEMO_BLOCKS)
@@ -205,29 +224,43 @@ def parse_request_head(block: bytes) -> RequestHead:
 
 
 def _parse(block: bytes) -> RequestHead:
-    request_line, *lines = block.split(b"\r\n")
-    if len(lines) > MAX_FIELDS:
-        raise HeadError(431, "too many field lines")
     head = RequestHead()
-    _read_request_line(head, request_line)
-    forward: list[bytes] = []
-    underscored: list[bytes] = []
+    usual = _match_usual_line(block)
+    if usual is not None:
+        end = usual.end()
+        if end > MAX_REQUEST_LINE:
+            raise HeadError(414, "request line too long")
+        head.method, head.target, head.path = usual.groups()
+    else:
+        request_line = block.partition(b"\r\n")[0]
+        end = len(request_line)
+        _read_request_line(head, request_line)
+    key = block[end : end + LAYOUT_KEY]
+    layout = known_blocks.layouts.get(key)
+    found = None if layout is None else layout.read(block, end)
+    if layout is not None and found is not None and layout.verdict is not None and usual is not None:
+        head.authority = layout.verdict
+        head.forward, told = found
+        if told and is_request_id(told[0]):
+            head.request_id = told[0]
+        return head
     hosts: list[bytes] = []
     lengths: list[bytes] = []
     codings: list[bytes] = []
     options: frozenset[bytes] = frozenset()
-    upgrade = expect = b""
+    upgrade = expect = underscored = b""
     forwarded: dict[bytes, bytes] = {}
-    read = known_lines
     try:
-        for line in lines:
-            special = read[line]
-            if special is None:
-                forward.append(line)
-                continue
-            sort, name, value = special
+        if layout is None or found is None:
+            forward, specials = known_blocks.read(block, end, MAX_FIELDS, key)
+        else:
+            forward, specials = found[0], layout.specials(found[1])
+        for sort, name, value in specials:
             if sort == HOST:
                 hosts.append(value)
+            elif sort == REQUEST_ID:
+                if is_request_id(value):
+                    head.request_id = value
             elif sort == CONTENT_LENGTH:
                 lengths.append(value)
             elif sort == TRANSFER_ENCODING:
@@ -241,9 +274,9 @@ def _parse(block: bytes) -> RequestHead:
             elif sort == FORWARDED:
                 forwarded[name] = forwarded[name] + b", " + value if name in forwarded else value
             elif sort == UNDERSCORED:
-                underscored.append(line)
-            elif sort == REQUEST_ID and is_request_id(value):
-                head.request_id = value
+                underscored += value + b"\r\n"
+    except TooManyFieldsError as too_many:
+        raise HeadError(431, str(too_many)) from too_many
     except FieldError as error:
         raise HeadError(400, str(error)) from error
     if len(hosts) == 1 and hosts[0] and not head.authority:
@@ -260,24 +293,34 @@ def _parse(block: bytes) -> RequestHead:
         _decide_persistence(head, options, upgrade)
         gone = options - _KEPT
         if gone:
-            forward = [line for line in forward if name_of(line) not in gone]
-            underscored = [line for line in underscored if name_of(line) not in gone]
+            forward, underscored = without(forward, gone), without(underscored, gone)
     if forwarded:
         head.forwarded = forwarded
     if underscored:
-        head.underscored = b"".join(line + b"\r\n" for line in underscored)
-    forward.append(b"")
-    head.forward = b"\r\n".join(forward)
+        head.underscored = underscored
+    head.forward = forward
+    if layout is not None and found is not None and usual is not None and not layout.is_judged:
+        layout.is_judged = True
+        if forward is found[0]:
+            _decide_layout(layout, head, [sort for sort, _, _ in specials])
     return head
+
+
+def _decide_layout(layout: Layout[bytes], head: RequestHead, sorts: list[int]) -> None:
+    """Note what all heads of *layout* have in common with *head*, which has special lines of *sorts*, if that is nearly everything."""
+    told = layout.told
+    if (
+        _PLAIN.issuperset(sorts)
+        and head.keep_alive
+        and len(told) <= 1
+        and told == [sort for sort in sorts if sort == REQUEST_ID]
+    ):
+        layout.decide(head.authority)
 
 
 def _read_request_line(head: RequestHead, line: bytes) -> None:
     if len(line) > MAX_REQUEST_LINE:
         raise HeadError(414, "request line too long")
-    usual = _match_usual_line(line)
-    if usual is not None:
-        head.method, head.target, head.path = usual.groups()
-        return
     match = _match_request_line(line)
     if match is None:
         if _match_other_version(line):

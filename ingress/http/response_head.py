@@ -8,6 +8,7 @@ import re
 from functools import lru_cache
 from typing import Final
 
+from ingress.http.field_blocks import LAYOUT_KEY, FieldBlocks
 from ingress.http.grammar import (
     DROP,
     FORWARD,
@@ -15,12 +16,12 @@ from ingress.http.grammar import (
     MEMO_BLOCK,
     MEMO_BLOCKS,
     FieldError,
-    FieldLines,
     Sightings,
     connection_options,
     has_bare_line_feed,
     is_length,
     name_of,
+    without,
 )
 
 _match_beginning: Final = re.compile(rb"HTTP/1\.[01] [1-9][0-9][0-9][ \r]").match
@@ -59,7 +60,8 @@ def sort_of(name: bytes) -> int:
     return _SORTS.get(name, FORWARD)
 
 
-known_lines: Final = FieldLines(sort_of)
+known_blocks: Final[FieldBlocks["ResponseHead"]] = FieldBlocks(sort_of, frozenset((DATE, SERVER)))
+"""The verdict on a layout is a head of it, where others differ in nothing but their lines that go on, and perhaps their length."""
 
 
 class ResponseError(ValueError):
@@ -160,31 +162,34 @@ def _read_status_line(line: bytes) -> tuple[bool, int, bytes]:
 
 
 def _parse(block: bytes) -> ResponseHead:
-    status_line, *lines = block.split(b"\r\n")
-    if len(lines) > 2 * MAX_FIELDS:
-        raise ResponseError("too many field lines")
-    is_1_1, status, status_line = _read_status_line(status_line)
+    key = block[:LAYOUT_KEY]
+    layout = known_blocks.layouts.get(key)
+    found = None if layout is None else layout.read(block, 0)
+    if layout is not None and found is not None and layout.verdict is not None:
+        head = _like(layout.verdict, found[0], found[1])
+        if head is not None:
+            return head
+    end = block.find(b"\r\n")
+    line = block if end < 0 else block[:end]
+    is_1_1, status, status_line = _read_status_line(line)
     head = ResponseHead(status, b"")
-    forward: list[bytes] = [status_line]
     options: frozenset[bytes] = frozenset()
     lengths: list[bytes] = []
     codings: list[bytes] = []
-    read = known_lines
-    for line in lines:
-        special = read[line]
-        if special is None:
-            forward.append(line)
-            continue
-        sort, _, value = special
+    if layout is None or found is None:
+        most, start = 2 * MAX_FIELDS, status_line + b"\r\n"
+        forward, specials = known_blocks.read(block, len(line), most, key, line, start)
+        forward = start + forward
+    else:
+        forward, specials = found[0], layout.specials(found[1])
+    for sort, _, value in specials:
         # The most frequent come first.
         if sort == CONTENT_LENGTH:
             lengths.append(value)
         elif sort == DATE:
             head.has_date = True
-            forward.append(line)
         elif sort == SERVER:
             head.has_server = True
-            forward.append(line)
         elif sort == CONNECTION:
             options = options | connection_options(value) if options else connection_options(value)
         elif sort == TRANSFER_ENCODING:
@@ -193,15 +198,40 @@ def _parse(block: bytes) -> ResponseHead:
             head.upgrade = value
     gone = options and options - _KEPT
     if gone:
-        forward[1:] = [line for line in forward[1:] if name_of(line) not in gone]
+        forward = status_line + b"\r\n" + without(forward[len(status_line) + 2 :], gone)
     _decide_framing(head, is_1_1, lengths, codings)
+    length = b""
     if head.content_length >= 0 and head.status >= 200 and head.status != 204:
-        forward.append(b"Content-Length: %d" % head.content_length)
-    forward.append(b"")
-    head.start = b"\r\n".join(forward)
+        length = b"Content-Length: %d\r\n" % head.content_length
+    head.start = forward + length
     head.is_complete = head.has_body and head.content_length >= 0 and head.has_date and head.has_server
     if b"close" in options if is_1_1 else b"keep-alive" not in options:
         head.keep_alive = False
+    if layout is not None and found is not None and not layout.is_judged:
+        layout.is_judged = True
+        if not gone and not head.upgrade:
+            if not layout.told:
+                layout.decide(head, length)
+            elif length and layout.told == [CONTENT_LENGTH]:
+                layout.decide(head)
+    return head
+
+
+def _like(other: ResponseHead, forward: bytes, told: list[bytes]) -> ResponseHead | None:
+    """Return the head that is laid out as the *other* one; None where it may mean something else."""
+    length = other.content_length
+    if told:
+        value = told[0]
+        if not is_length(value):
+            return None
+        length = int(value)
+        forward = b"%bContent-Length: %d\r\n" % (forward, length)
+    head = ResponseHead(other.status, forward, length)
+    head.has_date = other.has_date
+    head.has_server = other.has_server
+    head.is_complete = other.is_complete
+    head.keep_alive = other.keep_alive
+    head.chunked = other.chunked
     return head
 
 

@@ -19,9 +19,15 @@ class PathError(ValueError):
     """
 
 
+# What most paths are: segments that begin with no dot, and have neither escape nor parameter.
+_is_plain: Final = re.compile(rb"/|(?:/[^%;?#\\\x00/.][^%;?#\\\x00/]*+)++/?").fullmatch
+
 # Whatever is absent here needs no work: no escape, no parameter, no empty and no
 # dot segment.
 _UNUSUAL: Final = re.compile(rb"[%;?#\\\x00]|/(?:/|\.\.?(?:/|\Z))")
+
+_SPECIAL_REPLACED: Final = bytes(0x2D if byte in b"%;?#\\\x00" else byte for byte in range(0x100))
+"""To ``translate`` by it changes a path with one of these octets, and no other: a look that takes a tenth of a search."""
 
 _REFUSED: Final = re.compile(rb"\\|\x00|%(?:2[Ff]|5[Cc]|00|(?![0-9A-Fa-f]{2}))")
 _REFUSAL: Final = {
@@ -48,8 +54,14 @@ def normal_path(raw: bytes) -> bytes:
     above the root or follows an empty or a parametrized segment, and a malformed
     escape.
     """
+    if _is_plain(raw):
+        return raw
     if raw[:1] != b"/":
         raise PathError("the path does not begin with a slash")
+    has_dot = b"." in raw and b"/." in raw
+    if not has_dot and b"//" not in raw and raw.translate(_SPECIAL_REPLACED) == raw:
+        # Nearly all.
+        return raw
     if not _UNUSUAL.search(raw):
         return raw
     if refused := _REFUSED.search(raw):

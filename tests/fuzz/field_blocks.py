@@ -4,7 +4,9 @@ Where both read, they must read the same.  What ``hpack`` refuses we refuse; wha
 named in ``STRICTER``.
 """
 
+from collections.abc import Callable
 from random import Random
+from typing import Protocol
 
 from hpack import Decoder, Encoder, HPACKDecodingError, NeverIndexedHeaderTuple
 
@@ -44,12 +46,28 @@ _BEGINNINGS = b"\x00\x0f\x10\x1f\x20\x3f\x40\x7f\x80\x82\xbe\xbf\xc0\xff"
 """First bytes of each kind of field, at the borders of each prefix."""
 
 
-def agree(blocks: list[bytes]) -> int:
-    """Give *blocks* to both decoders until one is refused; return how many were read.
+def field_decoder() -> FieldDecoder[Field]:
+    """Return one of ours."""
+    return FieldDecoder(lambda name, value: (name, value))
+
+
+class Decodes(Protocol):
+    """What is compared with others' decoder."""
+
+    @property
+    def list_size(self) -> int:
+        """The size of the last list of fields, as RFC 9113 section 6.5.2 counts it."""
+
+    def decode(self, block: bytes) -> list[Field]:
+        """Return the fields of *block*; raises ``ConnectionFault``."""
+
+
+def agree(blocks: list[bytes], make: Callable[[], Decodes] = field_decoder) -> int:
+    """Give *blocks* to both decoders, ours as *make* makes it, until one is refused; return how many were read.
 
     Raises ``WrongError`` where the decoders do not agree.
     """
-    ours: FieldDecoder[Field] = FieldDecoder(lambda name, value: (name, value))
+    ours = make()
     theirs = Decoder()
     for number, block in enumerate(blocks):
         try:

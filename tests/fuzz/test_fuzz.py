@@ -7,10 +7,9 @@ from attrs import evolve
 from twisted.logger import Logger
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.http2.field_decoder import WHOLE_BLOCK, FieldDecoder
+from ingress.http2.field_decoder import FieldDecoder
 from tests.corpus.judge import WrongError
-from tests.fuzz import field_blocks
-from tests.fuzz.field_blocks import Field, agree, generated
+from tests.fuzz.field_blocks import Decodes, Field, agree, field_decoder, generated
 from tests.fuzz.mutations import WORDS, conversation, mutated
 from tests.fuzz.parsers import FILLED_TABLE, parse_one
 from tests.fuzz.streams import check, fuzz_one, nothing_logged
@@ -49,21 +48,28 @@ class FuzzTests(SynchronousTestCase):
     def test_field_blocks_differ(self) -> None:
         """Decoders that do not agree are found: in a field, in what is too large, in what is refused."""
 
-        class Wrong(FieldDecoder[Field]):
-            def decode(
-                self, block: bytes, begun: list[Field] | None = None, until: int = WHOLE_BLOCK
-            ) -> list[Field]:
-                fields = super().decode(block.rstrip(b"!"), begun, until)
-                return [(name, value[:3]) for name, value in fields]
+        class Wrong:
+            def __init__(self) -> None:
+                self._right = field_decoder()
 
-        class Small(FieldDecoder[Field]):
-            def __init__(self, read: Callable[[bytes, bytes], Field]) -> None:
-                super().__init__(read, most_bytes=41)
+            @property
+            def list_size(self) -> int:
+                return self._right.list_size
+
+            def decode(self, block: bytes) -> list[Field]:
+                return [(name, value[:3]) for name, value in self._right.decode(block.rstrip(b"!"))]
+
+        def small() -> FieldDecoder[Field]:
+            return FieldDecoder(lambda name, value: (name, value), most_bytes=41)
 
         self.assertEqual(agree([b"\x82"]), 1)
-        for decoder, block in ((Wrong, b"\x87"), (Wrong, b"\x82!"), (Small, b"\x82")):
-            self.patch(field_blocks, "FieldDecoder", decoder)
-            self.assertRaises(WrongError, agree, [block])
+        makes: list[tuple[Callable[[], Decodes], bytes]] = [
+            (Wrong, b"\x87"),
+            (Wrong, b"\x82!"),
+            (small, b"\x82"),
+        ]
+        for make, block in makes:
+            self.assertRaises(WrongError, agree, [block], make)
 
     def test_same_again(self) -> None:
         """A number stands for one conversation."""

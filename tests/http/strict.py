@@ -81,8 +81,10 @@ def read_chunked(octets: bytes, at: int) -> tuple[bytes, list[tuple[bytes, bytes
 
 def read_body(octets: bytes, at: int, message: Message) -> int:
     """The body of *message*, whose head ends *at*, by what its fields say."""
+    names = [name.lower() for name, _ in message.fields]
     for name in SINGULAR:
-        need(len(message.values(name)) <= 1, f"one {name!r}")
+        if names.count(name) > 1:
+            raise StrictError(f"one {name!r}")
     lengths, codings = message.values(b"content-length"), message.values(b"transfer-encoding")
     need(not (lengths and codings), "one framing field")
     if codings:

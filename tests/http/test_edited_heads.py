@@ -231,6 +231,23 @@ class AnswerChangeTests(SynchronousTestCase):
         self.assertEqual(head.start, b"HTTP/1.1 200 OK\r\nServer: x\r\nDate: y\r\n")
         self.assertEqual((head.content_length, head.is_complete, head.has_body), (-1, False, True))
 
+    def test_date_and_server(self) -> None:
+        """A head knows whether it has a date and a server, whatever was taken out, added, or made of its letters."""
+        whole = b"HTTP/1.1 200 OK\r\nDATE: now\r\nServer: x\r\nContent-Length: 2"
+        bare = b"HTTP/1.1 200 OK\r\nContent-Length: 2"
+        added = b"Date: then\r\nserver: y\r\n"
+        for block, gone, lines, found in (
+            (whole, (), b"X: y\r\n", (True, True)),
+            (whole, (b"\ndate:",), b"", (False, True)),
+            (whole, (b"\nserver:",), b"", (True, False)),
+            (whole, (b"\nserver:", b"\ndate:"), added, (True, True)),
+            (bare, (), b"X: y\r\n", (False, False)),
+            (bare, (), added, (True, True)),
+        ):
+            head = changed_head(parse_response_head(block), ((gone, lines, b""),), 200)
+            self.assertEqual((head.has_date, head.has_server), found, (block, gone, lines))
+            self.assertEqual(head.is_complete, found == (True, True))
+
 
 class CheckTests(SynchronousTestCase):
     """What no filter may say."""

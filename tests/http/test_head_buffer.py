@@ -5,8 +5,8 @@ from hypothesis.strategies import binary
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.http.grammar import MAX_HEAD, MAX_REQUEST_LINE
-from ingress.http.head_buffer import HeadBuffer, only_head
-from ingress.http.request_head import HeadError
+from ingress.http.head_buffer import HeadBuffer
+from ingress.http.request_head import HeadError, only_head
 
 GET = b"GET / HTTP/1.1\r\nHost: a.test"
 END = b"\r\n\r\n"
