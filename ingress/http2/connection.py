@@ -17,7 +17,7 @@ from ingress.http.work import FRAME_WORK
 from ingress.http2.block_decoder import BlockDecoder
 from ingress.http2.budget import FAULT_COST, PRIORITY_COST, WINDOW_COST, Budget
 from ingress.http2.faults import ConnectionFault, ErrorCode, StreamFault
-from ingress.http2.frame_reader import FrameReader
+from ingress.http2.frame_reader import FrameReader, FrameSink
 from ingress.http2.frames import (
     ACK,
     ENABLE_PUSH,
@@ -34,7 +34,6 @@ from ingress.http2.frames import (
     RST_STREAM,
     SETTINGS_ACK,
     USUAL_TABLE_SIZE,
-    WINDOW_UPDATE,
     goaway_frame,
     ping_frame,
     reset_frame,
@@ -55,7 +54,7 @@ M = TypeVar("M")
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
-class Connection(Generic[S, F, M]):
+class Connection(FrameSink, Generic[S, F, M]):
     """What both roles share; *S* is a stream, *F* a decoded field, *M* what a field block means."""
 
     __slots__ = (
@@ -266,9 +265,7 @@ class Connection(Generic[S, F, M]):
 
     def control_received(self, kind: int, flags: int, stream_id: int, payload: bytes) -> None:
         """A frame of any other kind came."""
-        if kind == WINDOW_UPDATE:
-            self._window_update(stream_id, payload)
-        elif kind == PING:
+        if kind == PING:
             self._ping(flags, stream_id, payload)
         elif kind == RST_STREAM:
             self._rst_stream(stream_id, payload)
@@ -356,10 +353,8 @@ class Connection(Generic[S, F, M]):
         self.budget.spend()
         self.peer_leaves(unpack_number(payload)[0] & LARGEST_WINDOW, unpack_number(payload, 4)[0])
 
-    def _window_update(self, stream_id: int, payload: bytes) -> None:
-        if len(payload) != 4:
-            raise ConnectionFault(ErrorCode.FRAME_SIZE_ERROR, "WINDOW_UPDATE of another size")
-        increment = unpack_number(payload)[0] & LARGEST_WINDOW
+    def window_received(self, stream_id: int, increment: int) -> None:
+        """The peer takes so much more, of a stream or of all of them together."""
         self.budget.spend(WINDOW_COST)
         outgoing = self.outgoing
         if outgoing.blocked:

@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from ingress.http.grammar import CONTROLS, FORWARD, MEMO_NAME, MEMO_NAMES
+from ingress.http.grammar import CONTROLS_REPLACED, FORWARD, MEMO_NAME, MEMO_NAMES
 from ingress.http2.faults import Malformed
 
 Field = tuple[int, bytes, bytes, bytes]
@@ -75,7 +75,7 @@ def field_reader(
     def read(name: bytes, value: bytes) -> Field:
         sort = names[name]
         # Section 8.2.1: no control but the tab, and no white space around the value.
-        if value.translate(None, CONTROLS) != value or value.strip(b" \t") != value:
+        if value.translate(CONTROLS_REPLACED) != value or value.strip(b" \t") != value:
             return malformed(name, value, b"bad field value")
         if not sort:
             return FORWARD, name, value, name + b": " + value

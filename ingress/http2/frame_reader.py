@@ -5,7 +5,10 @@ its frames.  What a frame means is for the ``FrameSink`` to say, which is given 
 connection whose part it is would be a cycle.
 """
 
-from typing import Final, Protocol
+from abc import abstractmethod
+from typing import Final
+
+from mypy_extensions import mypyc_attr
 
 from ingress.http.work import FRAME_WORK, PIECE_WORK, TURN_WORK
 from ingress.http2.budget import Budget
@@ -23,6 +26,7 @@ from ingress.http2.frames import (
     LARGEST_WINDOW,
     PADDED,
     SETTINGS,
+    WINDOW_UPDATE,
     unpack_head,
     unpack_number,
 )
@@ -38,24 +42,37 @@ _MUCH: Final = 4096
 _DATA_KIND: Final = bytes([DATA])
 
 
-class FrameSink(Protocol):
+@mypyc_attr(allow_interpreted_subclasses=True)
+class FrameSink:
     """What frames are for: a connection."""
 
+    __slots__ = ()
+
+    @abstractmethod
     def block_received(self, stream_id: int, block: bytes, ended: bool) -> None:
         """A whole field block came; it must be decoded whatever becomes of it.  May raise ``StreamFault``."""
 
+    @abstractmethod
     def decode_some(self, block: bytes) -> bool:
         """Decode more of a large block, as far as ``work_left`` goes, before it is received; return whether it is whole."""
 
+    @abstractmethod
     def data_received(self, stream_id: int, piece: bytes, length: int, ended: bool) -> None:
         """A piece of a body came, which was *length* bytes with its padding."""
 
+    @abstractmethod
     def settings_received(self, flags: int, stream_id: int, payload: bytes) -> None:
         """Settings came, or ours were acknowledged."""
 
+    @abstractmethod
+    def window_received(self, stream_id: int, increment: int) -> None:
+        """WINDOW_UPDATE came: the peer takes more of a stream, or of all of them together."""
+
+    @abstractmethod
     def control_received(self, kind: int, flags: int, stream_id: int, payload: bytes) -> None:
         """Any other frame came."""
 
+    @abstractmethod
     def stream_fault(self, stream_id: int, fault: StreamFault) -> None:
         """End one stream for what its peer did."""
 
@@ -75,6 +92,7 @@ class FrameReader:
         "_budget",
         "_gathered",
         "_large",
+        "_padding",
         "_preface",
         "_unread",
         "has_more",
@@ -99,8 +117,10 @@ class FrameReader:
         self.knows_settings = False
         """Whether the peer has said what must be first."""
         self._unread = b""
-        self._gathered: dict[int, tuple[list[int], list[bytes | memoryview]]] = {}
-        """What came of bodies while this reads and is passed on once it has, by stream: lengths and pieces."""
+        self._gathered: dict[int, list[bytes | memoryview]] = {}
+        """What came of bodies while this reads and is passed on once it has, by stream, ..."""
+        self._padding: dict[int, int] | None = None
+        """... and how much padding came with it, where some did."""
         self._block: list[bytes] = []
         """What came of a field block that goes on in CONTINUATION frames, ..."""
         self._block_of = 0
@@ -138,6 +158,7 @@ class FrameReader:
         self._block.clear()
         self._large = None
         self._gathered.clear()
+        self._padding = None
 
     def read(self, received: bytes, sink: FrameSink) -> None:
         """Tell *sink* of what came, wherever it was cut; if it is much work, of the first of it (``has_more``)."""
@@ -150,6 +171,12 @@ class FrameReader:
         size = len(octets)
         view: memoryview | None = None
         body: bytes | memoryview
+        # What ``struct`` returns may be anything; compiled code calculates with numbers that it knows to be some.
+        high: int
+        length: int
+        kind: int
+        flags: int
+        stream_id: int
         self.has_more = False
         self.work_left = self.turn_work
         if self._large is not None:
@@ -182,9 +209,18 @@ class FrameReader:
                         view = memoryview(octets)
                     self._budget.payload(length)
                     self.work_left -= PIECE_WORK
-                    gathered[0].append(length)
-                    gathered[1].append(view[begin:end])
+                    gathered.append(view[begin:end])
                     continue
+            if kind == WINDOW_UPDATE and self.knows_settings and not self._block_of:
+                # Of messages back and forth half of all frames, and of no account to bodies that come.
+                if length != 4:
+                    raise ConnectionFault(ErrorCode.FRAME_SIZE_ERROR, "WINDOW_UPDATE of another size")
+                self.work_left -= FRAME_WORK
+                number: int = unpack_number(octets, begin)[0]
+                sink.window_received(stream_id, number & LARGEST_WINDOW)
+                if self.is_closed:
+                    break
+                continue
             if self._gathered and kind != DATA:
                 # Bodies alone have no order among each other.
                 self.pass_on_all(sink)
@@ -208,7 +244,8 @@ class FrameReader:
             elif kind == HEADERS:
                 self._headers(flags, stream_id, payload, sink)
             elif kind == DATA:
-                self._data(flags, stream_id, body, sink)
+                goes_on = behind or (size - at > _KIND_AT and octets[at + _KIND_AT] == DATA)
+                self._data(flags, stream_id, body, bool(goes_on), sink)
             elif kind == CONTINUATION:
                 raise ConnectionFault(ErrorCode.PROTOCOL_ERROR, "CONTINUATION of nothing")
             else:
@@ -305,7 +342,10 @@ class FrameReader:
         self.work_left = min(self.work_left, 0)
         return False
 
-    def _data(self, flags: int, stream_id: int, payload: bytes | memoryview, sink: FrameSink) -> None:
+    def _data(
+        self, flags: int, stream_id: int, payload: bytes | memoryview, goes_on: bool, sink: FrameSink
+    ) -> None:
+        """Take a frame of DATA; *goes_on* says that another one is behind it."""
         if not stream_id:
             raise ConnectionFault(ErrorCode.PROTOCOL_ERROR, "DATA of no stream")
         piece = payload
@@ -317,25 +357,34 @@ class FrameReader:
         elif not ended:
             self._budget.spend()
         gathered = self._gathered
-        if ended and stream_id not in gathered:
+        if (ended and stream_id not in gathered) or not (gathered or goes_on):
             self.work_left -= FRAME_WORK
-            sink.data_received(stream_id, bytes(piece), len(payload), True)
+            whole = piece if isinstance(piece, bytes) else bytes(piece)
+            sink.data_received(stream_id, whole, len(payload), ended)
             return
         # Pieces of an octet each are put together: passing them on is what would cost most.
-        lengths, pieces = gathered.setdefault(stream_id, ([], []))
-        self.work_left -= PIECE_WORK if lengths else FRAME_WORK
-        lengths.append(len(payload))
-        pieces.append(piece)
+        pieces = gathered.get(stream_id)
+        if pieces is None:
+            self.work_left -= FRAME_WORK
+            gathered[stream_id] = [piece]
+        else:
+            self.work_left -= PIECE_WORK
+            pieces.append(piece)
+        if flags & PADDED:
+            if self._padding is None:
+                self._padding = {}
+            self._padding[stream_id] = self._padding.get(stream_id, 0) + len(payload) - len(piece)
         if ended:
             self._pass_on(stream_id, True, sink)
 
     def _pass_on(self, stream_id: int, ended: bool, sink: FrameSink) -> None:
         """Pass on what was gathered of the body of one stream, if anything was."""
-        gathered = self._gathered.pop(stream_id, None)
-        if gathered is not None and not self.is_closed:
-            lengths, pieces = gathered
-            piece = bytes(pieces[0]) if len(pieces) == 1 else b"".join(pieces)
-            sink.data_received(stream_id, piece, sum(lengths), ended)
+        pieces = self._gathered.pop(stream_id, None)
+        padding = 0 if self._padding is None else self._padding.pop(stream_id, 0)
+        if pieces is not None and not self.is_closed:
+            piece = pieces[0] if len(pieces) == 1 else b"".join(pieces)
+            whole = piece if isinstance(piece, bytes) else bytes(piece)
+            sink.data_received(stream_id, whole, len(whole) + padding, ended)
 
     def pass_on_all(self, sink: FrameSink) -> None:
         """Pass on all that was gathered; by itself, before a fault that follows it ends all."""

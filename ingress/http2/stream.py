@@ -160,27 +160,28 @@ class Stream:
         outgoing = self.outgoing
         if outgoing.table_update:
             block = outgoing.with_table_update(block)
+        if not ended:
+            final = b""
         size = len(piece)
         if (
-            not final
-            and size <= self.window
+            size <= self.window
             and size <= outgoing.window
             and size <= FRAME_BYTES
             and len(block) <= FRAME_BYTES
+            and len(final) <= FRAME_BYTES
             and not outgoing.is_full
         ):
             # Nearly every message: one write for all of it.
             length = len(block)
-            flags = END_HEADERS | END_STREAM if ended and not size else END_HEADERS
-            head = pack_head(length >> 16, length & 0xFFFF, HEADERS, flags, self.id)
+            flags = END_HEADERS | END_STREAM if ended and not size and not final else END_HEADERS
+            frames = pack_head(length >> 16, length & 0xFFFF, HEADERS, flags, self.id) + block
             if size:
                 self.window -= size
                 outgoing.window -= size
                 outgoing.budget.sent(size)
-                data = pack_head(0, size, DATA, END_STREAM if ended else 0, self.id)
-                outgoing.write(b"%b%b%b%b" % (head, block, data, piece))
-            else:
-                outgoing.write(head + block)
+                flags = END_STREAM if ended and not final else 0
+                frames = b"%b%b%b" % (frames, pack_head(0, size, DATA, flags, self.id), piece)
+            outgoing.write(frames + self._final_frame(final) if final else frames)
             if ended:
                 self.local_ended = True
                 self.connection.stream_sent(self)
@@ -195,21 +196,29 @@ class Stream:
     def send(self, piece: bytes, ended: bool, final: bytes = b"") -> None:
         """Send more of the body, as far as the windows allow."""
         outgoing = self.outgoing
+        if not ended:
+            final = b""
         size = len(piece)
         if (
-            not final
-            and not self.waiting
+            not self.waiting
             and (size or ended)
             and size <= self.window
             and size <= outgoing.window
             and size <= FRAME_BYTES
+            and len(final) <= FRAME_BYTES
             and not outgoing.is_full
         ):
             # Nearly every piece.
-            self.window -= size
-            outgoing.window -= size
-            outgoing.budget.sent(size)
-            outgoing.write(pack_head(0, size, DATA, END_STREAM if ended else 0, self.id) + piece)
+            frames = b""
+            if size or not final:
+                self.window -= size
+                outgoing.window -= size
+                outgoing.budget.sent(size)
+                flags = END_STREAM if ended and not final else 0
+                frames = pack_head(0, size, DATA, flags, self.id) + piece
+            if final:
+                frames += self._final_frame(outgoing.with_table_update(final))
+            outgoing.write(frames)
             if ended:
                 self.local_ended = True
                 self.connection.stream_sent(self)
@@ -231,6 +240,10 @@ class Stream:
             self.flow(len(piece))
             if self.waiting:
                 outgoing.blocked[self] = None
+
+    def _final_frame(self, block: bytes) -> bytes:
+        """Return the frame of trailers that fit into one."""
+        return pack_head(0, len(block), HEADERS, END_HEADERS | END_STREAM, self.id) + block
 
     def flow(self, most: int) -> int:
         """Send of what waits as much as the windows allow, at most *most* bytes; return how much that was."""

@@ -11,6 +11,7 @@ from ingress.http2.incoming import Incoming
 from ingress.http2.stream import Stream
 from tests.corpus.judge import WrongError
 from tests.fakes.http2_frames import PREFACE, block, headers, request_fields, settings
+from tests.fakes.plain_code import need_plain_code
 from tests.fuzz.relayed_sessions import fuzz_relayed
 from tests.fuzz.sessions import Act, Answer, Say, acts_of, fuzz_session, play
 from tests.proxy.h2_playing import Http2Stage
@@ -55,6 +56,10 @@ class SessionTests(SynchronousTestCase):
         self.assertTrue(any(act.windows for act in said) and any(act.initial is not None for act in said))
         self.assertEqual(len({act.what for act in acts if isinstance(act, Answer)}), 11)
 
+    def test_cuts_differ(self) -> None:
+        """Pieces are really cut, and come to the same."""
+        self.assertEqual(play(7), play(7, Random(1)))
+
 
 class BeginningTests(SynchronousTestCase):
     """The beginning, which the sessions have in common."""
@@ -74,6 +79,9 @@ class BeginningTests(SynchronousTestCase):
 
 class FindingTests(SynchronousTestCase):
     """What is wrong is found."""
+
+    def setUp(self) -> None:
+        need_plain_code()
 
     def find(self) -> None:
         """Check that one of the first sessions tells of something."""
@@ -113,7 +121,3 @@ class FindingTests(SynchronousTestCase):
 
         self.patch(Connection, "receive", receive)
         self.find()
-
-    def test_cuts_differ(self) -> None:
-        """Pieces are really cut, and come to the same."""
-        self.assertEqual(play(7), play(7, Random(1)))

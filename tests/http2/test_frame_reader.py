@@ -8,15 +8,15 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.http2.budget import Budget
 from ingress.http2.faults import ConnectionFault, ErrorCode, StreamFault
-from ingress.http2.frame_reader import FrameReader
+from ingress.http2.frame_reader import FrameReader, FrameSink
 from tests.fakes.bodies import piece_at
-from tests.fakes.http2_frames import data, frame, ping, settings
+from tests.fakes.http2_frames import data, frame, ping, settings, window_update
 
 STREAMS = (1, 3, 5)
 LARGEST = 16_384
 
 
-class Taken:
+class Taken(FrameSink):
     """A connection that keeps what it is told."""
 
     def __init__(self, reader: FrameReader) -> None:
@@ -46,6 +46,9 @@ class Taken:
 
     def settings_received(self, flags: int, stream_id: int, payload: bytes) -> None:
         """Settings are said first."""
+
+    def window_received(self, stream_id: int, increment: int) -> None:
+        self.told.append(f"window {stream_id} {increment}")
 
     def control_received(self, kind: int, flags: int, stream_id: int, payload: bytes) -> None:
         self.told.append("control")
@@ -107,6 +110,37 @@ class DataTests(SynchronousTestCase):
         self.reader.read(octets[:100], self.taken)
         self.reader.read(octets[100:], self.taken)
         self.assertEqual(self.taken.told, ["data 1", "data 3", "control", "data 1"])
+
+    def test_credit_between(self) -> None:
+        """Credit for what we send is told of at once, and tears no body apart that is being put together."""
+        octets = data(1, b"a") + data(3, b"b") + window_update(0, 5) + window_update(1, 7) + data(1, b"c")
+        self.reader.read(octets, self.taken)
+        self.assertEqual(self.taken.told, ["window 0 5", "window 1 7", "data 1", "data 3"])
+        self.assertEqual(self.taken.bodies, {1: b"ac", 3: b"b", 5: b""})
+
+    def test_credit_of_another_size(self) -> None:
+        """Credit is a number of four octets."""
+        for size in (0, 3, 5):
+            self.setUp()
+            with self.assertRaises(ConnectionFault) as caught:
+                self.reader.read(frame(8, bytes(size), stream=1), self.taken)
+            self.assertEqual(caught.exception.code, ErrorCode.FRAME_SIZE_ERROR)
+
+    def test_no_credit_amid_a_block(self) -> None:
+        """Credit may not come amid a field block, nor before settings."""
+        self.assertRaises(
+            ConnectionFault, self.reader.read, frame(1, b"\x82", stream=7) + window_update(0, 5), self.taken
+        )
+        self.assertRaises(
+            ConnectionFault, FrameReader(Budget(lambda: 0.0)).read, window_update(0, 5), self.taken
+        )
+        self.assertEqual(self.taken.told, [])
+
+    def test_alone(self) -> None:
+        """A frame that no other body follows is passed on as it is, before what is behind it is looked at."""
+        self.reader.read(data(1, b"a", padding=3) + ping() + data(1, b"b"), self.taken)
+        self.assertEqual(self.taken.told, ["data 1", "control", "data 1"])
+        self.assertEqual((self.taken.bodies[1], self.taken.lengths[1]), (b"ab", 6))
 
     def test_too_large(self) -> None:
         """A frame that is too large is refused as soon as all of its head is there, and what came before it is passed on."""
