@@ -22,7 +22,7 @@ from ingress.http.response_head import ResponseHead
 from ingress.model.frozen import frozen
 from ingress.model.reply import Reply
 from ingress.model.sub_requests import SubAnswer, SubRequestFailed
-from ingress.proxy.exchange.chain import Chain, LiveFilter, NoFilter, live_filter
+from ingress.proxy.exchange.chain import Chain, FilterNotMade, LiveFilter, NoFilter, live_filter
 from ingress.proxy.exchange.consulting import check_reply, consult
 from ingress.proxy.exchange.facts import RequestFacts
 from ingress.proxy.exchange.grpc_replies import trailers_only
@@ -145,7 +145,7 @@ class AskedFilters:
         return next(one.services for one in self._made if one.live is live)
 
     def _fail(self, live: LiveFilter, error: Exception) -> Reply:
-        cause = error.__cause__ or error
+        cause = error.reason if isinstance(error, FilterNotMade) else error
         self.failed = live
         self._says[live] = Says.FAILS, f"fails: {type(cause).__name__}: {cause}"
         return self._replies.of(500, accepts_html(self.head.forward))

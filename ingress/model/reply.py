@@ -1,8 +1,14 @@
 """The reply: an answer of our own, in place of one of an endpoint."""
 
+from collections.abc import Iterable
+
 from attrs import field
 
 from ingress.model.frozen import frozen
+
+
+def _pairs(given: Iterable[Iterable[bytes]]) -> tuple[tuple[bytes, ...], ...]:
+    return tuple(map(tuple, given))
 
 
 @frozen
@@ -14,8 +20,10 @@ class Reply:
 
     status: int
     """200 to 599."""
-    fields: tuple[tuple[bytes, bytes], ...] = ()
-    """Names and values, each checked by whoever made it: without line ends, and without space around."""
+    fields: tuple[tuple[bytes, bytes], ...] = field(default=(), converter=_pairs)
+    """Names and values, each checked by whoever made it: without line ends, and without space around.
+
+    Filters of others may give lists."""
     body: bytes = b""
     """Left out of the answer to HEAD."""
     reason: str = field(default="", eq=False)

@@ -4,6 +4,7 @@ Pure: who makes chains, and how long their filters live, is for ``ingress.proxy.
 """
 
 from collections.abc import Awaitable, Callable
+from types import UnionType
 from typing import Any, Final
 
 from ingress.filters import (
@@ -31,6 +32,7 @@ from ingress.proxy.exchange.settled_answers import changes_for, settled_answers
 
 Specs = tuple[FilterSpec, ...]
 
+_SETTINGS: Final[dict[str, type | UnionType]] = {"holds_body": int, "asked_methods": frozenset | None}
 _OF_PHASE: Final = {Phase.LIMITS: Cause.LIMIT, Phase.ACCESS: Cause.AUTH}
 
 OnRequest = Callable[[Facts], Reply | Awaitable[Reply | None] | None]
@@ -59,7 +61,11 @@ class LiveFilter:
 
 
 def live_filter(name: str, made: Filter, phase: Phase = Phase.ANSWER) -> LiveFilter:
-    """Return the filter that was *made*, and stands in *phase*; raises ``ValueError`` if it asks for changes that may not be."""
+    """Return the filter that was *made*, and stands in *phase*.
+
+    Raises ``TypeError`` for settings of other types than ``Filter`` says, ``ValueError`` if it asks for changes that may not be.
+    """
+    _check_settings(made)
     hooks, asked, cause = used_hooks(made), made.answer_changes, _OF_PHASE.get(phase, Cause.FILTER)
     if asked is None:
         on_answer = made.on_answer if Hook.ANSWER in hooks else None
@@ -77,8 +83,20 @@ def live_filter(name: str, made: Filter, phase: Phase = Phase.ANSWER) -> LiveFil
     return LiveFilter(name, made, hooks, cause, made.asked_methods, change, known)
 
 
+def _check_settings(made: Any) -> None:
+    """Raise ``TypeError`` where a filter, which is whoever's and has been seen by no checker of types, has others than it may."""
+    for name, wanted in _SETTINGS.items():
+        found = getattr(made, name)
+        if not isinstance(found, wanted):
+            raise TypeError(f"{name} of a filter is {type(found).__name__}, and not {wanted}")
+
+
 class FilterNotMade(Exception):  # noqa: N818 - it is raised in place of a filter
-    """A spec could not make its filter; the cause says why."""
+    """A spec could not make its filter; *reason* is what it raised."""
+
+    def __init__(self, name: str, reason: Exception) -> None:
+        super().__init__(f"filter {name} could not be made")
+        self.reason = reason
 
 
 class NoFilter(Filter):
@@ -89,7 +107,7 @@ class NoFilter(Filter):
         self._error = error
 
     def on_request(self, facts: Facts) -> Reply | Awaitable[Reply | None] | None:
-        raise FilterNotMade(f"filter {self._name} could not be made") from self._error
+        raise FilterNotMade(self._name, self._error)
 
 
 def in_order(*some: Specs) -> list[FilterSpec]:

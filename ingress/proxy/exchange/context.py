@@ -38,6 +38,8 @@ class ExchangeContext:
     ) -> None:
         """*listeners* get the record of each exchange once it is over, in their order; after them *failed* of those that failed."""
         self.clock = clock
+        self.seconds: Callable[[], float] = clock.seconds
+        """Its time, for what asks at every request."""
         self.limits = limits
         self.pool = pool
         self.deadlines = deadlines

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from attrs import frozen
+from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.filters import Facts, Filter, Phase, Reply, Services
 from ingress.model.backends import BackendState
+from ingress.proxy.exchange.chain import live_filter
 from ingress.routing.route import Match, Route
 from ingress.routing.table import HostRoutes, RouteTable
 from ingress.routing.variants import RequestCondition, Said, Variant, WeightedBackend
@@ -68,6 +70,27 @@ class Counting:
 def route(*specs: Counting, path: str = "/", **more: object) -> Route:
     """Return a route with these."""
     return Route("shop.test", path, Match.PREFIX, OWNER, BACKEND, filters=specs, **more)  # type: ignore[arg-type]
+
+
+class OddSettings(Filter):
+    """Has settings of other types than they are said to have."""
+
+    def __init__(self, **settings: Any) -> None:
+        vars(self).update(settings)
+
+
+class SettingTests(SynchronousTestCase):
+    """What a filter says of itself."""
+
+    def test_wrong_types(self) -> None:
+        """Settings of other types than ``Filter`` says are refused when the filter is made, by their names."""
+        for filter_, why in (
+            (OddSettings(holds_body=None), "holds_body of a filter is NoneType, and not"),
+            (OddSettings(holds_body=2.5), "holds_body of a filter is float, and not"),
+            (OddSettings(asked_methods={b"GET"}), "asked_methods of a filter is set, and not"),
+        ):
+            error = self.assertRaises(TypeError, live_filter, "odd", filter_)
+            self.assertIn(why, str(error))
 
 
 class ChainTests(FilterCase):

@@ -241,6 +241,18 @@ class DecisionTests(FilterCase):
             record = self.metrics.records[number]
             self.assertEqual((record.filter, record.reason), ("f0", f"filter f0 failed: TypeError: {why}"))
 
+    def test_lists_of_fields(self) -> None:
+        """The fields of a reply may be given as lists, whether it comes at once or later."""
+        make: Any = Reply
+        for fields in ([(b"X-A", b"1")], ([b"X-A", b"1"],), [[b"X-A", b"1"]]):
+            self.filter_by(Says(make(403, fields)))
+            self.assertIn((b"x-a", b"1"), self.get().heard().fields)
+            filter_ = Waits()
+            self.filter_by(filter_)
+            client = self.get()
+            filter_.coming[0].callback(make(403, fields))
+            self.assertIn((b"x-a", b"1"), client.heard().fields)
+
     def test_raises_at_the_end(self) -> None:
         """One that raises when all is over is named, and harms nobody."""
 
