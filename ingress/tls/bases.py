@@ -21,7 +21,7 @@ from OpenSSL import SSL
 from twisted.logger import Logger
 
 from ingress.identity.certificates import Certificate
-from ingress.tls.binding import Choose, bind_sessions, on_server_name
+from ingress.tls.binding import Choose, ServerConnection, bind_sessions, on_server_name
 from ingress.tls.generated import generate_certificate
 from ingress.tls.profile import GROUPS, settle_profile
 
@@ -72,7 +72,7 @@ def _new_context() -> SSL.Context:
     return SSL.Context(SSL.TLS_SERVER_METHOD)
 
 
-class BegunConnection(SSL.Connection):
+class BegunConnection(ServerConnection):
     """A connection that began on a base; *choose* decides how it goes on."""
 
     choose: Choose

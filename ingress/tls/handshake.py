@@ -14,7 +14,7 @@ from ingress.model.client_authentication import (
     ClientEvidence,
     graver,
 )
-from ingress.tls.binding import words_of
+from ingress.tls.binding import be_found, words_of
 from ingress.tls.peer_keys import is_taken
 
 _CHAIN_TOO_LONG = 22
@@ -44,6 +44,7 @@ class Handshake:
         """Ask the client for its certificate; one that is bad, or none, ends the handshake only where that is asked for."""
         assert self.authentication is not None
         insists = SSL.VERIFY_FAIL_IF_NO_PEER_CERT if self.authentication.mode.ends_handshakes else 0
+        be_found(connection)
         connection.set_verify(SSL.VERIFY_PEER | insists, self._judge)
         # A session that is resumed shows no certificate, and the one in its ticket was judged by
         # the settings of another time or host.  So there is none to resume.

@@ -1,14 +1,30 @@
 """Tests for ``ingress.tls.binding``: reads, and that what one connection failed by is nothing that another one hears of."""
 
 import socket
+from contextlib import redirect_stderr
 from datetime import UTC, datetime
+from io import StringIO
 from pathlib import Path
 
 from OpenSSL import SSL
+from OpenSSL._util import lib
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.proxy.transport.epoll.sockets import reset_on_close
-from ingress.tls.binding import WANT_READ, agreed_on, forget_errors, receive, step, write_whole_or_again
+from ingress.tls import binding
+from ingress.tls.binding import (
+    WANT_READ,
+    ServerConnection,
+    agreed_on,
+    be_found,
+    forget_errors,
+    on_server_name,
+    receive,
+    say_goodbye,
+    send,
+    step,
+    write_whole_or_again,
+)
 from ingress.tls.contexts import ServerContexts
 from ingress.tls.generated import generate_certificate
 
@@ -73,6 +89,112 @@ class TLSCase(SynchronousTestCase):
             except SSL.WantReadError:
                 waiting.append(side)
         return server, client
+
+
+class ServerConnectionTests(TLSCase):
+    """``ServerConnection`` on a socket, beside one that pyOpenSSL has made."""
+
+    def begin(self) -> tuple[ServerConnection, SSL.Connection]:
+        """Return the server side, and the client."""
+        near, far = socket.socketpair()
+        for sock in (near, far):
+            sock.setblocking(False)
+            self.addCleanup(sock.close)
+        server, client = (
+            ServerConnection(self.context, near),
+            SSL.Connection(SSL.Context(SSL.TLS_CLIENT_METHOD), far),
+        )
+        server.set_accept_state()
+        client.set_connect_state()
+        client.set_tlsext_host_name(b"app.test")
+        return server, client
+
+    def shake(self, server: SSL.Connection, client: SSL.Connection) -> None:
+        """Take the steps of both sides."""
+        self.assertEqual(
+            [step(side) for side in (client, server, client, server)], [WANT_READ, WANT_READ, 0, 0]
+        )
+
+    def test_whole(self) -> None:
+        """It has every attribute that one of pyOpenSSL's has, of the same value where they are not its own."""
+        near, far = socket.socketpair()
+        with near, far:
+            theirs, ours = SSL.Connection(self.context, near), ServerConnection(self.context, near)
+        for name, value in vars(theirs).items():
+            self.assertIs(type(getattr(ours, name)), type(value), name)
+        self.assertEqual([ours._context, ours._socket], [self.context, near])
+
+    def test_in_memory(self) -> None:
+        """Without a socket it is as pyOpenSSL makes it."""
+        self.assertEqual(ServerConnection(self.context, None).bio_write(b"hello"), 5)
+
+    def test_server_name(self) -> None:
+        """The callback is told of the connection that takes the step, which is in no table, and of none of another thread's."""
+        told: list[SSL.Connection] = []
+        on_server_name(self.context, lambda connection: told.append(connection))
+        server, client = self.begin()
+        self.shake(server, client)
+        self.assertEqual(told, [server])
+        self.assertNotIn(server._ssl, SSL.Connection._reverse_mapping)
+        other, client = self.begin()
+        be_found(other)
+        self.patch(binding, "_stepping", server)
+        self.assertRaises(SSL.WantReadError, client.do_handshake)
+        self.assertRaises(SSL.WantReadError, other.do_handshake)
+        self.assertEqual(told, [server, other])
+
+    def test_refused(self) -> None:
+        """A handshake that nobody is found for is refused."""
+        on_server_name(self.context, lambda connection: None)
+        server, client = self.begin()
+        step(client)
+        with redirect_stderr(StringIO()) as said:
+            self.assertRaises(SSL.Error, server.recv, 1)
+        self.assertIn("KeyError", said.getvalue())
+
+    def test_verified(self) -> None:
+        """Whoever is to be found is asked about the client's certificate."""
+        asked: list[SSL.Connection] = []
+
+        def judge(connection: SSL.Connection, *_: object) -> bool:
+            asked.append(connection)
+            return True
+
+        server, client = self.begin()
+        be_found(server)
+        server.set_verify(SSL.VERIFY_PEER, judge)
+        client.set_context(self.context)
+        self.shake(server, client)
+        self.assertEqual(set(asked), {server})
+
+
+class SendTests(TLSCase):
+    """What is sent over a connection, and its end."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        near, self.sock = socket.socketpair()
+        self.near, self.far = self.connect(near, self.sock)
+
+    def test_sent(self) -> None:
+        """Bytes and views are sent; what is taken of them is told."""
+        self.assertEqual(send(self.near, b"bytes"), 5)
+        self.assertEqual(send(self.near, memoryview(b"a view")[2:]), 4)
+        self.assertEqual([receive(self.far), receive(self.far)], [b"bytes", b"view"])
+
+    def test_full(self) -> None:
+        """A socket that takes no more raises what pyOpenSSL does."""
+        write_whole_or_again(self.near)
+        with self.assertRaises(SSL.WantWriteError):
+            while send(self.near, bytes(16384)):
+                pass
+
+    def test_goodbye(self) -> None:
+        """The other side is told of the end; where there is none, nobody is, and nothing is left to be told of."""
+        say_goodbye(self.near)
+        self.assertRaises(SSL.ZeroReturnError, receive, self.far)
+        say_goodbye(SSL.Connection(self.context, None))
+        self.assertEqual(lib.ERR_peek_error(), 0)
 
 
 class ReceiveTests(TLSCase):

@@ -5,6 +5,7 @@ second when the system has no descriptor or no memory for another one.  Whoever 
 the kernel.  Twisted's own ports would accept and close at once what they have no descriptor for.
 """
 
+import _socket
 import errno
 import socket
 from collections.abc import Callable
@@ -149,6 +150,14 @@ def keep_to_family(sock: socket.socket) -> socket.socket:
     return sock
 
 
+class AcceptedSocket(socket.socket):
+    """A connected socket, of which no file is made: it closes when it is told to."""
+
+    __slots__ = ()
+
+    close = _socket.socket.close
+
+
 class AcceptingSocket(socket.socket):
     """A socket that was opened as another object, which is of no use any more, and is to be accepted on.
 
@@ -157,8 +166,18 @@ class AcceptingSocket(socket.socket):
     """
 
     def __init__(self, sock: socket.socket) -> None:
-        self._family, self._type = sock.family, sock.type
+        self._family, self._type, self._proto = sock.family, sock.type, sock.proto
         super().__init__(sock.family, sock.type, sock.proto, sock.detach())
+
+    def accept(self) -> tuple[socket.socket, Any]:
+        """Return a connection and the address of its peer."""
+        descriptor, name = self._accept()  # type: ignore[attr-defined]
+        accepted = AcceptedSocket.__new__(AcceptedSocket)
+        _socket.socket.__init__(accepted, self._family, self._type, self._proto, descriptor)
+        # As ``socket.socket`` has it, for who ends with it or hands its descriptor on.
+        accepted._io_refs = 0  # type: ignore[attr-defined]
+        accepted._closed = False  # type: ignore[attr-defined]
+        return accepted, name
 
     @property
     def family(self) -> socket.AddressFamily:

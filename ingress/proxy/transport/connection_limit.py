@@ -36,6 +36,8 @@ _NEARLY: Final = 0.9
 """A timer may come a little early."""
 _TELL_SECONDS: Final = 60.0
 
+_log: Final = Logger()
+
 
 class Connection(Protocol):
     """A downstream connection, whatever it carries."""
@@ -77,8 +79,6 @@ class Port(Protocol):
 class ConnectionLimit:
     """Watches the number of *connections*."""
 
-    log = Logger()
-
     def __init__(
         self,
         connections: "Collection[Connection]",
@@ -95,7 +95,8 @@ class ConnectionLimit:
         self._ports: list[Port] = []
         self._told_at = -NEVER
         self._is_near = False
-        self._unheard: dict[Connection, float] = {}
+        # A plain dictionary would be walked from its beginning each time, past all who are gone.
+        self._unheard: OrderedDict[Connection, float] = OrderedDict()
         """Those that may be silent, in the order in which they came, and when that was ..."""
         self._mute: OrderedDict[Connection, float] = OrderedDict()
         """... and those that said something, but perhaps never asked for anything."""
@@ -263,7 +264,7 @@ class ConnectionLimit:
             return True
         self._metrics.stream_refused()
         if self._may_tell():
-            self.log.warn(
+            _log.warn(
                 "{count} connections of clients and {upstreams} to endpoints leave few for others (--max-connections); "
                 "clients of HTTP/2 get one request at a time",
                 count=len(self._connections),
@@ -281,7 +282,7 @@ class ConnectionLimit:
     def _tell_limit(self) -> None:
         self._metrics.limit_reached()
         if self._may_tell():
-            self.log.warn(
+            _log.warn(
                 "{count} connections are as many as there may be (--max-connections); "
                 "others wait until some have ended",
                 count=len(self._connections),

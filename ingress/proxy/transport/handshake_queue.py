@@ -16,7 +16,7 @@ The deadline of a handshake is that of the first head (``Limits.head_seconds``);
 
 from collections import OrderedDict
 from collections.abc import Callable
-from typing import Protocol
+from typing import Final, Protocol
 
 from twisted.internet.interfaces import IReactorTime
 from twisted.logger import Logger
@@ -34,6 +34,8 @@ STEPS_SECONDS = 0.002
 """After that a turn takes no further step; one with an RSA key of 4096 bits takes 2 ms, and more are not taken."""
 
 _TELL_SECONDS = 60.0
+
+_log: Final = Logger()
 
 
 class Shaking(Protocol):
@@ -59,12 +61,18 @@ def _call(call: Callable[[], None]) -> None:
 class HandshakeQueue:
     """Knows the handshakes of all listeners that are not finished."""
 
-    log = Logger()
+    def __init__(self, clock: IReactorTime, in_batch: InBatch = _call, hears_turns: bool = False) -> None:
+        """*in_batch* makes a call during which what is written waits, to be sent together afterwards.
 
-    def __init__(self, clock: IReactorTime, in_batch: InBatch = _call) -> None:
-        """*in_batch* makes a call during which what is written waits, to be sent together afterwards."""
+        Who *hears_turns* is told of each turn of the reactor (``new_turn``); others ask *clock* for it, by a timer.
+        """
         self._clock = clock
         self._in_batch = in_batch
+        self._hears_turns = hears_turns
+        self.has_stepped = False
+        """Whether anybody took a step since the last turn."""
+        self._has_begun_turn = False
+        """Whether those who were parked had theirs already, in the turn that is told of next."""
         self._silent: OrderedDict[Shaking, None] = OrderedDict()
         self._room_wanted: list[Callable[[], None]] = []
         self._parked: OrderedDict[Shaking, None] = OrderedDict()
@@ -101,36 +109,56 @@ class HandshakeQueue:
 
     def may_step(self, connection: Shaking) -> bool:
         """Whether *connection* may go on now; if not, it is parked, and unparked when it may."""
-        if not self._is_turn_due:
-            self._is_turn_due = True
+        self.has_stepped = True
+        if not self._hears_turns and not self._is_turn_due:
             self._steps_began = self._clock.seconds()
-            self._clock.callLater(0, self._turn)
+            self._await_turn()
         if self._takes_step():
             return True
         self._silent.pop(connection, None)
         self._parked[connection] = None
         connection.park()
+        self._await_turn()
         return False
 
     def _takes_step(self) -> bool:
-        if not self._steps_left or self._clock.seconds() - self._steps_began >= STEPS_SECONDS:
+        if not self._steps_left:
+            return False
+        now = self._clock.seconds()
+        if self._steps_left == STEPS:
+            self._steps_began = now
+        elif now - self._steps_began >= STEPS_SECONDS:
             return False
         self._steps_left -= 1
         return True
 
+    def new_turn(self) -> None:
+        """Told at the beginning of each turn before which somebody ``has_stepped``."""
+        if self._has_begun_turn:
+            self._has_begun_turn = False
+            self._steps_began = self._clock.seconds()
+        else:
+            self._steps_left = STEPS
+            self.has_stepped = False
+
+    def _await_turn(self) -> None:
+        """Have a turn of our own, for those who are parked."""
+        if not self._is_turn_due:
+            self._is_turn_due = True
+            self._clock.callLater(0, self._turn)
+
     def _turn(self) -> None:
         self._is_turn_due = False
         self._steps_left = STEPS
-        self._steps_began = self._clock.seconds()
+        self._has_begun_turn = self.has_stepped = True
         if self._parked:
             self._in_batch(self._unpark)
         if self._room_wanted and len(self._parked) < MAX_PARKED // 2:
             wanted, self._room_wanted = self._room_wanted, []
             for told in wanted:
                 told()
-        if self._parked and not self._is_turn_due:
-            self._is_turn_due = True
-            self._clock.callLater(0, self._turn)
+        if self._parked:
+            self._await_turn()
 
     def _unpark(self) -> None:
         while self._parked and self._takes_step():
@@ -140,14 +168,14 @@ class HandshakeQueue:
                 connection.unpark()
             except Exception:
                 # One connection's fault must not leave all others waiting.
-                self.log.failure("A handshake failed, which is a bug; it is the only one that ends")
+                _log.failure("A handshake failed, which is a bug; it is the only one that ends")
                 self.end(connection)
                 connection.abortConnection()
 
     def _tell(self) -> None:
         now = self._clock.seconds()
         if self._told_at is None or now - self._told_at >= _TELL_SECONDS:
-            self.log.warn(
+            _log.warn(
                 "More than {most} TLS handshakes at once; {count} were cut since this was last said",
                 most=MAX_HANDSHAKES,
                 count=self._cut,

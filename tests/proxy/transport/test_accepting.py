@@ -1,6 +1,8 @@
 """The socket that connections are accepted on."""
 
 import socket
+import sys
+from types import FrameType
 
 from twisted.trial.unittest import SynchronousTestCase
 
@@ -26,4 +28,33 @@ class AcceptingSocketTests(SynchronousTestCase):
                 self.assertEqual((near.family, near.type), (family, kind))
                 far.sendall(b"?")
                 self.assertEqual(near.recv(1), b"?")
+            self.assertEqual(near.fileno(), -1)
         self.assertEqual(accepting.fileno(), -1)
+
+    def test_handed_on(self) -> None:
+        """The descriptor of what was accepted can be handed on, and is not closed by its former owner then."""
+        accepting = AcceptingSocket(socket.create_server(("127.0.0.1", 0)))
+        with accepting, socket.create_connection(accepting.getsockname()) as far:
+            near, peer = accepting.accept()
+            self.assertEqual(peer, far.getsockname())
+            with near, socket.socket(fileno=near.detach()) as following:
+                far.sendall(b"?")
+                self.assertEqual(following.recv(1), b"?")
+
+    def test_without_python(self) -> None:
+        """Nothing of Python's ``socket`` module is called to accept and to close."""
+        called: list[str] = []
+
+        def note(frame: FrameType, event: str, _: object) -> None:
+            if event == "call" and frame.f_code.co_filename == socket.__file__:
+                called.append(frame.f_code.co_name)
+
+        accepting = AcceptingSocket(socket.create_server(("127.0.0.1", 0)))
+        with accepting, socket.create_connection(accepting.getsockname()):
+            sys.setprofile(note)
+            try:
+                near, _ = accepting.accept()
+                near.close()
+            finally:
+                sys.setprofile(None)
+        self.assertEqual(called, [])

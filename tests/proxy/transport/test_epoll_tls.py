@@ -7,9 +7,11 @@ import socket
 import weakref
 
 from OpenSSL import SSL
+from OpenSSL._util import lib
 
 from ingress.proxy.transport.epoll.epoll_set import EpollSet
 from ingress.proxy.transport.epoll.tls import TLSTransport
+from ingress.tls import binding
 from tests.proxy.sockets.test_tls import RawCase
 from tests.proxy.transport.recorder import Recorder
 from tests.proxy.transport.test_epoll_set import BatchReactor
@@ -84,6 +86,28 @@ class ReadTests(TLSCase):
         self.assertEqual(self.read(), [bytes(range(16))])
         self.assertEqual(self.read(), [bytes(range(16, 32))])
         self.assertEqual(self.read(), [bytes(range(32, 40))])
+
+    def test_usually_alone(self) -> None:
+        """Of who has sent one record each time nothing is read behind it, until there is more to read at the next look, too."""
+        reads: list[str] = []
+
+        class Counting:
+            """OpenSSL, whose reads are counted."""
+
+            def __getattr__(self, name: str) -> object:
+                if name == "SSL_read":
+                    reads.append(name)
+                return getattr(lib, name)
+
+        self.patch(binding, "lib", Counting())
+        for count in (2, 2, 2, 2, 1, 1):
+            self.far.send(b"alone")
+            self.assertEqual((self.read(), len(reads)), ([b"alone"], count))
+            self.assertEqual(self.read(), [])
+            reads.clear()
+        for message in (b"one", b"two", b"three"):
+            self.far.send(message)
+        self.assertEqual([list(self.read()) for _ in range(3)], [[b"one"], [b"twothree"], []])
 
     def test_end_behind_it(self) -> None:
         """The peer's end, if it has come as well, is told after what came before."""

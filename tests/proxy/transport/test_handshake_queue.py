@@ -67,6 +67,27 @@ class HandshakesTests(SynchronousTestCase):
         self.turn()
         self.assertEqual(self.clock.getDelayedCalls(), [])
 
+    def test_told_of_turns(self) -> None:
+        """Who is told of turns asks for none while nobody waits; who waits has his before newcomers, of the same steps."""
+        self.handshakes = HandshakeQueue(self.clock, hears_turns=True)
+        connections = self.begin(3 * STEPS)
+        for connection in connections[:STEPS]:
+            connection.step()
+        self.assertTrue(self.handshakes.has_stepped)
+        self.handshakes.new_turn()
+        self.assertFalse(self.handshakes.has_stepped)
+        self.assertEqual(self.clock.getDelayedCalls(), [])
+        for connection in connections[: STEPS + 2]:
+            connection.step()
+        self.assertEqual(self.drain()[2 * STEPS :], [("park", STEPS), ("park", STEPS + 1)])
+        self.turn()
+        self.handshakes.new_turn()
+        self.assertEqual(self.clock.getDelayedCalls(), [])
+        for connection in connections[STEPS + 2 : 2 * STEPS + 1]:
+            connection.step()
+        steps = [("step", number) for number in range(STEPS, 2 * STEPS)]
+        self.assertEqual(self.drain(), [*steps, ("park", 2 * STEPS)])
+
     def test_turns(self) -> None:
         """What is more waits for the next turns of the reactor, in order, as many a turn."""
         for connection in self.begin(3 * STEPS):

@@ -49,6 +49,8 @@ EDGE: Final = select.EPOLLET
 ERROR: Final = select.EPOLLERR
 BROKEN: Final = ERROR | select.EPOLLHUP
 
+_log: Final = Logger()
+
 
 def is_available(reactor: object) -> bool:
     """Whether an epoll set can run in *reactor* on this system."""
@@ -57,6 +59,8 @@ def is_available(reactor: object) -> bool:
 
 class Descriptor(Protocol):
     """Something with a file descriptor in the epoll set."""
+
+    __slots__ = ()
 
     def ready(self, events: int) -> None:
         """Act on *events*, a mask of ``READ``, ``WRITE`` and ``BROKEN``."""
@@ -68,14 +72,14 @@ class Descriptor(Protocol):
 class Sender(Descriptor, Protocol):
     """A descriptor that writes in batches."""
 
+    __slots__ = ()
+
     def send_fresh(self) -> None:
         """Send what was written in this batch."""
 
 
 class EpollSet:
     """All sockets of the data path, in *reactor*."""
-
-    log = Logger()
 
     def __init__(
         self,
@@ -106,8 +110,10 @@ class EpollSet:
         self._shared_poll: SharedPoll | None = None
         """By which it has joined the reactor, if not as a reader."""
         self.pipes = Pipes()
-        self.handshakes = HandshakeQueue(reactor, self.call_in_batch)
+        self.handshakes = HandshakeQueue(reactor, self.call_in_batch, hears_turns=True)
         """The handshakes of all listeners here."""
+        self.looks = 0
+        """How often it was looked what is ready."""
         self._ended = 0.0
         """When its last turn was over."""
         self._looked_at = self._worked = 0.0
@@ -221,7 +227,7 @@ class EpollSet:
     def fail(self, descriptor: Descriptor | None) -> None:
         """Log the exception at hand and have *descriptor*, and nobody else, go away."""
         failure = Failure()
-        self.log.failure("A connection failed, which is a bug; it is the only one that ends", failure)
+        _log.failure("A connection failed, which is a bug; it is the only one that ends", failure)
         if descriptor is not None:
             descriptor.failed(failure)
 
@@ -252,6 +258,7 @@ class EpollSet:
 
     def work_off(self, events: Events) -> bool:
         """Work off *events*, and if they are a whole batch, what follows, batch by batch; return whether there may be more for the next turn."""
+        self.looks += 1
         yielding = self._yielding
         yielding.is_serving = True
         seconds = self._reactor.seconds
@@ -262,10 +269,13 @@ class EpollSet:
             if worked - self._worked >= BUSY_SHARE * (began - self._looked_at):
                 self.lateness.was_away(began - self._ended, began)
             self._worked, self._looked_at = worked, began
+        if self.handshakes.has_stepped:
+            self.handshakes.new_turn()
         batches = 1
         self._work(events)
         while len(events) >= BATCH and batches < MAX_BATCHES and not self._is_closed:
             batches += 1
+            self.looks += 1
             events = self._epoll.poll(0, BATCH)
             self._work(events)
         is_full = len(events) >= BATCH

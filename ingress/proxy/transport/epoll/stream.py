@@ -11,6 +11,7 @@ States, by what is set: open; *ending* (the rest is sent, nothing is read); *end
 
 import socket
 from collections import deque
+from functools import partial
 from itertools import islice
 from typing import Final
 
@@ -18,8 +19,8 @@ from twisted.internet import error
 from twisted.internet.interfaces import IAddress
 from twisted.python.failure import Failure
 
-from ingress.proxy.contract.transport import CopyTaker, KernelCopy, Receiver
-from ingress.proxy.transport.epoll.epoll_set import BROKEN, ERROR, READ, WRITE, EpollSet
+from ingress.proxy.contract.transport import CopyTaker, Hearer, KernelCopy, Receiver, Speaker
+from ingress.proxy.transport.epoll.epoll_set import BROKEN, ERROR, READ, WRITE, EpollSet, Sender
 from ingress.proxy.transport.epoll.memory_copy import MemoryCopy
 from ingress.proxy.transport.epoll.sockets import SocketName, has_unread, reset_on_close, tell_end
 from ingress.proxy.transport.epoll.splice import Splice
@@ -37,7 +38,7 @@ _NOTHING: Final[deque[memoryview]] = deque()
 """What waits on a connection at rest; never changed, and no byte of any connection's own."""
 
 
-class StreamTransport(SplicedSocket):
+class StreamTransport(SplicedSocket, Speaker, Sender):
     """One connected socket, in the epoll set from ``start`` to its end; another ``receiver`` may take it over."""
 
     __slots__ = (
@@ -46,8 +47,10 @@ class StreamTransport(SplicedSocket):
         "_epoll_set",
         "_events",
         "_fresh",
+        "_fresh_size",
         "_gathers",
         "_is_full",
+        "_more",
         "_out",
         "_out_size",
         "_read_ended",
@@ -82,7 +85,11 @@ class StreamTransport(SplicedSocket):
         self._out = _NOTHING
         self._out_size = 0
         self._fresh = b""
-        """Written in this batch of events (or turn), and sent at its end."""
+        """Written first in this batch of events (or turn), and sent at its end, ..."""
+        self._more: list[bytes] | None = None
+        """... with all that was written behind it, if anything was: this has both, ..."""
+        self._fresh_size = 0
+        """... and this is how much both are then."""
         self._gathers = False
         """Whether what is fresh waits for the end of the turn, not only of this batch."""
         self._is_full = False
@@ -171,7 +178,8 @@ class StreamTransport(SplicedSocket):
                 self._read_size = min(size + size // 2, _LARGE_READ)
             elif size < _SMALL_READ:
                 self._read_size = _SMALL_READ
-            self.receiver.dataReceived(received)
+            hearer: Hearer = self.receiver
+            hearer.dataReceived(received)
         else:
             self._end_of_input()
 
@@ -265,7 +273,7 @@ class StreamTransport(SplicedSocket):
         if reason is DONE:
             self._say_goodbye()
         self._epoll_set.close(self._sock)
-        self._epoll_set.later(lambda: tell_end(self, reason))
+        self._epoll_set.later(partial(tell_end, self, reason))
 
     # Splices
 
@@ -302,7 +310,7 @@ class StreamTransport(SplicedSocket):
     @property
     def queued(self) -> int:
         """Bytes that wait in this process."""
-        return self._out_size + len(self._fresh)
+        return self._out_size + (len(self._fresh) if self._more is None else self._fresh_size)
 
     @property
     def is_sending(self) -> bool:
@@ -327,8 +335,14 @@ class StreamTransport(SplicedSocket):
         elif not self._epoll_set.in_batch:
             self._send(octets)
         elif self._fresh:
-            self._fresh += octets
-            if len(self._fresh) > HIGH_WATER:
+            # Put together once, and not again with each answer of a turn.
+            if self._more is None:
+                self._more = [self._fresh, octets]
+                self._fresh_size = len(self._fresh) + len(octets)
+            else:
+                self._more.append(octets)
+                self._fresh_size += len(octets)
+            if self._fresh_size > HIGH_WATER:
                 self.send_fresh()
         else:
             self._fresh = octets
@@ -361,6 +375,9 @@ class StreamTransport(SplicedSocket):
         octets = self._fresh
         if octets:
             self._fresh = b""
+            if self._more is not None:
+                octets = b"".join(self._more)
+                self._more = None
             if not self.is_over:
                 self._send(octets)
                 if self._ending is not None and not self._out:

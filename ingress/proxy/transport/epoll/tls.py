@@ -26,6 +26,8 @@ from ingress.tls.binding import (
     forget_errors,
     receive,
     return_after_each_record,
+    say_goodbye,
+    send,
     step,
     write_whole_or_again,
 )
@@ -37,6 +39,8 @@ _MAX_READ: Final = 256 * 1024
 """Bytes of one read: after that, others have their turn."""
 _MAX_RECORDS: Final = 16
 """Records of one read, which may be of an octet each.  A peer that sends a message a record is read by the turn, and not by the record."""
+_USUALLY_ALONE: Final = 4
+"""Reads in a row that found one record, after which another one behind it is left to epoll to find."""
 _MAX_SEND: Final = 256 * 1024
 _GONE: Final = SSL.Connection(SSL.Context(SSL.TLS_METHOD), None)
 """Stands for the connection of a transport that has ended."""
@@ -46,10 +50,12 @@ class TLSTransport(StreamTransport):
     """One TLS connection: with *peer* the server side, without it a client side whose handshake is done."""
 
     __slots__ = (
+        "_alone",
         "_connection",
         "_fault",
         "_is_shaking",
         "_is_unheard",
+        "_read_at_look",
         "_read_needs_write",
         "_write_needs_read",
     )
@@ -69,6 +75,10 @@ class TLSTransport(StreamTransport):
         self._connection = connection
         self._fault = ""
         """What follows what was read last, and is the end."""
+        self._alone = 0
+        """How many reads in a row have found one record, ..."""
+        self._read_at_look = 0
+        """... and at which look of the epoll set that was which looked for no other."""
         self._read_needs_write = False
         self._write_needs_read = False
         self._is_shaking = peer is not None
@@ -93,6 +103,9 @@ class TLSTransport(StreamTransport):
 
     def ready(self, events: int) -> None:
         """Act on what the epoll set found, for reading or writing as OpenSSL needs it."""
+        if events == READ and self._reading and not self._read_ended and not self.is_over:
+            self._read()
+            return
         if events & WRITE and self._read_needs_write:
             self._read_needs_write = False
             events |= READ
@@ -199,6 +212,12 @@ class TLSTransport(StreamTransport):
         size = 0
         ended = False
         connection = self._connection
+        if self._alone >= _USUALLY_ALONE:
+            looks = self._epoll_set.looks
+            if looks - self._read_at_look <= 1:
+                # It has more to say than it used to: an answer, and what that brings about, takes longer.
+                self._alone = 0
+            self._read_at_look = looks
         while self._reading and size < _MAX_READ and len(pieces) < _MAX_RECORDS:
             try:
                 piece = receive(connection)
@@ -220,6 +239,10 @@ class TLSTransport(StreamTransport):
                 break
             pieces.append(piece)
             size += len(piece)
+            if self._alone >= _USUALLY_ALONE and size < _RECORD:
+                # To find that there is nothing more takes as long as a small request does in Python.
+                return piece
+        self._alone = self._alone + 1 if len(pieces) == 1 else 0
         if pieces:
             if ended or size >= _MAX_READ:
                 # epoll does not know what OpenSSL still has.
@@ -247,20 +270,19 @@ class TLSTransport(StreamTransport):
         self._end(DONE)
 
     def _send(self, octets: bytes | memoryview) -> None:
-        view = memoryview(octets)
         try:
-            sent = self._encrypt(view)
+            sent = self._encrypt(octets)
         except OSError as problem:
             self.send_failed(problem)
             return
         if sent != len(octets):
-            self._let_wait(view[sent:])
+            self._let_wait(memoryview(octets)[sent:])
 
     def _send_waiting(self) -> int:
         return self._encrypt(self._out[0])
 
-    def _encrypt(self, view: memoryview) -> int:
-        """Send all of *view*, or its beginning if it is long; return how much that was: 0 while the socket does not take it all.
+    def _encrypt(self, octets: bytes | memoryview) -> int:
+        """Send all of *octets*, or its beginning if it is long; return how much that was: 0 while the socket does not take it all.
 
         What it has taken of it then OpenSSL remembers, and it is to be given the same bytes again.
         """
@@ -268,7 +290,9 @@ class TLSTransport(StreamTransport):
             # First what it said: after a write that fails, OpenSSL reads nothing any more.
             return 0
         try:
-            return self._connection.send(view[:_MAX_SEND])
+            return send(
+                self._connection, octets if len(octets) <= _MAX_SEND else memoryview(octets)[:_MAX_SEND]
+            )
         except SSL.WantWriteError:
             return 0
         except SSL.WantReadError:
@@ -279,11 +303,7 @@ class TLSTransport(StreamTransport):
         return 0
 
     def _say_goodbye(self) -> None:
-        try:
-            self._connection.shutdown()
-        except SSL.Error:
-            # The peer is gone, or never finished its handshake; there is nobody to tell.
-            forget_errors()
+        say_goodbye(self._connection)
 
     def splice_from(self, copy: KernelCopy) -> bool:
         """Never: what is sent must be encrypted first."""
