@@ -145,13 +145,18 @@ for _spelling, _option in SPELLINGS.items():
 
 
 def makeService(options: Options) -> "IService":
-    """Make the service that twistd runs; what makes that impossible ends the process in one line."""
-    # All that is imported stays, and the collector would walk through it again and again: a tenth of the start.
+    """Make the service that twistd runs; what makes that impossible ends the process in one line.
+
+    The collector is off afterwards, until the interpreter is set up.
+    """
+    # All that is imported stays, and the collector would walk through it again and again: a tenth of the start.  On again,
+    # it would do so at once, shortly before all is walked through to be frozen.
     gc.disable()
     try:
         return _made_service(options)
-    finally:
+    except BaseException:
         gc.enable()
+        raise
 
 
 def _made_service(options: Options) -> "IService":

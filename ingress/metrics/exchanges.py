@@ -36,6 +36,8 @@ from ingress.model.stepwise import Stepwise
 MOST_ROWS: Final = 20_000
 """Pairs of Ingress and Service that have labels of their own."""
 _SERVICE: Final = "Service"
+_SHORTEST: Final = BOUNDS[0]
+"""Most requests to pods nearby take no longer, and need no search."""
 _AT_ONCE: Final = 32
 """Rows that are looked at in a step."""
 
@@ -87,13 +89,13 @@ class ExchangeMetrics:
 
     def ended(self, record: Record) -> None:
         """Count an exchange, whatever became of it."""
-        # By place, and one after the other: this is done for each request.
-        (request, _, owner, _, attempts, status, sent, seconds, _, _, _, _, _, _, _, _, cause, backend, received, _, trace) = record  # fmt: skip
+        # By place, and one after the other: this is done for each request.  A slice is a plain tuple, which is taken apart sooner.
+        (request, _, owner, _, attempts, status, sent, seconds, _, _, _, _, _, _, _, _, cause, backend, received, _, trace) = record[:]  # fmt: skip
         row = self._no_labels
         if owner is not None and backend is not None:
             row = self._found.get((owner, backend[0], backend[1])) or self._find(owner, backend)
         counts = row.counts
-        bucket = bisect_left(BOUNDS, seconds)
+        bucket = 0 if seconds <= _SHORTEST else bisect_left(BOUNDS, seconds)
         counts[status // 100 if 100 <= status < 600 else 0] += 1
         counts[TOOK + bucket] += 1
         self.durations[bucket] += 1
@@ -111,7 +113,7 @@ class ExchangeMetrics:
             self.examples.seen[is_traced][bucket] = trace, request, seconds, 0.0
             return
         upstream_seconds = attempts[0].over - attempts[0].began if len(attempts) == 1 else _sum_of(attempts)
-        upstream_bucket = bisect_left(BOUNDS, upstream_seconds)
+        upstream_bucket = 0 if upstream_seconds <= _SHORTEST else bisect_left(BOUNDS, upstream_seconds)
         counts[UPSTREAM_TOOK + upstream_bucket] += 1
         self.upstream_durations[upstream_bucket] += 1
         row.upstream_seconds += upstream_seconds

@@ -61,7 +61,7 @@ class Interpreter:
         return f"<Interpreter {'set up' if self._is_on else 'as it was'}, {self._settled} blocks settled>"
 
     def set_up(self) -> None:
-        """Set everything, and freeze what is there."""
+        """Set everything, freeze what is there, and have the collector on, which may have been off until now."""
         self._before = (gc.get_threshold(), sys.getswitchinterval())
         sys.setswitchinterval(SWITCH_SECONDS)
         gc.set_threshold(*_THRESHOLDS)
@@ -69,6 +69,7 @@ class Interpreter:
         self._is_on = True
         gc.collect()
         gc.freeze()
+        gc.enable()
 
     def settle(self) -> None:
         """Freeze what is there, but for garbage, and judge growth from here on: the first connection is to be accepted."""

@@ -51,6 +51,8 @@ class Deadlines:
         """Whose deadlines are looked after.  A set of as many takes twice as much memory."""
         self._loop = LoopingCall(self.tick)
         self._loop.clock = clock
+        self.exact_seconds: Callable[[], float] = clock.seconds
+        """Returns the clock's time now, where a tick is too long."""
         self.now = clock.seconds()
         self.date = b""
         self.run_queue = RunQueue(clock)
@@ -77,10 +79,6 @@ class Deadlines:
     def forget(self, watched: Expiring) -> None:
         """Stop looking after *watched*."""
         self.watched.pop(watched, None)
-
-    def exact_seconds(self) -> float:
-        """Return the clock's time now, where a tick is too long."""
-        return self._clock.seconds()
 
     def call_after(self, seconds: float, call: Callable[[], None]) -> IDelayedCall:
         """Call back after *seconds*: for what cannot wait for a tick, and is rare."""

@@ -5,6 +5,8 @@ that answers it.  A protocol joins the proxy by being one of them.  To the first
 a ``RequestSink``, to the second an ``AnswerSink``; whoever is an ``AnswerSink`` may use the pool.  Body pieces
 are always without framing; what tells a side that the other cannot take more is
 ``pause...``/``resume...``.
+
+Whoever is one of these says so by inheriting from it: compiled code calls it directly then, and any other class by the names.
 """
 
 from typing import Protocol
@@ -21,6 +23,8 @@ from ingress.routing.health import Liveness
 
 class Downstream(Protocol):
     """What an exchange asks of the side that sent the request."""
+
+    __slots__ = ()
 
     protocol: bytes
     """What the log calls what it speaks."""
@@ -75,6 +79,8 @@ class Downstream(Protocol):
 
 class Upstream(Protocol):
     """What an exchange asks of the side that answers."""
+
+    __slots__ = ()
 
     is_reused: bool
     """Whether the connection answered another request before: it may have been closed meanwhile."""

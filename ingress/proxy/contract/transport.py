@@ -23,7 +23,19 @@ TIMED_OUT: Final = "connect timed out"
 """The reason that becomes a 504; every other one becomes a 502."""
 
 
-class Receiver(Protocol):
+class Hearer(Protocol):
+    """Whom bytes are for.
+
+    What is told most often, which is a direct call of a receiver that inherits from this.
+    """
+
+    __slots__ = ()
+
+    def dataReceived(self, octets: bytes, /) -> None:
+        """*octets* have come, at least one."""
+
+
+class Receiver(Hearer, Protocol):
     """What is told of a connection: bytes that came, its ends, and how full it is.
 
     The names are those of Twisted's ``IProtocol``, ``IHalfCloseableProtocol``, ``IHandshakeListener`` and
@@ -38,9 +50,6 @@ class Receiver(Protocol):
 
     def handshakeCompleted(self) -> None:
         """The handshake of a TLS connection that was accepted is over, and ``transport.tls`` knows how it went."""
-
-    def dataReceived(self, octets: bytes, /) -> None:
-        """*octets* have come, at least one."""
 
     def readConnectionLost(self) -> None:
         """The peer has ended its side; told only of a receiver that ``half_closes``."""
@@ -95,16 +104,22 @@ class Delivery(Protocol):
         """Whether the peer has taken nothing since, up to the end; False where that is not known."""
 
 
-class Transport(Protocol):
+class Speaker(Protocol):
+    """Who sends bytes: what is asked most of a transport, which is a direct call of one that inherits from this."""
+
+    __slots__ = ()
+
+    def write(self, octets: bytes, /) -> None:
+        """Send *octets* behind what was written before, as soon as the peer takes them."""
+
+
+class Transport(Speaker, Protocol):
     """What is asked of a connection; once it is over, what would change something does nothing."""
 
     def deliver_to(self, receiver: Receiver, /) -> None:
         """Tell *receiver* whatever happens from now on; who follows another one calls its ``makeConnection`` itself."""
 
     # Sending
-
-    def write(self, octets: bytes, /) -> None:
-        """Send *octets* behind what was written before, as soon as the peer takes them."""
 
     def write_at_once(self, octets: memoryview, /) -> None:
         """Send *octets*, whose memory is used again afterwards: what the peer does not take at once is copied."""

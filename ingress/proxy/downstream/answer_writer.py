@@ -38,7 +38,7 @@ class AnswerWriter:
         """Return the final head, which answers a request with *method*, with what there is of the body."""
         if ended and head.is_complete and self.keep_alive and self.minor and method != b"HEAD":
             # Nearly every answer: nothing is to be added, and its body is here.
-            return b"%b\r\n%b" % (head.start, body)
+            return b"\r\n".join((head.start, body))
         if head.content_length >= 0 and method != b"HEAD" and head.has_body:
             # What ``framing_of`` would find mostly.
             framing = Framing.LENGTH

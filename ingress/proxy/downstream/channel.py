@@ -17,15 +17,14 @@ from twisted.logger import Logger
 from twisted.python.failure import Failure
 
 from ingress.http.forwarding import Origin
-from ingress.http.head_buffer import only_head
-from ingress.http.request_head import UNREADABLE, RequestHead
+from ingress.http.request_head import UNREADABLE, RequestHead, only_head
 from ingress.http.response_head import ResponseHead
 from ingress.http.work import LATER_TURN_WORK, REQUEST_WORK, TURN_WORK
 from ingress.proxy.contract.deadlines import NEVER
 from ingress.proxy.contract.never_raises import never_raises
 from ingress.proxy.contract.security import Security
-from ingress.proxy.contract.sides import RequestSink
-from ingress.proxy.contract.transport import KernelCopy, Transport
+from ingress.proxy.contract.sides import Downstream, RequestSink
+from ingress.proxy.contract.transport import Hearer, KernelCopy, Speaker, Transport
 from ingress.proxy.contract.turns import LATELY_SECONDS, LONG_AGO
 from ingress.proxy.dispatch.site import ProxySite, Session
 from ingress.proxy.downstream.answer_writer import AnswerWriter
@@ -52,19 +51,19 @@ log = Logger()
 _NOBODY, _NOWHERE = Origin(b"", b"http", 0, b""), (b"", b"")
 
 
-class DownstreamChannel:
+class DownstreamChannel(Downstream, Hearer):
     """The downstream side of exchanges, speaking HTTP/1.1; to its transport a receiver."""
 
     protocol = b"HTTP/1.1"
     half_closes = True
+    is_full = False
+    security: Security | None = None
     transport: Transport
 
     def __init__(self, site: ProxySite, secure: bool, beginning: Beginning = Beginning.HTTP_1) -> None:
         self.beginning = beginning
         self.state = PREFACE if beginning is Beginning.BY_PREFACE else HEAD
         self.deadline = NEVER
-        self.security: Security | None = None
-        """None without TLS."""
         self._site = site
         self.limits = site.context.limits
         self.deadlines = site.context.deadlines
@@ -95,8 +94,6 @@ class DownstreamChannel:
         # What is sent
         self._answers = AnswerWriter()
         self.sending = Sending()
-        self.is_full = False
-        """Whether more waits for the peer than should."""
 
     def __repr__(self) -> str:
         return f"<DownstreamChannel {self._origin.address.decode()} {self.state.value} {self.exchange!r}>"
@@ -431,13 +428,12 @@ class DownstreamChannel:
 
     def respond(self, head: ResponseHead, body: bytes, ended: bool, trailers: list[bytes]) -> None:
         """Send the head, and what there is of the body with it in one write."""
-        exchange = self.exchange
+        exchange, answers = self.exchange, self._answers
         assert exchange is not None
-        answers = self._answers
         if self._site.connections.draining or (ended and self._intake is not None):
             answers.keep_alive = False
-        method, date = exchange.head.method, self.deadlines.date
-        self.transport.write(answers.begin(head, method, body, ended, trailers, date))
+        speaker: Speaker = self.transport
+        speaker.write(answers.begin(head, exchange.head.method, body, ended, trailers, self.deadlines.date))
 
     def send_body(self, piece: bytes, ended: bool, trailers: list[bytes]) -> None:
         """Send more of the body."""

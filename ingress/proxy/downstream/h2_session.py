@@ -29,7 +29,7 @@ from ingress.proxy.contract.limits import LEAVE_SECONDS, LINGER_SECONDS, MEMO_SE
 from ingress.proxy.contract.never_raises import never_raises
 from ingress.proxy.contract.progress import Progress
 from ingress.proxy.contract.security import Security
-from ingress.proxy.contract.transport import Transport
+from ingress.proxy.contract.transport import Hearer, Transport
 from ingress.proxy.contract.turns import Turns
 from ingress.proxy.dispatch.site import ProxySite
 from ingress.proxy.downstream.client import client_of
@@ -44,7 +44,7 @@ log = Logger()
 _NOWHERE: Final = (b"", b"")
 
 
-class DownstreamSession(ServerConnection[DownstreamStream]):
+class DownstreamSession(ServerConnection[DownstreamStream], Hearer):
     """One connection of a client, with its streams; to its transport a receiver."""
 
     __slots__ = (
@@ -214,7 +214,7 @@ class DownstreamSession(ServerConnection[DownstreamStream]):
         """Nothing more of that request is in this read, or another one is."""
         unbegun, self._unbegun = self._unbegun, None
         if unbegun is not None:
-            self._begin(*unbegun)
+            self._begin(unbegun[0], unbegun[1])
 
     def _begin(self, stream: DownstreamStream, exchange: Exchange) -> None:
         """Have the request of *stream* go its way, unless that is over."""

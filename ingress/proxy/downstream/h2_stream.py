@@ -28,7 +28,7 @@ from ingress.proxy.contract.deadlines import NEVER, Deadlines
 from ingress.proxy.contract.limits import ABOVE_WATERMARK_SECONDS, ENDED_SECONDS, TUNNEL_END_SECONDS
 from ingress.proxy.contract.progress import Progress
 from ingress.proxy.contract.security import Security
-from ingress.proxy.contract.sides import RequestSink
+from ingress.proxy.contract.sides import Downstream, RequestSink
 from ingress.proxy.contract.transport import KernelCopy, Transport
 from ingress.proxy.contract.turns import Turns
 from ingress.proxy.downstream.framed_copy import FramedCopy
@@ -61,7 +61,7 @@ class StreamSession(StreamConnection, Protocol):
         """Take no more requests than those that are on their way."""
 
 
-class DownstreamStream(Stream):
+class DownstreamStream(Stream, Downstream):
     """One stream of *session*, and the downstream side of its exchange."""
 
     __slots__ = (

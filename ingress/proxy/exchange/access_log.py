@@ -51,13 +51,15 @@ _WAITING_BATCHES: Final = 64
 
 _USUAL: Final = AccessLogSettings()
 _unsafe: Final = re.compile(rb"[^\x21\x23-\x5b\x5d-\x7e]")
-_SAFE: Final = bytes(byte for byte in range(0x21, 0x7F) if byte not in b'"\\')
+_SAFE: Final = frozenset(range(0x21, 0x7F)) - frozenset(b'"\\')
+_REPLACED: Final = bytes(byte if byte in _SAFE else 0x3F for byte in range(0x100))
+"""To ``translate`` by it changes whatever is not safe; to leave that out takes twice as long."""
 
 
 def escape(field: bytes) -> bytes:
     """Return *field*, cut to ``MAX_FIELD``, with everything but plain visible ASCII as ``\\xHH``."""
     field = field[:MAX_FIELD]
-    if not field.translate(None, _SAFE):
+    if field.translate(_REPLACED) == field:
         return field
     return _unsafe.sub(lambda match: b"\\x%02X" % match[0][0], field)
 
@@ -166,7 +168,14 @@ class AccessLog:
             host,
             target,
             protocol,
-        ) = record[:14]
+            _,
+            _,
+            _,
+            _,
+            _,
+            _,
+            _,
+        ) = record
         if route is not None and not route.is_logged:
             return
         own = self._own
@@ -179,18 +188,28 @@ class AccessLog:
                 self._stamp = b"%b.%03dZ" % (stamp_of_second(millisecond // 1000), millisecond % 1000)
             elapsed = int(seconds * 1000 + 0.5)
             shown = host + target + request
-            if len(shown) > MAX_FIELD or shown.translate(None, _SAFE):
+            if len(shown) > MAX_FIELD or shown.translate(_REPLACED) != shown:
                 host, target, request = escape(host), escape(target), escape(request)
-            line = b'%b %b %b %b "%b" %b %b %b %b' % (
-                self._stamp,
-                client,
-                method[:32] or b"-",
-                host or b"-",
-                target,
-                _counts(status, sent),
-                _MILLISECONDS[elapsed] if 0 <= elapsed < 1000 else b"%.3f" % seconds,
-                _ending(attempts[-1].endpoint if attempts else None, owner, protocol),
-                request or b"-",
+            line = b"".join(
+                (
+                    self._stamp,
+                    b" ",
+                    client,
+                    b" ",
+                    method[:32] or b"-",
+                    b" ",
+                    host or b"-",
+                    b' "',
+                    target,
+                    b'" ',
+                    _counts(status, sent),
+                    b" ",
+                    _MILLISECONDS[elapsed] if 0 <= elapsed < 1000 else b"%.3f" % seconds,
+                    b" ",
+                    _ending(attempts[-1].endpoint if attempts else None, owner, protocol),
+                    b" ",
+                    request or b"-",
+                )
             )
         elif not line:
             return

@@ -30,7 +30,7 @@ from ingress.model.records import Record
 from ingress.model.reply import Reply
 from ingress.model.traces import TraceContext
 from ingress.proxy.contract.faults import AFTER_HEAD, IDEMPOTENT, LEFT, TABLE, Fault, Side, State, Step
-from ingress.proxy.contract.sides import Downstream, Upstream
+from ingress.proxy.contract.sides import AnswerSink, Downstream, Upstream
 from ingress.proxy.contract.transport import KernelCopy
 from ingress.proxy.exchange.attempts import NONE_MADE, Attempts
 from ingress.proxy.exchange.bugs import log_bug
@@ -58,7 +58,7 @@ _new: Final = tuple.__new__
 _NO_ENDPOINT: Final = TABLE[_WAITING, Fault.NO_ENDPOINT].status
 
 
-class Exchange:
+class Exchange(AnswerSink):
     """One request on its way; the request that ``IngressProxyResource.render`` gets."""
 
     # What most exchanges never change stands here, and costs each of them nothing.
@@ -110,7 +110,7 @@ class Exchange:
         """The side that answers; None as long as there is none, and once it has answered."""
         if head.has_body:
             self.passage = RequestPassage(self, downstream, head)
-        self.started = context.clock.seconds()
+        self.started = context.seconds()
 
     def __repr__(self) -> str:
         return f"<Exchange {self.head.method!r} {self.host!r} {self.head.target!r} {self.state.value}>"
@@ -569,7 +569,7 @@ class Exchange:
             self._timing.close()
         attempts, made = self._attempts, NONE_MADE
         backend = None if self._route is None else self._route.backend
-        seconds = self._context.clock.seconds() - self.started
+        seconds = self._context.seconds() - self.started
         if attempts is not None:
             backend, made = attempts.rotation.backend, attempts.finished(self.status, seconds)
         listeners, chain = self._context.listeners, self.chain

@@ -41,16 +41,16 @@ from ingress.proxy.contract.faults import Fault
 from ingress.proxy.contract.limits import LINGER_SECONDS, MAX_INTERIM, SPLICE_BYTES, TUNNEL_END_SECONDS
 from ingress.proxy.contract.never_raises import never_raises
 from ingress.proxy.contract.progress import Progress
-from ingress.proxy.contract.sides import AnswerSink
-from ingress.proxy.contract.transport import Delivery, KernelCopy, Transport
-from ingress.proxy.upstream.keeping import IdleKeeper
-from ingress.routing.health import liveness_of
+from ingress.proxy.contract.sides import AnswerSink, Upstream
+from ingress.proxy.contract.transport import Delivery, Hearer, KernelCopy, Speaker, Transport
+from ingress.proxy.upstream.keeping import IdleKeeper, Taker
+from ingress.routing.health import Liveness, liveness_of
 from ingress.tls.upstream import words_of_error
 
 log = Logger()
 
 
-class UpstreamConnection:
+class UpstreamConnection(Upstream, Hearer):
     """The upstream side of an exchange, speaking HTTP/1.1; to its transport a receiver."""
 
     __slots__ = (
@@ -85,6 +85,7 @@ class UpstreamConnection:
 
     may_decline = False
     may_rest = False
+    liveness: Liveness
     transport: Transport
 
     def __init__(self, endpoint: Endpoint, keeper: "IdleKeeper[UpstreamConnection]") -> None:
@@ -158,9 +159,10 @@ class UpstreamConnection:
         if self._chunked_request:
             head += chunk(body) if body else b""
             head += last_chunk([]) if ended else b""
-        else:
+        elif body:
             head += body
-        self.transport.write(head)
+        speaker: Speaker = self.transport
+        speaker.write(head)
 
     def send_body(self, piece: bytes) -> None:
         """Send more of the request body."""
@@ -283,16 +285,15 @@ class UpstreamConnection:
     def _read_heads(self, exchange: AnswerSink, received: bytes) -> None:
         """Read 1xx heads and the final one, with what of the body follows it."""
         while True:
-            end = received.find(b"\r\n\r\n")
-            if end < 0 or end + 4 > self._timeouts.head_bytes:
+            block, end, rest = received.partition(b"\r\n\r\n")
+            if not end or len(block) + 4 > self._timeouts.head_bytes:
                 if len(received) > self._timeouts.head_bytes:
                     raise ResponseError("response head too large")
                 # The last bytes may be part of a line ending.
                 check_beginning(received, max(0, len(self._buffer) - 3))
                 self._buffer = received
                 return
-            head = parse_response_head(received[:end])
-            received = received[end + 4 :]
+            head, received = parse_response_head(block), rest
             if head.status >= 200:
                 break
             if head.status == 101:
@@ -406,7 +407,8 @@ class UpstreamConnection:
             if self._paused:
                 self._paused = False
                 self.transport.resumeProducing()
-            self._keeper.release(self)
+            taker: Taker[UpstreamConnection] = self._keeper
+            taker.release(self)
         elif self._request_sent:
             self.close()
         else:

@@ -24,7 +24,7 @@ from ingress.model.backends import Endpoint
 from ingress.proxy.contract.deadlines import NEVER, waiting_since
 from ingress.proxy.contract.limits import LINGER_SECONDS, UPSTREAM_IDLE_SECONDS
 from ingress.proxy.contract.never_raises import never_raises
-from ingress.proxy.contract.transport import Delivery, Transport
+from ingress.proxy.contract.transport import Delivery, Hearer, Transport
 from ingress.proxy.contract.turns import Turns
 from ingress.proxy.upstream.h2_stream import UpstreamStream
 from ingress.proxy.upstream.keeping import SessionKeeper
@@ -37,7 +37,7 @@ _FIRST: Final = b"\0"
 """How SETTINGS begin."""
 
 
-class UpstreamSession(ClientConnection[UpstreamStream]):
+class UpstreamSession(ClientConnection[UpstreamStream], Hearer):
     """One connection to *endpoint*, with its streams; to its transport a receiver."""
 
     transport: Transport

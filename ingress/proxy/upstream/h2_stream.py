@@ -20,7 +20,7 @@ from ingress.model.limits import Timeouts
 from ingress.proxy.contract.deadlines import NEVER, Deadlines, waiting_since
 from ingress.proxy.contract.faults import Fault
 from ingress.proxy.contract.progress import Progress
-from ingress.proxy.contract.sides import AnswerSink
+from ingress.proxy.contract.sides import AnswerSink, Upstream
 from ingress.proxy.contract.transport import KernelCopy
 from ingress.routing.health import Liveness
 
@@ -46,7 +46,7 @@ class StreamSession(AnswerConnection, Protocol):
         """A stream waited in vain for so long."""
 
 
-class UpstreamStream(ClientStream):
+class UpstreamStream(ClientStream, Upstream):
     """One request to an endpoint, and its answer."""
 
     # What most streams leave as it is stands here, and costs each of them nothing.

@@ -32,11 +32,15 @@ class Keeper(Protocol[C]):
         """Take note that it is gone; called once."""
 
 
-class IdleKeeper(Keeper[C], Protocol):
-    """Keeps those that are idle between exchanges."""
+class Taker(Protocol[C]):
+    """Takes connections back: for each request, which is a direct call of who inherits from this."""
 
     def release(self, connection: C, /) -> None:
         """Take it back: its answer is whole."""
+
+
+class IdleKeeper(Keeper[C], Taker[C], Protocol):
+    """Keeps those that are idle between exchanges."""
 
     def was_stale(self, endpoint: Endpoint, /) -> None:
         """Take note that a kept connection to *endpoint* ended under a request."""

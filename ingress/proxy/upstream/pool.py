@@ -30,6 +30,7 @@ from ingress.proxy.contract.sides import AnswerSink
 from ingress.proxy.contract.transport import Receiver
 from ingress.proxy.upstream.connection import UpstreamConnection
 from ingress.proxy.upstream.h2_session import UpstreamSession
+from ingress.proxy.upstream.keeping import Taker
 from ingress.routing.health import Liveness
 
 MAX_DISTRUSTED: Final = 1024
@@ -95,7 +96,7 @@ class _AtEndpoint:
         return self.making.pop(connection)
 
 
-class UpstreamPool:
+class UpstreamPool(Taker[UpstreamConnection]):
     """Keeps upstream connections alive between exchanges.
 
     *most* is how many connections there may be to one endpoint, idle ones included; 0 is no limit.

@@ -1,14 +1,14 @@
 """The id of a request, by which its lines in both logs and its record are found."""
 
 from collections.abc import Callable
-from unittest.mock import patch
+from itertools import chain, repeat
+from unittest.mock import Mock
 
 from twisted.logger import capturedLogs
 
 from ingress.filters import Phase
-from ingress.proxy.exchange.exchange import Exchange
 from tests.proxy.exchange.test_causes import Refuse
-from tests.proxy.playing import GET, OK, ONE, ProxyCase
+from tests.proxy.playing import GET, ONE, ProxyCase
 
 
 class IdentityTests(ProxyCase):
@@ -49,8 +49,10 @@ class IdentityTests(ProxyCase):
 
         def breaks() -> None:
             self.stage.open().say(GET)
-            with patch.object(Exchange, "upstream_head", side_effect=RuntimeError("a bug")):
-                self.upstream().say(OK)
+            seconds = chain([RuntimeError("a bug")], repeat(self.reactor.seconds()))
+            with_bug = self.patch(self.stage.site.context, "clock", Mock(seconds=Mock(side_effect=seconds)))
+            self.upstream().say(b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nab")
+            with_bug.restore()
 
         self.told(breaks)
         self.flushLoggedErrors(RuntimeError)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from unittest.mock import patch
+from itertools import chain, repeat
+from unittest.mock import Mock
 
 from twisted.internet.error import ConnectionLost
 from twisted.logger import capturedLogs
@@ -10,7 +11,6 @@ from twisted.python.failure import Failure
 
 from ingress.model.limits import AskedTimeouts, Timeouts
 from ingress.proxy.contract.limits import UPSTREAM_IDLE_SECONDS
-from ingress.proxy.exchange.exchange import Exchange
 from tests.fakes.http2_frames import (
     CANCEL,
     NO_ERROR,
@@ -290,8 +290,10 @@ class EndTests(Http2UpstreamCase):
         other.say(GET)
         server = self.server()
         server.look()
-        with patch.object(Exchange, "upstream_head", side_effect=RuntimeError("a bug")):
-            server.send(headers(1, HEAD, ended=False))
+        seconds = chain([RuntimeError("a bug")], repeat(self.reactor.seconds()))
+        with_bug = self.patch(self.stage.site.context, "clock", Mock(seconds=Mock(side_effect=seconds)))
+        server.send(headers(1, HEAD, ended=False))
+        with_bug.restore()
         self.assertEqual(len(self.flushLoggedErrors(RuntimeError)), 1)
         self.assert_status(down.take(), 500)
         server.answer(3)
