@@ -4,17 +4,16 @@ import argparse
 import json
 import os
 import shutil
-import signal
 import subprocess
 import sys
 from datetime import UTC, datetime
 from pathlib import Path
-from types import FrameType
 from typing import Any
 
 from bench import install, instructions, machine, pages, quiet, results, tables
 from bench.campaign import Campaign, Plan, fresh_folder
 from bench.choosing import allow_open_files, chosen, two_cpus
+from bench.ending import status_of
 from bench.errors import BenchError
 from bench.idle import IDLE_KINDS
 from bench.loads import LOADS
@@ -163,35 +162,21 @@ def show(found: dict[str, Any]) -> None:
 
 def main() -> int:
     """Run; the status is 0, also when goals are missed."""
-    signal.signal(signal.SIGTERM, _stop)
-    signal.signal(signal.SIGHUP, _stop)
-    try:
-        arguments = parser().parse_args()
-        if arguments.render:
-            pages.write(results.read())
-            return 0
-        found = run(arguments)
-    except BenchError as error:
-        print(f"bench: {error}", file=sys.stderr)
-        return 1
-    except KeyboardInterrupt:
-        print("bench: interrupted", file=sys.stderr)
-        return 130
+    arguments = parser().parse_args()
+    if arguments.render:
+        pages.write(results.read())
+        return 0
+    found = run(arguments)
     show(found)
     try:
         results.write(found, arguments.output or results.RESULTS)
         # A part of the benchmark does not make a page.
         if arguments.output is None and "lookup" in found and arguments.targets is None:
             pages.write(found)
-    except (BenchError, OSError) as error:
-        print(f"bench: {error}", file=sys.stderr)
-        return 1
+    except OSError as error:
+        raise BenchError(str(error)) from None
     return 0
 
 
-def _stop(number: int, frame: FrameType | None) -> None:
-    raise SystemExit(128 + number)
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(status_of("bench", main))

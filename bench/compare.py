@@ -7,13 +7,11 @@ lies, and a round that is one of many such pairs has that in its noise.  Instruc
 
 import argparse
 import os
-import signal
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from statistics import median
 from time import perf_counter
-from types import FrameType
 
 from attrs import define, evolve, field, frozen
 
@@ -21,7 +19,7 @@ from bench import install, machine, quiet, tables
 from bench.campaign import Campaign, Plan, fresh_folder
 from bench.changes import CONFIDENCE, Change, change_of, change_of_counts, rounds_needed
 from bench.choosing import allow_open_files, chosen, two_cpus
-from bench.errors import BenchError
+from bench.ending import status_of
 from bench.instructions import CALLGRIND_PROGRAMS, PROGRAMS, USUAL_LOADS, count_all
 from bench.loads import LOADS, Load, Unit
 from bench.measure import Place
@@ -221,27 +219,14 @@ def main(words: Sequence[str]) -> int:
     )
     parser.add_argument("--no-instructions", action="store_true", help="measure time alone")
     arguments = parser.parse_args(words)
-    for number in (signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, _stop)
-    try:
-        allow_open_files()
-        install.search_system_folders()
-        install.ensure_programs((*PROGRAMS, *(() if arguments.no_instructions else CALLGRIND_PROGRAMS)))
-        FOLDER.mkdir(exist_ok=True)
-        with checked_out(REPOSITORY, arguments.reference) as earlier:
-            compare(arguments, earlier)
-    except BenchError as error:
-        print(f"bench: {error}", file=sys.stderr)
-        return 1
-    except KeyboardInterrupt:
-        print("bench: interrupted", file=sys.stderr)
-        return 130
+    allow_open_files()
+    install.search_system_folders()
+    install.ensure_programs((*PROGRAMS, *(() if arguments.no_instructions else CALLGRIND_PROGRAMS)))
+    FOLDER.mkdir(exist_ok=True)
+    with checked_out(REPOSITORY, arguments.reference) as earlier:
+        compare(arguments, earlier)
     return 0
 
 
-def _stop(number: int, frame: FrameType | None) -> None:
-    raise SystemExit(128 + number)
-
-
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(status_of("bench", lambda: main(sys.argv[1:])))

@@ -11,6 +11,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from sysconfig import get_config_var, get_path
 
 from bench.errors import BenchError
 from bench.ingress_nginx import MODULES, NEEDED_MODULES
@@ -24,6 +25,7 @@ PACKAGES = {
     "taskset": "util-linux",
     "valgrind": "valgrind",
     "vgdb": "valgrind",
+    "gcc": "gcc",
     "prometheus": "prometheus",
     "promtool": "prometheus",
 }
@@ -65,6 +67,16 @@ def ensure_lua() -> None:
     for path in paths:
         if not path.exists():
             raise BenchError(f"{LUA_PACKAGE} is installed, but there is no {path}")
+
+
+def ensure_compiler() -> None:
+    """Install the C compiler, and what of Python it needs, where they are missing.  Raises BenchError when that cannot be done."""
+    header = Path(get_path("include"), "Python.h")
+    packages = {PACKAGES["gcc"]} if shutil.which(get_config_var("CC").split()[0]) is None else set()
+    # Other interpreters than Debian's bring it along.
+    _ensure(packages if header.exists() else {*packages, "python3-dev"})
+    if not header.exists():
+        raise BenchError(f"{sys.executable} is not the Python of Debian, and has no {header}")
 
 
 def _ensure(packages: set[str]) -> None:

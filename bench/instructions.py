@@ -25,6 +25,7 @@ from bench import install, machine, tables
 from bench.campaign import Campaign, Plan, fresh_folder
 from bench.choosing import allow_open_files, chosen, two_cpus
 from bench.counting import Callgrind, HardwareCounter, Way, counts_in_hardware
+from bench.ending import status_of
 from bench.errors import BenchError
 from bench.loads import LOADS, Generator, Load
 from bench.measure import LoadFailed, Place, Started, send
@@ -191,22 +192,15 @@ def main(words: Sequence[str]) -> int:
     parser.add_argument("--rounds", type=int, default=ROUNDS, help=f"default {ROUNDS}")
     parser.add_argument("--output", type=Path, metavar="FILE", help="write the figures there, too, as JSON")
     arguments = parser.parse_args(words)
-    try:
-        loads = chosen(arguments.loads, LOADS, False)
-        targets = available(chosen(arguments.targets, TARGETS, False))
-        cpus = two_cpus()
-        os.sched_setaffinity(0, {cpus[0]})
-        allow_open_files()
-        install.search_system_folders()
-        install.ensure_programs(PROGRAMS)
-        FOLDER.mkdir(exist_ok=True)
-        found = count_all(loads, targets, arguments.rounds, cpus)
-    except BenchError as error:
-        print(f"bench: {error}", file=sys.stderr)
-        return 1
-    except KeyboardInterrupt:
-        print("bench: interrupted", file=sys.stderr)
-        return 130
+    loads = chosen(arguments.loads, LOADS, False)
+    targets = available(chosen(arguments.targets, TARGETS, False))
+    cpus = two_cpus()
+    os.sched_setaffinity(0, {cpus[0]})
+    allow_open_files()
+    install.search_system_folders()
+    install.ensure_programs(PROGRAMS)
+    FOLDER.mkdir(exist_ok=True)
+    found = count_all(loads, targets, arguments.rounds, cpus)
     print(tables.text_table(tables.instruction_rows(found)))
     print(f"\ncounted by {found['way']}, {found['rounds']} rounds")
     print(machine.codes_line(machine.codes((one.name for one in targets), compiled_package())))
@@ -216,4 +210,4 @@ def main(words: Sequence[str]) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(status_of("bench", lambda: main(sys.argv[1:])))

@@ -36,6 +36,7 @@ from bench.backend import backend_command
 from bench.campaign import fresh_folder
 from bench.certificate import write_key_pair, write_rsa_pair
 from bench.choosing import chosen, two_cpus
+from bench.ending import status_of
 from bench.errors import BenchError
 from bench.loads import FIXED_RATE, HOSTS, PLAIN_HOST, RSA_HOST
 from bench.processes import (
@@ -296,19 +297,15 @@ def main() -> int:
     parser.add_argument("--count", type=int, default=10_000, help="Ingresses; 0 leaves the cluster out")
     parser.add_argument("--output", type=Path, metavar="FILE", help="write what came out there, as JSON")
     arguments = parser.parse_args()
-    try:
-        cpus = two_cpus()
-        install.search_system_folders()
-        install.ensure_programs(("nginx", "taskset"))
-        FOLDER.mkdir(exist_ok=True)
-        loader = Loader(install.build_go(SOURCE, FOLDER), cpus[0], arguments.seconds)
-        targets = chosen(arguments.targets, TARGETS, False) if arguments.targets else ()
-        folder = fresh_folder(FOLDER, "latency")
-        with proxies(targets, cpus, folder) as (sites, backend):
-            compared, alone = asyncio.run(_measure(loader, sites, backend, arguments.count, cpus))
-    except BenchError as error:
-        print(f"bench: {error}", file=sys.stderr)
-        return 1
+    cpus = two_cpus()
+    install.search_system_folders()
+    install.ensure_programs(("nginx", "taskset"))
+    FOLDER.mkdir(exist_ok=True)
+    loader = Loader(install.build_go(SOURCE, FOLDER), cpus[0], arguments.seconds)
+    targets = chosen(arguments.targets, TARGETS, False) if arguments.targets else ()
+    folder = fresh_folder(FOLDER, "latency")
+    with proxies(targets, cpus, folder) as (sites, backend):
+        compared, alone = asyncio.run(_measure(loader, sites, backend, arguments.count, cpus))
     print(shown(compared, alone, arguments.count))
     if arguments.output is not None:
         document = {"compared": compared, "ingresses": arguments.count, "cluster": alone}
@@ -331,4 +328,4 @@ async def _measure(
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(status_of("bench", main))

@@ -301,7 +301,7 @@ LOADS: tuple[Load, ...] = (
         generator=Generator.GRPC_UNARY,
         connections=1,
         streams=50,
-        requests=3000,
+        requests=8000,
         most_rounds=GRPCIO_ROUNDS,
     ),
     _grpc(
@@ -310,7 +310,7 @@ LOADS: tuple[Load, ...] = (
         generator=Generator.GRPC_BIDI,
         connections=1,
         streams=10,
-        requests=5000,
+        requests=8000,
         most_rounds=GRPCIO_ROUNDS,
     ),
 )

@@ -21,14 +21,24 @@ def configure_arguments() -> str:
     return str(sysconfig.get_config_var("CONFIG_ARGS") or "")
 
 
-def build_options(arguments: str) -> dict[str, Any]:
-    """How an interpreter was built, by its ``configure`` *arguments*: PGO and LTO are what matters most."""
+def is_debians() -> bool:
+    """Whether this interpreter is the one of a Debian package."""
+    return Path(sys.base_exec_prefix) == Path("/usr") and Path("/etc/debian_version").exists()
+
+
+def build_options(arguments: str, is_debians: bool = False) -> dict[str, Any]:
+    """How an interpreter was built, by its ``configure`` *arguments*: PGO and LTO are what matters most.
+
+    Debian's has both on all usual processors, and its program is linked with the interpreter in it; ``configure`` is told
+    another story there, of the library beside (debian/rules and changelog of python3.11).
+    """
     switches = re.findall(r"--(?:enable|with|disable|without)-[\w-]+(?:=[\w-]+(?![\w/]))?", arguments)
     return {
         "switches": switches,
-        "pgo": "--enable-optimizations" in switches,
-        "lto": any(one.startswith("--with-lto") and one != "--with-lto=no" for one in switches),
-        "shared": "--enable-shared" in switches,
+        "debian": is_debians,
+        "pgo": is_debians or "--enable-optimizations" in switches,
+        "lto": is_debians or any(one.startswith("--with-lto") and one != "--with-lto=no" for one in switches),
+        "shared": not is_debians and "--enable-shared" in switches,
         "debug": "--with-pydebug" in switches,
         "cflags": str(sysconfig.get_config_var("PY_CFLAGS") or ""),
     }
@@ -41,7 +51,7 @@ def python() -> dict[str, Any]:
         "version": platform.python_version(),
         "implementation": platform.python_implementation(),
         "compiler": platform.python_compiler(),
-        "build": build_options(configure_arguments()),
+        "build": build_options(configure_arguments(), is_debians()),
         "packages": packages,
         "executable_version": sys.version,
     }
@@ -57,7 +67,8 @@ def python_line(found: Mapping[str, Any]) -> str:
     ]
     if build["debug"]:
         words.append("a debug build")
-    return f"{found['implementation']} {found['version']}, {', '.join(words)}"
+    whose = " of Debian" if build["debian"] else ""
+    return f"{found['implementation']} {found['version']}{whose}, {', '.join(words)}"
 
 
 def code(package: Path | None = None) -> dict[str, Any]:

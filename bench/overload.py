@@ -34,6 +34,7 @@ from bench.backend import backend_command
 from bench.campaign import fresh_folder
 from bench.certificate import write_key_pair, write_rsa_pair
 from bench.choosing import allow_open_files, chosen, two_cpus
+from bench.ending import status_of
 from bench.errors import BenchError
 from bench.gauges import cpu_seconds
 from bench.loads import HOSTS, PLAIN_HOST, RSA_HOST
@@ -250,29 +251,25 @@ def main() -> int:
     )
     parser.add_argument("--output", type=Path, metavar="FILE", help="write what came out there, as JSON")
     arguments = parser.parse_args()
-    try:
-        cpus = two_cpus()
-        allow_open_files()
-        install.search_system_folders()
-        install.ensure_programs(("nginx", "haproxy", "taskset"))
-        FOLDER.mkdir(exist_ok=True)
-        program = install.build_go(SOURCE, FOLDER)
-        targets = chosen(arguments.targets, TARGETS, False)
-        found = {}
-        with proxies(targets, cpus) as started:
-            for target in targets:
-                install.say(f"asking {target.title}")
-                running, site = started[target.name]
-                loader = Loader(program, cpus[0], f"{HOST}:{site.http}", arguments.path, running.pid)
-                found[target.name] = measure(
-                    loader,
-                    arguments.seconds,
-                    arguments.connections,
-                    site.admin if target.name == "ours" else None,
-                )
-    except BenchError as error:
-        print(f"bench: {error}", file=sys.stderr)
-        return 1
+    cpus = two_cpus()
+    allow_open_files()
+    install.search_system_folders()
+    install.ensure_programs(("nginx", "haproxy", "taskset"))
+    FOLDER.mkdir(exist_ok=True)
+    program = install.build_go(SOURCE, FOLDER)
+    targets = chosen(arguments.targets, TARGETS, False)
+    found = {}
+    with proxies(targets, cpus) as started:
+        for target in targets:
+            install.say(f"asking {target.title}")
+            running, site = started[target.name]
+            loader = Loader(program, cpus[0], f"{HOST}:{site.http}", arguments.path, running.pid)
+            found[target.name] = measure(
+                loader,
+                arguments.seconds,
+                arguments.connections,
+                site.admin if target.name == "ours" else None,
+            )
     rows = [row(target.title, found[target.name]) for target in targets]
     # Proxies as columns: there are fewer of them than figures.
     print(text_table([list(each) for each in zip(COLUMNS, *rows, strict=True)]))
@@ -282,4 +279,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(status_of("bench", main))

@@ -24,6 +24,7 @@ from bench.backend import backend_command
 from bench.campaign import fresh_folder
 from bench.certificate import write_key_pair, write_rsa_pair
 from bench.choosing import allow_open_files, two_cpus
+from bench.ending import status_of
 from bench.errors import BenchError
 from bench.loads import HOSTS, PLAIN_HOST, RSA_HOST, SECURE_HOST
 from bench.overload import FOLDER, SOURCE, Loader
@@ -215,46 +216,42 @@ def memory(stack: ExitStack, cpus: tuple[int, int], *options: str) -> str:
 
 def main() -> int:
     """Print what becomes of each."""
-    try:
-        cpus = two_cpus()
-        os.sched_setaffinity(0, {cpus[0]})
-        allow_open_files()
-        install.search_system_folders()
-        install.ensure_programs(("nginx", "h2load", "taskset"))
-        FOLDER.mkdir(exist_ok=True)
-        program = install.build_go(SOURCE, FOLDER)
+    cpus = two_cpus()
+    os.sched_setaffinity(0, {cpus[0]})
+    allow_open_files()
+    install.search_system_folders()
+    install.ensure_programs(("nginx", "h2load", "taskset"))
+    FOLDER.mkdir(exist_ok=True)
+    program = install.build_go(SOURCE, FOLDER)
+    with ExitStack() as stack:
+        print("slow endpoints:", slow_endpoints(stack, cpus, program), flush=True)
+    with ExitStack() as stack:
+        folder = fresh_folder(FOLDER, "overload-cases")
+        processes = stack.enter_context(Processes.logging_to(folder))
+        backend, h2c = free_ports(2)
+        behind = processes.start("backend", backend_command(folder, backend, h2c), cpus[0])
+        wait_until_it_answers(behind, backend, PLAIN_HOST)
+        ours = Ours(processes, folder, cpus, backend)
+        burst = _h2load(cpus[0], ours.site.https, "--h1", "--clients=5000", "--requests=5000")
+        print("5,000 handshakes at once:", burst, f"; {ours.refused()} refused", flush=True)
+        patient = _h2load(cpus[0], ours.site.https, "--h1", "--clients=400", "--requests=40000")
+        print("400 patient clients:", patient, f"; {ours.refused()} refused", flush=True)
+        streams = _h2load(
+            cpus[0],
+            ours.site.https,
+            "--npn-list=h2",
+            "--clients=50",
+            "--max-concurrent-streams=100",
+            "--requests=100000",
+        )
+        print("50 connections with 100 streams each:", streams, flush=True)
+        print("   ", {name: value for name, value in ours.series().items() if value}, flush=True)
+    for options in ((), ("--overload-memory=0",)):
         with ExitStack() as stack:
-            print("slow endpoints:", slow_endpoints(stack, cpus, program), flush=True)
-        with ExitStack() as stack:
-            folder = fresh_folder(FOLDER, "overload-cases")
-            processes = stack.enter_context(Processes.logging_to(folder))
-            backend, h2c = free_ports(2)
-            behind = processes.start("backend", backend_command(folder, backend, h2c), cpus[0])
-            wait_until_it_answers(behind, backend, PLAIN_HOST)
-            ours = Ours(processes, folder, cpus, backend)
-            burst = _h2load(cpus[0], ours.site.https, "--h1", "--clients=5000", "--requests=5000")
-            print("5,000 handshakes at once:", burst, f"; {ours.refused()} refused", flush=True)
-            patient = _h2load(cpus[0], ours.site.https, "--h1", "--clients=400", "--requests=40000")
-            print("400 patient clients:", patient, f"; {ours.refused()} refused", flush=True)
-            streams = _h2load(
-                cpus[0],
-                ours.site.https,
-                "--npn-list=h2",
-                "--clients=50",
-                "--max-concurrent-streams=100",
-                "--requests=100000",
-            )
-            print("50 connections with 100 streams each:", streams, flush=True)
-            print("   ", {name: value for name, value in ours.series().items() if value}, flush=True)
-        for options in ((), ("--overload-memory=0",)):
-            with ExitStack() as stack:
-                print("memory", *options, end=": ", flush=True)
-                print(memory(stack, cpus, *options), flush=True)
-    except BenchError as error:
-        print(f"bench: {error}", file=sys.stderr)
-        return 1
+            print("memory", *options, end=": ", flush=True)
+            print(memory(stack, cpus, *options), flush=True)
     return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(status_of("bench", main))

@@ -76,11 +76,13 @@ def figures_text(found: Mapping[str, Any]) -> str:
     where = found["machine"]
     programs = ", ".join(f"{name} {number}" for name, number in sorted(found["programs"].items()))
     packages = ", ".join(f"{name} {number}" for name, number in found["python"]["packages"].items())
-    switches = " ".join(found["python"]["build"]["switches"]) or "no switches"
+    build = found["python"]["build"]
+    # Of Debian's they are about the library that is not used.
+    switches = "" if build["debian"] else f" (configured with {' '.join(build['switches']) or 'no switches'})"
     parts = [
         f"Measured {found['measured_at']} in {found['rounds']} rounds, on {where['cpus']} CPUs ({where['cpu']}), Linux "
         f"{where['kernel']}, congestion control {where['congestion_control']}. {quiet.line(found['busy'])}",
-        f"Ours ran on {machine.python_line(found['python'])} (configured with {switches}), with {packages}. "
+        f"Ours ran on {machine.python_line(found['python'])}{switches}, with {packages}. "
         f"Of both, {machine.codes_line(found['code'])}.",
         f"Programs: {programs}.",
         "### Goals",

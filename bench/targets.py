@@ -249,8 +249,8 @@ def _ours_by(interpreter: str, site: Site) -> list[str]:
     ]
 
 
-COMPILED = Path(__file__).parents[1] / ".venv-compiled"
-"""Where ``make compiled`` installs the package with machine code."""
+COMPILED = Path(f"{sys.prefix}-compiled")
+"""Where ``make compiled`` installs the package with machine code, beside the environment that measures it: by the same interpreter."""
 OURS_COMPILED = "ours-compiled"
 OURS = ("ours", OURS_COMPILED)
 

@@ -2,7 +2,6 @@
 
 import argparse
 import json
-import signal
 import sys
 import tempfile
 from collections.abc import Sequence
@@ -11,6 +10,7 @@ from time import monotonic
 from typing import Any
 
 from bench.certificate import KeyPair, write_key_pair
+from bench.ending import status_of
 from bench.errors import BenchError
 from bench.install import search_system_folders
 from bench.processes import Processes, free_ports, pause, wait_until_it_listens
@@ -123,25 +123,19 @@ def parser() -> argparse.ArgumentParser:
 def main(given: Sequence[str]) -> int:
     """Measure and print; the status is 0 if ours lost nothing that it may not lose."""
     arguments = parser().parse_args(given)
-    # Whoever ends this ends the processes, too.
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
     search_system_folders()
-    try:
-        for name in arguments.targets.split(","):
-            if name not in ALL:
-                raise BenchError(f"there is no {name!r}; there are {', '.join(ALL)}")
-            if not name.startswith("ours") and not installed(name):
-                raise BenchError(f"{name} is not installed")
-        if arguments.keep is not None:
-            arguments.keep.mkdir(parents=True)
-            return 0 if _run(arguments, arguments.keep.absolute()) else 1
-        # The name of a socket is short.
-        with tempfile.TemporaryDirectory() as folder:
-            return 0 if _run(arguments, Path(folder)) else 1
-    except BenchError as error:
-        print(f"bench: {error}", file=sys.stderr)
-        return 1
+    for name in arguments.targets.split(","):
+        if name not in ALL:
+            raise BenchError(f"there is no {name!r}; there are {', '.join(ALL)}")
+        if not name.startswith("ours") and not installed(name):
+            raise BenchError(f"{name} is not installed")
+    if arguments.keep is not None:
+        arguments.keep.mkdir(parents=True)
+        return 0 if _run(arguments, arguments.keep.absolute()) else 1
+    # The name of a socket is short.
+    with tempfile.TemporaryDirectory() as folder:
+        return 0 if _run(arguments, Path(folder)) else 1
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(status_of("bench", lambda: main(sys.argv[1:])))

@@ -6,7 +6,7 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from bench.machine import build_options, code, code_line, codes, codes_line, python, python_line
 
-DEBIAN = (
+SHARED = (
     "'--enable-shared' '--prefix=/usr' '--with-system-ffi' '--enable-optimizations' '--with-lto' 'CFLAGS=-O2'"
 )
 HOME = "'--prefix=/home/somebody/python' '--with-openssl=/home/somebody/openssl' 'LDFLAGS=-L/home/somebody'"
@@ -17,7 +17,7 @@ class BuildTests(SynchronousTestCase):
 
     def test_optimized(self) -> None:
         """Profile-guided and link-time optimization are found."""
-        found = build_options(DEBIAN)
+        found = build_options(SHARED)
         self.assertEqual(
             (found["pgo"], found["lto"], found["shared"], found["debug"]), (True, True, True, False)
         )
@@ -30,13 +30,20 @@ class BuildTests(SynchronousTestCase):
         self.assertFalse(build_options("--with-lto=no")["lto"])
         self.assertTrue(build_options("--with-lto=thin")["lto"])
 
+    def test_debian(self) -> None:
+        """Debian's interpreter has both, and itself in its program, whatever ``configure`` was told."""
+        found = build_options("'--enable-shared' '--with-dtrace'", is_debians=True)
+        self.assertEqual((found["pgo"], found["lto"], found["shared"]), (True, True, False))
+        line = python_line({**python(), "version": "3.11.2", "implementation": "CPython", "build": found})
+        self.assertEqual(line, "CPython 3.11.2 of Debian, with PGO, with LTO, static libpython")
+
     def test_no_paths(self) -> None:
         """Nothing of the file system of the machine gets into the results."""
         self.assertEqual(build_options(HOME)["switches"], ["--with-openssl"])
 
     def test_line(self) -> None:
         """The line for people names what is missing, too."""
-        found = {**python(), "version": "3.12.1", "implementation": "CPython", "build": build_options(DEBIAN)}
+        found = {**python(), "version": "3.12.1", "implementation": "CPython", "build": build_options(SHARED)}
         self.assertEqual(python_line(found), "CPython 3.12.1, with PGO, with LTO, shared libpython")
         found["build"] = build_options("--with-pydebug")
         self.assertEqual(

@@ -2,6 +2,7 @@
 
 import os
 import socket
+import subprocess
 import sys
 from pathlib import Path
 
@@ -20,6 +21,15 @@ signal.signal(signal.SIGTERM, signal.SIG_DFL)
 time.sleep(60)
 """
 SPIN = "for _ in range(3_000_000): pass\nprint('done', flush=True)\nimport time; time.sleep(60)"
+# A benchmark that starts a process and waits.
+PARENT = """
+import sys
+from pathlib import Path
+from bench.processes import Processes, pause
+with Processes.logging_to(Path(sys.argv[1])) as processes:
+    print(processes.start("child", [sys.executable, "-c", "import time; time.sleep(60)"], sys.argv[2]).pid, flush=True)
+    pause(60)
+"""
 WAITS = 200
 
 
@@ -60,6 +70,21 @@ class ProcessesTests(SynchronousTestCase):
                 break
             pause(POLL_SECONDS)
         self.assertEqual([pid for pid in tree if is_running(pid)], [])
+
+    def test_killed(self) -> None:
+        """Of a benchmark that is killed, which leaves no block, no process is left."""
+        words = [sys.executable, "-c", PARENT, str(self.folder), str(self.cpu)]
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+        with subprocess.Popen(words, stdout=subprocess.PIPE, env=environment) as parent:
+            assert parent.stdout is not None
+            pid = int(parent.stdout.readline())
+            self.assertTrue(is_running(pid))
+            parent.kill()
+        for _ in range(WAITS):
+            if not is_running(pid):
+                break
+            pause(POLL_SECONDS)
+        self.assertFalse(is_running(pid))
 
     def test_pinned_and_measured(self) -> None:
         """A child runs on the CPU that was named; the CPU time and memory it took are known."""
