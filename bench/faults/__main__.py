@@ -4,16 +4,15 @@ import argparse
 import asyncio
 import os
 import shutil
-import signal
 import sys
 import tempfile
 from datetime import UTC, datetime
 from pathlib import Path
 from time import monotonic
-from types import FrameType
 from typing import Any
 
 from bench import machine
+from bench.ending import status_of
 from bench.errors import BenchError
 from bench.faults import catalog, report
 from bench.faults.checks import Finding, Verdict
@@ -138,28 +137,15 @@ def run(arguments: argparse.Namespace) -> list[Finding]:
 
 def main() -> int:
     """Run; the status is 0 if ours passed every row, 1 if not, or if nothing could be measured."""
-    signal.signal(signal.SIGTERM, _stop)
-    signal.signal(signal.SIGHUP, _stop)
     arguments = parser().parse_args()
     if arguments.list:
         for fault in (*catalog.FAULTS, *catalog.LONG_FAULTS):
             print(f"{fault.name:18} {fault.sentence}")
         return 0
-    try:
-        findings = run(arguments)
-    except BenchError as error:
-        print(f"faults: {error}", file=sys.stderr)
-        return 1
-    except KeyboardInterrupt:
-        print("faults: interrupted", file=sys.stderr)
-        return 130
+    findings = run(arguments)
     failed = [one for one in findings if one.target == "ours" and one.verdict is Verdict.FAILED]
     return 1 if failed else 0
 
 
-def _stop(number: int, frame: FrameType | None) -> None:
-    raise SystemExit(128 + number)
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(status_of("faults", main))

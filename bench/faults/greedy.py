@@ -25,6 +25,7 @@ from ingress.http2.frames import (
     FRAME_HEAD_BYTES,
     HEADERS,
     INITIAL_WINDOW_SIZE,
+    LARGEST_WINDOW,
     PREFACE,
     SETTINGS,
     USUAL_WINDOW,
@@ -34,6 +35,7 @@ from ingress.http2.frames import (
     unpack_head,
     unpack_number,
     unpack_setting,
+    window_update,
 )
 
 KINDS = ("fields", "bombs", "octets", "chunks", "pipeline")
@@ -143,7 +145,9 @@ async def _session(port: int) -> AsyncIterator[Asking]:
     reader, writer = await asyncio.open_connection(HOST, port, ssl=context)
     asking = Asking(reader, writer)
     try:
-        await asking.send(PREFACE + settings_frame(()))
+        # Of an answer there are few bytes, but of all of them more than the usual window.
+        credit = window_update(0, LARGEST_WINDOW - USUAL_WINDOW)
+        await asking.send(PREFACE + settings_frame(()) + credit)
         yield asking
     finally:
         writer.transport.abort()

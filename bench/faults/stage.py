@@ -3,7 +3,6 @@
 import asyncio
 import os
 import resource
-import shutil
 import signal
 from collections.abc import Sequence
 from pathlib import Path
@@ -23,7 +22,6 @@ from bench.processes import HOST, READY_SECONDS, Processes, Running, answers, fr
 _POLL_SECONDS = 0.02
 # A port may take connections before the process that serves them is there.
 _SETTLE_SECONDS = 0.2
-_TIED = ("setpriv", "--pdeathsig=TERM", "--")
 
 
 @frozen
@@ -155,9 +153,8 @@ class Stage:
         return self.target == "ours"
 
     def spawn(self, name: str, command: Sequence[str], cpu: int) -> Running:
-        """Start a process that can import this repository, and ends with this one, however that ends."""
-        tied = [*(_TIED if shutil.which(_TIED[0]) else ()), *command]
-        return self._processes.start(name, tied, cpu, {"PYTHONPATH": str(REPOSITORY)})
+        """Start a process that can import this repository."""
+        return self._processes.start(name, command, cpu, {"PYTHONPATH": str(REPOSITORY)})
 
     async def backend(
         self, behavior: Behavior, *, reads_body: bool = True, addresses: Sequence[str] = (HOST,)
