@@ -328,11 +328,11 @@ class ApiServerSource:
         return referenced
 
     def _rights_awaited(self, needed: Iterable[ObjectKey], forbidden: Set[ObjectKey]) -> tuple[str, ...]:
+        assert self._delta_queue is not None
         refused = {
             namespace
             for read, namespace in self._secret_scopes
-            if (reflector := self._reflectors.get(reflector_name(read, namespace))) is not None
-            and reflector.is_refused
+            if self._delta_queue.is_refused(reflector_name(read, namespace))
         }
         return rights_awaited(
             needed,

@@ -49,23 +49,24 @@ class DeltaQueue:
         # Guarded by the lock:
         self._lock = Lock()
         self._waiting: dict[ObjectId, Projection | None] = {}
-        self._markers: set[str] = set()
+        self._markers: dict[str, bool] = {}
         self._awake = False
         self._stopped = False
         # The reactor thread's own:
         self._missing = dict.fromkeys(expected)
         self._delivering: Iterator[tuple[ObjectId, Projection | None]] | None = None
-        self._delivering_markers: set[str] = set()
+        self._delivering_markers: dict[str, bool] = {}
+        self._refused: set[str] = set()
         self._collector = CollectorTurns(_COLLECTED)
 
     def put(self, changes: Batch) -> None:
         """Hand *changes* over.  Any thread."""
         if changes:
-            self._add(changes, ())
+            self._add(changes, {})
 
-    def synced(self, name: str) -> None:
-        """Say that the first list *name* was put completely.  Any thread; saying it again is harmless."""
-        self._add({}, (name,))
+    def synced(self, name: str, *, refused: bool = False) -> None:
+        """Say that the first list *name* was put completely, or is *refused* and not waited for.  Any thread; saying it again is harmless."""
+        self._add({}, {name: refused})
 
     @property
     def is_behind(self) -> bool:
@@ -77,19 +78,23 @@ class DeltaQueue:
         with self._lock:
             self._stopped = True
             self._waiting = {}
-            self._markers = set()
+            self._markers = {}
         self._delivering = None
 
     def missing(self) -> tuple[str, ...]:
         """The lists that the sink has not got yet, in the order given.  Reactor thread."""
         return tuple(self._missing)
 
+    def is_refused(self, name: str) -> bool:
+        """Whether the list *name* was refused when this was last said of it, as far as the sink got what was put before.  Reactor thread."""
+        return name in self._refused
+
     def expect(self, names: Iterable[str]) -> None:
         """Have the first sync wait for further lists, unless it is over.  Reactor thread."""
         if self._missing:
             self._missing.update(dict.fromkeys(names))
 
-    def _add(self, changes: Mapping[ObjectId, Projection | None], markers: Iterable[str]) -> None:
+    def _add(self, changes: Mapping[ObjectId, Projection | None], markers: Mapping[str, bool]) -> None:
         with self._lock:
             if self._stopped:
                 return
@@ -114,7 +119,7 @@ class DeltaQueue:
                 self._delivering = iter(self._waiting.items())
                 self._delivering_markers = self._markers
                 self._waiting = {}
-                self._markers = set()
+                self._markers = {}
         if self._collector.take():
             self._go_on()
             return
@@ -134,6 +139,8 @@ class DeltaQueue:
         """Tell the sink when the last list has arrived."""
         if self._stopped or not self._delivering_markers:
             return
+        for name, refused in self._delivering_markers.items():
+            (self._refused.add if refused else self._refused.discard)(name)
         arrived = [name for name in self._delivering_markers if name in self._missing]
         for name in arrived:
             del self._missing[name]

@@ -129,6 +129,21 @@ class DeltaQueueTests(SynchronousTestCase):
         self.turn()
         self.assertEqual(self.sink.told.count("synced"), 1)
 
+    def test_refused(self) -> None:
+        """A list that was refused and is not any more counts as refused until the sink has what was put of it."""
+        self.delta_queue.synced("Service", refused=True)
+        self.assertFalse(self.delta_queue.is_refused("Service"))
+        self.turn()
+        self.assertTrue(self.delta_queue.is_refused("Service"))
+        self.assertEqual(self.delta_queue.missing(), ("Ingress",))
+        self.delta_queue.put({service_id(str(number)): projection("x") for number in range(300)})
+        self.delta_queue.synced("Service")
+        self.calls.pop(0)()
+        self.assertTrue(self.delta_queue.is_refused("Service"))
+        self.turn()
+        self.assertFalse(self.delta_queue.is_refused("Service"))
+        self.assertEqual(len(self.sink.content), 300)
+
     def test_put_while_the_last_portion_is_taken(self) -> None:
         """What comes in the very moment in which the reactor takes the last that there was is taken, too."""
         for soon in (None, self.calls.append):

@@ -22,7 +22,7 @@ _LONGEST_SECONDS: Final = 30.0
 class Refusal:
     """Follows the refusals of the watch of *kind* in *namespace*; *clock* and *random* as for ``Backoff``.
 
-    ``is_lasting`` and ``since`` may be looked at in any thread, everything else belongs to one.
+    It belongs to one thread.
     """
 
     def __init__(

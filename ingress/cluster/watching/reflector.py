@@ -70,8 +70,8 @@ class Receiver(Protocol):
     def is_behind(self) -> bool:
         """Whether it takes less than it is given."""
 
-    def synced(self, name: str) -> None:
-        """Learn that the first list *name* is complete."""
+    def synced(self, name: str, *, refused: bool = False) -> None:
+        """Learn that the first list *name* is complete, or *refused*."""
 
 
 class Reflector:
@@ -146,11 +146,6 @@ class Reflector:
         """Why the API server cannot be read at the moment; empty when it can.  Any thread."""
         return self._contact.trouble
 
-    @property
-    def is_refused(self) -> bool:
-        """Whether the API server forbids to list or to watch.  Any thread."""
-        return self._refusal.is_lasting
-
     def start(self) -> None:
         """Begin, in a thread of its own."""
         self._thread.start()
@@ -222,6 +217,8 @@ class Reflector:
         self._receiver.put(self._refusal.answered())
         self._counts.refused_since = None
         if self._version is not None:
+            if self._refusal.is_lasting:
+                self._receiver.synced(self.name)
             self._refusal.permitted()
         self._counts.last_contact = self._clock()
         return response
@@ -390,7 +387,7 @@ class Reflector:
             # Without this kind the rest may still work, so it does not hold back the first sync by itself.
             self._contact.lost(f"{error}; it is asked for again", "forbidden", once=True)
             if self._refusal.is_lasting and self._instead():
-                self._receiver.synced(self.name)
+                self._receiver.synced(self.name, refused=True)
             return seconds
         self._contact.failed(error)
         if error.status == 401:

@@ -89,8 +89,8 @@ class Received:
                 self.told.append(f"+{key.name}")
             assert kind is Kind.SERVICE or projection is None or isinstance(projection, Projection)
 
-    def synced(self, name: str) -> None:
-        self.told.append(f"synced {name}")
+    def synced(self, name: str, *, refused: bool = False) -> None:
+        self.told.append(f"{'refused' if refused else 'synced'} {name}")
 
     def regained(self) -> None:
         self.told_others += 1

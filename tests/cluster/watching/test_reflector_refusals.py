@@ -64,9 +64,8 @@ class OptionalKindTests(ReflectorTestCase):
             for _ in range(10):
                 delays.append(self.turn(KubernetesError(403, "Forbidden", "no")))
                 self.clock.advance(100)
-        self.assertTrue(self.reflector.is_refused)
         self.assertEqual(delays, [0.8, 1.6, 3.2, 6.4, 12.8, 15.0, 15.0, 15.0, 15.0, 15.0])
-        self.assertEqual(self.received.told[:2], ["+Secret", "synced Secret"])
+        self.assertEqual(self.received.told[:2], ["+Secret", "refused Secret"])
         self.assertEqual([e["log_level"] for e in events], [LogLevel.warn])
         self.assertIn("403 Forbidden", formatEvent(events[0]))
 
@@ -75,7 +74,7 @@ class OptionalKindTests(ReflectorTestCase):
         self.turn(KubernetesError(403, "Forbidden", "no"))
         self.assertEqual(self.received.told, [])
         self.turn(KubernetesError(403, "Forbidden", "no"))
-        self.assertEqual(self.received.told, ["synced Secret"])
+        self.assertEqual(self.received.told, ["refused Secret"])
 
     def test_allowed_later(self) -> None:
         """When the right is given, the objects come, and it is said again that the list is complete."""
@@ -83,5 +82,14 @@ class OptionalKindTests(ReflectorTestCase):
         self.turn(KubernetesError(403, "Forbidden", "no"))
         secret = {"metadata": {"name": "t", "namespace": "shop", "resourceVersion": "1"}, "data": {}}
         self.turn(event("ADDED", secret), bookmark("5", ends=True))
-        self.assertEqual(self.received.told, ["synced Secret", "+t", "synced Secret"])
-        self.assertFalse(self.reflector.is_refused)
+        self.assertEqual(self.received.told, ["refused Secret", "+t", "synced Secret"])
+
+    def test_watch_allowed_later(self) -> None:
+        """So it is where the list was permitted all the time, and the watch behind it is now."""
+        secret = {"metadata": {"name": "t", "namespace": "shop", "resourceVersion": "1"}, "data": {}}
+        self.turn(event("ADDED", secret), bookmark("5", ends=True))
+        self.turn(KubernetesError(403, "Forbidden", "no"))
+        self.turn(KubernetesError(403, "Forbidden", "no"))
+        self.turn(bookmark("6"))
+        self.turn(bookmark("7"))
+        self.assertEqual(self.received.told, ["+t", "synced Secret", "refused Secret", "synced Secret"])
