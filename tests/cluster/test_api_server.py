@@ -19,7 +19,7 @@ from ingress.model.objects import Kind, ObjectId, ObjectKey, Service
 from tests.cluster.api_server_case import in_thread, reactor
 from tests.cluster.source_case import Content, SourceTestCase, ingress, running_threads, secret, service
 from tests.fakes.apiserver.access import Grant
-from tests.fakes.apiserver.faults import Answer, Delay, Drop, Fault, Hang, RawBody
+from tests.fakes.apiserver.faults import Answer, Delay, Drop, Fault, Hang, Hold, RawBody
 from tests.translate.badges import BADGES
 
 # What a credential plugin prints.
@@ -91,12 +91,15 @@ class SyncTests(SourceTestCase):
         """What changes between the list and the watch arrives, once."""
         self.server.streaming_list = False
         self.server.faults.add(Answer(422), verb="watch", resource="services")
-        self.server.faults.add(Delay(0.2), verb="watch", resource="services")
+        hold = Hold()
+        self.server.faults.add(hold, verb="watch", resource="services")
         self.server.create(service("old"))
         content = await self.synced()
         self.assertEqual(self.server.watches_of("services"), ())
         self.server.delete("Service", "old", "shop")
         self.server.create(service("new"))
+        await self.server.when(lambda: bool(hold.waiting))
+        hold.release()
         await self.until(lambda: content.names() == {"new"})
         self.assertEqual(len(content.changes), 3)
 
