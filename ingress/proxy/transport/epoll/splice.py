@@ -91,13 +91,38 @@ class Splice:
             return
         before = self._left + self._in_pipe
         budget = _MAX_PUMPED
-        while budget > 0 and not self.is_over:
-            if not self._in_pipe and not self._fill():
+        splice, pipe = os.splice, self._pipe
+        source, target, entry, exit_ = self._source.fileno(), self._target.fileno(), pipe.entry, pipe.exit
+        # All in one place: of a large body there are hundreds of pieces.
+        while budget > 0:
+            if not self._in_pipe:
+                try:
+                    taken = splice(source, entry, min(self._left, PIPE_BYTES), flags=_FLAGS)
+                except (BlockingIOError, InterruptedError):
+                    break
+                except OSError as problem:
+                    self._source.splice_failed(problem)
+                    break
+                if not taken:
+                    if self._copy.to_end:
+                        self._is_at_end = True
+                    else:
+                        self._source.splice_failed(None)
+                    break
+                self._left -= taken
+                self._in_pipe = taken
+            try:
+                given = splice(exit_, target, self._in_pipe, flags=_FLAGS)
+            except (BlockingIOError, InterruptedError):
                 break
-            sent = self._drain()
-            if not sent:
+            except OSError as lost:
+                self.close()
+                self._target.send_failed(lost)
                 break
-            budget -= sent
+            self._in_pipe -= given
+            budget -= given
+            if not given:
+                break
             if not self._left and not self._in_pipe:
                 self.close()
                 self._tell(before)
@@ -116,40 +141,6 @@ class Splice:
         moved = before - self._left - self._in_pipe
         if moved:
             self._copy.moved(moved)
-
-    def _fill(self) -> bool:
-        """Take from the source; return whether anything came."""
-        try:
-            taken = os.splice(
-                self._source.fileno(), self._pipe.entry, min(self._left, PIPE_BYTES), flags=_FLAGS
-            )
-        except (BlockingIOError, InterruptedError):
-            return False
-        except OSError as problem:
-            self._source.splice_failed(problem)
-            return False
-        if not taken and self._copy.to_end:
-            self._is_at_end = True
-            return False
-        if not taken:
-            self._source.splice_failed(None)
-            return False
-        self._left -= taken
-        self._in_pipe += taken
-        return True
-
-    def _drain(self) -> int:
-        """Give to the target; return how much it took."""
-        try:
-            given = os.splice(self._pipe.exit, self._target.fileno(), self._in_pipe, flags=_FLAGS)
-        except (BlockingIOError, InterruptedError):
-            return 0
-        except OSError as problem:
-            self.close()
-            self._target.send_failed(problem)
-            return 0
-        self._in_pipe -= given
-        return given
 
     def close(self) -> None:
         """Leave both ends to themselves; what a broken-off splice still had in its pipe is lost."""
