@@ -15,9 +15,11 @@ from ingress.http.grammar import CONTROLS_REPLACED, MEMO_BLOCK, FieldError, Fiel
 MOST_LAYOUTS: Final = 128
 LAYOUT_KEY: Final = 32
 """Bytes that say which layout a head most likely has: as many as tell hosts and servers apart, and too few to have the time of day among them."""
-_SAMPLED: Final = 11
-"""Of heads that were read line by line one in so many leaves its layout: to find it takes as long as two of them.  The number is
-a prime, lest the same of several that take turns are met always."""
+_SAMPLED: Final = 31
+"""Of heads that were read line by line one in so many leaves its layout: to find it takes as long as two of them, and where senders
+that begin alike take turns, most of it is in vain.  The number is a prime, lest the same of several that take turns are met always."""
+_WORTH: Final = 3
+"""Of the lines of a layout at least one in so many is the same each time."""
 
 Verdict = TypeVar("Verdict")
 
@@ -33,7 +35,8 @@ class TooManyFieldsError(FieldError):
 class Layout(Generic[Verdict]):
     """What a head has in common with those like it: *gaps*, *tail* behind the last of them, and *kept*, the part of it that goes on.
 
-    *specials* are those of its lines, in which those of *told* places stand for lines in gaps; *said* are the lines that are the same in all of them.
+    *specials* are those of its lines, in which those of *told* places stand for lines in gaps; *written* are the names of all lines, and *said* those
+    lines that are the same in all of them.
     """
 
     def __init__(
@@ -43,13 +46,15 @@ class Layout(Generic[Verdict]):
         kept: bytes,
         specials: list[Special],
         told: list[int],
-        said: frozenset[bytes],
+        written: list[bytes],
+        said: set[bytes],
     ) -> None:
         self._gaps = gaps
         self._tail = tail
         self._kept = kept
         self._specials = specials
         self._told = told
+        self.written = written
         self.said = said
         self.verdict: Verdict | None = None
         """What follows from its special lines, whatever stands in the gaps; None if nobody has said so."""
@@ -155,34 +160,46 @@ class FieldBlocks(Generic[Verdict]):
         return b"\r\n".join(forward), specials
 
     def _learn(self, key: bytes, lines: list[bytes], before: bytes, kept: bytes) -> None:
-        """Keep the layout of *lines*, which were read."""
+        """Keep the layout of *lines*, which were read, if it saves anything."""
         known = self.lines
+        written = [line.partition(b":")[0] for line in lines]
+        said = {line for line in lines if line in known}
         old = self.layouts.get(key)
+        if old is not None and old.written == written:
+            # The same sender, or one that is like it.  What others say has nothing in common with this but how it begins.
+            always = said & old.said
+            said = always if _is_worth(always, lines) else said
+        if not _is_worth(said, lines):
+            return
         gaps: list[_Gap] = []
         specials: list[Special] = []
         told: list[int] = []
-        said: list[bytes] = []
-        for line in lines:
-            written, _, value = line.partition(b":")
-            name = known.names.get(written)
+        for line, spelled in zip(lines, written, strict=True):
+            name = known.names.get(spelled)
             if name is None or name.sort == self._whole:
                 return
             is_both = name.sort in self._kept
             goes_on = is_both or not name.sort
-            is_said = line in known and (old is None or line in old.said)
+            is_said = line in said
             if name.sort:
                 if not is_said and not is_both:
                     told.append(len(specials))
-                specials.append((name.sort, name.lower, value.strip(b" \t")))
+                specials.append((name.sort, name.lower, line[len(spelled) + 1 :].strip(b" \t")))
             if is_said:
-                said.append(line)
                 before += b"\r\n" + line
                 kept += line + b"\r\n" if goes_on else b""
                 continue
-            before += b"\r\n" + written + b":"
-            kept += written + b":" if goes_on else b""
+            before += b"\r\n" + spelled + b":"
+            kept += spelled + b":" if goes_on else b""
             gaps.append((before, len(before), kept, goes_on, not goes_on))
             before, kept = b"", b"\r\n" if goes_on else b""
-        if len(self.layouts) >= MOST_LAYOUTS:
+        if len(self.layouts) >= MOST_LAYOUTS and old is None:
             self.layouts.clear()
-        self.layouts[key] = Layout(gaps, before, kept, specials, told, frozenset(said))
+        self.layouts[key] = Layout(gaps, before, kept, specials, told, written, said)
+
+
+def _is_worth(said: set[bytes], lines: list[bytes]) -> bool:
+    """Whether a layout of *lines*, of which these are *said* each time, saves anything: each other line takes twice as long in it as one
+    that is remembered.
+    """
+    return len(said) * _WORTH >= len(lines)

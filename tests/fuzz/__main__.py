@@ -10,6 +10,7 @@ from random import Random
 from time import monotonic
 
 from tests.corpus.judge import WrongError
+from tests.fuzz.alike_heads import fuzz_heads
 from tests.fuzz.field_blocks import agree, generated
 from tests.fuzz.mutations import conversation
 from tests.fuzz.parsers import parse_one
@@ -48,6 +49,7 @@ def _play(number: int, shows: bool = False) -> int:
         case, outcome = fuzz_one(number)
         parse_one(case.sent)
         agree(generated(Random(number), 0.25))
+        fuzz_heads(number)
         told = fuzz_session(number)
         fuzz_relayed(number)
     except WrongError as error:

@@ -7,8 +7,11 @@ from attrs import evolve
 from twisted.logger import Logger
 from twisted.trial.unittest import SynchronousTestCase
 
+from ingress.http.field_blocks import Layout
 from ingress.http2.field_decoder import FieldDecoder
 from tests.corpus.judge import WrongError
+from tests.fakes.plain_code import need_plain_code
+from tests.fuzz.alike_heads import fuzz_heads
 from tests.fuzz.field_blocks import Decodes, Field, agree, field_decoder, generated
 from tests.fuzz.mutations import WORDS, conversation, mutated
 from tests.fuzz.parsers import FILLED_TABLE, parse_one
@@ -32,6 +35,24 @@ class FuzzTests(SynchronousTestCase):
         for number in range(3000):
             octets = conversation(Random(number)).sent if number % 2 else random.randbytes(number % 97)
             parse_one(mutated(random, octets, WORDS))
+
+    def test_alike_heads(self) -> None:
+        """Heads mean the same with layouts as without, and many of these are known."""
+        self.assertGreater(sum(fuzz_heads(number) for number in range(40)), 40)
+
+    def test_alike_heads_differ(self) -> None:
+        """A head that means something else by its layout is found."""
+        need_plain_code()
+
+        def read(self: Layout[object], block: bytes, at: int) -> tuple[bytes, list[bytes]] | None:
+            found = known(self, block, at)
+            return found and (found[0].replace(b"c ", b"d "), found[1])
+
+        known = Layout.read
+        self.patch(Layout, "read", read)
+        with self.assertRaises(WrongError):
+            for number in range(40):
+                fuzz_heads(number)
 
     def test_field_blocks(self) -> None:
         """Decoders agree on blocks that were changed; many of them are read, and many are not."""

@@ -8,8 +8,9 @@ from twisted.trial.unittest import SynchronousTestCase
 from ingress.http import request_head, response_head
 from ingress.http.field_blocks import LAYOUT_KEY, MOST_LAYOUTS, FieldBlocks, TooManyFieldsError
 from ingress.http.grammar import DROP, FORWARD, FieldError
+from tests.fuzz.alike_heads import meaning
 
-ENOUGH = 40
+ENOUGH = 100
 """Heads that are alike, after which their layout is known."""
 _OCTETS = (b"", b"\r", b"\n", b"\r\n", b"\0", b"\x7f", b"\t", b" ", b":", b"x", b",", b"_", b"\xe9")
 """What is put in the place of each octet."""
@@ -47,23 +48,14 @@ class LayoutCase(SynchronousTestCase):
         for other in (block, *mutations(block)):
             self.forget(module)
             module.known_blocks.layouts.update(layouts)
-            by_layout = self.verdict(read, other)
+            by_layout = meaning(module, other)
             self.forget(module)
-            self.assertEqual(by_layout, self.verdict(read, other), other)
+            self.assertEqual(by_layout, meaning(module, other), other)
 
     def forget(self, module: Any) -> None:
         """Forget what was read before."""
         module.known_heads.clear()
         module.known_blocks.layouts.clear()
-
-    def verdict(self, read: Callable[[bytes], object], block: bytes) -> object:
-        """Return all of the head that is in *block*, or why there is none."""
-        try:
-            head = read(block)
-        except ValueError as error:
-            return type(error), str(error), getattr(error, "status", 0)
-        names = [name for name in dir(type(head)) if not name.startswith("__")]
-        return [(name, getattr(head, name)) for name in names if not callable(getattr(head, name))]
 
 
 class RequestTests(LayoutCase):
@@ -169,6 +161,38 @@ class FieldBlocksTests(SynchronousTestCase):
         self.assertIsNotNone(layout.read(b"\r\n" + lines % (b"4", 5), 0))
         self.assertIsNone(layout.read(b"\r\n" + lines.replace(b"A", b"D") % (b"4", 5), 0))
         self.assertIn("2 gaps", repr(layout))
+
+    def gaps(self) -> str:
+        """Say how many gaps the only layout has."""
+        [layout] = self.blocks.layouts.values()
+        return repr(layout)
+
+    def test_others_that_begin_alike(self) -> None:
+        """Whoever begins alike, and says something else then, spoils the layout of nobody: the next one is as good."""
+        begin = b"Host: a.test, and some more to fill the key\r\n"
+        lines = begin + b"A: 1\r\nB: 2\r\nC: 3\r\nD: %d"
+        for number in range(4 * ENOUGH):
+            self.read(lines % number)
+            self.read(begin + b"X: 1\r\nY: %d" % number)
+        for number in range(ENOUGH):
+            self.read(lines % -number)
+        self.assertIn("1 gaps", self.gaps())
+        self.assertIsNotNone(
+            self.blocks.layouts[(b"\r\n" + begin)[:LAYOUT_KEY]].read(b"\r\n" + lines % -1, 0)
+        )
+
+    def test_all_is_new(self) -> None:
+        """Whoever says something new in each line has no layout, which would save nothing, and takes nobody else's away."""
+        same = b"Host: a.test, and some more to fill the key\r\nA: 1\r\nB: 2\r\nC: 3\r\nD: %d"
+        new = b"Host: a.test, and some more to fill the key\r\nA: %d\r\nB: %d\r\nC: %d\r\nD: %d"
+        for number in range(2 * ENOUGH):
+            self.read(new % ((number,) * 4))
+        self.assertFalse(self.blocks.layouts)
+        for number in range(2 * ENOUGH):
+            self.read(same % number)
+        for number in range(2 * ENOUGH):
+            self.read(new % ((-number,) * 4))
+        self.assertIn("1 gaps", self.gaps())
 
     def test_refused(self) -> None:
         """What is wrong is refused with a layout and without."""
