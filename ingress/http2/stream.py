@@ -205,7 +205,8 @@ class Stream:
             and size <= self.window
             and size <= outgoing.window
             and size <= FRAME_BYTES
-            and len(final) <= FRAME_BYTES
+            # Before trailers there may be an update of the table, of one octet.
+            and len(final) < FRAME_BYTES
             and not outgoing.is_full
         ):
             # Nearly every piece.

@@ -116,3 +116,10 @@ class AnswerTests(SynchronousTestCase):
         self.assertEqual(
             self.wire.written[-1], frame(HEADERS, END_HEADERS | END_STREAM, 1, b"\x20" + TRAILERS)
         )
+
+    def test_smaller_table_and_full_frame(self) -> None:
+        """With what it says so by, trailers that fill a frame go on in another one: no frame is larger than any may be."""
+        self.stream.send_head(HEAD, b"", False)
+        self.wire.outgoing.table_update = b"\x20"
+        self.stream.send(b"", True, bytes(FRAME_BYTES))
+        self.assertEqual(self.frames()[-10:], frame(0x9, END_HEADERS, 1, b"\0"))
