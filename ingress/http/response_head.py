@@ -199,6 +199,8 @@ def _parse(block: bytes) -> ResponseHead:
     gone = options and options - _KEPT
     if gone:
         forward = status_line + b"\r\n" + without(forward[len(status_line) + 2 :], gone)
+        head.has_date = head.has_date and b"date" not in gone
+        head.has_server = head.has_server and b"server" not in gone
     _decide_framing(head, is_1_1, lengths, codings)
     length = b""
     if head.content_length >= 0 and head.status >= 200 and head.status != 204:

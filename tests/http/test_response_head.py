@@ -155,6 +155,12 @@ class FieldTests(SynchronousTestCase):
         )
         self.assertEqual(found.start, LINE + b"\r\nSet-Cookie: a\r\nContent-Length: 5\r\n")
 
+    def test_stop_ours(self) -> None:
+        """Who has Date and Server stop here has sent none, so that they come from the proxy."""
+        found = parsed(b"Connection: date, Server", b"Date: x", b"Server: y", LENGTH)
+        self.assertEqual(found.start, LINE + b"\r\nContent-Length: 5\r\n")
+        self.assertFalse(found.has_date or found.has_server or found.is_complete)
+
     def test_noticed(self) -> None:
         """Date, Server and Upgrade are noticed."""
         found = parsed(b"date: x", b"SERVER: y", b"Upgrade: websocket", start=b"HTTP/1.1 101 X")
