@@ -7,7 +7,6 @@ reactor, and it imports the rest of the house only when a service is made, so
 that ``twistd --help`` stays quick.
 """
 
-import gc
 import os
 import shutil
 from collections.abc import Callable, Sequence
@@ -145,21 +144,7 @@ for _spelling, _option in SPELLINGS.items():
 
 
 def makeService(options: Options) -> "IService":
-    """Make the service that twistd runs; what makes that impossible ends the process in one line.
-
-    The collector is off afterwards, until the interpreter is set up.
-    """
-    # All that is imported stays, and the collector would walk through it again and again: a tenth of the start.  On again,
-    # it would do so at once, shortly before all is walked through to be frozen.
-    gc.disable()
-    try:
-        return _made_service(options)
-    except BaseException:
-        gc.enable()
-        raise
-
-
-def _made_service(options: Options) -> "IService":
+    """Make the service that twistd runs; what makes that impossible ends the process in one line."""
     from ingress.cluster_side import source_of
     from ingress.errors import StartError
     from ingress.metrics.metrics import Metrics

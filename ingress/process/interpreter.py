@@ -10,8 +10,10 @@ through all that lives, be it garbage or not, and 10,000 Ingresses are some 150,
 would stand still for a hundred milliseconds and more, in whatever thread it begins.  So objects are *frozen*, which
 is to say that the collector leaves them alone, and only the others are walked through:
 
-1. When the process starts, and once more before the first connection is accepted, what is there is frozen: modules, and
-   what the cluster had by then.
+1. While modules are imported, only what is new is walked through, once, while it is still near the processor: nearly all of it
+   stays, but each class of attrs leaves a first draft of itself in a cycle.  To walk through all that is there by then would
+   be a tenth of the start, and to walk through nothing leaves the drafts in between what stays.  When the reactor runs, and once
+   more before the first connection is accepted, what is there is frozen: modules, and what the cluster had by then.
 2. After that, what is not frozen is walked through for each few thousand objects more.  Few survivors stay as they are, so what
    becomes garbage later is found by the next walk.  Many are frozen as soon as they have survived twice: in a storm of changes
    most of them live on, and to walk through them once more would take longer than all that is done for a request.
@@ -41,8 +43,17 @@ MANY: Final = 5_000
 GROWTH: Final = 2
 """How many times as much memory may be in use as after the last walk through everything, before there is another."""
 
+_NEVER: Final = 1_000_000
+"""So many walks of the young come before one of older ones, which is to say that there is none."""
+
+_YOUNGEST: Final = 0
 _MIDDLE: Final = 1
 _OLDEST: Final = 2
+
+
+def walk_through_the_young_only() -> None:
+    """Have the collector leave alone what it has seen once, until an interpreter is set up."""
+    gc.set_threshold(_THRESHOLDS[_YOUNGEST], _NEVER, _NEVER)
 
 
 class Interpreter:
@@ -61,15 +72,15 @@ class Interpreter:
         return f"<Interpreter {'set up' if self._is_on else 'as it was'}, {self._settled} blocks settled>"
 
     def set_up(self) -> None:
-        """Set everything, freeze what is there, and have the collector on, which may have been off until now."""
+        """Set everything, and freeze what is there."""
         self._before = (gc.get_threshold(), sys.getswitchinterval())
         sys.setswitchinterval(SWITCH_SECONDS)
         gc.set_threshold(*_THRESHOLDS)
         gc.callbacks.append(self._collected)
         self._is_on = True
-        gc.collect()
+        # The others were walked through when they were young.
+        gc.collect(_YOUNGEST)
         gc.freeze()
-        gc.enable()
 
     def settle(self) -> None:
         """Freeze what is there, but for garbage, and judge growth from here on: the first connection is to be accepted."""
