@@ -31,16 +31,17 @@ class Budget:
     """Counts what one peer did; what is too much raises a ``ConnectionFault`` with ENHANCE_YOUR_CALM.
 
     *seconds* is a clock.  Of what its frames cost the peer pays *frame_share*, and of its resets *reset_share*: who only
-    answers is less of a threat than who asks.
+    answers is less of a threat than who asks.  What nearly each frame does to it is done where that is read or made, by
+    *useful* and *frames*, and no call for each.
     """
 
     __slots__ = (
         "_at",
-        "_frame_share",
-        "_frames",
         "_reset_share",
         "_resets",
         "_seconds",
+        "frame_share",
+        "frames",
         "received",
         "useful",
     )
@@ -49,11 +50,12 @@ class Budget:
         self, seconds: Callable[[], float], frame_share: float = 1.0, reset_share: float = 1.0
     ) -> None:
         self._seconds = seconds
-        self._frame_share = frame_share
+        self.frame_share = frame_share
         self._reset_share = reset_share
         self._at = seconds()
         self._resets = PURSE
-        self._frames = PURSE
+        self.frames = PURSE
+        """What is left of the purse for frames."""
         self.received = 0
         """Bytes that came."""
         self.useful = 0
@@ -64,7 +66,7 @@ class Budget:
         earned = (now - self._at) * PER_SECOND
         self._at = now
         self._resets = min(PURSE, self._resets + earned)
-        self._frames = min(PURSE, self._frames + earned)
+        self.frames = min(PURSE, self.frames + earned)
 
     def came_to_nothing(self, cost: float = 1.0) -> None:
         """A stream was reset, by either side."""
@@ -78,28 +80,33 @@ class Budget:
         """A stream ended well."""
         if self._resets < PURSE:
             self._resets += 1
-        if self._frames < PURSE:
-            self._frames += 1
+        if self.frames < PURSE:
+            self.frames += 1
 
     def spend(self, cost: float = 1.0) -> None:
         """A frame came that carries nothing of anybody's."""
-        self._frames -= cost * self._frame_share
-        if self._frames < 0:
+        self.frames -= cost * self.frame_share
+        if self.frames < 0:
+            self.check_frames()
+
+    def check_frames(self) -> None:
+        """Judge what frames have cost: the purse is empty, unless time has filled it."""
+        if self.frames < 0:
             self._fill()
-            if self._frames < 0:
+            if self.frames < 0:
                 raise ConnectionFault(ErrorCode.ENHANCE_YOUR_CALM, "too many frames that carry nothing")
 
     def payload(self, count: int) -> None:
         """*count* bytes of a body came."""
         self.useful += count
-        if self._frames < PURSE:
-            self._frames += 1
+        if self.frames < PURSE:
+            self.frames += 1
 
     def sent(self, count: int) -> None:
         """*count* bytes of a body were sent: a peer that takes what it asked for is no attacker."""
         self.useful += count
-        if self._frames < PURSE:
-            self._frames += count / _PAYING_BYTES if count < _PAYING_BYTES else 1
+        if self.frames < PURSE:
+            self.frames += count / _PAYING_BYTES if count < _PAYING_BYTES else 1
 
     def check_use(self) -> None:
         """Judge what came so far: hardly ever may it be no payload."""

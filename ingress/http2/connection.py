@@ -171,34 +171,33 @@ class Connection(FrameSink, Generic[S, F, M]):
         if incoming.credit < 0:
             raise ConnectionFault(ErrorCode.FLOW_CONTROL_ERROR, "more than the connection's window")
         try:
-            self._take_data(stream_id, piece, length, ended)
+            stream = self.streams.get(stream_id)
+            if stream is None or stream.remote_ended:
+                incoming.give_back(length)
+                self.stray(stream_id, stream)
+                return
+            stream.credit -= length
+            if stream.credit < 0:
+                incoming.give_back(length)
+                raise StreamFault(ErrorCode.FLOW_CONTROL_ERROR, "more than the stream's window")
+            size = len(piece)
+            if stream.body_left >= 0:
+                stream.body_left -= size
+                if stream.body_left < 0 or (ended and stream.body_left):
+                    incoming.give_back(length)
+                    raise StreamFault(ErrorCode.PROTOCOL_ERROR, "body and content-length differ")
+            stream.remote_ended = ended
+            # Should the stream end while it takes this, what it holds is given back with it.
+            stream.held += size
+            if length != size:
+                stream.give_back(length - size)
+            stream.received(piece, ended)
+            held = stream.held
+            if held and not stream.is_paused:
+                stream.held = 0
+                stream.give_back(held)
         except StreamFault as fault:
             self.stream_fault(stream_id, fault)
-
-    def _take_data(self, stream_id: int, piece: bytes, length: int, ended: bool) -> None:
-        stream = self.streams.get(stream_id)
-        size = len(piece)
-        if stream is None or stream.remote_ended:
-            self.incoming.give_back(length)
-            self.stray(stream_id, stream)
-            return
-        stream.credit -= length
-        if stream.credit < 0:
-            self.incoming.give_back(length)
-            raise StreamFault(ErrorCode.FLOW_CONTROL_ERROR, "more than the stream's window")
-        if stream.body_left >= 0:
-            stream.body_left -= size
-            if stream.body_left < 0 or (ended and stream.body_left):
-                self.incoming.give_back(length)
-                raise StreamFault(ErrorCode.PROTOCOL_ERROR, "body and content-length differ")
-        stream.remote_ended = ended
-        # Should the stream end while it takes this, what it holds is given back with it.
-        stream.held += size
-        if length != size:
-            stream.give_back(length - size)
-        stream.received(piece, ended)
-        if not stream.is_paused and stream.held:
-            stream.resume()
 
     # The ends of streams
 
@@ -355,8 +354,10 @@ class Connection(FrameSink, Generic[S, F, M]):
 
     def window_received(self, stream_id: int, increment: int) -> None:
         """The peer takes so much more, of a stream or of all of them together."""
-        self.budget.spend(WINDOW_COST)
-        outgoing = self.outgoing
+        budget, outgoing = self.budget, self.outgoing
+        budget.frames -= WINDOW_COST * budget.frame_share
+        if budget.frames < 0:
+            budget.check_frames()
         if outgoing.blocked:
             self.reader.work_left -= FRAME_WORK
         if not stream_id:
@@ -365,7 +366,8 @@ class Connection(FrameSink, Generic[S, F, M]):
             outgoing.window += increment
             if outgoing.window > LARGEST_WINDOW:
                 raise ConnectionFault(ErrorCode.FLOW_CONTROL_ERROR, "window too large")
-            outgoing.pump()
+            if outgoing.blocked:
+                outgoing.pump()
             return
         stream = self.streams.get(stream_id)
         if stream is None:

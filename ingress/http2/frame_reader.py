@@ -11,7 +11,7 @@ from typing import Final
 from mypy_extensions import mypyc_attr
 
 from ingress.http.work import FRAME_WORK, PIECE_WORK, TURN_WORK
-from ingress.http2.budget import Budget
+from ingress.http2.budget import PURSE, Budget
 from ingress.http2.faults import ConnectionFault, ErrorCode, StreamFault
 from ingress.http2.frames import (
     ACK,
@@ -37,6 +37,7 @@ MAX_BLOCK_BYTES: Final = 64 * 1024
 _LARGE_BLOCK: Final = 2048
 """What is larger is decoded in as many turns as that takes."""
 _KIND_AT: Final = 3
+_NOT_PLAIN: Final = END_HEADERS | PADDED | HAS_PRIORITY
 _MUCH: Final = 4096
 """From here on, bytes are not copied without need."""
 _DATA_KIND: Final = bytes([DATA])
@@ -177,6 +178,7 @@ class FrameReader:
         kind: int
         flags: int
         stream_id: int
+        budget = self._budget
         self.has_more = False
         self.work_left = self.turn_work
         if self._large is not None:
@@ -203,13 +205,13 @@ class FrameReader:
             begin, at = at + FRAME_HEAD_BYTES, end
             if kind == DATA and length > _MUCH and not flags:
                 # Of large reads nearly all; what of it belongs together is put together later, by one copy.
-                gathered = self._gathered.get(stream_id)
-                if gathered is not None:
+                pieces = self._gathered.get(stream_id)
+                if pieces is not None:
                     if view is None:
                         view = memoryview(octets)
                     self._budget.payload(length)
                     self.work_left -= PIECE_WORK
-                    gathered.append(view[begin:end])
+                    pieces.append(view[begin:end])
                     continue
             if kind == WINDOW_UPDATE and self.knows_settings and not self._block_of:
                 # Of messages back and forth half of all frames, and of no account to bodies that come.
@@ -242,10 +244,39 @@ class FrameReader:
                 self.knows_settings = True
                 sink.settings_received(flags, stream_id, payload)
             elif kind == HEADERS:
-                self._headers(flags, stream_id, payload, sink)
+                if stream_id and flags & _NOT_PLAIN == END_HEADERS and length <= _LARGE_BLOCK:
+                    # Nearly all of them.
+                    budget.useful += length
+                    self.work_left -= FRAME_WORK
+                    try:
+                        sink.block_received(stream_id, payload, flags & END_STREAM != 0)
+                    except StreamFault as fault:
+                        sink.stream_fault(stream_id, fault)
+                else:
+                    self._headers(flags, stream_id, payload, sink)
             elif kind == DATA:
+                # Here and not in a method of its own, since it is nearly each message.
+                if not stream_id:
+                    raise ConnectionFault(ErrorCode.PROTOCOL_ERROR, "DATA of no stream")
+                if flags & PADDED:
+                    body = _unpadded(bytes(body))
+                ended = flags & END_STREAM != 0
+                if body:
+                    budget.useful += len(body)
+                    if budget.frames < PURSE:
+                        budget.frames += 1
+                elif not ended:
+                    budget.spend()
+                gathered = self._gathered
                 goes_on = behind or (size - at > _KIND_AT and octets[at + _KIND_AT] == DATA)
-                self._data(flags, stream_id, body, bool(goes_on), sink)
+                if (ended and stream_id not in gathered) or not (gathered or goes_on):
+                    self.work_left -= FRAME_WORK
+                    whole = body if isinstance(body, bytes) else bytes(body)
+                    sink.data_received(stream_id, whole, length, ended)
+                else:
+                    self._gather(stream_id, body, length)
+                    if ended:
+                        self._pass_on(stream_id, True, sink)
             elif kind == CONTINUATION:
                 raise ConnectionFault(ErrorCode.PROTOCOL_ERROR, "CONTINUATION of nothing")
             else:
@@ -342,40 +373,23 @@ class FrameReader:
         self.work_left = min(self.work_left, 0)
         return False
 
-    def _data(
-        self, flags: int, stream_id: int, payload: bytes | memoryview, goes_on: bool, sink: FrameSink
-    ) -> None:
-        """Take a frame of DATA; *goes_on* says that another one is behind it."""
-        if not stream_id:
-            raise ConnectionFault(ErrorCode.PROTOCOL_ERROR, "DATA of no stream")
-        piece = payload
-        if flags & PADDED:
-            piece = _unpadded(bytes(payload))
-        ended = flags & END_STREAM != 0
-        if piece:
-            self._budget.payload(len(piece))
-        elif not ended:
-            self._budget.spend()
-        gathered = self._gathered
-        if (ended and stream_id not in gathered) or not (gathered or goes_on):
-            self.work_left -= FRAME_WORK
-            whole = piece if isinstance(piece, bytes) else bytes(piece)
-            sink.data_received(stream_id, whole, len(payload), ended)
-            return
-        # Pieces of an octet each are put together: passing them on is what would cost most.
-        pieces = gathered.get(stream_id)
+    def _gather(self, stream_id: int, piece: bytes | memoryview, length: int) -> None:
+        """Keep a piece of a body, which was *length* bytes with its padding, for those behind it.
+
+        Pieces of an octet each are put together: passing them on is what would cost most.
+        """
+        pieces = self._gathered.get(stream_id)
         if pieces is None:
             self.work_left -= FRAME_WORK
-            gathered[stream_id] = [piece]
+            self._gathered[stream_id] = [piece]
         else:
             self.work_left -= PIECE_WORK
             pieces.append(piece)
-        if flags & PADDED:
+        padding = length - len(piece)
+        if padding:
             if self._padding is None:
                 self._padding = {}
-            self._padding[stream_id] = self._padding.get(stream_id, 0) + len(payload) - len(piece)
-        if ended:
-            self._pass_on(stream_id, True, sink)
+            self._padding[stream_id] = self._padding.get(stream_id, 0) + padding
 
     def _pass_on(self, stream_id: int, ended: bool, sink: FrameSink) -> None:
         """Pass on what was gathered of the body of one stream, if anything was."""

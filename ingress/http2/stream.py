@@ -13,6 +13,7 @@ from typing import Final, Protocol
 
 from mypy_extensions import mypyc_attr
 
+from ingress.http2.budget import PURSE
 from ingress.http2.faults import ErrorCode
 from ingress.http2.frames import (
     DATA,
@@ -138,7 +139,8 @@ class Stream:
                 self.credit += increment
                 self.outgoing.write(window_update(self.id, increment))
                 self.owed = 0
-        incoming.give_back(count)
+        if not incoming.least:
+            incoming.give_back(count)
 
     # Sending
 
@@ -178,7 +180,11 @@ class Stream:
             if size:
                 self.window -= size
                 outgoing.window -= size
-                outgoing.budget.sent(size)
+                budget = outgoing.budget
+                if budget.frames < PURSE:
+                    budget.sent(size)
+                else:
+                    budget.useful += size
                 flags = END_STREAM if ended and not final else 0
                 frames = b"%b%b%b" % (frames, pack_head(0, size, DATA, flags, self.id), piece)
             outgoing.write(frames + self._final_frame(final) if final else frames)
@@ -214,7 +220,11 @@ class Stream:
             if size or not final:
                 self.window -= size
                 outgoing.window -= size
-                outgoing.budget.sent(size)
+                budget = outgoing.budget
+                if budget.frames < PURSE:
+                    budget.sent(size)
+                else:
+                    budget.useful += size
                 flags = END_STREAM if ended and not final else 0
                 frames = pack_head(0, size, DATA, flags, self.id) + piece
             if final:

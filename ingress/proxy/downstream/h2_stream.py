@@ -77,9 +77,12 @@ class DownstreamStream(Stream, Downstream):
         "_session",
         "exchange",
         "is_held_back",
+        "security",
     )
 
     protocol = b"HTTP/2.0"
+    security: Security | None
+    """What the handshake of the connection means for requests; None without TLS."""
 
     def __init__(
         self,
@@ -92,6 +95,7 @@ class DownstreamStream(Stream, Downstream):
         """With *key*, the request asks for a WebSocket."""
         super().__init__(session, stream_id, head.content_length, ended)
         self._session = session
+        self.security = session.security
         self.exchange: RequestSink | None = None
         self.is_held_back = False
         """Whether its endpoint has to wait for what other streams have to send, ..."""
@@ -109,11 +113,6 @@ class DownstreamStream(Stream, Downstream):
         """How much of a conversation's answer there was at the last look."""
         self._ahead = bytearray()
         """What came for a tunnel that is not open yet."""
-
-    @property
-    def security(self) -> Security | None:
-        """What the handshake of the connection means for requests."""
-        return self._session.security
 
     # From the client
 

@@ -77,7 +77,7 @@ class RequestPassage:
     def exceeds(self, limit: int) -> bool:
         """Whether it is known to have more than *limit* bytes, which from now on it may not have; 0 leaves the limit there was."""
         self.limit = limit or self.limit
-        return bool(limit) and self.is_too_large
+        return bool(limit) and (self._head.content_length > limit or self.received > limit)
 
     # From downstream
 

@@ -97,7 +97,7 @@ class UpstreamStream(ClientStream, Upstream):
         self.is_head_request = head.method == b"HEAD"
         self._request_sent = ended
         session.begin(self, request_block(head, session.scheme, fields), body, ended)
-        if self.is_blocked:
+        if self.waiting:
             self._watch_sending()
             exchange.upstream_full()
         elif ended:
@@ -108,7 +108,7 @@ class UpstreamStream(ClientStream, Upstream):
         if self._is_over:
             return
         self.send(piece, False)
-        if self.is_blocked and not self._is_full:
+        if self.waiting and not self._is_full:
             self._watch_sending()
             if self._exchange is not None:
                 self._exchange.upstream_full()
@@ -157,7 +157,6 @@ class UpstreamStream(ClientStream, Upstream):
             self._interim_heads = []
         self._interim_heads.append(head)
         self._note()
-        self._await_upstream()
 
     def answered(self, head: ResponseHead, ended: bool) -> None:
         """The head of the answer came."""
@@ -165,8 +164,6 @@ class UpstreamStream(ClientStream, Upstream):
         self._note()
         if ended:
             self._is_whole = self._is_over = True
-        else:
-            self._await_upstream()
 
     def body(self, piece: bytes, ended: bool) -> None:
         """A piece of the body came, or its end."""
@@ -176,14 +173,16 @@ class UpstreamStream(ClientStream, Upstream):
             self._pieces = [self._piece, piece]
         else:
             self._pieces.append(piece)
-        self._note()
+        if not self._has_news:
+            self._note()
         if ended:
             self._is_whole = self._is_over = True
 
     def trailers(self, lines: list[bytes]) -> None:
         """The body is whole."""
         self._trailers = lines
-        self._note()
+        if not self._has_news:
+            self._note()
         self._is_whole = self._is_over = True
 
     def broken(self, code: ErrorCode | int, why: str) -> None:
@@ -220,37 +219,38 @@ class UpstreamStream(ClientStream, Upstream):
     def deliver(self) -> None:
         """Tell the exchange what came since the last time."""
         self._has_news = False
+        if not self._is_over and (self._piece or self._head is not None or self._interim_heads is not None):
+            # It has said something, and has its time anew for what follows.
+            self._await_upstream()
         exchange = self._exchange
-        if exchange is not None:
-            try:
-                self._tell(exchange)
-            except Exception:
-                self._crash(exchange)
-
-    def _tell(self, exchange: AnswerSink) -> None:
-        if self._interim_heads is not None:
-            heads, self._interim_heads = self._interim_heads, None
-            for interim in heads:
-                exchange.upstream_interim(interim)
-                if self._exchange is not exchange:
-                    return
-        piece = self._piece
-        if piece:
-            self._piece = b""
-            if self._pieces is not None:
-                piece, self._pieces = b"".join(self._pieces), None
-        head = self._head
-        is_whole = self._is_whole
-        if is_whole:
-            self._exchange = None
-        if head is not None:
-            self._head = None
-            exchange.upstream_head(head, piece, is_whole, self._trailers or [])
-        elif piece or is_whole:
-            exchange.upstream_body(piece, is_whole, self._trailers or [])
-        if self._fault is not None and self._exchange is exchange:
-            self._exchange = None
-            exchange.upstream_lost(*self._fault)
+        if exchange is None:
+            return
+        try:
+            if self._interim_heads is not None:
+                heads, self._interim_heads = self._interim_heads, None
+                for interim in heads:
+                    exchange.upstream_interim(interim)
+                    if self._exchange is not exchange:
+                        return
+            piece = self._piece
+            if piece:
+                self._piece = b""
+                if self._pieces is not None:
+                    piece, self._pieces = b"".join(self._pieces), None
+            head = self._head
+            is_whole = self._is_whole
+            if is_whole:
+                self._exchange = None
+            if head is not None:
+                self._head = None
+                exchange.upstream_head(head, piece, is_whole, self._trailers or [])
+            elif piece or is_whole:
+                exchange.upstream_body(piece, is_whole, self._trailers or [])
+            if self._fault is not None and self._exchange is exchange:
+                self._exchange = None
+                exchange.upstream_lost(*self._fault)
+        except Exception:
+            self._crash(exchange)
 
     # The end
 
