@@ -3,6 +3,7 @@
 ``INGRESS_EXAMPLES=1000`` tries properties with as many examples, where they do not say themselves how many they need.
 """
 
+import gc
 import os
 import sys
 from contextlib import suppress
@@ -36,3 +37,6 @@ with suppress(ImportError):
 _trial: Any = sys.modules.get("twisted.trial._synctest")
 if _trial is not None:
     _trial._setWarningRegistryToNone = lambda modules: None
+    # A seventh of the time went to walks for garbage, of which there is little: this process is no controller, and ends soon.  What
+    # is started by tests sets its own pace.
+    gc.set_threshold(20_000, 20, 100)
