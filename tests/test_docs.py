@@ -38,17 +38,21 @@ def quoted(text: str) -> list[str]:
     return re.findall(r"`([^`\n]+)`", re.sub(r"^```.*?^```", "", text, flags=re.MULTILINE | re.DOTALL))
 
 
-def defined() -> set[str]:
-    """Every name that the package defines: classes, functions, arguments, attributes and variables, as if all were public."""
-    names: set[str] = set()
+def undefined(names: set[str]) -> set[str]:
+    """Those of *names* that no class, function, argument, attribute and variable of the package has, as if all were public."""
+    left = set(names)
     for path in (REPOSITORY / "ingress").rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        text = path.read_text("utf-8")
+        # Most are found in a few modules, and what holds none of the others need not be looked through.
+        if not any(name in text for name in left):
+            continue
+        for node in ast.walk(ast.parse(text)):
             match node:
                 case ast.ClassDef(name=name) | ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):
-                    names.add(name.lstrip("_"))
+                    left.discard(name.lstrip("_"))
                 case ast.arg(arg=name) | ast.Attribute(attr=name) | ast.Name(id=name):
-                    names.add(name.lstrip("_"))
-    return names
+                    left.discard(name.lstrip("_"))
+    return left
 
 
 def ingressctl_options() -> set[str]:
@@ -178,7 +182,7 @@ class GlossaryTests(SynchronousTestCase):
             if re.fullmatch(r"\w+", name)
         }
         self.assertGreater(len(identifiers), 30)
-        self.assertEqual(identifiers - defined(), set())
+        self.assertEqual(undefined(identifiers), set())
 
     def test_each_word_once(self) -> None:
         """No word stands in two rows."""

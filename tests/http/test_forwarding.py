@@ -169,7 +169,7 @@ class UpstreamHeadTests(SynchronousTestCase):
         rendered = upstream_head(parse_request_head(b"GET / HTTP/1.0"), b"id1", PEER)
         self.assertTrue(rendered.startswith(b"GET / HTTP/1.1\r\nHost: \r\n"))
 
-    @settings(max_examples=1000, deadline=None, suppress_health_check=[HealthCheck.filter_too_much])
+    @settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.filter_too_much])
     @given(LINES, FIELDS, st.sampled_from([True, True, True, False]))
     def test_strict(self, line: bytes, fields: list[bytes], with_host: bool) -> None:
         """Whatever is accepted goes on as one message that a strict reader reads as we did."""

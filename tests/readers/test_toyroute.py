@@ -328,7 +328,7 @@ doors = st.lists(
 class HistoryTests(SynchronousTestCase):
     """Both translations, along random histories of two kinds and several tables."""
 
-    @settings(deadline=None, derandomize=True, max_examples=60, suppress_health_check=list(HealthCheck))
+    @settings(deadline=None, derandomize=True, max_examples=30, suppress_health_check=list(HealthCheck))
     @given(st.lists(st.tuples(st.sampled_from(["x", "y"]), contents, doors), max_size=5), st.booleans())
     def test_both_come_to_the_same(self, history: list[tuple[str, Any, Any]], has_default: bool) -> None:
         """Whatever comes and goes, each step is what a full translation makes of the state, and nothing is left at the end."""

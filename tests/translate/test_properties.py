@@ -416,7 +416,7 @@ class TranslateProperties(SynchronousTestCase):
                 # A younger Ingress may add a key of another type, and takes nothing away.
                 self.assertEqual(after.certificates.exact[host][: len(certificates)], certificates)
 
-    @settings(deadline=None, derandomize=True, max_examples=150, suppress_health_check=list(HealthCheck))
+    @settings(deadline=None, derandomize=True, max_examples=60, suppress_health_check=list(HealthCheck))
     @given(clusters, ingresses, secrets, all_options)
     def test_a_younger_stranger_changes_nothing_for_hosts_of_others(
         self, objects: list[ClusterObject], added: Ingress, secret: Secret, options: TranslateOptions

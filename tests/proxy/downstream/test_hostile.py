@@ -86,7 +86,7 @@ class HostileTests(SynchronousTestCase):
                     again = True
                     peer.say(OK)
 
-    @settings(max_examples=400, deadline=None)
+    @settings(max_examples=150, deadline=None)
     @given(
         st.lists(st.one_of(WHOLE, WHOLE, FRAGMENTS), min_size=1, max_size=8),
         st.booleans(),
