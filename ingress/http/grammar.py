@@ -146,7 +146,10 @@ class FieldLines(dict[bytes, Special | None]):
             raise FieldError("bad field name")
         lower = name.lower()
         known = _Name(self._sort(lower), lower)
-        if len(self.names) < MEMO_NAMES and len(name) <= MEMO_NAME:
+        if len(name) <= MEMO_NAME:
+            if len(self.names) >= MEMO_NAMES:
+                # Else who comes first with many that nobody else uses would keep all others out.
+                self.names.clear()
             self.names[name] = known
         return known
 

@@ -44,13 +44,18 @@ class FieldNames(dict[bytes, int]):
 
     def __init__(self, own: Mapping[bytes, int], sort_of: Callable[[bytes], int]) -> None:
         super().__init__(own)
+        self._own = own
         self._sort_of = sort_of
 
     def __missing__(self, name: bytes) -> int:
         if not is_name(name):
             return MALFORMED
         sort = self._sort_of(name)
-        if len(self) < MEMO_NAMES and len(name) <= MEMO_NAME:
+        if len(name) <= MEMO_NAME:
+            if len(self) >= MEMO_NAMES:
+                # Else who comes first with many that nobody else uses would keep all others out.
+                self.clear()
+                self.update(self._own)
             self[name] = sort
         return sort
 

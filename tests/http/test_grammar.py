@@ -143,6 +143,13 @@ class FieldLinesTests(SynchronousTestCase):
         with self.assertRaises(FieldError):
             self.lines[b"X 1: 1"]
 
+    def test_names_that_nobody_else_uses(self) -> None:
+        """Whoever sends as many names as are remembered keeps nobody's out that comes later."""
+        for number in range(MEMO_NAMES):
+            self.lines[b"X-%d: 1" % number]
+        self.lines[b"Accept: 1"]
+        self.assertIn(b"Accept", self.lines.names)
+
     def test_lines_that_differ(self) -> None:
         """A name whose lines differ every time fills no memory, and one that comes again is found out all the same."""
         for number in range(5000):
