@@ -91,6 +91,8 @@ class _Reading:
     backoff: Backoff
     state: _State = _State.RESTING
     again: bool = False
+    is_seen: bool = False
+    """Whether a watch has brought it since it was asked for."""
     soon: bool = False
     failures: int = 0
     is_missing: bool = False
@@ -210,6 +212,7 @@ class ObjectReader:
             self._unread.add(key)
         reading.failures = reading.misses = 0
         reading.is_missing = False
+        reading.is_seen = True
         if reading.state is not _State.ASKED:
             self._cancel(reading)
             reading.state = _State.RESTING
@@ -251,7 +254,7 @@ class ObjectReader:
             return
         self._cancel(reading)
         reading.state = _State.ASKED
-        reading.again = reading.soon = False
+        reading.again = reading.soon = reading.is_seen = False
         self._start_threads()
         self._queue.put(_Request(reading, reading.keys, self._watched.stamp(reading.key)))
 
@@ -336,8 +339,8 @@ class ObjectReader:
         reading.state = _State.WAITING
         at_least = error.retry_after_seconds or 0.0
         if error.status == 403:
-            if is_overtaken:
-                # A watch sees the Secret, and brings it.
+            if is_overtaken or (reading.is_seen and not reading.again):
+                # A watch sees the Secret, and brings it or has brought it.
                 reading.state = _State.RESTING
                 self._await_watch(reading)
                 return

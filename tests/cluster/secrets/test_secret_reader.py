@@ -259,6 +259,29 @@ class ObjectReaderTests(SynchronousTestCase):
         self.clock.advance(1000)
         self.assertEqual((self.delivered, self.reader.requests()), ([], []))
 
+    def test_refusals_of_one_whose_event_is_on_its_way(self) -> None:
+        """Nor does one say anything that was asked for after the watch saw the Secret, and comes after the watch brought it."""
+        self.watched.need(KEY, TLS_KEYS)
+        self.reader.read(KEY, TLS_KEYS)
+        self.watched.present(KEY)
+        self.reader.answer(FORBIDDEN)
+        self.clock.advance(1)
+        self.reader.seen(KEY)
+        self.reader.answer(FORBIDDEN)
+        self.clock.advance(1000)
+        self.assertEqual((self.delivered, self.reader.forbidden, self.reader.requests()), ([], set(), []))
+
+    def test_refusal_of_what_the_watch_has_not_brought(self) -> None:
+        """If more is needed of it meanwhile than the watch may have brought, a refusal is told of."""
+        self.watched.need(KEY, TLS_KEYS)
+        self.reader.read(KEY, TLS_KEYS)
+        self.reader.seen(KEY)
+        self.reader.read(KEY, TLS_KEYS | {"ca.crt"})
+        for _ in range(2):
+            self.reader.answer(FORBIDDEN)
+            self.clock.advance(2)
+        self.assertEqual(self.reader.forbidden, {KEY})
+
     def test_broken_secret(self) -> None:
         """A Secret that the API server fails on three times does not hold back the first sync any more."""
         error = KubernetesError(500, "InternalError", "cannot decrypt")
