@@ -275,6 +275,7 @@ class OwnDataPlane:
         )
         metrics.connections.most = lambda: self._site.connections.limit.most
         self._site.gate.overload.mark_seconds = serving.overload_seconds
+        self._site.context.burst = self._network.burst
         self._site.context.takes_underscores = serving.underscores_in_headers
         self._access_log.follow(serving.access_log)
         self._tracing = Tracing(

@@ -10,7 +10,10 @@ from twisted.internet.interfaces import IReactorTime
 from ingress.metrics.metrics import Metrics
 from ingress.model.limits import Limits
 from ingress.model.records import Record
+from ingress.proxy.contract.burst import Burst
 from ingress.proxy.contract.deadlines import Deadlines
+from ingress.proxy.contract.faults import State
+from ingress.proxy.exchange.bugs import log_bug
 from ingress.proxy.exchange.filter_errors import FilterErrorLog
 from ingress.proxy.exchange.replies import Replies
 from ingress.proxy.exchange.upstream_errors import UpstreamErrorLog
@@ -19,6 +22,9 @@ from ingress.tracing.tracer import Tracer
 
 _IDS: Final = 64
 """Request ids that are made in one go."""
+MOST_UNTOLD: Final = 256
+"""Ends of exchanges that are told together; about as many as one turn has."""
+Listeners = tuple[Callable[[Record], None], ...]
 
 
 class ExchangeContext:
@@ -53,6 +59,9 @@ class ExchangeContext:
         """Whether request fields with underscores in their names go on; may be set anew at any time."""
         self.listeners = self._usual_listeners = tuple(listeners)
         self.failed = failed
+        self.burst = Burst()
+        """While it is on, ends of exchanges are told behind it."""
+        self._untold: list[tuple[Record, Listeners]] = []
         self.tracer: Tracer | None = None
         """Who is asked and told about traces; None where nobody traces, which costs nothing."""
 
@@ -71,3 +80,21 @@ class ExchangeContext:
         self.tracer = tracer
         also = () if tracer is None else (tracer.exchange_over,)
         self.listeners = self._usual_listeners + also
+
+    def tell_behind(self, record: Record, listeners: Listeners) -> None:
+        """Tell *listeners* of the end of an exchange once the answers of this burst are sent, which would wait for that otherwise."""
+        untold = self._untold
+        untold.append((record, listeners))
+        if len(untold) == 1:
+            self.burst.calls.append(self._tell_all)
+        elif len(untold) >= MOST_UNTOLD:
+            self._tell_all()
+
+    def _tell_all(self) -> None:
+        untold, self._untold = self._untold, []
+        for record, listeners in untold:
+            try:
+                for listener in listeners:
+                    listener(record)
+            except Exception:
+                log_bug(record.host, State.DONE, record.id)

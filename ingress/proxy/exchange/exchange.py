@@ -587,8 +587,11 @@ class Exchange(AnswerSink):
             record = _new(Record, known)
             if chain is not None and chain.ends:
                 self._filters(chain).tell_end(record)
-            for listener in listeners:
-                listener(record)
+            if self._context.burst.is_on:
+                self._context.tell_behind(record, listeners)
+            else:
+                for listener in listeners:
+                    listener(record)
         # They know the exchange, too; nobody needs to look for what is left of a circle.
         self.passage = self._filtering = self._timing = None
         self._downstream.finished()

@@ -18,6 +18,7 @@ from ingress.model.backends import Endpoint
 from ingress.model.limits import Timeouts
 from ingress.process.lateness import Lateness
 from ingress.process.yielding import YieldToTraffic
+from ingress.proxy.contract.burst import Burst
 from ingress.proxy.contract.transport import Receiver, is_ip_address
 from ingress.proxy.dispatch.site import ProxySite
 from ingress.proxy.listening.buffered_start import Carrying, ConnectionStartFactory
@@ -64,6 +65,8 @@ class TwistedNetwork:
         """Where other processes listen on the same sockets, says for each which connections are ours."""
         self.lateness: Lateness | None = None
         """How late it is; None where nobody can say."""
+        self.burst = Burst()
+        """On where many events are told in one turn; never where nobody can say."""
 
     def spare_memory(self, is_short: bool) -> None:
         """Keep less of what waits for slow peers while memory is short, where that can be decided."""
@@ -148,6 +151,7 @@ class EpollNetwork(TwistedNetwork):
         super().__init__(reactor, rules, contexts)
         self.epoll_set = EpollSet(reactor, can_splice, yielding)
         self.lateness = self.epoll_set.lateness
+        self.burst = self.epoll_set.burst
 
     def spare_memory(self, is_short: bool) -> None:
         """Keep no more than one read of what waits for each slow peer while memory is short."""

@@ -3,6 +3,7 @@
 from ingress.model.records import AttemptRecord, Record
 from ingress.model.retries import RetryRule
 from ingress.proxy.contract.faults import Fault
+from ingress.proxy.exchange.context import MOST_UNTOLD
 from tests.proxy.playing import GET, INGRESS, OK, ONE, TWO, ProxyCase
 
 REFUSED = "connection refused"
@@ -150,3 +151,43 @@ class RecordTests(ProxyCase):
         self.assert_status(down.take(), 200)
         self.assertEqual(self.metrics.records, [])
         self.assertEqual(self.stage.log_lines(), [])
+
+    def test_put_off(self) -> None:
+        """Amid a burst they are told together behind it, each in its order; one that fails costs none of the others."""
+        told: list[tuple[str, bytes]] = []
+
+        def first(record: Record) -> None:
+            told.append(("first", record.target))
+            if record.target == b"/b":
+                raise ValueError(record.target)
+
+        context = self.stage.site.context
+        context.listeners = (first, lambda record: told.append(("second", record.target)))
+        context.burst.is_on = True
+        down = self.stage.open()
+        for path in (b"/a", b"/b", b"/c"):
+            down.say(GET.replace(b"GET /", b"GET " + path))
+            self.upstream().say(OK)
+            self.assert_status(down.take(), 200)
+        self.assertEqual(told, [])
+        self.assertEqual(len(context.burst.calls), 1)
+        context.burst.end()
+        ends = [("first", b"/a"), ("second", b"/a"), ("first", b"/b"), ("first", b"/c"), ("second", b"/c")]
+        self.assertEqual(told, ends)
+        self.assertEqual(len(self.flushLoggedErrors(ValueError)), 1)
+        down.say(GET)
+        self.upstream().say(OK)
+        self.assertEqual(told[len(ends) :], [("first", b"/"), ("second", b"/")])
+
+    def test_many_put_off(self) -> None:
+        """No more than a turn's worth of them waits, and of the rest each that comes."""
+        down = self.stage.open()
+        down.say(GET)
+        self.upstream().say(OK)
+        context = self.stage.site.context
+        told: list[Record] = []
+        for _ in range(MOST_UNTOLD + 1):
+            context.tell_behind(self.record(), (told.append,))
+        self.assertEqual(len(told), MOST_UNTOLD)
+        context.burst.end()
+        self.assertEqual(len(told), MOST_UNTOLD + 1)

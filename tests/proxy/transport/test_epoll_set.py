@@ -26,7 +26,7 @@ from ingress.proxy.contract.transport import Receiver
 from ingress.proxy.listening.epoll_port import EpollPort
 from ingress.proxy.listening.networks import TwistedNetwork, network_for
 from ingress.proxy.transport import handshake_queue
-from ingress.proxy.transport.epoll.epoll_set import READ, EpollSet
+from ingress.proxy.transport.epoll.epoll_set import BURST, READ, EpollSet
 from ingress.proxy.transport.epoll.stream import StreamTransport
 from ingress.proxy.transport.epoll.tls import TLSTransport
 from ingress.proxy.transport.handshake_queue import HandshakeQueue
@@ -113,6 +113,63 @@ class BatchTests(BatchCase):
         # Now the numbers are free again.
         newcomer, _ = self.connect(Recorder())
         self.assertIn(newcomer.fileno(), numbers)
+
+    def test_behind_a_burst(self) -> None:
+        """What follows a burst comes once all that was written in its turn is sent; where events come alone there is none."""
+        sent: list[bytes] = []
+        bursts: list[bool] = []
+        burst = self.epoll_set.burst
+
+        class Answering(Recorder):
+            """Answers, and has something follow that nobody waits for."""
+
+            def dataReceived(inner, data: bytes) -> None:  # noqa: N805 - "self" is the test here
+                inner.transport.write(b"an answer")
+                bursts.append(burst.is_on)
+                if burst.is_on and not burst.calls:
+                    burst.calls.append(
+                        lambda: sent.extend(far.recv(100, socket.MSG_DONTWAIT) for far in fars)
+                    )
+
+        class Gathering(Answering):
+            """The same, by one write for all of a turn."""
+
+            def makeConnection(inner, transport: Any) -> None:  # noqa: N805 - "self" is the test here
+                super().makeConnection(transport)
+                transport.gather_writes()
+
+        kinds = (Answering, Gathering) * (BURST // 2)
+        fars = [self.connect(kind())[1] for kind in kinds]
+        for far in fars:
+            far.send(b"a request")
+        self.wait()
+        self.epoll_set.doRead()
+        self.assertEqual((bursts, sent), ([True] * BURST, [b"an answer"] * BURST))
+        fars[0].send(b"a request")
+        self.wait()
+        self.epoll_set.doRead()
+        self.assertEqual((bursts[BURST:], burst.calls), ([False], []))
+
+    def test_in_time_for_a_burst(self) -> None:
+        """Who has said something by the end of a burst is answered before what follows it."""
+        sent: list[bytes] = []
+        burst = self.epoll_set.burst
+
+        class Answering(Recorder):
+            """Answers, and has the late one say something."""
+
+            def dataReceived(inner, data: bytes) -> None:  # noqa: N805 - "self" is the test here
+                inner.transport.write(b"an answer")
+                if not burst.calls:
+                    late.send(b"late")
+                    burst.calls.append(lambda: sent.append(late.recv(100, socket.MSG_DONTWAIT)))
+
+        *fars, late = [self.connect(Answering())[1] for _ in range(BURST + 1)]
+        for far in fars:
+            far.send(b"a request")
+        self.wait()
+        self.epoll_set.doRead()
+        self.assertEqual(sent, [b"an answer"])
 
     def test_last_words_of_a_batch(self) -> None:
         """Answers that end their connections are sent when all of the batch were told, each before the end of its connection."""

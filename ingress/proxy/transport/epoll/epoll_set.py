@@ -27,6 +27,7 @@ from zope.interface import classImplements
 
 from ingress.process.lateness import BUSY_SHARE, Lateness
 from ingress.process.yielding import YieldToTraffic
+from ingress.proxy.contract.burst import Burst
 from ingress.proxy.transport.epoll.pipes import Pipes
 from ingress.proxy.transport.epoll.probe import Probe
 from ingress.proxy.transport.epoll.shared_poll import Events, SharedPoll, poller_of
@@ -35,6 +36,8 @@ from ingress.proxy.transport.handshake_queue import HandshakeQueue
 BATCH: Final = 16
 """Events that are told before what was written meanwhile is sent: enough to find most readers
 awake, and few enough for upstream to begin while others are still told."""
+BURST: Final = 4
+"""Events at the beginning of a turn that are one."""
 MAX_BATCHES: Final = 16
 """Batches of one turn; then everything else of the reactor has its own."""
 LONG_SECONDS: Final = 0.01
@@ -105,6 +108,8 @@ class EpollSet:
         self._marked_for_turn: list[Sender] = []
         self._closing: list[socket.socket] = []
         self._later: list[tuple[Callable[[], None], Descriptor | None]] = []
+        self.burst = Burst()
+        """On in turns that begin with several events, until all is sent that was written."""
         self._is_called_later = False
         self._is_running = self._is_closed = False
         self._shared_poll: SharedPoll | None = None
@@ -257,7 +262,7 @@ class EpollSet:
     # A turn
 
     def work_off(self, events: Events) -> bool:
-        """Work off *events*, and if they are a whole batch, what follows, batch by batch; return whether there may be more for the next turn."""
+        """Work off *events*, and of a burst what follows, batch by batch; return whether there may be more for the next turn."""
         self.looks += 1
         yielding = self._yielding
         yielding.is_serving = True
@@ -272,8 +277,15 @@ class EpollSet:
         if self.handshakes.has_stepped:
             self.handshakes.new_turn()
         batches = 1
+        burst = self.burst
+        burst.is_on = len(events) >= BURST
         self._work(events)
-        while len(events) >= BATCH and batches < MAX_BATCHES and not self._is_closed:
+        # What is ready by now goes before what was put off.
+        while (
+            (len(events) >= BATCH or (len(events) > 1 and burst.calls and not self._marked_for_turn))
+            and batches < MAX_BATCHES
+            and not self._is_closed
+        ):
             batches += 1
             self.looks += 1
             events = self._epoll.poll(0, BATCH)
@@ -281,6 +293,8 @@ class EpollSet:
         is_full = len(events) >= BATCH
         if self._marked_for_turn:
             self._end_turn()
+        if burst.is_on:
+            burst.end()
         now = self._ended = seconds()
         if (is_full or now - began >= LONG_SECONDS) and not self._is_closed:
             self._probe.send(now)
