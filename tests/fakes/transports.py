@@ -167,7 +167,7 @@ class Peer:
             at += len(piece)
         return len(received), [], 0, None
 
-    def send(self, octets: memoryview) -> int:
+    def send(self, octets: memoryview, flags: int = 0) -> int:
         if self.broken:
             raise OSError(EPIPE, "broken pipe")
         if not self.window:

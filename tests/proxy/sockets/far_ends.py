@@ -5,6 +5,7 @@ from __future__ import annotations
 import socket
 import ssl
 import struct
+import sys
 
 _PIECE = 256 * 1024
 
@@ -27,6 +28,12 @@ class PlainEnd:
     def received(self) -> bytes:
         """What was read so far."""
         return bytes(self._received)
+
+    def packets(self, with_content: bool) -> int:
+        """How many packets have come so far, of those with something in them or of all."""
+        # ``tcpi_segs_in`` and ``tcpi_data_segs_in`` of ``struct tcp_info`` (Linux 4.6 and later).
+        told = self._sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 160)
+        return int.from_bytes(told[152:156] if with_content else told[140:144], sys.byteorder)
 
     def say(self, octets: bytes) -> None:
         """Send *octets*, as far as the other side takes them; ``push`` sends the rest."""

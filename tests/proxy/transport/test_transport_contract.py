@@ -210,10 +210,39 @@ class TwistedConnectedTLSTests(ConnectedContract, TestCase):
     keeps_last_words = False
 
 
-class EpollAcceptedTests(AcceptedContract, TestCase):
-    """The epoll set's transport of an accepted connection."""
+class LastPacketContract(AcceptedContract):
+    """Connections that were accepted, whose end is sent with what was written last."""
 
     use_epoll = True
+
+    async def test_one_packet(self) -> None:
+        """What is written last, the goodbye of TLS and the end are one packet, which wakes the peer up once; also if that was not heard out."""
+        for unheard in (b"", b"more" * 1000):
+            protocol = Recorder()
+            far = await self.open(protocol)
+            assert isinstance(far, PlainEnd)
+            if self.is_secure:
+                # After this, the tickets of the handshake have come.
+                far.say(b"hello")
+                await self.until(lambda: protocol.received)  # noqa: B023 - it is over before the next one
+            # Mere acknowledgments come when they like, but there are none of who said nothing.
+            is_with_content = self.is_secure or bool(unheard)
+            before = far.packets(is_with_content)
+
+            def end() -> None:
+                far.say(unheard)  # noqa: B023
+                protocol.transport.write(b"bye")  # noqa: B023
+                protocol.transport.loseConnection()  # noqa: B023
+
+            protocol.transport.call_in_batch(end)
+            self.assertEqual(far.packets(is_with_content) - before, 1)
+            await self.read_until(far, lambda: far.saw_end or far.saw_reset)  # noqa: B023
+            self.assertEqual(far.received, b"bye")
+
+
+class EpollAcceptedTests(LastPacketContract, TestCase):
+    """The epoll set's transport of an accepted connection."""
+
     splices = True
     copies = True
 
@@ -226,10 +255,9 @@ class EpollConnectedTests(ConnectedContract, TestCase):
     copies = True
 
 
-class EpollTLSTests(AcceptedContract, TestCase):
+class EpollTLSTests(LastPacketContract, TestCase):
     """The epoll set's TLS."""
 
-    use_epoll = True
     is_secure = True
     tells_handshake = True
     has_half_close = False

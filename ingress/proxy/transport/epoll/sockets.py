@@ -3,7 +3,7 @@
 import socket
 import struct
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 from OpenSSL import SSL
 from twisted.internet import address
@@ -16,6 +16,9 @@ from ingress.proxy.transport.socket_facts import has_ended, is_quiet
 
 SocketName = tuple[Any, ...]
 """What a socket calls an address: host and port, and for IPv6 two numbers more."""
+
+_CORK: Final = 3
+"""``TCP_CORK`` of Linux."""
 
 
 def address_of(name: SocketName) -> IAddress:
@@ -48,6 +51,25 @@ def reset_on_close(sock: socket.socket) -> None:
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
     except OSError:
         pass  # The peer was quicker; there is nothing left to reset.
+
+
+def hold_back(sock: socket.socket) -> None:
+    """Have the kernel keep what is less than a packet until ``end_writing``, so that both go together."""
+    try:
+        sock.setsockopt(socket.IPPROTO_TCP, _CORK, 1)
+    except OSError:
+        pass  # It is no socket of TCP, or the peer is gone.
+
+
+def end_writing(sock: socket.socket) -> None:
+    """Tell the peer that nothing follows, with what the kernel still has for it.
+
+    To be done before *sock* is closed: if the peer said something more that nobody read, that would drop what the kernel kept.
+    """
+    try:
+        sock.shutdown(socket.SHUT_WR)
+    except OSError:
+        pass  # The peer is gone.
 
 
 class Told(Protocol):

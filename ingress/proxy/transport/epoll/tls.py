@@ -18,7 +18,7 @@ from twisted.python.failure import Failure
 from ingress.http.plain_request import ANSWER, is_plain_request
 from ingress.proxy.contract.transport import CopyTaker, KernelCopy, Receiver
 from ingress.proxy.transport.epoll.epoll_set import EDGE, READ, WRITE, EpollSet
-from ingress.proxy.transport.epoll.sockets import SocketName
+from ingress.proxy.transport.epoll.sockets import SocketName, hold_back
 from ingress.proxy.transport.epoll.spliced import DONE
 from ingress.proxy.transport.epoll.stream import StreamTransport
 from ingress.tls.binding import (
@@ -270,6 +270,9 @@ class TLSTransport(StreamTransport):
         self._end(DONE)
 
     def _send(self, octets: bytes | memoryview) -> None:
+        if self._ending is not None and len(octets) <= _RECORD:
+            # These are the last ones: they, the goodbye and the end of the connection go in one packet.
+            hold_back(self._sock)
         try:
             sent = self._encrypt(octets)
         except OSError as problem:
@@ -304,6 +307,7 @@ class TLSTransport(StreamTransport):
 
     def _say_goodbye(self) -> None:
         say_goodbye(self._connection)
+        super()._say_goodbye()
 
     def splice_from(self, copy: KernelCopy) -> bool:
         """Never: what is sent must be encrypted first."""
