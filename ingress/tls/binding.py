@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from functools import cache, lru_cache
 from typing import Any, Final
 
+from mypy_extensions import mypyc_attr
 from OpenSSL import SSL, crypto
 from OpenSSL._util import ffi, lib
 
@@ -17,14 +18,16 @@ INTERNAL_ERROR = 80
 UNRECOGNIZED_NAME = 112
 """Alerts by their numbers (RFC 8446 section 6, RFC 6066 section 9)."""
 
-WANT_READ = int(lib.SSL_ERROR_WANT_READ)
-WANT_WRITE = int(lib.SSL_ERROR_WANT_WRITE)
+WANT_READ: Final = int(lib.SSL_ERROR_WANT_READ)
+WANT_WRITE: Final = int(lib.SSL_ERROR_WANT_WRITE)
 
 # Filled in by each call that asks; all of this is for one thread.
 _agreed = ffi.new("unsigned char **")
 _agreed_size = ffi.new("unsigned int *")
 
-_RECORD_BYTES = 16 * 1024
+_USUAL_MODES: Final = int(lib.SSL_MODE_ENABLE_PARTIAL_WRITE | lib.SSL_MODE_AUTO_RETRY)
+
+_RECORD_BYTES: Final = 16 * 1024
 """The most that a record holds (RFC 8446 section 5.1)."""
 _RECORD = ffi.new("char[]", _RECORD_BYTES)
 
@@ -39,6 +42,7 @@ _stepping: SSL.Connection | None = None
 """Whose handshake takes a step at present."""
 
 
+@mypyc_attr(native_class=False)
 class ServerConnection(SSL.Connection):
     """A connection as pyOpenSSL's own; on a socket it takes a third of the time to make.
 
@@ -51,7 +55,7 @@ class ServerConnection(SSL.Connection):
 
     def __init__(self, context: SSL.Context, sock: socket.socket | None) -> None:
         if sock is None or context._verify_helper is not None:
-            super().__init__(context, sock)
+            SSL.Connection.__init__(self, context, sock)
             return
         context._used = True
         ssl = lib.SSL_new(context._context)
@@ -68,7 +72,7 @@ class ServerConnection(SSL.Connection):
     def do_handshake(self) -> None:
         """Take a step as any connection of pyOpenSSL."""
         be_found(self)
-        super().do_handshake()
+        SSL.Connection.do_handshake(self)
 
 
 # What pyOpenSSL has none of at the beginning is said once, and not for each connection.
@@ -192,13 +196,19 @@ _first_of_short = lru_cache(_OFFERS)(first_offered)
 """Browsers and programs offer the same each time."""
 
 
-def return_after_each_record(connection: SSL.Connection) -> None:
-    """Have a read of *connection* return when it took a record without content, and not wait for one with it.
+def suit_socket(connection: SSL.Connection, accepts: bool = False) -> None:
+    """Have *connection*, on a socket that does not block, write all it is given and read no more than there is; if it *accepts*, as a server.
 
-    OpenSSL goes on by itself otherwise, for as long as such records come, and nothing else
-    gets a turn.  Only for who is told by the socket that there is more.
+    A write sends all records of what it is given, or is to be repeated with the same bytes: OpenSSL returns after each record otherwise, and
+    calling it again for each costs as much as encrypting one.  Where the bytes are may change
+    (``SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER``, which pyOpenSSL sets).
+
+    A read returns when it took a record without content, and does not wait for one with it.  OpenSSL goes on by itself otherwise, for as
+    long as such records come, and nothing else gets a turn.  Only for who is told by the socket that there is more.
     """
-    lib.SSL_clear_mode(connection._ssl, lib.SSL_MODE_AUTO_RETRY)
+    lib.SSL_clear_mode(connection._ssl, _USUAL_MODES)
+    if accepts:
+        lib.SSL_set_accept_state(connection._ssl)
 
 
 def receive(connection: SSL.Connection) -> bytes:
@@ -238,15 +248,6 @@ def say_goodbye(connection: SSL.Connection) -> None:
     if lib.SSL_shutdown(connection._ssl) < 0:
         # The peer is gone, or never finished its handshake.
         lib.ERR_clear_error()
-
-
-def write_whole_or_again(connection: SSL.Connection) -> None:
-    """Have a write of *connection* send all records of what it is given, or be repeated with the same bytes.
-
-    OpenSSL returns after each record otherwise, and calling it again for each costs as much as encrypting one.  Where the bytes are may
-    change (``SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER``, which pyOpenSSL sets).
-    """
-    lib.SSL_clear_mode(connection._ssl, lib.SSL_MODE_ENABLE_PARTIAL_WRITE)
 
 
 def forget_errors() -> None:

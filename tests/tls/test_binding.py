@@ -23,7 +23,7 @@ from ingress.tls.binding import (
     say_goodbye,
     send,
     step,
-    write_whole_or_again,
+    suit_socket,
 )
 from ingress.tls.contexts import ServerContexts
 from ingress.tls.generated import generate_certificate
@@ -184,7 +184,7 @@ class SendTests(TLSCase):
 
     def test_full(self) -> None:
         """A socket that takes no more raises what pyOpenSSL does."""
-        write_whole_or_again(self.near)
+        suit_socket(self.near)
         with self.assertRaises(SSL.WantWriteError):
             while send(self.near, bytes(16384)):
                 pass
@@ -276,7 +276,7 @@ class WriteWholeTests(TLSCase):
     def setUp(self) -> None:
         super().setUp()
         self.writing, self.reading = self.connect(*socket.socketpair())
-        write_whole_or_again(self.writing)
+        suit_socket(self.writing)
         self.sent = 0
         with self.assertRaises(SSL.WantWriteError):
             while True:

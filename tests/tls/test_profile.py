@@ -8,7 +8,7 @@ from twisted.trial.unittest import SkipTest, SynchronousTestCase
 
 from ingress.annotations.ciphers import ALLOWED_SUITES
 from ingress.options.values import read_tls_groups
-from ingress.tls.binding import return_after_each_record
+from ingress.tls.binding import suit_socket
 from ingress.tls.contexts import ServerContexts
 from ingress.tls.generated import generate_certificate
 from ingress.tls.profile import GROUPS, TLS_1_2_SUITES, known_groups, new_server_context
@@ -127,7 +127,7 @@ class ProfileTests(SynchronousTestCase):
         for is_asked, turns in ((False, 0), (True, 2)):
             client = Client(CONTEXTS, None, context=client_context(SSL.TLS1_3_VERSION))
             if is_asked:
-                return_after_each_record(client.connection)
+                suit_socket(client.connection)
             client.handshake()
             client.server.send(b"after two tickets")
             client.pump()

@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import gc
+import select
 import socket
 import weakref
+from datetime import UTC, datetime
 
 from OpenSSL import SSL
 from OpenSSL._util import lib
+from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.proxy.transport.epoll.epoll_set import EpollSet
 from ingress.proxy.transport.epoll.tls import TLSTransport
+from ingress.proxy.transport.handshake_queue import STEPS
 from ingress.tls import binding
+from ingress.tls.contexts import ServerContexts
+from ingress.tls.generated import generate_certificate
+from tests.fakes.plain_code import need_plain_code
 from tests.proxy.sockets.test_tls import RawCase
 from tests.proxy.transport.recorder import Recorder
 from tests.proxy.transport.test_epoll_set import BatchReactor
@@ -127,3 +134,70 @@ class ReadTests(TLSCase):
         self.epoll_set.doRead()
         self.assertEqual(str(self.recorder.lost[0]), str(alone.lost[0]))
         self.assertNotIn("EOF", str(alone.lost[0]))
+
+
+class ServerTests(SynchronousTestCase):
+    """Handshakes of clients, and their first requests."""
+
+    def setUp(self) -> None:
+        self.epoll_set = EpollSet(BatchReactor())
+        self.epoll_set.start()
+        self.addCleanup(self.epoll_set.stop)
+        self.contexts = ServerContexts(generate_certificate(datetime.now(UTC)))
+
+    def open(self) -> tuple[Recorder, SSL.Connection]:
+        """Return who is told of a connection whose client has said hello, and its client."""
+        near, far = socket.socketpair()
+        for each in (near, far):
+            each.setblocking(False)
+        recorder = Recorder()
+        begun = self.contexts.connection_on(near)
+        TLSTransport(self.epoll_set, near, recorder, ("127.0.0.1", 1), begun, 443).start()
+        client = SSL.Connection(SSL.Context(SSL.TLS_CLIENT_METHOD), far)
+        client.set_connect_state()
+        self.assertRaises(SSL.WantReadError, client.do_handshake)
+        return recorder, client
+
+    def test_parked(self) -> None:
+        """Who waits for a turn is not told of over and over, and goes on in order when it is there."""
+        opened = [self.open() for _ in range(STEPS + 2)]
+        self.epoll_set.doRead()
+        self.epoll_set.doRead()
+        self.assertEqual(
+            repr(self.epoll_set.handshakes), f"<Handshakes: {STEPS} wait for their peers, 2 for their turn>"
+        )
+        self.assertEqual(select.select([self.epoll_set], [], [], 0)[0], [])
+        reactor = self.epoll_set._reactor
+        reactor.advance(0)
+        for _, client in opened:
+            client.do_handshake()
+        while select.select([self.epoll_set], [], [], 0)[0]:
+            self.epoll_set.doRead()
+            reactor.advance(0)
+        self.assertEqual({recorder.shaken for recorder, _ in opened}, {1})
+
+    def test_first_request(self) -> None:
+        """A request that came with the last words of the handshake is read with them, and nothing is looked for behind it; what is there is found."""
+        reads: list[str] = []
+
+        class Counting:
+            """OpenSSL, whose reads are counted."""
+
+            def __getattr__(self, name: str) -> object:
+                if name == "SSL_read":
+                    reads.append(name)
+                return getattr(lib, name)
+
+        need_plain_code()
+        self.patch(binding, "lib", Counting())
+        for behind in ([], [b"more"], [b"more", b"and more"]):
+            recorder, client = self.open()
+            self.epoll_set.doRead()
+            client.do_handshake()
+            for message in (b"request", *behind):
+                client.send(message)
+            reads.clear()
+            self.epoll_set.doRead()
+            self.assertEqual((recorder.pieces, len(reads)), ([b"request"], 1))
+            self.epoll_set.doRead()
+            self.assertEqual(recorder.pieces[1:], [b"".join(behind)] if behind else [])

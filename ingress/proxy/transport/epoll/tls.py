@@ -25,11 +25,10 @@ from ingress.tls.binding import (
     WANT_WRITE,
     forget_errors,
     receive,
-    return_after_each_record,
     say_goodbye,
     send,
     step,
-    write_whole_or_again,
+    suit_socket,
 )
 from ingress.tls.handshake import awaits_hello
 from ingress.tls.upstream import words_of_error
@@ -70,13 +69,12 @@ class TLSTransport(StreamTransport):
         port: int = 0,
     ) -> None:
         super().__init__(epoll_set, sock, receiver, peer, port)
-        write_whole_or_again(connection)
-        return_after_each_record(connection)
+        suit_socket(connection, accepts=peer is not None)
         self._connection = connection
         self._fault = ""
         """What follows what was read last, and is the end."""
-        self._alone = 0
-        """How many reads in a row have found one record, ..."""
+        self._alone = 0 if peer is None else _USUALLY_ALONE
+        """How many reads in a row that found anything have found one record, which is how a request comes, ..."""
         self._read_at_look = 0
         """... and at which look of the epoll set that was which looked for no other."""
         self._read_needs_write = False
@@ -86,9 +84,6 @@ class TLSTransport(StreamTransport):
         self._is_unheard = False
         """Whether the peer may have refused our certificate, which in TLS 1.3 it does when the handshake is over for us."""
         if peer is not None:
-            # A step reads until nothing is left, and who waits for a turn is not to be told of over and over.
-            self._trigger = EDGE
-            connection.set_accept_state()
             epoll_set.handshakes.begin(self)
 
     @property
@@ -126,13 +121,13 @@ class TLSTransport(StreamTransport):
     def park(self) -> None:
         """Read nothing: it is the turn of others."""
         self._reading = False
+        self.update()
 
     def unpark(self) -> None:
         """Take the step that had to wait."""
         if not self.is_over:
             self._reading = True
-            if self._broken:
-                self.update()
+            self.update()
             self._step()
 
     def _step(self) -> None:
@@ -144,13 +139,16 @@ class TLSTransport(StreamTransport):
             self._refused(problem)
             return
         if awaited == WANT_WRITE:
+            # Until something can be sent nothing is read, and who waits so is not to be told over and over what has come.
+            self._trigger = EDGE
             self._read_needs_write = True
             self.update()
         elif not awaited:
             self._is_shaking = False
-            self._trigger = 0
             self._epoll_set.handshakes.end(self)
-            self.update()
+            if self._trigger:
+                self._trigger = 0
+                self.update()
             self.receiver.handshakeCompleted()
             if not self.is_over:
                 # What came with the last flight is in OpenSSL's hands, where epoll cannot see it.
@@ -212,12 +210,9 @@ class TLSTransport(StreamTransport):
         size = 0
         ended = False
         connection = self._connection
-        if self._alone >= _USUALLY_ALONE:
-            looks = self._epoll_set.looks
-            if looks - self._read_at_look <= 1:
-                # It has more to say than it used to: an answer, and what that brings about, takes longer.
-                self._alone = 0
-            self._read_at_look = looks
+        if self._alone >= _USUALLY_ALONE and self._epoll_set.looks - self._read_at_look <= 1:
+            # It has more to say than it used to: an answer, and what that brings about, takes longer.
+            self._alone = 0
         while self._reading and size < _MAX_READ and len(pieces) < _MAX_RECORDS:
             try:
                 piece = receive(connection)
@@ -241,9 +236,10 @@ class TLSTransport(StreamTransport):
             size += len(piece)
             if self._alone >= _USUALLY_ALONE and size < _RECORD:
                 # To find that there is nothing more takes as long as a small request does in Python.
+                self._read_at_look = self._epoll_set.looks
                 return piece
-        self._alone = self._alone + 1 if len(pieces) == 1 else 0
         if pieces:
+            self._alone = self._alone + 1 if len(pieces) == 1 else 0
             if ended or size >= _MAX_READ:
                 # epoll does not know what OpenSSL still has.
                 self._epoll_set.later(self._read_more, self)
