@@ -143,7 +143,7 @@ class Bench:
             f"--http=tcp:{http}:interface={HOST}",
             f"--https=tcp:{https}:interface={HOST}",
             f"--admin=tcp:{admin}:interface={HOST}",
-            "--access-log=off",
+            "--disable-access-log",
             "--shutdown-delay=0",
             "--shutdown-grace=0",
             *options,

@@ -2,6 +2,7 @@
 
 from ingress.model.limits import Limits
 from ingress.proxy.contract.limits import MAX_AHEAD
+from ingress.proxy.downstream.channel import DownstreamChannel
 from tests.proxy.downstream.heads import GET_1_0, POST
 from tests.proxy.playing import GET, OK, ProxyCase, body_of, fields_of
 
@@ -80,6 +81,15 @@ class KeepAliveTests(ProxyCase):
         self.upstream().say(OK.replace(b"\r\n\r\n", b"\r\nServer: own\r\nDate: today\r\n\r\n"))
         fields = fields_of(down.take())
         self.assertEqual((fields[b"server"], fields[b"date"]), (b"own", b"today"))
+
+
+class MemoryTests(ProxyCase):
+    """What a channel takes."""
+
+    def test_attributes(self) -> None:
+        """No channel has a dictionary of attributes, which thousands of connections at rest would keep."""
+        channel = DownstreamChannel(self.stage.site, secure=False)
+        self.assertFalse(hasattr(channel, "__dict__"))
 
 
 class PipeliningTests(ProxyCase):
