@@ -12,7 +12,8 @@ from typing import Final, Generic, TypeVar
 
 from ingress.http.grammar import CONTROLS_REPLACED, MEMO_BLOCK, FieldError, FieldLines, Sightings, Special
 
-MOST_LAYOUTS: Final = 128
+MOST_LAYOUTS: Final = 512
+"""Each host that clients name first has one of its own, or several.  One takes some 2.5 KiB, and at most 7."""
 LAYOUT_KEY: Final = 32
 """Bytes that say which layout a head most likely has: as many as tell hosts and servers apart, and too few to have the time of day among them."""
 _SAMPLED: Final = 31
@@ -35,8 +36,8 @@ class TooManyFieldsError(FieldError):
 class Layout(Generic[Verdict]):
     """What a head has in common with those like it: *gaps*, *tail* behind the last of them, and *kept*, the part of it that goes on.
 
-    *specials* are those of its lines, in which those of *told* places stand for lines in gaps; *written* are the names of all lines, and *said* those
-    lines that are the same in all of them.
+    *specials* are those of its lines, in which those of *told* places stand for lines in gaps; *written* are the names of all lines, with colons in
+    between, and *said* those lines that are the same in all of them.
     """
 
     def __init__(
@@ -46,8 +47,8 @@ class Layout(Generic[Verdict]):
         kept: bytes,
         specials: list[Special],
         told: list[int],
-        written: list[bytes],
-        said: set[bytes],
+        written: bytes,
+        said: bytes,
     ) -> None:
         self._gaps = gaps
         self._tail = tail
@@ -165,9 +166,10 @@ class FieldBlocks(Generic[Verdict]):
         written = [line.partition(b":")[0] for line in lines]
         said = {line for line in lines if line in known}
         old = self.layouts.get(key)
-        if old is not None and old.written == written:
+        names = b":".join(written)
+        if old is not None and old.written == names:
             # The same sender, or one that is like it.  What others say has nothing in common with this but how it begins.
-            always = said & old.said
+            always = said.intersection(old.said.split(b"\r\n"))
             said = always if _is_worth(always, lines) else said
         if not _is_worth(said, lines):
             return
@@ -194,8 +196,9 @@ class FieldBlocks(Generic[Verdict]):
             gaps.append((before, len(before), kept, goes_on, not goes_on))
             before, kept = b"", b"\r\n" if goes_on else b""
         if len(self.layouts) >= MOST_LAYOUTS and old is None:
-            self.layouts.clear()
-        self.layouts[key] = Layout(gaps, before, kept, specials, told, written, said)
+            # One, and not all: where there are more hosts than layouts, most heads have one all the same.
+            del self.layouts[next(iter(self.layouts))]
+        self.layouts[key] = Layout(gaps, before, kept, specials, told, names, b"\r\n".join(said))
 
 
 def _is_worth(said: set[bytes], lines: list[bytes]) -> bool:
