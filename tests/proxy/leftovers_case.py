@@ -245,7 +245,10 @@ def _garbage() -> Counter[str]:
         gc.collect()
         # What zope.interface notes about kinds of objects is made anew after each collection, and then serves all.
         shared = [each for each in gc.garbage if isinstance(each, ProvidesClass)]
-        known = set(map(id, shared + gc.get_referents(*shared)))
+        noted = gc.get_referents(*shared)
+        # Python 3.13 tells of tuples within these, too.
+        within = [each for each in gc.get_referents(*noted) if type(each) is tuple]
+        known = set(map(id, [*shared, *noted, *within]))
         return Counter(_kind(each) for each in gc.garbage if id(each) not in known)
     finally:
         gc.set_debug(0)
