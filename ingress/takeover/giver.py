@@ -220,13 +220,13 @@ class Giver:
         self._do(now, now.giving.misunderstood("a bug"))
 
     def _offer(self, now: _Conversation) -> None:
-        self.log.info("Process {process} takes over", process=now.process)
         sockets = list(listening_only(dict(self._serving.sockets())).items())
         for at in range(0, len(sockets), _AT_A_TIME):
             some = sockets[at : at + _AT_A_TIME]
             names = tuple(name for name, _ in some)
             now.wire.send(Message(Word.SOCKETS, names=names), [descriptor for _, descriptor in some])
         now.wire.send(Message(Word.OFFERED, self._serving.identity))
+        self.log.info("Process {process} takes over", process=now.process)
 
     def _set_timer(self, now: _Conversation) -> None:
         state, seconds = now.giving.state, now.giving.seconds

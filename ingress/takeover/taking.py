@@ -125,9 +125,9 @@ class Taking:
         if not self.is_following:
             return ()
         self.state = State.ALONE
-        if state is State.ASKING:
-            return (Step(Deed.BEGIN),)
         told = Step(Deed.TELL, "The process that was to be taken over is gone: going on without it")
+        if state is State.ASKING:
+            return (told, Step(Deed.BEGIN))
         return (told, Step(Deed.REPORT if self._serves else Deed.SHOW))
 
     def late(self) -> Steps:

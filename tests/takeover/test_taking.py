@@ -52,7 +52,7 @@ class TakingTests(SynchronousTestCase):
 
     def test_gone(self) -> None:
         """A new process whose old one is gone goes on by itself, and reports once it serves."""
-        self.assertEqual(deeds(self.at(State.ASKING).ended()), [Deed.BEGIN])
+        self.assertEqual(deeds(self.at(State.ASKING).ended()), [Deed.TELL, Deed.BEGIN])
         starting = self.at(State.STARTING)
         self.assertEqual(deeds(starting.ended()), [Deed.TELL, Deed.SHOW])
         self.assertEqual(deeds(starting.ready()), [Deed.REPORT])
