@@ -11,6 +11,7 @@ from bench.filters import brought, count
 from bench.gateway_filters import INGRESS
 from bench.gateway_filters import count as count_gateway_filters
 from bench.limits import verdict_calls
+from tests.fakes.plain_code import need_plain_code
 
 
 def measured_with(which: str) -> dict[str, int]:
@@ -19,7 +20,15 @@ def measured_with(which: str) -> dict[str, int]:
         return count(which).figures()
 
 
-class FilterCallTests(SynchronousTestCase):
+class CountingCase(SynchronousTestCase):
+    """Tests that count calls."""
+
+    def setUp(self) -> None:
+        """Leave them out where calls are not seen."""
+        need_plain_code("calls of compiled functions are not seen, nor when their thread has come to rest")
+
+
+class FilterCallTests(CountingCase):
     """Calls of a GET with a filter before it: what a filter costs that asks for little."""
 
     def check(self, which: str, **most: int) -> None:
@@ -55,7 +64,7 @@ class FilterCallTests(SynchronousTestCase):
         self.check("asks-of-options", **{"in": 28, "out": 22, "others_in": 0, "others_out": 0})
 
 
-class AnnotationCallTests(SynchronousTestCase):
+class AnnotationCallTests(CountingCase):
     """Calls of a GET whose route asks for something by annotations."""
 
     def test_cors_and_headers(self) -> None:
@@ -65,7 +74,7 @@ class AnnotationCallTests(SynchronousTestCase):
         self.assertLessEqual((listed["in"], listed["out"]), (28, 24), listed)
 
 
-class GatewayCallTests(SynchronousTestCase):
+class GatewayCallTests(CountingCase):
     """Calls of a GET where Gateways are served beside Ingresses."""
 
     # Calls on the way in, and out.
@@ -99,7 +108,7 @@ MOST: Mapping[str, Mapping[str, int]] = {
 }
 
 
-class CallTests(SynchronousTestCase):
+class CallTests(CountingCase):
     """Calls of a GET whose route asks for nothing but a backend."""
 
     def test_most(self) -> None:
