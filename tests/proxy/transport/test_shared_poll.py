@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import select
-from collections.abc import Callable
 from threading import Thread
 from typing import Any
 
@@ -36,20 +35,6 @@ class Told:
     def failed(self, failure: Failure) -> None:
         """Never."""
         raise AssertionError(failure)
-
-
-class Once(Told):
-    """A descriptor that takes what came, and then calls."""
-
-    def __init__(self, reading: int, call: Callable[[], object]) -> None:
-        super().__init__()
-        self._reading = reading
-        self._call = call
-
-    def ready(self, events: int) -> None:
-        super().ready(events)
-        os.read(self._reading, 1)
-        self._call()
 
 
 class Stopping(Told):
@@ -257,76 +242,6 @@ class SharedPollTests(SharedPollCase):
             os.write(end, b"x")
         self.turn()
         self.assertEqual((told.times, other.times), (1, 1))
-
-
-class RunningTests(SharedPollCase):
-    """A reactor that runs, and is kept waiting where it was until it has something to do."""
-
-    def setUp(self) -> None:
-        super().setUp()
-        self.reactor.startRunning(installSignalHandlers=False)
-        self.addCleanup(self.reactor.crash)
-        self.is_late = False
-        # Who waits in vain does not wait for ever.
-        self.reactor.callLater(SECONDS, setattr, self, "is_late", True)
-
-    def once(self, call: Callable[[], object]) -> tuple[Once, int]:
-        """Put a descriptor into the epoll set that calls when it is told; return it, and where to write for it."""
-        reading, writing = self.pipe()
-        told = Once(reading, call)
-        self.epoll_set.add(told, reading, READ)
-        self.addCleanup(self.epoll_set.remove, reading)
-        return told, writing
-
-    def one_after_the_other(self, last: Callable[[], object]) -> tuple[Once, Once]:
-        """Take a turn in which what one descriptor is told makes another one ready, which then calls *last*."""
-        second, writing_to_second = self.once(last)
-        first, writing = self.once(lambda: os.write(writing_to_second, b"x"))
-        os.write(writing, b"x")
-        self.turn()
-        self.turn(0)
-        self.assertFalse(self.is_late)
-        return first, second
-
-    def test_timer(self) -> None:
-        """What comes for the epoll set is told in one turn of the reactor, until a timer is due."""
-        called: list[bool] = []
-        turns: list[int] = []
-
-        def last() -> None:
-            turns.append(len(polled))
-            self.reactor.callLater(0, called.append, True)
-
-        polled: list[float] = []
-        poll = self.reactor.doIteration
-
-        def counted(seconds: float) -> None:
-            polled.append(seconds)
-            poll(seconds)
-
-        self.reactor.doIteration = counted
-        first, second = self.one_after_the_other(last)
-        self.assertEqual((first.times, second.times, called, turns), (1, 1, [True], [1]))
-
-    def test_call_of_a_reader(self) -> None:
-        """A reader of the reactor's own ends it."""
-        reader, writing = self.reader()
-        first, second = self.one_after_the_other(lambda: os.write(writing, b"x"))
-        self.assertEqual((first.times, second.times), (1, 1))
-        self.assertGreaterEqual(reader.times, 1)
-
-    def test_stop(self) -> None:
-        """Who stops the reactor is heard at once."""
-        stopped: list[bool] = []
-        self.reactor.addSystemEventTrigger("before", "shutdown", stopped.append, True)
-        self.one_after_the_other(self.reactor.stop)
-        self.assertEqual(stopped, [True])
-
-    def test_leaving(self) -> None:
-        """So is who stops the epoll set."""
-        first, second = self.one_after_the_other(self.epoll_set.stop)
-        self.assertEqual((first.times, second.times), (1, 1))
-        self.assertIs(self.reactor._poller, self.poller)
 
 
 class OtherReactorTests(SharedPollCase):

@@ -7,10 +7,9 @@ each request.
 
 Twisted's epoll reactor asks for events at one place, its *poller*.  Here something else stands there, which turns it
 round: what is waited on is the epoll set, and the reactor's own poller is one of the descriptors in it.  What the
-reactor has to do besides, timers and calls of threads, it does between two waits, as ever: as soon as there is any of it, and
-not each time that it was looked whether there is.
+reactor has to do besides, timers and calls of threads, it does between two waits, as ever.
 
-This is the one module that knows the attributes in which that reactor keeps its poller, and whether it was told to stop.
+This is the one module that knows the attribute in which that reactor keeps its poller.
 """
 
 import select
@@ -88,25 +87,14 @@ class SharedPoll:
     def poll(self, seconds: float, most: int) -> Events:
         """Wait for events of either for so long, -1 for ever; work off those of the epoll set and return at most *most* of the reactor's.
 
-        The reactor gets what it has in any turn in which the epoll set might go on.  Without any, and with no timer that is due,
-        its next turn would be this one again, and so that follows at once.
+        The reactor gets what it has in any turn in which the epoll set might go on.
         """
-        reactor = self._reactor
-        while events := self._epoll.poll(seconds, self._most):
+        events = self._epoll.poll(seconds, self._most)
+        if events:
             is_full = self._work_off(events)
             if is_full or self._is_asked_for:
                 self._is_asked_for = False
                 return self._poller.poll(0, most)
-            # Whoever takes single turns of it, which is not running then, waits for one.
-            if not reactor.running or reactor._stopped or reactor._poller is not self:
-                break
-            wanted = reactor.timeout()
-            if wanted is None:
-                seconds = -1.0
-            elif wanted > 0:
-                seconds = wanted
-            else:
-                break
         return []
 
     # Descriptor of the epoll set
