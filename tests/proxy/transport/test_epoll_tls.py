@@ -25,6 +25,22 @@ from tests.proxy.transport.test_epoll_set import BatchReactor
 from tests.tls.test_binding import TLSCase
 
 
+def counted_reads(test: SynchronousTestCase) -> list[str]:
+    """Count the reads that are asked of OpenSSL while *test* goes on: one member each."""
+    reads: list[str] = []
+
+    class Counting:
+        """OpenSSL, whose reads are counted."""
+
+        def __getattr__(self, name: str) -> object:
+            if name == "SSL_read":
+                reads.append(name)
+            return getattr(lib, name)
+
+    test.patch(binding, "lib", Counting())
+    return reads
+
+
 class ReleaseTests(RawCase):
     """The memory of OpenSSL, which the garbage collector does not see."""
 
@@ -96,17 +112,7 @@ class ReadTests(TLSCase):
 
     def test_usually_alone(self) -> None:
         """Of who has sent one record each time nothing is read behind it, until there is more to read at the next look, too."""
-        reads: list[str] = []
-
-        class Counting:
-            """OpenSSL, whose reads are counted."""
-
-            def __getattr__(self, name: str) -> object:
-                if name == "SSL_read":
-                    reads.append(name)
-                return getattr(lib, name)
-
-        self.patch(binding, "lib", Counting())
+        reads = counted_reads(self)
         for count in (2, 2, 2, 2, 1, 1):
             self.far.send(b"alone")
             self.assertEqual((self.read(), len(reads)), ([b"alone"], count))
@@ -178,18 +184,8 @@ class ServerTests(SynchronousTestCase):
 
     def test_first_request(self) -> None:
         """A request that came with the last words of the handshake is read with them, and nothing is looked for behind it; what is there is found."""
-        reads: list[str] = []
-
-        class Counting:
-            """OpenSSL, whose reads are counted."""
-
-            def __getattr__(self, name: str) -> object:
-                if name == "SSL_read":
-                    reads.append(name)
-                return getattr(lib, name)
-
         need_plain_code()
-        self.patch(binding, "lib", Counting())
+        reads = counted_reads(self)
         for behind in ([], [b"more"], [b"more", b"and more"]):
             recorder, client = self.open()
             self.epoll_set.doRead()
