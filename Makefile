@@ -259,13 +259,13 @@ clean: ## remove the environment and everything built
 # One environment, two stamps: the demo needs no development tools.
 $(user_environment): $(metadata)
 	@$(make_venv)
-	$(bin)/python -m pip install --quiet --disable-pip-version-check --editable .
+	$(bin)/python -m pip install --quiet --disable-pip-version-check --no-compile --editable .
 	@$(compile)
 	@touch $@
 
 $(dev_environment): $(metadata)
 	@$(make_venv)
-	$(bin)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	$(bin)/python -m pip install --quiet --disable-pip-version-check --no-compile --editable '.[dev]'
 	@$(compile)
 	@touch $@ $(user_environment)
 
@@ -273,7 +273,8 @@ $(dev_environment): $(metadata)
 $(compiled_environment): override VENV = $(COMPILED_VENV)
 $(compiled_environment): $(metadata) setup.py $(wildcard compiling/*.py)
 	@$(make_venv)
-	TXINGRESS_USE_MYPYC=0 $(bin)/python -m pip install --quiet --disable-pip-version-check '.[dev]'
+	TXINGRESS_USE_MYPYC=0 $(bin)/python -m pip install --quiet --disable-pip-version-check --no-compile '.[dev]'
+	@$(compile_libraries)
 	@rm -rf $(COMPILED_VENV)/build
 	@touch $@
 
@@ -291,7 +292,7 @@ $(bench_quick_environment): $(metadata)
 
 $(page_environment): $(metadata) $(axe)
 	@$(make_venv)
-	$(bin)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev,page]'
+	$(bin)/python -m pip install --quiet --disable-pip-version-check --no-compile --editable '.[dev,page]'
 	@$(compile)
 	@touch $@ $(dev_environment) $(user_environment)
 
@@ -326,9 +327,10 @@ command -v '$(PYTHON)' >/dev/null || { \
 	echo "error: $(PYTHON) has no venv module; install it (Debian and Ubuntu: apt install python3-venv)" >&2; exit 1; }
 endef
 
-# What is installed for good is compiled by pip; without bytecode every start of a command would take twice as long, for
-# ever where the environment forbids to write any.
-compile = $(bin)/python -m compileall -q ingress
+# Without bytecode every start of a command would take twice as long, for ever where the environment forbids to write any.  pip
+# would compile, by one process, 70 MB of classes of the Kubernetes API besides, which nobody imports: twice as much as all the rest.
+compile_libraries = $(bin)/python -m compileall -q -j 0 -x 'kubernetes/(aio|client/(api|models))/(?!__init__)' $(VENV)/lib/python3*/site-packages
+compile = $(compile_libraries) && $(bin)/python -m compileall -q -j 0 ingress
 
 define make_venv
 $(have_python); \
