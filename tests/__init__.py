@@ -10,6 +10,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from tests.handing_out import hand_out_modules
+
 # What gRPC would do at each fork of a process that has used it locks up forks of the child; no child of tests uses it.
 os.environ.setdefault("GRPC_ENABLE_FORK_SUPPORT", "0")
 
@@ -32,6 +34,14 @@ with suppress(ImportError):
     )
     settings.load_profile("txingress")
 
+
+def _draw_examples() -> None:
+    """Work out what examples are drawn from, which is kept for all processes: seconds that each of them would need."""
+    from hypothesis import given, strategies
+
+    given(strategies.lists(strategies.text()))(lambda texts: None)()
+
+
 # Before each test trial empties the registry of warnings of each of 3,000 modules, which takes half a millisecond.  Filters that
 # change, as trial's do right after that, make these registries void by themselves.
 _trial: Any = sys.modules.get("twisted.trial._synctest")
@@ -40,3 +50,6 @@ if _trial is not None:
     # A seventh of the time went to walks for garbage, of which there is little: this process is no controller, and ends soon.  What
     # is started by tests sets its own pace.
     gc.set_threshold(20_000, 20, 100)
+    _disttrial: Any = sys.modules.get("twisted.trial._dist.disttrial")
+    if _disttrial is not None:
+        hand_out_modules(_disttrial, sys.modules["twisted.trial._dist.worker"], _draw_examples)

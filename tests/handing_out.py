@@ -1,0 +1,50 @@
+"""What trial hands out to its processes (``--jobs``): a module of tests to each, where trial itself hands out single tests.
+
+What a module imports, what it makes once for all its tests, and processes that it starts to fork from are then needed in one
+process, and not in all of them.
+"""
+
+from collections.abc import Awaitable, Callable, Iterable
+from typing import Any
+
+from twisted.python.failure import Failure
+
+
+class Share:
+    """The tests of one module, which one process runs one after another; stands where trial would have a test."""
+
+    def __init__(self) -> None:
+        self.tests: list[Any] = []
+
+
+def shares(tests: Iterable[Any]) -> list[Share]:
+    """Put *tests* into shares, in the order in which they come."""
+    found: dict[str, Share] = {}
+    for test in tests:
+        found.setdefault(type(test).__module__, Share()).tests.append(test)
+    return list(found.values())
+
+
+def hand_out_modules(disttrial: Any, worker: Any, prepare: Callable[[], None]) -> None:
+    """
+    Have trial do so from now on, and *prepare* before it does.
+
+    *disttrial* and *worker* are its modules; what is exchanged in them has no public name.
+    """
+    iterate: Callable[[Any], Iterable[Any]] = disttrial._iterateTests
+    run_test: Callable[[Any, Any, Any], Awaitable[object]] = worker.LocalWorkerAMP.run
+
+    def prepared_shares(suite: Any) -> list[Share]:
+        prepare()
+        return shares(iterate(suite))
+
+    async def run_share(process: Any, share: Share, result: Any) -> None:
+        for test in share.tests:
+            try:
+                await run_test(process, test, result)
+            except Exception:
+                # As trial does with a test whose process is gone.
+                result.original.addError(test, Failure())
+
+    disttrial._iterateTests = prepared_shares
+    worker.LocalWorkerAMP.run = run_share
