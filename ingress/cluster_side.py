@@ -1,6 +1,7 @@
 """What the settings say of the side of the cluster: where objects come from, and what reports back.
 
-The client of an API server, and what reports to it, are two megabytes of modules: they are imported where there is one.
+The client of an API server, and what reports to it, are two megabytes of modules, and what reads manifests, with YAML, is one: each is
+imported where it is asked for.
 """
 
 import os
@@ -11,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 from ingress.cluster.kinds import ObjectKinds
-from ingress.cluster.manifests.manifests import ManifestSource
 from ingress.cluster.source import Source
 from ingress.cluster.store import Store
 from ingress.data_plane import now
@@ -38,6 +38,8 @@ def source_of(
     """
     objects = ObjectKinds(kinds)
     if settings.manifests:
+        from ingress.cluster.manifests.manifests import ManifestSource
+
         return ManifestSource(
             settings.manifests,
             settings.translate.annotations_prefix,
@@ -65,9 +67,9 @@ def source_of(
     )
 
 
-def as_api_server(source: Source) -> "ApiServerSource | None":
-    """Return *source* if it is an API server."""
-    if isinstance(source, ManifestSource):
+def as_api_server(settings: Settings, source: Source) -> "ApiServerSource | None":
+    """Return *source*, which *settings* ask for, if it is an API server."""
+    if settings.manifests:
         return None
     from ingress.cluster.api_server import ApiServerSource
 
@@ -91,7 +93,7 @@ def reporting_of(
 
     It reports about objects of those of *kinds* whose status is ours to write.
     """
-    api_server = as_api_server(source)
+    api_server = as_api_server(settings, source)
     if api_server is None:
         return None
     from ingress.status.reporting import ClusterReporting

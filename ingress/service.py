@@ -138,7 +138,7 @@ class IngressService(Service):
         self._metrics = metrics or Metrics()
         addresses: Callable[[], Collection[str]] = tuple
         yielding = None
-        api_server = as_api_server(source)
+        api_server = as_api_server(settings, source)
         if api_server is not None:
             addresses, yielding = api_server.addresses, api_server.yielding
         self._options = OptionsInForce(settings, given, reactor, api_server, self._handed_over, options)

@@ -1,12 +1,10 @@
 """The API server over HTTP, by way of the ``kubernetes`` package.
 
-Only this module and ``credentials``, which loads the configuration, touch that package.  Used
-of it here: ``ApiClient`` with ``param_serialize`` and ``call_api``, for credentials, TLS,
-proxies and the connection pool.  Its watch, informer and retries are not used; who calls here
-decides what an error means.
+Only this module and ``credentials``, which loads the configuration, use that package.  Used
+of it here: ``RESTClientObject``, for TLS, proxies and the connection pool, and what the configuration says of
+credentials.  Its watch, informer and retries are not used; who calls here decides what an error means.
 
-Everything here blocks, and belongs into threads of our own.  The package is slow to import,
-so it is imported when the configuration is loaded.  What fails is a ``StartError`` while
+Everything here blocks, and belongs into threads of our own.  What fails is a ``StartError`` while
 loading, and a ``KubernetesError`` afterwards.
 """
 
@@ -15,7 +13,8 @@ import json
 from collections.abc import Callable, Mapping
 from threading import Lock
 from time import monotonic
-from typing import TYPE_CHECKING, Any
+from typing import Any
+from urllib.parse import quote
 
 import urllib3
 from twisted.logger import Logger
@@ -31,14 +30,11 @@ from ingress.cluster.api.api_status import (
 )
 from ingress.cluster.api.credentials import CredentialSource
 from ingress.cluster.api.interruption import Interruption, pool_classes
+from ingress.cluster.api.package_parts import Configuration, RESTClientObject
 from ingress.errors import KubernetesError, StartError
 from ingress.model.frozen import frozen
 from ingress.model.writes import JSON
 from ingress.process.version import running_version
-
-if TYPE_CHECKING:
-    from kubernetes.client import ApiClient, Configuration
-    from kubernetes.client.api_client import RequestSerialized
 
 log = Logger()
 
@@ -88,6 +84,7 @@ class ApiAccess:
         self._credentials = credentials
         self.timeouts = (connect_seconds, read_seconds)
         self._clock = clock
+        self._user_agent = user_agent()
         self._lock = Lock()
         self._configuration: Configuration | None = None
         self._generation = 0
@@ -120,31 +117,29 @@ class ApiAccess:
                 self._renewed = now
                 log.warn("credentials cannot be loaded anew: {reason}", reason=str(error))
 
-    def client(self, generation: int) -> "tuple[int, ApiClient] | None":
-        """A client with the present credentials, or None when *generation* has them."""
+    def client(self, generation: int) -> tuple[int, RESTClientObject] | None:
+        """A client with the present configuration, or None when *generation* has it."""
         with self._lock:
             if generation == self._generation:
                 return None
-            from kubernetes.client import ApiClient
+            return self._generation, RESTClientObject(self._configuration)
 
-            return self._generation, ApiClient(self._configuration)
-
-    def prepare(self, client: "ApiClient", request: ApiRequest) -> "RequestSerialized":
-        """Give *request* its credentials, which may be read anew here, or by a plugin."""
-        headers = {"Accept": request.accept}
+    def addressed(self, client: RESTClientObject, request: ApiRequest) -> tuple[str, dict[str, str]]:
+        """Return the URL of *request* and its fields, with the credentials of *client*, which may be read anew here, or by a plugin."""
+        headers = {"Accept": request.accept, "User-Agent": self._user_agent}
         if request.body is not None:
             headers["Content-Type"] = request.content_type
+        configuration = client.configuration
         with self._lock:
-            return client.param_serialize(
-                request.method,
-                request.path,
-                query_params=list(request.query),
-                header_params=headers,
-                body=request.body,
-                auth_settings=["BearerToken"],
-            )
+            # These may have another address, too.
+            for credential in configuration.auth_settings().values():
+                headers[credential["key"]] = credential["value"]
+            url = f"{configuration.host}{request.path}"
+        if request.query:
+            url += "?" + "&".join(f"{name}={quote(value)}" for name, value in request.query)
+        return url, headers
 
-    def _read(self) -> "Configuration":
+    def _read(self) -> Configuration:
         self._configuration = self._credentials.load(again=self._configuration is not None)
         self._generation += 1
         self._renewed = self._clock()
@@ -158,7 +153,7 @@ class ApiConnection:
         self._access = access
         self._interruption = Interruption()
         self._generation = 0
-        self._client: ApiClient | None = None
+        self._client: RESTClientObject | None = None
 
     def get(self, path: str, query: list[tuple[str, str]], accept: str = JSON) -> "ApiResponse":
         """Ask for *path*, as ``send`` does."""
@@ -174,13 +169,15 @@ class ApiConnection:
             raise KubernetesError(0, BROKEN, "interrupted")
         client = self._present_client()
         try:
-            prepared = self._access.prepare(client, request)
+            url, headers = self._access.addressed(client, request)
         except Exception as error:
             # The loaders of the package raise whatever an unreadable file or a bad plugin brings up.
             raise KubernetesError(0, NO_CREDENTIALS, _reason(error)) from None
         timeouts = request.timeouts or self._access.timeouts
         try:
-            answer = client.call_api(*prepared, _request_timeout=timeouts).response
+            answer = client.request(
+                request.method, url, headers, request.body, _request_timeout=timeouts
+            ).response
         except ReadTimeoutError:
             raise KubernetesError(0, UNREACHABLE, "no answer in time") from None
         except Exception as error:
@@ -206,13 +203,12 @@ class ApiConnection:
             self._client = None
             self._generation = 0
 
-    def _present_client(self) -> "ApiClient":
+    def _present_client(self) -> RESTClientObject:
         new = self._access.client(self._generation)
         if new is not None:
             self.close()
             self._generation, self._client = new
-            self._client.user_agent = user_agent()
-            self._client.rest_client.pool_manager.pool_classes_by_scheme = pool_classes(self._interruption)
+            self._client.pool_manager.pool_classes_by_scheme = pool_classes(self._interruption)
         assert self._client is not None, "load() comes before send()"
         return self._client
 

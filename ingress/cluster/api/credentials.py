@@ -11,18 +11,20 @@ import os
 import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import urlsplit
 
-import yaml
 from twisted.logger import Logger
 
 from ingress.cluster.api.api_status import one_line
+from ingress.cluster.api.package_parts import (
+    ConfigException,
+    Configuration,
+    InClusterConfigLoader,
+    should_bypass_proxies,
+)
 from ingress.errors import StartError
 from ingress.model.frozen import frozen
-
-if TYPE_CHECKING:
-    from kubernetes.client import Configuration
 
 log = Logger()
 
@@ -44,13 +46,11 @@ class CredentialSource:
     environ: Mapping[str, str] = os.environ
     service_account_directory: Path = SERVICE_ACCOUNT_DIRECTORY
 
-    def load(self, *, again: bool = False) -> "Configuration":
+    def load(self, *, again: bool = False) -> Configuration:
         """Load a configuration for requests; the log tells its origin unless it is loaded *again*.
 
         Raises ``StartError``.
         """
-        from kubernetes.client import Configuration
-
         configuration = Configuration()
         if self.server is not None:
             _check_url("--server", self.server)
@@ -93,7 +93,7 @@ class CredentialSource:
     def _is_in_pod(self) -> bool:
         return self.context is None and bool(self.environ.get("KUBERNETES_SERVICE_HOST"))
 
-    def _fill(self, configuration: "Configuration") -> str:
+    def _fill(self, configuration: Configuration) -> str:
         """Load from the first place that there is; return what to call it."""
         files = self._kubeconfig_files()
         if files:
@@ -108,8 +108,10 @@ class CredentialSource:
             " or read manifests instead"
         )
 
-    def _fill_from_kubeconfig(self, configuration: "Configuration", files: str) -> str:
-        from kubernetes.config import ConfigException, load_kube_config
+    def _fill_from_kubeconfig(self, configuration: Configuration, files: str) -> str:
+        # Here, in a thread that waits for it: it brings all of the package (package_parts).
+        import yaml
+        from kubernetes.config import load_kube_config
 
         origin = f"kubeconfig {files}"
         if not any(Path(file).expanduser().is_file() for file in files.split(os.pathsep) if file):
@@ -150,10 +152,7 @@ class CredentialSource:
                 f"{origin}: there is no context {one_line(self.context)}; there are {known}{more}"
             )
 
-    def _fill_from_service_account(self, configuration: "Configuration") -> str:
-        from kubernetes.config import ConfigException
-        from kubernetes.config.incluster_config import InClusterConfigLoader
-
+    def _fill_from_service_account(self, configuration: Configuration) -> str:
         token = self.service_account_directory / "token"
         authority = self.service_account_directory / "ca.crt"
         try:
@@ -176,6 +175,8 @@ def _namespace_of_context(files: str, context: str | None) -> str:
 
 def _contexts(files: str) -> tuple[dict[str, Any], str | None]:
     """Return the contexts of *files* by name, and the name of the current one; raises whatever a bad shape brings up."""
+    import yaml  # of which a process in a pod reads none
+
     contexts: dict[str, Any] = {}
     current: str | None = None
     for file in files.split(os.pathsep):
@@ -189,7 +190,7 @@ def _contexts(files: str) -> tuple[dict[str, Any], str | None]:
     return contexts, current
 
 
-def _refine(configuration: "Configuration", server: str | None) -> None:
+def _refine(configuration: Configuration, server: str | None) -> None:
     """Make *server*, and a token without a line end, hold against the loaders.
 
     A loader leaves a hook that writes its address and token into the configuration before
@@ -220,10 +221,8 @@ def _check_url(origin: str, url: str) -> None:
         raise StartError(f"{origin}: {one_line(url)} is not an http or https URL")
 
 
-def _log_proxy(configuration: "Configuration") -> None:
+def _log_proxy(configuration: Configuration) -> None:
     """Say that a proxy is used, since the environment may have named it; without its password."""
-    from kubernetes.client.rest import should_bypass_proxies
-
     if configuration.proxy and not should_bypass_proxies(configuration.host, configuration.no_proxy or ""):
         proxy = urlsplit(configuration.proxy).hostname
         log.info("the API server is reached through the proxy {proxy}", proxy=proxy)
