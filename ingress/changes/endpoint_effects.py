@@ -52,9 +52,10 @@ def endpoint_effects(before: Snapshot, after: Snapshot, found: list[EndpointsCha
 
 
 def _compared(backend: BackendReference, before: BackendState, after: BackendState) -> EndpointsChanged:
-    left = len(after.endpoints)
-    if left + len(before.endpoints) > _MOST_COMPARED:
-        return EndpointsChanged(backend, (), (), left, left - len(before.endpoints))
-    was, now = dict.fromkeys(map(str, before.endpoints)), dict.fromkeys(map(str, after.endpoints))
+    old, new = before.endpoints, after.endpoints
+    left = len(new)
+    if left + len(old) > _MOST_COMPARED:
+        return EndpointsChanged(backend, (), (), left, left - len(old))
+    was, now = dict.fromkeys(map(str, old)), dict.fromkeys(map(str, new))
     came = tuple(one for one in now if one not in was)
     return EndpointsChanged(backend, came, tuple(one for one in was if one not in now), left)

@@ -12,6 +12,7 @@ from attrs import evolve
 
 from ingress.cluster.object_metas import ObjectMetas
 from ingress.cluster.secrets.secret_parts import has_good_part, refusal
+from ingress.cluster.slices_by_service import SlicesByService
 from ingress.model.frozen import frozen
 from ingress.model.object_meta import NO_META
 from ingress.model.objects import (
@@ -58,8 +59,7 @@ class Store:
         self._slices: dict[ObjectKey, EndpointSlice] = {}
         self._secrets: dict[ObjectKey, Secret] = {}
         self._problems: dict[ObjectId, tuple[Problem, ...]] = {}
-        # The slices of each Service, sorted by name.
-        self._slices_of: dict[ObjectKey, tuple[EndpointSlice, ...]] = {}
+        self._slices_of = SlicesByService()
         self._changed_services: set[ObjectKey] = set()
         self._came: set[ObjectId] = set()
         self._went: set[ObjectId] = set()
@@ -159,30 +159,18 @@ class Store:
         return self._metas.put(object_id, meta)
 
     def _put_slice(self, key: ObjectKey, value: EndpointSlice | None) -> None:
+        if value is not None and (service := self._services.get(value.service)) is not None:
+            # For memory's sake: each key is one object.
+            value = value.named(service.key)
         before = self._slices.get(key)
         if not _replace(self._slices, key, value):
             return
         if before is not None and (value is None or value.service != before.service):
             self._changed_services.add(before.service)
-            self._group_slices(before.service, key, None)
+            self._slices_of.put(before.service, key, None)
         if value is not None:
             self._changed_services.add(value.service)
-            self._group_slices(value.service, key, value)
-
-    def _group_slices(self, service: ObjectKey, key: ObjectKey, value: EndpointSlice | None) -> None:
-        """Put *value* among the EndpointSlices of *service* in place of the one of that *key*."""
-        known = self._slices_of.get(service, ())
-        if value is not None and (not known or (len(known) == 1 and known[0].key == key)):
-            self._slices_of[service] = (value,)
-            return
-        siblings = [one for one in known if one.key != key]
-        if value is not None:
-            siblings.append(value)
-            siblings.sort(key=lambda one: one.key)
-        if siblings:
-            self._slices_of[service] = tuple(siblings)
-        else:
-            self._slices_of.pop(service, None)
+            self._slices_of.put(value.service, key, value)
 
     def _last_good(self, key: ObjectKey, projection: Projection | None) -> Projection | None:
         """What to hand on for a Secret: *projection*, or the good version that it would replace.

@@ -87,9 +87,10 @@ class Backends:
 
 
 def _protocol(state: BackendState) -> str:
-    if not state.endpoints:
+    endpoints = state.endpoints
+    if not endpoints:
         return ""
-    link = state.endpoints[0].link_settings
+    link = endpoints[0].link_settings
     version = "HTTP/2" if link is not None and link.is_http2 else "HTTP/1.1"
     return f"{version} over TLS" if link is not None and link.tls is not None else version
 

@@ -151,7 +151,7 @@ class ExchangeMetrics:
 
     # What there is
 
-    def follow(self, ingresses: frozenset[ObjectKey], services: frozenset[ObjectKey]) -> None:
+    def follow(self, ingresses: Container[ObjectKey], services: Container[ObjectKey]) -> None:
         """Count in rows of *ingresses* alone, and name *services* alone; rows of others are to be dropped by ``drop``.
 
         A caller that hands over the same two sets again, because the routes are the same, pays nothing for it.

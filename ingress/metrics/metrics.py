@@ -11,7 +11,7 @@ while the current snapshot holds them (``exchanges``), a worker those of its slo
 ``docs/metrics.md`` lists every series; a test keeps it in step.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from itertools import chain
 from typing import Final
 
@@ -161,14 +161,14 @@ class Metrics:
         certificates: int,
         problems: Mapping[Reason, int],
         seconds: float,
-        ingresses: frozenset[ObjectKey] = frozenset(),
-        services: frozenset[ObjectKey] = frozenset(),
+        ingresses: Container[ObjectKey] = frozenset(),
+        services: Container[ObjectKey] = frozenset(),
         at: float = 0.0,
     ) -> None:
         """Note what the current snapshot holds, the *seconds* that making it took, and that it was published *at* that time.
 
         *ingresses* are those with a route in it, *services* those to which one leads.  A caller that hands over the same
-        frozensets again, because the routes are the same, pays nothing for it.
+        sets again, because the routes are the same, pays nothing for it.
         """
         self.snapshots.published(routes, certificates, problems, seconds, at)
         self.exchanges.follow(ingresses, services)

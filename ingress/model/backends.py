@@ -3,7 +3,9 @@
 Keys are tuples, for the same reasons as ``ingress.model.objects.ObjectKey``.
 """
 
-from typing import NamedTuple
+from typing import NamedTuple, TypeGuard, cast
+
+from attrs import field
 
 from ingress.model.frozen import frozen
 from ingress.model.objects import ObjectKey
@@ -66,13 +68,46 @@ class ManualEndpoint:
     endpoint: Endpoint
 
 
+_Packed = tuple[Endpoint, ...] | tuple[int | str | LinkSettings | None, ...]
+"""Endpoints, or where port and settings of all are alike: these two, and then the address of each."""
+
+
+def _packed(endpoints: _Packed) -> _Packed:
+    if not endpoints or not _are_endpoints(endpoints):
+        return endpoints
+    _, port, settings = endpoints[0]
+    for _, its_port, its_settings in endpoints:
+        if its_port != port or (its_settings is not settings and its_settings != settings):
+            return endpoints
+    return port, settings, *[endpoint.address for endpoint in endpoints]
+
+
+def _are_endpoints(kept: _Packed) -> TypeGuard[tuple[Endpoint, ...]]:
+    return isinstance(kept[0], Endpoint)
+
+
 @frozen(weakref_slot=False)
 class BackendState:
-    """The usable endpoints of a backend, sorted; when there are none, *reason* says why."""
+    """The usable endpoints of a backend, sorted; when there are none, *reason* says why.
 
-    endpoints: tuple[Endpoint, ...] = ()
+    Of tens of thousands of backends few are asked at a time, and of nearly all the endpoints have one port.  So their
+    addresses are kept, in a third of the memory, and *endpoints* are made anew whenever somebody asks for them.
+    """
+
+    _endpoints: _Packed = field(default=(), converter=_packed)
     reason: str = ""
     problems: tuple[Problem, ...] = ()
     """Why others, which objects name, are not used."""
     is_broken: bool = False
     """Whether it leads nowhere as it is written; a Service without endpoints is not."""
+
+    @property
+    def endpoints(self) -> tuple[Endpoint, ...]:
+        """All that may be used."""
+        kept = self._endpoints
+        if not kept:
+            return ()
+        if _are_endpoints(kept):
+            return kept
+        port, settings, *addresses = cast("tuple[int, LinkSettings | None, *tuple[str, ...]]", kept)
+        return tuple([Endpoint(address, port, settings) for address in addresses])

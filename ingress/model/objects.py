@@ -156,6 +156,12 @@ class EndpointSlice:
     unready: tuple[str, ...] = ()
     """All others."""
 
+    def named(self, service: ObjectKey) -> "EndpointSlice":
+        """Return this one, whose Service has the key *service*; ``evolve`` takes a multiple of the time."""
+        return EndpointSlice(
+            self.key, service, self.address_type, self.ports, self.ready, self.draining, self.unready
+        )
+
 
 @frozen(weakref_slot=False)
 class Secret:

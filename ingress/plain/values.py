@@ -52,9 +52,10 @@ def variant_as_data(variant: Variant) -> dict[str, object]:
 
 def spoken(state: BackendState) -> str:
     """Return what is spoken to the endpoints of *state*, all of which are on the same settings; empty without any."""
-    if not state.endpoints:
+    endpoints = state.endpoints
+    if not endpoints:
         return ""
-    link_settings = state.endpoints[0].link_settings
+    link_settings = endpoints[0].link_settings
     return "HTTP/2" if link_settings is not None and link_settings.is_http2 else "HTTP/1.1"
 
 

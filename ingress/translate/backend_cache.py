@@ -16,7 +16,7 @@ from ingress.model.shared_map import SharedMap
 from ingress.model.state import ClusterState
 from ingress.model.upstream_tls import ProtocolAsked, UpstreamTls, UpstreamTlsRequest
 from ingress.translate.backends import port_of, protocol_of, resolve_backend, service_key
-from ingress.translate.bookkeeping import Draft, Index, ProblemIndex
+from ingress.translate.bookkeeping import Draft, Index, Members, ProblemIndex
 from ingress.translate.claims import SERVICE_KIND
 from ingress.translate.endpoint_rules import API_SERVER, Pair
 from ingress.translate.options import TranslateOptions
@@ -40,13 +40,12 @@ class BackendCache:
         self.needs_round = False
         self._api_servers: Collection[Pair] = frozenset()
         self.current: _States = SharedMap()
-        self.services: frozenset[ObjectKey] = frozenset()
-        self._others_are_used = False
         self._next: Draft[BackendReference, BackendState, _States] = Draft(self.current)
         # How many routes of the next version name each.
         self._uses: dict[BackendReference, int] = {}
         # Those in use, and those that were until the round began.
         self._by_service: Index[ObjectKey, BackendReference] = Index()
+        self.services: Members[ObjectKey] = Members(self._by_service)
         # By Secret or ConfigMap: those that it completes the TLS of.  Which these are may change with a policy.
         self._by_source: Index[ObjectId, BackendReference] = Index()
         self._sources: dict[BackendReference, tuple[ObjectId, ...]] = {}
@@ -66,7 +65,8 @@ class BackendCache:
         self._unused.pop(reference, None)
         if reference.kind == SERVICE_KIND:
             key = shared_key(reference, state)
-            self._others_are_used |= key not in self._by_service
+            if key not in self._by_service:
+                self.services.note(key)
             self._by_service.add(key, reference)
 
     def drop(self, reference: BackendReference) -> None:
@@ -155,8 +155,9 @@ class BackendCache:
             self._put(reference, None)
             if reference.kind == SERVICE_KIND:
                 key = service_key(reference)
+                if tuple(self._by_service.get(key)) == (reference,):
+                    self.services.note(key)
                 self._by_service.discard(key, reference)
-                self._others_are_used |= key not in self._by_service
             self._place(reference, ())
             yield
 
@@ -175,9 +176,8 @@ class BackendCache:
         """Make the next version the current one."""
         self._stale, self._unused = {}, {}
         self.current = self._next.finished()
-        if self._others_are_used:
-            self._others_are_used = False
-            self.services = frozenset(self._by_service)
+        if self.services.are_others:
+            self.services = Members(self._by_service)
 
     def refresh(self, services: Collection[ObjectKey], state: ClusterState) -> int:
         """Find the endpoints of *services* again; return how many backends of the current version changed."""

@@ -5,7 +5,7 @@ Plain containers, which know nothing of Kubernetes.
 
 from bisect import bisect_right, insort
 from collections import Counter
-from collections.abc import Collection, Hashable, Iterator, Mapping
+from collections.abc import Collection, Container, Hashable, Iterator, Mapping
 from datetime import datetime
 from typing import Generic, Protocol, Self, TypeVar
 
@@ -63,10 +63,10 @@ class Draft(Generic[K, V, P]):
 
 
 class Index(Generic[K, V]):
-    """Some values for each key; most keys have one, which is kept without a set around it."""
+    """Some values for each key; most keys have one, which is kept alone.  Several are the keys of a dictionary, which takes half of the memory of a set."""
 
     def __init__(self) -> None:
-        self._values: dict[K, V | set[V]] = {}
+        self._values: dict[K, V | dict[V, None]] = {}
 
     def __contains__(self, key: object) -> bool:
         return key in self._values
@@ -79,7 +79,7 @@ class Index(Generic[K, V]):
         if key not in self._values:
             return ()
         found = self._values[key]
-        return found if isinstance(found, set) else (found,)
+        return found if isinstance(found, dict) else (found,)
 
     def add(self, key: K, value: V) -> None:
         """Note that *key* has *value*; saying it again changes nothing."""
@@ -87,20 +87,20 @@ class Index(Generic[K, V]):
             self._values[key] = value
             return
         found = self._values[key]
-        if isinstance(found, set):
-            found.add(value)
+        if isinstance(found, dict):
+            found[value] = None
         elif found != value:
-            self._values[key] = {found, value}
+            self._values[key] = {found: None, value: None}
 
     def discard(self, key: K, value: V) -> None:
         """Note that *key* does not have *value* any more, if it ever had."""
         if key not in self._values:
             return
         found = self._values[key]
-        if isinstance(found, set):
-            found.discard(value)
+        if isinstance(found, dict):
+            found.pop(value, None)
             if len(found) == 1:
-                self._values[key] = found.pop()
+                (self._values[key],) = found
         elif found == value:
             del self._values[key]
 
@@ -111,6 +111,29 @@ class Index(Generic[K, V]):
                 self.discard(key, value)
         for key in after:
             self.add(key, value)
+
+
+class Members(Generic[K]):
+    """Of *held*, which goes on changing, the keys that it had when this was made: without a copy of all of them."""
+
+    __slots__ = ("_held", "_then")
+
+    def __init__(self, held: Container[K]) -> None:
+        self._held = held
+        self._then: dict[K, bool] = {}
+
+    def note(self, key: K) -> None:
+        """Note that *key* is about to come or to go."""
+        if key not in self._then:
+            self._then[key] = key in self._held
+
+    @property
+    def are_others(self) -> bool:
+        """Whether *held* may have others by now."""
+        return bool(self._then)
+
+    def __contains__(self, key: object) -> bool:
+        return self._then.get(key, key in self._held)  # type: ignore[arg-type]
 
 
 class Timetable(Generic[K]):

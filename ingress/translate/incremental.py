@@ -38,7 +38,7 @@ whoever runs the round has to begin anew with another ``Translation``.
 """
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Container, Iterable, Iterator, Mapping
 from datetime import datetime
 from typing import Final
 
@@ -188,12 +188,12 @@ class Translation:
         return min((seconds for seconds in moments if seconds is not None), default=None)
 
     @property
-    def owners(self) -> frozenset[ObjectKey]:
+    def owners(self) -> Container[ObjectKey]:
         """The objects with a route in the snapshot."""
         return self._counts.owners
 
     @property
-    def backend_services(self) -> frozenset[ObjectKey]:
+    def backend_services(self) -> Container[ObjectKey]:
         """The Services that a route of the snapshot leads to."""
         return self._backends.services
 

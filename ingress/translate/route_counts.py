@@ -5,6 +5,7 @@ from collections.abc import Hashable, Sequence
 from typing import Protocol
 
 from ingress.model.objects import ObjectKey, Owner
+from ingress.translate.bookkeeping import Members
 
 
 class Counted(Protocol):
@@ -22,13 +23,12 @@ class Counted(Protocol):
 class RouteCounts:
     """Counts the routes of the next version, and what is different in it.
 
-    *owners* are the objects with a route, as of the last ``finish``.
+    *owners* are the objects with a route, as of the last ``finish``: the same as long as they are the same.
     """
 
     def __init__(self) -> None:
-        self.owners: frozenset[ObjectKey] = frozenset()
-        self._of: Counter[Owner] = Counter()
-        self._others_have_routes = False
+        self._of: Counter[ObjectKey] = Counter()
+        self.owners: Members[ObjectKey] = Members(self._of)
         self._news = [0, 0, 0]
 
     def news(self) -> tuple[int, int, int]:
@@ -39,9 +39,8 @@ class RouteCounts:
 
     def finish(self) -> None:
         """Bring *owners* up to date."""
-        if self._others_have_routes:
-            self._others_have_routes = False
-            self.owners = frozenset(owner.key for owner in self._of)
+        if self.owners.are_others:
+            self.owners = Members(self._of)
 
     def compare(self, before: Sequence[Counted], after: Sequence[Counted]) -> None:
         """Count what is different in the routes of one host."""
@@ -56,10 +55,11 @@ class RouteCounts:
         """Note that there is one *route* more, or, by a *difference* of -1, one less."""
         if route.owner is None:
             return
-        count = self._of[route.owner]
-        self._of[route.owner] = count + difference
-        if not count:
-            self._others_have_routes = True
-        elif not count + difference:
-            del self._of[route.owner]
-            self._others_have_routes = True
+        key = route.owner.key
+        count = self._of[key]
+        if not count or not count + difference:
+            self.owners.note(key)
+        if count + difference:
+            self._of[key] = count + difference
+        else:
+            del self._of[key]

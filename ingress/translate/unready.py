@@ -29,8 +29,8 @@ def unready_endpoints(
 ) -> Stepwise[Unready]:
     """Return those of *backends*, by the EndpointSlices of *state*, which may change meanwhile."""
     concerned: set[ObjectKey] = set()
-    for number, (service, slices) in enumerate(tuple(state.slices.items()), 1):
-        if any(map(_has_unready, slices)):
+    for number, service in enumerate(tuple(state.slices), 1):
+        if any(map(_has_unready, state.slices.get(service, ()))):
             concerned.add(service)
         if not number % AT_ONCE:
             yield

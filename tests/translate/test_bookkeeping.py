@@ -9,7 +9,7 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.model.problems import Problem, Reason
 from ingress.model.shared_map import SharedMap
-from ingress.translate.bookkeeping import Draft, Index, ProblemIndex, Timetable
+from ingress.translate.bookkeeping import Draft, Index, Members, ProblemIndex, Timetable
 
 FIRST = Problem("Ingress", "web", "a", Reason.INVALID_HOST, "no")
 SECOND = Problem("Ingress", "web", "b", Reason.INVALID_PATH, "no")
@@ -95,6 +95,29 @@ class IndexTests(SynchronousTestCase):
         index.replace(1, (), ("a", "b"))
         index.replace(1, ("a", "b"), ("b", "c"))
         self.assertEqual(list(index), ["b", "c"])
+
+
+class MembersTests(SynchronousTestCase):
+    """What there was."""
+
+    def test_what_there_was(self) -> None:
+        """Members are those that there were in the beginning, whatever came and went since; whoever asks anew has those of now."""
+        held = {"stays": 1, "goes": 1}
+        before = Members(held)
+        self.assertFalse(before.are_others)
+        for key in ("goes", "comes", "passes"):
+            before.note(key)
+        del held["goes"]
+        held["comes"] = 1
+        before.note("comes")
+        after = Members(held)
+        self.assertTrue(before.are_others)
+        self.assertEqual(
+            [key for key in ("stays", "goes", "comes", "passes") if key in before], ["stays", "goes"]
+        )
+        self.assertEqual(
+            [key for key in ("stays", "goes", "comes", "passes") if key in after], ["stays", "comes"]
+        )
 
 
 class ProblemIndexTests(SynchronousTestCase):

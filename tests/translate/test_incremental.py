@@ -21,6 +21,7 @@ from ingress.model.objects import (
     Projection,
 )
 from ingress.model.problems import Problem, Reason
+from ingress.translate.backends import service_key
 from ingress.translate.endpoint_rules import API_SERVER
 from ingress.translate.options import TranslateOptions
 from ingress.translate.readers.ingress.objects import (
@@ -139,7 +140,11 @@ class HistoryTests(SynchronousTestCase):
         self.assertEqual(translation.certificates, len(shown))
         self.assertEqual(translation.reasons(), Counter(one.reason for one in expected.problems))
         served = {route.owner.key for route in expected.table.routes if route.owner is not None}
-        self.assertEqual(translation.owners, served)
+        known = served.union(*follower.store.state().objects.values())
+        self.assertEqual({key for key in known if key in translation.owners}, served)
+        leading = {service.key for service in follower.store.state().services.values()}
+        named = {service_key(one) for one in expected.backends if one.kind == "Service"}
+        self.assertEqual({key for key in leading if key in translation.backend_services}, leading & named)
 
     @settings(deadline=None, derandomize=True, max_examples=50, suppress_health_check=HEALTH)
     @given(clusters, all_options, histories)

@@ -63,7 +63,7 @@ class CostTests(FeedCase):
         )
         self.assertLess(len(b"".join(told)), 300)
         (has,) = self.follower.snapshot.backends.values()
-        self.assertIs(has.endpoints[-1], had.endpoints[-1])
+        self.assertIs(has.endpoints[-1].address, had.endpoints[-1].address)
 
     def test_host(self) -> None:
         """A host that changes travels alone; of one with thousands of routes, those that are different."""

@@ -84,8 +84,9 @@ class IngressProxyResource(ReverseProxyResource):
             rotation = self._rotations.get(reference)
             if rotation is None:
                 continue
+            endpoints = () if state is None else state.endpoints
             for each in (rotation, *self._asked_for.get(reference, {}).values()):
-                each.assign(() if state is None else state.endpoints)
+                each.assign(endpoints)
                 each.show(state is not None)
             if state is None:
                 del self._rotations[reference]

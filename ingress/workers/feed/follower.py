@@ -304,7 +304,8 @@ class _Making:
         known = self._backends.get(_checked(reference, BackendReference)) or _NO_STATE
         replaced = self._endpoints + _checked_all(endpoints, Endpoint)
         self._endpoints = ()
-        together = known.endpoints[:start] + replaced + known.endpoints[stop:]
+        before = known.endpoints
+        together = before[:start] + replaced + before[stop:]
         self.replaced.append(known)
         self._states[reference] = BackendState(together, *about)
 

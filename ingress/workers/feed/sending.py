@@ -195,7 +195,8 @@ def _backend_steps(
     reference: BackendReference, was: BackendState | None, now: BackendState
 ) -> Iterator[Step]:
     known = _NO_STATE if was is None else was
-    start, stop, end = yield from _difference(known.endpoints, now.endpoints)
+    present = now.endpoints
+    start, stop, end = yield from _difference(known.endpoints, present)
     is_same = start == stop == end and was is not None
     if is_same and (known.reason, known.problems, known.is_broken) == (
         now.reason,
@@ -206,9 +207,9 @@ def _backend_steps(
         return
     place = start
     while end - place > _ENDPOINTS:
-        yield _say(_ENDPOINTS * _AN_ENDPOINT, Word.ENDPOINTS, now.endpoints[place : place + _ENDPOINTS])
+        yield _say(_ENDPOINTS * _AN_ENDPOINT, Word.ENDPOINTS, present[place : place + _ENDPOINTS])
         place += _ENDPOINTS
-    endpoints = now.endpoints[place:end]
+    endpoints = present[place:end]
     cost = _AN_ENTRY + len(endpoints) * _AN_ENDPOINT
     about = reference, start, stop, endpoints, now.reason, now.problems, now.is_broken
     yield _say(cost, Word.BACKEND, *about)

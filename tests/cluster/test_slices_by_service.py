@@ -1,0 +1,39 @@
+"""Tests for ``ingress.cluster.slices_by_service``."""
+
+from twisted.trial.unittest import SynchronousTestCase
+
+from ingress.cluster.slices_by_service import SlicesByService
+from ingress.model.objects import EndpointSlice, ObjectKey
+
+WEB, API, NONE = (ObjectKey("shop", name) for name in ("web", "api", "none"))
+ONE, OTHER = (EndpointSlice(ObjectKey("shop", name), WEB) for name in ("web-1", "web-2"))
+
+
+class SlicesByServiceTests(SynchronousTestCase):
+    """The EndpointSlices of each Service."""
+
+    def test_mapping(self) -> None:
+        """Each Service that has slices is a key, with a tuple of them by name, however many; any other is none."""
+        slices = SlicesByService()
+        slices.put(WEB, OTHER.key, OTHER)
+        slices.put(WEB, ONE.key, ONE)
+        slices.put(API, ONE.key, ONE)
+        self.assertEqual(dict(slices), {WEB: (ONE, OTHER), API: (ONE,)})
+        self.assertEqual(len(slices), 2)
+        self.assertEqual((slices.get(WEB), slices.get(API), slices.get(NONE, ())), ((ONE, OTHER), (ONE,), ()))
+        self.assertEqual([key in slices for key in (WEB, API, NONE)], [True, True, False])
+
+    def test_replaced(self) -> None:
+        """A slice takes the place of the one that has its key, and goes where none does; a Service without any is no key."""
+        slices = SlicesByService()
+        for value in (ONE, OTHER):
+            slices.put(WEB, value.key, value)
+        changed = EndpointSlice(ONE.key, WEB, ready=("10.0.0.1",))
+        slices.put(WEB, ONE.key, changed)
+        self.assertEqual(slices[WEB], (changed, OTHER))
+        slices.put(WEB, OTHER.key, None)
+        self.assertEqual(slices[WEB], (changed,))
+        slices.put(WEB, ONE.key, ONE)
+        self.assertEqual(slices[WEB], (ONE,))
+        slices.put(WEB, ONE.key, None)
+        self.assertEqual(dict(slices), {})
