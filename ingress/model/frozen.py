@@ -1,10 +1,12 @@
 """``frozen``: ``attrs.frozen``, but with one ``__repr__`` for all classes in place of a compiled one for each.
 
 A process makes hundreds of these classes when it starts, and nearly all of them are never shown.  What they show is the same.
-Nor is the source kept of what is compiled for them, which debuggers show: that would be two megabytes.
+Nor is kept what attrs keeps of each for debuggers and annotations: the source of what is compiled for it, two megabytes in all; the names of
+its module as they were then, and a class of its own for the tuple of its fields, one and a half.
 """
 
 import linecache
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -19,15 +21,29 @@ else:
 
 
 def _made(cls: type, settings: dict[str, Any]) -> type:
-    made: Any
-    if "__repr__" in vars(cls) or "repr" in settings:
-        made = attrs.frozen(cls, **settings)
-    else:
-        made = attrs.frozen(cls, repr=False, **settings)
-        made.__repr__ = _shown
-    linecache.cache.pop(made.__init__.__code__.co_filename, None)
+    own = vars(cls)
+    if "__repr__" not in own and "repr" not in settings:
+        # Before there is the class with slots, whose names then have as much room as they need.
+        cls.__repr__ = _shown  # type: ignore[assignment, method-assign]
+    made: Any = attrs.frozen(cls, **settings)
+    made.__attrs_attrs__ = tuple(made.__attrs_attrs__)
+    if "__init__" not in own:
+        compiled = made.__init__
+        linecache.cache.pop(compiled.__code__.co_filename, None)
+        _keep_used(compiled.__globals__, vars(made).values())
     result: type = made
     return result
+
+
+def _keep_used(names: dict[str, Any], methods: Iterable[Any]) -> None:
+    """Have *names* hold only what those of *methods* look up that have them for their globals."""
+    used = {"__builtins__"}
+    for method in methods:
+        if getattr(method, "__globals__", None) is names:
+            used.update(method.__code__.co_names)
+    kept = {name: value for name, value in names.items() if name in used}
+    names.clear()
+    names.update(kept)
 
 
 def _shown(value: Any) -> str:

@@ -1,10 +1,16 @@
 """Tests for ``ingress.model.frozen``."""
 
+import linecache
+
 import attrs
-from attrs import field
+from attrs import field, validators
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.model.frozen import frozen
+
+
+def _stripped(text: str) -> str:
+    return text.strip()
 
 
 def _length(text: str) -> str:
@@ -37,6 +43,16 @@ class _Own:
     def __repr__(self) -> str:
         return f"number {self.number}"
 
+    def doubled(self) -> int:
+        return 2 * self.number
+
+
+@frozen(order=True)
+class _Checked:
+    name: str = field(converter=_stripped)
+    count: int = field(validator=validators.gt(0), eq=abs)
+    known: dict[str, int] = field(factory=dict)
+
 
 class FrozenTests(SynchronousTestCase):
     """``frozen``."""
@@ -65,3 +81,21 @@ class FrozenTests(SynchronousTestCase):
             number: int
 
         self.assertEqual(repr(Inner(1)), "Inner(number=1)")
+
+    def test_fields_have_what_they_need(self) -> None:
+        """Converters, validators, factories and what equality goes by are there as with attrs."""
+        one = _Checked(" a", 1)
+        self.assertEqual((one.name, one.count, one.known), ("a", 1, {}))
+        self.assertRaises(ValueError, _Checked, "", 0)
+        self.assertLess(_Checked("", 1), _Checked("", 2))
+        self.assertEqual(attrs.evolve(one, count=2), _Checked("a", 2))
+        self.assertEqual([each.name for each in attrs.fields(_Checked)], ["name", "count", "known"])
+
+    def test_nothing_is_kept_besides(self) -> None:
+        """Neither the names of the module, nor the source of what attrs has compiled, nor a class for the tuple of fields."""
+        compiled = _Plain.__init__
+        self.assertIn("FrozenTests", _Own.doubled.__globals__)
+        self.assertNotIn("attrs", compiled.__globals__)
+        self.assertNotIn("frozen", compiled.__globals__)
+        self.assertNotIn(compiled.__code__.co_filename, linecache.cache)
+        self.assertIs(type(attrs.fields(_Plain)), tuple)
