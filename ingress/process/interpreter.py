@@ -20,8 +20,10 @@ is to say that the collector leaves them alone, and only the others are walked t
 3. What was frozen while it lived, and became garbage in a cycle, is lost.  That is bounded by growth: once twice as much memory
    is in use as when connections were first accepted, or as after the last time, all of it thaws, is walked through, and what is left is frozen anew.
 
-**Memory.**  What objects were read from was freed in between them, so the allocator keeps it for what comes.  Before the first
-connection it gives back what it can: with 10,000 Ingresses some four megabytes.
+**Memory.**  What objects were read from was freed in between them, so the allocator keeps it for what comes.  In the turn after
+the first snapshot, when what made that has let go of its own, it gives back what it can: with 10,000 Ingresses some megabytes.  From then on it is to
+keep a little: bodies come in pieces of some hundred kilobytes, and if what these were in went back to the system with each of them, the next one
+would pay for it anew, page by page.
 """
 
 import gc
@@ -46,6 +48,9 @@ GROWTH: Final = 2
 _NEVER: Final = 1_000_000
 """So many walks of the young come before one of older ones, which is to say that there is none."""
 
+KEPT: Final = 1024 * 1024
+"""Bytes of the largest piece that the allocator has in its heap, of whose end it keeps twice as much when it is free."""
+
 _YOUNGEST: Final = 0
 _MIDDLE: Final = 1
 _OLDEST: Final = 2
@@ -54,6 +59,16 @@ _OLDEST: Final = 2
 def walk_through_the_young_only() -> None:
     """Have the collector leave alone what it has seen once, until an interpreter is set up."""
     gc.set_threshold(_THRESHOLDS[_YOUNGEST], _NEVER, _NEVER)
+
+
+def keep_some() -> None:
+    """Have the allocator keep what is free at the end of its heap, up to twice ``KEPT``, and have pieces up to that size in it.
+
+    That of glibc goes by the largest piece that it had outside of its heap and was given back, which is 128 KiB before there was any
+    (mallopt(3), M_MMAP_THRESHOLD).  None of it is touched, so none of it is memory of this process.
+    """
+    piece = bytes(KEPT)
+    del piece
 
 
 class Interpreter:
@@ -78,14 +93,19 @@ class Interpreter:
         gc.set_threshold(*_THRESHOLDS)
         gc.callbacks.append(self._collected)
         self._is_on = True
+        keep_some()
         # The others were walked through when they were young.
         gc.collect(_YOUNGEST)
         gc.freeze()
 
     def settle(self) -> None:
         """Freeze what is there, but for garbage, and judge growth from here on: the first connection is to be accepted."""
-        if not self._is_on:
-            return
+        if self._is_on:
+            self._freeze_anew()
+            # What led here keeps some of what is to be given back until its end.
+            self._reactor.callFromThread(self._trim)
+
+    def _freeze_anew(self) -> None:
         self._is_due = True
         gc.collect()
         gc.freeze()
@@ -93,12 +113,13 @@ class Interpreter:
         gc.collect()
         self._settled = _blocks_in_use()
         self._is_due = False
-        self._trim()
 
     def _thaw(self) -> None:
         """Walk through everything, frozen or not."""
         gc.unfreeze()
-        self.settle()
+        if self._is_on:
+            self._freeze_anew()
+            self._trim()
 
     def undo(self) -> None:
         """Set everything back."""

@@ -3,13 +3,36 @@
 from __future__ import annotations
 
 import gc
+import platform
+import subprocess
 import sys
 from collections.abc import Callable
 from functools import partial
+from unittest import skipUnless
 
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.process.interpreter import GROWTH, MANY, SWITCH_SECONDS, Interpreter
+from tests.fakes.processes import ROOT
+
+_COMING_AND_GOING = """
+from resource import RUSAGE_SELF, getrusage
+from ingress.process.interpreter import Interpreter
+
+def faults():
+    return getrusage(RUSAGE_SELF).ru_minflt
+
+def pass_on():
+    return b"".join([bytes([1]) * 200_000 for _ in range(4)])
+
+Interpreter(None).set_up()
+pass_on()
+before = faults()
+for _ in range(50):
+    pass_on()
+print(faults() - before)
+"""
+"""Bodies as they pass, after which their memory is free; says how many pages of it the system had to find anew."""
 
 
 class Node:
@@ -72,16 +95,14 @@ class FreezingTests(InterpreterCase):
         self.assertGreater(gc.get_freeze_count(), 10_000)
         self.assertLess(len(gc.get_objects()), 1000)
 
-    def test_settling_is_enough(self) -> None:
-        """Settling brings about nothing more."""
-        self.interpreter.settle()
-        self.assertEqual(self.reactor.calls, [])
-
     def test_memory_is_given_back(self) -> None:
-        """What the allocator has left over goes back before the first connection, once garbage is gone; not earlier."""
-        self.assertEqual(self.trims, [])
+        """What the allocator has left over goes back once garbage is gone, in a turn of its own, and settling brings about nothing more."""
         self.interpreter.settle()
+        self.assertEqual(self.trims, [])
+        (give_back,) = self.reactor.calls
+        give_back()
         self.assertEqual(self.trims, [gc.get_freeze_count()])
+        self.assertEqual(len(self.reactor.calls), 1)
 
     def test_start(self) -> None:
         """Before the process is said to be settled, nobody walks through everything, however much there comes to be."""
@@ -159,8 +180,9 @@ class GrowthTests(InterpreterCase):
             del lot
 
     def settled(self) -> int:
-        """Settle; return how many blocks are in use then."""
+        """Settle, with the turn behind it; return how many blocks are in use then."""
         self.interpreter.settle()
+        self.reactor.calls.pop()()
         return sys.getallocatedblocks()
 
     def test_found_by_growth(self) -> None:
@@ -218,7 +240,7 @@ class GrowthTests(InterpreterCase):
     def test_other_allocator(self) -> None:
         """Where the interpreter counts no blocks, growth is that of what is frozen."""
         self.patch(sys, "getallocatedblocks", lambda: 0)
-        self.interpreter.settle()
+        self.settled()
         settled = gc.get_freeze_count()
         kept: list[Node] = []
         while 2 * len(kept) <= (GROWTH - 1) * settled:
@@ -246,3 +268,11 @@ class SettingsTests(InterpreterCase):
         """No thread keeps the interpreter from another for more than half a millisecond."""
         self.assertAlmostEqual(sys.getswitchinterval(), SWITCH_SECONDS)
         self.assertLess(sys.getswitchinterval(), self.interval)
+
+    @skipUnless(platform.libc_ver()[0] == "glibc", "another allocator has its own ways")
+    def test_memory_of_what_passes_is_kept(self) -> None:
+        """The memory of bodies that come and go is not had of the system with each of them."""
+        told = subprocess.run(
+            [sys.executable, "-c", _COMING_AND_GOING], check=True, capture_output=True, text=True, cwd=ROOT
+        )
+        self.assertLess(int(told.stdout), 1000)
