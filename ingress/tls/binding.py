@@ -27,9 +27,12 @@ _agreed_size = ffi.new("unsigned int *")
 
 _USUAL_MODES: Final = int(lib.SSL_MODE_ENABLE_PARTIAL_WRITE | lib.SSL_MODE_AUTO_RETRY)
 
-_RECORD_BYTES: Final = 16 * 1024
+RECORD_BYTES: Final = 16 * 1024
 """The most that a record holds (RFC 8446 section 5.1)."""
-_RECORD = ffi.new("char[]", _RECORD_BYTES)
+MOST_RECORDS: Final = 16
+"""Those are received at once; then others have their turn.  Each may be of an octet: a peer that sends a message a record is read by the turn, and not by the record."""
+# Nothing is written into it before it is used, so it is no memory of a process that receives little.
+_ROOM = ffi.new_allocator(should_clear_after_alloc=False)("char[]", MOST_RECORDS * RECORD_BYTES)
 
 _SHORT_OFFER: Final = 64
 """Bytes of an offer of protocols that may be remembered."""
@@ -211,21 +214,29 @@ def suit_socket(connection: SSL.Connection, accepts: bool = False) -> None:
         lib.SSL_set_accept_state(connection._ssl)
 
 
-def receive(connection: SSL.Connection) -> bytes:
-    """Return the content of the next record of *connection*, empty if not all of it has come; else raise what pyOpenSSL does.
+def receive(connection: SSL.Connection, most: int) -> tuple[bytes, int, SSL.Error | None]:
+    """Receive the next *most* records of *connection*, as far as they have come whole.
 
+    Return their content, how many they were, and what follows them, if that is no record: it would be told only once.
     pyOpenSSL's own method makes memory for each read, asks how it went also where it went well, and raises an exception
-    where nothing has come yet.  For one thread, whose reads share their memory.
+    where nothing has come yet.  For one thread, whose reads share their memory; what has come is copied out of it once.
     """
     ssl = connection._ssl
-    size = lib.SSL_read(ssl, _RECORD, _RECORD_BYTES)
-    if size > 0:
-        content: bytes = ffi.unpack(_RECORD, size)
-        return content
-    if lib.SSL_get_error(ssl, size) == lib.SSL_ERROR_WANT_READ:
-        return b""
-    connection._raise_ssl_error(ssl, size)
-    raise AssertionError("OpenSSL has neither read nor failed")
+    size = lib.SSL_read(ssl, _ROOM, RECORD_BYTES)
+    received = records = 0
+    while size > 0:
+        received += size
+        records += 1
+        if records == most:
+            break
+        size = lib.SSL_read(ssl, _ROOM + received, RECORD_BYTES)
+    if size <= 0 and lib.SSL_get_error(ssl, size) != lib.SSL_ERROR_WANT_READ:
+        try:
+            connection._raise_ssl_error(ssl, size)
+        except SSL.Error as problem:
+            # With its traceback it would be a cycle with whoever is told, and keep the connection.
+            return ffi.unpack(_ROOM, received), records, problem.with_traceback(None)
+    return ffi.unpack(_ROOM, received), records, None
 
 
 def send(connection: SSL.Connection, octets: bytes | memoryview) -> int:

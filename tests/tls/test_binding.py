@@ -13,6 +13,7 @@ from twisted.trial.unittest import SynchronousTestCase
 from ingress.proxy.transport.epoll.sockets import reset_on_close
 from ingress.tls import binding
 from ingress.tls.binding import (
+    MOST_RECORDS,
     WANT_READ,
     ServerConnection,
     agreed_on,
@@ -27,6 +28,9 @@ from ingress.tls.binding import (
 )
 from ingress.tls.contexts import ServerContexts
 from ingress.tls.generated import generate_certificate
+
+NOTHING = (b"", 0, None)
+"""What is received where nothing has come."""
 
 
 class StepTests(SynchronousTestCase):
@@ -180,7 +184,7 @@ class SendTests(TLSCase):
         """Bytes and views are sent; what is taken of them is told."""
         self.assertEqual(send(self.near, b"bytes"), 5)
         self.assertEqual(send(self.near, memoryview(b"a view")[2:]), 4)
-        self.assertEqual([receive(self.far), receive(self.far)], [b"bytes", b"view"])
+        self.assertEqual(receive(self.far, 4), (b"bytesview", 2, None))
 
     def test_full(self) -> None:
         """A socket that takes no more raises what pyOpenSSL does."""
@@ -192,7 +196,7 @@ class SendTests(TLSCase):
     def test_goodbye(self) -> None:
         """The other side is told of the end; where there is none, nobody is, and nothing is left to be told of."""
         say_goodbye(self.near)
-        self.assertRaises(SSL.ZeroReturnError, receive, self.far)
+        self.assertIsInstance(receive(self.far, 1)[2], SSL.ZeroReturnError)
         say_goodbye(SSL.Connection(self.context, None))
         self.assertEqual(lib.ERR_peek_error(), 0)
 
@@ -206,33 +210,45 @@ class ReceiveTests(TLSCase):
         self.near, self.far = self.connect(near, self.sock)
 
     def test_records(self) -> None:
-        """A read is the content of one record, however long, and empty when no more has come."""
-        self.assertEqual(receive(self.near), b"")
+        """A read is the content of as many records as it is to be, if so many have come, however long they are."""
+        self.assertEqual(receive(self.near, 3), NOTHING)
         largest = bytes(range(256)) * 64
-        for content in (b"x", largest, b"yz"):
+        for content in (b"x", largest, largest, b"yz", b"!"):
             self.far.send(content)
-        self.assertEqual([receive(self.near) for _ in range(4)], [b"x", largest, b"yz", b""])
+        told = [receive(self.near, most) for most in (1, 2, 1, MOST_RECORDS, 1)]
+        self.assertEqual(
+            told, [(b"x", 1, None), (largest * 2, 2, None), (b"yz", 1, None), (b"!", 1, None), NOTHING]
+        )
 
     def test_part_of_a_record(self) -> None:
         """Of a record that has not come whole nothing is read."""
+        self.far.send(b"before")
         self.sock.send(b"\x17\x03\x03\x00\x20")
-        self.assertEqual(receive(self.near), b"")
+        self.assertEqual(receive(self.near, 2), (b"before", 1, None))
+        self.assertEqual(receive(self.near, 2), NOTHING)
 
     def test_end(self) -> None:
-        """The end of the peer's side raises what pyOpenSSL does."""
+        """The end of the peer's side is told as pyOpenSSL does, behind what came before, and again; no frame is kept by that."""
+        self.far.send(b"goodbye")
         self.far.shutdown()
-        self.assertRaises(SSL.ZeroReturnError, receive, self.near)
+        content, records, fault = receive(self.near, 2)
+        self.assertEqual((content, records), (b"goodbye", 1))
+        assert isinstance(fault, SSL.ZeroReturnError)
+        self.assertIsNone(fault.__traceback__)
+        self.assertIsInstance(receive(self.near, 2)[2], SSL.ZeroReturnError)
 
     def test_lost(self) -> None:
-        """A connection that is gone without that does so, too."""
+        """A connection that is gone without that is told of so, too."""
         self.sock.close()
-        self.assertRaises(SSL.SysCallError, receive, self.near)
+        self.assertIsInstance(receive(self.near, 1)[2], SSL.SysCallError)
 
     def test_nonsense(self) -> None:
-        """What is no record does so, with OpenSSL's words for it."""
+        """What is no record is, with OpenSSL's words for it."""
         self.sock.send(b"GET / HTTP/1.1")
-        told = self.assertRaises(SSL.Error, receive, self.near)
-        self.assertTrue(told.args[0])
+        content, records, fault = receive(self.near, 1)
+        self.assertEqual((content, records), (b"", 0))
+        assert fault is not None
+        self.assertTrue(fault.args[0])
 
 
 class ForgetErrorsTests(TLSCase):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import select
 import socket
@@ -12,13 +13,13 @@ from OpenSSL import SSL
 from OpenSSL._util import lib
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.proxy.transport.epoll.epoll_set import EpollSet
+from ingress.proxy.contract.security import Security
+from ingress.proxy.transport.epoll.epoll_set import BURST, EpollSet
 from ingress.proxy.transport.epoll.tls import TLSTransport
 from ingress.proxy.transport.handshake_queue import STEPS
 from ingress.tls import binding
 from ingress.tls.contexts import ServerContexts
 from ingress.tls.generated import generate_certificate
-from tests.fakes.plain_code import need_plain_code
 from tests.proxy.sockets.test_tls import RawCase
 from tests.proxy.transport.recorder import Recorder
 from tests.proxy.transport.test_epoll_set import BatchReactor
@@ -151,15 +152,21 @@ class ServerTests(SynchronousTestCase):
         self.addCleanup(self.epoll_set.stop)
         self.contexts = ServerContexts(generate_certificate(datetime.now(UTC)))
 
-    def open(self) -> tuple[Recorder, SSL.Connection]:
-        """Return who is told of a connection whose client has said hello, and its client."""
+    def open(
+        self, version: int = SSL.TLS1_3_VERSION, recorder: Recorder | None = None
+    ) -> tuple[Recorder, SSL.Connection]:
+        """Return who is told of a connection whose client has said hello, and its client, which speaks this *version*."""
         near, far = socket.socketpair()
         for each in (near, far):
             each.setblocking(False)
-        recorder = Recorder()
+        # Nobody closes it before: what its end is told by would be counted with the reads of others.
+        self.addCleanup(far.close)
+        recorder = recorder or Recorder()
         begun = self.contexts.connection_on(near)
         TLSTransport(self.epoll_set, near, recorder, ("127.0.0.1", 1), begun, 443).start()
-        client = SSL.Connection(SSL.Context(SSL.TLS_CLIENT_METHOD), far)
+        context = SSL.Context(SSL.TLS_CLIENT_METHOD)
+        context.set_max_proto_version(version)
+        client = SSL.Connection(context, far)
         client.set_connect_state()
         self.assertRaises(SSL.WantReadError, client.do_handshake)
         return recorder, client
@@ -182,9 +189,39 @@ class ServerTests(SynchronousTestCase):
             reactor.advance(0)
         self.assertEqual({recorder.shaken for recorder, _ in opened}, {1})
 
+    def test_asked_behind_a_burst(self) -> None:
+        """What follows a burst finds the TLS of connections that ended in it; then it is given back."""
+        burst = self.epoll_set.burst
+        versions: list[str] = []
+
+        class Ending(Recorder):
+            """Ends its connection when a request comes, and asks later what that was encrypted by."""
+
+            def dataReceived(inner, data: bytes) -> None:  # noqa: N805 - "self" is the test here
+                transport = inner.transport
+                tls = Security(transport)
+                burst.calls.append(lambda: versions.append(tls.tls_version()))
+                transport.write(b"an answer")
+                transport.loseConnection()
+
+        fars = []
+        for _ in range(BURST):
+            recorder, client = self.open(SSL.TLS1_2_VERSION, Ending())
+            fars.append((recorder.transport, client))
+        for _ in range(2):
+            self.epoll_set.doRead()
+            for _, client in fars:
+                with contextlib.suppress(SSL.WantReadError):
+                    client.do_handshake()
+        self.epoll_set.doRead()
+        for _, client in fars:
+            client.send(b"request")
+        self.epoll_set.doRead()
+        self.assertEqual(versions, ["TLSv1.2"] * BURST)
+        self.assertEqual(len({transport.tls for transport, _ in fars}), 1)
+
     def test_first_request(self) -> None:
         """A request that came with the last words of the handshake is read with them, and nothing is looked for behind it; what is there is found."""
-        need_plain_code()
         reads = counted_reads(self)
         for behind in ([], [b"more"], [b"more", b"and more"]):
             recorder, client = self.open()

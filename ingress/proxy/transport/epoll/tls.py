@@ -22,6 +22,8 @@ from ingress.proxy.transport.epoll.sockets import SocketName, hold_back
 from ingress.proxy.transport.epoll.spliced import DONE
 from ingress.proxy.transport.epoll.stream import StreamTransport
 from ingress.tls.binding import (
+    MOST_RECORDS,
+    RECORD_BYTES,
     WANT_WRITE,
     forget_errors,
     receive,
@@ -33,14 +35,10 @@ from ingress.tls.binding import (
 from ingress.tls.handshake import awaits_hello
 from ingress.tls.upstream import words_of_error
 
-_RECORD: Final = 16 * 1024
-_MAX_READ: Final = 256 * 1024
-"""Bytes of one read: after that, others have their turn."""
-_MAX_RECORDS: Final = 16
-"""Records of one read, which may be of an octet each.  A peer that sends a message a record is read by the turn, and not by the record."""
 _USUALLY_ALONE: Final = 4
 """Reads in a row that found one record, after which another one behind it is left to epoll to find."""
 _MAX_SEND: Final = 256 * 1024
+_MAX_DROPPED: Final = 256 * 1024
 _GONE: Final = SSL.Connection(SSL.Context(SSL.TLS_METHOD), None)
 """Stands for the connection of a transport that has ended."""
 
@@ -166,7 +164,7 @@ class TLSTransport(StreamTransport):
     def _drop_unread(self) -> bytes:
         """Read what has come, unless it is much: a socket that is closed with it is reset, and our last words lost."""
         try:
-            return self._sock.recv(_MAX_READ)
+            return self._sock.recv(_MAX_DROPPED)
         except OSError:
             return b""
 
@@ -175,7 +173,15 @@ class TLSTransport(StreamTransport):
             self._epoll_set.handshakes.end(self)
         if not self.is_over:
             super()._end(reason)
-            self._epoll_set.later(self._release)
+            self._epoll_set.later(self._let_go)
+
+    def _let_go(self) -> None:
+        """Release OpenSSL's connection once nobody asks for it any more: what follows a burst may tell of its requests."""
+        burst = self._epoll_set.burst
+        if burst.is_on:
+            burst.calls.append(self._release)
+        else:
+            self._release()
 
     def _release(self) -> None:
         """Give OpenSSL's memory back now: the garbage collector sees one small object, and is in no hurry."""
@@ -206,45 +212,36 @@ class TLSTransport(StreamTransport):
         if self._write_needs_read:
             self._write_needs_read = False
             self._epoll_set.later(self._send_again, self)
-        pieces: list[bytes] = []
-        size = 0
-        ended = False
-        connection = self._connection
-        if self._alone >= _USUALLY_ALONE and self._epoll_set.looks - self._read_at_look <= 1:
+        if not self._reading:
+            return None
+        is_alone = self._alone >= _USUALLY_ALONE
+        if is_alone and self._epoll_set.looks - self._read_at_look <= 1:
             # It has more to say than it used to: an answer, and what that brings about, takes longer.
+            is_alone = False
             self._alone = 0
-        while self._reading and size < _MAX_READ and len(pieces) < _MAX_RECORDS:
-            try:
-                piece = receive(connection)
-            except SSL.WantWriteError:
-                self._read_needs_write = True
-                self.update()
-                break
-            except SSL.ZeroReturnError:
-                ended = True
-                break
-            except SSL.Error as problem:
-                forget_errors()
-                self._fault = words_of_error(problem)
-                if not pieces:
-                    raise ConnectionError(self._fault) from None
-                ended = True
-                break
-            if not piece:
-                break
-            pieces.append(piece)
-            size += len(piece)
-            if self._alone >= _USUALLY_ALONE and size < _RECORD:
-                # To find that there is nothing more takes as long as a small request does in Python.
-                self._read_at_look = self._epoll_set.looks
-                return piece
-        if pieces:
-            self._alone = self._alone + 1 if len(pieces) == 1 else 0
-            if ended or size >= _MAX_READ:
-                # epoll does not know what OpenSSL still has.
-                self._epoll_set.later(self._read_more, self)
-            return b"".join(pieces) if len(pieces) > 1 else pieces[0]
-        return b"" if ended else None
+        # To find that there is nothing more takes as long as a small request does in Python.
+        received, records, fault = receive(self._connection, 1 if is_alone else MOST_RECORDS)
+        if is_alone and records:
+            self._read_at_look = self._epoll_set.looks
+            if len(received) == RECORD_BYTES:
+                self._alone = 0
+            return received
+        ended = fault is not None and not isinstance(fault, SSL.WantWriteError)
+        if fault is not None and not ended:
+            self._read_needs_write = True
+            self.update()
+        elif fault is not None and not isinstance(fault, SSL.ZeroReturnError):
+            forget_errors()
+            self._fault = words_of_error(fault)
+            if not records:
+                raise ConnectionError(self._fault)
+        if not records:
+            return b"" if ended else None
+        self._alone = self._alone + 1 if records == 1 else 0
+        if ended:
+            # epoll does not know what OpenSSL has to tell.
+            self._epoll_set.later(self._read_more, self)
+        return received
 
     def _read_more(self) -> None:
         if self._reading and not self.is_over:
@@ -266,7 +263,7 @@ class TLSTransport(StreamTransport):
         self._end(DONE)
 
     def _send(self, octets: bytes | memoryview) -> None:
-        if self._ending is not None and len(octets) <= _RECORD:
+        if self._ending is not None and len(octets) <= RECORD_BYTES:
             # These are the last ones: they, the goodbye and the end of the connection go in one packet.
             hold_back(self._sock)
         try:
