@@ -14,6 +14,8 @@ from ingress.http2.faults import ConnectionFault, ErrorCode
 from ingress.http2.frames import FRAME_BYTES, USUAL_WINDOW
 
 MAX_SURPLUS: Final = 64 * 1024
+MOST_PUMPED: Final = 512 * 1024
+"""Bytes that are sent in one go: after that, what can be sent without waiting here leaves the turns to others, of other connections, too."""
 
 
 class Sender(Protocol):
@@ -31,6 +33,9 @@ class Sender(Protocol):
 
     def drained(self) -> None:
         """All that waited was sent."""
+
+    def leave_turns(self) -> None:
+        """Wait no more for what need not: what comes by itself, as it is sent, might come without end."""
 
 
 class Outgoing:
@@ -107,6 +112,7 @@ class Outgoing:
 
     def pump(self) -> None:
         """Send of what waits as much as windows and transport take, by turns."""
+        left = MOST_PUMPED
         progress = True
         while progress and self.blocked and not self.is_full:
             progress = False
@@ -115,7 +121,12 @@ class Outgoing:
                     return
                 if stream.window > 0 and stream in self.blocked:
                     del self.blocked[stream]
-                    progress |= stream.flow(FRAME_BYTES) > 0
+                    if left <= 0:
+                        stream.leave_turns()
+                    if left > 0 or stream.is_blocked:
+                        sent = stream.flow(FRAME_BYTES)
+                        left -= sent
+                        progress |= sent > 0
                     if stream.is_blocked:
                         # Behind all others.
                         self.blocked[stream] = None

@@ -295,6 +295,9 @@ class Stream:
             self.connection.stream_sent(self)
         return sent
 
+    def leave_turns(self) -> None:
+        """Nothing: what waits here is to be sent by turns."""
+
     def account(self, count: int) -> None:
         """Take *count* bytes of the body that are sent off the windows."""
         self.window -= count

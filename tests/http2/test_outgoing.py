@@ -8,7 +8,7 @@ from twisted.trial.unittest import SynchronousTestCase
 from ingress.http2.budget import Budget
 from ingress.http2.faults import ConnectionFault, ErrorCode
 from ingress.http2.frames import FRAME_BYTES
-from ingress.http2.outgoing import MAX_SURPLUS, Outgoing
+from ingress.http2.outgoing import MAX_SURPLUS, MOST_PUMPED, Outgoing
 
 
 @define(eq=False)
@@ -39,6 +39,10 @@ class Body:
         """Note that all was sent."""
         self.told.append(self.name)
 
+    def leave_turns(self) -> None:
+        """Note that it is not to wait for what comes by itself."""
+        self.told.append(f"{self.name} left {self.left}")
+
 
 class OutgoingTests(SynchronousTestCase):
     """What is sent, and in which order."""
@@ -60,6 +64,13 @@ class OutgoingTests(SynchronousTestCase):
         self.outgoing.pump()
         self.assertEqual([each[:1] for each in self.sent], [b"a", b"b", b"a"])
         self.assertEqual((first.told, second.told, self.outgoing.blocked), (["a"], ["b"], {}))
+
+    def test_much(self) -> None:
+        """When much was sent in one go, whoever is next is told to wait no more for what need not, and what must goes on."""
+        body = self.body("a", MOST_PUMPED + FRAME_BYTES)
+        self.outgoing.window = 2 * MOST_PUMPED
+        self.outgoing.pump()
+        self.assertEqual(body.told, [f"a left {FRAME_BYTES}", "a"])
 
     def test_window(self) -> None:
         """What exceeds the window of the connection goes on waiting, and whoever waits first is next."""

@@ -298,6 +298,11 @@ class DownstreamStream(Stream, Downstream):
             return super().flow(most)
         return self._copy.flow(most)
 
+    def leave_turns(self) -> None:
+        """Have the copy go on as upstream's socket tells, between the sockets of others."""
+        if self._copy is not None:
+            self._copy.is_stalled = False
+
     @property
     def _untaken(self) -> int:
         """A number that changes with whatever is sent of what waits."""

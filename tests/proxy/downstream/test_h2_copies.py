@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ingress.http2.frame_room import COPIED_FRAMES, PIECE_BYTES
 from ingress.http2.frames import FRAME_BYTES, FRAME_HEAD_BYTES
+from ingress.http2.outgoing import MOST_PUMPED
 from ingress.proxy.dispatch.resource import IngressProxyResource
 from ingress.proxy.transport.epoll.epoll_set import READ
 from ingress.proxy.transport.epoll.stream import HIGH_WATER, StreamTransport
@@ -237,6 +238,22 @@ class TurnTests(CopyCase):
         self.assertEqual(sum(grown), 40 * FRAME_BYTES)
         self.assertLessEqual(max(grown) - min(grown), 2 * FRAME_BYTES)
         self.client.send(window_update(0, WIDE))
+        self.client.look()
+        self.assert_whole(*streams)
+
+    def test_others_have_theirs(self) -> None:
+        """A client that takes all there is, at once, has no more than so much in one go; the rest goes as it comes, between what others say."""
+        streams = range(1, 65, 2)
+        self.client.send(settings((INITIAL_WINDOW_SIZE, WIDE)))
+        self.ask(*streams)
+        self.client.look()
+        session = self.stage.session
+        self.assertTrue(all(stream.is_blocked for stream in session.streams.values()))
+        session.window_received(0, WIDE)
+        sent = WIDE - session.outgoing.window
+        self.assertGreaterEqual(sent, MOST_PUMPED)
+        self.assertLess(sent, MOST_PUMPED + FRAME_BYTES)
+        self.stage.reactor.settle()
         self.client.look()
         self.assert_whole(*streams)
 
