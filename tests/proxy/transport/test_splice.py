@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import socket
 
 from twisted.trial.unittest import SynchronousTestCase
 
+from ingress.proxy.contract.limits import PIPE_BYTES
 from ingress.proxy.contract.transport import KernelCopy
-from ingress.proxy.transport.epoll.pipes import Pipes
+from ingress.proxy.transport.epoll.pipes import LEAST_SHARE, MOST_MOVED, Pipes
 from ingress.proxy.transport.epoll.splice import Splice
 
 
@@ -100,3 +102,21 @@ class SpliceTests(SynchronousTestCase):
         splice.pump()
         self.assertEqual(self.source.said, ["failed"])
         splice.close()
+
+    def test_share(self) -> None:
+        """Where both ends are as fast as can be, a turn ends with a pipe's share of it; the more there are, the smaller that is."""
+        self.patch(os, "splice", lambda _source, _target, count, flags: count)
+        shares = []
+        for others in (0, 1, 2, 60):
+            taken = [pipe for _ in range(others) if (pipe := self.pipes.take())]
+            splice = self.splice(2 * MOST_MOVED, to_end=False)
+            self.moved.clear()
+            splice.pump()
+            shares.append(sum(self.moved))
+            splice.close()
+            for pipe in taken:
+                pipe.give_back(is_empty=True)
+        self.assertEqual(shares[0], MOST_MOVED)
+        self.assertEqual(shares[1], MOST_MOVED // 2)
+        self.assertLess(shares[2] - MOST_MOVED // 3, PIPE_BYTES)
+        self.assertEqual(shares[3], LEAST_SHARE)

@@ -3,6 +3,8 @@
 What is in a pipe is memory of the kernel, which no view of this process shows.  So both are
 bounded: beyond ``MAX_PIPES`` there is none, and bytes are copied as usual.  Pipes are kept for the next splice, since
 making one and giving it its size costs as much as moving some hundred kilobytes.
+
+What goes through them in one turn of the reactor is bounded, too, for meanwhile nobody else is served: all who move bytes share it.
 """
 
 import fcntl
@@ -12,6 +14,10 @@ from typing import Final
 from ingress.proxy.contract.limits import MAX_PIPES, PIPE_BYTES
 
 _MAX_SPARE: Final = 32
+MOST_MOVED: Final = 2 * 1024 * 1024
+"""Bytes of one turn, through all pipes: after that, others have theirs."""
+LEAST_SHARE: Final = 256 * 1024
+"""Of any pipe, however many there are: with less, the turns would cost more than the bytes."""
 
 
 class Pipe:
@@ -27,6 +33,11 @@ class Pipe:
             fcntl.fcntl(self.entry, fcntl.F_SETPIPE_SZ, PIPE_BYTES)
         except OSError:
             pass  # The user's share of pipe memory is used up; a small pipe moves the same bytes.
+
+    @property
+    def share(self) -> int:
+        """How many bytes go through it in one turn."""
+        return self._pipes.share
 
     def give_back(self, *, is_empty: bool) -> None:
         """Be of use to another splice, or be closed if some bytes are left."""
@@ -62,6 +73,11 @@ class Pipes:
             return None
         self._taken += 1
         return pipe
+
+    @property
+    def share(self) -> int:
+        """How many bytes of one turn each of them has."""
+        return max(MOST_MOVED // max(self._taken, 1), LEAST_SHARE)
 
     def give_back(self, pipe: Pipe, is_empty: bool) -> None:
         """Keep *pipe* for the next splice, or close it."""

@@ -7,7 +7,7 @@ splice.  It moves exactly the bytes it was made for, so what follows the body is
 still in the source's socket when it is over; or all that comes, where TLS passes through.
 
 The two sides wait for each other: the source is read when the pipe is empty, the
-target written when it is not, so a slow target stops the source.
+target written when it is not, so a slow target stops the source.  Where both are fast, a turn ends with the pipe's share of it.
 """
 
 import os
@@ -17,8 +17,6 @@ from ingress.proxy.contract.limits import PIPE_BYTES
 from ingress.proxy.contract.transport import KernelCopy
 from ingress.proxy.transport.epoll.pipes import Pipe
 
-_MAX_PUMPED: Final = 2 * 1024 * 1024
-"""Bytes of one turn: after that, others have theirs."""
 _FLAGS: Final = getattr(os, "SPLICE_F_MOVE", 0) | getattr(os, "SPLICE_F_NONBLOCK", 0)
 
 
@@ -90,7 +88,7 @@ class Splice:
             self._source.update()
             return
         before = self._left + self._in_pipe
-        budget = _MAX_PUMPED
+        budget = self._pipe.share
         splice, pipe = os.splice, self._pipe
         source, target, entry, exit_ = self._source.fileno(), self._target.fileno(), pipe.entry, pipe.exit
         # All in one place: of a large body there are hundreds of pieces.
