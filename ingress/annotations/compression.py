@@ -61,6 +61,8 @@ _SLOW_LEVELS: Final = {"gzip": 6, "br": 5, "zstd": 5}
 
 _LONGEST_ACCEPTED: Final = 256
 """Characters of ``Accept-Encoding``; browsers have 23."""
+_LONGEST_TYPE: Final = 256
+"""Characters of a ``Content-Type`` worth remembering."""
 
 _match_type = re.compile(r"[a-z0-9!#$&^_.+-]{1,127}/[a-z0-9!#$&^_.+-]{1,127}|\*", re.ASCII).fullmatch
 _match_number = re.compile(r"[0-9]{1,9}", re.ASCII).fullmatch
@@ -212,7 +214,8 @@ class _Compresses(Filter):
         facts.notes.pop(self, None)
         if edit.status not in STATUSES or facts.method == b"HEAD" or edit.field(b"content-encoding"):
             return
-        names = self._of_type(edit.field(b"content-type"))
+        content_type = edit.field(b"content-type")
+        names = (self._of_type if len(content_type) <= _LONGEST_TYPE else self._find)(content_type)
         length = edit.field(b"content-length")
         if length.isdigit():
             names = tuple(name for name in names if self._codings[name].min_length <= int(length))

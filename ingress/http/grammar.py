@@ -6,7 +6,6 @@ not allow is an error, never repaired.
 
 import re
 from collections.abc import Callable
-from functools import lru_cache
 from typing import Final
 
 MAX_REQUEST_LINE: Final = 8 * 1024
@@ -20,6 +19,9 @@ MEMO_LINE: Final = 512
 MEMO_ENTRIES: Final = 4096
 MEMO_NAME: Final = 64
 MEMO_NAMES: Final = 1024
+MEMO_OPTIONS: Final = 64
+"""The longest value of ``Connection`` worth remembering."""
+MEMO_CONNECTIONS: Final = 256
 MEMO_BLOCK: Final = 2048
 MEMO_BLOCKS: Final = 512
 
@@ -175,7 +177,19 @@ def without(lines: bytes, gone: frozenset[bytes]) -> bytes:
     return b"".join([line for line in lines.splitlines(keepends=True) if name_of(line) not in gone])
 
 
-@lru_cache(maxsize=256)
-def connection_options(value: bytes) -> frozenset[bytes]:
-    """Return the options in a ``Connection`` field; raises ``FieldError``."""
-    return frozenset(split_list(value))
+class _Options(dict[bytes, frozenset[bytes]]):
+    """The options in ``Connection`` fields, by what these say: only short ones are remembered, for a long one may name thousands."""
+
+    def __missing__(self, value: bytes) -> frozenset[bytes]:
+        options = frozenset(split_list(value))
+        if len(value) <= MEMO_OPTIONS:
+            if len(self) >= MEMO_CONNECTIONS:
+                self.clear()
+            self[value] = options
+        return options
+
+
+known_options: Final = _Options()
+"""Options that were read before, at most ``MEMO_CONNECTIONS``."""
+connection_options: Final[Callable[[bytes], frozenset[bytes]]] = known_options.__getitem__
+"""Returns the options in a ``Connection`` field; raises ``FieldError``."""

@@ -20,6 +20,8 @@ from ingress.model.frozen import frozen
 
 MOST_FITTING: Final = 1024
 """Most connections are for one host, the name that they were begun with."""
+LONGEST_FITTING: Final = 253
+"""Bytes of a host that is remembered: no name of the DNS is longer, and a client may write one of as many as a head has."""
 
 
 @frozen(eq=False)
@@ -32,7 +34,7 @@ class ServerNames:
     """Those of Gateways that have the same listener beside."""
     fitting: set[tuple[bytes, bytes | None]] = Factory(set)
     """Hosts with server names on whose connections, where nothing is asked of clients, they belong: as far as that was found
-    out.  At most ``MOST_FITTING``; others may find out more."""
+    out.  At most ``MOST_FITTING`` of at most ``LONGEST_FITTING``; others may find out more."""
 
     @property
     def is_of_gateways(self) -> bool:

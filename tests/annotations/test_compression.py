@@ -1,6 +1,7 @@
 """Compression: from option to bytes that clients can read."""
 
 import gc
+import tracemalloc
 import zlib
 from datetime import UTC, datetime
 from importlib import import_module
@@ -206,6 +207,7 @@ class EligibleTests(SynchronousTestCase):
             (200, {"content_type": b"application/json", "content_length": b"256, 256"}),
             (403, {"content_type": b"text/html"}),
             (404, {"content_type": b"text/plain"}),
+            (200, {"content_type": b"text/html; profile=" + b"a" * 1000}),
         ):
             found = edited(self.SPEC, ACCEPTING, status, **fields)
             self.assertEqual(found[b"content-encoding"], b"gzip", (status, fields))
@@ -237,6 +239,18 @@ class EligibleTests(SynchronousTestCase):
             b"vary",
             edited(self.SPEC, FakeFacts(method=b"HEAD", fields={b"accept-encoding": b"gzip"}), 200, **html),
         )
+
+    def test_long_types(self) -> None:
+        """Long types, each a new one, are not kept: an endpoint may send as many as it likes."""
+        made = self.SPEC.make(FakeServices())
+        tracemalloc.start()
+        self.addCleanup(tracemalloc.stop)
+        before, _ = tracemalloc.get_traced_memory()
+        for number in range(100):
+            fields = [(b"content-type", b"text/html; a=%d" % number + b"a" * 10_000)]
+            made.on_answer(ACCEPTING, FakeEdit(status=200, fields=fields))
+        after, _ = tracemalloc.get_traced_memory()
+        self.assertLess(after - before, 100_000)
 
     def test_not_accepted(self) -> None:
         """An answer that would be compressed for others says so by ``Vary``, and is as it came."""

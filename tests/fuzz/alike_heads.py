@@ -21,7 +21,17 @@ _SPECIAL: Final = (
     (b"Transfer-Encoding", (b"chunked", b"Chunked", b"gzip, chunked", b"chunked, chunked", b"identity", b"")),
     (
         b"Connection",
-        (b"close", b"keep-alive", b"Upgrade", b"x-a, close", b"Date", b"content-length", b"host", b"@"),
+        (
+            b"close",
+            b"keep-alive",
+            b"Upgrade",
+            b"x-a, close",
+            b"Date",
+            b"content-length",
+            b"host",
+            b"@",
+            b"x" * 65,
+        ),
     ),
     (b"Upgrade", (b"websocket", b"h2c", b"")),
     (b"TE", (b"trailers", b"gzip")),
@@ -56,6 +66,7 @@ _OCTETS: Final = (
 _FIRST_OF_REQUESTS: Final = (
     *(b"GET /%d HTTP/1.1", b"GET /%d HTTP/1.1", b"POST /?%d HTTP/1.1", b"GET /%d HTTP/1.0", b"OPTIONS * HTTP/1.1"),
     *(b"GET http://c.test/%d HTTP/1.1", b"BREW /%d HTTP/1.1", b"GET /%d HTTP/1.2", b"GET /%d  HTTP/1.1"),
+    *(b"get /%d HTTP/1.1", b"GET /%d HTTP/1.1 ", b"TRACE /%d HTTP/1.1", b"CONNECT a.test:%d HTTP/1.1", b"GET /%d"),
 )  # fmt: skip
 _FIRST_OF_ANSWERS: Final = (
     *(b"HTTP/1.1 200 OK", b"HTTP/1.1 200 OK", b"HTTP/1.0 200 OK", b"HTTP/1.1 204 ", b"HTTP/1.1 304", b"HTTP/1.1 200"),
@@ -109,6 +120,9 @@ def heads(random: Random, of_answers: bool) -> list[bytes]:
     found = []
     for number in range(HEADS):
         beginning, lines = random.choice(senders)
+        if number > HEADS // 3 and random.random() < 0.05:
+            # What follows the first line is the same whatever that is.
+            beginning = random.choice(first)
         if b"%" in beginning:
             beginning %= number
         said = [

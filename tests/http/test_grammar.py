@@ -5,14 +5,18 @@ from twisted.trial.unittest import SynchronousTestCase
 from ingress.http.grammar import (
     DROP,
     FORWARD,
+    MEMO_CONNECTIONS,
     MEMO_ENTRIES,
     MEMO_LINE,
     MEMO_NAME,
     MEMO_NAMES,
+    MEMO_OPTIONS,
     FieldError,
     FieldLines,
+    connection_options,
     has_bare_line_feed,
     is_length,
+    known_options,
     split_field,
     split_list,
 )
@@ -160,3 +164,30 @@ class FieldLinesTests(SynchronousTestCase):
             self.lines[b"Cookie: often"]
             self.lines[b"Cookie: x%d" % number]
         self.assertIn(b"Cookie: often", self.lines)
+
+
+class OptionsTests(SynchronousTestCase):
+    """The options in ``Connection``."""
+
+    def setUp(self) -> None:
+        known_options.clear()
+        self.addCleanup(known_options.clear)
+
+    def test_read(self) -> None:
+        """They are read alike whether they were said before or not; what is no list of tokens is an error each time."""
+        for _ in range(2):
+            self.assertEqual(connection_options(b"Keep-Alive, ,X-A"), {b"keep-alive", b"x-a"})
+            with self.assertRaises(FieldError):
+                connection_options(b"close, @")
+        self.assertEqual(list(known_options), [b"Keep-Alive, ,X-A"])
+
+    def test_memory(self) -> None:
+        """Nothing is kept of a long one, which may name thousands, and of short ones no more than a bounded number."""
+        long = b",".join([b"x%d" % number for number in range(5000)])
+        self.assertEqual(len(connection_options(long)), 5000)
+        connection_options(b"x" * (MEMO_OPTIONS + 1))
+        self.assertEqual(list(known_options), [])
+        for number in range(2 * MEMO_CONNECTIONS):
+            connection_options(b"%d" % number)
+            self.assertLessEqual(len(known_options), MEMO_CONNECTIONS)
+        self.assertIn(b"%d" % number, known_options)

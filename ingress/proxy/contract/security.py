@@ -3,7 +3,7 @@
 A channel of a TLS listener has a ``Security``, any other has none.
 """
 
-from ingress.identity.misdirected import MOST_FITTING, ServerNames, is_misdirected
+from ingress.identity.misdirected import LONGEST_FITTING, MOST_FITTING, ServerNames, is_misdirected
 from ingress.model.client_authentication import NO_EVIDENCE, ClientEvidence
 from ingress.proxy.contract.transport import Transport
 from ingress.tls.handshake import evidence_of, handshake_of
@@ -33,6 +33,8 @@ class Security:
             server_name = None if said is None else said.decode("ascii", "replace")
             if is_misdirected(host.decode("ascii", "replace"), server_name, asked, names):
                 return False
+            if len(host) > LONGEST_FITTING:
+                return True
             if asked is None:
                 if len(names.fitting) >= MOST_FITTING:
                     names.fitting.clear()

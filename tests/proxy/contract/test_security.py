@@ -1,12 +1,13 @@
 """Which requests belong on a TLS connection, as its channel finds out."""
 
+import sys
 from typing import cast
 
 from attrs import frozen
 from OpenSSL import SSL
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.identity.misdirected import MOST_FITTING, ServerNames
+from ingress.identity.misdirected import LONGEST_FITTING, MOST_FITTING, ServerNames
 from ingress.identity.server_names import HandshakeSettings, HandshakeSettingsTable
 from ingress.model.client_authentication import ClientAuthentication
 from ingress.proxy.contract.security import Security
@@ -62,3 +63,16 @@ class SecurityTests(SynchronousTestCase):
         for number in range(MOST_FITTING + 2):
             self.assertTrue(begun(b"%d.test" % number).serves(b"a.test", table))
             self.assertLessEqual(len(table.fitting), MOST_FITTING)
+
+    def test_long_hosts(self) -> None:
+        """Of a host that no name is as long as, nothing is remembered, neither for others nor for the connection; it is judged each time."""
+        table = names(a=None)
+        longest, longer = (b"x" * length for length in (LONGEST_FITTING, LONGEST_FITTING + 1))
+        for _ in range(2):
+            self.assertTrue(begun(None).serves(longest, table))
+            self.assertTrue(begun(None).serves(longer, table))
+        self.assertEqual(table.fitting, {(longest, None)})
+        security = begun(None)
+        references = sys.getrefcount(longer)
+        self.assertTrue(security.serves(longer, table))
+        self.assertEqual(sys.getrefcount(longer), references)
