@@ -21,7 +21,7 @@ from tests.fakes.downstreams import Answer, DownstreamWire
 from tests.fakes.processes import ControllerProcess, free_port
 from tests.fakes.upstreams import Upstream, UpstreamWire
 
-PATIENCE = 30.0
+PATIENCE = 60.0
 """Seconds after which a wait is a failure; generous, because the machine may be busy."""
 
 AT_ONCE = 4.5
@@ -43,7 +43,7 @@ def telling(name: bytes) -> Callable[[UpstreamWire], None]:
 class EndToEndCase(TestCase):
     """A directory, some upstreams, and controllers that end with the test."""
 
-    timeout = 120
+    timeout = 240
     endpoint_networks: tuple[str, ...] = ("127.0.0.0/8",)
     """Where endpoints may be that an API server tells of: upstreams of tests are on this host."""
 
