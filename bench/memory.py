@@ -189,8 +189,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if given[:1] == [_ALONE]:
         accept_tls(int(given[1]), *given[2:])
     parser = argparse.ArgumentParser(prog="python -m bench.memory", description=__doc__)
-    parser.add_argument("parts", nargs="*", choices=PARTS, default=PARTS, help="what to measure; all without")
-    wanted = parser.parse_args(given).parts
+    # No choices: until Python 3.12 argparse asks whether none at all is one of them.
+    parser.add_argument(
+        "parts", nargs="*", metavar="PART", help=f"what to measure: {', '.join(PARTS)}; all without"
+    )
+    wanted = parser.parse_args(given).parts or PARTS
+    if unknown := [part for part in wanted if part not in PARTS]:
+        parser.error(f"there is no {unknown[0]}, only {', '.join(PARTS)}")
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
     with TemporaryDirectory() as name, Processes.logging_to(Path(name)) as processes:
