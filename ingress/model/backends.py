@@ -3,7 +3,7 @@
 Keys are tuples, for the same reasons as ``ingress.model.objects.ObjectKey``.
 """
 
-from typing import NamedTuple, TypeGuard, cast
+from typing import Final, NamedTuple, TypeGuard, cast
 
 from attrs import field
 
@@ -68,12 +68,15 @@ class ManualEndpoint:
     endpoint: Endpoint
 
 
+MOST_PACKED: Final = 256
+"""Endpoints of a backend that are packed: whoever asks for them waits some fifty microseconds.  Those of more are kept as they are."""
+
 _Packed = tuple[Endpoint, ...] | tuple[int | str | LinkSettings | None, ...]
-"""Endpoints, or where port and settings of all are alike: these two, and then the address of each."""
+"""Endpoints, or where they are few, and port and settings of all are alike: these two, and then the address of each."""
 
 
 def _packed(endpoints: _Packed) -> _Packed:
-    if not endpoints or not _are_endpoints(endpoints):
+    if not endpoints or len(endpoints) > MOST_PACKED or not _are_endpoints(endpoints):
         return endpoints
     _, port, settings = endpoints[0]
     for _, its_port, its_settings in endpoints:

@@ -3,7 +3,7 @@
 from attrs import evolve
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.model.backends import BackendState, Endpoint
+from ingress.model.backends import MOST_PACKED, BackendState, Endpoint
 from ingress.model.upstream_tls import LinkSettings
 
 ONE, OTHER = Endpoint("10.0.0.1", 80), Endpoint("10.0.0.2", 80)
@@ -29,6 +29,16 @@ class BackendStateTests(SynchronousTestCase):
         self.check(ONE, OTHER._replace(port=81))
         self.check(ONE._replace(link_settings=OURS), OTHER._replace(link_settings=OURS))
         self.check(ONE, OTHER._replace(link_settings=OURS))
+
+    def test_many(self) -> None:
+        """Those of a backend with very many are not made anew whenever they are asked for: that would hold up everybody else."""
+        few, many = (
+            tuple(Endpoint(f"10.0.{number >> 8}.{number & 255}", 80) for number in range(count))
+            for count in (MOST_PACKED, MOST_PACKED + 1)
+        )
+        self.check(*few)
+        self.check(*many)
+        self.assertIs(BackendState(many).endpoints, many)
 
     def test_equality(self) -> None:
         """States are equal whose endpoints are, whether or not settings that are equal are one object."""
