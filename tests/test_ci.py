@@ -1,4 +1,4 @@
-"""``.ci/run`` counts right: its last line and its status are all that some readers look at."""
+"""``.ci/run`` counts right: its last lines and its status are all that some readers look at."""
 
 import os
 import subprocess
@@ -67,3 +67,29 @@ class RunTests(SynchronousTestCase):
         self.assertEqual((status, lines[-1]), (1, "30 passed, 1 failed"))
         status, lines = self.ci(0, 0, WELL, 0, "PASSED (skips=3)")
         self.assertEqual((status, lines[-1]), (1, "30 passed, 1 failed"))
+
+    def test_told_again(self) -> None:
+        """What failed is shown once more before the last line: only that, and of all commands."""
+        ruler, thinner = "=" * 79, "-" * 79
+        told = f"{ruler}\n[FAIL]\nwaited in vain\n\ntests.test_a.A.test_b\n{ruler}\n[SKIPPED]\nno browser\n{thinner}\nRan 2 tests\n"
+        status, lines = self.ci(
+            2, 2, f"{told}\nFAILED (skips=1, failures=1)", 2, "make: *** [compiled] Error 1"
+        )
+        self.assertEqual(
+            lines[lines.index("make check failed: its last lines") :],
+            [
+                "make check failed: its last lines",
+                "checked",
+                "make test failed: 1 of its tests",
+                "[FAIL]",
+                "waited in vain",
+                "",
+                "tests.test_a.A.test_b",
+                "make test-compiled failed: it names no test",
+                "compiled",
+                "make: *** [compiled] Error 1",
+                "1 skipped",
+                "0 passed, 3 failed",
+            ],
+        )
+        self.assertEqual(status, 1)
