@@ -16,7 +16,8 @@ from tests.fakes.apiserver.server import ApiServer
 from tests.fakes.objects import ingress_object, service_object, slice_object
 from tests.fakes.processes import ControllerProcess
 
-TTL_SECONDS = 3
+TTL_SECONDS = 15
+"""Of these a write has three until it is given up, and made again: enough on a busy machine."""
 ADDRESS = "192.0.2.80"
 STARTING_SECONDS = 2.0
 """How long lists of a new process take in tests that do something meanwhile."""

@@ -19,6 +19,8 @@ from tests.fakes.objects import ingress_object, secret_object, service_object, s
 from tests.fakes.processes import ControllerProcess
 
 HOST = "shop.test"
+SOON = 10.0
+"""Seconds within which the last of many updates counts, on a busy machine too; if each took its turn, it would be many times that."""
 
 
 class WatchProcessCase(EndToEndCase):
@@ -399,16 +401,19 @@ class FloodTests(WatchProcessCase):
                 answers.append(await self.get(self.http))
 
         asking = [Deferred.fromCoroutine(ask()) for _ in range(3)]
-        for update in range(50):
+        deadline = self.reactor.seconds() + PATIENCE
+        update = 0
+        while update < 50 or len(answers) <= 100:
+            self.assertLess(self.reactor.seconds(), deadline, answers)
+            update += 1
             for number in range(10):
                 raw = ingress_to("other", f"other-{number}", f"other-{number}.test")
                 raw["spec"]["rules"][0]["http"]["paths"][0]["path"] = f"/{update}"
                 self.server.apply(raw)
             await self.turn(0.02)
         self.assertEqual(set(answers), {(200, b"app")})
-        self.assertGreater(len(answers), 100)
         self.server.apply(ingress_to("other", "app", HOST))
-        deadline = self.reactor.seconds() + 1.0
+        deadline = self.reactor.seconds() + SOON
         while (last := await self.get(self.http)) != (200, b"other"):
             self.assertLess(self.reactor.seconds(), deadline, last)
         is_over = True
