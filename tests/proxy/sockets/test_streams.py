@@ -214,7 +214,10 @@ class TCPTests(StreamsCase):
             client = await self.dial()
             await self.until(lambda: upstream.wires)  # noqa: B023 - it is awaited here
             fast, slow = (client, upstream.wires[0]) if by_client else (upstream.wires[0], client)
+            fast.transport.write(b"both ends are there")
+            await self.until(lambda: slow.received)  # noqa: B023
             slow.transport.pauseProducing()
+            slow.received.clear()
             sent = 0
             while sent < 32 * MEGABYTE:
                 fast.transport.write(piece_at(sent, MEGABYTE))
