@@ -244,7 +244,7 @@ class ServiceTests(ExternalAuthCase):
 
     async def test_bad(self) -> None:
         """Whatever becomes of the service, nobody passes, and the next verdict is a good one."""
-        await self.serving(OAUTH2_PROXY, "--auth-url-timeout=0.5")
+        await self.serving(OAUTH2_PROXY, "--auth-url-timeout=4")
 
         def close_half(wire: UpstreamWire) -> None:
             wire.transport.loseWriteConnection()

@@ -102,7 +102,7 @@ class ValidityTests(HostsCase):
         controller = self.start_with_manifests()
         await self.until_ready(controller)
         now = datetime.now(UTC).replace(microsecond=0)
-        begins, ends = now + timedelta(seconds=4), now + timedelta(seconds=9)
+        begins, ends = now + timedelta(seconds=8), now + timedelta(seconds=16)
         self.write_secret("bank", "tls", HOST, not_before=begins, not_after=ends)
         expected = Visit(308, frozenset({HOST}), 200, insists=False)
 

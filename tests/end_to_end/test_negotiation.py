@@ -51,7 +51,7 @@ class NegotiationTests(EndToEndCase):
         host, port = (HOST, self.https) if secure else ("plain.test", self.http)
         url = f"{'https' if secure else 'http'}://{host}:{port}/"
         where = ("--cacert", str(self.trust), "--resolve", f"{host}:{port}:127.0.0.1")
-        arguments = ("-s", "-m", "10", *where, "-w", " %{http_version}", how, url)
+        arguments = ("-s", "-m", "60", *where, "-w", " %{http_version}", how, url)
         out, _, _ = await getProcessOutputAndValue(CURL, arguments, env={})
         body, _, version = bytes(out).decode().partition(" ")
         return version if body == "app" else ""

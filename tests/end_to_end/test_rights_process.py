@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import yaml
 
-from tests.end_to_end.end_to_end_case import NO_ANSWER
+from tests.end_to_end.end_to_end_case import NO_ANSWER, PATIENCE
 from tests.end_to_end.test_watch_process import HOST, WatchProcessCase, ingress_to
 from tests.fakes.apiserver.access import Grant, grants_from_manifests
 from tests.fakes.certificates import Authority, issue, make_authority
@@ -54,7 +55,7 @@ class RightsCase(WatchProcessCase):
     async def until_missing(self, controller: ControllerProcess, words: bytes) -> None:
         """Wait until the controller says what right is missing; it has no listeners then."""
         missing = b""
-        deadline = self.reactor.seconds() + 20
+        deadline = self.reactor.seconds() + PATIENCE
         while words not in missing:
             self.assertLess(self.reactor.seconds(), deadline, (missing, controller.output))
             status, missing = await self.get(self.admin, "/readyz")
@@ -82,7 +83,9 @@ class ClusterRoleTests(RightsCase):
             b"Secret: no right to list and watch secrets in all namespaces, "
             b"and none to get secrets in namespace shop (cert)\n",
         )
-        self.assertIn(b"Not ready. Secret: no right to list and watch secrets", controller.output)
+        await self.until(
+            lambda: b"Not ready. Secret: no right to list and watch secrets" in controller.output
+        )
         self.grant(shipped(secrets=True))
         await self.until_ready_soon(controller)
         self.assertEqual(await self.get(self.https, trust=authority), (200, b"hello"))
@@ -130,8 +133,12 @@ class ClusterRoleTests(RightsCase):
         metrics = (await self.get(self.admin, "/metrics"))[1]
         self.assertIn(b'ingress_problems{reason="SecretForbidden"} 2.0', metrics)
         # The tenant learns of the Ingress, and the operator alone of the right.
-        await self.until(lambda: self.server.list("Event"))
-        (event,) = (one for one in self.server.list("Event") if one["reason"] == "SecretForbidden")
+
+        def events() -> list[dict[str, Any]]:
+            return [one for one in self.server.list("Event") if one["reason"] == "SecretForbidden"]
+
+        await self.until(events)
+        (event,) = events()
         self.assertEqual(event["regarding"]["kind"], "Ingress")
         await self.end(controller)
 
@@ -152,7 +159,7 @@ class ClusterRoleTests(RightsCase):
             self.grant(shipped(secrets=True))
 
     async def until_answer(self, body: bytes, host: str) -> None:
-        deadline = self.reactor.seconds() + 20
+        deadline = self.reactor.seconds() + PATIENCE
         while (answer := await self.get(self.http, host=host)) != (200, body):
             self.assertLess(self.reactor.seconds(), deadline, answer)
             await self.turn(0.05)

@@ -205,7 +205,7 @@ class FullDiskTests(SignalsCase):
         lines = self.access_log.read_bytes().splitlines()
         self.assertEqual([line for line in lines if not LINE.fullmatch(line)], [])
         self.assertEqual([line.split()[4] for line in lines], [b'"/first"', b'"/0"', b'"/last"'])
-        self.assertIn(b"File too large", controller.output)
+        await self.until(lambda: b"File too large" in controller.output)
 
 
 class StandardOutputTests(SignalsCase):

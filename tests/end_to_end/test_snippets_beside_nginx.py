@@ -306,6 +306,8 @@ class BesideNginxTests(SynchronousTestCase):
             f"{case.server} | {case.configuration} | {asked}: {difference}"
             for number, case in enumerate(CASES)
             for asked in case.asked
+            # Another minute may have begun between both answers; it does not do so twice.
+            if list(self.differences(number, case, asked))
             for difference in self.differences(number, case, asked)
         ]
         self.assertEqual(found, [])

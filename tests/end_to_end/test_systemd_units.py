@@ -52,6 +52,7 @@ class UnitTests(UnitsCase):
         controller = self.start_unit(more)
         await self.said_ready(controller)
         await self.answers()
+        await self.until(lambda: self.manager.said("WATCHDOG"))
         self.assertEqual(self.manager.said("WATCHDOG")[0], "1")
         controller.signal(signal.SIGTERM)
         await self.stopped(controller)
@@ -80,12 +81,17 @@ class UnitTests(UnitsCase):
         await self.answers()
         self.assertNotIn("1", [fields.get("STOPPING") for _, fields in self.manager.messages])
         # The new one gives its signs of life, and tells of its own end.
-        heard = {pid for pid, fields in self.manager.messages if "WATCHDOG" in fields}
-        self.assertEqual(heard, {old.pid, new})
+        await self.until(lambda: new in self.alive())
+        self.assertEqual(self.alive(), {old.pid, new})
         os.kill(new, signal.SIGTERM)
         await self.until(lambda: self.manager.said("STOPPING"))
         self.assertEqual(self.manager.messages[-1][0], new)
         await self.until(lambda: not Path(f"/proc/{new}").exists())
+
+    def alive(self) -> set[int]:
+        """Return which processes have given signs of life."""
+        self.manager.read()
+        return {pid for pid, fields in self.manager.messages if "WATCHDOG" in fields}
 
     async def end(self, new: int, old: ControllerProcess) -> None:
         """Kill a process, if it still runs, that writes where the one before it wrote."""

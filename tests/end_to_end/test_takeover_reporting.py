@@ -11,7 +11,7 @@ from twisted.internet.defer import Deferred
 from twisted.internet.task import LoopingCall
 
 from tests.end_to_end.takeover_case import TakeoverCase
-from tests.fakes.apiserver.faults import Delay
+from tests.fakes.apiserver.faults import Delay, Hold
 from tests.fakes.apiserver.server import ApiServer
 from tests.fakes.objects import ingress_object, service_object, slice_object
 from tests.fakes.processes import ControllerProcess
@@ -19,8 +19,6 @@ from tests.fakes.processes import ControllerProcess
 TTL_SECONDS = 15
 """Of these a write has three until it is given up, and made again: enough on a busy machine."""
 ADDRESS = "192.0.2.80"
-STARTING_SECONDS = 2.0
-"""How long lists of a new process take in tests that do something meanwhile."""
 
 
 class ReportingTests(TakeoverCase):
@@ -60,9 +58,14 @@ class ReportingTests(TakeoverCase):
         self.addCleanup(noting.stop)
         return controller
 
+    def lease(self) -> dict[str, Any]:
+        """Return what the Lease says."""
+        spec: dict[str, Any] = self.server.get("Lease", "ingress-leader", "default")["spec"]
+        return spec
+
     def note_lease(self) -> None:
         """Note holder and transitions, where they are others."""
-        spec: dict[str, Any] = self.server.get("Lease", "ingress-leader", "default")["spec"]
+        spec = self.lease()
         found = (spec["holderIdentity"], spec["leaseTransitions"])
         if found not in self.leases:
             self.leases.append(found)
@@ -76,14 +79,20 @@ class ReportingTests(TakeoverCase):
         """Return how often the status of each Ingress was written."""
         return Counter(call.name or "" for call in self.server.requests_of("patch", "ingresses"))
 
-    def slow_lists(self) -> None:
-        """Have lists take their time: those of a new process, since others watch."""
-        self.server.faults.add(Delay(STARTING_SECONDS), times=None, verb="list")
-        self.server.faults.add(Delay(STARTING_SECONDS), times=None, verb="watch")
+    def hold_lists(self) -> None:
+        """Have lists wait: those of a new process, since others watch."""
+        self.lists = Hold()
+        for verb in ("list", "watch"):
+            self.server.faults.add(self.lists, times=None, verb=verb)
+
+    def release_lists(self) -> None:
+        """Have them answered."""
+        self.server.faults.clear()
+        self.lists.release()
 
     async def starting(self, old: ControllerProcess) -> ControllerProcess:
-        """Start a process that takes over from *old*, and return while it reads the cluster."""
-        self.slow_lists()
+        """Start a process that takes over from *old*, and return while it reads the cluster, which lasts until that is released."""
+        self.hold_lists()
         new = self.start_next(*self.options)
         await self.until_told(old, b"takes over")
         return new
@@ -157,6 +166,7 @@ class ReportingTests(TakeoverCase):
         await self.until_told(new, b"is gone: going on without it")
         self.assertEqual(await self.get(self.admin, "/healthz"), (200, b"ok\n"))
         self.assertEqual((await self.get(self.admin, "/readyz"))[0], 503)
+        self.release_lists()
         await self.until_ready(new)
         self.assertEqual(await self.get(self.http), (200, b"hello"))
         await self.until_told(new, b"Leading: ")
@@ -170,6 +180,7 @@ class ReportingTests(TakeoverCase):
         self.assertEqual(await self.end_of(old), 0)
         self.assertNotIn(b"Released", old.output)
         await self.until_told(new, b"is gone: going on without it")
+        self.release_lists()
         await self.until_ready(new)
         self.assertEqual(await self.get(self.http), (200, b"hello"))
         await self.still_reports()
@@ -177,12 +188,12 @@ class ReportingTests(TakeoverCase):
     async def test_both_are_stopped(self) -> None:
         """A process that is asked to stop while its successor starts takes that with it, and releases the Lease."""
         old = await self.leading()
-        self.slow_lists()
+        self.hold_lists()
         old.signal(signal.SIGUSR2)
         await self.until_told(old, b" takes over")
         old.signal(signal.SIGTERM)
         self.assertEqual(await self.end_of(old), 0)
-        self.assertIn(b"Released the lease", old.output)
+        await self.until(lambda: not self.lease()["holderIdentity"])
         await self.until(lambda: not self.successors())
 
     async def test_probes(self) -> None:

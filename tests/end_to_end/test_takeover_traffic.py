@@ -30,7 +30,7 @@ class TrafficTests(TakeoverCase):
         port = echo.listen().port
         self.addCleanup(echo.stop)
         self.write("chat", service_object("chat"), ingress_object("chat", CHAT))
-        options = (f"--endpoint={NAMESPACE}/chat=127.0.0.1:{port}", "--shutdown-grace=1.5")
+        options = (f"--endpoint={NAMESPACE}/chat=127.0.0.1:{port}", "--shutdown-grace=6")
         old = await self.serving(*options)
         client = await self.connect(self.http)
         client.get(b"/room", CHAT.encode(), UPGRADE)

@@ -14,6 +14,7 @@ from tests.fakes.objects import NAMESPACE, ingress_object, service_object
 from tests.fakes.upstreams import OK, UpstreamWire
 from tests.fakes.wall_clocks import MovedClock
 
+PREFIX = "nginx.ingress.kubernetes.io"
 DAY = 86_400
 SLACK = timedelta(hours=1)
 TIMEOUT_SECONDS = 4
@@ -37,11 +38,11 @@ class SetClockTests(EndToEndCase):
         else:
             wire.write(OK)
 
-    async def running(self) -> DownstreamWire:
-        """Return a connection whose request the upstream thinks about."""
+    async def running(self, host: bytes = b"shop.test") -> DownstreamWire:
+        """Return a connection whose request for a *host* the upstream thinks about."""
         before = len(self.held)
         client = await self.connect(self.http)
-        client.get(b"/slow", b"shop.test")
+        client.get(b"/slow", host)
         await self.until(lambda: len(self.held) > before)
         return client
 
@@ -76,10 +77,14 @@ class SetClockTests(EndToEndCase):
         app = self.upstream(b"")
         app.on_request = self.answer_or_hold
         self.write("app", ingress_object("app", "shop.test"), service_object("app"))
+        # Where requests are to end well they have the usual minute, which a day is longer than, too.
+        silenced = ingress_object("silent", "silent.test")
+        silenced["metadata"]["annotations"] = {f"{PREFIX}/proxy-read-timeout": str(TIMEOUT_SECONDS)}
+        self.write("silent", silenced, service_object("silent"))
         controller = self.start_with_manifests(
             f"--endpoint={NAMESPACE}/app={app.endpoint}",
+            f"--endpoint={NAMESPACE}/silent={app.endpoint}",
             f"--client-header-timeout={TIMEOUT_SECONDS}",
-            f"--proxy-read-timeout={TIMEOUT_SECONDS}",
         )
         await self.until_ready(controller)
         kept = await self.connect(self.http)
@@ -98,7 +103,7 @@ class SetClockTests(EndToEndCase):
 
         half = await self.connect(self.http)
         half.send(b"GET / HTTP/1.1\r\nHost: shop.te")
-        silent = await self.running()
+        silent = await self.running(b"silent.test")
         self.wall.move(-DAY)
         begin = monotonic()
         await self.until_date(kept, days=-1)

@@ -21,6 +21,8 @@ from tests.fakes.processes import ControllerProcess
 HOST = "shop.test"
 PAGES = ("/", "/readyz", "/metrics", "/api/routes", "/api/problems", "/api/certificates")
 ROTATIONS = 10
+SOON = 10.0
+"""Seconds within which a new certificate is in use, on a busy machine too: what is not told by a watch takes minutes."""
 
 
 def leaks(key_pem: bytes) -> list[bytes]:
@@ -45,7 +47,8 @@ class RotationTests(EndToEndCase):
         self.server.create(service_object("app"))
         self.server.create(slice_object("app", upstream.endpoint))
         self.server.create(secret_object("cert", *issue(self.authority, [HOST])))
-        self.controller = self.start(f"--kubeconfig={kubeconfig}", "--shutdown-delay=0")
+        # On a busy machine nobody is refused.
+        self.controller = self.start(f"--kubeconfig={kubeconfig}", "--shutdown-delay=0", "--overload-after=0")
         await self.until_ready(self.controller)
         await self.until_get((200, b"app"), self.https, trust=self.authority)
 
@@ -85,7 +88,7 @@ class RotationTests(EndToEndCase):
         self.assertEqual(set(statuses), {200})
         self.assertEqual({answer.status for answer in stays.answers}, {200})
         self.assertGreater(len(stays.answers), ROTATIONS)
-        self.assertLess(sorted(seconds)[ROTATIONS // 2], 1.0)
+        self.assertLess(sorted(seconds)[ROTATIONS // 2], SOON)
 
     async def test_broken(self) -> None:
         """What is broken becomes a problem with its reason, and the last good certificate stays."""
@@ -116,7 +119,7 @@ class RotationTests(EndToEndCase):
 
     async def problem(self, word: str) -> dict[str, Any]:
         """Wait for a problem that says *word*."""
-        deadline = self.reactor.seconds() + 10
+        deadline = self.reactor.seconds() + PATIENCE
         while True:
             problems = json.loads((await self.get(self.admin, "/api/problems"))[1])["problems"]
             found = [one for one in problems if word in one["message"]]

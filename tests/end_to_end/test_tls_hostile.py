@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
+from pathlib import Path
 
 from cryptography.hazmat.primitives.asymmetric import ec
 from twisted.internet.defer import Deferred
@@ -18,6 +20,12 @@ from tests.fakes.raw_wires import RawWire
 
 HOST = "shop.test"
 UPDATES = 20_000
+
+
+def processor_seconds(pid: int) -> float:
+    """Return how long a process had a processor."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 class FloodTests(EndToEndCase):
@@ -110,18 +118,19 @@ class HostileSecretsTests(EndToEndCase):
             server.create(secret_object(name, chain_pem, key_pem))
         visitor = await self.connect(self.https, HOST, authority)
         found: dict[str, str] = {}
-        slowest, began = 0.0, self.reactor.seconds()
+        most, began = 0.0, self.reactor.seconds()
         while found.keys() != hostile.keys():
             self.assertLess(self.reactor.seconds() - began, PATIENCE, found)
-            asked = self.reactor.seconds()
+            before = processor_seconds(controller.pid)
             visitor.get(host=HOST.encode())
             await visitor.answer()
-            slowest = max(slowest, self.reactor.seconds() - asked)
+            most = max(most, processor_seconds(controller.pid) - before)
             problems = json.loads((await self.get(self.admin, "/api/problems"))[1])["problems"]
             found = {one["name"]: one["message"] for one in problems if "ertificate" in one["reason"]}
         for name, (_, _, word) in hostile.items():
             self.assertIn(word, found[name])
         self.assertEqual({answer.status for answer in visitor.answers}, {200})
-        self.assertLess(slowest, 1.0)
+        # What else the machine has to do meanwhile says nothing of the controller.
+        self.assertLess(most, 1.0)
         controller.signal(signal.SIGTERM)
         await self.stopped(controller)

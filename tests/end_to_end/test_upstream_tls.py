@@ -87,7 +87,7 @@ class UpstreamTlsTests(EndToEndCase):
         while b"backend-protocol: FCGI is not spoken" not in (await self.get(self.admin, "/api/problems"))[1]:
             self.assertLess(self.reactor.seconds(), deadline)
             await self.turn(0.02)
-        self.assertEqual(await self.get(self.http), UNAVAILABLE)
+        await self.until_get(UNAVAILABLE, self.http)
         # The endpoint shakes hands and has no HTTP/2: it is not spoken to in HTTP/1.1 instead.
         requests = self.app.requests
         self.server.apply(annotated(backend_protocol="GRPCS"))

@@ -10,6 +10,7 @@ from typing import Any
 import yaml
 from twisted.internet.defer import Deferred
 
+from ingress.news.problem_log import SETTLE_SECONDS
 from tests.end_to_end.end_to_end_case import AT_ONCE, NO_ANSWER, PATIENCE, EndToEndCase
 from tests.fakes.apiserver.faults import Answer, Delay, Hang, RawBody
 from tests.fakes.apiserver.kubeconfig import kubeconfig
@@ -165,7 +166,7 @@ class StopTests(WatchProcessCase):
 
     async def test_while_a_plugin_runs(self) -> None:
         """A credential plugin that does not come back holds up neither the admin port nor the end."""
-        self.plugin("import os, time; os.close(0); time.sleep(5)")
+        self.plugin("import os, time; os.close(0); time.sleep(20)")
         controller = self.start_watching()
 
         async def is_alive() -> bool:
@@ -236,6 +237,7 @@ class OutageTests(WatchProcessCase):
         before = len(controller.output)
         port = await self.go_away()
         await self.turn(1.5)
+        await self.until(lambda: b"The API server does not answer" in controller.output[before:])
         if how == "it forgot its past":
             self.server.compact()
         elif how == "it answers 503 for a moment":
@@ -337,19 +339,19 @@ class RolloutTests(WatchProcessCase):
             publish(coming, ready=False, serving=False, terminating=False)
             await self.turn(0.1)
             publish(coming, ready=True, serving=True, terminating=False)
-            await self.turn(0.1)
+            # Whoever sends requests to the new pod knows of it.
+            await self.until(lambda: pods[coming].requests)  # noqa: B023 - it is awaited here
             publish(leaving, ready=False, serving=True, terminating=True)
             # A pod goes on for a moment, and then takes its idle connections along.
             await self.turn(0.3)
             pods[leaving].stop()
             self.server.delete("EndpointSlice", f"app-{leaving}", "shop")
             await self.turn(0.1)
+        await self.until(lambda: len(answers) > 20)
         is_over = True
         for one in asking:
             await one
         self.assertEqual(set(answers), {200})
-        self.assertGreater(len(answers), 20)
-        self.assertGreater(pods[3].requests, 0)
         await self.end(controller)
 
 
@@ -368,8 +370,11 @@ class FloodTests(WatchProcessCase):
         app = self.upstream(b"hello")
         controller = self.start_watching()
         await self.until_ready(controller)
+        began = self.reactor.seconds()
+        # Where this process had no processor for so long that it was right to warn.
+        stalled: set[str] = set()
         for number in range(2000):
-            name = f"a{number}"
+            name, begins = f"a{number}", self.reactor.seconds()
             for one in (
                 ingress_object(name, f"{name}.test"),
                 service_object(name),
@@ -378,11 +383,19 @@ class FloodTests(WatchProcessCase):
                 self.server.create(one)
                 if number % 20 == 0:
                     await self.turn(0.01)
+            if self.reactor.seconds() - begins > SETTLE_SECONDS / 2:
+                stalled.add(f"/{name}:")
         await self.until(lambda: b"Published 2000 routes of 2000 hosts, with 0 problems" in controller.output)
         await self.turn(2.5)
-        for word in (b"Solved", b"ServiceNotFound", b"warn"):
-            self.assertNotIn(word, controller.output)
-        self.assertLess(controller.output.count(b"Published"), 60)
+        warnings = [
+            line
+            for line in controller.output.decode().splitlines()
+            if any(word in line for word in ("Solved", "ServiceNotFound", "warn"))
+            and not any(name in line for name in stalled)
+        ]
+        self.assertEqual(warnings, [])
+        # There is one a second at most, and not one for each change.
+        self.assertLess(controller.output.count(b"Published"), 60 + self.reactor.seconds() - began)
         await self.end(controller)
 
     async def test_many_updates(self) -> None:

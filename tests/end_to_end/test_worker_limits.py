@@ -6,9 +6,8 @@ import os
 import signal
 from collections import Counter
 
-from twisted.internet.task import deferLater
-
-from tests.end_to_end.workers_case import WorkersCase
+from tests.end_to_end.end_to_end_case import PATIENCE
+from tests.end_to_end.workers_case import WorkersCase, sockets
 from tests.fakes.downstreams import DownstreamWire
 from tests.fakes.objects import ingress_object, service_object, slice_object
 
@@ -63,15 +62,21 @@ class LimitTests(WorkersCase):
         self.limit("limit-connections", "6")
         controller = self.start_workers()
         await self.until_ready(controller)
+        at_rest = {pid: sockets(pid) for pid in self.workers}
         clients = await self.held(20)
         self.assertEqual([one.answers[0].status for one in clients if one.answers], [503] * 14)
         self.assertEqual(self.shop.requests, 6)
-        killed = self.workers[0]
+
+        def ended() -> int:
+            return sum(one.lost is not None for one in clients) - len(self.shop.open_wires)
+
+        # One that has no connections would show nothing.
+        killed = max(at_rest, key=lambda pid: sockets(pid) - at_rest[pid])
+        before, had = ended(), sockets(killed) - at_rest[killed]
         os.kill(killed, signal.SIGKILL)
         await self.until(lambda: len(self.workers) == 2 and killed not in self.workers)
-        await self.until(lambda: any(one.lost is not None for one in clients))
-        # All connections of a process end in one moment; in the next one it is known which those are.
-        await deferLater(self.reactor, 0.1)
+        # All connections of a process end in one moment, and it takes us another one to see that of each.
+        await self.until(lambda: ended() == before + had)
         left = sum(one.lost is None and not one.answers for one in clients)
         self.assertEqual(len(self.shop.open_wires), left)
         clients = await self.held(20)
@@ -83,7 +88,13 @@ class LimitTests(WorkersCase):
         """Each worker has its part of the connections to one endpoint, and answers others that it is full."""
         controller = self.start_workers("--max-endpoint-connections=4")
         await self.until_ready(controller)
+        deadline = self.reactor.seconds() + PATIENCE
+        # A worker that a busy machine gives no processor leaves all connections to the other one.
+        while self.shop.requests < 4:
+            self.assertLess(self.reactor.seconds(), deadline)
+            refused = [one.answers[0].status for one in await self.held(2) if one.answers]
+            self.assertEqual(refused, [503] * len(refused))
         clients = await self.held(20)
         self.assertEqual(self.shop.requests, 4)
-        self.assertEqual([one.answers[0].status for one in clients if one.answers], [503] * 16)
+        self.assertEqual([one.answers[0].status for one in clients], [503] * 20)
         await self.end()

@@ -16,6 +16,8 @@ from tests.fakes.processes import free_port
 from tests.fakes.upstreams import Upstream
 
 TASKSET = shutil.which("taskset") or ""
+MOST = 800
+"""Connections until which they have to be spread."""
 REQUEST = b"GET / HTTP/1.1\r\nHost: shop.test\r\nConnection: close\r\n\r\n"
 
 
@@ -158,19 +160,27 @@ class SharingTests(WorkersCase):
     """Who takes connections."""
 
     async def spread(self, *options: str) -> None:
-        """200 connections that come one by one, and stay, are spread by ± 20 % between two workers."""
+        """200 connections that come one by one, and stay, are spread by ± 20 % between two workers.
+
+        One that a busy machine gives no processor leaves all to the other one meanwhile: then more come, until it has made up for that.
+        """
         controller = self.start_workers(*options)
         await self.until_ready(controller)
         workers = self.workers
         before = [sockets(pid) for pid in workers]
-        for _ in range(200):
-            await self.connect(self.http)
 
         def found() -> list[int]:
             return [sockets(pid) - count for pid, count in zip(workers, before, strict=True)]
 
-        await self.until(lambda: sum(found()) == 200)
-        self.assertTrue(all(80 <= count <= 120 for count in found()), found())
+        count, more = 0, 200
+        while count < MOST:
+            for _ in range(more):
+                await self.connect(self.http)
+            count, more = count + more, 50
+            await self.until(lambda: sum(found()) == count)  # noqa: B023 - it is awaited here
+            if all(0.4 * count <= one <= 0.6 * count for one in found()):
+                return
+        self.fail(f"spread like this: {found()}")
 
     async def test_epoll(self) -> None:
         """By the epoll set."""
@@ -190,7 +200,7 @@ class SharingTests(WorkersCase):
             self.assertEqual(await self.get(self.http), (200, b"shop"))
         await self.until(lambda: not runs(stopped) and len(self.workers) == 2)
         self.assertIn(well, self.workers)
-        self.assertIn(b"has done nothing for a while, and is killed", controller.output)
+        await self.until(lambda: b"has done nothing for a while, and is killed" in controller.output)
         controller.signal(signal.SIGTERM)
         await self.stopped(controller)
 
@@ -212,7 +222,7 @@ class DyingTests(WorkersCase):
             client.get(b"/", b"shop.test")
             await client.answer(2)
         self.assertEqual(await self.get(self.http), (200, b"shop"))
-        self.assertIn(b"ended by signal 9", controller.output)
+        await self.until(lambda: b"ended by signal 9" in controller.output)
         controller.signal(signal.SIGTERM)
         await self.stopped(controller)
 

@@ -16,6 +16,7 @@ from time import monotonic
 from twisted.logger import Logger, LogPublisher, textFileLogObserver
 from twisted.trial.unittest import SynchronousTestCase, TestCase
 
+from ingress.process import log_output
 from ingress.process.log_output import LogOutput
 from tests.fakes.processes import ROOT, TWISTD, free_port
 
@@ -30,6 +31,10 @@ class LogOutputTests(SynchronousTestCase):
         self.addCleanup(os.close, self.reading)
         self.output = LogOutput(self.writing, 50_000)
 
+    def be_patient(self) -> None:
+        """Have ``drain`` wait for a thread that gets no processor."""
+        self.patch(log_output, "DRAIN_SECONDS", 20.0)
+
     def until(self, condition: Callable[[], object]) -> None:
         """Wait for the thread."""
         deadline = monotonic() + 20.0
@@ -39,6 +44,7 @@ class LogOutputTests(SynchronousTestCase):
 
     def test_written(self) -> None:
         """What is written arrives in order, and is there when ``drain`` is over."""
+        self.be_patient()
         for number in range(100):
             self.output.write(f"{number}\n")
         self.output.drain()
@@ -48,6 +54,7 @@ class LogOutputTests(SynchronousTestCase):
 
     def test_held(self) -> None:
         """An output that is held writes nothing, and has no thread, before it begins; then all is there."""
+        self.be_patient()
         output = LogOutput(self.writing, 50_000, is_held=True)
         threads = active_count()
         output.write("one\n")
@@ -59,6 +66,7 @@ class LogOutputTests(SynchronousTestCase):
 
     def test_never_begun(self) -> None:
         """One that never begins has written everything once it is drained."""
+        self.be_patient()
         output = LogOutput(self.writing, 50_000, is_held=True)
         output.write("one\n")
         output.drain()
@@ -121,6 +129,7 @@ class LogOutputTests(SynchronousTestCase):
 
     def test_as_a_log_file(self) -> None:
         """Twisted's log takes it for a text file."""
+        self.be_patient()
         publisher = LogPublisher(textFileLogObserver(self.output))  # type: ignore[arg-type]  # it has what is used
         Logger("test", observer=publisher).info("h\u00e4llo {name}", name="you")
         self.output.drain()
@@ -166,7 +175,7 @@ class ProcessTests(TestCase):
         while not status and monotonic() < deadline:
             self.assertIsNone(process.poll())
             try:
-                connection = http.client.HTTPConnection("127.0.0.1", port, timeout=5)
+                connection = http.client.HTTPConnection("127.0.0.1", port, timeout=20)
                 connection.request("GET", "/", headers={"Host": "nobody.test"})
                 status = connection.getresponse().status
                 connection.close()
