@@ -61,7 +61,8 @@ class FloodTests(EndToEndCase):
             other.get(host=HOST.encode())
             await other.answer()
             await self.turn(0.005)
-            self.assertLess(self.reactor.seconds() - began, PATIENCE)
+            # It takes two seconds of processor time, of which a busy machine gives little.
+            self.assertLess(self.reactor.seconds() - began, 3 * PATIENCE)
         # The request behind the flood was read, so all of it was.
         wire.transport.abortConnection()
         self.assertEqual({answer.status for answer in other.answers}, {200})
