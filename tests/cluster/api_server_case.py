@@ -19,8 +19,15 @@ T = TypeVar("T")
 
 reactor: Any = real_reactor
 
+PATIENCE_SECONDS = 30.0
+"""For what must happen, however busy the machine is."""
+LIMIT_SECONDS = 20.0
+"""What a client waits for an API server that says nothing, where a test says nothing else."""
+SOON_SECONDS = 10.0
+"""For what must not wait for that limit."""
 
-def in_thread(action: Callable[[], T], seconds: float = 10.0) -> Deferred[T]:
+
+def in_thread(action: Callable[[], T], seconds: float = PATIENCE_SECONDS) -> Deferred[T]:
     """Do something that blocks in a thread of its own; the result comes in the reactor thread."""
     result: Deferred[T] = Deferred()
 
@@ -53,12 +60,12 @@ class ApiServerTestCase(TestCase):
         self.addCleanup(lambda: Deferred.fromCoroutine(self.server.stop()))
         self.server.write_kubeconfig(self.kubeconfig)
 
-    def access(self, read_seconds: float = 5.0, **more: Any) -> ApiAccess:
+    def access(self, read_seconds: float = LIMIT_SECONDS, **more: Any) -> ApiAccess:
         """An access by the kubeconfig, not loaded yet."""
         source = CredentialSource(str(self.kubeconfig), None, None, environ={})
-        return ApiAccess(source, connect_seconds=2.0, read_seconds=read_seconds, **more)
+        return ApiAccess(source, connect_seconds=LIMIT_SECONDS, read_seconds=read_seconds, **more)
 
-    async def connection(self, read_seconds: float = 5.0, **more: Any) -> ApiConnection:
+    async def connection(self, read_seconds: float = LIMIT_SECONDS, **more: Any) -> ApiConnection:
         """A connection by the kubeconfig, closed after the test."""
         access = self.access(read_seconds, **more)
         await in_thread(access.load)

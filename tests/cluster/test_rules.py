@@ -4,15 +4,15 @@
 """
 
 import json
-from itertools import pairwise
+from itertools import groupby, pairwise
 from typing import Any
 
-from twisted.internet.task import deferLater
+from twisted.internet.task import Clock, deferLater
 from twisted.logger import capturedLogs, formatEvent
 
 from ingress.metrics.watch import WatchMetrics
 from ingress.model.objects import Kind, ObjectKey, Service
-from tests.cluster.api_server_case import reactor
+from tests.cluster.api_server_case import SOON_SECONDS, reactor
 from tests.cluster.source_case import Content, SourceTestCase, service
 from tests.fakes.apiserver.calls import Call
 from tests.fakes.apiserver.faults import Answer, Delay, RawBody
@@ -68,10 +68,13 @@ class RuleTests(RuleTestCase):
     async def test_a_streaming_list_that_never_ends_is_given_up_for_pages(self) -> None:
         """A streaming list without the bookmark that ends it is given up after the time limit."""
         self.server.create(service("real"))
-        self.fail_next(RawBody(object_line("real", "1"), "stay"))
-        content = await self.synced(read_seconds=0.3)
+        # On a busy machine an answer may begin too late, which is another error; then the same is asked for again.
+        endless = RawBody(object_line("real", "1"), "stay")
+        self.server.faults.add(endless, times=None, verb="watch", resource="services")
+        content = await self.synced(read_seconds=0.5)
         self.assertEqual(content.names(), {"real"})
-        self.assertEqual([call.verb for call in self.calls()][:2], ["watch", "list"])
+        verbs = [verb for verb, _ in groupby(call.verb for call in self.calls())]
+        self.assertEqual(verbs[:2], ["watch", "list"])
 
     async def test_refused_streaming_lists_are_remembered(self) -> None:
         """An API server without streaming lists is asked for one once, and for pages from then on."""
@@ -174,7 +177,8 @@ class RuleTests(RuleTestCase):
 
     async def test_silent_short_watches_lead_to_a_list(self) -> None:
         """Three watches that end at once, with nothing in them, at one version: then it is listed again."""
-        content = await self.synced()
+        # However long they take on a busy machine.
+        content = await self.synced(clock=Clock().seconds)
         self.fail_next(*[RawBody(b"")] * 3)
         self.close()
         await self.arrives(content, "new")
@@ -186,10 +190,9 @@ class RuleTests(RuleTestCase):
         del content
         self.fail_next(Answer(500), Answer(500), Answer(500), Answer(429, {"Retry-After": "1"}))
         self.server.reset_connections()
-        await self.until(lambda: len(self.server.faults) == 0)
-        before = self.calls()[-1].seconds
-        await self.until(lambda: self.calls()[-1].seconds > before)
-        times = [call.seconds for call in self.calls()]
+        await self.until(lambda: 429 in [call.status for call in self.calls()[:-1]])
+        last = [call.status for call in self.calls()].index(429)
+        times = [call.seconds for call in self.calls()[: last + 2]]
         waits = [later - earlier for earlier, later in pairwise(times)]
         self.assertGreaterEqual(waits[-1], 1.0)
         for wait, least in zip(waits[-4:-1], (0.02, 0.04, 0.08), strict=True):
@@ -218,16 +221,15 @@ class RuleTests(RuleTestCase):
     async def test_a_dead_connection_is_noticed_and_is_no_reason_to_list(self) -> None:
         """A connection that is open and silent is given up within the time limit; the watch goes on from its place."""
         metrics = WatchMetrics()
-        content = await self.synced(read_seconds=0.3, metrics=metrics)
+        content = await self.synced(read_seconds=0.5, metrics=metrics)
         (counts,) = (one for one in metrics.reflectors if one.kind == "Service")
         self.server.freeze()
-        before = reactor.seconds()
+        lists, reconnects = self.lists(), counts.reconnects
         self.server.create(service("missed"))
-        await self.until(lambda: counts.reconnects > 0)
-        self.assertLess(reactor.seconds() - before, 0.3 + 0.5)
+        await self.until(lambda: counts.reconnects > reconnects, SOON_SECONDS)
         self.server.thaw()
         await self.until(lambda: "missed" in content.names())
-        self.assertEqual(self.lists(), 1)
+        self.assertEqual(self.lists(), lists)
 
     async def test_half_lines_and_garbage_are_not_used(self) -> None:
         """What is no complete line of JSON is not used; what came before it is, and nothing is listed."""

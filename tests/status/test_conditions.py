@@ -10,7 +10,7 @@ import orjson
 from attrs import evolve
 from twisted.internet.defer import Deferred
 from twisted.internet.task import deferLater
-from twisted.logger import capturedLogs, formatEvent
+from twisted.logger import capturedLogs
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.cluster.api.api_client import ApiConnection
@@ -34,9 +34,10 @@ from ingress.translate.reports import (
     ReportedKind,
     conditions_of,
 )
-from tests.cluster.api_server_case import ApiServerTestCase, in_thread, reactor
+from tests.cluster.api_server_case import PATIENCE_SECONDS, ApiServerTestCase, in_thread, reactor
 from tests.fakes.apiserver.faults import Answer
 from tests.fakes.apiserver.kinds import KINDS, KindTable, ResourceType
+from tests.status.test_reporting import TTL_SECONDS, refusals_said
 
 ROUTE = Kind("TestRoute")
 RULES = (
@@ -97,7 +98,7 @@ class RouteCase(ApiServerTestCase):
         self.reporting = ClusterReporting(
             reactor,
             lambda: ApiConnection(access),
-            Reporting(election_ttl_seconds=3),
+            Reporting(election_ttl_seconds=TTL_SECONDS),
             TranslateOptions(),
             lambda: self.state,
             lambda: "ours",
@@ -116,7 +117,7 @@ class RouteCase(ApiServerTestCase):
 
     async def until(self, condition: Any) -> None:
         """Wait until something holds, with a bound."""
-        deadline = reactor.seconds() + 15
+        deadline = reactor.seconds() + PATIENCE_SECONDS
         while not condition():
             if reactor.seconds() > deadline:
                 self.fail("waited in vain")
@@ -258,7 +259,8 @@ class RouteTests(RouteCase):
             self.change(came=(MISSING,))
             await self.until(lambda: self.server.requests_of("patch", "testroutes"))
             await self.until(lambda: self.server.list("Event"))
-        said = [formatEvent(event) for event in events if "Not permitted" in formatEvent(event)]
+            await self.until(lambda: refusals_said(events))
+        said = refusals_said(events)
         self.assertEqual(len(said), 1)
         self.assertIn("write the status of TestRoutes (testroutes/status: patch); nobody sees", said[0])
 

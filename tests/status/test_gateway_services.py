@@ -10,7 +10,7 @@ from twisted.logger import capturedLogs, formatEvent
 from ingress.model.gateway_services import SERVICES_WRITER
 from tests.cluster.api_server_case import reactor
 from tests.fakes.apiserver.faults import Answer, Hang
-from tests.status.test_reporting import Replica, ReportingCase
+from tests.status.test_reporting import Replica, ReportingCase, refusals_said
 
 GROUP = "gateway.networking.k8s.io"
 NAME_LABEL = f"{GROUP}/gateway-name"
@@ -211,8 +211,9 @@ class RefusedTests(ServicesCase):
             await self.leading()
             await self.until(self.writes)
             await self.until(lambda: self.server.get("Gateway", "edge", "infra").get("status"))
+            await self.until(lambda: refusals_said(events))
             await self.quiet()
-        said = [formatEvent(event) for event in events if "Not permitted" in formatEvent(event)]
+        said = refusals_said(events)
         self.assertEqual(len(said), 1, said)
         self.assertIn("keep Services for Gateways", said[0])
 
@@ -222,10 +223,13 @@ class RefusedTests(ServicesCase):
         self.server.faults.add(Answer(422, message=message), times=1, resource="services", verb="patch")
         self.server.create(gateway({"team": "web"}))
         with capturedLogs() as events:
+
+            def said() -> list[str]:
+                return [text for text in map(formatEvent, events) if "Too long" in text]
+
             await self.leading()
-            await self.until(self.writes)
+            await self.until(said)
             await deferLater(reactor, 1.3)
-        said = [formatEvent(event) for event in events if "Too long" in formatEvent(event)]
-        self.assertEqual((self.writes(), len(said)), (1, 1), said)
+        self.assertEqual((self.writes(), len(said())), (1, 1), said())
         self.server.apply(gateway({"team": "shop"}))
         await self.until(lambda: self.labels().get("team") == "shop")

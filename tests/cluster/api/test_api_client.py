@@ -12,7 +12,7 @@ from ingress.cluster.api.api_client import ApiAccess, ApiConnection, ApiResponse
 from ingress.cluster.api.api_status import BROKEN, SILENT, UNREACHABLE
 from ingress.cluster.api.credentials import CredentialSource
 from ingress.errors import KubernetesError
-from tests.cluster.api_server_case import ApiServerTestCase, in_thread, reactor
+from tests.cluster.api_server_case import LIMIT_SECONDS, SOON_SECONDS, ApiServerTestCase, in_thread, reactor
 from tests.fakes.apiserver.calls import Call
 from tests.fakes.apiserver.faults import Answer, Drop, Hang, RawBody
 from tests.fakes.apiserver.watching import Closing
@@ -81,7 +81,7 @@ class RequestTests(ApiServerTestCase):
         connection = await self.connection()
         response = await in_thread(lambda: connection.get(SERVICES, WATCH))
         await in_thread(response.close)
-        await self.server.when(lambda: not self.server.watches).addTimeout(2, reactor)
+        await self.server.when(lambda: not self.server.watches).addTimeout(SOON_SECONDS, reactor)
 
 
 class TLSRequestTests(RequestTests):
@@ -155,7 +155,7 @@ class RefusalTests(ApiServerTestCase):
 class StreamTests(ApiServerTestCase):
     """Answers that go on."""
 
-    async def open(self, read_seconds: float = 5.0) -> ApiResponse:
+    async def open(self, read_seconds: float = LIMIT_SECONDS) -> ApiResponse:
         connection = await self.connection(read_seconds)
         response = await in_thread(lambda: connection.get(SERVICES, WATCH))
         self.addCleanup(response.close)
@@ -172,15 +172,15 @@ class StreamTests(ApiServerTestCase):
 
     async def test_time_is_counted_for_each_read(self) -> None:
         """A stream may last longer than the time limit, as long as something comes within it."""
-        response = await self.open(0.3)
-        for _ in range(3):
+        response = await self.open(4.0)
+        for _ in range(5):
             reading = in_thread(response.read_chunk)
-            await deferLater(reactor, 0.12, self.server.send_bookmarks)
+            await deferLater(reactor, 0.9, self.server.send_bookmarks)
             self.assertIn(b"BOOKMARK", await reading)
 
     async def test_silence(self) -> None:
         """A connection that is open and silent is given up after the time limit."""
-        response = await self.open(0.2)
+        response = await self.open(3.0)
         self.server.freeze()
         error = await error_of(response.read_chunk)
         self.assertEqual((error.status, error.reason), (0, SILENT))
@@ -224,9 +224,9 @@ class InterruptionTests(ApiServerTestCase):
     """Breaking off from another thread."""
 
     async def interrupted(self, connection: ApiConnection, running: "Deferred[T]") -> KubernetesError:
-        """Interrupt, and see how what is running fails, within a second."""
+        """Interrupt, and see how what is running fails, before its time limit."""
         connection.interrupt()
-        return await failure_of(running.addTimeout(1.0, reactor))
+        return await failure_of(running.addTimeout(SOON_SECONDS, reactor))
 
     async def test_waiting_for_the_head(self) -> None:
         """A request that is not answered can be broken off."""
@@ -248,7 +248,7 @@ class InterruptionTests(ApiServerTestCase):
             await deferLater(reactor, 0.05, lambda: None)
             connection.interrupt()
             try:
-                self.assertEqual(await running.addTimeout(1.0, reactor), b"")
+                self.assertEqual(await running.addTimeout(SOON_SECONDS, reactor), b"")
             except KubernetesError as error:
                 self.assertEqual(error.reason, BROKEN)
             response.close()

@@ -11,7 +11,13 @@ from ingress.cluster.api.api_client import ApiConnection, ApiRequest
 from ingress.cluster.api.api_thread import WITHHELD, ApiThread, Outcome
 from ingress.errors import KubernetesError
 from ingress.model.writes import JSON, MERGE_PATCH
-from tests.cluster.api_server_case import ApiServerTestCase, in_thread, reactor
+from tests.cluster.api_server_case import (
+    PATIENCE_SECONDS,
+    SOON_SECONDS,
+    ApiServerTestCase,
+    in_thread,
+    reactor,
+)
 from tests.fakes.apiserver.faults import Answer, Hang, RawBody
 from tests.fakes.objects import ingress_object, service_object
 
@@ -27,7 +33,7 @@ class ApiThreadTests(ApiServerTestCase):
         access = self.access(**more)
         await in_thread(access.load)
         thread = ApiThread(reactor, lambda: ApiConnection(access), "a thread")
-        self.addCleanup(lambda: in_thread(lambda: thread.join(2)))
+        self.addCleanup(lambda: in_thread(lambda: thread.join(SOON_SECONDS)))
         self.addCleanup(thread.stop)
         return thread
 
@@ -39,7 +45,7 @@ class ApiThreadTests(ApiServerTestCase):
             outcome.callback(value)
 
         thread.ask(request, done, **more)
-        return outcome.addTimeout(5, reactor)
+        return outcome.addTimeout(PATIENCE_SECONDS, reactor)
 
     async def error(self, thread: ApiThread, request: ApiRequest, **more: Any) -> KubernetesError:
         outcome = await self.ask(thread, request, **more)
@@ -142,9 +148,9 @@ class ApiThreadTests(ApiServerTestCase):
         self.server.faults.add(Hang())
         outcome: list[Outcome] = []
         thread.ask(ApiRequest("GET", SERVICES), outcome.append)
-        await self.server.when(lambda: bool(self.server.requests)).addTimeout(5, reactor)
+        await self.server.when(lambda: bool(self.server.requests)).addTimeout(PATIENCE_SECONDS, reactor)
         thread.stop()
-        self.assertTrue(await in_thread(lambda: thread.join(2)))
+        self.assertTrue(await in_thread(lambda: thread.join(SOON_SECONDS)))
         thread.ask(ApiRequest("GET", SERVICES), outcome.append)
         await in_thread(lambda: None)
         self.assertEqual(outcome, [])

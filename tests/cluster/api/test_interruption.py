@@ -6,7 +6,7 @@ import ssl
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.cluster.api.interruption import Interruption
-from tests.cluster.api_server_case import ApiServerTestCase, in_thread
+from tests.cluster.api_server_case import LIMIT_SECONDS, ApiServerTestCase, in_thread
 
 
 class InterruptionTests(SynchronousTestCase):
@@ -58,7 +58,9 @@ class TLSSocketTests(ApiServerTestCase):
             context = ssl.create_default_context()
             context.check_hostname = False
             context.verify_mode = ssl.CERT_NONE
-            return context.wrap_socket(socket.create_connection(("127.0.0.1", self.server.port), 2))
+            return context.wrap_socket(
+                socket.create_connection(("127.0.0.1", self.server.port), LIMIT_SECONDS)
+            )
 
         connected = await in_thread(connect)
         self.addCleanup(connected.close)

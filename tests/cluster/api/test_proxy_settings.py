@@ -12,7 +12,7 @@ from twisted.logger import capturedLogs, formatEvent
 from twisted.python.failure import Failure
 
 from ingress.errors import KubernetesError
-from tests.cluster.api_server_case import ApiServerTestCase, in_thread, reactor
+from tests.cluster.api_server_case import SOON_SECONDS, ApiServerTestCase, in_thread, reactor
 
 SERVICES = "/api/v1/services"
 
@@ -158,7 +158,7 @@ class ProxySettingsTests(ApiServerTestCase):
         await deferLater(reactor, 0.05, lambda: None)
         connection.interrupt()
         try:
-            self.assertEqual(await running.addTimeout(1.0, reactor), b"")
+            self.assertEqual(await running.addTimeout(SOON_SECONDS, reactor), b"")
         except KubernetesError as error:
             self.assertEqual(error.reason, "Broken")
         response.close()
@@ -182,4 +182,4 @@ class TLSProxySettingsTests(ProxySettingsTests):
         await deferLater(reactor, 0.05, lambda: None)
         connection.interrupt()
         with self.assertRaises(KubernetesError):
-            await running.addTimeout(1.0, reactor)
+            await running.addTimeout(SOON_SECONDS, reactor)

@@ -229,9 +229,7 @@ class ManifestSourceTests(SynchronousTestCase):
         self.wait(source.start(self.sink))
         self.reactor_thread.run_until(lambda: self.sink.synced_with)
         before = threading.active_count()
-        begin = monotonic()
         self.wait(source.stop())
-        self.assertTrue(monotonic() - begin < 2.0)
         self.assertTrue(threading.active_count() <= before)
 
     def test_stop_without_start(self) -> None:

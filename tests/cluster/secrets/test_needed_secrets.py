@@ -6,8 +6,8 @@ from ingress.cluster.store import Store
 from ingress.model.objects import Kind, ObjectKey, Secret
 from ingress.model.problems import Reason
 from ingress.translate.options import TranslateOptions
-from tests.cluster.api_server_case import reactor
-from tests.cluster.source_case import Content, SourceTestCase, ingress, secret, service
+from tests.cluster.api_server_case import SOON_SECONDS, reactor
+from tests.cluster.source_case import Content, SourceTestCase, ingress, running_threads, secret, service
 from tests.fakes.apiserver.access import Grant
 from tests.fakes.apiserver.faults import Answer, Delay, Hang
 
@@ -216,7 +216,10 @@ class GetModeTests(SecretsTestCase):
         self.assertEqual(self.content_of(content), {"tls.crt": b"1", "tls.key": b"1"})
         self.assertEqual(self.server.requests_of("list", "secrets"), ())
         self.assertEqual(self.server.requests_of("watch", "secrets"), ())
-        self.assertEqual((self.gets("tls"), self.gets("forbidden"), self.gets()), (1, 2, 3))
+        # A second refusal counts; there may be more of them until the other one is there.
+        refused = self.gets("forbidden")
+        self.assertGreaterEqual(refused, 2)
+        self.assertEqual((self.gets("tls"), self.gets()), (1, 1 + refused))
 
     async def test_refresh(self) -> None:
         """What was read is read again after the interval; what went meanwhile goes."""
@@ -298,7 +301,8 @@ class GetModeTests(SecretsTestCase):
         await self.server.when(lambda: self.gets() > 0)
         before = reactor.seconds()
         await self.running.stop()
-        self.assertLess(reactor.seconds() - before, 1.0)
+        self.assertLess(reactor.seconds() - before, SOON_SECONDS)
+        self.assertEqual(running_threads(), [])
 
     async def test_nothing_to_wait_for(self) -> None:
         """Without references the sync waits for no Secret."""
