@@ -292,8 +292,8 @@ class CompareBesideNginxTests(EndToEndCase):
         self.assertEqual({line[3] for line in ours if line[5] != "400"}, hosts)
         self.assertEqual(Counter(line[4] for line in theirs), Counter(line[4].strip('"') for line in ours))
         moments = [float(line[3]) for line in theirs]
-        # Each has half of all requests; a moment is that of the log, so the first and the last may be off by a little.
-        self.assertLessEqual(len(theirs) - 1, (moments[-1] - moments[0] + 0.05) * RATE / 2)
+        # Each has half of all requests; a moment is that of the log, so the first one may be late on a busy machine.
+        self.assertLessEqual(len(theirs) - 1, (moments[-1] - moments[0] + 0.5) * RATE / 2)
 
     async def test_planted(self) -> None:
         """Another redirect code, a missing path, another backend and another field are each found, and nothing else."""
