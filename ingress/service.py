@@ -21,6 +21,7 @@ from twisted.logger import Logger, globalLogPublisher
 from twisted.python.failure import Failure
 
 from ingress.admin.access import Access
+from ingress.admin.connections import AdminConnections
 from ingress.admin.known import Known, Published, Workers
 from ingress.admin.live_views import shown_by
 from ingress.admin.readiness import is_enough, workers_missing
@@ -65,7 +66,7 @@ from ingress.translate.unready import Unready, unready_endpoints
 from ingress.wording import number_of
 
 REST_SECONDS = 5.0
-"""How long connections at rest may go on with another request where another process has taken over."""
+"""How long connections at rest, and those to the pages, may go on with another request where another process has taken over."""
 
 LONGEST_CLEARING_SECONDS = 120.0
 """How long the end waits for addresses to be removed from Ingresses, where that is asked for."""
@@ -122,6 +123,7 @@ class IngressService(Service):
         self._has_left = False
         """Whether another process serves in place of this one."""
         self._admin_ports: dict[str, IListeningPort] = {}
+        self._admin_connections = AdminConnections()
         self._shows = False
         self._live: Live | None = None
         """What whoever looks is told; None before the pages are shown."""
@@ -245,7 +247,13 @@ class IngressService(Service):
             return
         self._shows = True
         settings = self._settings
-        pages = partial(admin_site, self._known(), self._reactor, names=settings.admin_hosts)
+        pages = partial(
+            admin_site,
+            self._known(),
+            self._reactor,
+            names=settings.admin_hosts,
+            connections=self._admin_connections,
+        )
         knows_peers = not settings.admin.startswith("haproxy:")
         access = Access(self._tokens, self._reactor, self._metrics.admin, knows_peers)
         wanted = [(settings.admin, pages(access=access))]
@@ -484,6 +492,9 @@ class IngressService(Service):
                 await reported
         await self._data_plane.stop()
         await self._hide()
+        if self._has_left:
+            # The port stays open for others: who came to this process before has an answer, too.
+            await self._wait(self._admin_connections.drain(), REST_SECONDS)
         self._chronicle.leave(globalLogPublisher)
 
     async def _hide(self) -> None:

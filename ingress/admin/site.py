@@ -8,6 +8,7 @@ connection gets one answer a turn, however many requests it sends at once.
 """
 
 from collections.abc import Collection, Iterable
+from functools import partial
 from typing import Any, Final
 
 from twisted.internet.defer import CancelledError, Deferred
@@ -21,6 +22,7 @@ from twisted.web.server import NOT_DONE_YET, Request, Site
 from ingress.admin.access import Access
 from ingress.admin.answers import Answer, LargeAnswer, StreamAnswer, refused_query
 from ingress.admin.asked import Asked
+from ingress.admin.connections import AdminChannel, AdminConnections
 from ingress.admin.hosts import is_known_host
 from ingress.admin.known import Known
 from ingress.admin.live_stream import begin_stream
@@ -204,6 +206,10 @@ class _QuietSite(Site):
     noisy = False
     requestFactory = AdminRequest  # noqa: N815 - Twisted's name
 
+    def __init__(self, resource: Resource, reactor: IReactorTime, connections: AdminConnections) -> None:
+        super().__init__(resource, reactor=reactor)
+        self.protocol: Any = partial(AdminChannel, connections)
+
     def log(self, request: Any) -> None:
         """Write nothing."""
 
@@ -215,10 +221,12 @@ def admin_site(
     names: Collection[str] = (),
     only_probes: bool = False,
     access: Access | None = None,
+    connections: AdminConnections | None = None,
 ) -> Site:
     """Return the site of the admin port, whose pages are made of what is *known*.
 
     *names* are those of hosts by which it may be asked, in lower case; *only_probes* leaves out what names routes and objects in full.
-    *access* says who may see more than health and readiness; without it, whoever asks.
+    *access* says who may see more than health and readiness; without it, whoever asks.  *connections* are those of all ports with pages.
     """
-    return _QuietSite(AdminResource(known, reactor, names, only_probes, access), reactor=reactor)
+    resource = AdminResource(known, reactor, names, only_probes, access)
+    return _QuietSite(resource, reactor, AdminConnections() if connections is None else connections)

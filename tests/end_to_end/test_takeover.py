@@ -54,6 +54,21 @@ class PathTests(TakeoverCase):
         self.assertTrue(resting.answers[1].has(b"Connection: close"))
         await self.taken_over(old)
 
+    async def test_slow_probe(self) -> None:
+        """A probe that has connected, and asks when another process has taken over, is answered that all is well."""
+        old = await self.serving()
+        probe = await self.connect(self.admin)
+        # Answered by the same process, after it has accepted the other one.
+        self.assertEqual(await self.get(self.admin, "/readyz"), (200, b"ok\n"))
+        self.start_next(*self.options)
+        await self.until(lambda: b"has taken over" in old.output)
+        await self.turn(0.5)
+        self.assertIsNone(old.status)
+        probe.get(b"/readyz", b"127.0.0.1")
+        await probe.answer(1)
+        self.assertEqual([answer.status for answer in probe.answers], [200])
+        await self.taken_over(old)
+
     async def test_other_options(self) -> None:
         """Sockets that the next process does not want are closed, and what it wants besides is bound."""
         old = await self.serving()
