@@ -3,8 +3,8 @@
 PYTHON ?= python3
 VENV ?= .venv
 FUZZ_SECONDS ?= 60
-# Processes that share the tests; many of these wait for others, so six are of use on two CPUs.
-TEST_JOBS ?= 6
+# Processes that share the tests; many of these wait for others, so eight are of use on two CPUs.
+TEST_JOBS ?= 8
 # Names of scripts, separated by commas; all without.  TARGETS likewise: ours,nginx,haproxy.
 FAULTS ?=
 TARGETS ?=

@@ -4,10 +4,13 @@ What a module imports, what it makes once for all its tests, and processes that 
 process, and not in all of them.
 """
 
-from collections.abc import Awaitable, Callable, Iterable
-from typing import Any
+from collections import deque
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+from typing import Any, TypeVar
 
 from twisted.python.failure import Failure
+
+T = TypeVar("T")
 
 
 class Share:
@@ -25,6 +28,18 @@ def shares(tests: Iterable[Any]) -> list[Share]:
     return list(found.values())
 
 
+def from_both_ends(some: Sequence[T]) -> Iterator[T]:
+    """Yield the first, the last, the second, the last but one, and so on.
+
+    What is side by side is alike: of a folder, all may wait for other processes, or none.
+    """
+    left = deque(some)
+    while left:
+        yield left.popleft()
+        if left:
+            yield left.pop()
+
+
 def hand_out_modules(disttrial: Any, worker: Any, prepare: Callable[[], None]) -> None:
     """
     Have trial do so from now on, and *prepare* before it does.
@@ -36,7 +51,7 @@ def hand_out_modules(disttrial: Any, worker: Any, prepare: Callable[[], None]) -
 
     def prepared_shares(suite: Any) -> list[Share]:
         prepare()
-        return shares(iterate(suite))
+        return list(from_both_ends(shares(iterate(suite))))
 
     async def run_share(process: Any, share: Share, result: Any) -> None:
         for test in share.tests:

@@ -8,7 +8,7 @@ from typing import Any
 from twisted.internet.defer import Deferred
 from twisted.trial.unittest import SynchronousTestCase
 
-from tests.handing_out import hand_out_modules, shares
+from tests.handing_out import from_both_ends, hand_out_modules, shares
 
 
 def tests_of(*modules: str) -> list[object]:
@@ -24,6 +24,17 @@ class SharesTests(SynchronousTestCase):
         one, two, three, four = tests_of("b", "a", "b", "c")
         self.assertEqual(
             [share.tests for share in shares([one, two, three, four])], [[one, three], [two], [four]]
+        )
+
+
+class OrderTests(SynchronousTestCase):
+    """``from_both_ends``."""
+
+    def test_all(self) -> None:
+        """None is missing, however many there are."""
+        self.assertEqual(
+            ["".join(from_both_ends("abcde"[:size])) for size in range(6)],
+            ["", "a", "ab", "acb", "adbc", "aebdc"],
         )
 
 
