@@ -9,7 +9,7 @@ from twisted.internet.error import CannotListenError
 from twisted.internet.interfaces import IAddress, IListeningPort
 from twisted.internet.protocol import ServerFactory
 from twisted.internet.testing import MemoryReactorClock, StringTransport
-from twisted.logger import capturedLogs, formatEvent
+from twisted.logger import capturedLogs, formatEvent, globalLogPublisher
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.cluster.source import Sink
@@ -79,7 +79,10 @@ class ServiceCase(SynchronousTestCase):
         self.source = ScriptedSource()
         self.failures: list[StartError] = []
         settings = settings or Settings(serving=logged_to(self.mktemp()), use_epoll=False)
-        return IngressService(settings, self.reactor, self.source, self.failures.append, None, self.settled)
+        made = IngressService(settings, self.reactor, self.source, self.failures.append, None, self.settled)
+        # One that a test does not stop would hear what other tests log.
+        self.addCleanup(made._chronicle.leave, globalLogPublisher)
+        return made
 
     def settled(self) -> None:
         """Note which ports were open when all was known that there is at first."""
