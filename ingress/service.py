@@ -471,9 +471,12 @@ class IngressService(Service):
         # Another replica is to report while this one drains.
         reported = None if self._reporting is None else self._reporting.stop()
         patience = 0.0
+        asked: Deferred[None] | None = None
         if self._has_left:
             patience = REST_SECONDS
             await self._hide()
+            # The ports stay open for others: who came to this process before has an answer, too.
+            asked = self._admin_connections.drain()
         elif self._is_listening:
             delay = self._serving().shutdown_delay_seconds
             await self._wait(deferLater(self._reactor, delay, lambda: None), delay)
@@ -492,9 +495,8 @@ class IngressService(Service):
                 await reported
         await self._data_plane.stop()
         await self._hide()
-        if self._has_left:
-            # The port stays open for others: who came to this process before has an answer, too.
-            await self._wait(self._admin_connections.drain(), REST_SECONDS)
+        if asked is not None:
+            await self._wait(asked, REST_SECONDS)
         self._chronicle.leave(globalLogPublisher)
 
     async def _hide(self) -> None:

@@ -1,4 +1,7 @@
-"""Connections to the pages, and how they end where another process goes on: nobody who was accepted is left without an answer."""
+"""Connections to the pages, and how they end where another process goes on: nobody who was accepted is left without an answer.
+
+What is asked and answered is for ``site`` and its requests; how long the end may take is for who asks for it.
+"""
 
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class AdminChannel(HTTPChannel):
-    """One connection; *connections* are all of its site."""
+    """One connection, of HTTP/1.1; *connections* are all that end with it."""
 
     def __init__(self, connections: "AdminConnections") -> None:
         super().__init__()
@@ -29,6 +32,13 @@ class AdminChannel(HTTPChannel):
         self._connections.all.add(self)
         super().connectionMade()
 
+    def checkPersistence(self, request: "Request", version: bytes) -> bool:
+        """Whether another request may follow this one; who is not to send one is told (RFC 9112 section 9.6)."""
+        if not self._connections.are_ending:
+            return bool(super().checkPersistence(request, version))
+        request.responseHeaders.setRawHeaders(b"Connection", [b"close"])
+        return False
+
     def requestDone(self, request: "Request") -> None:
         """Go on with the next request, or end."""
         self._was_answered = True
@@ -37,19 +47,24 @@ class AdminChannel(HTTPChannel):
 
     def connectionLost(self, reason: Failure = connectionDone) -> None:
         """Be over."""
-        super().connectionLost(reason)
         self._connections.lost(self)
+        super().connectionLost(reason)
 
 
 class AdminConnections:
-    """Those of one site."""
+    """Those of all ports that show pages."""
 
     def __init__(self) -> None:
         self.all: set[AdminChannel] = set()
         self._drained: Deferred[None] | None = None
 
+    @property
+    def are_ending(self) -> bool:
+        """Whether each ends with its next answer."""
+        return self._drained is not None
+
     def drain(self) -> Deferred[None]:
-        """End each connection with its next answer, and those at rest now; fires when none is left.
+        """End each connection with its next answer, and those at rest now; once.  Fires when none is left.
 
         Who has connected and not asked yet may have been slow: the kernel takes connections, and a request may be under way.
         """
@@ -62,7 +77,7 @@ class AdminConnections:
 
     def answered(self, channel: AdminChannel) -> None:
         """A request of *channel* has its answer."""
-        if self._drained is not None and channel.is_at_rest:
+        if self.are_ending and channel.is_at_rest:
             transport: Any = channel.transport
             transport.loseConnection()
 

@@ -68,7 +68,8 @@ class DrainTests(SiteCase):
         self.send(0, ASKED[:20])
         self.assertFalse(self.ends(0))
         self.send(0, ASKED[20:])
-        self.assertEqual(self.pairs[0][1].value().count(b"HTTP/1.1 200 OK"), 1)
+        answer = self.pairs[0][1].value()
+        self.assertEqual((answer.count(b"HTTP/1.1 200 OK"), answer.count(b"Connection: close")), (1, 1))
         self.assertEqual([self.ends(0), self.ends(1)], [True, False])
 
     def test_being_answered(self) -> None:
@@ -77,7 +78,8 @@ class DrainTests(SiteCase):
         self.drain()
         self.assertFalse(self.ends(0))
         self.clock.pump([0] * 3)
-        self.assertEqual(self.pairs[0][1].value().count(b"HTTP/1.1 200 OK"), 2)
+        first, second = self.pairs[0][1].value().split(b"HTTP/1.1 200 OK")[1:]
+        self.assertEqual([b"Connection: close" in answer for answer in (first, second)], [False, True])
         self.assertTrue(self.ends(0))
 
     def test_given_up(self) -> None:

@@ -24,10 +24,11 @@ from tests.fakes.upstreams import Upstream, UpstreamWire
 PATIENCE = 60.0
 """Seconds after which a wait is a failure; generous, because the machine may be busy."""
 
-AT_ONCE = 8.0
+AT_ONCE = 4.5
 """Seconds within which a process ends that has nothing to wait for, on a busy machine too: less than what it could wait for in vain.
 
-A request to the API server waits ten for its answer; a lease that cannot be released is given up after one.
+A request to the API server waits ten for its answer, and a worker that hangs is killed after five, which ``--shutdown-delay`` is, too; a
+lease that cannot be released is given up after one.
 """
 
 NO_ANSWER = 0
@@ -163,9 +164,9 @@ class EndToEndCase(TestCase):
                 self.fail(f"not ready: {answer} {controller.output!r} {controller.errors!r}")
             await self.turn(0.02)
 
-    async def stopped(self, controller: ControllerProcess, within: float = AT_ONCE) -> None:
+    async def stopped(self, controller: ControllerProcess) -> None:
         """Check that a controller that was asked to stop does so at once, cleanly, with status 0."""
-        self.assertEqual(await controller.end().addTimeout(within, self.reactor), 0)
+        self.assertEqual(await controller.end().addTimeout(AT_ONCE, self.reactor), 0)
         self.assertEqual(controller.errors, b"")
         for word in (b"Traceback", b"Unhandled", b"bug"):
             self.assertNotIn(word, controller.output)

