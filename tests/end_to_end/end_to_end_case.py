@@ -156,6 +156,15 @@ class EndToEndCase(TestCase):
                 self.fail(f"still {answer}, not {wanted}")
             await self.turn(0.02)
 
+    async def until_shown(self, words: bytes, path: str = "/metrics") -> bytes:
+        """Wait until a page of the admin port has these *words*; return it."""
+        deadline = self.reactor.seconds() + PATIENCE
+        while words not in (page := (await self.get(self.admin, path))[1]):
+            if self.reactor.seconds() > deadline:
+                self.fail(f"no {words!r} in {page!r}")
+            await self.turn(0.02)
+        return page
+
     async def until_ready(self, controller: ControllerProcess) -> None:
         """Wait until the controller says that it is ready."""
         deadline = self.reactor.seconds() + PATIENCE

@@ -12,7 +12,7 @@ from twisted.internet.error import ConnectError
 from twisted.internet.ssl import CertificateOptions
 
 from ingress.model.backends import Endpoint
-from tests.end_to_end.end_to_end_case import PATIENCE, EndToEndCase
+from tests.end_to_end.end_to_end_case import EndToEndCase
 from tests.fakes.certificates import Authority, issue, make_authority
 from tests.fakes.downstreams import DownstreamWire
 from tests.fakes.objects import ingress_object, secret_object, service_object, slice_object
@@ -84,11 +84,7 @@ class PassthroughTests(ConnectionStartCase):
             self.assertTrue(redirect.has(f"Location: https://vault.test:{self.https}/ui".encode()))
             self.assertEqual(await self.problems(), [])
             # A connection is counted when it has ended, by the worker that had it.
-            counted = b'ingress_passthrough_connections_ended_total{status="200"} 1.0'
-            deadline = self.reactor.seconds() + PATIENCE
-            while counted not in (metrics := (await self.get(self.admin, "/metrics"))[1]):
-                self.assertLess(self.reactor.seconds(), deadline, metrics)
-                await self.turn(0.05)
+            await self.until_shown(b'ingress_passthrough_connections_ended_total{status="200"} 1.0')
             controller.signal(signal.SIGTERM)
             await self.stopped(controller)
             self.assertRegex(

@@ -10,7 +10,6 @@ from pathlib import Path
 
 from twisted.trial.unittest import SkipTest
 
-from tests.end_to_end.end_to_end_case import PATIENCE
 from tests.end_to_end.takeover_case import TakeoverCase
 from tests.fakes.processes import ControllerProcess
 from tests.fakes.upstreams import OK
@@ -72,11 +71,7 @@ class FirstProcessTests(TakeoverCase):
         self.assertEqual(await self.get(self.http), (200, b"ok"))
         self.assertEqual(await self.get(self.admin, "/readyz"), (200, b"ok\n"))
         # At their end workers tell all that they have counted; of the others a busy one may be late.
-        deadline = self.reactor.seconds() + PATIENCE
-        counted = b"\ningress_request_duration_seconds_count 6.0\n"
-        while counted not in (metrics := (await self.get(self.admin, "/metrics"))[1]):
-            self.assertLess(self.reactor.seconds(), deadline, metrics)
-            await self.turn(0.05)
+        metrics = await self.until_shown(b"\ningress_request_duration_seconds_count 6.0\n")
         for slot in (b"0", b"1"):
             self.assertIn(b'\ningress_worker_ends_total{cause="stopped",worker="%b"} 1.0\n' % slot, metrics)
         for word in (b"Traceback", b"Unhandled", b"bug", b"ended with status"):

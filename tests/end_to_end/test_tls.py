@@ -156,8 +156,7 @@ class LeakTests(EndToEndCase):
         controller = self.start_with_manifests()
         await self.until_ready(controller)
         self.write("cert", secret_object("cert", *good))
-        while b'"shop/cert"' not in (await self.get(self.admin, "/api/certificates"))[1]:
-            await self.turn(0.02)
+        await self.until_shown(b'"shop/cert"', "/api/certificates")
         await self.until_get((200, b"app"), self.https, trust=authority)
         # A Secret that was good and is not any more, and a key where none belongs.
         self.write("cert", secret_object("cert", good[0], mismatched[1]))

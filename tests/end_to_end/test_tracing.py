@@ -6,7 +6,6 @@ import signal
 from pathlib import Path
 
 from tests.cluster.api_server_case import in_thread
-from tests.end_to_end.end_to_end_case import PATIENCE
 from tests.end_to_end.test_config_map import config_map
 from tests.end_to_end.workers_case import WorkersCase
 from tests.tracing.receiver import Receiver, shown
@@ -60,11 +59,7 @@ class TracingTests(WorkersCase):
         )
         self.assertTrue(all(ENCODER in mapped(pid) for pid in self.workers))
         # A worker counts them when it has the collector's answer, which comes after they have.
-        counted = f"\ningress_spans_exported_total {2 * CLIENTS:.1f}\n".encode()
-        deadline = self.reactor.seconds() + PATIENCE
-        while counted not in (numbers := (await self.get(self.admin, "/metrics"))[1]):
-            self.assertLess(self.reactor.seconds(), deadline, numbers)
-            await self.turn(0.02)
+        await self.until_shown(f"\ningress_spans_exported_total {2 * CLIENTS:.1f}\n".encode())
         receiver.goes_on.clear()
         await self.connected(1)
         controller.signal(signal.SIGTERM)

@@ -83,10 +83,7 @@ class UpstreamTlsTests(EndToEndCase):
         self.server.create(annotated(backend_protocol="HTTPS"))
         await self.until_get(OK, self.http)
         self.server.apply(annotated(backend_protocol="FCGI"))
-        deadline = self.reactor.seconds() + PATIENCE
-        while b"backend-protocol: FCGI is not spoken" not in (await self.get(self.admin, "/api/problems"))[1]:
-            self.assertLess(self.reactor.seconds(), deadline)
-            await self.turn(0.02)
+        await self.until_shown(b"backend-protocol: FCGI is not spoken", "/api/problems")
         await self.until_get(UNAVAILABLE, self.http)
         # The endpoint shakes hands and has no HTTP/2: it is not spoken to in HTTP/1.1 instead.
         requests = self.app.requests

@@ -9,7 +9,7 @@ import socket
 import tempfile
 from pathlib import Path
 
-from tests.end_to_end.end_to_end_case import PATIENCE, telling
+from tests.end_to_end.end_to_end_case import telling
 from tests.end_to_end.workers_case import WorkersCase, children, runs, sockets
 from tests.fakes.grpc_upstreams import in_thread
 from tests.fakes.processes import free_port
@@ -247,10 +247,7 @@ class DyingTests(WorkersCase):
             os.kill(victim, signal.SIGKILL)
         await self.until(lambda: b"another one is started in 1 s" in controller.output)
         self.assertEqual(await self.get(self.http), (200, b"shop"))
-        deadline = self.reactor.seconds() + PATIENCE
-        while b"WorkersEnding" not in (await self.get(self.admin, "/api/problems"))[1]:
-            self.assertLess(self.reactor.seconds(), deadline)
-            await self.turn(0.02)
+        await self.until_shown(b"WorkersEnding", "/api/problems")
         await self.until(lambda: len(self.workers) == 2)
         controller.signal(signal.SIGTERM)
         await self.stopped(controller)
