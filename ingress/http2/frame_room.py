@@ -9,7 +9,7 @@ from typing import Final
 
 from ingress.http2.frames import DATA, FRAME_BYTES, FRAME_HEAD_BYTES, pack_head
 
-COPIED_FRAMES: Final = 6
+COPIED_FRAMES: Final = 16
 """What is read at once: more costs less processor time, but all of it may come to wait for a slow client."""
 PIECE_BYTES: Final = FRAME_BYTES - FRAME_HEAD_BYTES
 """Of a body, in one frame: with its head that is a whole record of TLS."""

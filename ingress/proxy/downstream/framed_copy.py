@@ -16,8 +16,10 @@ from ingress.proxy.contract.transport import KernelCopy, MemoryCopy, Transport
 
 _FIRST_BYTES: Final = 4 * PIECE_BYTES
 """What is read at once of a client that was slow, or is not known yet."""
+_MORE_BYTES: Final = 2 * PIECE_BYTES
+"""So much more is read each time that the client took all at once, up to ..."""
 _MOST_BYTES: Final = COPIED_FRAMES * PIECE_BYTES
-"""What is read at once otherwise, and but for a last piece the most that waits in the transport with it."""
+"""... this, which but for a last piece is the most that waits in the transport with it."""
 
 
 class CopiedStream(Protocol):
@@ -110,5 +112,5 @@ class FramedCopy:
         self._transport.write_at_once(self._room.frames(stream.id, count))
         if stream.outgoing.is_full:
             self._most = _FIRST_BYTES
-        elif count >= _FIRST_BYTES:
-            self._most = _MOST_BYTES
+        elif count >= self._most and count < _MOST_BYTES:
+            self._most = count + _MORE_BYTES
