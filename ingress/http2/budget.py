@@ -96,11 +96,11 @@ class Budget:
             if self.frames < 0:
                 raise ConnectionFault(ErrorCode.ENHANCE_YOUR_CALM, "too many frames that carry nothing")
 
-    def payload(self, count: int) -> None:
-        """*count* bytes of a body came."""
+    def payload(self, count: int, frames: int = 1) -> None:
+        """*count* bytes of bodies came in so many *frames*."""
         self.useful += count
         if self.frames < PURSE:
-            self.frames += 1
+            self.frames += frames
 
     def sent(self, count: int) -> None:
         """*count* bytes of a body were sent: a peer that takes what it asked for is no attacker."""

@@ -164,7 +164,7 @@ class FrameReader:
     def read(self, received: bytes, sink: FrameSink) -> None:
         """Tell *sink* of what came, wherever it was cut; if it is much work, of the first of it (``has_more``)."""
         self._budget.received += len(received)
-        behind = self._missing(received) if self._unread and len(received) > _MUCH else 0
+        behind = self._missing(len(received)) if self._unread and len(received) > _MUCH else 0
         octets = self._unread + (received[:behind] if behind else received) if self._unread else received
         if self._preface:
             octets = self._behind_preface(octets)
@@ -295,14 +295,73 @@ class FrameReader:
             self._unread = octets[at:] + received[behind:] if behind else octets[at:]
             self._budget.check_use()
 
-    def _missing(self, received: bytes) -> int:
-        """Return how many bytes of *received* are the rest of the frame that has begun; 0 if it is not whole then, or was before."""
+    def gather_bodies(self, received: memoryview) -> int:
+        """Gather what *received* begins with, as far as that is whole frames of bodies; return how many bytes it was.
+
+        The rest is to be read at once, be it nothing: ``read`` passes on what is gathered, by the one copy that is made of
+        it, and then the memory of *received* may be used for something else.
+        """
+        if self.has_more or self.is_closed or self._block_of or not self.knows_settings:
+            return 0
+        # What ``struct`` returns may be anything; compiled code calculates with numbers that it knows to be some.
+        high: int
+        length: int
+        kind: int
+        flags: int
+        stream_id: int
+        at = frames = useful = 0
+        size = len(received)
+        if self._unread:
+            at = self._missing(size)
+            if not at:
+                return 0
+            high, length, kind, flags, stream_id = unpack_head(self._unread)
+            if (
+                kind != DATA
+                or flags
+                or length <= _MUCH
+                or length > FRAME_BYTES
+                or not stream_id & LARGEST_WINDOW
+            ):
+                return 0
+            begun = memoryview(self._unread)[FRAME_HEAD_BYTES:]
+            self._gathered[stream_id & LARGEST_WINDOW] = [begun, received[:at]] if begun else [received[:at]]
+            self._unread = b""
+            frames, useful = 1, length
+        while size - at >= FRAME_HEAD_BYTES:
+            high, length, kind, flags, stream_id = unpack_head(received, at)
+            end = at + FRAME_HEAD_BYTES + length
+            stream_id &= LARGEST_WINDOW
+            if (
+                kind != DATA
+                or flags
+                or high
+                or length <= _MUCH
+                or length > FRAME_BYTES
+                or not stream_id
+                or end > size
+            ):
+                break
+            pieces = self._gathered.get(stream_id)
+            if pieces is None:
+                self._gathered[stream_id] = [received[at + FRAME_HEAD_BYTES : end]]
+            else:
+                pieces.append(received[at + FRAME_HEAD_BYTES : end])
+            frames += 1
+            useful += length
+            at = end
+        self._budget.received += at
+        self._budget.payload(useful, frames)
+        return at
+
+    def _missing(self, received: int) -> int:
+        """Return how many of so many bytes are the rest of the frame that has begun; 0 if it is not whole then, or was before."""
         unread = self._unread
         if len(unread) < FRAME_HEAD_BYTES:
             return 0
         high, length, _, _, _ = unpack_head(unread)
         missing = FRAME_HEAD_BYTES + length - len(unread)
-        return missing if not high and 0 < missing <= len(received) else 0
+        return missing if not high and 0 < missing <= received else 0
 
     def _behind_preface(self, received: bytes) -> bytes:
         """Return what came behind the preface, or behind what came of it so far."""

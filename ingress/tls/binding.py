@@ -33,6 +33,9 @@ MOST_RECORDS: Final = 16
 """Those are received at once; then others have their turn.  Each may be of an octet: a peer that sends a message a record is read by the turn, and not by the record."""
 # Nothing is written into it before it is used, so it is no memory of a process that receives little.
 _ROOM = ffi.new_allocator(should_clear_after_alloc=False)("char[]", MOST_RECORDS * RECORD_BYTES)
+_LENT: Final = memoryview(ffi.buffer(_ROOM))
+_is_lent = False
+"""Whether somebody still takes what was received last from there."""
 
 _SHORT_OFFER: Final = 64
 """Bytes of an offer of protocols that may be remembered."""
@@ -214,29 +217,44 @@ def suit_socket(connection: SSL.Connection, accepts: bool = False) -> None:
         lib.SSL_set_accept_state(connection._ssl)
 
 
-def receive(connection: SSL.Connection, most: int) -> tuple[bytes, int, SSL.Error | None]:
+def receive(
+    connection: SSL.Connection, most: int, lends: bool = False
+) -> tuple[bytes | memoryview, int, SSL.Error | None]:
     """Receive the next *most* records of *connection*, as far as they have come whole.
 
     Return their content, how many they were, and what follows them, if that is no record: it would be told only once.
     pyOpenSSL's own method makes memory for each read, asks how it went also where it went well, and raises an exception
     where nothing has come yet.  For one thread, whose reads share their memory; what has come is copied out of it once.
+
+    With *lends*, more than a record is returned as this memory itself, which is to be given back (``take_back``).
     """
+    global _is_lent
     ssl = connection._ssl
-    size = lib.SSL_read(ssl, _ROOM, RECORD_BYTES)
+    room = ffi.new("char[]", MOST_RECORDS * RECORD_BYTES) if _is_lent else _ROOM
+    size = lib.SSL_read(ssl, room, RECORD_BYTES)
     received = records = 0
     while size > 0:
         received += size
         records += 1
         if records == most:
             break
-        size = lib.SSL_read(ssl, _ROOM + received, RECORD_BYTES)
+        size = lib.SSL_read(ssl, room + received, RECORD_BYTES)
     if size <= 0 and lib.SSL_get_error(ssl, size) != lib.SSL_ERROR_WANT_READ:
         try:
             connection._raise_ssl_error(ssl, size)
         except SSL.Error as problem:
             # With its traceback it would be a cycle with whoever is told, and keep the connection.
-            return ffi.unpack(_ROOM, received), records, problem.with_traceback(None)
-    return ffi.unpack(_ROOM, received), records, None
+            return ffi.unpack(room, received), records, problem.with_traceback(None)
+    if lends and received > RECORD_BYTES and not _is_lent:
+        _is_lent = True
+        return _LENT[:received], records, None
+    return ffi.unpack(room, received), records, None
+
+
+def take_back() -> None:
+    """Use the memory that was lent for what is received next: nobody looks into it any more."""
+    global _is_lent
+    _is_lent = False
 
 
 def send(connection: SSL.Connection, octets: bytes | memoryview) -> int:

@@ -25,6 +25,7 @@ from ingress.tls.binding import (
     send,
     step,
     suit_socket,
+    take_back,
 )
 from ingress.tls.contexts import ServerContexts
 from ingress.tls.generated import generate_certificate
@@ -219,6 +220,20 @@ class ReceiveTests(TLSCase):
         self.assertEqual(
             told, [(b"x", 1, None), (largest * 2, 2, None), (b"yz", 1, None), (b"!", 1, None), NOTHING]
         )
+
+    def test_lent(self) -> None:
+        """More than a record is lent where that is asked for, and as long as it is, nothing else is read into the same memory."""
+        largest = bytes(range(256)) * 64
+        for content in (b"x", largest, b"1", largest, b"2", largest, b"3"):
+            self.far.send(content)
+        self.addCleanup(take_back)
+        self.assertEqual(receive(self.near, 1, lends=True)[0], b"x")
+        lent, records, _ = receive(self.near, 2, lends=True)
+        assert isinstance(lent, memoryview)
+        self.assertEqual(receive(self.near, 2, lends=True), (largest + b"2", 2, None))
+        self.assertEqual((bytes(lent), records), (largest + b"1", 2))
+        take_back()
+        self.assertIsInstance(receive(self.near, 2, lends=True)[0], memoryview)
 
     def test_part_of_a_record(self) -> None:
         """Of a record that has not come whole nothing is read."""

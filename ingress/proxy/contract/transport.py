@@ -64,6 +64,13 @@ class Receiver(Hearer, Protocol):
         """Little waits any more; not told once we have ended our side."""
 
 
+class Borrower(Protocol):
+    """A receiver that looks at what came where it lies, and copies what it keeps of it."""
+
+    def memoryReceived(self, octets: memoryview, /) -> None:
+        """As ``dataReceived``, of memory that is used again afterwards."""
+
+
 @mypyc_attr(allow_interpreted_subclasses=True)
 class Nobody:
     """The receiver of a connection that is over: a transport that knew its own would be a cycle with it."""
@@ -118,6 +125,9 @@ class Transport(Speaker, Protocol):
 
     def deliver_to(self, receiver: Receiver, /) -> None:
         """Tell *receiver* whatever happens from now on; who follows another one calls its ``makeConnection`` itself."""
+
+    def lend_to(self, borrower: Borrower, /) -> None:
+        """Give what comes to the receiver as *borrower*, which it is, too, where much has come and it need not be copied then."""
 
     # Sending
 

@@ -116,6 +116,7 @@ class DownstreamSession(ServerConnection[DownstreamStream], Hearer):
         """Begin on *transport*, with what was received so far still to come."""
         self.transport = transport
         transport.gather_writes()
+        transport.lend_to(self)
         self.outgoing.write = transport.write
         self._origin, self._is_proxied = client_of(transport, self._secure, self._site.trusted_proxies)
         if self._secure:
@@ -149,6 +150,12 @@ class DownstreamSession(ServerConnection[DownstreamStream], Hearer):
                 self.deadline = min(self.deadline, self.deadlines.now + self.limits.head_seconds)
         except Exception:
             self.raised()
+
+    def memoryReceived(self, received: memoryview) -> None:
+        """Take what has come: bodies where they lie, and what is between and behind them as ever."""
+        is_to_wait = self.turns.is_heavy or self.turns.reads_later
+        gathered = 0 if is_to_wait else self.reader.gather_bodies(received)
+        self.dataReceived(bytes(received[gathered:]))
 
     def handshakeCompleted(self) -> None:
         """It was before: HTTP/2 was agreed on in it."""

@@ -29,7 +29,15 @@ from twisted.protocols.tls import TLSMemoryBIOProtocol
 from twisted.python.failure import Failure
 from zope.interface import implementer
 
-from ingress.proxy.contract.transport import NOBODY, CopyTaker, KernelCopy, Receiver, host_of, port_of
+from ingress.proxy.contract.transport import (
+    NOBODY,
+    Borrower,
+    CopyTaker,
+    KernelCopy,
+    Receiver,
+    host_of,
+    port_of,
+)
 from ingress.proxy.transport.socket_facts import has_ended, in_kernel, is_quiet
 from ingress.tls.handshake import awaits_hello
 
@@ -158,6 +166,9 @@ class TwistedTransport:
     def write_at_once(self, octets: memoryview) -> None:
         """Send a copy of *octets*."""
         self.write(bytes(octets))
+
+    def lend_to(self, borrower: Borrower) -> None:
+        """Nothing: Twisted has made objects of what comes."""
 
     def gather_writes(self) -> None:
         """Nothing: what is written is sent at once."""

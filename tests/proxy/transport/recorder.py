@@ -58,6 +58,8 @@ class Recorder:
         self.made = 0
         self.shaken = 0
         self.pieces: list[bytes] = []
+        self.borrowed = 0
+        """Bytes that came without a copy."""
         self.lost: list[BaseException | None] = []
         self.read_lost = 0
         self.flow: list[str] = []
@@ -100,6 +102,11 @@ class Recorder:
         self.on_data()
         if self.echoes:
             self.transport.write(data)
+
+    def memoryReceived(self, octets: memoryview) -> None:
+        """Something came, and lies in memory that is used again."""
+        self.borrowed += len(octets)
+        self.dataReceived(bytes(octets))
 
     def connectionLost(self, reason: Failure = connectionDone) -> None:
         """The connection is gone."""

@@ -258,6 +258,7 @@ class EpollConnectedTests(ConnectedContract, TestCase):
 class EpollTLSTests(LastPacketContract, TestCase):
     """The epoll set's TLS."""
 
+    lends = True
     is_secure = True
     tells_handshake = True
     has_half_close = False
@@ -267,6 +268,7 @@ class EpollTLSTests(LastPacketContract, TestCase):
 class EpollConnectedTLSTests(ConnectedContract, TestCase):
     """The epoll set's TLS to upstream."""
 
+    lends = True
     use_epoll = True
     is_secure = True
     has_half_close = False

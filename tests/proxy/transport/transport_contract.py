@@ -59,6 +59,8 @@ class TransportContract(_Case):
     """Whether the kernel can move what comes to another one of its kind."""
     copies = False
     """Whether what comes can go into memory of who takes it."""
+    lends = False
+    """Whether much that came is lent to a receiver that borrows."""
     keeps_last_words = True
     """Whether what the peer said before a reset is read although a write has failed."""
 
@@ -476,6 +478,22 @@ class TransportContract(_Case):
         protocol.call("call_in_batch", say)
         self.assertEqual(calls, [1])
         await self.read_until(far, lambda: far.received == b"one two")
+
+    async def test_lend(self) -> None:
+        """Who borrows is told of everything in order, be it lent or not; who takes over from it gets no memory of others."""
+        first, second = Recorder(), Recorder()
+        far = await self.open(first)
+        first.call("lend_to", first)
+        said = b"".join(b"%07d " % number for number in range(MEGABYTE // 8))
+        far.say(said)
+        await self.until(lambda: len(first.received) == len(said))
+        self.assertEqual(first.received, said)
+        self.assertEqual(first.borrowed > 0, self.lends)
+        first.call("deliver_to", second)
+        far.say(said)
+        await self.until(lambda: len(second.received) == len(said))
+        self.assertEqual((second.received, second.borrowed), (said, 0))
+        first.call("deliver_to", first)
 
     async def test_no_copy_from_itself(self) -> None:
         """What the kernel cannot move is left alone, and goes on as ever."""

@@ -160,7 +160,7 @@ class _SecuredTransport(TLSTransport):
         self._keep_session: Callable[[SSL.Connection], None] | None = keep_session
         self._is_unheard = True
 
-    def _receive(self) -> bytes | None:
+    def _receive(self) -> bytes | memoryview | None:
         received = super()._receive()
         if received and self._keep_session is not None:
             self._is_unheard = False

@@ -19,7 +19,7 @@ from twisted.internet import error
 from twisted.internet.interfaces import IAddress
 from twisted.python.failure import Failure
 
-from ingress.proxy.contract.transport import CopyTaker, Hearer, KernelCopy, Receiver, Speaker
+from ingress.proxy.contract.transport import Borrower, CopyTaker, Hearer, KernelCopy, Receiver, Speaker
 from ingress.proxy.transport.epoll.epoll_set import BROKEN, ERROR, READ, WRITE, EpollSet, Sender
 from ingress.proxy.transport.epoll.memory_copy import MemoryCopy
 from ingress.proxy.transport.epoll.sockets import (
@@ -333,6 +333,9 @@ class StreamTransport(SplicedSocket, Speaker, Sender):
         """Tell *receiver* whatever happens from now on."""
         self.receiver = receiver
         self._is_full = False
+
+    def lend_to(self, borrower: Borrower) -> None:
+        """Nothing: what the kernel reads into is the object that is received."""
 
     def write(self, octets: bytes) -> None:
         """Send *octets* as soon as the socket takes them: in a batch of events, at its end."""

@@ -16,7 +16,7 @@ from twisted.internet.interfaces import IAddress
 from twisted.python.failure import Failure
 
 from ingress.http.plain_request import ANSWER, is_plain_request
-from ingress.proxy.contract.transport import CopyTaker, KernelCopy, Receiver
+from ingress.proxy.contract.transport import Borrower, CopyTaker, KernelCopy, Receiver
 from ingress.proxy.transport.epoll.epoll_set import EDGE, READ, WRITE, EpollSet
 from ingress.proxy.transport.epoll.sockets import SocketName, hold_back
 from ingress.proxy.transport.epoll.spliced import DONE
@@ -31,6 +31,7 @@ from ingress.tls.binding import (
     send,
     step,
     suit_socket,
+    take_back,
 )
 from ingress.tls.handshake import awaits_hello
 from ingress.tls.upstream import words_of_error
@@ -48,6 +49,7 @@ class TLSTransport(StreamTransport):
 
     __slots__ = (
         "_alone",
+        "_borrower",
         "_connection",
         "_fault",
         "_is_shaking",
@@ -69,6 +71,8 @@ class TLSTransport(StreamTransport):
         super().__init__(epoll_set, sock, receiver, peer, port)
         suit_socket(connection, accepts=peer is not None)
         self._connection = connection
+        self._borrower: Borrower | None = None
+        """The receiver, if it takes what came without a copy."""
         self._fault = ""
         """What follows what was read last, and is the end."""
         self._alone = 0 if peer is None else _USUALLY_ALONE
@@ -172,6 +176,7 @@ class TLSTransport(StreamTransport):
         if self._is_shaking:
             self._epoll_set.handshakes.end(self)
         if not self.is_over:
+            self._borrower = None
             super()._end(reason)
             self._epoll_set.later(self._let_go)
 
@@ -201,11 +206,21 @@ class TLSTransport(StreamTransport):
             self._end(self._write_failure or Failure(error.ConnectionLost(str(problem))))
             return
         if received:
-            self.receiver.dataReceived(received)
+            if isinstance(received, bytes):
+                self.receiver.dataReceived(received)
+            else:
+                self._lend(received)
         elif received is not None:
             self._end_of_input()
 
-    def _receive(self) -> bytes | None:
+    def _lend(self, received: memoryview) -> None:
+        try:
+            assert self._borrower is not None
+            self._borrower.memoryReceived(received)
+        finally:
+            take_back()
+
+    def _receive(self) -> bytes | memoryview | None:
         """Return what came, empty at the peer's end, None when there is nothing yet."""
         if self._fault:
             raise ConnectionError(self._fault)
@@ -220,7 +235,9 @@ class TLSTransport(StreamTransport):
             is_alone = False
             self._alone = 0
         # To find that there is nothing more takes as long as a small request does in Python.
-        received, records, fault = receive(self._connection, 1 if is_alone else MOST_RECORDS)
+        received, records, fault = receive(
+            self._connection, 1 if is_alone else MOST_RECORDS, self._borrower is not None
+        )
         if is_alone and records:
             self._read_at_look = self._epoll_set.looks
             if len(received) == RECORD_BYTES:
@@ -301,6 +318,16 @@ class TLSTransport(StreamTransport):
     def _say_goodbye(self) -> None:
         say_goodbye(self._connection)
         super()._say_goodbye()
+
+    def deliver_to(self, receiver: Receiver) -> None:
+        """Tell *receiver* whatever happens from now on, which borrows nothing yet."""
+        self._borrower = None
+        super().deliver_to(receiver)
+
+    def lend_to(self, borrower: Borrower) -> None:
+        """Have *borrower* take from OpenSSL's memory what is more than a record."""
+        if not self.is_over:
+            self._borrower = borrower
 
     def splice_from(self, copy: KernelCopy) -> bool:
         """Never: what is sent must be encrypted first."""
