@@ -18,6 +18,7 @@ from attrs import field
 
 from ingress.model.frozen import frozen
 from ingress.model.object_meta import NO_META, ObjectMeta
+from ingress.model.packed_texts import PackedTexts, packed, unpacked
 from ingress.model.problems import Problem, Reason
 
 
@@ -150,16 +151,34 @@ class EndpointSlice:
     service: ObjectKey
     address_type: str = "IPv4"
     ports: tuple[SlicePort, ...] = ()
-    ready: tuple[str, ...] = ()
-    draining: tuple[str, ...] = ()
-    """Those which are not ready, but terminate and still serve."""
-    unready: tuple[str, ...] = ()
-    """All others."""
+    _ready: PackedTexts = field(default=(), converter=packed)
+    _draining: PackedTexts = field(default=(), converter=packed)
+    _unready: PackedTexts = field(default=(), converter=packed)
+
+    @property
+    def ready(self) -> tuple[str, ...]:
+        """Those which get requests."""
+        return unpacked(self._ready)
+
+    @property
+    def draining(self) -> tuple[str, ...]:
+        """Those which are not ready, but terminate and still serve."""
+        return unpacked(self._draining)
+
+    @property
+    def unready(self) -> tuple[str, ...]:
+        """All others."""
+        return unpacked(self._unready)
+
+    @property
+    def are_all_ready(self) -> bool:
+        """Whether there is no endpoint but those which are ready."""
+        return not self._draining and not self._unready
 
     def named(self, service: ObjectKey) -> "EndpointSlice":
         """Return this one, whose Service has the key *service*; ``evolve`` takes a multiple of the time."""
         return EndpointSlice(
-            self.key, service, self.address_type, self.ports, self.ready, self.draining, self.unready
+            self.key, service, self.address_type, self.ports, self._ready, self._draining, self._unready
         )
 
 

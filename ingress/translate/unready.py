@@ -60,4 +60,4 @@ def _goes_by_slices(reference: BackendReference, state: ClusterState, options: T
 
 
 def _has_unready(one: EndpointSlice) -> bool:
-    return bool(one.draining or one.unready)
+    return not one.are_all_ready

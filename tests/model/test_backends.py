@@ -3,7 +3,8 @@
 from attrs import evolve
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.model.backends import MOST_PACKED, BackendState, Endpoint
+from ingress.model.backends import BackendState, Endpoint
+from ingress.model.packed_texts import MOST_PACKED
 from ingress.model.upstream_tls import LinkSettings
 
 ONE, OTHER = Endpoint("10.0.0.1", 80), Endpoint("10.0.0.2", 80)
@@ -29,12 +30,14 @@ class BackendStateTests(SynchronousTestCase):
         self.check(ONE, OTHER._replace(port=81))
         self.check(ONE._replace(link_settings=OURS), OTHER._replace(link_settings=OURS))
         self.check(ONE, OTHER._replace(link_settings=OURS))
+        self.check(ONE._replace(address="one,other"))
+        self.check(ONE._replace(address=""), OTHER)
 
     def test_many(self) -> None:
         """Those of a backend with very many are not made anew whenever they are asked for: that would hold up everybody else."""
         few, many = (
             tuple(Endpoint(f"10.0.{number >> 8}.{number & 255}", 80) for number in range(count))
-            for count in (MOST_PACKED, MOST_PACKED + 1)
+            for count in (MOST_PACKED - 1, MOST_PACKED)
         )
         self.check(*few)
         self.check(*many)
