@@ -10,7 +10,11 @@ from typing import Final
 from ingress.http2.frames import DATA, FRAME_BYTES, FRAME_HEAD_BYTES, pack_head
 
 COPIED_FRAMES: Final = 16
-"""What is read at once: more costs less processor time, but all of it may come to wait for a slow client."""
+"""What is read at once, at most: more costs less processor time, but all of it may come to wait for a slow client."""
+_FRAMES_OF_ALL: Final = 96
+"""What all streams read at once together, for others have to wait until all of it is sent; ..."""
+_LEAST_FRAMES: Final = 6
+"""... but each of them may read so much."""
 PIECE_BYTES: Final = FRAME_BYTES - FRAME_HEAD_BYTES
 """Of a body, in one frame: with its head that is a whole record of TLS."""
 
@@ -18,7 +22,7 @@ PIECE_BYTES: Final = FRAME_BYTES - FRAME_HEAD_BYTES
 class FrameRoom:
     """Room for *frames* whole frames, which is taken when it is first asked for."""
 
-    __slots__ = ("_frames", "_is_one", "_memory", "_spaces", "_view")
+    __slots__ = ("_frames", "_is_one", "_memory", "_spaces", "_view", "users")
 
     def __init__(self, frames: int = COPIED_FRAMES) -> None:
         self._frames = frames
@@ -27,6 +31,13 @@ class FrameRoom:
         self._spaces: list[memoryview] = []
         self._is_one = False
         """Whether what comes next is one frame, a little larger than a piece."""
+        self.users = 0
+        """How many streams read into it at present; each counts itself."""
+
+    @property
+    def share(self) -> int:
+        """Bytes that each of the users may read at once."""
+        return max(_FRAMES_OF_ALL // max(self.users, 1), _LEAST_FRAMES) * PIECE_BYTES
 
     def spaces(self, most: int) -> Sequence[memoryview]:
         """Return where the next bytes go, at most *most*: at least one byte's room, for a *most* of one or more."""

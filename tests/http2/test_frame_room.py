@@ -72,3 +72,10 @@ class FrameRoomTests(SynchronousTestCase):
         """All of the room is as many records of TLS as frames."""
         fill(self.room, MOST, bytes(MOST))
         self.assertEqual(len(self.room.frames(1, MOST)), COPIED_FRAMES * FRAME_BYTES)
+
+    def test_share(self) -> None:
+        """Few streams read as much at once as there is room for; many share what others have to wait for, down to six frames."""
+        shares = []
+        for self.room.users in (0, 1, 6, 8, 16, 1000):
+            shares.append(self.room.share // PIECE_BYTES)
+        self.assertEqual(shares, [96, 96, 16, 12, 6, 6])

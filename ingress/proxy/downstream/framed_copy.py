@@ -17,7 +17,7 @@ from ingress.proxy.contract.transport import KernelCopy, MemoryCopy, Transport
 _FIRST_BYTES: Final = 4 * PIECE_BYTES
 """What is read at once of a client that was slow, or is not known yet."""
 _MORE_BYTES: Final = 2 * PIECE_BYTES
-"""So much more is read each time that the client took all at once, up to ..."""
+"""So much more is read each time that the client took all at once, up to its share (``FrameRoom.share``), and at most ..."""
 _MOST_BYTES: Final = COPIED_FRAMES * PIECE_BYTES
 """... this, which but for a last piece is the most that waits in the transport with it."""
 
@@ -57,7 +57,10 @@ class FramedCopy:
     def begin(self, copy: KernelCopy) -> bool:
         """Begin; False where that is impossible."""
         self._copying = copy.source.copy_into(copy, self)
-        return self._copying is not None
+        if self._copying is None:
+            return False
+        self._room.users += 1
+        return True
 
     @property
     def left(self) -> int:
@@ -80,6 +83,7 @@ class FramedCopy:
         copying, self._copying = self._copying, None
         self.is_stalled = False
         if copying is not None:
+            self._room.users -= 1
             copying.close()
 
     # CopyTaker
@@ -103,7 +107,7 @@ class FramedCopy:
             return 0
         # A transport that is not full never says that it has room: however much others wrote in this turn, a piece may follow.
         room = max(_MOST_BYTES - self._transport.queued, PIECE_BYTES)
-        return min(self._most, stream.window, outgoing.window, room)
+        return min(self._most, self._room.share, stream.window, outgoing.window, room)
 
     def came(self, count: int) -> None:
         """Send what came."""
@@ -112,5 +116,5 @@ class FramedCopy:
         self._transport.write_at_once(self._room.frames(stream.id, count))
         if stream.outgoing.is_full:
             self._most = _FIRST_BYTES
-        elif count >= self._most and count < _MOST_BYTES:
-            self._most = count + _MORE_BYTES
+        elif count == self._most < _MOST_BYTES:
+            self._most += _MORE_BYTES

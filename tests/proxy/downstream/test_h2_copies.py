@@ -50,6 +50,12 @@ class CopyCase(SessionCase):
         streams = self.stage.session.streams.values()
         return [stream.id for stream in streams if stream.is_blocked and not stream.unsent]
 
+    def tearDown(self) -> None:
+        """Whatever has happened, no answer counts as one that is copied once its client is gone."""
+        peer_of(self.client).reset()
+        self.stage.reactor.settle()
+        self.assertEqual(self.stage.site.frame_room.users, 0)
+
     def assert_whole(self, *streams: int) -> None:
         """Check that these answers are what upstream said, and ended."""
         for stream in streams:
@@ -222,7 +228,7 @@ class SlowTests(CopyCase):
             self.wire.widen(10_000)
             self.client.look()
             self.stage.reactor.pass_time(5)
-        self.assertEqual(self.stalled, [1])
+        self.assertEqual((self.stalled, self.stage.site.frame_room.users), ([1], 1))
         self.wire.widen()
         self.client.look()
         self.assert_whole(1)
@@ -374,6 +380,7 @@ class EndTests(CopyCase):
             self.ask(stream)
         self.client.look()
         self.assert_whole(1, 3, 5)
+        self.assertEqual(self.stage.site.frame_room.users, 0)
         self.assertEqual(len(self.stage.connector.peers), 1)
 
     def test_one_room(self) -> None:

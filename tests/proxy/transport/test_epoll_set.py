@@ -22,7 +22,7 @@ from twisted.python.failure import Failure
 from twisted.trial.unittest import SynchronousTestCase, TestCase
 
 from ingress.errors import StartError
-from ingress.proxy.contract.transport import Receiver
+from ingress.proxy.contract.transport import KernelCopy, Receiver
 from ingress.proxy.listening.epoll_port import EpollPort
 from ingress.proxy.listening.networks import TwistedNetwork, network_for
 from ingress.proxy.transport import handshake_queue
@@ -34,6 +34,7 @@ from ingress.tls.profile import new_server_context
 from tests.proxy.sockets.far_ends import PlainEnd
 from tests.proxy.transport.recorder import Recorder
 from tests.proxy.transport.test_transport_contract import OneByOne
+from tests.proxy.transport.transport_contract import Taken
 
 PROJECT = Path(__file__).parents[3]
 LOOPBACK = "127.0.0.1"
@@ -113,6 +114,29 @@ class BatchTests(BatchCase):
         # Now the numbers are free again.
         newcomer, _ = self.connect(Recorder())
         self.assertIn(newcomer.fileno(), numbers)
+
+    def test_small_before_large(self) -> None:
+        """What a copy brings is moved once what others said in its batch is answered, wherever their events stand in it."""
+        answers: list[bytes] = []
+        ends = [self.connect(Recorder()) for _ in range(3)]
+
+        class Looking(Taken):
+            """Looks, when something comes, what others have been answered."""
+
+            def came(inner, count: int) -> None:  # noqa: N805 - "self" is the test here
+                super().came(count)
+                answers.extend(far.recv(100, socket.MSG_DONTWAIT) for _, far in others)
+
+        (source, large), *others = ends[1:2] + ends[:1] + ends[2:]
+        taken = Looking()
+        source.copy_into(KernelCopy(source, 1000, lambda count: None, lambda: None), taken)
+        for transport, far in others:
+            cast(Recorder, transport.receiver).echoes = True
+            far.send(b"small")
+        large.send(b"large")
+        self.wait()
+        self.epoll_set.doRead()
+        self.assertEqual((bytes(taken.received), answers), (b"large", [b"small", b"small"]))
 
     def test_behind_a_burst(self) -> None:
         """What follows a burst comes once all that was written in its turn is sent; where events come alone there is none."""
@@ -534,6 +558,7 @@ from twisted.internet.defer import Deferred
 from ingress.proxy.listening.networks import network_for
 from tests.proxy.transport.recorder import Recorder
 from tests.proxy.transport.test_transport_contract import OneByOne
+from tests.proxy.transport.transport_contract import Taken
 
 async def main():
     network = network_for(reactor, True)

@@ -173,7 +173,8 @@ class StreamTransport(SplicedSocket, Speaker, Sender):
 
     def _read(self) -> None:
         if self.splice_in is not None:
-            self.splice_in.pump()
+            # It may be much: what others say and are told in this batch goes before it.
+            self._epoll_set.later(self.splice_in.pump, self)
             return
         try:
             received = self._sock.recv(self._read_size)
