@@ -90,6 +90,23 @@ class ProbeTests(BatchCase):
             self.epoll_set.doRead()
             self.assertAlmostEqual(self.late(), 0.3)
 
+    def test_rest_after_work(self) -> None:
+        """Who rested is not late, however much was done in turns before; who worked after them is."""
+        rested = 0.0
+        with patch("ingress.proxy.transport.epoll.epoll_set.thread_time") as worked:
+            worked.side_effect = lambda: self.reactor.seconds() - rested
+            _, far = self.connect(Slow(self.reactor, LONG_SECONDS / 2))
+            for is_rest in (True, False):
+                for _ in range(100):
+                    far.sendall(b"x")
+                    self.wait()
+                    self.epoll_set.doRead()
+                self.assertEqual(self.late(), 0.0)
+                rested += 0.3 if is_rest else 0.0
+                self.reactor.advance(0.3)
+                self.epoll_set.doRead()
+                self.assertAlmostEqual(self.late(), 0.0 if is_rest else 0.3)
+
     def test_no_descriptor(self) -> None:
         """Where there is no descriptor for a probe, the turn goes on without one."""
         self.speak(1, 10 * LONG_SECONDS)

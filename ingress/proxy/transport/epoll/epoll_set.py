@@ -122,7 +122,7 @@ class EpollSet:
         self._ended = 0.0
         """When its last turn was over."""
         self._looked_at = self._worked = 0.0
-        """When it was last looked whether it had rested, and the processor's time until then."""
+        """When it was last looked how much of the processor's time this thread has had, and how much it was; that costs a call of the kernel."""
         self._probe = Probe(self, READ)
         self.spares_memory = False
         """Whether receivers are told to pause as soon as anything waits to be sent, since memory is short."""
@@ -296,6 +296,9 @@ class EpollSet:
         if burst.is_on:
             burst.end()
         now = self._ended = seconds()
+        if now - self._looked_at >= LONG_SECONDS:
+            # Else what was done in turns would pass for what is done in a rest that follows.
+            self._worked, self._looked_at = thread_time(), now
         if (is_full or now - began >= LONG_SECONDS) and not self._is_closed:
             self._probe.send(now)
         yielding.is_serving = False
