@@ -4,7 +4,8 @@
 come), on 32 connections.  The proxy has the second CPU, everything else the first one.  In turn:
 
 1. ours and nginx, at rest: evenly spaced, and in bursts of 32;
-2. both beside a client that asks 256 times at once, ten times a second;
+2. both beside a client that asks 256 times at once, ten times a second, and beside eight downloads of 10 MB over HTTP/2, as fast as
+   they go, by a client that lets others have the first CPU before it (500 requests a second there);
 3. ours with 10,000 Ingresses of an API server: at rest, while ten of them change each second, while all of them change
    as fast as that is taken, and while ``/metrics`` and each list of the admin port are read once a second.
 
@@ -38,7 +39,8 @@ from bench.certificate import write_key_pair, write_rsa_pair
 from bench.choosing import chosen, two_cpus
 from bench.ending import status_of
 from bench.errors import BenchError
-from bench.loads import FIXED_RATE, HOSTS, PLAIN_HOST, RSA_HOST
+from bench.generators import command
+from bench.loads import FIXED_RATE, HOSTS, LOADS, PLAIN_HOST, RSA_HOST
 from bench.processes import (
     HOST,
     Processes,
@@ -56,6 +58,10 @@ SOURCE = Path(__file__).with_name("openloop")
 CONNECTIONS = 32
 BURST = 32
 CROWD = 256
+DOWNLOADS = next(load for load in LOADS if load.name == "h2-download")
+DOWNLOADS_RATE = 500
+MANY = 1_000_000
+"""More downloads than are ever made."""
 CROWD_RATE = 10 * CROWD
 CHANGES_RATE = 10
 LISTS = ("/api/v1/routes", "/api/v1/problems", "/api/v1/certificates", "/api/v1/endpoints")
@@ -176,11 +182,27 @@ async def beside_nginx(loader: Loader, sites: Mapping[str, Site]) -> dict[str, d
         await others
         return asked
 
+    async def downloading(site: Site) -> dict[str, Any]:
+        words = command(DOWNLOADS, site.https, MANY, 0, Path(os.devnull), Path(os.devnull), Path(os.devnull))
+        others = await asyncio.create_subprocess_exec(
+            *("taskset", "--cpu-list", str(loader.cpu), "nice", *words), stdout=subprocess.DEVNULL
+        )
+        try:
+            asked = await loader.ask(site.http, PLAIN_HOST, rate=DOWNLOADS_RATE)
+            if others.returncode is not None:
+                raise BenchError("the downloads ended before the requests")
+            return asked
+        finally:
+            if others.returncode is None:
+                others.terminate()
+            await others.wait()
+
     await all_of("at rest", lambda site: loader.ask(site.http, PLAIN_HOST))
     await all_of(
         f"at rest, in bursts of {BURST}", lambda site: loader.ask(site.http, PLAIN_HOST, burst=BURST)
     )
     await all_of(f"beside bursts of {CROWD}", crowded)
+    await all_of(f"beside {DOWNLOADS.connections * DOWNLOADS.streams} downloads over HTTP/2", downloading)
     return found
 
 
