@@ -6,7 +6,7 @@ PackedTexts = str | tuple[str, ...]
 """Texts as one; or as they were, where one would not tell them apart or they are many."""
 
 MOST_PACKED: Final = 256
-"""Texts that are packed: whoever asks for them waits some microseconds."""
+"""Texts that are packed: whoever asks for them waits ten microseconds, and for as many endpoints less than a hundred."""
 
 _BETWEEN: Final = ","
 
