@@ -49,7 +49,7 @@ if _trial is not None:
     _trial._setWarningRegistryToNone = lambda modules: None
     # A seventh of the time went to walks for garbage, of which there is little: this process is no controller, and ends soon.  What
     # is started by tests sets its own pace.
-    gc.set_threshold(20_000, 20, 100)
+    gc.set_threshold(100_000, 20, 1000)
     _disttrial: Any = sys.modules.get("twisted.trial._dist.disttrial")
     if _disttrial is not None:
         hand_out_modules(_disttrial, sys.modules["twisted.trial._dist.worker"], _draw_examples)

@@ -148,17 +148,13 @@ class ControllerProcess(ProcessProtocol):
             variables["LISTEN_FDNAMES"] = ":".join(name for name, _ in handed_over)
             variables = {**variables, **(environment or {})}
         sockets = [sock.fileno() for _, sock in handed_over]
-        if (
-            not runner
-            and not through
-            and not any(
-                name.startswith(("PYTHON", "LD_")) for name in {*(environment or ())} - {"PYTHONPATH"}
-            )
+        if not through and not any(
+            name.startswith(("PYTHON", "LD_")) for name in {*(environment or ())} - {"PYTHONPATH"}
         ):
             forks = _forks.get(id(reactor)) or _forks.setdefault(id(reactor), _Forks(reactor))
             self.pid = forks.start(self, arguments, variables, sockets)
             return
-        # What concerns the interpreter, or the reactor, is decided before anything is imported.
+        # What concerns the interpreter is decided before anything is imported.
         command = [*through, sys.executable, "-c", f"{_MEANT_FOR_ITSELF}{TWISTD}", *arguments]
         descriptors: dict[int, Any] = {0: "w", 1: "r", 2: "r"}
         descriptors.update(enumerate(sockets, 3))

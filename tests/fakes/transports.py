@@ -232,6 +232,12 @@ class MemoryEpoll:
     def unregister(self, fileno: int) -> None:
         del self._wanted[fileno]
 
+    @property
+    def has_any(self) -> bool:
+        """Whether ``poll`` would return anything."""
+        peers = self.peers
+        return any(peers[fileno].events & wanted for fileno, wanted in self._wanted.items())
+
     def poll(self, timeout: float = 0, most: int = -1) -> list[tuple[int, int]]:
         peers = self.peers
         return [
@@ -353,7 +359,7 @@ class MemoryReactor(Clock, _DisconnectSelectableMixin):
                 self.calls.remove(call)
                 call.called = 1
                 call.func(*call.args, **call.kw)
-        if self._epoll_set is not None and self.epoll.poll():
+        if self._epoll_set is not None and self.epoll.has_any:
             happened = True
             self._epoll_set.doRead()
         for reader in [reader for reader in self._readers if reader.socket.is_readable]:

@@ -1,10 +1,10 @@
 """Routes of the Gateway API from manifests to answers, in memory: what a request gets, by the table of a listener."""
 
+import json
 from collections.abc import Iterable
 from datetime import UTC, datetime
 from typing import Any
 
-import yaml
 from attrs import frozen
 
 from ingress.cluster.kinds import ObjectKinds
@@ -107,7 +107,7 @@ class GatewayCluster:
 
     def write(self, name: str, *objects: dict[str, Any] | str) -> Snapshot:
         """Write a file, have its changes translated, and check that a full translation comes to the same."""
-        parts = (one if isinstance(one, str) else yaml.safe_dump(one) for one in objects)
+        parts = (one if isinstance(one, str) else json.dumps(one) for one in objects)
         content = read_manifest_text("\n---\n".join(parts), name, ANNOTATIONS_PREFIX, self._kinds)
         assert not content.problems, content.problems
         before, after = self._files.get(name, {}), {one.id: one.projection for one in content.objects}
@@ -216,7 +216,7 @@ def service(name: str, namespace: str = INFRA, address: str = "10.1.0.1", **port
     """Return a Service with one port, 8080, and its EndpointSlice; without *address* the slice has no endpoint."""
     ports = [{"name": "web", "port": 8080, "protocol": "TCP", **port}]
     body = _object("Service", name, namespace, {"ports": ports, "clusterIP": "10.0.0.10"}, "v1")
-    return f"{yaml.safe_dump(body)}\n---\n{yaml.safe_dump(endpoints(name, namespace, address))}"
+    return f"{json.dumps(body)}\n---\n{json.dumps(endpoints(name, namespace, address))}"
 
 
 def endpoints(name: str, namespace: str = INFRA, address: str = "10.1.0.1") -> dict[str, Any]:
