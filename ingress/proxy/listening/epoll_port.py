@@ -2,6 +2,7 @@
 
 import socket
 from collections.abc import Callable
+from typing import Final
 
 from OpenSSL import SSL
 from twisted.internet.interfaces import IAddress, IListeningPort
@@ -20,6 +21,11 @@ from ingress.proxy.transport.epoll.tls import TLSTransport
 
 MakeConnection = Callable[[socket.socket, bool], SSL.Connection]
 """Begins the server side of TLS on a socket; told whether a protocol of ours is agreed on in the handshake."""
+
+
+_USUALLY_ALONE: Final = 16
+_ASKED: Final = 8
+"""Connections that usually come alone of which one shows whether they still do."""
 
 
 @implementer(IListeningPort)
@@ -44,6 +50,8 @@ class EpollPort:
         self._connection_starts = connection_starts
         self._port: int = sock.getsockname()[1]
         self._is_listening = False
+        self._alone = 0
+        """How many connections in a row came alone, as far as anybody asked for another one."""
         self.rest = AcceptPause(self._watch, epoll_set.call_after)
 
     def __repr__(self) -> str:
@@ -95,9 +103,15 @@ class EpollPort:
         return address_of(self._sock.getsockname())
 
     def ready(self, events: int) -> None:
-        """Accept who waits, some at a time."""
+        """
+        Accept who waits, some at a time.
+
+        Where each comes alone, as over TLS, whose handshakes take longer than what they wait for, it is seldom asked for
+        another one: if there is one, epoll tells at the next look.
+        """
         rest = self.rest
-        for _ in range(MAX_ACCEPTS):
+        asks = self._alone < _USUALLY_ALONE or not self._alone % _ASKED
+        for count in range(MAX_ACCEPTS if asks else 1):
             if rest.is_on or (rest.turn is not None and rest.leaves_to_others()):
                 return
             if self._secure is not None and not self._epoll_set.handshakes.has_room(rest.relieve):
@@ -114,6 +128,7 @@ class EpollPort:
                     return
                 # The peer gave up before it was accepted.
                 continue
+            self._alone = 0 if count else self._alone + 1
             rest.accepted()
             sock.setblocking(False)
             starts = self._connection_starts

@@ -106,6 +106,41 @@ class AcceptTests(BatchCase):
         self.epoll_set.doRead()
         self.assertEqual(len(made), 1)
 
+    def test_alone(self) -> None:
+        """Where each comes alone nobody is asked for another one, but now and then; who comes with others waits for a few looks at most."""
+        made: list[Recorder] = []
+
+        def build() -> Recorder:
+            made.append(Recorder())
+            return made[-1]
+
+        port, scarce = self.listen(build=build)
+
+        def look() -> tuple[int, int]:
+            made.clear()
+            scarce.asked = 0
+            self.wait()
+            self.epoll_set.doRead()
+            return len(made), scarce.asked
+
+        asked = []
+        for _ in range(32):
+            self.visit(port)
+            count, times = look()
+            self.assertEqual(count, 1)
+            asked.append(times)
+        self.assertEqual(asked[:16], [2] * 16)
+        self.assertEqual(sorted(asked[16:]), [1] * 14 + [2] * 2)
+        for _ in range(40):
+            self.visit(port)
+        found: list[int] = []
+        while sum(found) < 40:
+            found.append(look()[0])
+        self.assertLess(len(found), 12, found)
+        self.assertEqual(max(found), 16)
+        self.visit(port)
+        self.assertEqual(look(), (1, 2), "whoever came with others is followed by asking")
+
     def test_closed_while_paused(self) -> None:
         """A port that is closed while it rests stays closed."""
         port, scarce = self.listen(errno.EMFILE)
