@@ -55,6 +55,7 @@ from ingress.proxy.exchange.replies import Replies, accepts_html
 from ingress.routing.choosing import chances
 from ingress.routing.contest import MOST_LOSERS, Contest, contesting
 from ingress.routing.ordered_contest import contesting_in_order
+from ingress.routing.paths import TWO_ROUTES, other_reading
 from ingress.routing.route import Route
 
 REQUEST_ID: Final = b"0" * 32
@@ -155,6 +156,9 @@ class _Explaining:
             return self._refused(start, 414, "the path is too long for the regular expressions of its host")
         if contest.is_too_much:
             return self._refused(start, 431, "finding its route would cost more than one request may")
+        other = other_reading(read.head.path)
+        if other is not None and not self._snapshot.table.are_alike(read.host, read.path, other):
+            return self._refused(start, 400, f"the proxy does not take such a request: {TWO_ROUTES}")
         if contest.route is None:
             return (yield from self._without_route(start, contest, facts, read))
         return (yield from self._by_route(start, contest.route, facts, read))

@@ -3,6 +3,8 @@
 The normal form is a copy for matching only; what is forwarded are the bytes
 that were received.  So a path that an upstream could read as another one than
 we matched is refused: matching and forwarding never disagree about segments.
+An encoded slash, which APIs have in the names of things (``/api/queues/%2F/jobs``), is read in both ways, and
+refused where these lead to different routes.
 """
 
 import re
@@ -29,17 +31,20 @@ _UNUSUAL: Final = re.compile(rb"[%;?#\\\x00]|/(?:/|\.\.?(?:/|\Z))")
 _SPECIAL_REPLACED: Final = bytes(0x2D if byte in b"%;?#\\\x00" else byte for byte in range(0x100))
 """To ``translate`` by it changes a path with one of these octets, and no other: a look that takes a tenth of a search."""
 
-_REFUSED: Final = re.compile(rb"\\|\x00|%(?:2[Ff]|5[Cc]|00|(?![0-9A-Fa-f]{2}))")
+_REFUSED: Final = re.compile(rb"\\|\x00|%(?:5[Cc]|00|(?![0-9A-Fa-f]{2}))")
 _REFUSAL: Final = {
     b"\\": "the path holds a backslash",
     b"\x00": "the path holds a NUL",
-    b"%2f": "the path holds an encoded slash",
     b"%5c": "the path holds an encoded backslash",
     b"%00": "the path holds an encoded NUL",
     b"%": "the path holds a malformed percent escape",
 }
 
 _PARAMETERS: Final = re.compile(rb"[;?#]")
+_ENCODED_SLASH: Final = re.compile(rb"%2[Ff]")
+_PARAMETERS_OR_DOTS: Final = re.compile(rb"[;?#]|/\.\.?(?:/|\Z)")
+
+TWO_ROUTES: Final = "the path holds an encoded slash, and would take another route if that were a slash"
 
 
 def normal_path(raw: bytes) -> bytes:
@@ -47,10 +52,11 @@ def normal_path(raw: bytes) -> bytes:
 
     Percent escapes are decoded once; what follows ``;``, ``?`` or ``#`` in a
     decoded segment is dropped; empty segments are merged, a trailing slash is
-    kept; ``.`` and ``..`` are resolved (RFC 3986 section 5.2.4).
+    kept; ``.`` and ``..`` are resolved (RFC 3986 section 5.2.4).  An encoded slash is
+    a slash, as nginx matches it: who finds a route looks for ``other_reading``, too.
 
     Raises ``PathError`` for what upstreams are known to read differently: an
-    encoded slash, a backslash, a NUL, ``..`` with parameters, ``..`` that climbs
+    encoded slash beside a dot segment or parameters, a backslash, a NUL, ``..`` with parameters, ``..`` that climbs
     above the root or follows an empty or a parametrized segment, and a malformed
     escape.
     """
@@ -66,7 +72,22 @@ def normal_path(raw: bytes) -> bytes:
         return raw
     if refused := _REFUSED.search(raw):
         raise PathError(_REFUSAL[refused.group().lower()])
+    if _ENCODED_SLASH.search(raw):
+        raw = _ENCODED_SLASH.sub(b"/", raw)
+        if _PARAMETERS_OR_DOTS.search(unquote_to_bytes(raw)):
+            raise PathError("the path holds an encoded slash beside a dot segment or parameters")
     return _resolved(raw)
+
+
+def other_reading(raw: bytes) -> bytes | None:
+    """
+    Return the normal form of *raw*, which has one, to whom an encoded slash is no slash but three characters of a segment.
+
+    None if *raw* holds no encoded slash, and so has no other reading.
+    """
+    if not _ENCODED_SLASH.search(raw):
+        return None
+    return _resolved(_ENCODED_SLASH.sub(b"%252F", raw))
 
 
 def _resolved(raw: bytes) -> bytes:
@@ -75,7 +96,7 @@ def _resolved(raw: bytes) -> bytes:
     # that a later ".." would remove one or the other.
     ambiguous = False
     name = b""
-    # No escape stands for a slash here, so splitting may come before decoding.
+    # No escape stands for a slash here any more, so splitting may come before decoding.
     for segment in raw[1:].split(b"/"):
         decoded = unquote_to_bytes(segment)
         name = _PARAMETERS.split(decoded, maxsplit=1)[0]
@@ -117,6 +138,8 @@ def check_rule_path(path: str, match: Match) -> str | None:
         return "does not begin with a slash"
     try:
         raw = path.encode("utf-8")
+        if _ENCODED_SLASH.search(raw):
+            return "can match no request: the path holds an encoded slash"
         normal = normal_path(raw)
     except UnicodeEncodeError:
         return "is no valid Unicode text"

@@ -65,7 +65,14 @@ class ExplainTests(CtlCase):
                 + SERVICE.replace(", {addresses: [10.0.0.2]}", "").replace("10.0.0.1", "10.0.0.0.1"),
                 "has no endpoints",
             ),
-            ("http://shop.example.com/%2f", ingress(), "encoded slash"),
+            ("http://shop.example.com/%5c", ingress(), "encoded backslash"),
+            (
+                "http://shop.example.com/admin%2fx",
+                ingress()
+                + "\n---\n"
+                + ingress().replace("name: web\n", "name: admin\n").replace("path: /", "path: /admin"),
+                "encoded slash",
+            ),
         ):
             data = self.explained(manifests, url, status=1)
             self.assertIn(word, data["outcome"]["sentence"])

@@ -40,7 +40,7 @@ class AskedTests(SynchronousTestCase):
         assert isinstance(read, ReadRequest)
         self.assertEqual((read.host, read.path), (b"a.com", b"/b"))
         for url, method, headers, status in (
-            ("http://a.com/%2f", "GET", (), 400),
+            ("http://a.com/%5c", "GET", (), 400),
             ("http://a.com/", "TRACE", (), 405),
             ("http://a.com/", "CONNECT", (), 501),
             ("http://a.com/", "GET", ("Host: b c",), 400),

@@ -7,7 +7,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.routing.paths import PathError, check_rule_path, normal_path, rule_path
+from ingress.routing.paths import PathError, check_rule_path, normal_path, other_reading, rule_path
 from ingress.routing.route import Match
 
 PIECES = [
@@ -136,8 +136,13 @@ class NormalPathTests(SynchronousTestCase):
             b"",
             b"*",
             b"a",
-            b"/a%2fb",
-            b"/a%2Fb",
+            b"/a%2f..%2fb",
+            b"/a/..%2Fb",
+            b"/a%2f.",
+            b"/a/./b%2fc",
+            b"/a;b%2fc",
+            b"/a%2fb%3Bc",
+            b"/a%2fb%5c",
             b"/a%5cb",
             b"/a%5Cb",
             b"/a\\b",
@@ -170,9 +175,41 @@ class NormalPathTests(SynchronousTestCase):
 
     def test_malformed_escape_beside_good_ones(self) -> None:
         """An encoded slash is told from a malformed escape."""
-        for raw, reason in ((b"/%41%2F", "encoded slash"), (b"/%41%2", "malformed"), (b"/%5C", "backslash")):
+        self.assertEqual(normal_path(b"/%41%2F"), b"/A/")
+        for raw, reason in ((b"/%41%2F%2", "malformed"), (b"/%5C", "backslash")):
             with self.assertRaisesRegex(PathError, reason):
                 normal_path(raw)
+
+    def test_encoded_slashes(self) -> None:
+        """They are slashes in the one reading, and characters of a segment in the other; nothing else has another one."""
+        for raw, expected, other in (
+            (b"/a%2fb", b"/a/b", b"/a%2Fb"),
+            (b"/api/queues/%2F/jobs", b"/api/queues/jobs", b"/api/queues/%2F/jobs"),
+            (b"/%40scope%2fpackage", b"/@scope/package", b"/@scope%2Fpackage"),
+            (b"/%2f", b"/", b"/%2F"),
+            (b"//a%2F%2fb/", b"/a/b/", b"/a%2F%2Fb/"),
+            (b"/a%252fb", b"/a%2fb", None),
+            (b"/a%20b", b"/a b", None),
+        ):
+            self.assertEqual(normal_path(raw), expected, raw)
+            self.assertEqual(other_reading(raw), other, raw)
+
+    @settings(derandomize=True, deadline=None, max_examples=300)
+    @given(RAW_PATHS)
+    @example(b"/admin%2fx")
+    @example(b"/%2fadmin")
+    def test_both_readings(self, raw: bytes) -> None:
+        """Whether an upstream has an encoded slash for one or not, what it reads is one of the two."""
+        try:
+            normal = normal_path(raw)
+        except PathError:
+            return
+        other = other_reading(raw)
+        if other is None:
+            return
+        self.assertEqual(elements(normal), elements(unquote_to_bytes(raw)))
+        kept = [unquote_to_bytes(segment.upper().replace(b"%2F", b"%252F")) for segment in raw.split(b"/")]
+        self.assertEqual([one.upper() for one in elements(other)], [one.upper() for one in kept if one])
 
     @settings(derandomize=True, deadline=None, max_examples=200)
     @given(RAW_PATHS)

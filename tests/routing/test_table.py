@@ -14,7 +14,7 @@ from twisted.trial.unittest import SynchronousTestCase
 from ingress.annotations.transport_security import TransportSecurity
 from ingress.model.backends import BackendReference
 from ingress.routing.beginnings import literal_beginnings
-from ingress.routing.paths import PathError, normal_path
+from ingress.routing.paths import PathError, normal_path, other_reading
 from ingress.routing.route import Match, Route
 from ingress.routing.table import HostRoutes, RouteTable
 
@@ -246,6 +246,14 @@ class RouteTableTests(SynchronousTestCase):
             except PathError:
                 continue
             self.assertIs(found, admin, raw)
+        for raw in (b"/admin%2fx", b"/%2fadmin", b"/admin%2f"):
+            other = other_reading(raw)
+            assert other is not None
+            self.assertFalse(table.are_alike(b"h", normal_path(raw), other), raw)
+        for raw in (b"/x%2fadmin", b"/administrators%2f1", b"/admin/users/a%2fb"):
+            other = other_reading(raw)
+            assert other is not None
+            self.assertTrue(table.are_alike(b"h", normal_path(raw), other), raw)
         for raw in (b"/ADMIN", b"/adminx", b"/x/%252e%252e/admin"):
             self.assertIs(table.find(b"h", normal_path(raw)), rest, raw)
 

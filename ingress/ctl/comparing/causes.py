@@ -27,7 +27,7 @@ from ingress.ctl.inputs.input import Input
 from ingress.ctl.lint.finding import Level, LintReport, ObjectReport, Standing
 from ingress.model.frozen import frozen
 from ingress.model.objects import ObjectId
-from ingress.routing.paths import PathError, normal_path
+from ingress.routing.paths import PathError, normal_path, other_reading
 
 _WORDS: Final[tuple[tuple[str, tuple[str, ...]], ...]] = (
     (LOCATION.lower(), ("redirect", "rewrite", "root", "signin", "www")),
@@ -138,11 +138,12 @@ def _is_failure(differences: list[Difference]) -> bool:
 def _read_strictly(sample: Sample, differences: tuple[Difference, ...]) -> bool:
     if not any(one.aspect == STATUS and one.ours == "400" for one in differences):
         return False
+    raw = sample.path.encode()
     try:
-        normal_path(sample.path.encode())
+        normal_path(raw)
     except PathError:
         return True
-    return False
+    return other_reading(raw) is not None
 
 
 @frozen
@@ -158,8 +159,8 @@ _KNOWN: Final = (
     _Known(
         _read_strictly,
         "a path that can be read in two ways",
-        "HTTP is read strictly here: a path that two programs may read in two ways (an escaped slash or backslash, dot"
-        " segments behind an empty one) is refused with 400, where nginx forwards it",
+        "HTTP is read strictly here: a path that two programs may read in two ways (an escaped backslash, an escaped"
+        " slash that decides which route it takes, dot segments behind an empty one) is refused with 400, where nginx forwards it",
     ),
 )
 

@@ -34,6 +34,7 @@ from ingress.proxy.upstream.rotation import Rotation, Rotations
 from ingress.routing.choosing import choose
 from ingress.routing.expression_routes import PathTooLong
 from ingress.routing.matching import TooMuchToCompare, first_met
+from ingress.routing.paths import TWO_ROUTES, other_reading
 from ingress.routing.route import Route
 from ingress.routing.side_by_side import how_specific
 from ingress.routing.streams import NO_STREAMS, StreamRoute, StreamTable
@@ -178,6 +179,10 @@ class IngressProxyResource(ReverseProxyResource):
         if decided is None:
             try:
                 route = self._table.find(exchange.host, exchange.path)
+                # A path in normal form, as nearly all are, is the same object.
+                if exchange.path is not exchange.head.path and self._leads_elsewhere(exchange):
+                    exchange.fail(400, TWO_ROUTES)
+                    return NOT_DONE_YET
             except PathTooLong:
                 exchange.fail(414, "path too long for the expressions of its host")
                 return NOT_DONE_YET
@@ -221,6 +226,11 @@ class IngressProxyResource(ReverseProxyResource):
                 why = state.reason or _NO_ENDPOINT
                 exchange.fail(route.broken_status if state.is_broken else 503, why, route)
         return NOT_DONE_YET
+
+    def _leads_elsewhere(self, exchange: Exchange) -> bool:
+        """Whether an endpoint that reads the path otherwise may take it for one of another route."""
+        other = other_reading(exchange.head.path)
+        return other is not None and not self._table.are_alike(exchange.host, exchange.path, other)
 
     @staticmethod
     def _backend_of(exchange: Exchange, route: Route) -> BackendReference:
