@@ -75,6 +75,12 @@ class UnsafeTests(LintCase):
         self.found("CorsNullOrigin", value)
         self.assert_not_found("AnnotationNote", value)
 
+    def test_beside_what_differs(self) -> None:
+        """What is unsafe about an annotation keeps nobody from being told that ingress-nginx does otherwise."""
+        value = ingress(auth_secret="users")
+        self.found("PasswordsOverHttp", value)
+        self.assertIn("without auth-type", self.found("AnnotationNote", value).message)
+
     def test_endpoints_whose_certificates_nobody_looks_at(self) -> None:
         """It is a note, unless they are judged."""
         finding = self.found("UpstreamNotVerified", ingress(backend_protocol="HTTPS"))
