@@ -5,7 +5,7 @@ Whoever writes one believes that it works.  One wish is mostly written with seve
 """
 
 from collections.abc import Collection, Iterator, Sequence
-from difflib import get_close_matches
+from difflib import SequenceMatcher, get_close_matches
 from functools import lru_cache
 from typing import Final
 
@@ -432,6 +432,9 @@ _BEGINNINGS: Final = sorted(
 )
 _MOST_NAMES: Final = 8
 """How many names one message repeats."""
+_SURE: Final = 0.88
+"""How much two names have in common where one is written instead of the other, and not only asked about: ``canary-header``, and not
+``proxy-pass-headers`` for ``auth-proxy-set-headers``."""
 
 
 @frozen
@@ -442,7 +445,7 @@ class UnknownNames:
     """As they were given, without prefix."""
     message: str
     meant: str = ""
-    """The name that is so close to it that it may be a slip of that one; empty for none."""
+    """The name of which it is a slip, so that it can be written instead; empty for none."""
 
 
 def told_of(names: Sequence[str], known: Collection[str]) -> Iterator[UnknownNames]:
@@ -462,17 +465,24 @@ def told_of(names: Sequence[str], known: Collection[str]) -> Iterator[UnknownNam
             is_looked_at = count < _MOST_NAMES and len(name) <= MAX_SHOWN_CHARACTERS
             meant = _closest(name, frozenset(known)) if is_looked_at else ""
             perhaps = f"; perhaps {meant} is meant" if meant else ""
-            yield UnknownNames((name,), f"ingress-nginx has no annotation of this name{perhaps}", meant)
+            is_sure = bool(meant) and SequenceMatcher(None, _spelt(name), meant).ratio() >= _SURE
+            why = f"ingress-nginx has no annotation of this name{perhaps}"
+            yield UnknownNames((name,), why, meant if is_sure else "")
 
 
 @lru_cache(maxsize=1024)
 def _closest(name: str, known: frozenset[str]) -> str:
     # A slip is copied from one object to the next, and to look for what is meant takes a millisecond.
-    return next(iter(get_close_matches(name, known, 1, 0.75)), "")
+    return next(iter(get_close_matches(_spelt(name), known, 1, 0.75)), "")
+
+
+def _spelt(name: str) -> str:
+    """Return *name* in the spelling that annotations have."""
+    return name.lower().replace("_", "-")
 
 
 def _wish(name: str) -> Wish | None:
-    return _wish_of(name[:MAX_SHOWN_CHARACTERS].lower().replace("_", "-"))
+    return _wish_of(_spelt(name[:MAX_SHOWN_CHARACTERS]))
 
 
 @lru_cache(maxsize=1024)

@@ -7,12 +7,21 @@ are spoken to over TLS.  Like ingress-nginx, TLS is not verified unless that is 
 """
 
 import re
+from collections.abc import Iterator
 from enum import StrEnum
 from functools import lru_cache
 from ipaddress import ip_address
 from typing import Final
 
-from ingress.annotations.values import Annotation, Family, Risk, ValueRefused, parse_boolean, parse_switch
+from ingress.annotations.values import (
+    Annotation,
+    Family,
+    Remark,
+    Risk,
+    ValueRefused,
+    parse_boolean,
+    parse_switch,
+)
 from ingress.model.frozen import frozen
 from ingress.model.objects import ObjectKey
 from ingress.model.secrets import is_secret_name
@@ -159,10 +168,22 @@ class UpstreamSettings:
         return TlsSettings(self.verify, self.depth, self.name, self.send_name, self.versions, self.ciphers)
 
 
+def _remarks(settings: UpstreamSettings, names: frozenset[str]) -> Iterator[Remark]:
+    """Tell of certificates that are judged here, and not in ingress-nginx: endpoints with one of their own making answer 502."""
+    is_secure = settings.asked in (BackendProtocol.HTTPS, BackendProtocol.GRPCS)
+    if is_secure and settings.verify and settings.secret is None:
+        message = (
+            "without proxy-ssl-secret ingress-nginx does not read it, and judges no certificate; here those of endpoints are"
+            " judged by the authorities that the system trusts"
+        )
+        yield Remark("proxy-ssl-verify", message)
+
+
 UPSTREAMS: Final = Family(
     name="upstreams",
     settings=UpstreamSettings(),
     acts="the protocol of endpoints, and TLS to them",
+    remarks=_remarks,
     annotations={
         "backend-protocol": Annotation(
             "protocol",
@@ -204,6 +225,7 @@ UPSTREAMS: Final = Family(
             "certificates are verified",
             values="`on` or `off`; off",
             meaning="whether certificates of endpoints are judged",
+            differs="without `proxy-ssl-secret` ingress-nginx does not read it; here the authorities of the system judge",
         ),
         "proxy-ssl-verify-depth": Annotation(
             "depth", parse_depth, values="a number; 1", meaning="how many authorities may stand between"

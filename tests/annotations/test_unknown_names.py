@@ -41,9 +41,22 @@ class UnknownNamesTests(SynchronousTestCase):
             ("enable-corss", "enable-cors"),
             ("limit-rpss", "limit-rps"),
             ("Auth-Url", "auth-url"),
+            ("ENABLE-CORS", "enable-cors"),
+            ("canary-header", "canary-by-header"),
         ):
             (found,) = told_of([wrong], KNOWN)
             self.assertIn(f"perhaps {right} is meant", found.message)
+            self.assertEqual(found.meant, right)
+
+    def test_guess(self) -> None:
+        """What has less in common is asked about, and nothing is written for it."""
+        for wrong, right in (
+            ("proxy-pass-headers", "auth-proxy-set-headers"),
+            ("session-cookie-ttl", "session-cookie-path"),
+        ):
+            (found,) = told_of([wrong], KNOWN)
+            self.assertIn(f"perhaps {right} is meant", found.message)
+            self.assertEqual(found.meant, "")
 
     def test_nothing_like_it(self) -> None:
         """A name like no other is told to be unknown, and nothing is guessed."""

@@ -152,6 +152,18 @@ class SettingsTests(SynchronousTestCase):
         expected = TlsSettings(True, 2, "web.svc", True, (TlsVersion.TLS_1_3,), "HIGH:!aNULL:!eNULL:!DHE")
         self.assertEqual(settings.tls_settings, expected)
 
+    def test_verified_without_secret(self) -> None:
+        """ingress-nginx verifies only with a Secret: who moves is told, where TLS is spoken at all."""
+        for protocol in ("HTTPS", "GRPCS"):
+            _, (told,) = self.read(proxy_ssl_verify="on", backend_protocol=protocol)
+            self.assertIn("proxy-ssl-verify: without proxy-ssl-secret", told)
+        for some in (
+            {"proxy_ssl_verify": "on"},
+            {"proxy_ssl_verify": "off", "backend_protocol": "HTTPS"},
+            {"proxy_ssl_verify": "on", "backend_protocol": "HTTPS", "proxy_ssl_secret": "demo/pair"},
+        ):
+            self.assertEqual(self.read(**some)[1], [], some)
+
     def test_refused_is_never_less_safe(self) -> None:
         """What cannot be read of verification, Secret and old spelling does not turn them off."""
         settings, problems = self.read(proxy_ssl_verify="yes", proxy_ssl_secret="pair", secure_backends="yes")

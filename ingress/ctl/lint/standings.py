@@ -87,6 +87,7 @@ DIFFERENCES: Final[Mapping[str, _Differs]] = {
     "proxy-request-buffering": _is("on"),
     "proxy-ssl-protocols": _never,
     "proxy-ssl-secret": _never,
+    "proxy-ssl-verify": _never,
     "rewrite-target": _never,
     "satisfy": _never,
     "server-alias": _never,
