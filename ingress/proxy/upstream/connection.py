@@ -41,6 +41,7 @@ from ingress.proxy.contract.faults import Fault
 from ingress.proxy.contract.limits import LINGER_SECONDS, MAX_INTERIM, SPLICE_BYTES, TUNNEL_END_SECONDS
 from ingress.proxy.contract.never_raises import never_raises
 from ingress.proxy.contract.progress import Progress
+from ingress.proxy.contract.reads import FULL_READ, may_hold_more
 from ingress.proxy.contract.sides import AnswerSink, Upstream
 from ingress.proxy.contract.transport import Delivery, Hearer, KernelCopy, Speaker, Transport
 from ingress.proxy.upstream.keeping import IdleKeeper, Taker
@@ -266,7 +267,7 @@ class UpstreamConnection(Upstream, Hearer):
             if self._decoder is None:
                 self._read_heads(exchange, self._buffer + received if self._buffer else received)
             else:
-                piece, ended, trailers = self._read_body(self._decoder, received)
+                piece, ended, trailers = self._read_body(self._decoder, received, len(received) or FULL_READ)
                 if piece or ended:
                     exchange.upstream_body(piece, ended, trailers)
                 if not ended and self._decoder is not None and self._decoder.has_more:
@@ -310,13 +311,13 @@ class UpstreamConnection(Upstream, Hearer):
         self._keep_alive = head.keep_alive
         if head.content_length == len(received) and head.has_body and exchange.head.method != b"HEAD":
             # Nearly every answer comes whole.
-            self._release(is_clean=True)
+            self._release(is_clean=not may_hold_more(self.transport, len(block) + 4 + len(received)))
             exchange.upstream_head(head, received, True, [])
             return
         decoder = self._decoder = decoder_of(
             head.chunked, head.content_length, is_empty=exchange.head.method == b"HEAD" or not head.has_body
         )
-        piece, ended, trailers = self._read_body(decoder, received)
+        piece, ended, trailers = self._read_body(decoder, received, len(block) + 4 + len(received))
         exchange.upstream_head(head, piece, ended, trailers)
         if not ended and self.exchange is exchange:
             if decoder.has_more:
@@ -334,26 +335,25 @@ class UpstreamConnection(Upstream, Hearer):
             self.exchange.answer_moved(count)
 
     def _spliced(self) -> None:
-        """All of a spliced answer went downstream."""
+        """All of a spliced answer went downstream; what upstream said behind it is still in the socket."""
         exchange = self.exchange
         try:
             if exchange is not None:
-                self._release(is_clean=True)
+                self._release(is_clean=self.transport.is_quiet)
                 exchange.upstream_body(b"", True, [])
         except Exception:
             self._crash(exchange)
 
-    def _read_body(self, decoder: Decoder, received: bytes) -> tuple[bytes, bool, list[bytes]]:
-        """Return the payload in *received*, whether the body ended, and its trailers.
+    def _read_body(self, decoder: Decoder, received: bytes, size: int) -> tuple[bytes, bool, list[bytes]]:
+        """Return the payload in *received*, the end of a read of *size* bytes; whether the body ended, and its trailers.
 
-        A connection whose answer is whole is released here, before the exchange
-        is told, so that the next request of the same downstream connection finds
-        it free.
+        A connection whose answer is whole is released here, before the exchange is told, so that the next
+        request of the same downstream connection finds it free.
         """
         piece = b"".join(decoder.feed(received))
         if not decoder.finished:
             return piece, False, []
-        self._release(is_clean=not decoder.rest)
+        self._release(is_clean=not decoder.rest and not may_hold_more(self.transport, size))
         return piece, True, [line for line in decoder.trailers if is_forwardable_trailer(line)]
 
     def _wait_for_turn(self) -> None:

@@ -65,6 +65,22 @@ class SplicedDownloadTests(SocketsCase):
         self.assertEqual([answer.size for answer in client.answers], [SIZE, SIZE, 2])
         self.assertEqual(len(self.upstream.wires), 1)
 
+    async def test_surplus(self) -> None:
+        """What upstream says behind the length that it announced is nobody's answer, and its connection is not used again."""
+
+        def too_much(wire: UpstreamWire) -> None:
+            self.upstream.on_request = lambda wire: wire.write(OK)
+            wire.write(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % SIZE + bytes(SIZE))
+            wire.write(b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nevil!")
+
+        self.upstream.on_request = too_much
+        client = await self.connect()
+        client.get()
+        client.get()
+        await self.until(lambda: len(client.answers) == 2 and client.answers[1].whole)
+        self.assertEqual([answer.size for answer in client.answers], [SIZE, 2])
+        self.assertEqual(len(self.upstream.wires), 2)
+
     async def test_cut(self) -> None:
         """Downstream sees that a spliced body was cut short."""
 

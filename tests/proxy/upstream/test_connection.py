@@ -1,5 +1,6 @@
 """Tests for ``ingress.proxy.upstream.connection``: answers, how they end, and what is left of the connection."""
 
+from ingress.proxy.contract.reads import FULL_READ
 from tests.proxy.playing import GET, OK, ProxyCase, body_of, fields_of
 
 GET_1_0 = GET.replace(b"1.1", b"1.0")
@@ -222,6 +223,29 @@ class ReuseTests(ProxyCase):
             self.assertTrue(self.upstream().closed)
             down.reset()
         self.assert_ended(200, 200, 204)
+
+    def test_surplus_behind_a_full_read(self) -> None:
+        """Nor does another client get it where head and body end with what is read at once, and the surplus is in the socket still."""
+        evil = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nevil!"
+        for size in (FULL_READ, 2 * FULL_READ):
+            head = b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n"
+            answer = head % (size - len(head % size)) + bytes(size - len(head % size))
+            down = self.stage.open()
+            down.say(GET)
+            first = self.upstream()
+            other = self.stage.open()
+            if size > FULL_READ:
+                first.say(answer[:-FULL_READ])
+            first.post(answer[-FULL_READ:], evil)
+            other.post(GET)
+            self.stage.reactor.settle()
+            self.assertTrue(first.closed)
+            self.assertIsNot(self.upstream(), first)
+            self.upstream().say(OK)
+            self.assertNotIn(b"evil", other.received)
+            self.assert_status(other.received, 200)
+            down.reset()
+            other.reset()
 
     def test_request_under_way(self) -> None:
         """A connection that has much of a request still to send is not used for the next one."""

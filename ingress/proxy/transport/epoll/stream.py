@@ -19,6 +19,7 @@ from twisted.internet import error
 from twisted.internet.interfaces import IAddress
 from twisted.python.failure import Failure
 
+from ingress.proxy.contract.reads import FULL_READ
 from ingress.proxy.contract.transport import Borrower, CopyTaker, Hearer, KernelCopy, Receiver, Speaker
 from ingress.proxy.transport.epoll.epoll_set import BROKEN, ERROR, READ, WRITE, EpollSet, Sender
 from ingress.proxy.transport.epoll.memory_copy import MemoryCopy
@@ -36,7 +37,7 @@ from ingress.proxy.transport.socket_facts import in_kernel
 HIGH_WATER: Final = 64 * 1024
 """Bytes that wait to be sent before the receiver is told to pause."""
 LOW_WATER: Final = 16 * 1024
-_SMALL_READ: Final = 16 * 1024
+_SMALL_READ: Final = FULL_READ
 _LARGE_READ: Final = 32 * 1024
 """Larger ones would wait for slow peers, and cost twice the processor time: they leave its caches."""
 _MAX_PIECES: Final = 32
