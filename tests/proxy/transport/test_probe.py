@@ -107,6 +107,23 @@ class ProbeTests(BatchCase):
                 self.epoll_set.doRead()
                 self.assertAlmostEqual(self.late(), 0.0 if is_rest else 0.3)
 
+    def test_work_between_looks(self) -> None:
+        """Who comes after a look that found nothing has not waited for what was done before it; who comes behind all of the work has."""
+        with patch("ingress.proxy.transport.epoll.epoll_set.thread_time", side_effect=self.reactor.seconds):
+            _, far = self.connect(Recorder())
+            for is_looked in (True, False):
+                far.sendall(b"x")
+                self.wait()
+                self.epoll_set.doRead()
+                for _ in range(30):
+                    self.reactor.advance(LONG_SECONDS)
+                    if is_looked:
+                        self.epoll_set.found_nothing()
+                far.sendall(b"x")
+                self.wait()
+                self.epoll_set.doRead()
+                self.assertAlmostEqual(self.late(), 0.0 if is_looked else 30 * LONG_SECONDS)
+
     def test_no_descriptor(self) -> None:
         """Where there is no descriptor for a probe, the turn goes on without one."""
         self.speak(1, 10 * LONG_SECONDS)

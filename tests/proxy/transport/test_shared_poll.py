@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import select
 from threading import Thread
+from time import monotonic
 from typing import Any
 
 from twisted.internet.epollreactor import EPollReactor
@@ -15,7 +16,7 @@ from twisted.internet.task import Clock
 from twisted.python.failure import Failure
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.proxy.transport.epoll.epoll_set import BATCH, MAX_BATCHES, READ, EpollSet
+from ingress.proxy.transport.epoll.epoll_set import BATCH, LONG_SECONDS, MAX_BATCHES, READ, EpollSet
 from ingress.proxy.transport.epoll.shared_poll import SharedPoll, poller_of
 
 SECONDS = 5.0
@@ -128,6 +129,19 @@ class SharedPollCase(SynchronousTestCase):
 
 class SharedPollTests(SharedPollCase):
     """Twisted's epoll reactor, which waits on the epoll set."""
+
+    def test_nothing(self) -> None:
+        """A turn that finds nothing is known: what others do between such turns makes nobody late who comes behind them."""
+        _, writing = self.watched()
+        self.epoll_set.work_off([])
+        for _ in range(5):
+            until = monotonic() + 4 * LONG_SECONDS
+            while monotonic() < until:
+                pass
+            self.turn(0)
+        os.write(writing, b"x")
+        self.turn()
+        self.assertEqual(self.epoll_set.lateness.seconds(self.reactor.seconds()), 0.0)
 
     def test_waits_once(self) -> None:
         """What comes for the epoll set alone is told without another look at what the reactor has."""

@@ -120,7 +120,7 @@ class EpollSet:
         self.looks = 0
         """How often it was looked what is ready."""
         self._ended = 0.0
-        """When its last turn was over."""
+        """When its last turn was over, or it was looked and there was nothing to do."""
         self._looked_at = self._worked = 0.0
         """When it was last looked how much of the processor's time this thread has had, and how much it was; that costs a call of the kernel."""
         self._probe = Probe(self, READ)
@@ -136,7 +136,9 @@ class EpollSet:
         if poller is None:
             self._reactor.addReader(self)
             return
-        shared = self._shared_poll = SharedPoll(self._reactor, poller, self._epoll, BATCH, self.work_off)
+        shared = self._shared_poll = SharedPoll(
+            self._reactor, poller, self._epoll, BATCH, self.work_off, self.found_nothing
+        )
         self._epoll.register(shared.fileno(), READ)
         self._descriptors[shared.fileno()] = shared
         shared.join()
@@ -295,14 +297,23 @@ class EpollSet:
             self._end_turn()
         if burst.is_on:
             burst.end()
-        now = self._ended = seconds()
-        if now - self._looked_at >= LONG_SECONDS:
-            # Else what was done in turns would pass for what is done in a rest that follows.
-            self._worked, self._looked_at = thread_time(), now
+        now = self._rest()
         if (is_full or now - began >= LONG_SECONDS) and not self._is_closed:
             self._probe.send(now)
         yielding.is_serving = False
         return is_full
+
+    def found_nothing(self) -> None:
+        """Take note that nobody has anything to say, whatever else this thread does: who comes later has not waited for that."""
+        self._rest()
+
+    def _rest(self) -> float:
+        now: float = self._reactor.seconds()
+        self._ended = now
+        if now - self._looked_at >= LONG_SECONDS:
+            # Else what was done before would pass for what is done in a rest that follows.
+            self._worked, self._looked_at = thread_time(), now
+        return now
 
     def _work(self, events: Events) -> None:
         self.in_batch = True

@@ -38,6 +38,7 @@ class SharedPoll:
 
     __slots__ = (
         "_epoll",
+        "_found_nothing",
         "_is_asked_for",
         "_most",
         "_poller",
@@ -55,13 +56,18 @@ class SharedPoll:
         epoll: select.epoll,
         most: int,
         work_off: Callable[[Events], bool],
+        found_nothing: Callable[[], None],
     ) -> None:
-        """Wait on *epoll* for at most so many events; *work_off* takes them, and returns whether there may be more."""
+        """Wait on *epoll* for at most so many events; *work_off* takes them, and returns whether there may be more.
+
+        *found_nothing* is called where there were none.
+        """
         self._reactor = reactor
         self._poller = poller
         self._epoll = epoll
         self._most = most
         self._work_off = work_off
+        self._found_nothing = found_nothing
         self._is_asked_for = False
         """Whether the reactor has events of its own."""
         # What the reactor watches is its own affair.
@@ -90,11 +96,13 @@ class SharedPoll:
         The reactor gets what it has in any turn in which the epoll set might go on.
         """
         events = self._epoll.poll(seconds, self._most)
-        if events:
-            is_full = self._work_off(events)
-            if is_full or self._is_asked_for:
-                self._is_asked_for = False
-                return self._poller.poll(0, most)
+        if not events:
+            self._found_nothing()
+            return []
+        is_full = self._work_off(events)
+        if is_full or self._is_asked_for:
+            self._is_asked_for = False
+            return self._poller.poll(0, most)
         return []
 
     # Descriptor of the epoll set
