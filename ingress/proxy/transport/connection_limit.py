@@ -171,6 +171,8 @@ class ConnectionLimit:
             self._resume_ports()
 
     def _resume_ports(self) -> None:
+        # The first to resume is told first of who waits, and may take all places that are free: another one each time.
+        self._ports = self._ports[1:] + self._ports[:1]
         for port in self._ports:
             port.resume()
 

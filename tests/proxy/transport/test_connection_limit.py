@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+from functools import partial
 
 from twisted.internet.task import Clock
 from twisted.trial.unittest import SynchronousTestCase
@@ -98,6 +99,21 @@ class ConnectionLimitTests(SynchronousTestCase):
         self.clock.pump([1] * 5)
         self.assertFalse(any(each.closed for each in come))
         self.assertEqual(self.ports[0].said, [])
+
+    def test_each_port_is_first(self) -> None:
+        """Where one listener's clients take every place that is free, another listener has the first turn the next time."""
+        resumed: list[int] = []
+        ports = [FakePort() for _ in range(3)]
+        for number, port in enumerate(ports):
+            self.patch(port, "resume", partial(resumed.append, number))
+            self.connection_limit.add_port(port)
+        for _ in range(5):
+            (one,) = self.come(32 - len(self.connections), -NEVER, is_mute=False)[:1]
+            one.drain()
+            self.leave(one)
+        self.assertEqual(len(resumed), 15)
+        firsts = [resumed[at] for at in range(0, 15, 3)]
+        self.assertEqual({firsts.count(number) for number in range(3)} - {1, 2, 3}, set())
 
     def test_more_are_allowed(self) -> None:
         """With a higher limit accepting goes on at once, and nobody is closed any more."""
