@@ -8,6 +8,10 @@
 #   #!/bin/sh
 #   exec /opt/txingress/renewed-certificate.sh shop shop-tls "$RENEWED_LINEAGE/fullchain.pem" "$RENEWED_LINEAGE/privkey.pem" /etc/txingress/manifests
 set -eu
+if [ $# -ne 5 ]; then
+    echo "usage: $0 NAMESPACE NAME FULLCHAIN.PEM KEY.PEM DIRECTORY" >&2
+    exit 2
+fi
 namespace=$1 name=$2 chain=$3 key=$4 directory=$5
 # Each by itself: a file that cannot be read ends this here.
 chain=$(base64 < "$chain")
