@@ -69,7 +69,7 @@ def parse_http_version(text: str) -> None:
     """Read ``proxy-http-version``; what can be asked for is what is done anyway."""
     version = text.strip()
     if version == "1.0":
-        raise ValueRefused("asks for a version that endpoints are not spoken to in; HTTP/1.1 is spoken")
+        raise ValueRefused("asks for a version that endpoints are not spoken to in")
     if version != "1.1":
         raise ValueRefused('is not "1.1"; for HTTP/2 write backend-protocol: GRPC')
 

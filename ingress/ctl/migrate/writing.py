@@ -331,13 +331,20 @@ def _about(matter: Matter) -> tuple[str, str]:
     return _CLAUSE.split(matter.message, maxsplit=1)[0], matter.message
 
 
+def _as_sentence(text: str) -> str:
+    """Return *text* with a capital and an end, but for the name of an annotation, which is written as it is."""
+    is_name = "-" in text.partition(" ")[0]
+    begun = text if is_name else text[:1].upper() + text[1:]
+    return begun if begun.endswith("?") else f"{begun}."
+
+
 def _sentence(matter: Matter, spot: str = "", *, whole: bool = True) -> Line:
     """Return the words of a matter; what its title has is left out unless they are to be the *whole* of it."""
     text = matter.message if whole else _about(matter)[1]
     parts: list[Part] = [_clipped(text, 1200)] if matter.rule else list(_marked(text))
     parts.append(".")
     if matter.advice:
-        parts.append(f" {_clipped(matter.advice[:1].upper() + matter.advice[1:], 600)}.")
+        parts.append(f" {_as_sentence(_clipped(matter.advice, 600))}")
     notes: list[Part] = [matter.rule] if matter.rule else []
     if spot:
         notes += [", ", Code(spot)] if notes else [Code(spot)]

@@ -70,6 +70,12 @@ class MigrateCase(CtlCase):
 
 
 class PageTests(MigrateCase):
+    def test_names_of_annotations_are_written_as_they_are(self) -> None:
+        """Who copies one from the page gets one that is read, also where advice begins with it."""
+        page = self.page(self.manifest(named("secure", backend_protocol="HTTPS")))
+        self.assertIn('proxy-ssl-verify: "on"', page)
+        self.assertNotIn("Proxy-ssl-verify", page)
+
     def test_it_begins_with_the_verdict_and_what_to_do(self) -> None:
         """The numbers first; then steps in order, those that concern what was found before those of any move."""
         path = self.manifest(
