@@ -5,13 +5,12 @@ from typing import Final
 from ingress.proxy.contract.transport import Transport
 
 FULL_READ: Final = 16 * 1024
-"""Bytes of a read from which on more may have come than it took."""
+"""Bytes that a read takes at least, if so many have come."""
 
 
-def may_hold_more(transport: Transport, size: int) -> bool:
+def full_read(transport: Transport) -> int:
+    """Return the bytes of a read of *transport* from which on more may have come than it took.
+
+    Over TLS that is any read: it may be one record of several, however small.
     """
-    Whether more may have come to *transport* than was read, the last time *size* bytes.
-
-    Over TLS a read may be one record of several, however small.
-    """
-    return (size >= FULL_READ or transport.tls is not None) and not transport.is_quiet
+    return FULL_READ if transport.tls is None else 0

@@ -1,14 +1,12 @@
 """An upstream connection: sends requests, reads answers, one exchange at a time.
 
 States: idle (no exchange; anything received is an error), reading a head,
-reading a body, tunnel.  An answer whose end is not certain ends the connection;
-only one that ended cleanly, after a request that was sent whole, leaves it for
-the next exchange.
+reading a body, tunnel.  An answer whose end is not certain ends the connection; only one that ended
+cleanly, with nothing behind it, after a request that was sent whole, leaves it for the next exchange.
 
 How long it waits is part of that.  Upstream has to act when it owes the next piece of an answer
-(``read_seconds``), or while it is to take more of the request (``send_seconds``, looked at with every
-tick of the deadlines).  It is not to blame while the rest of the request is still to come, nor
-while downstream does not take its answer.
+(``read_seconds``), or while it is to take more of the request (``send_seconds``, looked at with every tick of the deadlines).
+It is not to blame while the rest of the request is still to come, nor while downstream does not take its answer.
 """
 
 from attrs import evolve
@@ -41,7 +39,7 @@ from ingress.proxy.contract.faults import Fault
 from ingress.proxy.contract.limits import LINGER_SECONDS, MAX_INTERIM, SPLICE_BYTES, TUNNEL_END_SECONDS
 from ingress.proxy.contract.never_raises import never_raises
 from ingress.proxy.contract.progress import Progress
-from ingress.proxy.contract.reads import FULL_READ, may_hold_more
+from ingress.proxy.contract.reads import full_read
 from ingress.proxy.contract.sides import AnswerSink, Upstream
 from ingress.proxy.contract.transport import Delivery, Hearer, KernelCopy, Speaker, Transport
 from ingress.proxy.upstream.keeping import IdleKeeper, Taker
@@ -61,6 +59,7 @@ class UpstreamConnection(Upstream, Hearer):
         "_deadlines",
         "_decoder",
         "_delivery",
+        "_full_read",
         "_interim",
         "_is_copying",
         "_is_full",
@@ -88,6 +87,7 @@ class UpstreamConnection(Upstream, Hearer):
     may_rest = False
     liveness: Liveness
     transport: Transport
+    _full_read: int
 
     def __init__(self, endpoint: Endpoint, keeper: "IdleKeeper[UpstreamConnection]") -> None:
         self.endpoint = endpoint
@@ -240,7 +240,7 @@ class UpstreamConnection(Upstream, Hearer):
     @never_raises
     def makeConnection(self, transport: Transport) -> None:
         """Take note that the connection is made."""
-        self.transport = transport
+        self.transport, self._full_read = transport, full_read(transport)
         transport.setTcpNoDelay(True)
         transport.setTcpKeepAlive(True)
         self._deadlines.watch(self)
@@ -267,7 +267,7 @@ class UpstreamConnection(Upstream, Hearer):
             if self._decoder is None:
                 self._read_heads(exchange, self._buffer + received if self._buffer else received)
             else:
-                piece, ended, trailers = self._read_body(self._decoder, received, len(received) or FULL_READ)
+                piece, ended, trailers = self._read_body(self._decoder, received, len(received))
                 if piece or ended:
                     exchange.upstream_body(piece, ended, trailers)
                 if not ended and self._decoder is not None and self._decoder.has_more:
@@ -285,6 +285,7 @@ class UpstreamConnection(Upstream, Hearer):
 
     def _read_heads(self, exchange: AnswerSink, received: bytes) -> None:
         """Read 1xx heads and the final one, with what of the body follows it."""
+        size = len(received)
         while True:
             block, end, rest = received.partition(b"\r\n\r\n")
             if not end or len(block) + 4 > self._timeouts.head_bytes:
@@ -311,13 +312,13 @@ class UpstreamConnection(Upstream, Hearer):
         self._keep_alive = head.keep_alive
         if head.content_length == len(received) and head.has_body and exchange.head.method != b"HEAD":
             # Nearly every answer comes whole.
-            self._release(is_clean=not may_hold_more(self.transport, len(block) + 4 + len(received)))
+            self._release(is_clean=size < self._full_read or self.transport.is_quiet)
             exchange.upstream_head(head, received, True, [])
             return
         decoder = self._decoder = decoder_of(
             head.chunked, head.content_length, is_empty=exchange.head.method == b"HEAD" or not head.has_body
         )
-        piece, ended, trailers = self._read_body(decoder, received, len(block) + 4 + len(received))
+        piece, ended, trailers = self._read_body(decoder, received, size)
         exchange.upstream_head(head, piece, ended, trailers)
         if not ended and self.exchange is exchange:
             if decoder.has_more:
@@ -345,15 +346,14 @@ class UpstreamConnection(Upstream, Hearer):
             self._crash(exchange)
 
     def _read_body(self, decoder: Decoder, received: bytes, size: int) -> tuple[bytes, bool, list[bytes]]:
-        """Return the payload in *received*, the end of a read of *size* bytes; whether the body ended, and its trailers.
+        """Return the payload in *received*, the end of a read of *size* bytes, 0 for none; whether the body ended, and its trailers.
 
-        A connection whose answer is whole is released here, before the exchange is told, so that the next
-        request of the same downstream connection finds it free.
+        At the end of an answer the connection is released before the exchange is told: the next request may need it.
         """
         piece = b"".join(decoder.feed(received))
         if not decoder.finished:
             return piece, False, []
-        self._release(is_clean=not decoder.rest and not may_hold_more(self.transport, size))
+        self._release(is_clean=not decoder.rest and (0 < size < self._full_read or self.transport.is_quiet))
         return piece, True, [line for line in decoder.trailers if is_forwardable_trailer(line)]
 
     def _wait_for_turn(self) -> None:

@@ -175,6 +175,8 @@ class TrustTests(ProxyCase):
 class Dead:
     """The transport of a connection whose peer has left before anybody was told of it."""
 
+    tls = None
+
     def setTcpNoDelay(self, enabled: bool) -> None:
         """Fail, as some systems do then."""
         raise OSError("invalid argument")

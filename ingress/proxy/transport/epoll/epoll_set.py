@@ -297,7 +297,10 @@ class EpollSet:
             self._end_turn()
         if burst.is_on:
             burst.end()
-        now = self._rest()
+        # As in ``found_nothing``, which would be a call for each turn.
+        now = self._ended = seconds()
+        if now - self._looked_at >= LONG_SECONDS:
+            self._worked, self._looked_at = thread_time(), now
         if (is_full or now - began >= LONG_SECONDS) and not self._is_closed:
             self._probe.send(now)
         yielding.is_serving = False
@@ -305,15 +308,10 @@ class EpollSet:
 
     def found_nothing(self) -> None:
         """Take note that nobody has anything to say, whatever else this thread does: who comes later has not waited for that."""
-        self._rest()
-
-    def _rest(self) -> float:
-        now: float = self._reactor.seconds()
-        self._ended = now
+        now = self._ended = self._reactor.seconds()
         if now - self._looked_at >= LONG_SECONDS:
             # Else what was done before would pass for what is done in a rest that follows.
             self._worked, self._looked_at = thread_time(), now
-        return now
 
     def _work(self, events: Events) -> None:
         self.in_batch = True
