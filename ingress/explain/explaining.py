@@ -144,6 +144,10 @@ class _Explaining:
         request_id = read.head.request_id or REQUEST_ID
         facts = RequestFacts(request_id, read.head, (read.host, read.path), self._origin, security)
         contest = yield from self._contesting(read, facts)
+        other = other_reading(read.head.path)
+        otherwise = contest
+        if other is not None:
+            otherwise = yield from self._contesting(evolve(read, path=other), facts.read_as(other))
         start = evolve(
             start,
             hosts=hosts_seen(contest),
@@ -152,12 +156,11 @@ class _Explaining:
             near_hosts=contest.near_hosts,
             near_paths=tuple(map(route_seen, contest.near_paths)),
         )
-        if contest.is_too_long:
+        if contest.is_too_long or otherwise.is_too_long:
             return self._refused(start, 414, "the path is too long for the regular expressions of its host")
-        if contest.is_too_much:
+        if contest.is_too_much or otherwise.is_too_much:
             return self._refused(start, 431, "finding its route would cost more than one request may")
-        other = other_reading(read.head.path)
-        if other is not None and not self._snapshot.table.are_alike(read.host, read.path, other):
+        if otherwise.route is not contest.route:
             return self._refused(start, 400, f"the proxy does not take such a request: {TWO_ROUTES}")
         if contest.route is None:
             return (yield from self._without_route(start, contest, facts, read))

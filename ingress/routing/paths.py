@@ -44,7 +44,9 @@ _PARAMETERS: Final = re.compile(rb"[;?#]")
 _ENCODED_SLASH: Final = re.compile(rb"%2[Ff]")
 _PARAMETERS_OR_DOTS: Final = re.compile(rb"[;?#]|/\.\.?(?:/|\Z)")
 
-TWO_ROUTES: Final = "the path holds an encoded slash, and would take another route if that were a slash"
+TWO_ROUTES: Final = (
+    "the path holds an encoded slash, and takes one route if that is a slash and another one if not"
+)
 
 
 def normal_path(raw: bytes) -> bytes:

@@ -378,10 +378,6 @@ class RouteTable:
             return iter(()) if routes is None else routes.taking(path)
         return (route for routes in self.falling(host) for route in routes.taking(path))
 
-    def are_alike(self, host: bytes, path: bytes, other: bytes) -> bool:
-        """Whether requests for *path* and for *other* have the same routes, tried in the same order; raises ``PathTooLong``, as ``find``."""
-        return [*map(id, self.taking(host, path))] == [*map(id, self.taking(host, other))]
-
     def falling(self, host: bytes) -> Iterator[HostRoutes]:
         """Yield what *host* has in a table of Gateways, and each wider one to which it falls: up to that of its listener."""
         for key in self.keys_of(host):

@@ -186,6 +186,9 @@ class IngressProxyResource(ReverseProxyResource):
             except PathTooLong:
                 exchange.fail(414, "path too long for the expressions of its host")
                 return NOT_DONE_YET
+            except TooMuchToCompare:
+                exchange.fail(431, _TOO_MUCH)
+                return NOT_DONE_YET
             if (
                 route is None
                 or route.conditions
@@ -230,7 +233,14 @@ class IngressProxyResource(ReverseProxyResource):
     def _leads_elsewhere(self, exchange: Exchange) -> bool:
         """Whether an endpoint that reads the path otherwise may take it for one of another route."""
         other = other_reading(exchange.head.path)
-        return other is not None and not self._table.are_alike(exchange.host, exchange.path, other)
+        return other is not None and self._taker(exchange, other) is not self._taker(exchange, exchange.path)
+
+    def _taker(self, exchange: Exchange, path: bytes) -> Route | None:
+        """Find the route that would have *exchange* if *path* were its path; raises ``PathTooLong`` and ``TooMuchToCompare``."""
+        route = self._table.find(exchange.host, path)
+        if route is not None and route.conditions:
+            return first_met(self._table.taking(exchange.host, path), exchange.facts().read_as(path))
+        return route
 
     @staticmethod
     def _backend_of(exchange: Exchange, route: Route) -> BackendReference:
@@ -246,7 +256,7 @@ class IngressProxyResource(ReverseProxyResource):
             try:
                 route = first_met(self._table.taking(exchange.host, exchange.path), exchange.facts())
             except TooMuchToCompare:
-                exchange.fail(431, "more to compare than one request may cost")
+                exchange.fail(431, _TOO_MUCH)
                 return
         if route is None:
             filters = self._table.host_filters(exchange.host)
@@ -299,6 +309,7 @@ class IngressProxyResource(ReverseProxyResource):
         return rotation
 
 
+_TOO_MUCH: Final = "more to compare than one request may cost"
 _NO_ENDPOINT: Final = "the backend has no endpoint"
 _NO_HOST: Final = "no route is for this host"
 _NO_PATH: Final = "no route of this host takes the path"

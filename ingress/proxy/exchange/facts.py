@@ -63,6 +63,10 @@ class RequestFacts:
         self._origin = origin
         self._security = security
 
+    def read_as(self, path: bytes) -> "RequestFacts":
+        """Return the same request as it was to whom *path* is the normal form of its path."""
+        return RequestFacts(self.id, self._head, (self.host, path), self._origin, self._security)
+
     @property
     def scheme(self) -> bytes:
         """``http`` or ``https``: how the client sent the request."""

@@ -24,6 +24,7 @@ MakeConnection = Callable[[socket.socket, bool], SSL.Connection]
 
 
 _USUALLY_ALONE: Final = 16
+"""Connections in a row that came alone, after which the next one is expected to."""
 _ASKED: Final = 8
 """Connections that usually come alone of which one shows whether they still do."""
 

@@ -8,6 +8,7 @@ from zope.interface.verify import verifyObject
 from ingress.filters import Facts, Filter, Reply
 from ingress.model.backends import BackendReference, BackendState
 from ingress.model.causes import Cause
+from ingress.model.expressions import read_expression
 from ingress.model.objects import Kind, ObjectKey, Owner
 from ingress.routing.matching import MAX_CONDITIONS, Compared, MatchCondition
 from ingress.routing.route import Match, Route
@@ -103,12 +104,46 @@ class ResourceTests(ProxyCase):
         states[EMPTY] = BackendState(reason="no endpoints")
         self.publish(*routes, *(() if rest is None else (rest,)), backends=states)
 
-    def ask(self, *versions: bytes) -> Peer:
+    def ask(self, *versions: bytes, path: bytes = b"/") -> Peer:
         """Send a request with these values of the field."""
         down = self.stage.open()
         fields = b"".join(b"Version: %b\r\n" % version for version in versions)
-        down.say(b"GET / HTTP/1.1\r\nHost: shop.test\r\n%b\r\n" % fields)
+        down.say(b"GET %b HTTP/1.1\r\nHost: shop.test\r\n%b\r\n" % (path, fields))
         return down
+
+    def test_encoded_slashes(self) -> None:
+        """An encoded slash passes where its conditions lead a request to one route, whatever it is; and costs no more than any path may."""
+
+        def route(path: str, condition: MatchCondition, match: Match = Match.PREFIX) -> Route:
+            return Route("", path, match, OWNER, BACKEND, conditions=(condition,), place=path)
+
+        one, two = (MatchCondition(Compared.HEADER, b"version", value) for value in (b"one", b"two"))
+        file = MatchCondition(Compared.PATH, pattern=read_expression("/files/[^/]+"))
+        self.publish(
+            route("/files/[^/]+", file, Match.PATTERN),
+            route("/admin", one),
+            route("/", one),
+            route("/", two),
+            backends={BACKEND: BackendState((ONE,))},
+        )
+        for version, path, status in (
+            (b"one", b"/a%2fb", 200),
+            (b"one", b"/admin%2fb", 400),
+            # Nobody asks for the admin's path by this field.
+            (b"two", b"/admin%2fb", 200),
+            # A pattern is compared with either reading.
+            (b"one", b"/files/a%2fb", 400),
+            (b"one", b"/files%2fa", 400),
+            (b"one", b"/files/a/b%2fc", 200),
+        ):
+            down = self.ask(version, path=path)
+            if status == 200:
+                upstream = self.connector.peers[-1]
+                self.assertIn(b"GET " + path, upstream.received)
+                upstream.say(OK)
+            self.assert_status(down.take(), status)
+        self.conditional(*((b"%d" % number, BACKEND) for number in range(MAX_CONDITIONS + 1)))
+        self.assert_status(self.ask(b"none", path=b"/a%2fb").take(), 431)
 
     def test_conditions(self) -> None:
         """The first route whose conditions a request meets has it; what meets none is answered 404."""

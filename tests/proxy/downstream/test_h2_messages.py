@@ -54,6 +54,18 @@ class RequestTests(MessageCase):
         )
         self.assertEqual(self.stage.requests[0].start, (b"PUT", b"/a?b=c", b"HTTP/1.1"))
 
+    def test_encoded_slash(self) -> None:
+        """It goes on as it came where it decides nothing; else the stream is answered 400, and the connection goes on."""
+        self.sent(path=b"/a%2fb")
+        self.assertEqual(self.stage.requests[0].start[1], b"/a%2fb")
+        self.stage.publish((ONE,), path="/admin")
+        self.client.send(
+            self.client.request(3, path=b"/admin%2fb"), self.client.request(5, path=b"/admin/a%2fb")
+        )
+        self.client.look()
+        self.assertEqual(self.client.statuses(3), [400])
+        self.assertEqual([one.start[1] for one in self.stage.requests], [b"/a%2fb", b"/admin/a%2fb"])
+
     def test_host_of_the_authority(self) -> None:
         """A host field that agrees is not sent twice."""
         fields = self.sent((b"host", b"shop.test"), (b"accept", b"*/*"))

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
-from random import Random
 from typing import TYPE_CHECKING
 
 from twisted.internet.error import ConnectionDone
@@ -112,7 +111,7 @@ class TransportContract(_Case):
         """One write of many megabytes arrives whole, and what is written then behind it."""
         protocol = Recorder()
         far = await self.open(protocol)
-        large = Random(0).randbytes(8 * MEGABYTE)
+        large = hashlib.shake_128(b"").digest(8 * MEGABYTE)
         protocol.call("write", large)
         protocol.call("write", b"end")
         await self.read_until(far, lambda: len(far.received) >= len(large) + 3)
