@@ -145,6 +145,13 @@ class CertificateTests(SynchronousTestCase):
             ["chain.pem", "key.pem", "secret-shop-shop-tls.yaml"],
         )
 
+    def test_usage(self) -> None:
+        """Without what it needs it says what that is."""
+        script = str(DIRECTORY / "renewed-certificate.sh")
+        ended = subprocess.run([script, "shop"], timeout=60, check=False, capture_output=True, text=True)
+        self.assertEqual(ended.returncode, 2)
+        self.assertIn("NAMESPACE NAME FULLCHAIN.PEM KEY.PEM DIRECTORY", ended.stderr)
+
     def test_unreadable(self) -> None:
         """A file that is not there changes nothing."""
         script = str(DIRECTORY / "renewed-certificate.sh")

@@ -463,17 +463,18 @@ def told_of(names: Sequence[str], known: Collection[str]) -> Iterator[UnknownNam
             continue
         for count, name in enumerate(some):
             is_looked_at = count < _MOST_NAMES and len(name) <= MAX_SHOWN_CHARACTERS
-            meant = _closest(name, frozenset(known)) if is_looked_at else ""
-            perhaps = f"; perhaps {meant} is meant" if meant else ""
-            is_sure = bool(meant) and SequenceMatcher(None, _spelt(name), meant).ratio() >= _SURE
-            why = f"ingress-nginx has no annotation of this name{perhaps}"
-            yield UnknownNames((name,), why, meant if is_sure else "")
+            close, meant = _closest(name, frozenset(known)) if is_looked_at else ("", "")
+            perhaps = f"; perhaps {close} is meant" if close else ""
+            yield UnknownNames((name,), f"ingress-nginx has no annotation of this name{perhaps}", meant)
 
 
 @lru_cache(maxsize=1024)
-def _closest(name: str, known: frozenset[str]) -> str:
+def _closest(name: str, known: frozenset[str]) -> tuple[str, str]:
+    """Return the one that is close to *name*, and once more if it is meant for sure; empty for none."""
     # A slip is copied from one object to the next, and to look for what is meant takes a millisecond.
-    return next(iter(get_close_matches(_spelt(name), known, 1, 0.75)), "")
+    spelt = _spelt(name)
+    close = next(iter(get_close_matches(spelt, known, 1, 0.75)), "")
+    return close, close if SequenceMatcher(None, close, spelt).ratio() >= _SURE else ""
 
 
 def _spelt(name: str) -> str:

@@ -64,4 +64,4 @@ class SplitTests(SynchronousTestCase):
         for turn, (name, case) in enumerate(EVERY):
             plays += self.compare(name, case, before, turn)
             before = case.sent
-        self.assertGreater(plays, 15_000)
+        self.assertGreater(plays, 20_000)

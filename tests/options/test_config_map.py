@@ -285,7 +285,7 @@ class HostileTests(SynchronousTestCase):
             max_size=8,
         )
     )
-    @settings(derandomize=True, deadline=None, max_examples=120)
+    @settings(derandomize=True, deadline=None, max_examples=200)
     def test_total(self, content: dict[str, str]) -> None:
         """There is always a result, and every problem is one line of ASCII that names the ConfigMap."""
         found = merged(content)

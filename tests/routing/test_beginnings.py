@@ -118,7 +118,7 @@ class RegexBeginningsTests(SynchronousTestCase):
             self.assertLessEqual(len(found.prefixes) + len(found.whole), 2 * MAX_BEGINNINGS + 2)
             self.assertLess(sum(map(len, found.prefixes)), 10000)
 
-    @settings(deadline=None, derandomize=True, max_examples=120, suppress_health_check=list(HealthCheck))
+    @settings(deadline=None, derandomize=True, max_examples=200, suppress_health_check=list(HealthCheck))
     @given(expressions, st.lists(paths, min_size=1, max_size=8))
     def test_every_match_is_taken(self, expression: str, some: list[str]) -> None:
         """Whatever the expression matches, as nginx does, is taken."""

@@ -102,7 +102,7 @@ class QuirkTests(LintCase):
             "PathMadeExpression", ingress("/"), ingress("/x", name="asking", use_regex="true")
         )
 
-    @settings(max_examples=100, deadline=None)
+    @settings(max_examples=150, deadline=None)
     @given(some_ingresses)
     def test_where_quirks_make_a_difference_there_is_a_finding(self, some: list[Ingress]) -> None:
         """Who answers a request with quirks and without is the same wherever lint tells of no quirk; and quirks are told of only where they are on.

@@ -133,7 +133,7 @@ class StandingTests(LintCase):
         known = Coverage(whole=frozenset({Kind.SECRET}))
         self.found("SecretNotFound", ingress(auth_type="basic", auth_secret="users"), coverage=known)
 
-    @settings(max_examples=250, deadline=None)
+    @settings(max_examples=400, deadline=None)
     @given(st.sampled_from(NAMES), st.sampled_from(VALUES))
     def test_closes_is_what_answers_503(self, name: str, value: str) -> None:
         """One annotation closes exactly if the routes of its Ingress answer 503 by a guard or a rewrite that is missing; no value raises."""

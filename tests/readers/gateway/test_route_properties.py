@@ -119,7 +119,7 @@ class PrecedenceProperties(MatchingCase):
         names = [f"{name}-{number}" for name in ("one", "two", "three") for number in range(3)]
         self.cluster.write("services", *map(service, names), _CLASS)
 
-    @settings(max_examples=100, deadline=None)
+    @settings(max_examples=150, deadline=None)
     @given(ROUTES, st.lists(REQUESTS, min_size=1, max_size=8))
     def test_same_as_naive(
         self, made: dict[str, tuple[list[list[dict[str, Any]]], list[str], str]], requests: list[Request]

@@ -99,7 +99,7 @@ specs = st.dictionaries(st.sampled_from(WORDS), anything, max_size=8)
 class HostileTests(SynchronousTestCase):
     """Objects that no API server would take."""
 
-    @settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+    @settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck))
     @given(st.sampled_from(GATEWAY_KINDS), st.one_of(specs, anything))
     def test_anything(self, kind: Any, spec: object) -> None:
         """Whatever stands in an object, a value that can be hashed comes of it, or problems that can be printed."""
