@@ -10,6 +10,7 @@ Nothing else of the data path knows Twisted's ``Protocol`` or an interface of zo
 What Twisted's transports do not know, such as moving bytes in the kernel, has its answer here.
 """
 
+import socket
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -50,6 +51,17 @@ def _same(address: IAddress) -> IAddress:
 
 def _nothing(octets: bytes = b"") -> None:
     """What is asked of a connection that is over."""
+
+
+def _holds_more(tls: SSL.Connection) -> bool:
+    """Whether Twisted, which hands on record by record, has more for *tls* than was handed on, be it the end."""
+    try:
+        tls.recv(1, socket.MSG_PEEK)
+    except SSL.WantReadError:
+        return False
+    except SSL.Error:
+        return True
+    return True
 
 
 @implementer(IHalfCloseableProtocol, IHandshakeListener, IPushProducer)
@@ -219,6 +231,9 @@ class TwistedTransport:
     @property
     def is_quiet(self) -> bool:
         """Whether nothing has come that was not read yet, neither bytes nor an end."""
+        tls = self.tls
+        if tls is not None and not awaits_hello(tls) and _holds_more(tls):
+            return False
         connection = self._connection
         return connection is None or (connection.connected and is_quiet(connection.socket))
 

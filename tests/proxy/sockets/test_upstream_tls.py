@@ -18,7 +18,7 @@ from ingress.proxy.transport.resolving import AddressRules
 from tests.fakes.certificates import Authority, issue, make_authority
 from tests.fakes.judging_upstreams import JudgingUpstream
 from tests.fakes.tls_upstreams import TlsUpstream
-from tests.fakes.upstreams import Upstream, UpstreamWire
+from tests.fakes.upstreams import OK, Upstream, UpstreamWire
 from tests.proxy.sockets.sockets_case import SocketsCase
 
 MEBIBYTE = 1024 * 1024
@@ -326,6 +326,28 @@ class BodyTests(UpstreamTlsCase):
             client.get()
             await self.whole(client)
         self.assertEqual((self.secured.requests, len(self.secured.wires)), (20, 1))
+
+    async def test_surplus(self) -> None:
+        """What an endpoint says in a record behind its answer is nobody's, also where its answers used to be one record each."""
+        self.publish(self.over(self.secured, TlsSettings(verify=True)))
+        client = await self.connect()
+        for _ in range(20):
+            client.get()
+            await self.whole(client)
+        usual = self.secured.answer
+
+        def too_much(wire: UpstreamWire) -> None:
+            self.secured.answer = usual
+            # Each is a record of its own: usually Twisted makes one of both.
+            wire.transport._write(OK)
+            wire.transport._write(b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nevil!")
+
+        self.secured.answer = too_much
+        client.get()
+        client.get()
+        await self.until(lambda: len(client.answers) == 22 and client.answers[-1].whole)
+        self.assertNotIn(b"evil", client.answers[-1].body)
+        self.assertEqual(len(self.secured.wires), 2)
 
     async def test_tunnel(self) -> None:
         """An upgrade is tunneled over TLS, both ways."""

@@ -94,11 +94,6 @@ class TLSTransport(StreamTransport):
         return self._connection
 
     @property
-    def is_quiet(self) -> bool:
-        """Whether nothing came that was not read yet: nothing that OpenSSL has decrypted either."""
-        return self._connection.pending() == 0 and super().is_quiet
-
-    @property
     def has_said_nothing(self) -> bool:
         """Whether not a byte has come, or not a whole hello."""
         return awaits_hello(self._connection) and self.is_quiet
