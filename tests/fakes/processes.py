@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import socket
 import sys
@@ -20,6 +21,8 @@ from tests.fakes.fork_server import ForkServer
 
 ROOT = fork_server.ROOT
 TWISTD = fork_server.TWISTD
+# Names of temporary directories, which the output shows, are small letters, digits and underscores: none is found in them.
+_FAULT = re.compile(rb"^.*(?:Traceback|Unhandled|a bug|#critical\]|CRITICAL).*$", re.MULTILINE)
 _MEANT_FOR_ITSELF = "import os; os.environ.setdefault('LISTEN_PID', str(os.getpid())); "
 
 
@@ -186,6 +189,10 @@ class ControllerProcess(ProcessProtocol):
         waiting, self._waiting = self._waiting, []
         for waiter in waiting:
             waiter.callback(self.status)
+
+    def faults(self) -> list[bytes]:
+        """Return the lines that tell of a fault of its own."""
+        return _FAULT.findall(self.output + self.errors)
 
     def signal(self, number: int) -> None:
         """Send a signal."""

@@ -47,3 +47,23 @@ class ForkedTests(TestCase):
         self.assertEqual(await first.end().addTimeout(PATIENCE, reactor), -signal.SIGKILL)
         self.assertIsNone(second.status)
         self.assertEqual(os.getpgid(second.pid), os.getpgid(0))
+
+
+class FaultsTests(TestCase):
+    """What tells of a fault in the output, and what only looks so."""
+
+    async def test_faults(self) -> None:
+        """A fault is told with its line; the name of a directory, which may be any, is none."""
+        process = ControllerProcess(reactor, str(Path(self.mktemp()).parent), "--version")
+        self.addCleanup(process.kill)
+        await process.end().addTimeout(PATIENCE, reactor)
+        process.output += b"Manifest /temp/buglkyj7/_critical came\n"
+        self.assertEqual(process.faults(), [])
+        failed = (
+            b"[Controller#critical] Translation failed",
+            b"Traceback (most recent call last):",
+            b"by a bug",
+        )
+        process.output += b"%b\nends\n" % failed[0]
+        process.errors += b"%b\n%b\n" % failed[1:]
+        self.assertEqual(process.faults(), list(failed))
