@@ -73,6 +73,9 @@ _WINDOW: Final = ("rate-limit-window", "rate-limit-period", "rate-limit-interval
 _SPAN: Final = re.compile(r"(\d{1,9}) ?(s|sec|second|seconds|m|min|minute|minutes|h|hour|hours)?")
 _UNITS: Final = {"s": 1, "m": 60, "h": 3600}
 _SIZE: Final = re.compile(r"(?i)(\d+) ?([kmg])i?b?|(\d+) ?b(?:ytes)?")
+_TIMES: Final = ("-timeout", "-max-age", "-expires")
+_SIZES: Final = ("-size", "-rate", "-rate-after")
+"""How the names of annotations end that are times and sizes: ``10 m`` are minutes or mebibytes."""
 _YES: Final = {
     "yes": "true",
     "on": "true",
@@ -114,7 +117,7 @@ def _meant(subject: Subject, name: str, close: str) -> tuple[str, str] | None:
     row = ROWS.get(meant)
     if row is None:
         return None
-    accepted = next((one for one in (value, *_spellings(value)) if _accepts(row, one)), None)
+    accepted = next((one for one in (value, *_spellings(meant, value)) if _accepts(row, one)), None)
     return None if accepted is None else (meant, accepted)
 
 
@@ -137,22 +140,22 @@ def mended(subject: Subject, name: str) -> Iterator[Change]:
     value, row = subject.annotations.get(name, ""), ROWS.get(name)
     if row is None or not value or len(value) > _MOST_CHARACTERS or _accepts(row, value):
         return
-    accepted = next((one for one in _spellings(value) if _accepts(row, one)), None)
+    accepted = next((one for one in _spellings(name, value) if _accepts(row, one)), None)
     if accepted is not None:
         yield subject.setting(name, accepted)
 
 
-def _spellings(value: str) -> Iterator[str]:
-    """Yield what *value* may be another spelling of, the likeliest first."""
+def _spellings(name: str, value: str) -> Iterator[str]:
+    """Yield what *value* of the annotation *name* may be another spelling of, the likeliest first."""
     text = value.strip().strip("'\"").strip()
     lowered = text.lower()
     yield text
     if lowered in _YES:
         yield _YES[lowered]
-    span = _SPAN.fullmatch(lowered)
+    span = _SPAN.fullmatch(lowered) if name.endswith(_TIMES) else None
     if span is not None and span[2]:
         yield str(int(span[1]) * _UNITS[span[2][0]])
-    size = _SIZE.fullmatch(text)
+    size = _SIZE.fullmatch(text) if name.endswith(_SIZES) else None
     if size is not None:
         yield f"{size[1]}{size[2].lower()}" if size[2] else size[3]
     yield lowered
