@@ -9,6 +9,7 @@ from ingress.proxy.contract.transport import Transport, plain_host
 MOST_REMEMBERED: Final = 1024
 """Clients whose origin is remembered, and shared by their connections: who comes once comes again, and an origin takes longer
 than all else that is asked here."""
+_HTTPS_PORT: Final = 443
 
 
 def client_of(transport: Transport, secure: bool, trusted: TrustedProxies) -> tuple[Origin, bool]:
@@ -19,4 +20,5 @@ def client_of(transport: Transport, secure: bool, trusted: TrustedProxies) -> tu
 
 @lru_cache(MOST_REMEMBERED)
 def _origin(host: str, secure: bool, port: int) -> Origin:
-    return origin_of_peer(plain_host(host), b"https" if secure else b"http", port)
+    # Who comes to this port without TLS comes through a load balancer that ends it, and that says so in a PROXY header.
+    return origin_of_peer(plain_host(host), b"https" if secure or port == _HTTPS_PORT else b"http", port)

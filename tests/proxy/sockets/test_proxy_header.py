@@ -47,10 +47,10 @@ class ClientTests(ProxyHeaderCase):
 
     async def test_both_versions(self) -> None:
         """The address of the header is the client's: for upstream and in the log."""
-        for header, address, port in (
-            (V1, b"192.0.2.7", b"8443"),
-            (v2(1, 0x11, V4), b"192.0.2.7", b"443"),
-            (v2(1, 0x21, V6 + b"\x04\x00\x01x"), b"2001:db8::7", b"443"),
+        for header, address, port, scheme in (
+            (V1, b"192.0.2.7", b"8443", b"http"),
+            (v2(1, 0x11, V4), b"192.0.2.7", b"443", b"https"),
+            (v2(1, 0x21, V6 + b"\x04\x00\x01x"), b"2001:db8::7", b"443", b"https"),
         ):
             client = await self.ask(header)
             self.assertEqual(client.answers[0].status, 200)
@@ -58,6 +58,8 @@ class ClientTests(ProxyHeaderCase):
             self.assertEqual(fields[b"x-forwarded-for"], address)
             self.assertEqual(fields[b"x-real-ip"], address)
             self.assertEqual(fields[b"x-forwarded-port"], port)
+            # As in ingress-nginx: who came to that port and has no TLS here had it as far as the load balancer.
+            self.assertEqual(fields[b"x-forwarded-proto"], scheme)
         self.assertEqual(self.peers(), [b"192.0.2.7", b"192.0.2.7", b"2001:db8::7"])
 
     async def test_client_is_not_trusted(self) -> None:
