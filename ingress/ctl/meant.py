@@ -6,7 +6,7 @@ from functools import cached_property
 from typing import Final
 
 from ingress.ctl.close_names import CloseNames
-from ingress.model.objects import Kind, ObjectKey, ServicePort
+from ingress.model.objects import Kind, ObjectKey
 from ingress.model.problems import Problem, Reason
 from ingress.model.state import ClusterState
 from ingress.translate.readers.ingress.objects import Ingress, IngressBackend, ingresses_of
@@ -75,16 +75,13 @@ class Meant:
         if service is None:
             return ""
         wanted = backend.port.name or backend.port.number
-        for port in service.ports:
-            if port.target_port is not None and port.target_port == wanted:
-                return f"{wanted} is the targetPort, where its pods listen; did you mean {_shown(port)}?"
         if isinstance(wanted, str):
             for name in CloseNames(port.name for port in service.ports if port.name).close_to(wanted):
                 return f"did you mean {name}?"
             if wanted.isdecimal() and any(port.number == int(wanted) for port in service.ports):
                 return f"did you mean number: {wanted}? A name in quotes is no number"
         if len(service.ports) == 1:
-            return f"did you mean {_shown(service.ports[0])}, its only port?"
+            return f"did you mean {service.ports[0]}, its only port?"
         return ""
 
     def host(self, host: str) -> str:
@@ -129,10 +126,6 @@ class Meant:
         if kind is Kind.SERVICE:
             return self._state.services
         return self._state.secrets if kind is Kind.SECRET else self._state.of(kind)
-
-
-def _shown(port: ServicePort) -> str:
-    return f"{port.number} ({port.name})" if port.name else str(port.number)
 
 
 def _backend_at(ingress: Ingress, field: str) -> IngressBackend | None:

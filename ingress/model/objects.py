@@ -114,6 +114,9 @@ class ServicePort:
     protocol: str = "TCP"
     app_protocol: str = ""
 
+    def __str__(self) -> str:
+        return f"{self.number} ({self.name})" if self.name else str(self.number)
+
 
 @frozen(weakref_slot=False)
 class Service:

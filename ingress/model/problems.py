@@ -39,6 +39,8 @@ class Reason(StrEnum):
     """Another, older Ingress holds the default backend."""
     SERVICE_NOT_FOUND = "ServiceNotFound"
     SERVICE_PORT_NOT_FOUND = "ServicePortNotFound"
+    TARGET_PORT_NAMED = "TargetPortNamed"
+    """A backend names the ``targetPort`` of a port of its Service; it is served as that port."""
     EXTERNAL_NAME_FORBIDDEN = "ExternalNameForbidden"
     ENDPOINT_FORBIDDEN = "EndpointForbidden"
     """An endpoint is where no tenant may have us connect to; no request goes there."""

@@ -79,7 +79,8 @@ def backend_problems(
     fault: BackendFault | None = None
     for field, reference in parsed.named_backends():
         if reference is not last:
-            last, fault = reference, backend_fault(reference, state, options)
+            last = reference
+            fault = backend_fault(reference, state, options) or _target_port_named(reference, state)
         if fault is not None:
             part = fault.field
             if part.startswith(_SERVICE_AT):
@@ -167,7 +168,7 @@ def _is_unplaced(reference: BackendReference, state: ClusterState, options: Tran
         return False
     if service.type == "ExternalName":
         return not options.allow_external_name
-    if _find_port(service, reference.port) is None:
+    if _port_of(service, reference) is None:
         # Wherever the Service runs, it does not have this port.
         return False
     return not (is_by_ip(reference, options) and is_address(service.cluster_ip))
@@ -186,7 +187,20 @@ def service_key(reference: BackendReference) -> ObjectKey:
 def port_of(reference: BackendReference, state: ClusterState) -> ServicePort | None:
     """Return the port of its Service that *reference* means; None where there is none such."""
     service = state.services.get(service_key(reference))
-    return None if service is None else _find_port(service, reference.port)
+    return None if service is None else _port_of(service, reference)
+
+
+def _port_of(service: Service, reference: BackendReference) -> ServicePort | None:
+    """Find the port of *service*, else the one whose ``targetPort`` is named: the API has no such reference, and ingress-nginx serves it."""
+    found = _find_port(service, reference.port)
+    if found is not None or isinstance(reference.protocol, ByPolicy):
+        # The Service of a Gateway's route is to have just that port.
+        return found
+    return next((port for port in _usable_ports(service) if port.target_port == reference.port), None)
+
+
+def _usable_ports(service: Service) -> Iterator[ServicePort]:
+    return (port for port in service.ports if port.protocol == "TCP" and 0 < port.number <= _HIGHEST_PORT)
 
 
 def _find_port(service: Service, wanted: int | str) -> ServicePort | None:
@@ -197,9 +211,7 @@ def _find_port(service: Service, wanted: int | str) -> ServicePort | None:
     """
     if service.type == "ExternalName" and not service.ports and isinstance(wanted, int):
         return ServicePort("", wanted)
-    for port in service.ports:
-        if port.protocol != "TCP" or not 0 < port.number <= _HIGHEST_PORT:
-            continue
+    for port in _usable_ports(service):
         if wanted == "" or wanted in (port.number, port.name):
             return port
     return None
@@ -227,7 +239,7 @@ def backend_fault(
         return BackendFault(Reason.SERVICE_NOT_FOUND, _missing(key, options), "service.name")
     if service.type == "ExternalName":
         return _external_name_fault(reference, service, state, options)
-    port = _find_port(service, reference.port)
+    port = _port_of(service, reference)
     if port is None:
         return BackendFault(
             Reason.SERVICE_PORT_NOT_FOUND, _missing_port(service, reference.port), "service.port"
@@ -265,6 +277,19 @@ def _external_name_fault(
     return None
 
 
+def _target_port_named(reference: BackendReference, state: ClusterState) -> BackendFault | None:
+    """Tell where *reference*, which leads somewhere, names the ``targetPort`` of a port."""
+    service = state.services.get(service_key(reference))
+    if service is None or not reference.port or _find_port(service, reference.port) is not None:
+        return None
+    port = _port_of(service, reference)
+    if port is None:
+        return None
+    wanted = _shown_port(reference.port)
+    message = f"Service {service.key} has no port {wanted}, which is the targetPort of its port {port}; it is served as that port"
+    return BackendFault(Reason.TARGET_PORT_NAMED, message, "service.port")
+
+
 def _missing(key: ObjectKey, options: TranslateOptions) -> str:
     if options.from_manifests:
         return f"Service {key} is not in the manifests{_hint(key, options)}"
@@ -275,12 +300,15 @@ def _hint(key: ObjectKey, options: TranslateOptions) -> str:
     return f"; start with --endpoint {key}=HOST:PORT" if options.names_endpoint_option else ""
 
 
+def _shown_port(wanted: int | str) -> str:
+    return quoted(wanted) if isinstance(wanted, str) else str(wanted)
+
+
 def _missing_port(service: Service, wanted: int | str) -> str:
-    shown = quoted(wanted) if isinstance(wanted, str) else str(wanted)
+    shown = _shown_port(wanted)
     if any(wanted in (port.number, port.name) for port in service.ports):
         return f"port {shown} of Service {service.key} is not a TCP port"
-    ports = [f"{port.number} ({port.name})" if port.name else str(port.number) for port in service.ports[:8]]
-    has = ", ".join(ports) if ports else "no ports"
+    has = ", ".join(map(str, service.ports[:8])) or "no ports"
     return f"Service {service.key} has no port {shown}; it has {has}"
 
 

@@ -87,15 +87,8 @@ class MeantTests(SynchronousTestCase):
         )
 
     def test_a_port(self) -> None:
-        """By a close name, by the targetPort that it is not, or by the only one there is."""
+        """By a close name, or by the only one there is."""
         self.assertEqual(self.advice(ingress(port="name: htttp")), ["did you mean http?"])
-        target = SERVICES.replace("port: 80}", "port: 80, targetPort: 8000}")
-        given = manifests(target, ingress(port="number: 8000"))
-        (problem,) = given.snapshot.problems
-        self.assertEqual(
-            Meant(given.state).advice(problem),
-            "8000 is the targetPort, where its pods listen; did you mean 80 (http)?",
-        )
         self.assertEqual(self.advice(ingress(port="number: 9")), ["did you mean 80 (http), its only port?"])
         self.assertEqual(
             self.advice(ingress(port="name: '80'")),

@@ -84,6 +84,11 @@ _OF_REASONS: Final[Mapping[Reason, tuple[Level, str, str]]] = {
         "",
     ),
     Reason.SERVICE_PORT_NOT_FOUND: (_ERROR, "The Service has no such port; the path answers 503.", ""),
+    Reason.TARGET_PORT_NAMED: (
+        _WARNING,
+        "The backend names the targetPort of a port of its Service. It is served, as by ingress-nginx; the API asks for the port.",
+        "name the port of the Service",
+    ),
     Reason.EXTERNAL_NAME_FORBIDDEN: (
         _ERROR,
         "The Service is of type ExternalName, which is not allowed unless the operator says so; the path answers 503.",

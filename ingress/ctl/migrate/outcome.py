@@ -97,6 +97,7 @@ BEARINGS: Final[Mapping[Reason, Bearing]] = {
     Reason.PATH_CONFLICT: Bearing.SAME,
     Reason.SERVICE_NOT_FOUND: Bearing.SAME,
     Reason.SERVICE_PORT_NOT_FOUND: Bearing.SAME,
+    Reason.TARGET_PORT_NAMED: Bearing.SAME,
     Reason.RESOURCE_BACKEND: Bearing.SAME,
     Reason.SECRET_NOT_FOUND: Bearing.SAME,
     Reason.SECRET_FORBIDDEN: Bearing.SAME,
