@@ -12,8 +12,9 @@ from ingress.model.frozen import frozen
 from ingress.model.limits import ENDLESS, AskedTimeouts
 from ingress.model.retries import DEFAULT_RETRIES, RetryRule
 from ingress.model.serving import ServingSettings
+from ingress.routing.choosing import with_endpoint
 from ingress.routing.route import Route
-from ingress.routing.variants import Choice
+from ingress.routing.variants import Choice, ChoiceFacts
 from ingress.wording import first_of
 
 _SHOWN_ENDPOINTS = 3
@@ -55,16 +56,10 @@ class Backends:
         """Whether *backend* leads nowhere as it is written, whatever endpoints there are."""
         return self._state(backend).is_broken
 
-    def lead_of(self, route: Route, choice: Choice) -> Lead:
-        """Return where *choice* leads: to the stand-in of *route*, where only that has endpoints."""
-        other = route.stand_in
-        if (
-            other is None
-            or self._may_have_endpoints(choice.backend)
-            or not self._may_have_endpoints(other.backend)
-        ):
-            return Lead(choice.backend, choice.backend_filters)
-        return Lead(other.backend, other.filters, choice.backend)
+    def lead_of(self, route: Route, choice: Choice, facts: ChoiceFacts) -> Lead:
+        """Return where *choice* leads a request with *facts*: to what stands in for it, where only that has endpoints."""
+        backend, filters = with_endpoint(choice, route, facts, self._may_have_endpoints)
+        return Lead(backend, filters, None if backend == choice.backend else choice.backend)
 
     def seen(
         self, backend: BackendReference, share: float = 100.0, stands_in_for: BackendReference | None = None

@@ -228,7 +228,7 @@ class _Explaining:
             more_lost=start.more_lost + len(outdone[MOST_LOSERS:]),
         )
         chosen = chances(route, facts)
-        leads = [self._backends.lead_of(route, one.choice) for one in chosen.choices]
+        leads = [self._backends.lead_of(route, one.choice, facts) for one in chosen.choices]
         backends = tuple(
             self._backends.seen(lead.backend, 100 * one.share / one.of, lead.stands_in_for)
             for one, lead in zip(chosen.choices, leads, strict=True)

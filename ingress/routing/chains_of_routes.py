@@ -23,12 +23,13 @@ def chains_of(
 
 def _chains_beside(route: Route) -> Iterator[tuple[FilterSpec, ...]]:
     """Yield the specs of backends and variants."""
-    for entry in route.weighted:
-        if entry.filters:
-            yield entry.filters
+    weighted = [*route.weighted]
     for variant in route.variants:
         if variant.filters:
             yield variant.filters
-        for entry in variant.weighted:
-            if entry.filters:
-                yield entry.filters
+        weighted += variant.weighted
+    for entry in weighted:
+        if entry.filters:
+            yield entry.filters
+        if entry.stand_in is not None and entry.stand_in.filters:
+            yield entry.stand_in.filters

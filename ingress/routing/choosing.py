@@ -7,6 +7,7 @@ are chosen among.  A route that has neither variants nor weights need not ask he
 from collections.abc import Callable
 from typing import NamedTuple
 
+from ingress.filters import FilterSpec
 from ingress.model.backends import BackendReference
 from ingress.routing.route import Route
 from ingress.routing.variants import Choice, ChoiceFacts, Variant, drawn
@@ -25,7 +26,27 @@ def choose(route: Route, facts: ChoiceFacts, random: Callable[[], float]) -> Cho
         return Choice(secure if is_secure and secure is not None else route.backend, filters)
     entry = weighted[0] if len(weighted) == 1 else drawn(weighted, random())
     secure = entry.secure_backend
-    return Choice(secure if is_secure and secure is not None else entry.backend, filters, entry.filters)
+    return Choice(
+        secure if is_secure and secure is not None else entry.backend, filters, entry.filters, entry.stand_in
+    )
+
+
+def with_endpoint(
+    choice: Choice, route: Route, facts: ChoiceFacts, has_endpoint: Callable[[BackendReference], bool]
+) -> tuple[BackendReference, tuple[FilterSpec, ...]]:
+    """Return the backend that *choice* of *route* leads to as things are, and the filters of that alone.
+
+    What stands in for a backend without endpoint does so only if it has one itself.
+    """
+    own, other = choice.stand_in, route.stand_in
+    if not has_endpoint(choice.backend):
+        if own is not None:
+            backend = _backend_for(own.backend, own.secure_backend, facts.scheme == b"https")
+            if has_endpoint(backend):
+                return backend, own.filters
+        if other is not None and has_endpoint(other.backend):
+            return other.backend, other.filters
+    return choice.backend, choice.backend_filters
 
 
 class Chance(NamedTuple):
@@ -59,7 +80,12 @@ def chances(route: Route, facts: ChoiceFacts) -> Chances:
         taken,
         tuple(
             Chance(
-                Choice(_backend_for(entry.backend, entry.secure_backend, is_secure), filters, entry.filters),
+                Choice(
+                    _backend_for(entry.backend, entry.secure_backend, is_secure),
+                    filters,
+                    entry.filters,
+                    entry.stand_in,
+                ),
                 entry.weight,
                 total,
             )

@@ -106,6 +106,8 @@ class WeightedBackend:
     """Its own, in order; they stand behind all others of their phase."""
     secure_backend: BackendReference | None = None
     """What requests that came over TLS get in place of *backend*, where that is something else."""
+    stand_in: "WeightedBackend | None" = None
+    """What its requests get while it has no endpoint; None where that makes no difference."""
 
 
 @frozen
@@ -126,6 +128,8 @@ class Choice(NamedTuple):
     """Those of the route, or of the variant that was taken."""
     backend_filters: tuple[FilterSpec, ...] = ()
     """Those of the weighted backend."""
+    stand_in: WeightedBackend | None = None
+    """What gets the request while that backend has no endpoint."""
 
 
 def backends_of(weighted: tuple[WeightedBackend, ...]) -> tuple[BackendReference, ...]:

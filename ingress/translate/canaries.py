@@ -7,7 +7,8 @@ requests; with ``--shared-hosts`` all namespaces are one.
 
 A request is decided in this order, as in ingress-nginx: by the session cookie of the primary, which says where its client
 belongs; by the field of each canary, by its cookie; and what nothing decides, by the weights.  The older canary
-comes first.  Of these make variants and weights of the route (``ingress.routing.variants``).
+comes first.  Of these make variants and weights of the route (``ingress.routing.variants``).  While a canary has no
+endpoint, or no Service at all, the primary gets its requests.
 """
 
 from collections.abc import Iterator, Sequence
@@ -174,6 +175,12 @@ class _Shares:
         return (*primary, *entries)
 
     def _entry(self, backend: BackendReference, weight: int) -> WeightedBackend:
+        primary = self._route.backend
+        if backend == primary:
+            return self._plain_entry(backend, weight)
+        return evolve(self._plain_entry(backend, weight), stand_in=self._plain_entry(primary, 1))
+
+    def _plain_entry(self, backend: BackendReference, weight: int) -> WeightedBackend:
         secure = self._route.secure_backend
         over_tls = None if secure is None else backend._replace(protocol=secure.protocol)
         filters: tuple[FilterSpec, ...] = tuple(

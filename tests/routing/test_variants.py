@@ -10,7 +10,7 @@ from ingress.annotations.redirects import HttpsRedirect
 from ingress.annotations.transport_security import TransportSecurity
 from ingress.filters import FilterSpec
 from ingress.model.backends import BackendReference
-from ingress.routing.choosing import chances, choose
+from ingress.routing.choosing import chances, choose, with_endpoint
 from ingress.routing.route import Match, Route
 from ingress.routing.variants import Choice, RequestCondition, Said, Variant, WeightedBackend
 
@@ -140,6 +140,24 @@ class ChoiceTests(SynchronousTestCase):
         self.assertEqual(choose(route, Asking(fields=fields), never), Choice(CANARY, VARIANTS))
         self.assertEqual(choose(route, Asking(b"POST", fields=fields), never), Choice(THIRD, ()))
         self.assertEqual(choose(route, Asking(), never), Choice(OTHER, ()))
+
+    def test_without_endpoint(self) -> None:
+        """What stands in for a backend gets its requests, then what stands in for all of the route; if they have endpoints."""
+        own = WeightedBackend(MAIN, filters=VARIANTS, secure_backend=SAFE)
+        route = evolve(ROUTE, weighted=(WeightedBackend(CANARY, filters=OWN, stand_in=own),), filters=OWN)
+        pages = evolve(route, stand_in=WeightedBackend(OTHER, filters=VARIANTS))
+        for some, scheme, up, wanted in (
+            (route, b"http", {CANARY, MAIN, SAFE}, (CANARY, OWN)),
+            (route, b"http", {MAIN, OTHER}, (MAIN, VARIANTS)),
+            (route, b"https", {MAIN, SAFE}, (SAFE, VARIANTS)),
+            (route, b"https", {MAIN}, (CANARY, OWN)),
+            (pages, b"http", {MAIN, OTHER}, (MAIN, VARIANTS)),
+            (pages, b"http", {OTHER}, (OTHER, VARIANTS)),
+            (pages, b"http", set(), (CANARY, OWN)),
+        ):
+            asking = Asking(scheme=scheme)
+            choice = choose(some, asking, never)
+            self.assertEqual(with_endpoint(choice, some, asking, up.__contains__), wanted)
 
     def test_weights_are_shares(self) -> None:
         """Over evenly spread chances each backend gets exactly its share, and its filters go with it."""

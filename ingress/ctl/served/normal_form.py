@@ -202,12 +202,15 @@ class _Form:
 
     def _share(self, entry: WeightedBackend, weight: int) -> Data:
         secure = entry.secure_backend
-        return {
+        data: Data = {
             **self._backend(entry.backend),
             "weight": weight,
             "overTls": None if secure is None else self._backend(secure),
             "filters": self._chain(entry.filters),
         }
+        if entry.stand_in is not None:
+            data["standIn"] = self._share(entry.stand_in, 1)
+        return data
 
     # Filters
 

@@ -31,7 +31,7 @@ from ingress.proxy.exchange.consulting import ask_at_once
 from ingress.proxy.exchange.exchange import Exchange
 from ingress.proxy.exchange.services import States
 from ingress.proxy.upstream.rotation import Rotation, Rotations
-from ingress.routing.choosing import choose
+from ingress.routing.choosing import choose, with_endpoint
 from ingress.routing.expression_routes import PathTooLong
 from ingress.routing.matching import TooMuchToCompare, first_met
 from ingress.routing.paths import TWO_ROUTES, other_reading
@@ -39,7 +39,7 @@ from ingress.routing.route import Route
 from ingress.routing.side_by_side import how_specific
 from ingress.routing.streams import NO_STREAMS, StreamRoute, StreamTable
 from ingress.routing.table import RouteTable
-from ingress.routing.variants import WeightedBackend
+from ingress.routing.variants import Choice, WeightedBackend
 
 MAX_ASKED_FOR: Final = 32
 """Ways to share the requests of one backend that are kept at a time, beside the usual one."""
@@ -264,13 +264,12 @@ class IngressProxyResource(ReverseProxyResource):
             go_on = partial(exchange.fail, 404, _NO_PATH if is_known else _NO_HOST)
         else:
             if route.variants or route.weighted:
-                backend, filters, backend_filters = choose(route, exchange.facts(), self._random)
+                choice = choose(route, exchange.facts(), self._random)
             else:
-                backend, filters = self._backend_of(exchange, route), route.filters
-            if route.stand_in is not None and not self._has_endpoint(backend):
-                other = route.stand_in
-                if self._has_endpoint(other.backend):
-                    backend, backend_filters = other.backend, other.filters
+                choice = Choice(self._backend_of(exchange, route), route.filters)
+            backend, filters, backend_filters, stand_in = choice
+            if stand_in is not None or route.stand_in is not None:
+                backend, backend_filters = with_endpoint(choice, route, exchange.facts(), self._has_endpoint)
             go_on = partial(self.render, exchange, (route, backend))
         if filters or backend_filters or self._chains.everything:
             exchange.ask(self._chains.chain(filters, backend_filters), route, go_on)

@@ -190,7 +190,7 @@ class FormTests(SynchronousTestCase):
         known = {
             Route: "host path match owner backend max_body_bytes secure_backend passthrough balancing retries timeouts"
             " is_logged stand_in beside beginnings expressions filters weighted variants conditions place broken_status",
-            WeightedBackend: "backend weight filters secure_backend",
+            WeightedBackend: "backend weight filters secure_backend stand_in",
             Variant: "conditions weighted filters",
             HandshakeSettings: "ciphers prefers_server_ciphers client_authentication",
             Snapshot: "table backends certificates handshake_settings _problems serving listeners others replicas attached",

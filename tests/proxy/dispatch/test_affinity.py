@@ -48,11 +48,13 @@ NEW = BackendReference("demo", "new", 80)
 class SessionTests(ProxyCase):
     """``affinity: cookie``."""
 
-    def publish(self, mode: str, *endpoints: Endpoint, canary: bool = False) -> None:
-        """Serve the Ingress with a further annotation; the canary, if any, has the endpoint FOUR."""
+    def publish(
+        self, mode: str, *endpoints: Endpoint, canary: bool = False, of_canary: tuple[Endpoint, ...] = (FOUR,)
+    ) -> None:
+        """Serve the Ingress with a further annotation; the canary, if any, has the endpoints *of_canary*."""
         manifest = PRIMARY.replace("MODE", mode) + (CANARY if canary else "")
         snapshot = translate(read_state(manifest), TranslateOptions(), datetime.now(UTC))
-        states = {OLD: BackendState(endpoints), NEW: BackendState((FOUR,))}
+        states = {OLD: BackendState(endpoints), NEW: BackendState(of_canary)}
         self.stage.resource.publish(snapshot.table, {one: states[one] for one in snapshot.backends})
 
     def visit(self, cookie: bytes = b"", *lines: bytes) -> tuple[Endpoint, bytes]:
@@ -136,3 +138,16 @@ class SessionTests(ProxyCase):
         found, cookie = self.visit()
         self.assertIn(found, (ONE, TWO))
         self.assertEqual(self.visit(cookie, b"X-New: always"), (found, b""))
+
+    def test_canary_without_endpoint(self) -> None:
+        """While a canary has none, the primary answers, and its clients stay there; those that the canary had come back to it."""
+        self.publish("affinity-mode: balanced", ONE, TWO, canary=True)
+        _, of_canary = self.visit(b"", b"X-New: always")
+        self.publish("affinity-mode: balanced", ONE, TWO, canary=True, of_canary=())
+        found, cookie = self.visit(b"", b"X-New: always")
+        self.assertIn(found, (ONE, TWO))
+        self.assertEqual(self.visit(cookie, b"X-New: always"), (found, b""))
+        found, _ = self.visit(of_canary)
+        self.assertIn(found, (ONE, TWO))
+        self.publish("affinity-mode: balanced", ONE, TWO, canary=True)
+        self.assertEqual(self.visit(of_canary), (FOUR, b""))
