@@ -22,7 +22,9 @@ WINDOW_COST: Final = 0.2
 FAULT_COST: Final = 10.0
 """A stream that we must reset for what its peer did: no client in order does that, and one in disorder does it once."""
 _PAYING_BYTES: Final = 256
-"""What must be sent to earn what a frame costs."""
+"""What must be sent to earn what a frame costs, where the peer's windows decide how much a frame has."""
+_EARNED_BY_PIECE: Final = 1 + 2 * WINDOW_COST
+"""A PING, and an update of both windows."""
 _FREE_BYTES: Final = 1024 * 1024
 _OVERHEAD: Final = 8
 
@@ -102,11 +104,19 @@ class Budget:
         if self.frames < PURSE:
             self.frames += frames
 
-    def sent(self, count: int) -> None:
-        """*count* bytes of a body were sent: a peer that takes what it asked for is no attacker."""
+    def sent(self, count: int, whole: int = 0) -> None:
+        """*count* bytes of a body were sent: a peer that takes what it asked for is no attacker.
+
+        *whole* is how many pieces were sent as they came, each with a frame of its own, however small.  It was not the peer
+        who made these small, and it may answer each: gRPC for Go measures the way by a PING and a WINDOW_UPDATE for
+        nearly every DATA frame.
+        """
         self.useful += count
         if self.frames < PURSE:
-            self.frames += count / _PAYING_BYTES if count < _PAYING_BYTES else 1
+            if whole:
+                self.frames += whole * _EARNED_BY_PIECE
+            else:
+                self.frames += count / _PAYING_BYTES if count < _PAYING_BYTES else 1
 
     def check_use(self) -> None:
         """Judge what came so far: hardly ever may it be no payload."""

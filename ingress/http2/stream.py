@@ -182,7 +182,7 @@ class Stream:
                 outgoing.window -= size
                 budget = outgoing.budget
                 if budget.frames < PURSE:
-                    budget.sent(size)
+                    budget.sent(size, 1)
                 else:
                     budget.useful += size
                 flags = END_STREAM if ended and not final else 0
@@ -222,7 +222,7 @@ class Stream:
                 outgoing.window -= size
                 budget = outgoing.budget
                 if budget.frames < PURSE:
-                    budget.sent(size)
+                    budget.sent(size, 1)
                 else:
                     budget.useful += size
                 flags = END_STREAM if ended and not final else 0
@@ -261,7 +261,7 @@ class Stream:
         outgoing = self.outgoing
         waiting = self.waiting
         frames: list[bytes | memoryview] = []
-        sent = 0
+        sent = whole = 0
         while waiting:
             piece = waiting[0]
             room = min(self.window, outgoing.window, most - sent, FRAME_BYTES)
@@ -272,6 +272,7 @@ class Stream:
                 piece = piece[:room]
             else:
                 waiting.popleft()
+                whole += 1
             size = len(piece)
             sent += size
             self.window -= size
@@ -281,7 +282,7 @@ class Stream:
             frames.append(piece)
         if sent:
             outgoing.waiting -= sent
-            outgoing.budget.sent(sent)
+            outgoing.budget.sent(sent, whole)
         is_over = self._is_ending and not waiting
         if is_over:
             if self._final:

@@ -92,6 +92,11 @@ class FloodTests(ClientCase):
             stream.send(b"x", False)
             self.server.send(window_update(1, 1), window_update(0, 1), data(1, b"y"), ping())
         self.assertIsNone(self.connection.fault)
+        # As gRPC for Go does it, which measures the way.
+        for _ in range(20_000):
+            stream.send(b"x", False)
+            self.server.send(window_update(1, 1), window_update(0, 1), ping())
+        self.assertIsNone(self.connection.fault)
         for _ in range(3000):
             refused = self.ask()
             self.server.send(reset(refused.id, frames.REFUSED_STREAM))

@@ -52,6 +52,23 @@ class BusyClientTests(SessionCase):
         self.assertEqual(len(client.body(1)), 60_000)
         self.assert_alive(client, 3)
 
+    def test_measured_way(self) -> None:
+        """A stream of small messages to gRPC for Go, which says nothing itself, and a PING and an update of the window for each."""
+        client = self.stage.client()
+        client.send(client.request(1, method=b"POST", path=b"/silent"))
+        [upstream] = self.stage.connector.peers
+        upstream.say(CHUNKED_HEAD)
+        for number in range(10_000):
+            upstream.say(b"6\r\n%b\r\n" % MESSAGE)
+            client.send(window_update(0, 6) + ping())
+            if number % 1000 == 0:
+                client.send(window_update(1, 6_000))
+                self.stage.unread.clear()
+        upstream.say(b"0\r\n\r\n")
+        self.assertTrue(client.until(lambda: client.has_ended(1)))
+        self.assertEqual(len(client.body(1)), 60_000)
+        self.assert_alive(client, 3)
+
     def test_messages_one_way(self) -> None:
         """A hundred thousand octets that come one by one are an upload like any other."""
         client = self.stage.client()
