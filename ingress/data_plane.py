@@ -251,6 +251,7 @@ class OwnDataPlane:
         chains = Chains(services, settings.filters)
         self._new_resource = partial(IngressProxyResource, reactor, rotations, chains, states, random)
         self._resource = self._new_resource()
+        self._resource.answers_health_checks = True
         self._site = new_site(
             clock=reactor,
             resource=self._resource,

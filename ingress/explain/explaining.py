@@ -11,7 +11,7 @@ from typing import Final
 from attrs import evolve
 
 from ingress.explain.asked import Asked, ReadRequest, Refused, read_as_proxy
-from ingress.explain.asking import AskedFilters, MadeFilter, answered_plainly, make_filter
+from ingress.explain.asking import Answered, AskedFilters, MadeFilter, answered_plainly, make_filter
 from ingress.explain.backends import Backends, settings_of, shown_backend, shown_place
 from ingress.explain.explanation import (
     AskedRequest,
@@ -44,6 +44,7 @@ from ingress.http.forwarding import Origin, TrustedProxies, origin_of_peer, upst
 from ingress.identity.misdirected import ServerNames, is_misdirected
 from ingress.model.backends import BackendReference
 from ingress.model.client_authentication import ClientAuthentication
+from ingress.model.listeners import MAIN
 from ingress.model.objects import ObjectId
 from ingress.model.problems import Problem
 from ingress.model.reply import Reply
@@ -51,15 +52,20 @@ from ingress.model.serving import ServingSettings
 from ingress.model.stepwise import Stepwise, finished
 from ingress.proxy.exchange.chain import in_order
 from ingress.proxy.exchange.facts import RequestFacts
-from ingress.proxy.exchange.replies import Replies, accepts_html
+from ingress.proxy.exchange.replies import Replies, accepts_html, head_of
 from ingress.routing.choosing import chances
 from ingress.routing.contest import MOST_LOSERS, Contest, contesting
+from ingress.routing.health_checks import HEALTH_CHECK_REPLY, is_health_check
 from ingress.routing.ordered_contest import contesting_in_order
 from ingress.routing.paths import TWO_ROUTES, other_reading
 from ingress.routing.route import Route
 
 REQUEST_ID: Final = b"0" * 32
 """What the request is called, unless it says so itself."""
+
+_HEALTH_CHECK: Final = (
+    "the health check of a load balancer, which is answered for every host that no rule names"
+)
 
 Steps = Stepwise[Explanation]
 
@@ -84,11 +90,13 @@ class _Explaining:
         serving = self._snapshot.serving
         self._backends = Backends(self._snapshot.backends, served.objects)
         self._replies = Replies(serving.not_found_page)
+        self._is_main = True
         self._read = read_as_proxy(asked, takes_underscores=serving.underscores_in_headers)
         self._origin = self._origin_of(serving)
         read = self._read
         if not isinstance(read, Refused):
             name = table_for(self._snapshot, asked.url.port, read.host)
+            self._is_main = name == MAIN
             self._snapshot = served_by_table(self._snapshot, name)
         host, path = (b"", b"") if isinstance(read, Refused) else (read.host, read.path)
         self._request = AskedRequest(
@@ -162,6 +170,9 @@ class _Explaining:
             return self._refused(start, 431, "finding its route would cost more than one request may")
         if otherwise.route is not contest.route:
             return self._refused(start, 400, f"the proxy does not take such a request: {TWO_ROUTES}")
+        if self._is_main and is_health_check(self._snapshot.table, read.host, read.path, contest.route):
+            answer = Answered(head_of(HEALTH_CHECK_REPLY), HEALTH_CHECK_REPLY.status, "")
+            return evolve(start, outcome=evolve(answered(answer, _HEALTH_CHECK), is_taken=True))
         if contest.route is None:
             return (yield from self._without_route(start, contest, facts, read))
         return (yield from self._by_route(start, contest.route, facts, read))

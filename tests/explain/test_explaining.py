@@ -80,6 +80,15 @@ def explained(
     return explain(read_asked(url, method, headers, client), Served(served, NOW))
 
 
+class HealthCheckTests(SynchronousTestCase):
+    def test_health_check(self) -> None:
+        """It is answered for a host that no rule names, and goes where the rule says for another."""
+        found = explained(snapshot(), "http://10.0.0.1/healthz").outcome
+        self.assertEqual((found.status, found.is_taken), (200, True))
+        self.assertIn("health check", found.sentence)
+        self.assertEqual(explained(snapshot(), "http://a.test/healthz").outcome.status, 404)
+
+
 class HandshakeTests(SynchronousTestCase):
     def certificates(self, *names: str, ends: timedelta = timedelta(days=10)) -> CertificateTable:
         """Return a table with one certificate for *names*, shown for ``a.test``."""

@@ -33,6 +33,12 @@ from ingress.proxy.exchange.services import States
 from ingress.proxy.upstream.rotation import Rotation, Rotations
 from ingress.routing.choosing import choose, with_endpoint
 from ingress.routing.expression_routes import PathTooLong
+from ingress.routing.health_checks import (
+    HEALTH_CHECK_PATH,
+    HEALTH_CHECK_REPLY,
+    HEALTH_CHECK_ROUTE,
+    is_health_check,
+)
 from ingress.routing.matching import TooMuchToCompare, first_met
 from ingress.routing.paths import TWO_ROUTES, other_reading
 from ingress.routing.route import Route
@@ -54,6 +60,8 @@ class IngressProxyResource(ReverseProxyResource):
         self, clock: IReactorTime, rotations: Rotations, chains: Chains, states: States, random: Random
     ) -> None:
         ReverseProxyResource.__init__(self, "", 0, b"", reactor=clock)
+        self.answers_health_checks = False
+        """Whether load balancers may ask here if anybody is there."""
         self._table = RouteTable()
         self._streams = NO_STREAMS
         self._backends: SharedMap[BackendReference, BackendState] = SharedMap()
@@ -195,6 +203,7 @@ class IngressProxyResource(ReverseProxyResource):
                 or route.variants
                 or route.weighted
                 or route.stand_in is not None
+                or (not route.host and exchange.path == HEALTH_CHECK_PATH)
             ):
                 self._ask_filters(exchange, route)
                 return NOT_DONE_YET
@@ -250,6 +259,9 @@ class IngressProxyResource(ReverseProxyResource):
 
     def _ask_filters(self, exchange: Exchange, route: Route | None) -> None:
         """Choose where *exchange* leads, and have the filters on the way there decide about it, if there are any."""
+        if self.answers_health_checks and is_health_check(self._table, exchange.host, exchange.path, route):
+            exchange.reply(HEALTH_CHECK_REPLY, HEALTH_CHECK_ROUTE)
+            return
         backend_filters: tuple[FilterSpec, ...] = ()
         go_on: Callable[[], object]
         if route is not None and route.conditions:

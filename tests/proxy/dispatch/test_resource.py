@@ -50,6 +50,35 @@ class ResourceTests(ProxyCase):
             self.stage.open().say(GET)
         self.assertEqual(self.connector.asked, [ONE, TWO, THREE, TWO, THREE])
 
+    def test_health_checks(self) -> None:
+        """Of no host that a rule names, /healthz is fine, whatever takes it otherwise, and has no line in the log; a rule for it has it."""
+        named = Route("shop.test", "/", Match.PREFIX, OWNER, BACKEND)
+        rest = Route("", "/", Match.PREFIX, OWNER, BACKEND)
+        own = Route("", "/healthz", Match.EXACT, OWNER, BACKEND)
+
+        def ask(host: bytes, path: bytes = b"/healthz") -> bytes | None:
+            asked = len(self.connector.asked)
+            client = self.stage.open()
+            client.say(b"GET %b HTTP/1.1\r\nHost: %b\r\n\r\n" % (path, host))
+            return client.take() if len(self.connector.asked) == asked else None
+
+        answers = self.stage.resource
+        for routes in ((), (named,), (named, rest)):
+            self.publish(*routes, backends={BACKEND: BackendState((ONE,))})
+            answers.answers_health_checks = True
+            self.assertIn(b"\r\n\r\nok\n", ask(b"192.0.2.1") or b"")
+            record = self.stage.metrics.records[-1]
+            self.assertEqual((record.status, record.route and record.route.is_logged), (200, False))
+            for path in (b"/healthz/", b"/healthz/ready", b"/"):
+                self.assertNotIn(b"\r\n\r\nok\n", ask(b"192.0.2.1", path) or b"")
+            if routes:
+                self.assertIsNone(ask(b"shop.test"))
+            answers.answers_health_checks = False
+            self.assertNotIn(b"200 OK", ask(b"192.0.2.1") or b"")
+        self.publish(rest, own, backends={BACKEND: BackendState((ONE,))})
+        answers.answers_health_checks = True
+        self.assertIsNone(ask(b"192.0.2.1"))
+
     def test_match_is_by_normal_form(self) -> None:
         """The route is found by host and path in normal form; what goes upstream is what came."""
         self.publish(
