@@ -3,9 +3,8 @@
 ``channel_state`` draws its states, and decides when it reads and how long it waits.  A channel has a ``RequestReader``, for
 each body a ``BodyIntake``, an ``AnswerWriter``, and a ``Sending``; it is told what happens, and says what they are to do.
 
-What arrives for the next request while one is answered (pipelining) waits in the buffer, at most ``MAX_AHEAD``
-bytes of it; then reading pauses.  The answer to a request that cannot be read in one way is an error reply and
-the end of the connection, for where the next request would begin is then unknown.
+What arrives for the next request while one is answered (pipelining) waits in the buffer, at most ``MAX_AHEAD`` bytes of it; then
+reading pauses.  What cannot be read in one way is answered with an error and the end of the connection: the next request has no beginning.
 
 What may be awaited is one of four: a turn, if more has come than one takes; something to come, for which there is a deadline;
 something to be taken, which is looked at with every tick of the deadlines (``progress``); or nothing of this side's.
@@ -219,8 +218,9 @@ class DownstreamChannel(Downstream, Hearer):
 
     def drain(self) -> None:
         """Take no further request: close now when at rest, after the answer otherwise."""
-        if self.state in BETWEEN and not self.reader.ahead:
-            self.end()
+        if not self.reader.ahead:
+            end = self.end if self.state in BETWEEN else self.close_after_answer
+            end()
 
     @property
     def is_mute(self) -> bool:
@@ -230,9 +230,8 @@ class DownstreamChannel(Downstream, Hearer):
     @property
     def is_silent(self) -> bool:
         """Whether not a byte has come."""
-        if self.reader.count or self.reader.ahead or self.state not in BETWEEN:
-            return False
-        return self.transport.has_said_nothing
+        has_come = self.reader.count or self.reader.ahead or self.state not in BETWEEN
+        return not has_come and self.transport.has_said_nothing
 
     def make_way(self) -> None:
         """Close, since others have more to say; what was begun of a head is given up."""
@@ -471,6 +470,8 @@ class DownstreamChannel(Downstream, Hearer):
         self.update_reading()
         if ahead and self.exchange is not None:
             self.exchange.tunnel_from_downstream(ahead)
+        if self.is_half_closed and self.exchange is not None:
+            self.exchange.downstream_ended()
 
     def send_raw(self, octets: bytes) -> None:
         """Send bytes of a tunnel."""
@@ -506,9 +507,8 @@ class DownstreamChannel(Downstream, Hearer):
         elif self._answers.keep_alive and is_whole:
             self.state = HEAD
             if self.is_reading and not self.is_full and not self.reader.ahead and not self.is_half_closed:
-                # What ``_update_reading`` would find nearly always.
                 self.deadline = self.deadlines.now + self.limits.keep_alive_seconds
-                return
+                return  # As ``update_reading`` would find nearly always.
             self.update_reading()
             if self.reader.ahead or self.is_half_closed:
                 self._advance()

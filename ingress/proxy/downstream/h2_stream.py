@@ -131,6 +131,8 @@ class DownstreamStream(Stream, Downstream):
                 # Until the tunnel is open nobody takes it: the client may send a window's worth, and no more.
                 self.pause()
                 if ended:
+                    # Nobody would end the stream else: there is no tunnel yet, and no answer any more.
+                    self.reset(ErrorCode.CANCEL)
                     exchange.downstream_lost()
             else:
                 if self._pace is not None:

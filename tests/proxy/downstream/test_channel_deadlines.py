@@ -150,6 +150,18 @@ class DrainTests(ProxyCase):
         self.successResultOf(drained)
         self.assert_ended(200, 200, 200)
 
+    def test_drain_amid_answer(self) -> None:
+        """A connection whose answer's head was sent before closes with the last byte, though it promised to stay."""
+        down = self.stage.open()
+        down.say(GET)
+        self.upstream().say(b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nab")
+        self.assertTrue(down.take().endswith(b"ab"))
+        drained = self.stage.site.connections.drain()
+        self.upstream().say(b"cd")
+        self.assertEqual(down.take(), b"cd")
+        self.assertTrue(down.closed)
+        self.successResultOf(drained)
+
     def test_drain_without_connections(self) -> None:
         """Draining with nothing open is over at once."""
         self.successResultOf(self.stage.site.connections.drain())

@@ -85,6 +85,17 @@ class WebSocketTests(MessageCase):
         self.assertEqual(self.client.of(RST_STREAM), [])
         self.assertEqual(self.stage.sessions[-1].streams, {})
 
+    def test_ended_before_answer(self) -> None:
+        """Who ends its side before there is a tunnel is told that there will be none; nothing is left of the stream."""
+        self.stage.serve = lambda: None  # type: ignore[method-assign]
+        self.client = self.stage.client()
+        self.ask()
+        self.client.send(data(1, b"", ended=True))
+        self.client.look()
+        self.assertEqual([each.code for each in self.client.of(RST_STREAM, 1)], [CANCEL])
+        self.assertTrue(self.upstream.closed)
+        self.assertEqual(self.stage.sessions[-1].streams, {})
+
     def test_ended_by_client_alone(self) -> None:
         """An upstream that does not end its side for that is left after a while."""
         self.open()

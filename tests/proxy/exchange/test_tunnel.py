@@ -3,6 +3,8 @@
 from twisted.internet.defer import Deferred
 
 from ingress.filters import AnswerEdit, Facts, Filter, Reply
+from ingress.model.limits import Limits
+from ingress.proxy.contract.limits import TUNNEL_END_SECONDS
 from tests.fakes.specs import SpecOf
 from tests.proxy.playing import GET, OK, ONE, TWO, ProxyCase, fields_of
 
@@ -110,6 +112,20 @@ class TunnelTests(ProxyCase):
         self.assert_ended(101)
         down.widen()
         self.assertTrue(down.take().endswith(b"12345678"))
+
+    def test_half_close_before_switch(self) -> None:
+        """An end that came before the switch is passed on behind what was said before it, and bounds the tunnel all the same."""
+        self.stage.site.context.limits = Limits(allow_half_close=True)
+        down = self.stage.open()
+        down.say(ASK + b"early")
+        down.finish()
+        self.assertFalse(self.upstream().closed)
+        self.upstream().take()
+        self.upstream().say(SWITCH)
+        self.assertEqual(self.upstream().take(), b"early")
+        self.assertTrue(self.upstream().saw_end)
+        self.reactor.pass_time(TUNNEL_END_SECONDS + 2)
+        self.assertTrue(down.closed and self.upstream().closed)
 
     def test_downstream_ends(self) -> None:
         """When downstream ends, upstream gets what was said last and then the end; one line is logged."""
