@@ -21,6 +21,7 @@ from twisted.logger import Logger
 from twisted.python.failure import Failure
 
 from ingress.cluster.api.api_client import ApiAccess, ApiConnection
+from ingress.cluster.api.backoff import Backoff
 from ingress.cluster.api.credentials import CredentialSource
 from ingress.cluster.api.outage import Outage
 from ingress.cluster.api.server_addresses import addresses_of, port_of
@@ -118,6 +119,8 @@ class ApiServerSource:
         }
         self._clock = clock
         self._random = random
+        self._news = Backoff(clock, random, first_seconds=backoff_seconds)
+        self._next_news_at = 0.0
         self.outage = Outage(clock)
         """What all who ask this API server say together when it is away."""
         self.yielding = YieldToTraffic()
@@ -197,7 +200,14 @@ class ApiServerSource:
         return ApiConnection(self._access)
 
     def rouse(self) -> None:
-        """Let all reflectors try again that wait for the API server, since it answers.  Any thread."""
+        """Let all reflectors try again that wait for the API server, since it answers.  Any thread.
+
+        An answer may begin well and come to nothing, time and again: then that is news ever more rarely.
+        """
+        now = self._clock()
+        if now < self._next_news_at:
+            return
+        self._next_news_at = now + self._news.failed()
         for reflector in tuple(self._reflectors.values()):
             reflector.rouse()
 

@@ -231,6 +231,18 @@ class FaultTests(SourceTestCase):
         self.assertEqual(content.names(), {"web"})
         self.assertEqual(len(self.server.faults), 0)
 
+    async def test_answers_that_come_to_nothing(self) -> None:
+        """An API server whose answers begin well and break off is asked ever more rarely, though each of these is news at first."""
+        content = await self.synced(backoff_seconds=0.2)
+        self.server.faults.add(RawBody(b"", "cut"), times=None)
+        self.server.close_watches("cut")
+        await deferLater(reactor, 0.5, lambda: None)
+        before = len(self.server.requests)
+        await deferLater(reactor, 2.0, lambda: None)
+        self.assertLess(len(self.server.requests) - before, 200)
+        self.server.faults.clear()
+        await self.arrives(content, "web")
+
     async def test_new_token(self) -> None:
         """After 401 the credentials are loaded anew."""
         # A hundred times as fast, so that the pause between two loads passes.

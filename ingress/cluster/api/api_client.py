@@ -30,7 +30,7 @@ from ingress.cluster.api.api_status import (
 )
 from ingress.cluster.api.credentials import CredentialSource
 from ingress.cluster.api.interruption import Interruption, pool_classes
-from ingress.cluster.api.package_parts import Configuration, RESTClientObject
+from ingress.cluster.api.package_parts import ApiException, Configuration, RESTClientObject
 from ingress.errors import KubernetesError, StartError
 from ingress.model.frozen import frozen
 from ingress.model.writes import JSON
@@ -180,8 +180,12 @@ class ApiConnection:
             ).response
         except ReadTimeoutError:
             raise KubernetesError(0, UNREACHABLE, "no answer in time") from None
+        except ApiException as error:
+            # So the package says that TLS failed: the kubeconfig may have another authority by now.
+            self.renew_credentials()
+            raise KubernetesError(0, UNREACHABLE, _reason(error)) from None
         except Exception as error:
-            # Apart from urllib3's errors: ApiException for TLS, ValueError for a token with a line end.
+            # Apart from urllib3's errors: ValueError for a token with a line end.
             raise KubernetesError(0, UNREACHABLE, _reason(error)) from None
         response = ApiResponse(answer)
         if not 200 <= answer.status <= 299:

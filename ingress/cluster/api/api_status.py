@@ -17,6 +17,8 @@ BROKEN = "Broken"
 NO_CREDENTIALS = "NoCredentials"
 """The token cannot be read."""
 
+MOST_RETRY_AFTER_SECONDS = 60.0
+"""Who asks us to wait for longer, as maintenance pages of load balancers do, is asked again then."""
 _LONGEST_MESSAGE = 300
 
 
@@ -45,12 +47,12 @@ def error_from_status(
     details = said.get("details")
     asked = details.get("retryAfterSeconds") if isinstance(details, dict) else None
     if isinstance(asked, int) and asked > 0:
-        seconds = max(seconds or 0.0, float(asked))
+        seconds = max(seconds or 0.0, min(asked, MOST_RETRY_AFTER_SECONDS))
     return KubernetesError(
         code if isinstance(code, int) and code > 0 else http_status,
         reason if isinstance(reason, str) and reason else http_reason or "Unknown",
         one_line(message) if isinstance(message, str) and message else "no message",
-        seconds,
+        None if seconds is None else min(seconds, MOST_RETRY_AFTER_SECONDS),
     )
 
 

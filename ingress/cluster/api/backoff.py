@@ -42,3 +42,7 @@ class Backoff:
         delay = self._next_seconds * (1.0 + self._random())
         self._next_seconds = min(self._next_seconds * 2, self._ceiling_seconds)
         return max(delay, at_least_seconds)
+
+    def worked(self) -> None:
+        """Note that all was well for a while: the next error is a first one."""
+        self._next_seconds = self._first_seconds

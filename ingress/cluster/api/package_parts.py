@@ -29,6 +29,7 @@ def _empty(*packages: str) -> Iterator[None]:
 
 with _empty("kubernetes", "kubernetes.config", "kubernetes.utils"):
     from kubernetes.client.configuration import Configuration as Configuration
+    from kubernetes.client.exceptions import ApiException as ApiException
     from kubernetes.client.rest import RESTClientObject as RESTClientObject
     from kubernetes.client.rest import should_bypass_proxies as should_bypass_proxies
     from kubernetes.config.config_exception import ConfigException as ConfigException

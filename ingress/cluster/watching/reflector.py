@@ -54,6 +54,7 @@ from ingress.translate.readers.reader import KindRead
 log = Logger()
 
 _SHORT_WATCH_SECONDS = 1.0
+_LONG_WATCH_SECONDS = 10.0
 _TROUBLES_AT_ONE_VERSION = 3
 _BEHIND_SECONDS = 0.002
 # A definition is there before what it defines is served.
@@ -277,7 +278,11 @@ class Reflector:
 
     def _watch(self, version: str) -> float:
         began = self._clock()
-        self._follow(self._requests.watch(version))
+        try:
+            self._follow(self._requests.watch(version))
+        finally:
+            if self._clock() - began >= _LONG_WATCH_SECONDS:
+                self._backoff.worked()
         if self._version == version and self._clock() - began < _SHORT_WATCH_SECONDS:
             return self._troubled("it ended at once")
         return 0.0

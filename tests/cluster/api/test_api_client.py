@@ -99,6 +99,19 @@ class TLSRequestTests(RequestTests):
         self.assertIn("certificate", error.message)
         self.assertEqual(self.server.requests, [])
 
+    async def test_new_authority(self) -> None:
+        """One that stands in the kubeconfig by now is used after the server's certificate was refused."""
+        clock, own = Clock(), self.server.authority
+        self.server.authority = make_authority("Somebody else")
+        self.server.write_kubeconfig(self.kubeconfig)
+        connection = await self.connection(clock=clock.seconds)
+        await error_of(lambda: connection.get(SERVICES, []))
+        self.server.authority = own
+        self.server.write_kubeconfig(self.kubeconfig)
+        clock.advance(11)
+        await error_of(lambda: connection.get(SERVICES, []))
+        await in_thread(lambda: whole(connection.get(SERVICES, [])))
+
 
 class RefusalTests(ApiServerTestCase):
     """Answers that say no."""

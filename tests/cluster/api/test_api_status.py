@@ -2,7 +2,12 @@
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.cluster.api.api_status import error_from_status, is_expired, one_line
+from ingress.cluster.api.api_status import (
+    MOST_RETRY_AFTER_SECONDS,
+    error_from_status,
+    is_expired,
+    one_line,
+)
 
 
 class ErrorFromStatusTests(SynchronousTestCase):
@@ -31,6 +36,13 @@ class ErrorFromStatusTests(SynchronousTestCase):
         self.assertEqual(
             (error.status, error.reason, error.retry_after_seconds), (503, "Service Unavailable", 7.0)
         )
+
+    def test_no_longer_than_a_minute(self) -> None:
+        """Nobody has us wait for hours, nor for longer than there are numbers."""
+        for asked in (3600, 10**400):
+            for status, field in (({"details": {"retryAfterSeconds": asked}}, None), ({}, str(asked))):
+                seconds = error_from_status(status, 503, "", field).retry_after_seconds
+                self.assertEqual(seconds, MOST_RETRY_AFTER_SECONDS)
 
     def test_the_longer_wait_counts(self) -> None:
         """Of two waits asked for, the longer one is kept."""

@@ -40,3 +40,11 @@ class BackoffTests(SynchronousTestCase):
         backoff = self.backoff(0.0)
         self.assertEqual(backoff.failed(5.0), 5.0)
         self.assertEqual(backoff.failed(0.1), 1.6)
+
+    def test_worked(self) -> None:
+        """What was well for a while makes the next error a first one, however soon it comes."""
+        backoff = self.backoff(0.0)
+        backoff.failed()
+        backoff.failed()
+        backoff.worked()
+        self.assertEqual(backoff.failed(), 0.8)
