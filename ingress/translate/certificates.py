@@ -6,6 +6,9 @@ An entry names hosts and a Secret.
   object's own rules; where it serves all hosts, by a host-less rule or by a default
   backend alone, for the certificate's own names.
 - An entry without Secret asks for the default certificate.
+- A host of the object's own rules that no entry names is *implied* where a certificate of the entries covers it, or else
+  the default: as in ingress-nginx that is shown for it.  Where none does it is no host of TLS, while ingress-nginx would send
+  its visitors to a certificate that is for somebody else.
 - An entry whose Secret is missing, unusable or for other names still speaks for its hosts, and
   brings no certificate for them.  Nothing else of the object suffers.
 - A certificate that has expired, or is not valid yet, is brought like any other, and that is told.
@@ -48,6 +51,8 @@ class CertificateClaim:
     secret: ObjectKey | None
     certificate: Certificate | None
     field: str
+    is_implied: bool = False
+    """Whether the host is of a rule, and no entry names it: whoever does so comes first, however young."""
 
 
 @frozen(weakref_slot=False)
@@ -148,6 +153,8 @@ class _TLSReader:
         self._rule_hosts: dict[str, None] | None = None
         self._takes_all = False
         self._missed: list[tuple[str, Certificate]] = []
+        # The certificates of the entries with hosts, each with its field.
+        self._named: list[tuple[ObjectKey, Certificate, str]] = []
 
     def read(self, entry: CertificateRequest) -> None:
         """Take what *entry* says about its hosts."""
@@ -159,6 +166,8 @@ class _TLSReader:
                 self._read_without_hosts(entry)
             return
         secret, found = self._certificate(entry)
+        if secret is not None and found is not None:
+            self._named.append((secret, found, entry.secret_field))
         for host, field in hosts:
             self._listed.add(host)
             if found is None or secret is None or found.covers(host):
@@ -170,7 +179,12 @@ class _TLSReader:
                 self._report(field, Reason.CERTIFICATE_NAME_MISMATCH, message)
 
     def finish(self) -> None:
-        """Tell of the hosts for which no entry brings a certificate, where that was not told yet."""
+        """Claim the hosts that are implied, and tell of those for which no entry brings a certificate, where that was not told yet."""
+        if self._rule_hosts is None:
+            # Else an entry without hosts is for all of them.
+            for host in self._reading.hosts:
+                if host and host not in self._listed:
+                    self._imply(host)
         if not self._missed:
             return
         field, certificate = self._missed[0]
@@ -241,6 +255,17 @@ class _TLSReader:
                 message = f"host {quoted(host)} {fault}; it gets no certificate{placeholder_hint(host)}"
                 self._report(field, Reason.INVALID_HOST, message)
         return valid
+
+    def _imply(self, host: str) -> None:
+        shown: list[tuple[ObjectKey | None, Certificate, str]] = [*self._named]
+        if self._default is not None:
+            shown.append((None, self._default, "spec.tls"))
+        covering = next((one for one in shown if one[1].covers(host)), None)
+        if covering is None:
+            return
+        secret, found, field = covering
+        self.claims.append(CertificateClaim(self._reading.owner, host, secret, found, field, is_implied=True))
+        self._claim_further(host, secret, found, field)
 
     def _claim_further(
         self, host: str, secret: ObjectKey | None, certificate: Certificate | None, field: str

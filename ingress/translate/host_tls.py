@@ -92,7 +92,8 @@ def decide_tls(
     that rules name.  *wildcard* is the decision about the wildcard that takes the host.
     """
     namespace, heard, problems = _heard(host, claims, None if is_shared else owners)
-    certificates, conflicts = choose(heard)
+    named = [claim for claim in heard if not claim.is_implied]
+    certificates, conflicts = choose(named if any(claim.certificate for claim in named) else heard)
     inherits = wildcard.is_claimed and wildcard.namespace == namespace
     if not claims and not inherits and not wildcard.certificates:
         return NO_TLS
@@ -149,7 +150,9 @@ def _heard(
         told(claim.owner, claim.field, _NO_EFFECT, host, owner, has=has)
         for claim in claims
         # Who asks for the default certificate where it is shown loses nothing.
-        if is_stranger(claim.owner, owner) and not (has_default and claim.secret is None)
+        if is_stranger(claim.owner, owner)
+        and not claim.is_implied
+        and not (has_default and claim.secret is None)
     )
     return owner.key.namespace, heard, problems
 

@@ -201,8 +201,9 @@ class Survey:
         return frozenset(found - {""})
 
     def has_tls(self, host: str) -> bool:
-        """Whether any object asks for TLS of *host*, by its name or by the wildcard above it."""
-        return host in self._tls or (wildcard_of(host) or "") in self._tls
+        """Whether any object asks for TLS of *host*, by its name, by the wildcard above it or by a certificate that covers it."""
+        asked = self._tls
+        return host in asked or (wildcard_of(host) or "") in asked or host in self.snapshot.certificates.exact
 
     def first_by_namespace(self, host: str) -> Mapping[str, Owner]:
         """Return the oldest with a rule for *host* in each namespace, the oldest of all first."""

@@ -10,7 +10,7 @@ from enum import Enum, IntEnum
 from typing import Final
 
 from ingress.ctl.lint.finding import AnnotationReport, Finding, Level, ObjectReport, Standing
-from ingress.ctl.lint.rules import CLOSED_PATHS
+from ingress.ctl.lint.rules import CLOSED_PATHS, HOST_WITHOUT_TLS
 from ingress.model.problems import Reason
 
 
@@ -148,13 +148,15 @@ _CLOSES: Final = re.compile(r"\banswers? 503\b|\bis closed\b")
 def bearing_of(finding: Finding) -> Bearing:
     """Return what *finding* has to do with the move.
 
-    The rules that lint has beside the reasons of problems are about what is written, whoever serves it; but for the one
-    that tells what is closed.
+    The rules that lint has beside the reasons of problems are about what is written, whoever serves it; but for those
+    that tell what is closed, and whom ingress-nginx would send to HTTPS.
     """
     if _EITHER.search(_QUOTED.sub("", finding.message)):
         return Bearing.SAME
     if finding.rule == CLOSED_PATHS.name:
         return Bearing.CHANGES
+    if finding.rule == HOST_WITHOUT_TLS.name:
+        return Bearing.DIFFERS
     try:
         return BEARINGS[Reason(finding.rule)]
     except ValueError:

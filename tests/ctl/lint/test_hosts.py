@@ -2,6 +2,7 @@
 
 from attrs import evolve
 
+from ingress.ctl.migrate.outcome import Bearing, bearing_of
 from ingress.model.objects import ObjectKey
 from ingress.translate.readers.ingress.objects import IngressBackend, IngressTLS, ServicePortReference
 from tests.ctl.lint.lint_case import HOST, LintCase, ingress
@@ -29,7 +30,9 @@ class HostsTests(LintCase):
     def test_a_host_that_tls_leaves_out(self) -> None:
         """An Ingress that has tls for one of its hosts is told of the other, unless another Ingress has it."""
         value = ingress(hosts=[HOST, OTHER], tls=[HOST])
-        self.assertIn(OTHER, self.found("HostWithoutTls", value).message)
+        finding = self.found("HostWithoutTls", value)
+        self.assertIn(OTHER, finding.message)
+        self.assertIs(bearing_of(finding), Bearing.DIFFERS)
         self.assert_not_found("HostWithoutTls", value, ingress(name="b", hosts=[OTHER], tls=[OTHER]))
         self.assert_not_found("HostWithoutTls", ingress(hosts=[HOST, OTHER], tls=["*.example.com"]))
         self.assert_not_found("HostWithoutTls", ingress(hosts=[HOST, OTHER]))

@@ -73,7 +73,7 @@ def _rule_hosts(survey: Survey, subject: Subject, parsed: ParsedObject) -> Itera
             does = (
                 "HTTPS shows the default certificate there, and force-ssl-redirect sends everybody to it"
                 if redirects.force_ssl_redirect
-                else "HTTPS shows the default certificate there, and plain HTTP is not redirected"
+                else "HTTPS shows the default certificate there, and plain HTTP is not redirected, which ingress-nginx would do"
             )
             yield subject.found(
                 HOST_WITHOUT_TLS, f"spec.tls names other hosts, and not {host}: {does}", "spec.tls"
