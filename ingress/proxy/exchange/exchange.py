@@ -302,7 +302,8 @@ class Exchange(AnswerSink):
             if row.blames is Side.NOBODY:
                 self._context.metrics.upstream_failed()
             self._conclude(fault.value)
-            self.fail(row.status, why)
+            if self._filtering is None or not self._filtering.waits_without(row.status, why):
+                self.fail(row.status, why)
 
     def _is_refused(self, status: int, ended: bool) -> bool:
         """Whether an answer of this status is dropped, and another endpoint asked instead."""

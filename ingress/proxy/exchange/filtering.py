@@ -47,6 +47,9 @@ class Filtered(Protocol):
     def replied(self, name: str, reply: Reply, cause: Cause) -> None:
         """Filter *name* answers, in place of whatever else would; if it is with an error, that is the *cause*."""
 
+    def fail(self, status: int, why: str) -> None:
+        """Answer with the error *status*, for *why*."""
+
     def filter_failed(self, name: str, status: int, why: str) -> None:
         """Filter *name* failed: answer with *status*, or end an answer that has begun."""
 
@@ -113,6 +116,8 @@ class Filtering:
     _consulted = 0
     """How many were asked about it."""
     _is_whole = False
+    _lost: tuple[int, str] | None = None
+    """What is to be answered where the rest of it will not come, and why."""
     _is_switch = False
     _is_paused = False
     """Whether its endpoint waits for us."""
@@ -369,6 +374,7 @@ class Filtering:
         if self._decision is not None:
             self._stop_waiting()
         self._exchange.is_answer_filtered = True
+        self._lost = None
         self._change = change
         self._logged, self._came = logged, head.status
         self._consulted = 0
@@ -403,6 +409,8 @@ class Filtering:
     def _consulted_by(self, live: LiveFilter, reply: Reply | None) -> None:
         if reply is not None:
             self._replace(live, reply)
+        elif self._lost is not None:
+            self._exchange.fail(*self._lost)
         elif self._change is not None:
             self._consult(self._change)
 
@@ -467,6 +475,13 @@ class Filtering:
             return
         assert self._answer_passage is not None
         self._answer_passage.take(piece, ended, trailers)
+
+    def waits_without(self, status: int, why: str) -> bool:
+        """Whether something may come in place of an answer that broke off; if it does not, *status* is answered, for *why*."""
+        if self._change is None or self._decision is None:
+            return False
+        self._lost = status, why
+        return True
 
     @property
     def holds_answer(self) -> bool:

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable
+
+from twisted.internet.defer import Deferred
+
 from ingress.annotations.custom_errors import MOST_BYTES, SECONDS, CustomErrors, StandingIn
-from ingress.filters import Facts, Filter, FilterSpec, Reply
+from ingress.filters import AnswerEdit, Facts, Filter, FilterSpec, Reply
 from ingress.model.backends import BackendReference, BackendState, Endpoint
 from ingress.proxy.contract.transport import REFUSED
 from ingress.routing.route import Match, Route
@@ -79,6 +83,39 @@ class CustomErrorsTests(FilterCase):
         self.assertEqual((heard.all(b"set-cookie"), heard.all(b"x-stack")), ([b"seen=1"], []))
         self.assertEqual(len(heard.all(b"date")), 1)
         self.assert_ended(404)
+
+    def test_answer_that_breaks_off(self) -> None:
+        """The page takes the place of an answer whose body, which nobody wants, breaks off, or a reply of ours does."""
+        for page, wanted in ((PAGE, (404, b"page")), (b"no HTTP\r\n\r\n", (404, None))):
+            self.setUp()
+            client = self.get()
+            endpoint = self.upstream()
+            endpoint.say(MISSING.replace(b"Content-Length: ", b"Content-Length: 9"))
+            pages = self.pages()
+            endpoint.reset()
+            self.assertEqual(client.heard().status, 0)
+            pages.say(page)
+            heard = client.heard()
+            self.assertEqual((heard.status, heard.body if page == PAGE else None), wanted)
+
+    def test_answer_that_breaks_off_and_is_wanted(self) -> None:
+        """Where a filter decides that the answer shall go on, of which the rest will not come, that is 502."""
+        coming: Deferred[Reply | None] = Deferred()
+
+        class Waits(Filter):
+            def on_answer(self, facts: Facts, edit: AnswerEdit) -> Awaitable[Reply | None] | None:
+                return coming if edit.status == 200 else None
+
+        self.publish(SpecOf(Waits()))
+        client = self.get()
+        self.upstream().say(b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\npart")
+        self.upstream().reset()
+        self.assertEqual(client.heard().status, 0)
+        coming.callback(None)
+        self.reactor.settle()
+        self.pages().say(PAGE.replace(b"404 Not Found", b"502 Bad Gateway"))
+        self.assertEqual((client.heard().status, client.heard().body), (502, b"page"))
+        self.assert_ended(502)
 
     def test_status_of_the_page(self) -> None:
         """The status is that of the page: 418 is a device to reach a login page."""
