@@ -439,7 +439,7 @@ class AnnotationReader:
         if said is None or not canaries.is_canary(said):
             return frozenset()
         names = (name.removeprefix(self._below) for name in annotations if name.startswith(self._below))
-        return frozenset(name for name in names if name not in CANARIES.annotations)
+        return frozenset(names) - canaries.SAID_BY_CANARIES
 
 
 def _filters(family: Family[Any], settings: AnnotationSettings) -> bool:

@@ -174,3 +174,6 @@ CANARIES: Final = Family(
         ),
     },
 )
+
+SAID_BY_CANARIES: Final = frozenset({*CANARIES.annotations, "affinity-canary-behavior"})
+"""What is for a canary to say; whether clients stay with it is for its primary, too."""

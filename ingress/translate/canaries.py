@@ -18,7 +18,7 @@ from typing import Final
 
 from attrs import evolve
 
-from ingress.annotations.affinity import AffinitySettings, CanaryBehavior, SessionCookie
+from ingress.annotations.affinity import AFFINITY, AffinitySettings, CanaryBehavior, SessionCookie
 from ingress.annotations.canaries import CANARIES, CanarySettings
 from ingress.annotations.values import quoted
 from ingress.filters import FilterSpec
@@ -50,6 +50,8 @@ class Canary:
     owner: Owner
     backend: BackendReference
     settings: CanarySettings
+    is_sticky: bool = True
+    """Whether clients that met it stay with it, where its primary has it so."""
 
 
 @frozen
@@ -79,6 +81,7 @@ def stand_behind(
     shown = f"host {host}" if host else "all hosts"
     for parsed in canaries:
         settings = parsed.settings.of(CANARIES)
+        is_sticky = parsed.settings.of(AFFINITY).canaries is CanaryBehavior.STICKY
         for claim in parsed.canary_claims:
             if claim.host != host or claim.backend.kind != SERVICE_KIND:
                 continue
@@ -99,7 +102,7 @@ def stand_behind(
             # How its endpoints are spoken to is for the primary to say.
             wanted = claim.backend
             backend = primary.backend._replace(name=wanted.name, namespace=wanted.namespace, port=wanted.port)
-            behind[primary] = (*behind.get(primary, ()), Canary(claim.owner, backend, settings))
+            behind[primary] = (*behind.get(primary, ()), Canary(claim.owner, backend, settings, is_sticky))
     return HostCanaries(behind, tuple(problems))
 
 
@@ -115,6 +118,7 @@ def _is_same(canary: Claim, primary: Claim) -> bool:
 def with_canaries(route: Route, canaries: tuple[Canary, ...], sessions: AffinitySettings) -> Route:
     """Return *route*, a primary's, with what *canaries* make of it; *sessions* says how its clients stay."""
     is_sticky = sessions.by_cookie and sessions.canaries is CanaryBehavior.STICKY
+    is_sticky = is_sticky and all(canary.is_sticky for canary in canaries)
     shares = _Shares(route, is_sticky)
     variants = [
         *(

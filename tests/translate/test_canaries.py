@@ -224,10 +224,13 @@ class BehindTests(SynchronousTestCase):
 class StickyCanaryTests(SynchronousTestCase):
     """Canaries of clients that stay."""
 
-    def route(self, **annotations: str) -> Route:
-        """Return the route of a primary with affinity, and its canary."""
+    def route(self, of_canary: dict[str, str] | None = None, /, **annotations: str) -> Route:
+        """Return the route of a primary with affinity, and its canary, which has annotations of its own."""
         primary = ingress("p", "/", affinity="cookie", session_cookie_name="route", **annotations)
-        (route,) = translated(primary, canary(canary_weight="50", canary_by_header="X-New")).table.routes
+        other = canary(canary_weight="50", canary_by_header="X-New", **(of_canary or {}))
+        snapshot = translated(primary, other)
+        self.assertEqual([one for one in snapshot.problems if one.reason is Reason.ANNOTATION_NOTE], [])
+        (route,) = snapshot.table.routes
         return route
 
     def test_sticky(self) -> None:
@@ -250,9 +253,10 @@ class StickyCanaryTests(SynchronousTestCase):
         self.assertEqual(marks, {OLD: mark_of_backend(OLD), NEW: mark_of_backend(NEW)})
 
     def test_legacy(self) -> None:
-        """Where each request is decided anew, the cookie says nothing of backends."""
-        route = self.route(affinity_canary_behavior="legacy")
-        session = b"k" + b"0" * 16 + b"." + mark_of_backend(NEW)
-        self.assertEqual(chosen(route, asking(b"", session=session), 0.0), "web")
-        self.assertEqual(len(route.filters), 1)
-        self.assertEqual([one.filters for one in route.weighted], [(), ()])
+        """Where each request is decided anew, the cookie says nothing of backends; the canary may say so, too, as in ingress-nginx."""
+        legacy = {"affinity_canary_behavior": "legacy"}
+        for route in (self.route(**legacy), self.route(legacy)):
+            session = b"k" + b"0" * 16 + b"." + mark_of_backend(NEW)
+            self.assertEqual(chosen(route, asking(b"", session=session), 0.0), "web")
+            self.assertEqual(len(route.filters), 1)
+            self.assertEqual([one.filters for one in route.weighted], [(), ()])

@@ -8,6 +8,7 @@ which values it is one.
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Final
 
+from ingress.annotations.canaries import SAID_BY_CANARIES
 from ingress.annotations.unhonored import asks_for_nothing
 from ingress.annotations.unknown_names import UnknownNames
 from ingress.annotations.values import ValueRefused
@@ -124,7 +125,7 @@ def standings(
     for name, value in subject.annotations.items():
         told = by_field.get(subject.field(name), [])
         standing, why = _standing(subject, name, value, told, unknown, lacking, unsafe)
-        if standing in (Standing.HONORED, Standing.DIFFERS) and is_canary and not name.startswith("canary"):
+        if standing in (Standing.HONORED, Standing.DIFFERS) and is_canary and name not in SAID_BY_CANARIES:
             standing, why = Standing.IGNORED, "the Ingress behind which a canary stands decides about it"
         yield AnnotationReport(name, value, standing, why)
 
