@@ -194,7 +194,7 @@ def _port_of(service: Service, reference: BackendReference) -> ServicePort | Non
     """Find the port of *service*, else the one whose ``targetPort`` is named: the API has no such reference, and ingress-nginx serves it."""
     found = _find_port(service, reference.port)
     if found is not None or isinstance(reference.protocol, ByPolicy):
-        # The Service of a Gateway's route is to have just that port.
+        # For an HTTPRoute or a GRPCRoute the Service is to have just that port.
         return found
     return next((port for port in _usable_ports(service) if port.target_port == reference.port), None)
 
