@@ -279,14 +279,11 @@ def _external_name_fault(
 
 def _target_port_named(reference: BackendReference, state: ClusterState) -> BackendFault | None:
     """Tell where *reference*, which leads somewhere, names the ``targetPort`` of a port."""
-    service = state.services.get(service_key(reference))
-    if service is None or not reference.port or _find_port(service, reference.port) is not None:
-        return None
-    port = _port_of(service, reference)
-    if port is None:
+    port = port_of(reference, state)
+    if port is None or reference.port in ("", port.number, port.name):
         return None
     wanted = _shown_port(reference.port)
-    message = f"Service {service.key} has no port {wanted}, which is the targetPort of its port {port}; it is served as that port"
+    message = f"Service {service_key(reference)} has no port {wanted}, which is the targetPort of its port {port}; it is served as that port"
     return BackendFault(Reason.TARGET_PORT_NAMED, message, "service.port")
 
 

@@ -32,6 +32,7 @@ from ingress.routing.hosts import check_rule_host
 from ingress.translate.absent_secrets import hidden_by, secret_in
 from ingress.translate.claims import CertificateRequest, ParsedObject
 from ingress.translate.options import TranslateOptions
+from ingress.translate.ownership import wildcard_of
 
 _SHOWN_NAMES = 8
 
@@ -110,6 +111,11 @@ def secrets_named(parsed: ParsedObject, default: ObjectKey | None) -> tuple[Obje
             named[entry.secret] = None
         elif default is not None:
             named[default] = None
+    if default is not None and parsed.certificates:
+        # What is implied may be shown it.
+        listed = {host.lower() for entry in parsed.certificates for host in entry.hosts}
+        if not listed.issuperset(parsed.hosts):
+            named[default] = None
     return tuple(named)
 
 
@@ -182,9 +188,7 @@ class _TLSReader:
         """Claim the hosts that are implied, and tell of those for which no entry brings a certificate, where that was not told yet."""
         if self._rule_hosts is None:
             # Else an entry without hosts is for all of them.
-            for host in self._reading.hosts:
-                if host and host not in self._listed:
-                    self._imply(host)
+            self._imply([host for host in self._reading.hosts if host and host not in self._listed])
         if not self._missed:
             return
         field, certificate = self._missed[0]
@@ -256,16 +260,23 @@ class _TLSReader:
                 self._report(field, Reason.INVALID_HOST, message)
         return valid
 
-    def _imply(self, host: str) -> None:
+    def _imply(self, hosts: list[str]) -> None:
+        """Claim those of *hosts* that a certificate covers, each with the first one that does."""
         shown: list[tuple[ObjectKey | None, Certificate, str]] = [*self._named]
         if self._default is not None:
             shown.append((None, self._default, "spec.tls"))
-        covering = next((one for one in shown if one[1].covers(host)), None)
-        if covering is None:
-            return
-        secret, found, field = covering
-        self.claims.append(CertificateClaim(self._reading.owner, host, secret, found, field, is_implied=True))
-        self._claim_further(host, secret, found, field)
+        # There may be thousands of hosts, and of certificates.
+        firsts: dict[str, int] = {}
+        for number, (_, certificate, _) in enumerate(shown if hosts else ()):
+            for name in certificate.names:
+                firsts.setdefault(name, number)
+        owner = self._reading.owner
+        for host in hosts:
+            covering = [firsts[name] for name in (host, wildcard_of(host)) if name in firsts]
+            if covering:
+                secret, found, field = shown[min(covering)]
+                self.claims.append(CertificateClaim(owner, host, secret, found, field, is_implied=True))
+                self._claim_further(host, secret, found, field)
 
     def _claim_further(
         self, host: str, secret: ObjectKey | None, certificate: Certificate | None, field: str

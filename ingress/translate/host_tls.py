@@ -178,7 +178,7 @@ def choose(claims: Iterable[CertificateClaim]) -> tuple[tuple[Certificate, ...],
             winner = winners.setdefault(certificate.key_type, claim)
         if winner is claim:
             certificates.append(certificate)
-        elif claim.secret != winner.secret:
+        elif claim.secret != winner.secret and not claim.is_implied:
             problems.append(_conflict(claim, winner))
     return tuple(certificates), tuple(problems)
 

@@ -330,6 +330,17 @@ class ConcernTests(SynchronousTestCase):
         self.assertEqual(list(after.certificates.exact), ["a.test"])
         self.assertEqual(self.follower.translation.certificates, 1)
 
+    def test_default_certificate_of_hosts_left_out(self) -> None:
+        """A host that spec.tls leaves out has the default certificate while that covers it, whenever it comes and goes."""
+        options = TranslateOptions(default_ssl_certificate=ObjectKey("demo", "default"))
+        entry = evolve(asking("a", "a.test"), tls=(IngressTLS(("b.test",), "own"),))
+        before = self.start(SERVICE, SLICE, entry, tls_secret("own", "b.test"), options=options)
+        self.assertEqual(list(before.certificates.exact), ["b.test"])
+        after = self.change(batch(tls_secret("default", "a.test")))
+        self.assertEqual(set(after.certificates.exact), {"a.test", "b.test"})
+        after = self.change(gone(tls_secret("default", "a.test")))
+        self.assertEqual(list(after.certificates.exact), ["b.test"])
+
     def test_default_certificate_of_others(self) -> None:
         """A host whose Secret is missing insists while the default certificate covers it, and is valid."""
         options = TranslateOptions(default_ssl_certificate=ObjectKey("demo", "default"))

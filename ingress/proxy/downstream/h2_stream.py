@@ -130,7 +130,7 @@ class DownstreamStream(Stream, Downstream):
                 self._ahead += piece
                 # Until the tunnel is open nobody takes it: the client may send a window's worth, and no more.
                 self.pause()
-                if ended:
+                if ended and not self.is_refused:
                     # Nobody would end the stream else: there is no tunnel yet, and no answer any more.
                     self.reset(ErrorCode.CANCEL)
                     exchange.downstream_lost()

@@ -96,6 +96,19 @@ class WebSocketTests(MessageCase):
         self.assertTrue(self.upstream.closed)
         self.assertEqual(self.stage.sessions[-1].streams, {})
 
+    def test_ended_amid_refusal(self) -> None:
+        """Who ends its side while it is refused still gets all that is said about it."""
+        self.stage.serve = lambda: None  # type: ignore[method-assign]
+        self.client = self.stage.client()
+        self.ask()
+        self.upstream.say(b"HTTP/1.1 403 Forbidden\r\nContent-Length: 4\r\n\r\nno")
+        self.client.send(data(1, b"", ended=True))
+        self.upstream.say(b"!\n")
+        self.client.look()
+        self.assertEqual((self.client.statuses(1), self.client.body(1)), ([403], b"no!\n"))
+        self.assertTrue(self.client.has_ended(1))
+        self.assertEqual(self.stage.sessions[-1].streams, {})
+
     def test_ended_by_client_alone(self) -> None:
         """An upstream that does not end its side for that is left after a while."""
         self.open()
