@@ -22,7 +22,7 @@ from ingress.cluster.secrets.secret_references import NeedChanges, ObjectReferen
 from ingress.cluster.secrets.watched_secrets import WatchedObjects
 from ingress.cluster.source import Sink
 from ingress.metrics.watch import WatchMetrics
-from ingress.model.objects import Batch, ObjectId, ObjectKey, Projection
+from ingress.model.objects import Batch, ObjectId, ObjectKey, Projection, Secret
 from ingress.translate.options import TranslateOptions
 
 log = Logger()
@@ -59,8 +59,8 @@ class ReferencedObjects:
         self._is_reading = False
         self._lists_are_complete = False
         self._is_synced = False
-        # The Secrets that the sink has.
-        self._given: set[ObjectKey] = set()
+        # The Secrets that the sink has, and which of their keys were asked for.
+        self._given: dict[ObjectKey, frozenset[str]] = {}
 
     def attach(self, reader: ObjectReader, rights_awaited: RightsAwaited | None) -> None:
         """Have them read by *reader*, which delivers here; without *rights_awaited* no right is waited for."""
@@ -77,8 +77,7 @@ class ReferencedObjects:
     def refer(self, options: TranslateOptions) -> None:
         """Learn that the operator refers to other objects now."""
         changes = self._references.refer(options)
-        gone = {(self._kind, key): None for key in changes.dropped if key in self._given}
-        self._given -= changes.dropped
+        gone = self._dropped(changes)
         if gone:
             self._sink.changed(gone)
         self._need(changes)
@@ -88,10 +87,7 @@ class ReferencedObjects:
         if self._counts is not None:
             self._counts(len(batch))
         changes = self._references.changed(batch)
-        secrets: dict[ObjectId, Projection | None] = {}
-        if changes.dropped:
-            secrets = {(self._kind, key): None for key in changes.dropped if key in self._given}
-            self._given -= changes.dropped
+        secrets = self._dropped(changes)
         if secrets or any(kind is self._kind for kind, _ in batch):
             batch = {**self._needed_part(batch, changes), **secrets}
         self._sink.changed(batch)
@@ -108,16 +104,13 @@ class ReferencedObjects:
         if not self._is_reading:
             self._is_reading = True
             for key in self._references.needed():
-                if key not in self._given:
+                if not self._has_given(key):
                     self._read(key)
         self.read_changed()
 
     def deliver(self, key: ObjectKey, projection: Projection | None) -> None:
         """Take a Secret that was read by name."""
-        if projection is None:
-            self._given.discard(key)
-        else:
-            self._given.add(key)
+        self._note(key, projection)
         self._sink.changed({(self._kind, key): projection})
 
     def read_changed(self) -> None:
@@ -162,15 +155,42 @@ class ReferencedObjects:
             if kind is self._kind:
                 if not self._references.keys_of(key):
                     continue
-                if projection is not None:
-                    self._given.add(key)
-                else:
-                    self._given.discard(key)
-                    # There may be another of that name which the watch does not show.
-                    if self._is_reading and key not in changes.needed:
-                        self._read(key)
+                if self._is_overtaken(key, projection):
+                    continue
+                self._note(key, projection)
+                # There may be another of that name which the watch does not show.
+                if projection is None and self._is_reading and key not in changes.needed:
+                    self._read(key)
             part[kind, key] = projection
         return part
+
+    def _is_overtaken(self, key: ObjectKey, projection: Projection | None) -> bool:
+        """Whether this is an event from before more of the Secret was needed, and the answer that brought more came first."""
+        needed = self._references.keys_of(key)
+        return projection is not None and not needed <= self._asked(key, projection) and self._has_given(key)
+
+    def _has_given(self, key: ObjectKey) -> bool:
+        """Whether the sink has all that is needed of a Secret, as far as the Secret has it."""
+        given = self._given.get(key)
+        return given is not None and self._references.keys_of(key) <= given
+
+    def _note(self, key: ObjectKey, projection: Projection | None) -> None:
+        """Note what the sink gets."""
+        if projection is None:
+            self._given.pop(key, None)
+        else:
+            self._given[key] = self._asked(key, projection)
+
+    def _asked(self, key: ObjectKey, projection: Projection) -> frozenset[str]:
+        """Which keys were asked for; of what cannot be read, and of a ConfigMap, there is no more to have than this."""
+        value = projection.value
+        return value.asked if isinstance(value, Secret) else self._references.keys_of(key)
+
+    def _dropped(self, changes: NeedChanges) -> dict[ObjectId, Projection | None]:
+        """Forget what nobody needs any more; return how the sink is told."""
+        return {
+            (self._kind, key): None for key in changes.dropped if self._given.pop(key, None) is not None
+        }
 
     def _need(self, changes: NeedChanges) -> None:
         if not self._has_begun:

@@ -1,11 +1,23 @@
 """Tests for ``ingress.cluster.secrets.needed_secrets``: which Secrets come, by which way, and when."""
 
-from twisted.internet.task import deferLater
+from collections.abc import Iterable
+from typing import cast
 
+from attrs import Factory, define
+from twisted.internet.task import deferLater
+from twisted.trial.unittest import SynchronousTestCase
+
+from ingress.cluster.secrets.needed_secrets import ReferencedObjects
+from ingress.cluster.secrets.secret_reader import ObjectReader
+from ingress.cluster.secrets.secret_references import ObjectReferences
+from ingress.cluster.secrets.watched_secrets import WatchedObjects
 from ingress.cluster.store import Store
-from ingress.model.objects import Kind, ObjectKey, Secret
+from ingress.metrics.watch import WatchMetrics
+from ingress.model.objects import Kind, ObjectKey, Projection, Secret
 from ingress.model.problems import Reason
+from ingress.model.secrets import TLS_KEYS, UPSTREAM_TLS_KEYS
 from ingress.translate.options import TranslateOptions
+from ingress.translate.readers.ingress.objects import Ingress, IngressTLS
 from tests.cluster.api_server_case import SOON_SECONDS, reactor
 from tests.cluster.source_case import Content, SourceTestCase, ingress, running_threads, secret, service
 from tests.fakes.apiserver.access import Grant
@@ -430,3 +442,100 @@ class TLSNamespaceTests(NamespaceTests):
     """The same over TLS."""
 
     tls = True
+
+
+@define
+class Reads:
+    """A reader that answers nothing by itself."""
+
+    asked: list[tuple[str, frozenset[str]]] = Factory(list)
+    unread: int = 0
+    forbidden: frozenset[ObjectKey] = frozenset()
+
+    def read(self, key: ObjectKey, keys: frozenset[str]) -> None:
+        self.asked.append((key.name, keys))
+
+    def seen(self, key: ObjectKey) -> None:
+        pass
+
+    def touch(self, key: ObjectKey) -> None:
+        pass
+
+
+KEY = ObjectKey("shop", "t")
+OVER_TLS = {
+    f"nginx.ingress.kubernetes.io/{name}": value
+    for name, value in (("backend-protocol", "HTTPS"), ("proxy-ssl-secret", "shop/t"))
+}
+
+
+class MoreIsNeededTests(SynchronousTestCase):
+    """A Secret of which more keys are needed than were, while an event about it is under way."""
+
+    def setUp(self) -> None:
+        self.content, self.reads = Content(), Reads()
+        self.objects = ReferencedObjects(
+            self.content, ObjectReferences(TranslateOptions()), WatchedObjects(), WatchMetrics()
+        )
+        self.objects.attach(cast(ObjectReader, self.reads), None)
+
+    def brings(self, version: bytes, asked: Iterable[str]) -> Projection:
+        return Projection(Secret(KEY, "kubernetes.io/tls", {"tls.crt": version}, frozenset(asked)))
+
+    def event(self, version: bytes, asked: Iterable[str] = TLS_KEYS) -> None:
+        self.objects.changed({(Kind.SECRET, KEY): self.brings(version, asked)})
+
+    def refer(self, *, over_tls: bool) -> None:
+        ours = Ingress(
+            ObjectKey("shop", "ours"),
+            class_name="nginx",
+            annotations=OVER_TLS if over_tls else {},
+            tls=(IngressTLS(("a.example",), "t"),),
+        )
+        self.objects.changed({(Kind.INGRESS, ours.key): Projection(ours)})
+
+    def in_force(self) -> tuple[bytes, frozenset[str]]:
+        projection = self.content.objects[Kind.SECRET, KEY]
+        assert isinstance(projection.value, Secret)
+        return projection.value.content["tls.crt"], projection.value.asked
+
+    def test_answer_comes_before_an_older_event(self) -> None:
+        """What was read with all keys stays when an event comes that was read before more was needed; a later event counts."""
+        self.objects.begin(list_follows=False)
+        self.refer(over_tls=False)
+        self.event(b"1")
+        self.refer(over_tls=True)
+        self.assertEqual(self.reads.asked[-1], ("t", UPSTREAM_TLS_KEYS))
+        self.objects.deliver(KEY, self.brings(b"2", UPSTREAM_TLS_KEYS))
+        self.event(b"2")
+        self.assertEqual(self.in_force(), (b"2", UPSTREAM_TLS_KEYS))
+        self.event(b"3", UPSTREAM_TLS_KEYS)
+        self.assertEqual(self.in_force(), (b"3", UPSTREAM_TLS_KEYS))
+
+    def test_answer_comes_after_the_event(self) -> None:
+        """Until that answer is there, the event is what is known."""
+        self.objects.begin(list_follows=False)
+        self.refer(over_tls=False)
+        self.event(b"1")
+        self.refer(over_tls=True)
+        self.event(b"2")
+        self.assertEqual(self.in_force(), (b"2", TLS_KEYS))
+
+    def test_less_is_needed_again(self) -> None:
+        """An event with fewer keys counts when these are all that is needed by now."""
+        self.objects.begin(list_follows=False)
+        self.refer(over_tls=True)
+        self.objects.deliver(KEY, self.brings(b"1", UPSTREAM_TLS_KEYS))
+        self.refer(over_tls=False)
+        self.event(b"2")
+        self.assertEqual(self.in_force(), (b"2", TLS_KEYS))
+
+    def test_during_the_first_list(self) -> None:
+        """One that the first list brought before more of it was needed is read by name when that list is complete."""
+        self.refer(over_tls=False)
+        self.objects.begin(list_follows=True)
+        self.event(b"1")
+        self.refer(over_tls=True)
+        self.assertEqual(self.reads.asked, [])
+        self.objects.synced()
+        self.assertEqual(self.reads.asked, [("t", UPSTREAM_TLS_KEYS)])
