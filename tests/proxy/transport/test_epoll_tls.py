@@ -20,6 +20,7 @@ from ingress.proxy.transport.handshake_queue import STEPS
 from ingress.tls import binding
 from ingress.tls.contexts import ServerContexts
 from ingress.tls.generated import generate_certificate
+from tests.fakes.key_updates import KeyUpdates
 from tests.proxy.sockets.test_tls import RawCase
 from tests.proxy.transport.recorder import Recorder
 from tests.proxy.transport.test_epoll_set import BatchReactor
@@ -141,6 +142,70 @@ class ReadTests(TLSCase):
         self.epoll_set.doRead()
         self.assertEqual(str(self.recorder.lost[0]), str(alone.lost[0]))
         self.assertNotIn("EOF", str(alone.lost[0]))
+
+
+class AskedForKeysTests(TLSCase):
+    """A peer that asks for new keys and does not read the answers (RFC 8446 section 4.6.3)."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.epoll_set = EpollSet(BatchReactor())
+        self.epoll_set.start()
+        self.addCleanup(self.epoll_set.stop)
+        self.near, self.far = socket.socketpair()
+        for sock in (self.near, self.far):
+            sock.setblocking(False)
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 1)
+            self.addCleanup(sock.close)
+        self.client = KeyUpdates(b"app.test")
+        connection = SSL.Connection(self.context, self.near)
+        connection.set_accept_state()
+        self.shake(connection)
+        self.recorder = Recorder()
+        TLSTransport(self.epoll_set, self.near, self.recorder, None, connection).start()
+
+    def shake(self, connection: SSL.Connection) -> None:
+        """Complete the handshake of both sides."""
+        received, done = b"", False
+        while not done:
+            told, done = self.client.shake(received)
+            self.far.send(told)
+            with contextlib.suppress(SSL.WantReadError):
+                connection.do_handshake()
+            received = b"" if done else self.far.recv(1 << 16)
+
+    def ask(self) -> None:
+        """Ask for new keys until our side waits for room to answer in."""
+        for _ in range(2000):
+            self.far.send(self.client.update(True))
+            if not self.is_busy():
+                return
+            self.epoll_set.doRead()
+        self.fail("our side never rests")
+
+    def is_busy(self) -> bool:
+        """Whether there is anything to do."""
+        return bool(select.select([self.epoll_set], [], [], 0)[0])
+
+    def test_rests_until_answers_are_read(self) -> None:
+        """Nothing of ours is busy while what it owes finds no room, and it goes on when there is some."""
+        self.ask()
+        self.far.send(self.client.send(b"hello"))
+        self.assertFalse(self.is_busy())
+        with contextlib.suppress(BlockingIOError):
+            while self.far.recv(1 << 16):
+                pass
+        for _ in range(10):
+            self.epoll_set.doRead()
+        self.assertEqual(self.recorder.pieces, [b"hello"])
+        self.assertFalse(self.is_busy())
+
+    def test_goes_away(self) -> None:
+        """One that goes away meanwhile is noticed."""
+        self.ask()
+        self.far.close()
+        self.epoll_set.doRead()
+        self.assertTrue(self.recorder.lost)
 
 
 class ServerTests(SynchronousTestCase):

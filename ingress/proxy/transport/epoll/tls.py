@@ -115,6 +115,10 @@ class TLSTransport(StreamTransport):
     def _has_unread(self) -> bool:
         return self._connection.pending() > 0 or super()._has_unread()
 
+    def _wants_read(self) -> bool:
+        # While OpenSSL has to send something before it reads on, what has come would be told of over and over.
+        return not self._read_needs_write and super()._wants_read()
+
     def _wants_write(self) -> bool:
         return self._read_needs_write or (bool(self._out) and not self._write_needs_read)
 
