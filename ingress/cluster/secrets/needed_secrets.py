@@ -188,9 +188,7 @@ class ReferencedObjects:
 
     def _dropped(self, changes: NeedChanges) -> dict[ObjectId, Projection | None]:
         """Forget what nobody needs any more; return how the sink is told."""
-        return {
-            (self._kind, key): None for key in changes.dropped if self._given.pop(key, None) is not None
-        }
+        return {(self._kind, key): None for key in changes.dropped if self._given.pop(key, None) is not None}
 
     def _need(self, changes: NeedChanges) -> None:
         if not self._has_begun:
