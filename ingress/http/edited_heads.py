@@ -6,7 +6,7 @@ fields that are the proxy's own, since they frame a message or belong to one con
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from http import HTTPStatus
 from operator import index
@@ -49,6 +49,9 @@ LineChange = tuple[tuple[bytes, ...], bytes, bytes]
 the field of the request that ``Vary`` is to name then, if any."""
 
 
+_FEW: Final = 8
+
+
 def mark_of(lower: bytes) -> bytes:
     """Return what a line of the field *lower* begins with, behind the end of the line before."""
     return b"\n%b:" % lower
@@ -88,20 +91,47 @@ def _request_changes(changes: FieldChanges) -> LineChange:
 def without_fields(lines: bytes, marks: Iterable[bytes]) -> bytes:
     """Return *lines*, each with its CRLF, without the fields of these *marks*."""
     lowered = b"\n" + lines.lower()
+    gone: list[tuple[int, int]] = []
     for mark in marks:
         at = lowered.find(mark)
-        if at < 0:
-            continue
-        kept: list[bytes] = []
-        begin = 0
         while at >= 0:
-            kept.append(lines[begin:at])
-            begin = lowered.index(b"\n", at + 1)
-            at = lowered.find(mark, begin)
-        kept.append(lines[begin:])
-        lines = b"".join(kept)
-        lowered = b"\n" + lines.lower()
-    return lines
+            end = lowered.index(b"\n", at + 1)
+            gone.append((at, end))
+            at = lowered.find(mark, end)
+    if not gone:
+        return lines
+    gone.sort()
+    kept: list[bytes] = []
+    begin = 0
+    for at, end in gone:
+        kept.append(lines[begin:at])
+        begin = end
+    kept.append(lines[begin:])
+    return b"".join(kept)
+
+
+def _edited(lines: bytes, changes: Sequence[LineChange]) -> bytes:
+    """Return *lines* after *changes* in their order, apart from ``Vary``.
+
+    Few are made one by one.  For many that would take all the longer, the longer the lines have become by them.
+    """
+    if len(changes) <= _FEW:
+        for gone, added, _ in changes:
+            lines = without_fields(lines, gone) + added if gone else lines + added
+        return lines
+    last: dict[bytes, int] = {}
+    for number, (gone, _, _) in enumerate(changes):
+        for mark in gone:
+            last[mark] = number
+    pieces = [without_fields(lines, last) if last else lines]
+    for number, (_, added, _) in enumerate(changes):
+        # What a later change takes away was never there.
+        pieces += [
+            line
+            for line in added.splitlines(keepends=True)
+            if last.get(mark_of(line.partition(b":")[0].lower()), 0) <= number
+        ]
+    return b"".join(pieces)
 
 
 def _names_in(lines: bytes) -> tuple[bytes, ...]:
@@ -120,6 +150,8 @@ class RequestChange:
         """The client's, ..."""
         self._added = fields[len(head.forward) :]
         """... and the proxy's."""
+        self._changes: list[LineChange] = []
+        """In order, those that were not made yet."""
         self._target = head.target
         self._authority = head.authority
         self.is_unframed = False
@@ -140,35 +172,41 @@ class RequestChange:
 
     def put(self, name: bytes, value: bytes) -> None:
         """Send the field once with *value*, whatever was there."""
-        self._apply((_checked_mark(name, value, PROXYS_IN_REQUESTS),), b"%b: %b\r\n" % (name, value))
+        mark = _checked_mark(name, value, PROXYS_IN_REQUESTS)
+        self._changes.append(((mark,), b"%b: %b\r\n" % (name, value), b""))
 
     def add(self, name: bytes, value: bytes) -> None:
         """Send the field beside those of the same name."""
         check_field(name, value, PROXYS_IN_REQUESTS)
-        self._added += b"%b: %b\r\n" % (name, value)
+        self._changes.append(((), b"%b: %b\r\n" % (name, value), b""))
 
     def drop(self, name: bytes) -> None:
         """Send no field of this name."""
-        self._apply((_checked_mark(name, b"", PROXYS_IN_REQUESTS),), b"")
+        self._changes.append(((_checked_mark(name, b"", PROXYS_IN_REQUESTS),), b"", b""))
 
     def change(self, changes: FieldChanges) -> None:
         """Do all of *changes*."""
-        gone, lines, _ = _request_changes(changes)
-        self._apply(gone, lines)
+        self._changes.append(_request_changes(changes))
 
     def names(self) -> tuple[bytes, ...]:
         """Return the names of all fields as they are now, in lower case."""
+        if self._changes:
+            self._settle()
         return _names_in(self._own) + _names_in(self._added)
 
-    def _apply(self, gone: tuple[bytes, ...], lines: bytes) -> None:
+    def _settle(self) -> None:
+        """Make the changes."""
+        changes, self._changes = self._changes, []
+        gone = {mark: None for change in changes for mark in change[0]}
         if gone:
             self._own = without_fields(self._own, gone)
-            self._added = without_fields(self._added, gone)
-        self._added += lines
+        self._added = _edited(self._added, changes)
 
     @property
     def head(self) -> RequestHead:
         """The head as it is now; the one that came where nothing of it is different."""
+        if self._changes:
+            self._settle()
         came = self._head
         if (
             self._own == came.forward
@@ -203,6 +241,8 @@ class RequestChange:
     @property
     def fields(self) -> bytes:
         """All fields as they are now, rendered, those of ``head`` first."""
+        if self._changes:
+            self._settle()
         return self._own + self._added
 
 
@@ -216,7 +256,7 @@ class AnswerChange:
         self._head = head
         self._status = head.status
         self._changes: list[LineChange] = []
-        """In order."""
+        """In order, those that were not made yet."""
         self.is_ours = is_ours
 
     @property
@@ -234,7 +274,7 @@ class AnswerChange:
 
     def field(self, name: bytes) -> bytes:
         """Return the value of the first field called *name*, in lower case, as it stands now; empty for none."""
-        start = self.head.start if self._changes else self._head.start
+        start = self.head.start
         return first_value(start[start.index(b"\r\n") + 2 :], name)
 
     def values(self, name: bytes) -> tuple[bytes, ...]:
@@ -244,7 +284,7 @@ class AnswerChange:
 
     def names(self) -> tuple[bytes, ...]:
         """Return the names of all fields as they are now, in lower case."""
-        start = self.head.start if self._changes else self._head.start
+        start = self.head.start
         return _names_in(start[start.index(b"\r\n") + 2 :])
 
     def put(self, name: bytes, value: bytes) -> None:
@@ -272,10 +312,11 @@ class AnswerChange:
     @property
     def head(self) -> ResponseHead:
         """The head as it is now; the one that came where nothing of it is different."""
-        came = self._head
-        if not self._changes and self._status == came.status:
-            return came
-        return changed_head(came, tuple(self._changes), self._status)
+        head = self._head
+        if self._changes or self._status != head.status:
+            head = self._head = changed_head(head, tuple(self._changes), self._status)
+            self._changes = []
+        return head
 
 
 def changed_head(came: ResponseHead, changes: tuple[LineChange, ...], status: int) -> ResponseHead:
@@ -287,13 +328,16 @@ def changed_head(came: ResponseHead, changes: tuple[LineChange, ...], status: in
     if known is not None and known[0] == changes and known[1].status == status:
         return known[1]
     start, tells = came.start, came.has_date and came.has_server
-    for gone, lines, varies in changes:
-        if gone:
-            start = without_fields(start, gone)
-            tells = tells and _DATE not in gone and _SERVER not in gone
-        start += lines
-        if varies and not _says_vary(start, varies.lower()):
-            start += b"Vary: %b\r\n" % varies
+    made = 0
+    for number, (gone, _, varies) in enumerate(changes, 1):
+        tells = tells and _DATE not in gone and _SERVER not in gone
+        if varies:
+            start = _edited(start, changes[made:number])
+            made = number
+            if not _says_vary(start, varies.lower()):
+                start += b"Vary: %b\r\n" % varies
+    if made < len(changes):
+        start = _edited(start, changes[made:])
     if status != came.status:
         start = b"HTTP/1.1 %d %b%b" % (status, _phrase_of(status), start[start.index(b"\r\n") :])
     head = _another(came, status, start, came.content_length, tells)

@@ -1,14 +1,18 @@
 """Tests for ``ingress.http.edited_heads``: what is changed of heads, and what may not be."""
 
+from random import Random
+
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.filters import FieldChanges
 from ingress.http.edited_heads import (
     AnswerChange,
+    LineChange,
     RequestChange,
     answer_changes,
     changed_head,
     check_field,
+    mark_of,
     without_fields,
     without_length,
 )
@@ -217,6 +221,39 @@ class AnswerChangeTests(SynchronousTestCase):
             change = AnswerChange(answer(fields), False)
             change.vary(b"Origin")
             self.assertEqual(change.head.start.lower().count(b"vary:"), count, fields)
+
+    def test_one_after_the_other(self) -> None:
+        """Many changes at once come to what they come to one by one, whatever is looked at meanwhile."""
+        names = (b"X-A", b"x-a", b"X-B", b"Vary", b"Date", b"Content-Type")
+        dice = Random(20)
+        for _ in range(300):
+            head = answer(b"X-A: 1\r\nVary: Origin\r\nx-b: 2\r\nX-A: 3\r\nDate: now\r\n")
+            together, single = AnswerChange(head, False), head
+            for number in range(dice.randrange(1, 30)):
+                name, value = dice.choice(names), b"%d" % number
+                mark = mark_of(name.lower())
+                line = b"%b: %b\r\n" % (name, value)
+                what = dice.randrange(5)
+                if what == 0:
+                    together.put(name, value)
+                    change: LineChange = ((mark,), line, b"")
+                elif what == 1:
+                    together.add(name, value)
+                    change = ((), line, b"")
+                elif what == 2:
+                    together.drop(name)
+                    change = ((mark,), b"", b"")
+                elif what == 3:
+                    together.vary(b"Accept")
+                    change = ((), b"", b"Accept")
+                else:
+                    together.field(b"x-a")
+                    continue
+                single = changed_head(single, (change,), 200)
+            self.assertEqual(together.head.start, single.start)
+            self.assertEqual(
+                (together.head.has_date, together.head.has_server), (single.has_date, single.has_server)
+            )
 
     def test_without_fields(self) -> None:
         """All lines of a name go, the first and the last as well, and what only looks like one stays."""

@@ -9,6 +9,7 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from ingress.annotations.snippets.blocks import LISTED_STATUSES, AnswerField, Expires, Expiry, Level
+from ingress.annotations.snippets.field_room import FieldRoom
 from ingress.filters import AnswerEdit, FieldChanges
 from ingress.model.templates import NO_VALUES, TemplateFacts
 
@@ -73,14 +74,15 @@ class AnswerPlan:
             return
         if self._hidden.drop and not edit.is_ours:
             edit.change(self._hidden)
+        room = FieldRoom()
         for field in self._level.fields:
             if not field.statuses or edit.status in field.statuses:
-                _set(field, edit, facts, values)
+                _set(field, edit, facts, values, room)
         if self._level.expires is not None and is_listed:
             _expire(self._level.expires, edit, now())
         for added in self._level.added:
             if added.always or is_listed:
-                value = added.value.field_value(facts, edit, values)
+                value = room.value(added.value, facts, edit, values)
                 lower = added.name.lower()
                 if value and lower in _SINGLE:
                     edit.put(added.name, value)
@@ -126,13 +128,15 @@ def _joined(
     )
 
 
-def _set(field: AnswerField, edit: AnswerEdit, facts: TemplateFacts, values: Mapping[str, bytes]) -> None:
+def _set(
+    field: AnswerField, edit: AnswerEdit, facts: TemplateFacts, values: Mapping[str, bytes], room: FieldRoom
+) -> None:
     if field.types and edit.field(b"content-type").partition(b";")[0].strip().lower() not in field.types:
         return
     if field.is_prefix:
         edit.change(FieldChanges(drop=tuple(one for one in edit.names() if one.startswith(field.name))))
         return
-    value = b"" if field.value is None else field.value.field_value(facts, edit, values)
+    value = room.value(field.value, facts, edit, values)
     if not value:
         if not field.adds:
             edit.drop(field.name)

@@ -6,6 +6,7 @@ from typing import Final
 
 from ingress.annotations.snippets.blocks import Level, RequestField
 from ingress.annotations.snippets.field_directives import HOST
+from ingress.annotations.snippets.field_room import FieldRoom
 from ingress.filters import Facts, FieldChanges, RequestEdit
 from ingress.model.templates import NO_VALUES, Part, Template
 
@@ -39,8 +40,9 @@ class RequestPlan:
             if self._fields:
                 edit.change(self._changes)
             return
+        room = FieldRoom()
         for field in self._fields:
-            _send(field, edit, facts, values)
+            _send(field, edit, facts, values, room)
 
 
 def _is_sent_anyway(field: RequestField, level: Level) -> bool:
@@ -69,7 +71,9 @@ def _changes(fields: tuple[RequestField, ...]) -> FieldChanges | None:
     )
 
 
-def _send(field: RequestField, edit: RequestEdit, facts: Facts, values: Mapping[str, bytes]) -> None:
+def _send(
+    field: RequestField, edit: RequestEdit, facts: Facts, values: Mapping[str, bytes], room: FieldRoom
+) -> None:
     if field.types and facts.field(b"content-type").partition(b";")[0].strip().lower() not in field.types:
         return
     if field.is_prefix:
@@ -78,7 +82,7 @@ def _send(field: RequestField, edit: RequestEdit, facts: Facts, values: Mapping[
     lower = field.name.lower()
     if field.only_present and lower not in edit.names():
         return
-    value = b"" if field.value is None else field.value.field_value(facts, None, values)
+    value = room.value(field.value, facts, None, values)
     if lower == HOST:
         # What is no host cannot be asked for; then the one that came is.
         if _is_authority(value):

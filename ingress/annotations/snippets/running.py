@@ -30,6 +30,8 @@ from ingress.model.templates import TemplateFacts
 
 MAX_TARGET: Final = 16 * 1024
 """Bytes of what a request is rewritten to, and of a variable."""
+MAX_VALUES: Final = 64 * 1024
+"""Bytes of all that variables of a request are set to; they are kept as long as it is under way."""
 DEFAULT_TYPE: Final = b"text/html"
 """``default_type`` of ingress-nginx."""
 PLAIN: Final = b"text/plain; charset=utf-8"
@@ -54,11 +56,13 @@ class SnippetFacts(TemplateFacts, Protocol):
 class Course:
     """What snippets decided about one request so far."""
 
-    __slots__ = ("inner", "outer", "path", "place", "query", "replied", "values")
+    __slots__ = ("inner", "outer", "path", "place", "query", "replied", "size", "values")
 
     def __init__(self) -> None:
         self.values: dict[str, bytes] = {}
         """Of variables that were set, and what was captured last."""
+        self.size = 0
+        """Bytes of all that variables were set to."""
         self.path: bytes | None = None
         """Where it was rewritten to, ..."""
         self.query: bytes = b""
@@ -163,7 +167,8 @@ def _do(
 ) -> Reply | None:
     if isinstance(statement, SetVariable):
         value = statement.value.render(facts, None, course.values)
-        if len(value) > MAX_TARGET:
+        course.size += len(value)
+        if len(value) > MAX_TARGET or course.size > MAX_VALUES:
             # Of several such values another one could be made, and so on.
             raise TooLong
         course.values[statement.name] = value

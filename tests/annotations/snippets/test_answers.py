@@ -8,7 +8,7 @@ from ingress.annotations.snippets.levels import Layers
 from ingress.annotations.snippets.reading import Place, parse_snippet
 from ingress.filters import FieldChanges
 from tests.annotations.snippets.playing import Stage, answered, on
-from tests.fakes.filter_parts import FakeServices
+from tests.fakes.filter_parts import FakeFacts, FakeServices
 
 
 class MoreHeadersTests(SynchronousTestCase):
@@ -69,6 +69,27 @@ class AddHeaderTests(SynchronousTestCase):
         self.assertEqual(answered('add_header X $http_none; add_header Y "";'), [])
         self.assertEqual(answered("add_header X 'a;\n   b' always;"), [(b"X", b"a; b")])
         self.assertEqual(answered("add_header X 'é' always;"), [(b"X", "é".encode())])
+
+    def test_together(self) -> None:
+        """What does not fit into 64 KiB with those before is left out, apart from what always is the same; so it is on the way in."""
+        facts = FakeFacts(target=b"/?" + b"a" * 8000)
+        for directive in ("more_set_headers 'X-%d: $request_uri';", "add_header X-%d $request_uri always;"):
+            text = "".join(directive % number for number in range(20)) + "more_set_headers 'X-Last: 1';"
+            answer = Stage(text).play(facts).answer
+            self.assertEqual(
+                [answer.field(b"x-%d" % number) != b"" for number in (0, 7, 8, 19)],
+                [True, True, False, False],
+            )
+            self.assertEqual(answer.field(b"x-last"), b"1")
+        text = (
+            "".join(f"proxy_set_header X-{number} $request_uri;" for number in range(20))
+            + "proxy_set_header X-Last 1;"
+        )
+        request = Stage(text).play(facts).request
+        self.assertEqual(
+            [request.field(b"x-%d" % number) != b"" for number in (0, 7, 8, 19)], [True, True, False, False]
+        )
+        self.assertEqual(request.field(b"x-last"), b"1")
 
     def test_transport_security_once(self) -> None:
         """Strict-Transport-Security must not come twice, so it takes the place of what is there."""

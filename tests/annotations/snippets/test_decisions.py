@@ -185,6 +185,13 @@ class IfTests(SynchronousTestCase):
         self.assertEqual(Stage(text).play(on("/" + "a" * 100)).status, 414)
         self.assertEqual(Stage('set $a "$request_uri$request_uri";').play(on("/a")).status, 200)
 
+    def test_variables_together(self) -> None:
+        """Nor are there many of them that are long."""
+        facts = FakeFacts(target=b"/?" + b"a" * 8000)
+        for count, status in ((8, 200), (9, 414)):
+            text = "".join(f"set $v{number} $request_uri;" for number in range(count))
+            self.assertEqual(Stage(text).play(facts).status, status)
+
     def test_levels_of_later_snippets(self) -> None:
         """A filter that outlives the snippet of its server knows the levels of the next one, and no more of them than it needs."""
         made = SnippetAnswers(Layers()).make(FakeServices())
