@@ -431,7 +431,9 @@ _BEGINNINGS: Final = sorted(
     key=lambda row: -len(row[0]),
 )
 _MOST_NAMES: Final = 8
-"""How many names one message repeats."""
+"""How many names one message repeats, and how many that stand for nothing have a message of their own."""
+_MOST_WISHES: Final = 256
+"""How many names of one object are looked at for what they stand for."""
 _SURE: Final = 0.88
 """How much two names have in common where one is written instead of the other, and not only asked about: ``canary-header``, and not
 ``proxy-pass-headers`` for ``auth-proxy-set-headers``."""
@@ -451,21 +453,25 @@ class UnknownNames:
 def told_of(names: Sequence[str], known: Collection[str]) -> Iterator[UnknownNames]:
     """Yield what to say of *names*, one for each wish; *known* are the names of annotations that there are.
 
-    Takes no more than some ten milliseconds, however many and however long the names are.
+    Takes no more than some ten milliseconds, however many and however long the names are, and yields no more than who reads it can use.
     """
     wishes: dict[Wish | None, list[str]] = {}
-    for name in names:
-        wishes.setdefault(_wish(name), []).append(name)
+    for count, name in enumerate(names):
+        wishes.setdefault(_wish(name) if count < _MOST_WISHES else None, []).append(name)
     for wish, some in wishes.items():
         if wish is not None:
             it = "it" if len(some) == 1 else "them"
             yield UnknownNames(tuple(some), f"{wish.was.format(it)}; {wish.has}")
             continue
-        for count, name in enumerate(some):
-            is_looked_at = count < _MOST_NAMES and len(name) <= MAX_SHOWN_CHARACTERS
+        for name in some[:_MOST_NAMES]:
+            is_looked_at = len(name) <= MAX_SHOWN_CHARACTERS
             close, meant = _closest(name, frozenset(known)) if is_looked_at else ("", "")
             perhaps = f"; perhaps {close} is meant" if close else ""
             yield UnknownNames((name,), f"ingress-nginx has no annotation of this name{perhaps}", meant)
+        rest = tuple(some[_MOST_NAMES:])
+        if rest:
+            which = "annotation of this name" if len(rest) == 1 else "annotations of these names"
+            yield UnknownNames(rest, f"ingress-nginx has no {which}")
 
 
 @lru_cache(maxsize=1024)

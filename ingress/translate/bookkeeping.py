@@ -9,7 +9,7 @@ from collections.abc import Collection, Container, Hashable, Iterator, Mapping
 from datetime import datetime
 from typing import Generic, Protocol, Self, TypeVar
 
-from ingress.model.problems import Problem, Reason
+from ingress.model.problems import ORDER, Problem, Reason
 from ingress.model.shared_map import SharedMap
 
 K = TypeVar("K", bound=Hashable)
@@ -235,6 +235,6 @@ class ProblemIndex:
     def news(self) -> tuple[tuple[Problem, ...], tuple[Problem, ...]]:
         """Return the problems that came and those that went since this was last asked, each sorted."""
         news, self._news = self._news, {}
-        came = sorted(problem for problem, is_new in news.items() if is_new)
-        went = sorted(problem for problem, is_new in news.items() if not is_new)
+        came = sorted((problem for problem, is_new in news.items() if is_new), key=ORDER)
+        went = sorted((problem for problem, is_new in news.items() if not is_new), key=ORDER)
         return tuple(came), tuple(went)
