@@ -111,7 +111,7 @@ def _replacing(original: str, replacement: str) -> Replacing:
         if original.startswith("~"):
             flags, written = ("(?i)", original[2:]) if original.startswith("~*") else ("", original[1:])
             own = _DIGITS | frozenset(_NAMED.findall(written))
-            expression = read_expression(flags + _NAMED.sub(r"(?P<\1>", written))
+            expression = read_expression(flags + _NAMED.sub(r"(?P<\1>", written), captures=True)
         elif not original:
             raise ValueRefused(_FORM)
         text = NO_TEXT if expression is not None else read_template(original)

@@ -90,9 +90,7 @@ class _Entries:
 
     def have(self, value: bytes) -> bool:
         """Whether *value* is blocked."""
-        return value.lower() in self._texts or any(
-            one.captures_in(value) is not None for one in self._expressions
-        )
+        return value.lower() in self._texts or any(one.is_in(value) for one in self._expressions)
 
 
 def blocking_filters(settings: BlockingSettings, facts: RouteFacts) -> tuple[FilterSpec, ...]:

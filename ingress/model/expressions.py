@@ -38,6 +38,10 @@ class Expression:
         matched = _compiled(self.text).fullmatch(subject.encode("utf-8", "surrogatepass"))
         return matched is not None
 
+    def is_in(self, subject: bytes) -> bool:
+        """Whether the expression describes any part of *subject*; it takes as long as ``is_all_of``."""
+        return _compiled(self.text).search(subject) is not None
+
     @property
     def size(self) -> int:
         """The steps of its program: comparing takes at most about four nanoseconds for each of them and each byte."""
@@ -47,6 +51,7 @@ class Expression:
         """Return what the groups of the first match anywhere in *subject* captured, by number and by name.
 
         None for no match; a group that took no part is empty.  It takes as long as ``is_all_of``, some times over.
+        Only for what was read as one that captures.
         """
         matched = _compiled(self.text, captures=True).search(subject)
         if matched is None:
@@ -55,11 +60,16 @@ class Expression:
         return found | {name: value or b"" for name, value in matched.groupdict().items()}
 
 
-def read_expression(text: str) -> Expression:
-    """Read an expression; raises ``ExpressionRefused``."""
+def read_expression(text: str, *, captures: bool = False) -> Expression:
+    """Read an expression, one that *captures* or one that does not; raises ``ExpressionRefused``.
+
+    The program of one that captures is larger, and may be too large where the other is not.
+    """
     if len(text) > MAX_EXPRESSION_CHARACTERS:
         raise ExpressionRefused(f"is longer than {MAX_EXPRESSION_CHARACTERS} characters")
     _compiled(text)
+    if captures:
+        _compiled(text, captures=True)
     return Expression(text)
 
 

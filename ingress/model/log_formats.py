@@ -138,7 +138,7 @@ class AccessLogSettings:
             return False
         seen = target[:MAX_URL]
         return seen.decode("latin-1") in self.skipped_urls or any(
-            _expression(one).captures_in(seen) is not None for one in self.skipped_urls if one.startswith("~")
+            _expression(one).is_in(seen) for one in self.skipped_urls if one.startswith("~")
         )
 
 

@@ -125,6 +125,14 @@ class CookieTests(SynchronousTestCase):
         ):
             self.assertEqual(replaced(text, cookie, is_path=is_path), found)
 
+    def test_too_large_with_captures(self) -> None:
+        """An expression whose groups would not fit is refused when it is read: no answer depends on it."""
+        large = "((a{1,30}){1,30})" * 3
+        for parse, text in ((parse_replacing, f"~*{large} /x"), (parse_from, f"~{large}")):
+            with self.assertRaises(ValueRefused) as caught:
+                parse(text)
+            self.assertIn("too large", str(caught.exception))
+
     def test_long(self) -> None:
         """What is longer than any path goes on as it came."""
         cookie = b"a=b; Path=/" + b"a" * MAX_SUBJECT

@@ -58,6 +58,22 @@ class RefusedTests(SynchronousTestCase):
         self.assertIn("too large", self.reason("(a{30}){30}" * 10))
         read_expression("((a{10}){10}b?|[a-z0-9-]+)*")
 
+    def test_size_with_captures(self) -> None:
+        """What is too large once it captures is refused where that is asked for, and not when it is run."""
+        text = "((a{1,30}){1,30})((a{1,30}){1,30})((a{1,30}){1,30})"
+        self.assertTrue(read_expression(text).is_in(b"baaab"))
+        with self.assertRaises(ExpressionRefused) as caught:
+            read_expression(text, captures=True)
+        self.assertIn("too large", str(caught.exception))
+
+    def test_anywhere(self) -> None:
+        """Whether it describes any part of a text."""
+        expression = read_expression("b+c", captures=True)
+        self.assertEqual(
+            [expression.is_in(one) for one in (b"abbcd", b"abd", b"bc", b"")], [True, False, True, False]
+        )
+        self.assertEqual(expression.captures_in(b"abbcd"), {})
+
     def test_what_re2_cannot(self) -> None:
         """What would have to go back and forth is refused in words of one line."""
         for text in (r"(a)\1", "(?=a)", "(?<=a)b", "(", "[z-a]", "a**", "\\", "\ud800"):
