@@ -7,7 +7,7 @@ from bisect import bisect_right, insort
 from collections import Counter
 from collections.abc import Collection, Container, Hashable, Iterator, Mapping
 from datetime import datetime
-from typing import Generic, Protocol, Self, TypeVar
+from typing import Final, Generic, Protocol, Self, TypeVar
 
 from ingress.model.problems import ORDER, Problem, Reason
 from ingress.model.shared_map import SharedMap
@@ -62,6 +62,10 @@ class Draft(Generic[K, V, P]):
         return self._base
 
 
+_FEW: Final = 8
+"""As many are sooner looked through than put in a set."""
+
+
 class Index(Generic[K, V]):
     """Some values for each key; most keys have one, which is kept alone.  Several are the keys of a dictionary, which takes half of the memory of a set."""
 
@@ -106,8 +110,9 @@ class Index(Generic[K, V]):
 
     def replace(self, value: V, before: Collection[K], after: Collection[K]) -> None:
         """Note that *value* now belongs to the keys *after*, and to those of *before* no more."""
+        kept = after if len(after) <= _FEW else frozenset(after)
         for key in before:
-            if key not in after:
+            if key not in kept:
                 self.discard(key, value)
         for key in after:
             self.add(key, value)

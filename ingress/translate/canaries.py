@@ -38,6 +38,7 @@ MOST_CANARIES: Final = 4
 """Of one path: for each set of them that a request does not want, there is a variant."""
 _MOST_WEIGHT: Final = 1 << 40
 
+_COMPARED: Final = (Match.EXACT, Match.PREFIX)
 _ALWAYS: Final = frozenset({b"always"})
 _NEVER: Final = frozenset({b"never"})
 _EITHER: Final = _ALWAYS | _NEVER
@@ -67,7 +68,7 @@ NO_CANARIES: Final = HostCanaries({})
 
 def canary_hosts(parsed: ParsedObject) -> tuple[str, ...]:
     """Return the hosts of which *parsed*, if it is a canary, wants a part; none for any other."""
-    return tuple(dict.fromkeys(claim.host for claim in parsed.canary_claims)) if parsed.canary_claims else ()
+    return tuple(parsed.by_host.canary_claims) if parsed.canary_claims else ()
 
 
 def stand_behind(
@@ -79,13 +80,14 @@ def stand_behind(
     behind: dict[Claim, tuple[Canary, ...]] = {}
     problems: list[Problem] = []
     shown = f"host {host}" if host else "all hosts"
+    primaries = _Primaries(claims)
     for parsed in canaries:
         settings = parsed.settings.of(CANARIES)
         is_sticky = parsed.settings.of(AFFINITY).canaries is CanaryBehavior.STICKY
-        for claim in parsed.canary_claims:
-            if claim.host != host or claim.backend.kind != SERVICE_KIND:
+        for claim in parsed.by_host.canary_claims.get(host, ()):
+            if claim.backend.kind != SERVICE_KIND:
                 continue
-            primary = next((one for one in claims if _is_same(claim, one)), None)
+            primary = primaries.of(claim)
             fault = ""
             if primary is None:
                 fault = "no other Ingress has it; it gets no requests"
@@ -106,13 +108,32 @@ def stand_behind(
     return HostCanaries(behind, tuple(problems))
 
 
-def _is_same(canary: Claim, primary: Claim) -> bool:
-    """Whether *canary* is for the very requests of *primary*; among expressions the type of a path means nothing."""
-    if primary.field == DEFAULT_BACKEND_FIELD or primary.backend.kind != SERVICE_KIND:
-        return False
-    if primary.match not in (Match.EXACT, Match.PREFIX):
-        return canary.path == primary.path
-    return canary.match is primary.match and rule_path(canary.path) == rule_path(primary.path)
+class _Primaries:
+    """Finds which of *claims*, those that won a host, is for the very requests of a canary.
+
+    Among expressions the type of a path means nothing.
+    """
+
+    def __init__(self, claims: Sequence[Claim]) -> None:
+        # Each with its place, for the first one counts.
+        self._compared: dict[tuple[Match, bytes], tuple[int, Claim]] = {}
+        self._expressions: dict[str, tuple[int, Claim]] = {}
+        for place, claim in enumerate(claims):
+            if claim.field == DEFAULT_BACKEND_FIELD or claim.backend.kind != SERVICE_KIND:
+                continue
+            if claim.match in _COMPARED:
+                self._compared.setdefault((claim.match, rule_path(claim.path)), (place, claim))
+            else:
+                self._expressions.setdefault(claim.path, (place, claim))
+
+    def of(self, canary: Claim) -> Claim | None:
+        """Return the primary of *canary*; None where there is none."""
+        found = self._expressions.get(canary.path)
+        if canary.match in _COMPARED:
+            other = self._compared.get((canary.match, rule_path(canary.path)))
+            if found is None or (other is not None and other[0] < found[0]):
+                found = other
+        return None if found is None else found[1]
 
 
 def with_canaries(route: Route, canaries: tuple[Canary, ...], sessions: AffinitySettings) -> Route:

@@ -194,7 +194,7 @@ class CertificateCache:
 
     def _decide(self, host: str, now: datetime) -> HostTls:
         claimants: Collection[ObjectId] = self._claimants.get(host)
-        claims = [claim for one in claimants for claim in self._parsed[one].claims if claim.host == host]
+        claims = [claim for one in claimants for claim in self._parsed[one].of_host(host)]
         if len(claimants) > 1:
             claims.sort(key=lambda claim: by_age(claim.owner))
         above = wildcard_of(host)

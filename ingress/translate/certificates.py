@@ -18,8 +18,10 @@ What becomes of a host that several objects name is for ``ingress.translate.host
 Source: ``networking.k8s.io/v1``, IngressTLS.
 """
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from datetime import datetime
+from functools import cached_property
+from typing import Final
 
 from ingress.annotations.values import placeholder_hint, quoted
 from ingress.identity.certificates import Certificate, CertificateError
@@ -56,6 +58,10 @@ class CertificateClaim:
     """Whether the host is of a rule, and no entry names it: whoever does so comes first, however young."""
 
 
+_FEW: Final = 8
+"""As many claims are sooner looked through than sorted by hosts."""
+
+
 @frozen(weakref_slot=False)
 class TLSReading:
     """What the entries of one object come to with the Secrets as they are."""
@@ -63,6 +69,19 @@ class TLSReading:
     claims: tuple[CertificateClaim, ...] = ()
     """In the order of precedence within the object."""
     problems: tuple[Problem, ...] = ()
+
+    def of_host(self, host: str) -> Sequence[CertificateClaim]:
+        """Return the claims about *host*, in their order."""
+        if len(self.claims) <= _FEW:
+            return [claim for claim in self.claims if claim.host == host]
+        return self._by_host.get(host, ())
+
+    @cached_property
+    def _by_host(self) -> Mapping[str, Sequence[CertificateClaim]]:
+        found: dict[str, list[CertificateClaim]] = {}
+        for claim in self.claims:
+            found.setdefault(claim.host, []).append(claim)
+        return found
 
 
 def load(secret: Secret | None) -> Certificate | CertificateError | None:

@@ -4,9 +4,10 @@ Paths of hosts, a default backend, certificates, settings; each checked by itsel
 objects ask for is brought together by ``ingress.translate.deciding``, which knows nothing of their kinds.
 """
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import NamedTuple
+from operator import attrgetter
+from typing import Final, NamedTuple, TypeVar
 
 from attrs import field
 
@@ -123,6 +124,12 @@ class AskedListener(NamedTuple):
     field: str
 
 
+T = TypeVar("T")
+
+_FEW: Final = 8
+"""As many claims are sooner looked through than sorted by hosts."""
+
+
 @frozen(weakref_slot=False)
 class ParsedObject:
     """Everything that one object asks for, as far as it makes sense by itself.
@@ -149,7 +156,7 @@ class ParsedObject:
     protocols: ProtocolReading = NOTHING_ASKED
     beside: tuple[tuple[str, BackendReference], ...] = ()
     """Backends that its filters ask, with the fields that name them."""
-    answered: tuple[str, ...] = ()
+    answered: frozenset[str] = frozenset()
     """Those of *hosts* whose requests its annotations answer by themselves where no rule has a path for them."""
     further: tuple[FurtherHost, ...] = ()
     """What it asks for besides *hosts*, each host once."""
@@ -176,6 +183,11 @@ class ParsedObject:
     related: Hashable = field(default=None, eq=False, repr=False)
     """What of other objects it was read by; by another one it has to be read again."""
 
+    @cached_property
+    def by_host(self) -> "ByHost":
+        """What it asks for, sorted by hosts: for who would look through all of it for each of its hosts."""
+        return ByHost(self.claims, self.canary_claims, self.further)
+
     def read_expressions(self) -> Iterator[None]:
         """Read what may be regular expressions, one a step, before hosts are decided about, each of which is one step."""
         if self.has_regexes:
@@ -196,10 +208,50 @@ class ParsedObject:
             yield from self.gateway.named_backends()
 
 
+class ByHost:
+    """What one object asks for, sorted by hosts, each as far as anybody wants to know."""
+
+    def __init__(
+        self, claims: Sequence[Claim], canary_claims: Sequence[Claim], further: Sequence[FurtherHost]
+    ) -> None:
+        self._claims = claims
+        self._canary_claims = canary_claims
+        self._further = further
+
+    @cached_property
+    def claims(self) -> Mapping[str, Sequence[Claim]]:
+        """Its claims."""
+        return _sorted_by(attrgetter("host"), self._claims)
+
+    @cached_property
+    def canary_claims(self) -> Mapping[str, Sequence[Claim]]:
+        """Those of a canary."""
+        return _sorted_by(attrgetter("host"), self._canary_claims)
+
+    @cached_property
+    def further(self) -> Mapping[str, FurtherHost]:
+        """Its further hosts."""
+        return {one.host: one for one in self._further}
+
+    @cached_property
+    def further_by_target(self) -> Mapping[str, Sequence[FurtherHost]]:
+        """The same by the host of its rules that each goes by."""
+        return _sorted_by(attrgetter("target"), self._further)
+
+
+def _sorted_by(key: Callable[[T], str], values: Iterable[T]) -> Mapping[str, Sequence[T]]:
+    found: dict[str, list[T]] = {}
+    for value in values:
+        found.setdefault(key(value), []).append(value)
+    return found
+
+
 def claims_to(parsed: ParsedObject, host: str) -> Iterator[Claim]:
     """Yield the claims of *parsed* to *host*."""
     if len(parsed.hosts) == 1:
         return iter(parsed.claims if host in parsed.hosts else ())
+    if len(parsed.claims) > _FEW:
+        return iter(parsed.by_host.claims.get(host, ()))
     return (claim for claim in parsed.claims if claim.host == host)
 
 

@@ -12,6 +12,7 @@ from ingress.annotations.annotations import AnnotationReader
 from ingress.identity.server_names import HandshakeSettings
 from ingress.model.objects import Owner
 from ingress.model.problems import Problem
+from ingress.model.stepwise import Stepwise
 from ingress.routing.table import NO_ROUTES, HostRoutes
 from ingress.translate.canaries import HostCanaries, stand_behind
 from ingress.translate.claims import Claim, ParsedObject
@@ -121,8 +122,8 @@ class HostRules:
             ),
         )
 
-    def routes(self, decision: HostDecision, *, would_fall: bool) -> HostRoutes:
-        """Return the routes of a host; *would_fall* says that without any it would have those of other hosts."""
+    def routes(self, decision: HostDecision, *, would_fall: bool) -> Stepwise[HostRoutes]:
+        """Return, in steps, the routes of a host; *would_fall* says that without any it would have those of other hosts."""
         host, all_parsed, merged = decision.host, decision.all_parsed, decision.merged
         if not all_parsed and host != ALL_HOSTS:
             return NO_ROUTES
@@ -131,18 +132,20 @@ class HostRules:
             merged = evolve(merged, claims=(block(host, all_parsed),))
         options = self._options
         slashed = slash_claims(merged.claims, all_parsed, is_shared=options.shared_hosts)
-        return host_routes(
-            host,
-            merged,
-            all_parsed,
-            default,
-            self._annotations,
-            self._redirects,
-            self._found_for,
-            decision.guard,
-            decision.passing,
-            decision.closing,
-            decision.snippets,
-            decision.canaries,
-            slashed if options.quirks else (),
+        return (
+            yield from host_routes(
+                host,
+                merged,
+                all_parsed,
+                default,
+                self._annotations,
+                self._redirects,
+                self._found_for,
+                decision.guard,
+                decision.passing,
+                decision.closing,
+                decision.snippets,
+                decision.canaries,
+                slashed if options.quirks else (),
+            )
         )

@@ -99,7 +99,7 @@ def further_hosts(parsed: ParsedObject | None) -> dict[str, None]:
 
 def further_targets(parsed: ParsedObject | None) -> dict[str, None]:
     """Return the hosts of its rules that the further hosts of *parsed* go by, each once."""
-    return {} if parsed is None else {one.target: None for one in parsed.further}
+    return {} if parsed is None or not parsed.further else dict.fromkeys(parsed.by_host.further_by_target)
 
 
 def _is_younger_stranger(parsed: ParsedObject, first: ParsedObject) -> bool:
@@ -107,7 +107,7 @@ def _is_younger_stranger(parsed: ParsedObject, first: ParsedObject) -> bool:
 
 
 def _wish(parsed: ParsedObject, host: str) -> FurtherHost:
-    return next(one for one in parsed.further if one.host == host)
+    return parsed.by_host.further[host]
 
 
 def _is_same(one: FurtherHost, another: FurtherHost) -> bool:
@@ -118,7 +118,7 @@ def _aliased(parsed: ParsedObject, wish: FurtherHost) -> ParsedObject:
     """Return what *parsed* would be, had it for the further host what it has for the target."""
     host = wish.host
     claims = _moved(claims_to(parsed, wish.target), wish)
-    answered = (host,) if wish.target in parsed.answered else ()
+    answered = frozenset((host,) if wish.target in parsed.answered else ())
     return evolve(parsed, hosts=(host,), claims=claims, answered=answered, further=())
 
 

@@ -7,6 +7,7 @@ comes before what the route's own object asks for.
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from operator import attrgetter
+from typing import Final
 
 from attrs import evolve
 
@@ -43,6 +44,7 @@ from ingress.model.balancing import Balancing
 from ingress.model.limits import AskedTimeouts
 from ingress.model.objects import Owner
 from ingress.model.retries import DEFAULT_RETRIES
+from ingress.model.stepwise import Stepwise
 from ingress.routing.paths import rule_path
 from ingress.routing.route import Match, Route
 from ingress.routing.table import HostRoutes
@@ -59,6 +61,9 @@ from ingress.translate.server_snippets import NO_SNIPPETS, ServerSnippets
 
 FoundFor = Callable[[Owner | None], Found]
 """Says what was found of what an owner refers to, or the operator (None)."""
+
+CLAIMS_AT_ONCE: Final = 100
+"""So many become routes in some milliseconds."""
 
 _GUARD_MISSING = GuardMissing()
 _REGEX_MISSING = RegexMissing()
@@ -80,8 +85,8 @@ def host_routes(
     snippets: ServerSnippets = NO_SNIPPETS,
     canaries: HostCanaries = NO_CANARIES,
     slashed: Iterable[Claim] = (),
-) -> HostRoutes:
-    """Return the routes of *host*, sorted by path and match, and what stands before it where none of them matches.
+) -> Stepwise[HostRoutes]:
+    """Return, some claims a step, the routes of *host*, sorted by path and match, and what stands before it where none of them matches.
 
     *all_parsed* are those that *merged* was made of; *default* is the controller's own
     default backend, *found_for* says what was found of all that an owner refers to, *guard* what stands before the host as a whole,
@@ -106,7 +111,11 @@ def host_routes(
             return route
         return _asking_beside(route, parsed, filters.facts_of(claim, parsed), annotations)
 
-    routes = list(map(made, merged.claims))
+    routes: list[Route] = []
+    for at in range(0, len(merged.claims), CLAIMS_AT_ONCE):
+        if at:
+            yield
+        routes += map(made, merged.claims[at : at + CLAIMS_AT_ONCE])
     if canaries.behind:
         routes = [_with_canaries(*one, canaries, asked) for one in zip(routes, merged.claims, strict=True)]
     for claim in slashed:

@@ -141,7 +141,7 @@ class TableCache:
             yield
         while self._stale_hosts:
             host, _ = self._stale_hosts.popitem()
-            self._decide(host, state)
+            yield from self._decide(host, state)
             yield
 
     def finish(self) -> ListenerTable:
@@ -172,9 +172,8 @@ class TableCache:
             yield host
             for object_id in self._by_target.get(host):
                 parsed = self._parsed.get(object_id)
-                yield from (
-                    () if parsed is None else (one.host for one in parsed.further if one.target == host)
-                )
+                if parsed is not None:
+                    yield from (one.host for one in parsed.by_host.further_by_target.get(host, ()))
 
     def _naming(self, host: str) -> list[ParsedObject]:
         """Return those that have a rule for *host*, or a default backend for all hosts, sorted oldest first."""
@@ -205,7 +204,7 @@ class TableCache:
             self._owners[host] = owner
         self._certificates.owner_changed(host)
 
-    def _decide(self, host: str, state: ClusterState) -> None:
+    def _decide(self, host: str, state: ClusterState) -> Iterator[None]:
         """Decide which routes *host* has."""
         heard = self._hear(host)
         canaries = heard.canaries(host, lambda one: self._sorted(self._canaries.get(one)))
@@ -221,7 +220,7 @@ class TableCache:
             if decision.all_parsed and not decision.is_served:
                 self._barren.add(host)
                 would_fall = falls(host, self._wide)
-        found = self._rules.routes(decision, would_fall=would_fall)
+        found = yield from self._rules.routes(decision, would_fall=would_fall)
         self._draft.assign(host, found if found.routes else None, state)
 
     def _widen(self, host: str, *, has_claims: bool) -> None:

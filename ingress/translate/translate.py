@@ -221,7 +221,7 @@ def _table(
     table: dict[str, HostRoutes] = {}
     for host in sorted(decided):
         problems.update(decided[host].problems)
-        found_routes = rules.routes(decided[host], would_fall=falls(host, served))
+        found_routes = finished(rules.routes(decided[host], would_fall=falls(host, served)))
         if found_routes.routes:
             table[host] = found_routes
     settings = {

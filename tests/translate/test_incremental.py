@@ -247,28 +247,65 @@ class StepTests(SynchronousTestCase):
     def test_each_expression_is_a_step(self) -> None:
         """However many expressions one Ingress has, no step reads more than one of them."""
 
-        def steps(count: int) -> int:
-            paths = tuple(
-                IngressPath(
-                    f"/{number}/(a|b)*",
-                    "ImplementationSpecific",
-                    IngressBackend("app", ServicePortReference(number=80)),
-                )
-                for number in range(count)
-            )
-            annotations = {f"{TranslateOptions().annotations_prefix}/use-regex": "true"}
-            key = ObjectKey("shop", "app")
-            ingress = Ingress(
-                key, class_name="nginx", annotations=annotations, rules=(IngressRule("a.test", paths),)
-            )
-            follower = Follower(TranslateOptions(), [ingress])
-            done = 0
-            while follower.round is not None or not done:
-                follower.work(1)
-                done += 1
-            return done
+        few, many = (self.steps(_paths(count, "/(a|b)*"), "use-regex") for count in (1, 100))
+        self.assertEqual(many - few, 99)
 
-        self.assertEqual(steps(101) - steps(1), 100)
+    def test_routes_of_a_host(self) -> None:
+        """However many paths a host has, no step makes more than a hundred of its routes."""
+        few, many = (self.steps(_paths(count)) for count in (100, 1050))
+        self.assertEqual(many - few, 10)
+
+    def steps(self, paths: tuple[IngressPath, ...], *switches: str) -> int:
+        """Count the steps that an Ingress takes with *paths* and with the annotations *switches* on."""
+        follower = Follower(TranslateOptions(), [_on((IngressRule("a.test", paths),), *switches)])
+        done = 0
+        while follower.round is not None or not done:
+            follower.work(1)
+            done += 1
+        return done
+
+    def test_many_hosts(self) -> None:
+        """Nobody looks through all hosts of an Ingress for each of them, neither when it comes nor when it changes."""
+
+        def comparisons(count: int, *switches: str) -> int:
+            _Counted.comparisons = 0
+            rules = tuple(IngressRule(_Counted(f"h{number}.test"), _paths(1)) for number in range(count))
+            follower = Follower(TranslateOptions(), [_on(rules, *switches)])
+            follower.settle()
+            follower.change(batch(_on(rules, *switches, "service-upstream")))
+            follower.settle()
+            return _Counted.comparisons
+
+        for switches in ((), ("from-to-www-redirect",), ("canary",), ("app-root",)):
+            few, many = (comparisons(count, *switches) for count in (50, 500))
+            self.assertLessEqual(many, 12 * few, switches)
+
+
+class _Counted(str):
+    """A host that counts how often any is compared with another."""
+
+    comparisons = 0
+    __slots__ = ()
+    __hash__ = str.__hash__
+
+    def __eq__(self, other: object) -> bool:
+        _Counted.comparisons += 1
+        return str.__eq__(self, other)
+
+
+def _paths(count: int, behind: str = "") -> tuple[IngressPath, ...]:
+    backend = IngressBackend("app", ServicePortReference(number=80))
+    return tuple(
+        IngressPath(f"/{number}{behind}", "ImplementationSpecific", backend) for number in range(count)
+    )
+
+
+def _on(rules: tuple[IngressRule, ...], *switches: str) -> Ingress:
+    """An Ingress of ours with *rules*, and the annotations *switches* on."""
+    prefix = TranslateOptions().annotations_prefix
+    values = {"app-root": "/app", "from-to-www-redirect": "true"}
+    annotations = {f"{prefix}/{one}": values.get(one, "true") for one in switches}
+    return Ingress(ObjectKey("shop", "app"), class_name="nginx", annotations=annotations, rules=rules)
 
 
 class DifferencesTests(SynchronousTestCase):

@@ -124,7 +124,7 @@ def read_ingress(
         tuple(_certificate_request(ingress, entry, index) for index, entry in enumerate(ingress.tls)),
         protocols=protocols,
         beside=annotations.backends(settings, RouteFacts(HostFacts(), owner)),
-        answered=tuple(dict.fromkeys(reader.answered)),
+        answered=frozenset(reader.answered),
         further=further,
         needs_backends=not is_answered or reader.solves_challenges,
         has_annotations=annotations.has_any(ingress),
@@ -223,6 +223,10 @@ class _RulesReader:
         self.claims: list[Claim] = []
         self.hosts: list[str] = []
         self.problems: list[Problem] = []
+        # Of the first claims, so many: the first of each host, and the hosts of which one takes the root.
+        self._known = 0
+        self._first: dict[str, Claim] = {}
+        self._rooted: set[str] = set()
 
     def report(self, field: str, reason: Reason, message: str) -> None:
         self.problems.append(self.owner.problem(reason, message, field))
@@ -250,6 +254,7 @@ class _RulesReader:
     ) -> tuple[FurtherHost, ...]:
         """Return the further hosts that annotations add to those of the rules."""
         found: dict[str, FurtherHost] = {}
+        hosts = frozenset(self.hosts)
         named = dict.fromkeys(host for host in self.hosts if host and not host.startswith("*"))
         aliases = settings.aliases.hosts
         if (aliases or settings.from_to_www) and not named:
@@ -262,11 +267,11 @@ class _RulesReader:
             if fault is not None:
                 message = f"{ALIASES}: host {quoted(alias)} {fault}; it is left out{placeholder_hint(alias)}"
                 self.report(annotations.field(ALIASES), Reason.INVALID_ANNOTATION, message)
-            elif alias not in self.hosts:
+            elif alias not in hosts:
                 found[alias] = FurtherHost(alias, next(iter(named)), False, annotations.field(ALIASES))
         for host in named if settings.from_to_www else ():
             other = host.removeprefix("www.") if host.startswith("www.") else f"www.{host}"
-            if other in self.hosts:
+            if other in hosts:
                 message = f"{WWW}: {host} and {other} both have rules here, so neither is sent to the other"
                 self.report(annotations.field(WWW), Reason.ANNOTATION_NOTE, message)
                 break
@@ -276,11 +281,18 @@ class _RulesReader:
 
     def root(self, host: str, field: str) -> None:
         """Claim ``/`` itself of *host* for what *field* asks, unless a path of the Ingress takes it."""
-        own = [claim for claim in self.claims if claim.host == host]
-        if not any(claim.path == ROOT for claim in own):
-            backend = own[0].backend if own else invalid_reference(self.owner)
-            at = own[0].backend_field if own else ""
+        for place in range(self._known, len(self.claims)):
+            claim = self.claims[place]
+            self._first.setdefault(claim.host, claim)
+            if claim.path == ROOT:
+                self._rooted.add(claim.host)
+        if host not in self._rooted:
+            self._rooted.add(host)
+            first = self._first.get(host)
+            backend = invalid_reference(self.owner) if first is None else first.backend
+            at = "" if first is None else first.backend_field
             self.claims.append(Claim(self.owner, host, ROOT, Match.EXACT, backend, field, at, is_added=True))
+        self._known = len(self.claims)
 
     def _path(self, path: IngressPath, host: str, at: str, backend_at: str) -> None:
         match = _MATCHES.get(path.path_type)
