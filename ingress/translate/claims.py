@@ -189,7 +189,7 @@ class ParsedObject:
         return ByHost(self.claims, self.canary_claims, self.further)
 
     def read_expressions(self) -> Iterator[None]:
-        """Read what may be regular expressions, one a step, before hosts are decided about, each of which is one step."""
+        """Read what may be regular expressions, one a step, before hosts are decided about, each in one step but for its routes."""
         if self.has_regexes:
             for claim in self.claims:
                 if claim.regex is not None:
