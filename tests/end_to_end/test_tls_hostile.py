@@ -17,6 +17,7 @@ from tests.fakes.certificates import issue, make_authority
 from tests.fakes.key_updates import KeyUpdates
 from tests.fakes.objects import ingress_object, secret_object, service_object, slice_object
 from tests.fakes.raw_wires import RawWire
+from tests.fakes.upstreams import Upstream
 
 HOST = "shop.test"
 UPDATES = 20_000
@@ -41,6 +42,17 @@ class FloodTests(EndToEndCase):
         controller = self.start_with_manifests(*options)
         await self.until_ready(controller)
         await self.until_get((200, b"app"), self.https, trust=self.authority)
+        for last in (False, False, True):
+            asked = await self.flood_once(upstream)
+            # Held up by all of it, somebody else would have one answer.  A busy machine may give this process no turn meanwhile, hardly thrice.
+            if asked > 2 or last:
+                break
+        self.assertGreater(asked, 2)
+        controller.signal(signal.SIGTERM)
+        await self.stopped(controller)
+
+    async def flood_once(self, upstream: Upstream) -> int:
+        """Do it; return how often somebody else was answered meanwhile."""
         other = await self.connect(self.https, HOST, self.authority)
         flooder, wire = KeyUpdates(HOST.encode()), RawWire()
         await connectProtocol(TCP4ClientEndpoint(self.reactor, "127.0.0.1", self.https), wire)
@@ -66,11 +78,8 @@ class FloodTests(EndToEndCase):
         # The request behind the flood was read, so all of it was.
         wire.transport.abortConnection()
         self.assertEqual({answer.status for answer in other.answers}, {200})
-        # Held up by all of it, somebody else would have one answer.
-        self.assertGreater(asked, 2)
         await self.disconnect()
-        controller.signal(signal.SIGTERM)
-        await self.stopped(controller)
+        return asked
 
     async def test_key_updates(self) -> None:
         """Key updates without end get one turn each in the epoll set, and a buffer's worth on Twisted's transports."""

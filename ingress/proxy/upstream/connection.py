@@ -1,12 +1,10 @@
 """An upstream connection: sends requests, reads answers, one exchange at a time.
 
-States: idle (no exchange; anything received is an error), reading a head,
-reading a body, tunnel.  An answer whose end is not certain ends the connection; only one that ended
-cleanly, with nothing behind it, after a request that was sent whole, leaves it for the next exchange.
+States: idle (no exchange; anything received is an error), reading a head, reading a body, tunnel.  An answer whose end is not certain ends the
+connection; only one that ended cleanly, with nothing behind it, after a request that was sent whole, leaves it for the next exchange.
 
-How long it waits is part of that.  Upstream has to act when it owes the next piece of an answer
-(``read_seconds``), or while it is to take more of the request (``send_seconds``, looked at with every tick of the deadlines).
-It is not to blame while the rest of the request is still to come, nor while downstream does not take its answer.
+It waits for upstream to give the next piece of an answer (``read_seconds``), or to take more of the request (``send_seconds``, looked at with every
+tick of the deadlines); neither while the rest of the request is still to come, nor while downstream does not take its answer.
 """
 
 from attrs import evolve
@@ -151,6 +149,8 @@ class UpstreamConnection(Upstream, Hearer):
         self._decoder = None
         self._interim = 0
         self._touched = False
+        # Who is asked for a 100 and answers without one may take the body for requests (RFC 9110 section 10.1.1).
+        self._keep_alive = not exchange.head.expect_continue
         self._chunked_request = exchange.head.chunked
         self._request_sent = ended
         self._timeouts = timeouts = exchange.timeouts or self._keeper.timeouts
@@ -158,8 +158,7 @@ class UpstreamConnection(Upstream, Hearer):
         self.deadline = self._deadlines.now + timeouts.read_seconds if ended else NEVER
         head = request_head_bytes(exchange.head, fields)
         if self._chunked_request:
-            head += chunk(body) if body else b""
-            head += last_chunk([]) if ended else b""
+            head += (chunk(body) if body else b"") + (last_chunk([]) if ended else b"")
         elif body:
             head += body
         speaker: Speaker = self.transport
@@ -302,6 +301,7 @@ class UpstreamConnection(Upstream, Hearer):
                 self._switch(exchange, head, received)
                 return
             self._interim += 1
+            self._keep_alive = self._keep_alive or head.status == 100
             self._buffer = b""
             if self._interim > MAX_INTERIM:
                 raise ResponseError("too many interim answers")
@@ -309,7 +309,7 @@ class UpstreamConnection(Upstream, Hearer):
             if self.exchange is not exchange:
                 return
         self._buffer = b""
-        self._keep_alive = head.keep_alive
+        self._keep_alive = self._keep_alive and head.keep_alive
         if head.content_length == len(received) and head.has_body and exchange.head.method != b"HEAD":
             # Nearly every answer comes whole.
             self._release(is_clean=size < self._full_read or self.transport.is_quiet)

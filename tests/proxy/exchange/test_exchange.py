@@ -80,6 +80,22 @@ class RequestBodyTests(ProxyCase):
         self.assert_status(down.received, 413)
         self.assertTrue(down.saw_end)
 
+    def test_expectation_passed_over(self) -> None:
+        """Without the 100 that was asked for nobody knows whether the body is taken for a request: the connection gets no further one."""
+        for word, ends in (
+            (b"", True),
+            (b"HTTP/1.1 103 Early Hints\r\n\r\n", True),
+            (b"HTTP/1.1 100 Continue\r\n\r\n", False),
+        ):
+            down = self.stage.open()
+            down.say(
+                b"POST / HTTP/1.1\r\nHost: shop.test\r\nContent-Length: 4\r\nExpect: 100-continue\r\n\r\nbody"
+            )
+            upstream = self.upstream()
+            upstream.say(word + OK)
+            self.assert_status(down.received.removeprefix(word), 200)
+            self.assertIs(upstream.saw_end, ends, word)
+
 
 class FailureTests(ProxyCase):
     """Answers that the proxy gives because upstream gave none."""
