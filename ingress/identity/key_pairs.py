@@ -48,6 +48,7 @@ _ServingKey = (
 )
 
 _BLOCK_BEGINS = b"-----BEGIN "
+_CERTIFICATE_BEGINS = (b"-----BEGIN CERTIFICATE-----", b"-----BEGIN X509 CERTIFICATE-----")
 # A key file may begin with "EC PARAMETERS" or with comments; only what this begins counts.
 _PRIVATE_KEY_BEGINS = re.compile(rb"-----BEGIN ([A-Z0-9 ]{0,32}PRIVATE KEY)-----")
 # PKCS #8 in PEM has 3,300 characters with an RSA key of 4096 bits.
@@ -109,6 +110,7 @@ def _chain(pem: bytes) -> list[x509.Certificate]:
         size = sum(len(one.public_bytes(serialization.Encoding.DER)) for one in chain)
     except DAMAGED:
         raise CertificateError(f"{CHAIN_KEY}: no PEM certificates, or one that cannot be read") from None
+    check_whole(CHAIN_KEY, pem, len(chain))
     if size > _MOST_CHAIN_BYTES:
         raise CertificateError(
             f"{CHAIN_KEY}: the {len(chain)} certificates have {size} bytes, more than clients take ({_MOST_CHAIN_BYTES})"
@@ -121,6 +123,13 @@ def check_count(name: str, pem: bytes, most: int) -> None:
     count = pem.count(_BLOCK_BEGINS)
     if count > most:
         raise CertificateError(f"{name}: {count} certificates, more than {most}")
+
+
+def check_whole(name: str, pem: bytes, found: int) -> None:
+    """Raise ``CertificateError`` if more certificates begin in *pem* than were *found*: the parser passes over one that is cut off."""
+    begun = sum(map(pem.count, _CERTIFICATE_BEGINS))
+    if begun > found:
+        raise CertificateError(f"{name}: {begun} certificates begin, and only {found} end")
 
 
 def _private_key(pem: bytes) -> _ServingKey:

@@ -44,11 +44,12 @@ def _read(content: bytes) -> bytes | str:
     from cryptography import x509
     from cryptography.hazmat.primitives import serialization
 
-    from ingress.identity.key_pairs import DAMAGED, check_count
+    from ingress.identity.key_pairs import DAMAGED, check_count, check_whole
 
     try:
         check_count(CA_KEY, content, MOST_AUTHORITIES)
         authorities = x509.load_pem_x509_certificates(content)
+        check_whole(CA_KEY, content, len(authorities))
         for authority in authorities:
             # What is damaged inside shows only when it is looked at.
             authority.public_key()

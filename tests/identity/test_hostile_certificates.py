@@ -49,6 +49,15 @@ class RefusedTests(SynchronousTestCase):
         message = self.refused(line * (MEBIBYTE // len(line)), KEY)
         self.assertEqual(message, f"tls.crt: {MEBIBYTE // len(line)} certificates, more than 32")
 
+    def test_cut_off(self) -> None:
+        """A chain whose last certificate is cut off is not served without it, and authorities are not judged by the rest of them."""
+        cut = AUTHORITY.pem[:-30]
+        message = "2 certificates begin, and only 1 end"
+        self.assertEqual(self.refused(CHAIN + cut, KEY), f"tls.crt: {message}")
+        with self.assertRaises(CertificateError) as caught:
+            load_authorities(secret(ca_crt=AUTHORITY.pem + cut))
+        self.assertEqual(caught.exception.message, f"ca.crt: {message}")
+
     def test_large_key(self) -> None:
         """A key of a mebibyte is not even parsed; one with other things around it is no worse for them."""
         begin, body, end = KEY.partition(KEY.splitlines()[1])
