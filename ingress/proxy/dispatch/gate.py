@@ -14,7 +14,7 @@ client may leave.
 from collections import deque
 from collections.abc import Callable
 from time import thread_time
-from typing import Final, Protocol
+from typing import ClassVar, Final, Protocol
 
 from twisted.internet.interfaces import IDelayedCall, IReactorTime
 from twisted.logger import Logger
@@ -59,7 +59,7 @@ _Line = deque[tuple[Exchange, Renders]]
 class Gate:
     """Lets exchanges of one process through, or has them wait, or refuses them."""
 
-    log = Logger()
+    log: ClassVar[Logger] = Logger()
 
     def __init__(
         self,

@@ -239,6 +239,13 @@ class IngressProxyResource(ReverseProxyResource):
                 exchange.fail(route.broken_status if state.is_broken else 503, why, route)
         return NOT_DONE_YET
 
+    def is_asked_for_health(self, exchange: Exchange) -> bool:
+        """Whether *exchange* is a health check, which is answered here and costs next to nothing."""
+        host, path = exchange.host, exchange.path
+        if not self.answers_health_checks or path != HEALTH_CHECK_PATH:
+            return False
+        return is_health_check(self._table, host, path, self._table.find(host, path))
+
     def _leads_elsewhere(self, exchange: Exchange) -> bool:
         """Whether an endpoint that reads the path otherwise may take it for one of another route."""
         other = other_reading(exchange.head.path)

@@ -36,6 +36,10 @@ class SideBySideResource:
         """Send *exchange* where the table says that has its host."""
         return (self._known.get(exchange.host) or self._of(exchange.host)).render(exchange)
 
+    def is_asked_for_health(self, exchange: Exchange) -> bool:
+        """Whether *exchange* is a health check, which whoever has its host answers."""
+        return (self._known.get(exchange.host) or self._of(exchange.host)).is_asked_for_health(exchange)
+
     @property
     def reads_names(self) -> bool:
         """Whether the names in ClientHellos decide where connections lead, without any option."""

@@ -100,7 +100,10 @@ class ProxySite:
             if mounted.takes(exchange.path):
                 resource = mounted
                 break
-        return resource if self.gate.is_open else self.gate.before(resource)
+        if self.gate.is_open or (resource is self.resource and self.resource.is_asked_for_health(exchange)):
+            # A load balancer that is refused takes all replicas away at once.
+            return resource
+        return self.gate.before(resource)
 
     def abort(self) -> None:
         """End every connection at once, since the process ends."""

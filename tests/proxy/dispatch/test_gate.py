@@ -293,6 +293,23 @@ class LeavingTests(GateCase):
         self.assertEqual(self.statuses(downs), [500, 0])
         self.assert_upstreams(1)
 
+    def test_health_checks(self) -> None:
+        """Load balancers are answered at once, whatever is short: one that is refused takes everybody's replica away."""
+        self.stage.resource.answers_health_checks = True
+        check = GET.replace(b"GET /", b"GET /healthz").replace(b"shop.test", b"192.0.2.1")
+        self.closed.overload()
+        self.come(MANY)
+        self.gate.memory_is_short(True)
+        self.assertEqual(self.statuses(self.come(2, check)), [200, 200])
+        self.stage.resource.answers_health_checks = False
+        self.assertEqual(self.statuses(self.come(1, check)), [503])
+
+    def test_no_health_checks(self) -> None:
+        """What a route has is no health check, and waits as all else."""
+        self.stage.resource.answers_health_checks = True
+        self.gate.memory_is_short(True)
+        self.assertEqual(self.statuses(self.come(1, GET.replace(b"GET /", b"GET /healthz"))), [503])
+
 
 class EndTests(GateCase):
     """When the gate opens again, and what is told."""
@@ -307,6 +324,7 @@ class EndTests(GateCase):
         self.assertTrue(self.gate.is_open)
         self.assertEqual(self.metrics.value("ingress_overload", cause=LATE), 0)
         self.assertEqual(self.metrics.value("ingress_overloads_total", cause=LATE), 1)
+        self.assertEqual({event["log_namespace"] for event in events}, {f"{Gate.__module__}.Gate"})
         begin, end = (formatEvent(event) for event in events)
         self.assertIn("Overloaded: requests wait 1.00 s", begin)
         self.assertRegex(
