@@ -23,7 +23,15 @@ from ingress.annotations.redirects import REDIRECTS
 from ingress.model.problems import Problem, Reason
 from ingress.routing.route import Match
 from ingress.translate.age import by_age, why_first
-from ingress.translate.claims import ROOT, Claim, FurtherHost, ParsedObject, claims_to, invalid_reference
+from ingress.translate.claims import (
+    NO_HOSTS,
+    ROOT,
+    Claim,
+    FurtherHost,
+    ParsedObject,
+    claims_to,
+    invalid_reference,
+)
 from ingress.translate.ownership import is_stranger
 
 
@@ -118,7 +126,7 @@ def _aliased(parsed: ParsedObject, wish: FurtherHost) -> ParsedObject:
     """Return what *parsed* would be, had it for the further host what it has for the target."""
     host = wish.host
     claims = _moved(claims_to(parsed, wish.target), wish)
-    answered = frozenset((host,) if wish.target in parsed.answered else ())
+    answered = frozenset((host,)) if wish.target in parsed.answered else NO_HOSTS
     return evolve(parsed, hosts=(host,), claims=claims, answered=answered, further=())
 
 

@@ -42,6 +42,7 @@ from ingress.routing.route import Match
 from ingress.translate.claims import (
     DEFAULT_BACKEND_FIELD,
     INVALID_KIND,
+    NO_HOSTS,
     ROOT,
     SERVICE_KIND,
     CertificateRequest,
@@ -124,7 +125,7 @@ def read_ingress(
         tuple(_certificate_request(ingress, entry, index) for index, entry in enumerate(ingress.tls)),
         protocols=protocols,
         beside=annotations.backends(settings, RouteFacts(HostFacts(), owner)),
-        answered=frozenset(reader.answered),
+        answered=frozenset(reader.answered) if reader.answered else NO_HOSTS,
         further=further,
         needs_backends=not is_answered or reader.solves_challenges,
         has_annotations=annotations.has_any(ingress),
