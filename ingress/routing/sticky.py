@@ -25,7 +25,10 @@ class Sticky(Balancer):
 
     def _change(self, endpoints: tuple[Endpoint, ...]) -> None:
         self._endpoints = self._in_turn.endpoints = self._ring.endpoints = endpoints
-        self._by_mark = {mark_of_endpoint(endpoint): endpoint for endpoint in endpoints}
+        known = {endpoint: mark for mark, endpoint in self._by_mark.items()}
+        self._by_mark = {
+            known.get(endpoint) or mark_of_endpoint(endpoint): endpoint for endpoint in endpoints
+        }
 
     def pick(self, exclude: Container[Endpoint] = (), key: bytes = b"") -> Endpoint | None:
         """Choose the endpoint of *key*, or another one where that is in *exclude*."""

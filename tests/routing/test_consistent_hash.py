@@ -59,6 +59,31 @@ class ConsistentHashTests(SynchronousTestCase):
         self.assertEqual({after[key] for key in moved}, {some[9]})
         self.assertApproximates(len(moved) / len(KEYS), 0.1, 0.03)
 
+    def test_only_what_changed(self) -> None:
+        """A change costs what came and what went, and nothing until a request asks."""
+        placed: list[str] = []
+
+        class Placed(Endpoint):
+            """Tells when its places are asked for."""
+
+            def __getattribute__(self, name: str) -> object:
+                if name == "address":
+                    placed.append(self[0])
+                return super().__getattribute__(name)
+
+        some = tuple(Placed(*endpoint) for endpoint in endpoints(*range(50)))
+        balancer = ConsistentHash(some[:-1])
+        balancer.pick(key=b"key")
+        self.assertEqual(len(placed), 49)
+        placed.clear()
+        for count in (40, 45, 48):
+            balancer.endpoints = some[:count]
+        balancer.endpoints = some[1:]
+        self.assertEqual(placed, [])
+        balancer.pick(key=b"key")
+        self.assertEqual(set(placed), {some[0][0], some[-1][0]})
+        self.assertEqual(len(placed), 2)
+
     @settings(derandomize=True, deadline=None, max_examples=30)
     @given(st.lists(st.sets(st.integers(0, 12), max_size=8), max_size=6))
     def test_history_does_not_matter(self, history: list[set[int]]) -> None:
@@ -71,10 +96,13 @@ class ConsistentHashTests(SynchronousTestCase):
             self.assertEqual(balancer.pick(key=key), anew.pick(key=key))
 
     def test_shares(self) -> None:
-        """The shares of five endpoints differ by no more than a quarter from even."""
+        """The shares of five endpoints differ by no more than a quarter from even, and those of a hundred by a half."""
         seen = Counter(owners(ConsistentHash(endpoints(*range(5)))).values())
         for count in seen.values():
             self.assertApproximates(count / len(KEYS), 0.2, 0.05)
+        many = Counter(owners(ConsistentHash(endpoints(*range(100)))).values())
+        self.assertEqual(len(many), 100)
+        self.assertLess(max(many.values()) / len(KEYS), 0.015)
 
     def test_excluded_owner(self) -> None:
         """With its owner excluded a key goes where it would go if the owner left."""
@@ -128,7 +156,7 @@ class SubsetTests(SynchronousTestCase):
         self.assertEqual(set(self.subset(b"key", self.some[:2])), {None})
 
     def test_many_endpoints(self) -> None:
-        """Finding a subset among many endpoints looks at each place of the ring once, however few are left."""
+        """Finding a subset among many endpoints asks of each once whether it is left, however few are."""
         many = endpoints(*range(200))
         self.balancer = ConsistentHash(many, Random(2).random, 64)
         asked: list[object] = []
