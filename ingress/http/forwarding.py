@@ -19,7 +19,7 @@ MAX_HOPS: Final = 16
 """How many addresses of ``X-Forwarded-For`` are looked at, from its end: more proxies of ours than anybody has."""
 MEMO_ADDRESSES: Final = 1024
 """Addresses of which it is remembered whether they are of proxies of ours."""
-_LONGEST_ADDRESS: Final = 45
+_LONGEST_HOP: Final = len("[0000:0000:0000:0000:0000:ffff:255.255.255.255]:65535")
 
 
 class Origin:
@@ -113,7 +113,7 @@ class TrustedProxies:
         """Return the origin of a request that came through the trusted *peer*.
 
         The client is the last address of ``X-Forwarded-For``, or of another field that the operator named, that is
-        none of our proxies; the list goes on with the peer appended.  Of a list that is longer than
+        none of our proxies, with or without a port; the list goes on with the peer appended.  Of a list that is longer than
         ``MAX_HOPS`` only so much of its end is looked at: were all of that proxies of ours, the first
         of these would be the client.  What stands before goes on as it came.  Scheme, host and port are
         what the peer says, where it says something that makes sense.  Where the operator has it so, the
@@ -157,8 +157,12 @@ class TrustedProxies:
         for hop in reversed(
             [hop for each in named.rsplit(b",", MAX_HOPS)[-MAX_HOPS:] if (hop := each.strip())]
         ):
+            if not is_ours or len(hop) > _LONGEST_HOP:
+                break
+            if (with_port := _address_with_port(hop)) is not None:
+                hop = with_port[1] or with_port[2]
             # The zone of an IPv6 address may be any text, also a forged field of the log.
-            if not is_ours or len(hop) > _LONGEST_ADDRESS or b"%" in hop:
+            if b"%" in hop:
                 break
             is_ours = self._is_ours(hop)
             if is_ours is None:
@@ -169,6 +173,10 @@ class TrustedProxies:
 
 _NOTHING_SAID: Final[Mapping[bytes, bytes]] = MappingProxyType({})
 _DEFAULT_PORTS: Final = {b"http": b"80", b"https": b"443"}
+_address_with_port: Final = re.compile(
+    rb"([0-9.]+):[0-9]{1,5}|\[([0-9A-Fa-f]*:[0-9A-Fa-f:.]*)\](?::[0-9]{1,5})?"
+).fullmatch
+"""What some load balancers write, and nginx reads since 1.11: the client's port as well."""
 _is_port: Final = re.compile(rb"[0-9]{1,5}").fullmatch
 
 
