@@ -11,8 +11,9 @@ Those of route objects, and of what these are judged by, are with their readers
 Sources: core ``v1`` (Service, Secret, ConfigMap), ``discovery.k8s.io/v1`` (EndpointSlice).
 """
 
-from collections.abc import Mapping
-from typing import ClassVar, NamedTuple, Protocol
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
+from typing import ClassVar, Final, NamedTuple, Protocol, TypeVar
 
 from attrs import field
 
@@ -20,6 +21,12 @@ from ingress.model.frozen import frozen
 from ingress.model.object_meta import NO_META, ObjectMeta
 from ingress.model.packed_texts import PackedTexts, packed, unpacked
 from ingress.model.problems import Problem, Reason
+
+_FEW_PORTS: Final = 16
+"""As many are sooner looked through than sorted; the API lets a Service, or a slice, have thousands."""
+
+K = TypeVar("K")
+P = TypeVar("P")
 
 
 class Kind(str):
@@ -131,6 +138,18 @@ class Service:
     gateway: str = ""
     """The Gateway of its namespace that it goes with (``metadata.ownerReferences``); empty for none."""
 
+    def ports_like(self, wanted: int | str) -> Sequence[ServicePort]:
+        """Return its ports whose number, name or ``targetPort`` is *wanted*, in their order; all of them where they are few."""
+        return self.ports if len(self.ports) <= _FEW_PORTS else self._ports_by_word.get(wanted, ())
+
+    @cached_property
+    def _ports_by_word(self) -> Mapping[int | str | None, Sequence[ServicePort]]:
+        return _sorted_by(
+            (word, port)
+            for port in self.ports
+            for word in frozenset[int | str | None]((port.number, port.name, port.target_port))
+        )
+
 
 @frozen(weakref_slot=False, cache_hash=True)
 class SlicePort:
@@ -158,6 +177,14 @@ class EndpointSlice:
     _draining: PackedTexts = field(default=(), converter=packed)
     _unready: PackedTexts = field(default=(), converter=packed)
 
+    def ports_named(self, name: str) -> Sequence[SlicePort]:
+        """Return its ports whose name is *name*, in their order; all of them where they are few."""
+        return self.ports if len(self.ports) <= _FEW_PORTS else self._ports_by_name.get(name, ())
+
+    @cached_property
+    def _ports_by_name(self) -> Mapping[str, Sequence[SlicePort]]:
+        return _sorted_by((port.name, port) for port in self.ports)
+
     @property
     def ready(self) -> tuple[str, ...]:
         """Those which get requests."""
@@ -183,6 +210,13 @@ class EndpointSlice:
         return EndpointSlice(
             self.key, service, self.address_type, self.ports, self._ready, self._draining, self._unready
         )
+
+
+def _sorted_by(pairs: Iterable[tuple[K, P]]) -> Mapping[K, Sequence[P]]:
+    found: dict[K, list[P]] = {}
+    for key, value in pairs:
+        found.setdefault(key, []).append(value)
+    return found
 
 
 @frozen(weakref_slot=False)

@@ -6,6 +6,7 @@ while a round goes on.  Endpoints do not wait for a round: ``refresh`` brings bo
 """
 
 from collections.abc import Collection, Iterable, Iterator
+from typing import Final
 
 from attrs import evolve
 
@@ -21,6 +22,9 @@ from ingress.translate.claims import SERVICE_KIND
 from ingress.translate.endpoint_rules import API_SERVER, Pair
 from ingress.translate.options import TranslateOptions
 from ingress.translate.upstream_tls import TlsFault, complete
+
+REFRESHED_AT_ONCE: Final = 64
+"""Backends of one Service whose endpoints do not wait for a round."""
 
 _States = SharedMap[BackendReference, BackendState]
 
@@ -143,23 +147,30 @@ class BackendCache:
             # Whichever backend leads there, or did.
             self._api_servers = api_servers
             self._stale.update(dict.fromkeys(self._uses))
-        while self._stale:
-            reference, _ = self._stale.popitem()
-            if reference in self._uses:
+        while self._stale or self._unused:
+            # Some may become stale again in between.
+            if self._stale:
+                reference, _ = self._stale.popitem()
+                if reference not in self._uses:
+                    continue
                 found = self._resolve(reference, state)
                 if found != self._next.get(reference):
                     self._put(reference, found)
-                yield
-        while self._unused:
-            reference, _ = self._unused.popitem()
-            self._put(reference, None)
-            if reference.kind == SERVICE_KIND:
-                key = service_key(reference)
-                if tuple(self._by_service.get(key)) == (reference,):
-                    self.services.note(key)
-                self._by_service.discard(key, reference)
-            self._place(reference, ())
+            else:
+                reference, _ = self._unused.popitem()
+                self._leave(reference)
             yield
+
+    def _leave(self, reference: BackendReference) -> None:
+        """Keep nothing of *reference*, which no route names any more."""
+        self._put(reference, None)
+        if reference.kind == SERVICE_KIND:
+            key = service_key(reference)
+            others = self._by_service.get(key)
+            if len(others) == 1 and reference in others:
+                self.services.note(key)
+            self._by_service.discard(key, reference)
+        self._place(reference, ())
 
     def _put(self, reference: BackendReference, found: BackendState | None) -> bool:
         """Give *reference* this state in the next version; return whether its problems are others."""
@@ -186,7 +197,13 @@ class BackendCache:
         is_settled = self._next.finished() is self.current
         changes: dict[BackendReference, BackendState | None] = {}
         for service in services:
-            for reference in self._by_service.get(service):
+            references = self._by_service.get(service)
+            if len(references) > REFRESHED_AT_ONCE:
+                # Of a Service with hundreds of ports: by a round, which takes one a step.
+                self._stale.update(dict.fromkeys(references))
+                self.needs_round = True
+                continue
+            for reference in references:
                 before = self.current.get(reference)
                 if before is None:
                     # A round is on its way to it, or has been there already.

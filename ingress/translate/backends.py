@@ -23,6 +23,7 @@ from ingress.model.frozen import frozen
 from ingress.model.objects import ObjectKey, Service, ServicePort
 from ingress.model.problems import Problem, Reason
 from ingress.model.state import ClusterState
+from ingress.model.stepwise import Stepwise
 from ingress.model.upstream_tls import ByPolicy, LinkSettings, ProtocolAsked, ProtocolRefused, UpstreamTls
 from ingress.translate.claims import INVALID_KIND, SERVICE_KIND, ParsedObject
 from ingress.translate.endpoint_rules import API_SERVER, OPTION, EndpointRules, Pair
@@ -38,6 +39,7 @@ HTTP2_IN_THE_CLEAR = "kubernetes.io/h2c"
 ingress-nginx: they say what a port is about, and not how whoever wrote the Ingress wants it spoken to."""
 
 _HIGHEST_PORT = 65535
+_BACKENDS_A_STEP = 200
 _EXTERNAL = LinkSettings(is_external=True)
 # Terms that are one object are found equal at once, whenever a connection is looked for.
 _HTTP2 = LinkSettings(is_http2=True)
@@ -67,26 +69,29 @@ def resolve_backends(
 
 def backend_problems(
     parsed: ParsedObject, state: ClusterState, options: TranslateOptions
-) -> tuple[Problem, ...]:
+) -> Stepwise[tuple[Problem, ...]]:
     """Tell an object what is wrong with the backends that it names, be they used or not, if requests could get there.
 
-    So with the Service that is kept for it, where that is somebody else's.
+    So with the Service that is kept for it, where that is somebody else's.  Takes some hundred backends a step.
     """
     problems = list(_kept_service_problems(parsed, state))
     if not parsed.needs_backends:
         return tuple(problems)
-    last: BackendReference | None = None
-    fault: BackendFault | None = None
-    for field, reference in parsed.named_backends():
-        if reference is not last:
-            last = reference
+    faults: dict[BackendReference, BackendFault | None] = {}
+    for number, (field, reference) in enumerate(parsed.named_backends(), 1):
+        if reference in faults:
+            fault = faults[reference]
+        else:
             fault = backend_fault(reference, state, options) or _target_port_named(reference, state)
+            faults[reference] = fault
         if fault is not None:
             part = fault.field
             if part.startswith(_SERVICE_AT):
                 part = parsed.service_at + part.removeprefix(_SERVICE_AT)
             at = f"{field}.{part}" if part and not field.startswith(_ANNOTATIONS_AT) else field
             problems.append(parsed.owner.problem(fault.reason, fault.message, at))
+        if not number % _BACKENDS_A_STEP:
+            yield
     return tuple(problems)
 
 
@@ -196,11 +201,12 @@ def _port_of(service: Service, reference: BackendReference) -> ServicePort | Non
     if found is not None or isinstance(reference.protocol, ByPolicy):
         # For an HTTPRoute or a GRPCRoute the Service is to have just that port.
         return found
-    return next((port for port in _usable_ports(service) if port.target_port == reference.port), None)
+    some = service.ports_like(reference.port)
+    return next((port for port in _usable(some) if port.target_port == reference.port), None)
 
 
-def _usable_ports(service: Service) -> Iterator[ServicePort]:
-    return (port for port in service.ports if port.protocol == "TCP" and 0 < port.number <= _HIGHEST_PORT)
+def _usable(ports: Iterable[ServicePort]) -> Iterator[ServicePort]:
+    return (port for port in ports if port.protocol == "TCP" and 0 < port.number <= _HIGHEST_PORT)
 
 
 def _find_port(service: Service, wanted: int | str) -> ServicePort | None:
@@ -211,7 +217,7 @@ def _find_port(service: Service, wanted: int | str) -> ServicePort | None:
     """
     if service.type == "ExternalName" and not service.ports and isinstance(wanted, int):
         return ServicePort("", wanted)
-    for port in _usable_ports(service):
+    for port in _usable(service.ports if wanted == "" else service.ports_like(wanted)):
         if wanted == "" or wanted in (port.number, port.name):
             return port
     return None
@@ -303,7 +309,7 @@ def _shown_port(wanted: int | str) -> str:
 
 def _missing_port(service: Service, wanted: int | str) -> str:
     shown = _shown_port(wanted)
-    if any(wanted in (port.number, port.name) for port in service.ports):
+    if any(wanted in (port.number, port.name) for port in service.ports_like(wanted)):
         return f"port {shown} of Service {service.key} is not a TCP port"
     has = ", ".join(map(str, service.ports[:8])) or "no ports"
     return f"Service {service.key} has no port {shown}; it has {has}"

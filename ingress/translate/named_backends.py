@@ -72,13 +72,14 @@ class NamedBackends:
         self._backends.source_changed(source)
 
     def round(self, state: ClusterState) -> Iterator[None]:
-        """Find out what to tell, for one object a step."""
+        """Find out what to tell, for one object a step, or for a part of a large one."""
         while self._stale:
             object_id, _ = self._stale.popitem()
             parsed = self._parsed.get(object_id)
             problems: tuple[Problem, ...] = ()
             if parsed is not None:
-                problems = backend_problems(parsed, state, self._options) + upstream_problems(
+                problems = yield from backend_problems(parsed, state, self._options)
+                problems += upstream_problems(
                     parsed, lambda request: self._backends.complete(request, state), self._annotations, state
                 )
             self._problem_index.put(("backends", object_id), problems)

@@ -140,7 +140,7 @@ def is_address(text: str) -> bool:
 
 
 def _number(one: EndpointSlice, port: ServicePort) -> int | None:
-    for candidate in one.ports:
+    for candidate in one.ports_named(port.name):
         if candidate.name == port.name and candidate.protocol == "TCP":
             number = candidate.number
             # No number would mean "any port", which says nothing about where to connect.

@@ -96,7 +96,7 @@ def translate(
     problems.update(findings[None].problems)
     for parsed in all_parsed:
         problems.update(parsed.problems)
-        problems.update(backend_problems(parsed, state, options))
+        problems.update(finished(backend_problems(parsed, state, options)))
         problems.update(upstream_problems(parsed, secured, annotations, state))
         requests[parsed.owner], found = read_request(parsed, partial(secret_in, state), annotations)
         problems.update(found)

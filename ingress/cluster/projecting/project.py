@@ -158,12 +158,14 @@ def project_service(
         type=reader.word(spec, "type", "spec", "ClusterIP") or "ClusterIP",
         cluster_ip=cluster_ips[0] if cluster_ips else reader.text(spec, "clusterIP", "spec") or "",
         external_name=reader.text(spec, "externalName", "spec") or "",
-        ports=_service_ports(*ports),
+        ports=_service_ports(*ports) if len(ports) <= _FEW else tuple(ports),
         gateway=intern(owning_gateway(metadata)),
     )
 
 
-# Most Services have the same ports as many others, and so have most slices: one copy is kept.
+# Most Services have the same ports as many others, and so have most slices: one copy is kept.  Of those with
+# many ports, of which there are few, copies would outlive them.
+_FEW = 16
 _service_port = lru_cache(maxsize=1024)(ServicePort)
 _slice_port = lru_cache(maxsize=1024)(SlicePort)
 
@@ -205,7 +207,7 @@ def project_endpoint_slice(
         key=reader.key,
         service=ObjectKey(reader.key.namespace, service),
         address_type=reader.word(raw, "addressType", "", "IPv4") or "IPv4",
-        ports=_slice_ports(*ports),
+        ports=_slice_ports(*ports) if len(ports) <= _FEW else tuple(ports),
         ready=tuple(ready),
         draining=tuple(draining),
         unready=tuple(unready),
