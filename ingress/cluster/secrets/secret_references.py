@@ -6,6 +6,7 @@ of these kinds were seen (``begin``): what another controller's Ingress refers t
 """
 
 from collections.abc import Hashable, Iterable, Set
+from typing import Final
 
 from ingress.model.frozen import frozen
 from ingress.model.objects import Batch, ClusterObject, Kind, ObjectId, ObjectKey
@@ -15,6 +16,8 @@ from ingress.translate.options import TranslateOptions
 from ingress.translate.readers.reader import Reader, Readers, RouteKind
 from ingress.translate.readers.route_kinds import ROUTE_KINDS
 from ingress.translate.references import needs_of_options
+
+_NONE: Final[frozenset[str]] = frozenset()
 
 
 @frozen
@@ -51,23 +54,23 @@ class ObjectReferences:
         self._judges: dict[Kind, dict[ObjectKey, ClusterObject]] = {}
         self._state = ClusterState(objects=self._judges)
         self._objects: dict[ObjectId, ClusterObject] = {}
-        # What each needs that is ours, and the same by what is needed; the operator has the id None.
+        # What each needs that is ours, and how many need each key of what is needed; the operator has the id None.
         self._needs: dict[ObjectId | None, Needs] = {}
-        self._users: dict[ObjectKey, dict[ObjectId | None, frozenset[str]]] = {}
+        self._uses: dict[ObjectKey, dict[str, int]] = {}
         # By kind and what of an object decides: whether such an object is ours.
         self._verdicts: dict[tuple[Kind, Hashable], bool] = {}
 
     def __len__(self) -> int:
         """How many are needed."""
-        return len(self._users)
+        return len(self._uses)
 
     def keys_of(self, secret: ObjectKey) -> frozenset[str]:
         """The keys that are needed of *secret*; empty when nobody refers to it."""
-        return frozenset().union(*self._users.get(secret, {}).values())
+        return frozenset(self._uses.get(secret, ()))
 
     def needed(self) -> tuple[ObjectKey, ...]:
         """All that are needed."""
-        return tuple(self._users)
+        return tuple(self._uses)
 
     def begin(self) -> NeedChanges:
         """Judge from now on; return everything that is needed."""
@@ -135,11 +138,9 @@ class ObjectReferences:
             old = self._needs.pop(user, {})
             new = self._needs_of(user)
             for secret in {*old, *new}:
-                before.setdefault(secret, self.keys_of(secret))
-            for secret in old:
-                del self._users[secret][user]
-            for secret, keys in new.items():
-                self._users.setdefault(secret, {})[user] = keys
+                if secret not in before:
+                    before[secret] = self.keys_of(secret)
+                self._count(secret, new.get(secret, _NONE), old.get(secret, _NONE))
             if new:
                 self._needs[user] = new
         needed: dict[ObjectKey, frozenset[str]] = {}
@@ -147,7 +148,6 @@ class ObjectReferences:
         for secret, keys_before in before.items():
             keys = self.keys_of(secret)
             if not keys:
-                self._users.pop(secret, None)
                 if keys_before:
                     dropped.add(secret)
             elif keys != keys_before:
@@ -155,6 +155,18 @@ class ObjectReferences:
             else:
                 touched.add(secret)
         return NeedChanges(needed, dropped, touched)
+
+    def _count(self, secret: ObjectKey, more: Set[str], less: Set[str]) -> None:
+        """Note that one needs the keys *more* of *secret* from now on, and no longer those of *less*."""
+        uses = self._uses.setdefault(secret, {})
+        for key in more:
+            uses[key] = uses.get(key, 0) + 1
+        for key in less:
+            uses[key] -= 1
+            if not uses[key]:
+                del uses[key]
+        if not uses:
+            del self._uses[secret]
 
     def _needs_of(self, user: ObjectId | None) -> Needs:
         if user is None:

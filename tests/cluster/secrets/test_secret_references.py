@@ -100,6 +100,22 @@ class ObjectReferencesTests(SynchronousTestCase):
         self.assertEqual(self.references.changed(without("b")), NOTHING)
         self.assertEqual(len(self.references), 0)
 
+    def test_many_users(self) -> None:
+        """However many refer to one Secret, what is needed of it is found out twice: before the change and after."""
+        asked = []
+
+        class Asked(ObjectReferences):
+            """Tells what it is asked for."""
+
+            def keys_of(self, secret: ObjectKey) -> frozenset[str]:
+                asked.append(secret)
+                return super().keys_of(secret)
+
+        references = Asked(TranslateOptions())
+        references.changed(batch(*(ingress(f"i{number}", "t") for number in range(500))))
+        references.begin()
+        self.assertEqual(asked, [key("t")] * 2)
+
     def test_touched(self) -> None:
         """A Secret is touched when an Ingress that refers to it changes, and not when it comes unchanged."""
         self.references.begin()
