@@ -26,6 +26,10 @@ _MAX_REPETITIONS: Final = 1000
 _MEMORY_BYTES: Final = 64 * 1024
 """For the program of a large expression and the states that it is in: 2,700 steps, a hundred times what usual ones take."""
 _KEPT: Final = 4096
+"""Programs, of which each expression has one or two."""
+_KNOWN: Final = 1 << 14
+"""Expressions that are not read again, also where their programs are not kept any more."""
+_NO_NAMES: Final[frozenset[str]] = frozenset()
 _MAX_SHOWN: Final = 80
 
 _STEPS_OF_DOTS: Final = 2
@@ -45,6 +49,8 @@ class PathExpression:
     text: str
     size: int = 0
     """Steps of its program; 0 for a text without any sign, which no program is needed for."""
+    names: frozenset[str] = _NO_NAMES
+    """Those of its groups."""
 
     def takes(self, path: bytes) -> bool:
         """Whether *path* matches from its beginning, as nginx's ``~* "^EXPRESSION"`` does.
@@ -54,11 +60,6 @@ class PathExpression:
         if not self.size:
             return path[: len(self.text)].lower() == self.text.lower().encode()
         return _found(_compiled(self.text, False).search, path) is not None
-
-    @property
-    def names(self) -> frozenset[str]:
-        """The names of its groups."""
-        return frozenset(name.decode() for name, _ in _named(self.text)) if self.size else frozenset()
 
 
 class Capturing:
@@ -74,7 +75,7 @@ class Capturing:
             return
         compiled = _compiled(expression.text, True)
         self._search = compiled.search
-        numbers = {name.decode(): number for name, number in _named(expression.text)}
+        numbers = {name.decode(): number for name, number in compiled.groupindex.items()}
         numbers.update((str(number), number) for number in range(1, compiled.groups + 1))
         self._groups = [(name, numbers[name]) for name in names if name in numbers]
 
@@ -94,6 +95,7 @@ def _found(search: Callable[[bytes], Any], path: bytes) -> Any:
     return search(path[:-1]) if found is None and path.endswith(b"\n") else found
 
 
+@lru_cache(maxsize=_KNOWN)
 def read_path_expression(text: str) -> PathExpression:
     """Read an expression; raises ``ExpressionRefused``.  Takes some microseconds for a usual one, at most about two milliseconds."""
     if len(text) > MAX_CHARACTERS:
@@ -110,17 +112,15 @@ def read_path_expression(text: str) -> PathExpression:
     if _CLASSES.search(text):
         raise ExpressionRefused("has a class of Unicode's characters, where bytes are compared")
     # In this order: what begins with a sign of repetition means something behind the sign of the beginning alone.
-    if _compiled(text, True).groups > MAX_GROUPS:
+    capturing = _compiled(text, True)
+    if capturing.groups > MAX_GROUPS:
         raise ExpressionRefused(f"has more than {MAX_GROUPS} groups")
-    return PathExpression(text, max(_compiled(text, False).programsize, 1))
+    names = frozenset(name.decode() for name in capturing.groupindex) or _NO_NAMES
+    return PathExpression(text, max(_compiled(text, False).programsize, 1), names)
 
 
 def _counts(text: str) -> list[tuple[str, str]]:
     return [(one[:9], other[:9]) for one, other in _COUNTS.findall(text)]
-
-
-def _named(text: str) -> list[tuple[bytes, int]]:
-    return list(_compiled(text, True).groupindex.items())
 
 
 @lru_cache(maxsize=_KEPT)

@@ -212,7 +212,7 @@ class ParsedObject:
 
 
 class ByHost:
-    """What one object asks for, sorted by hosts, each as far as anybody wants to know."""
+    """What one object asks for, sorted by hosts, and what holds on all of them, each as far as anybody wants to know."""
 
     def __init__(
         self, claims: Sequence[Claim], canary_claims: Sequence[Claim], further: Sequence[FurtherHost]
@@ -230,6 +230,12 @@ class ByHost:
     def canary_claims(self) -> Mapping[str, Sequence[Claim]]:
         """Those of a canary."""
         return _sorted_by(attrgetter("host"), self._canary_claims)
+
+    @cached_property
+    def group_names(self) -> frozenset[str]:
+        """The names of the groups of all paths, on whatever host: in nginx these are variables everywhere."""
+        expressions = [claim.regex.expression for claim in self._claims if claim.regex is not None]
+        return frozenset(name for one in expressions if one is not None for name in one.names)
 
     @cached_property
     def further(self) -> Mapping[str, FurtherHost]:

@@ -13,7 +13,6 @@ What nobody asked to be an expression is compared as it is written, as in ingres
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import partial
 from typing import Final
 
 from attrs import evolve
@@ -171,7 +170,7 @@ class _Reading:
             except ExpressionRefused as refused:
                 refusal = str(refused)
         if not refusal:
-            refusal = parsed.settings.of(REGEXES).refusal_of(claim.path, partial(_group_names, parsed))
+            refusal = parsed.settings.of(REGEXES).refusal_of(claim.path, lambda: parsed.by_host.group_names)
         if refusal:
             return self._closed(claim, beginnings, order, f"path {quoted(claim.path)} {refusal}")
         kept, winner = self._placed(claim, beginnings, order)
@@ -271,9 +270,3 @@ def _is_double(parsed: ParsedObject, claim: Claim) -> bool:
     if not claim.is_prefix or claim.path.endswith("/"):
         return False
     return not parsed.settings.of(REGEXES).makes_regex(claim.path)
-
-
-def _group_names(parsed: ParsedObject) -> frozenset[str]:
-    """Return the names of the groups of all paths of *parsed*: in nginx these are variables everywhere."""
-    expressions = [claim.regex.expression for claim in parsed.claims if claim.regex is not None]
-    return frozenset(name for one in expressions if one is not None for name in one.names)

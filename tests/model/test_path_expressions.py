@@ -1,9 +1,12 @@
 """Expressions that are paths."""
 
+from typing import Any
+
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
+from ingress.model import path_expressions
 from ingress.model.expressions import ExpressionRefused
 from ingress.model.path_expressions import (
     MAX_CHARACTERS,
@@ -43,6 +46,21 @@ class TakesTests(SynchronousTestCase):
                 self.assertTrue(one.takes(path.encode()), (text, path))
             for path in others:
                 self.assertFalse(one.takes(path.encode()), (text, path))
+
+    def test_read_once(self) -> None:
+        """What was read is not read again, also of more expressions than programs are kept of."""
+        made = []
+        real = path_expressions._compiled_within
+
+        def compiled(octets: bytes, memory: int, captures: bool) -> tuple[Any, str]:
+            made.append(octets)
+            return real(octets, memory, captures)
+
+        self.patch(path_expressions, "_compiled_within", compiled)
+        texts = [f"/read-once/{number}(.*)" for number in range(path_expressions._KEPT // 2 + 100)]
+        for _ in range(2):
+            self.assertTrue(all(read_path_expression(text).size for text in texts))
+        self.assertEqual(len(made), 2 * len(texts))
 
     def test_second_alternative_is_not_fixed(self) -> None:
         """Of alternatives outside of groups only the first is fixed to the beginning, as in nginx."""
