@@ -50,7 +50,7 @@ from ingress.cluster.store import Changes, Store
 from ingress.metrics.metrics import Metrics
 from ingress.model.listeners import Listener
 from ingress.model.objects import Batch, Kind, ObjectId, ObjectKey
-from ingress.model.problems import Problem
+from ingress.model.problems import ORDER, Problem
 from ingress.model.serving import ServingSettings
 from ingress.model.state import ClusterState
 from ingress.news.problem_log import ProblemLog
@@ -360,9 +360,9 @@ class Controller:
         routes: RouteNews | None = RouteNews(*translation.route_news())
         if before is not None and self._serving is not translation:
             # All problems are news to a new translation, and to nobody else.
-            known, present = frozenset(before.problems), frozenset(came)
+            known, present = frozenset(before.unordered_problems()), frozenset(came)
             came = tuple(problem for problem in came if problem not in known)
-            went = tuple(problem for problem in before.problems if problem not in present)
+            went = tuple(sorted(known - present, key=ORDER))
             routes = None
         self._serving = translation
         snapshot = translation.snapshot

@@ -12,7 +12,7 @@ from ingress.model.backends import BackendReference, BackendState
 from ingress.model.frozen import frozen
 from ingress.model.listeners import MAIN, Listener
 from ingress.model.objects import Owner
-from ingress.model.problems import Problem
+from ingress.model.problems import ORDER, Problem
 from ingress.model.serving import ServingSettings
 from ingress.routing.route import Route
 from ingress.routing.streams import NO_STREAMS, StreamTable
@@ -35,7 +35,8 @@ class ProblemList:
     def sorted(self) -> tuple[Problem, ...]:
         """All of them, sorted, without duplicates."""
         if self._sorted is None:
-            self._sorted = tuple(sorted({one for some in self.by_source.values() for one in some}))
+            found = {one for some in self.by_source.values() for one in some}
+            self._sorted = tuple(sorted(found, key=ORDER))
         return self._sorted
 
 
