@@ -28,10 +28,11 @@ from ingress.model.expressions import Expression
 from ingress.model.frozen import frozen
 from ingress.model.objects import Owner
 from ingress.model.problems import Problem, Reason
+from ingress.model.stepwise import Stepwise
 from ingress.routing.paths import rule_path
 from ingress.routing.route import Match, Route
 from ingress.routing.variants import RequestCondition, Said, Variant, WeightedBackend
-from ingress.translate.claims import DEFAULT_BACKEND_FIELD, SERVICE_KIND, Claim, ParsedObject
+from ingress.translate.claims import CLAIMS_AT_ONCE, DEFAULT_BACKEND_FIELD, SERVICE_KIND, Claim, ParsedObject
 from ingress.translate.ownership import OPTION
 
 MOST_CANARIES: Final = 4
@@ -73,18 +74,22 @@ def canary_hosts(parsed: ParsedObject) -> tuple[str, ...]:
 
 def stand_behind(
     host: str, claims: Sequence[Claim], canaries: Sequence[ParsedObject], *, is_shared: bool
-) -> HostCanaries:
-    """Find what *canaries*, sorted oldest first, stand behind of the *claims* that won *host*."""
+) -> Stepwise[HostCanaries]:
+    """Find, some claims a step, what *canaries*, sorted oldest first, stand behind of the *claims* that won *host*."""
     if not canaries:
         return NO_CANARIES
     behind: dict[Claim, tuple[Canary, ...]] = {}
     problems: list[Problem] = []
     shown = f"host {host}" if host else "all hosts"
     primaries = _Primaries(claims)
+    count = 0
     for parsed in canaries:
         settings = parsed.settings.of(CANARIES)
         is_sticky = parsed.settings.of(AFFINITY).canaries is CanaryBehavior.STICKY
         for claim in parsed.by_host.canary_claims.get(host, ()):
+            count += 1
+            if not count % CLAIMS_AT_ONCE:
+                yield
             if claim.backend.kind != SERVICE_KIND:
                 continue
             primary = primaries.of(claim)

@@ -15,7 +15,13 @@ from ingress.model.shared_map import SharedMap
 from ingress.model.state import ClusterState
 from ingress.translate.age import by_age
 from ingress.translate.bookkeeping import Draft, Index, ProblemIndex
-from ingress.translate.certificates import TLSReading, default_problems, read_tls, secrets_named
+from ingress.translate.certificates import (
+    HOSTS_AT_ONCE,
+    TLSReading,
+    default_problems,
+    read_tls,
+    secrets_named,
+)
 from ingress.translate.claims import ParsedObject
 from ingress.translate.host_tls import NO_TLS, HostTls, decide_tls, wildcard_problem
 from ingress.translate.loaded_certificates import LoadedCertificates
@@ -117,7 +123,7 @@ class CertificateCache:
     def read(
         self, asking: Callable[[ObjectId], ParsedObject | None], state: ClusterState, now: datetime
     ) -> Iterator[None]:
-        """Read the entries of the objects whose Secrets or entries changed, one a step; *asking* says what each asks for."""
+        """Read the entries of the objects whose Secrets or entries changed, an entry a step; *asking* says what each asks for."""
         if self._default_is_stale:
             self._read_default(state, now)
             yield
@@ -127,15 +133,19 @@ class CertificateCache:
             before = self._parsed.pop(object_id, _NONE)
             after = _NONE
             if parsed is not None:
-                after = read_tls(parsed, lambda secret: self._loaded.load(secret, state), self._default, now)
+                after = yield from read_tls(
+                    parsed, lambda secret: self._loaded.load(secret, state), self._default, now
+                )
             if after is not _NONE:
                 self._parsed[object_id] = after
             hosts_before = {claim.host: None for claim in before.claims}
             hosts_after = {claim.host: None for claim in after.claims}
             self._claimants.replace(object_id, hosts_before, hosts_after)
-            for host in {**hosts_before, **hosts_after}:
+            for number, host in enumerate({**hosts_before, **hosts_after}, 1):
                 self._place(host)
                 self._decide_again(host)
+                if not number % HOSTS_AT_ONCE:
+                    yield
             self._problem_index.put((self._tls_source, object_id), after.problems)
             yield
 

@@ -30,6 +30,7 @@ from ingress.model.objects import ObjectKey, Owner, Secret
 from ingress.model.problems import Problem, Reason
 from ingress.model.secrets import is_secret_name
 from ingress.model.state import ClusterState
+from ingress.model.stepwise import Stepwise
 from ingress.routing.hosts import check_rule_host
 from ingress.translate.absent_secrets import hidden_by, secret_in
 from ingress.translate.claims import CertificateRequest, ParsedObject
@@ -37,6 +38,10 @@ from ingress.translate.options import TranslateOptions
 from ingress.translate.ownership import wildcard_of
 
 _SHOWN_NAMES = 8
+_MISSED_EACH = 20
+"""Of the hosts of an entry that its certificate is not for, so many are told one by one."""
+HOSTS_AT_ONCE: Final = 200
+"""Hosts of one object that are looked at in a step."""
 
 Lookup = Callable[[ObjectKey], Certificate | CertificateError | None]
 """Finds the certificate in a Secret, or why there is none, or None for no such Secret."""
@@ -138,14 +143,18 @@ def secrets_named(parsed: ParsedObject, default: ObjectKey | None) -> tuple[Obje
     return tuple(named)
 
 
-def read_tls(parsed: ParsedObject, lookup: Lookup, default: Certificate | None, now: datetime) -> TLSReading:
-    """Read what *parsed* asks for; *default* is for entries without Secret.  Never raises."""
+def read_tls(
+    parsed: ParsedObject, lookup: Lookup, default: Certificate | None, now: datetime
+) -> Stepwise[TLSReading]:
+    """Read what *parsed* asks for, an entry or a part of one a step; *default* is for entries without Secret.  Never raises."""
     if not parsed.certificates:
         return _NO_TLS
     reader = _TLSReader(parsed, lookup, default, now)
-    for entry in parsed.certificates:
-        reader.read(entry)
-    reader.finish()
+    for number, entry in enumerate(parsed.certificates):
+        if number:
+            yield
+        yield from reader.read(entry)
+    yield from reader.finish()
     return TLSReading(tuple(reader.claims), tuple(reader.problems))
 
 
@@ -181,8 +190,8 @@ class _TLSReader:
         # The certificates of the entries with hosts, each with its field.
         self._named: list[tuple[ObjectKey, Certificate, str]] = []
 
-    def read(self, entry: CertificateRequest) -> None:
-        """Take what *entry* says about its hosts."""
+    def read(self, entry: CertificateRequest) -> Iterator[None]:
+        """Take what *entry* says about its hosts, some of them a step."""
         hosts = self._valid_hosts(entry)
         if not entry.hosts:
             # Written twice, it says the same.
@@ -193,28 +202,47 @@ class _TLSReader:
         secret, found = self._certificate(entry)
         if secret is not None and found is not None:
             self._named.append((secret, found, entry.secret_field))
-        for host, field in hosts:
+        missed: list[str] = []
+        for number, (host, field) in enumerate(hosts, 1):
+            if not number % HOSTS_AT_ONCE:
+                yield
             self._listed.add(host)
             if found is None or secret is None or found.covers(host):
                 self._claim(host, secret, found, field)
                 self._claim_further(host, secret, found, field)
             else:
                 self._claim(host, secret, None, field)
-                message = f"{_names(found)}, not for {host}; {_FALLBACK}"
-                self._report(field, Reason.CERTIFICATE_NAME_MISMATCH, message)
+                missed.append(host)
+                if len(missed) <= _MISSED_EACH:
+                    message = f"{_names(found)}, not for {host}; {_FALLBACK}"
+                    self._report(field, Reason.CERTIFICATE_NAME_MISMATCH, message)
+        self._report_more(found, missed, entry.hosts_field)
 
-    def finish(self) -> None:
+    def finish(self) -> Iterator[None]:
         """Claim the hosts that are implied, and tell of those for which no entry brings a certificate, where that was not told yet."""
         if self._rule_hosts is None:
             # Else an entry without hosts is for all of them.
-            self._imply([host for host in self._reading.hosts if host and host not in self._listed])
+            yield from self._imply(
+                [host for host in self._reading.hosts if host and host not in self._listed]
+            )
         if not self._missed:
             return
         field, certificate = self._missed[0]
-        for host in self._rule_hosts or ():
-            if host not in self._served and host not in self._listed:
-                message = f"{_names(certificate)}, not for {host}; {_FALLBACK}"
-                self._report(field, Reason.CERTIFICATE_NAME_MISMATCH, message)
+        missed = [
+            host for host in self._rule_hosts or () if host not in self._served and host not in self._listed
+        ]
+        for host in missed[:_MISSED_EACH]:
+            message = f"{_names(certificate)}, not for {host}; {_FALLBACK}"
+            self._report(field, Reason.CERTIFICATE_NAME_MISMATCH, message)
+        self._report_more(certificate, missed, field)
+
+    def _report_more(self, certificate: Certificate | None, missed: Sequence[str], field: str) -> None:
+        """Tell of those of *missed*, the hosts that *certificate* is not for, which were not told one by one."""
+        more = missed[_MISSED_EACH:]
+        if certificate is not None and more:
+            which = more[0] if len(more) == 1 else f"{len(more)} more hosts here, {more[0]} the first of them"
+            message = f"{_names(certificate)}, not for {which}; {_FALLBACK}"
+            self._report(field, Reason.CERTIFICATE_NAME_MISMATCH, message)
 
     def _read_without_hosts(self, entry: CertificateRequest) -> None:
         at = entry.field
@@ -279,8 +307,8 @@ class _TLSReader:
                 self._report(field, Reason.INVALID_HOST, message)
         return valid
 
-    def _imply(self, hosts: list[str]) -> None:
-        """Claim those of *hosts* that a certificate covers, each with the first one that does."""
+    def _imply(self, hosts: list[str]) -> Iterator[None]:
+        """Claim, some hundred a step, those of *hosts* that a certificate covers, each with the first one that does."""
         shown: list[tuple[ObjectKey | None, Certificate, str]] = [*self._named]
         if self._default is not None:
             shown.append((None, self._default, "spec.tls"))
@@ -290,7 +318,9 @@ class _TLSReader:
             for name in certificate.names:
                 firsts.setdefault(name, number)
         owner = self._reading.owner
-        for host in hosts:
+        for count, host in enumerate(hosts, 1):
+            if not count % HOSTS_AT_ONCE:
+                yield
             covering = [firsts[name] for name in (host, wildcard_of(host)) if name in firsts]
             if covering:
                 secret, found, field = shown[min(covering)]

@@ -33,6 +33,8 @@ DEFAULT_BACKEND_FIELD = "spec.defaultBackend"
 SERVICE_KIND = "Service"
 INVALID_KIND = "Invalid"
 """The kind of a reference that stands where an object names nothing usable."""
+CLAIMS_AT_ONCE: Final = 100
+"""Of one host: as many are decided about in a step."""
 
 
 @frozen(weakref_slot=False)

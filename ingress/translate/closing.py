@@ -18,6 +18,7 @@ from ingress.annotations.snippets.family import SERVER_SNIPPET
 from ingress.model.frozen import frozen
 from ingress.model.objects import Owner
 from ingress.model.problems import Problem, Reason
+from ingress.model.stepwise import Stepwise
 from ingress.translate.claims import Claim, ParsedObject
 from ingress.translate.host_expressions import host_expressions
 from ingress.translate.ownership import is_stranger, owner_of
@@ -45,14 +46,14 @@ NOTHING_CLOSED: Final = HostClosing()
 
 def close_host(
     host: str, all_parsed: Sequence[ParsedObject], *, is_shared: bool = False, quirks: bool = True
-) -> HostClosing:
-    """Decide what of *host* is closed; *all_parsed* have a say about it, and are sorted oldest first.
+) -> Stepwise[HostClosing]:
+    """Decide, in steps, what of *host* is closed; *all_parsed* have a say about it, and are sorted oldest first.
 
     Where hosts are shared, all namespaces are one; without *quirks*, each Ingress speaks for its own paths alone.
     """
     for parsed in all_parsed:
         if parsed.has_regexes or parsed.settings.guards_hosts or parsed.settings.asks(REGEXES):
-            return _Closing(host, all_parsed, is_shared=is_shared).decide(quirks=quirks)
+            return (yield from _Closing(host, all_parsed, is_shared=is_shared).decide(quirks=quirks))
     return NOTHING_CLOSED
 
 
@@ -66,10 +67,10 @@ class _Closing:
         self._parsed = all_parsed
         self._problems: list[Problem] = []
 
-    def decide(self, *, quirks: bool) -> HostClosing:
+    def decide(self, *, quirks: bool) -> Stepwise[HostClosing]:
         guarded, guards_all = self._guards()
         closing = HostClosing({}, guarded, guards_all)
-        paths = host_expressions(
+        paths = yield from host_expressions(
             self._host, self._parsed, closing.lacks_guard, is_shared=self._is_shared, quirks=quirks
         )
         return evolve(closing, claims=paths.claims, problems=(*self._problems, *paths.problems))

@@ -79,17 +79,17 @@ class HostRules:
         all_parsed: Sequence[ParsedObject],
         owner: Owner | None,
         canaries: Sequence[ParsedObject] = (),
-    ) -> HostDecision:
-        """Decide about *host*; *all_parsed* have a say about it and are sorted oldest first, *owner* is whose it is.
+    ) -> Stepwise[HostDecision]:
+        """Decide, in steps, about *host*; *all_parsed* have a say about it and are sorted oldest first, *owner* is whose it is.
 
         *canaries*, in the same order, have none, and want a part of it.
         """
         annotations, is_shared = self._annotations, self._options.shared_hosts
         speaker = None if is_shared else owner
         guard = guard_host(host, all_parsed, self._request_of, annotations, speaker)
-        closing = close_host(host, all_parsed, is_shared=is_shared, quirks=self._options.quirks)
+        closing = yield from close_host(host, all_parsed, is_shared=is_shared, quirks=self._options.quirks)
         snippets = server_snippets(host, all_parsed, annotations, is_shared=is_shared)
-        merged = merge_host(host, all_parsed, closing)
+        merged = yield from merge_host(host, all_parsed, closing)
         passing = choose_passthrough(
             host,
             all_parsed,
@@ -98,7 +98,7 @@ class HostRules:
             closing,
             is_guarded=guard.check is not None or snippets.of_host.keeps_out,
         )
-        behind = stand_behind(host, merged.claims, canaries, is_shared=is_shared)
+        behind = yield from stand_behind(host, merged.claims, canaries, is_shared=is_shared)
         return HostDecision(
             host,
             all_parsed,

@@ -24,11 +24,12 @@ from ingress.model.frozen import frozen
 from ingress.model.objects import Owner
 from ingress.model.path_expressions import PathExpression, read_path_expression
 from ingress.model.problems import Problem, Reason
+from ingress.model.stepwise import Stepwise
 from ingress.routing.beginnings import EVERYBODY, Beginnings, regex_beginnings
 from ingress.routing.paths import rule_path
 from ingress.routing.route import Match
 from ingress.translate.age import why_first
-from ingress.translate.claims import ROOT, Claim, ParsedObject, claims_to
+from ingress.translate.claims import CLAIMS_AT_ONCE, ROOT, Claim, ParsedObject, claims_to
 from ingress.translate.ownership import OPTION
 
 NO_QUIRKS: Final = "--no-quirks"
@@ -52,13 +53,18 @@ def host_expressions(
     *,
     is_shared: bool,
     quirks: bool,
-) -> HostExpressions:
-    """Decide about the paths of *host*; *all_parsed* have a say about it, and are sorted oldest first."""
+) -> Stepwise[HostExpressions]:
+    """Decide, some paths a step, about those of *host*; *all_parsed* have a say about it, and are sorted oldest first."""
     reading = _Reading(host, all_parsed, is_shared=is_shared, quirks=quirks)
     claims = {}
     for order, parsed in enumerate(all_parsed):
         read = tuple(claims_to(parsed, host))
-        found = tuple(reading.claims(parsed, read, order, lacks_guard=lacks_guard(parsed)))
+        becoming: list[Claim] = []
+        for claim in reading.claims(parsed, read, order, lacks_guard=lacks_guard(parsed)):
+            becoming.append(claim)
+            if not len(becoming) % CLAIMS_AT_ONCE:
+                yield
+        found = tuple(becoming)
         reading.note_older(found)
         if found != read:
             claims[parsed.owner] = found

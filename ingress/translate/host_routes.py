@@ -7,7 +7,6 @@ comes before what the route's own object asks for.
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from operator import attrgetter
-from typing import Final
 
 from attrs import evolve
 
@@ -50,7 +49,7 @@ from ingress.routing.route import Match, Route
 from ingress.routing.table import HostRoutes
 from ingress.routing.variants import WeightedBackend
 from ingress.translate.canaries import NO_CANARIES, HostCanaries, with_canaries
-from ingress.translate.claims import ROOT, SERVICE_KIND, Claim, ParsedObject
+from ingress.translate.claims import CLAIMS_AT_ONCE, ROOT, SERVICE_KIND, Claim, ParsedObject
 from ingress.translate.client_authentication import OPEN, HostGuard
 from ingress.translate.closing import NOTHING_CLOSED, HostClosing
 from ingress.translate.merging import HostMerge
@@ -62,8 +61,6 @@ from ingress.translate.server_snippets import NO_SNIPPETS, ServerSnippets
 FoundFor = Callable[[Owner | None], Found]
 """Says what was found of what an owner refers to, or the operator (None)."""
 
-CLAIMS_AT_ONCE: Final = 100
-"""So many become routes in some milliseconds."""
 
 _GUARD_MISSING = GuardMissing()
 _REGEX_MISSING = RegexMissing()
@@ -116,11 +113,14 @@ def host_routes(
         if at:
             yield
         routes += map(made, merged.claims[at : at + CLAIMS_AT_ONCE])
-    if canaries.behind:
-        routes = [_with_canaries(*one, canaries, asked) for one in zip(routes, merged.claims, strict=True)]
-    for claim in slashed:
+        if canaries.behind:
+            pairs = zip(routes[at:], merged.claims[at : at + CLAIMS_AT_ONCE], strict=True)
+            routes[at:] = [_with_canaries(*one, canaries, asked) for one in pairs]
+    for number, claim in enumerate(slashed, 1):
         is_relative = asked[claim.owner].settings.of(URL_REDIRECTS).relative
         routes.append(made(claim, SlashRedirect(rule_path(claim.path) + b"/", is_relative)))
+        if not number % CLAIMS_AT_ONCE:
+            yield
     if default is not None and merged.is_open:
         # No Ingress asked for this route, so nothing holds for it but what is about the host, and what the operator says.
         routes.append(_default_route(host, default, annotations.usual, filters.of_default))

@@ -25,6 +25,7 @@ from ingress.model.frozen import frozen
 from ingress.model.objects import Owner
 from ingress.model.problems import Problem, Reason
 from ingress.model.state import ClusterState
+from ingress.model.stepwise import finished
 from ingress.translate.age import why_first
 from ingress.translate.certificates import (
     CertificateClaim,
@@ -204,7 +205,7 @@ def translate_tls(
         problems += default_problems(options.default_ssl_certificate, found, now)
     by_host: dict[str, list[CertificateClaim]] = {}
     for parsed in all_parsed:
-        found_tls = read_tls(parsed, lookup, default, now)
+        found_tls = finished(read_tls(parsed, lookup, default, now))
         problems += found_tls.problems
         for claim in found_tls.claims:
             by_host.setdefault(claim.host, []).append(claim)

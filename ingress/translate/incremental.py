@@ -265,7 +265,7 @@ class Translation:
         for name, table in list(self._tables.items()):
             yield from table.round(state, now)
             if not self._is_wanted(name):
-                table.clear(state)
+                yield from table.clear(state)
                 self._attached.rejected(name, ())
                 del self._tables[name]
             elif name != MAIN:

@@ -27,10 +27,12 @@ from collections.abc import Container, Mapping, Sequence
 from ingress.annotations.values import quoted
 from ingress.model.frozen import frozen
 from ingress.model.problems import Problem, Reason
+from ingress.model.stepwise import Stepwise
 from ingress.routing.paths import rule_path
 from ingress.routing.route import Match
 from ingress.translate.age import why_first
 from ingress.translate.claims import (
+    CLAIMS_AT_ONCE,
     DEFAULT_BACKEND_FIELD,
     ROOT,
     Claim,
@@ -65,16 +67,20 @@ def hosts_asked(parsed: ParsedObject) -> tuple[str, ...]:
 
 def merge_host(
     host: str, all_parsed: Sequence[ParsedObject], closing: HostClosing = NOTHING_CLOSED
-) -> HostMerge:
-    """Decide between *all_parsed*, those that have a say about *host*, sorted oldest first.
+) -> Stepwise[HostMerge]:
+    """Decide, some claims a step, between *all_parsed*, those that have a say about *host*, sorted oldest first.
 
     *closing* says what of the host is closed.
     """
     problems: list[Problem] = []
     won: dict[_ClaimKey, Claim] = {}
+    count = 0
     for parsed in all_parsed:
         closed = closing.claims.get(parsed.owner)
         for claim in claims_to(parsed, host) if closed is None else closed:
+            count += 1
+            if not count % CLAIMS_AT_ONCE:
+                yield
             winner = won.setdefault(_key(claim), claim)
             # The same path twice in one Ingress, with the same backend, loses nothing.
             same = winner.owner == claim.owner and winner.backend == claim.backend

@@ -2,9 +2,11 @@
 
 from collections import Counter
 from collections.abc import Hashable, Sequence
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from ingress.model.objects import ObjectKey, Owner
+from ingress.model.stepwise import Stepwise
+from ingress.routing.table import AT_ONCE
 from ingress.translate.bookkeeping import Members
 
 
@@ -18,6 +20,13 @@ class Counted(Protocol):
     @property
     def key(self) -> Hashable:
         """What no two of a table have the same of."""
+
+    @property
+    def backends(self) -> Sequence[object]:
+        """Where it leads."""
+
+
+R = TypeVar("R", bound=Counted)
 
 
 class RouteCounts:
@@ -42,14 +51,33 @@ class RouteCounts:
         if self.owners.are_others:
             self.owners = Members(self._of)
 
-    def compare(self, before: Sequence[Counted], after: Sequence[Counted]) -> None:
-        """Count what is different in the routes of one host."""
-        old = {route.key: route for route in before}
-        new = {route.key: route for route in after}
-        stay = old.keys() & new.keys()
-        self._news[0] += len(new) - len(stay)
-        self._news[1] += len(old) - len(stay)
-        self._news[2] += sum(1 for key in stay if old[key] != new[key])
+    def compare(self, before: Sequence[R], after: Sequence[R]) -> Stepwise[tuple[list[R], list[R]]]:
+        """Count, some hundred a step, what is different in the routes of one host; return the routes that went and those that came.
+
+        One that changed in place is among both, unless it leads where it led, for whom it did.
+        """
+        old: dict[Hashable, R] = {}
+        for number, route in enumerate(before, 1):
+            old[route.key] = route
+            if not number % AT_ONCE:
+                yield
+        went: list[R] = []
+        came: list[R] = []
+        for number, route in enumerate(after, 1):
+            known = old.pop(route.key, None)
+            if known is None:
+                came.append(route)
+                self._news[0] += 1
+            elif known is not route and known != route:
+                self._news[2] += 1
+                if (known.backends, known.owner) != (route.backends, route.owner):
+                    went.append(known)
+                    came.append(route)
+            if not number % AT_ONCE:
+                yield
+        self._news[1] += len(old)
+        went += old.values()
+        return went, came
 
     def count(self, route: Counted, difference: int) -> None:
         """Note that there is one *route* more, or, by a *difference* of -1, one less."""

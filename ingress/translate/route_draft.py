@@ -4,16 +4,13 @@ Part of incremental translation.
 """
 
 from collections.abc import Iterator
-from operator import attrgetter
 
 from ingress.model.state import ClusterState
-from ingress.routing.route import Route
+from ingress.model.stepwise import Stepwise
 from ingress.routing.table import AT_ONCE, HostRoutes, RouteTable
 from ingress.translate.backend_cache import BackendCache
 from ingress.translate.bookkeeping import Draft
 from ingress.translate.route_counts import RouteCounts
-
-_LEADS = attrgetter("backends", "owner")
 
 
 class RouteDraft:
@@ -24,65 +21,53 @@ class RouteDraft:
         self._counts = counts
         self._backends = backends
 
-    def assign(self, host: str, found: HostRoutes | None, state: ClusterState) -> None:
-        """Give *host* its routes in the next version, or none."""
+    def assign(self, host: str, found: HostRoutes | None, state: ClusterState) -> Iterator[None]:
+        """Give *host* its routes in the next version, or none; in steps where there are many."""
         known = self._table.get(host)
         before, routes = () if known is None else known.routes, () if found is None else found.routes
         if known is None or found is None:
             if known is found:
                 return
-        elif _are_alike(known, found):
+        elif (yield from _are_alike(known, found)):
             return
-        self._table.put(host, found)
-        self._compare(before, routes, state)
-
-    def assign_in_steps(self, host: str, found: HostRoutes | None, state: ClusterState) -> Iterator[None]:
-        """Do that in steps, where routes that stay are the same objects as before."""
-        known = self._table.get(host)
-        before, routes = () if known is None else known.routes, () if found is None else found.routes
-        if len(before) + len(routes) <= AT_ONCE:
-            self.assign(host, found, state)
-            return
-        assert found is None or not found.filters
-        if known is not None and found is not None and _are_alike(known, found):
-            return
-        yield
-        stay = set(map(id, before)).intersection(map(id, routes))
-        yield
-        if found is not None:
+        if found is not None and len(routes) > AT_ONCE:
             yield from found.put_in_order()
         self._table.put(host, found)
-        yield
-        went = [route for route in before if id(route) not in stay]
-        came = [route for route in routes if id(route) not in stay]
-        yield
-        for at in range(0, max(len(went), len(came)), AT_ONCE):
-            self._compare(tuple(went[at : at + AT_ONCE]), tuple(came[at : at + AT_ONCE]), state)
-            yield
-
-    def _compare(self, before: tuple[Route, ...], routes: tuple[Route, ...], state: ClusterState) -> None:
-        self._counts.compare(before, routes)
-        if list(map(_LEADS, routes)) == list(map(_LEADS, before)):
-            # Another path, or other filters: what is used, and by whom, is the same.
-            return
-        for route in routes:
+        went, came = yield from self._counts.compare(before, routes)
+        for number, route in enumerate(came, 1):
             for backend in route.backends:
                 self._backends.use(backend, state)
             self._counts.count(route, 1)
-        for route in before:
+            if not number % AT_ONCE:
+                yield
+        for number, route in enumerate(went, 1):
             for backend in route.backends:
                 self._backends.drop(backend)
             self._counts.count(route, -1)
+            if not number % AT_ONCE:
+                yield
 
-    def clear(self, state: ClusterState) -> None:
+    def clear(self, state: ClusterState) -> Iterator[None]:
         """Give up all routes."""
         for host, _ in list(self._table.finished().by_host()):
-            self.assign(host, None, state)
+            yield from self.assign(host, None, state)
+            yield
 
     def finished(self) -> RouteTable:
         """Return the next version; the draft goes on from there."""
         return self._table.finished()
 
 
-def _are_alike(one: HostRoutes, other: HostRoutes) -> bool:
-    return one.routes == other.routes and one.filters == other.filters and one.is_kept is other.is_kept
+def _are_alike(one: HostRoutes, other: HostRoutes) -> Stepwise[bool]:
+    if (
+        len(one.routes) != len(other.routes)
+        or one.filters != other.filters
+        or one.is_kept is not other.is_kept
+    ):
+        return False
+    for at in range(0, len(one.routes), AT_ONCE):
+        if at:
+            yield
+        if one.routes[at : at + AT_ONCE] != other.routes[at : at + AT_ONCE]:
+            return False
+    return True

@@ -4,6 +4,7 @@ Part of incremental translation.
 """
 
 from ingress.model.state import ClusterState
+from ingress.model.stepwise import finished
 from ingress.routing.streams import NO_STREAMS, StreamRoute, StreamTable
 from ingress.translate.backend_cache import BackendCache
 from ingress.translate.bookkeeping import Draft
@@ -24,12 +25,12 @@ class StreamDraft:
         if route == before:
             return
         self._table.put(host, route)
-        self._counts.compare(_counted(before), _counted(route))
-        for each in _counted(route):
+        went, came = finished(self._counts.compare(_counted(before), _counted(route)))
+        for each in came:
             for backend in each.backends:
                 self._backends.use(backend, state)
             self._counts.count(each, 1)
-        for each in _counted(before):
+        for each in went:
             for backend in each.backends:
                 self._backends.drop(backend)
             self._counts.count(each, -1)

@@ -158,9 +158,9 @@ class TableCache:
             self._finished = found
         return self._finished
 
-    def clear(self, state: ClusterState) -> None:
+    def clear(self, state: ClusterState) -> Iterator[None]:
         """Give up all routes, since no listener serves the table and nobody asks for anything in it."""
-        self._draft.clear(state)
+        return self._draft.clear(state)
 
     def _asking(self, object_id: ObjectId) -> ParsedObject | None:
         parsed = self._parsed.get(object_id)
@@ -208,7 +208,7 @@ class TableCache:
         """Decide which routes *host* has."""
         heard = self._hear(host)
         canaries = heard.canaries(host, lambda one: self._sorted(self._canaries.get(one)))
-        decision = self._rules.decide(host, heard.all_parsed, self._owners.get(host), canaries)
+        decision = yield from self._rules.decide(host, heard.all_parsed, self._owners.get(host), canaries)
         self._problem_index.put((self._host_source, host), (*heard.problems, *decision.problems))
         if decision.handshake_settings != self._handshake_settings.get(host):
             self._handshake_settings.put(host, decision.handshake_settings)
@@ -221,7 +221,7 @@ class TableCache:
                 self._barren.add(host)
                 would_fall = falls(host, self._wide)
         found = yield from self._rules.routes(decision, would_fall=would_fall)
-        self._draft.assign(host, found if found.routes else None, state)
+        yield from self._draft.assign(host, found if found.routes else None, state)
 
     def _widen(self, host: str, *, has_claims: bool) -> None:
         if (host in self._wide) is not has_claims:

@@ -209,11 +209,13 @@ def _table(
         deque(redirects.settle(host, decision, has_rule=host in owners), maxlen=0)
     rules = HostRules(by.options, by.annotations, by.request_of, redirects, by.found_for)
     decided = {
-        host: rules.decide(
-            host,
-            heard.all_parsed,
-            owners.get(host),
-            heard.canaries(host, lambda one: canaries.get(one, ())),
+        host: finished(
+            rules.decide(
+                host,
+                heard.all_parsed,
+                owners.get(host),
+                heard.canaries(host, lambda one: canaries.get(one, ())),
+            )
         )
         for host, heard in by_host.items()
     }

@@ -15,6 +15,7 @@ from ingress.identity.certificates import Certificate, CertificateError, Certifi
 from ingress.identity.key_pairs import load_certificate
 from ingress.identity.misdirected import ServerNames
 from ingress.model.objects import Kind, ObjectKey, Projection, Secret
+from ingress.model.stepwise import finished
 from ingress.tls.building import build_context
 from ingress.tls.contexts import ServerContexts
 from ingress.tls.generated import generate_certificate
@@ -62,8 +63,10 @@ class KeyMaterialTests(SynchronousTestCase):
     def test_values(self) -> None:
         """Secrets, certificates, and everything that is made of them."""
         table = CertificateTable({"a.test": (CERTIFICATE,)}, {}, CERTIFICATE)
-        reading = read_tls(
-            read_ingress(INGRESS, AnnotationReader("test")), lambda key: load(SECRET), None, NOW
+        reading = finished(
+            read_tls(
+                finished(read_ingress(INGRESS, AnnotationReader("test"))), lambda key: load(SECRET), None, NOW
+            )
         )
         self.assertEqual(len(reading.claims), 1)
         generated = generate_certificate(NOW)

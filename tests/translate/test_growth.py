@@ -1,6 +1,7 @@
-"""What a large Ingress costs: twice as much when it is twice as large, counted in calls."""
+"""What a large Ingress costs: twice as much when it is twice as large, and little at a time; counted in calls."""
 
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 
 from attrs import evolve
 from twisted.trial.unittest import SynchronousTestCase
@@ -60,6 +61,10 @@ CASES: Mapping[str, Make] = {
 }
 
 
+IN_A_STEP = {"hosts with others": 45, "hosts over TLS": 25}
+WAYS = ("came", "changed", "went")
+
+
 class GrowthTests(SynchronousTestCase):
     """Nothing is done for each path, host or entry with all of the others."""
 
@@ -68,17 +73,42 @@ class GrowthTests(SynchronousTestCase):
         for name, make in CASES.items():
             self.costs(make(10))
             few, many = self.costs(make(100)), self.costs(make(200))
-            for what, one, other in zip(("came", "changed", "went"), few, many, strict=True):
+            for what, one, other in zip(WAYS, few, many, strict=True):
                 self.assertLess(other, MOST * one, f"{name} {what}: {one} and {other} calls")
+
+    def test_steps(self) -> None:
+        """Each path or host more adds little to the longest step: what takes long is done in several."""
+        for name, make in CASES.items():
+            self.longest(make(10))
+            few, many = self.longest(make(200)), self.longest(make(500))
+            for what, one, other in zip(WAYS, few, many, strict=True):
+                each = (other - one) / 300
+                self.assertLess(each, IN_A_STEP.get(name, 20), f"{name} {what}: {each} calls for each more")
+
+    def longest(self, one: Ingress) -> list[int]:
+        """Return how many calls the longest step takes when *one* comes, changes, and goes."""
+
+        def settle(follower: Follower) -> int:
+            follower.work(1)
+            found = 0
+            while follower.round is not None:
+                found = max(found, calls(partial(follower.work, 1)))
+            return found
+
+        return self.in_all_ways(one, settle)
 
     def costs(self, one: Ingress) -> list[int]:
         """Return how many calls it takes that *one* comes, changes, and goes."""
+        return self.in_all_ways(one, lambda follower: calls(follower.settle))
+
+    def in_all_ways(self, one: Ingress, settle: Callable[[Follower], int]) -> list[int]:
+        """Have *one* come, change, and go; return what *settle* finds each time."""
         follower = Follower(TranslateOptions(), [SERVICE, SLICE])
         follower.settle()
         changed = evolve(one, annotations={**one.annotations, f"{PREFIX}/proxy-read-timeout": "7"})
-
-        def settle(value: Ingress | None) -> int:
+        found = []
+        for value in (one, changed, None):
             follower.change({(Kind.INGRESS, one.key): None} if value is None else batch(value))
-            return calls(follower.settle)
-
-        return [settle(value) for value in (one, changed, None)]
+            found.append(settle(follower))
+            follower.settle()
+        return found

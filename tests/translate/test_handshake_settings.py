@@ -8,6 +8,7 @@ from ingress.annotations.annotations import AnnotationReader
 from ingress.identity.server_names import PLAIN_HANDSHAKE, HandshakeSettings
 from ingress.model.client_authentication import ClientAuthentication
 from ingress.model.objects import ObjectKey
+from ingress.model.stepwise import finished
 from ingress.translate.claims import ParsedObject
 from ingress.translate.handshake_settings import host_handshake_settings
 from ingress.translate.readers.ingress.objects import Ingress
@@ -20,7 +21,9 @@ ONE, TWO = "ECDHE-RSA-AES256-GCM-SHA384", "ECDHE-RSA-AES128-GCM-SHA256"
 def parsed(annotations: Mapping[str, str]) -> ParsedObject:
     """What an Ingress with these annotations asks for."""
     full = {f"{PREFIX}/{name}": value for name, value in annotations.items()}
-    return read_ingress(Ingress(ObjectKey("demo", "app"), annotations=full), AnnotationReader(PREFIX))
+    return finished(
+        read_ingress(Ingress(ObjectKey("demo", "app"), annotations=full), AnnotationReader(PREFIX))
+    )
 
 
 class HostHandshakeSettingsTests(SynchronousTestCase):

@@ -4,6 +4,7 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.annotations.annotations import AnnotationReader
 from ingress.model.objects import Kind, ObjectKey, Owner
+from ingress.model.stepwise import finished
 from ingress.translate.claims import ParsedObject
 from ingress.translate.ownership import is_stranger, owner_of, server_of, told, wildcard_of
 from ingress.translate.readers.ingress.objects import (
@@ -23,7 +24,7 @@ def parsed(namespace: str, *hosts: str, has_default: bool = True) -> ParsedObjec
     rules = tuple(IngressRule(host, ()) for host in hosts)
     default = BACKEND if has_default else None
     ingress = Ingress(ObjectKey(namespace, "site"), default_backend=default, rules=rules)
-    return read_ingress(ingress, READER)
+    return finished(read_ingress(ingress, READER))
 
 
 class OwnershipTests(SynchronousTestCase):

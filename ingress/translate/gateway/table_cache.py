@@ -117,9 +117,9 @@ class GatewayTableCache:
             self._finished = found
         return self._finished
 
-    def clear(self, state: ClusterState) -> None:
+    def clear(self, state: ClusterState) -> Iterator[None]:
         """Give up all routes, since no listener serves the table and nobody asks for anything in it."""
-        self._draft.clear(state)
+        yield from self._draft.clear(state)
         self._streams.clear(state)
 
     def _asking(self, object_id: ObjectId) -> ParsedObject | None:
@@ -177,7 +177,7 @@ class GatewayTableCache:
             yield
         stream, told = decide_stream(self._name, host, claiming)
         yield from self._tell(host, (*decision.problems, *told))
-        yield from self._draft.assign_in_steps(host, decision.routes, state)
+        yield from self._draft.assign(host, decision.routes, state)
         self._streams.assign(host, stream, state)
 
     def _tell(self, host: str, problems: tuple[Problem, ...]) -> Iterator[None]:

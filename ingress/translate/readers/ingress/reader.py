@@ -5,6 +5,7 @@ from collections.abc import Hashable
 from ingress.model.objects import ClusterObject, Kind
 from ingress.model.secrets import Needs
 from ingress.model.state import ClusterState
+from ingress.model.stepwise import Stepwise, finished
 from ingress.translate.annotation_reading import annotation_reader
 from ingress.translate.claims import ParsedObject
 from ingress.translate.options import TranslateOptions
@@ -37,6 +38,10 @@ class IngressReader:
 
     def read(self, value: ClusterObject, related: Hashable, /) -> ParsedObject:
         """Return what *value* asks for."""
+        return finished(self.reading(value, related))
+
+    def reading(self, value: ClusterObject, related: Hashable, /) -> Stepwise[ParsedObject]:
+        """Return the same, in steps: it may have thousands of paths."""
         assert isinstance(value, Ingress)
         return read_ingress(
             value,

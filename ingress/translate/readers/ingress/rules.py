@@ -17,6 +17,7 @@ What cannot be used costs as little as possible, and never widens what is left:
 """
 
 import re
+from collections.abc import Iterator
 from functools import lru_cache
 
 from ingress.annotations.annotations import AnnotationReader, AnnotationSettings
@@ -34,6 +35,7 @@ from ingress.annotations.values import placeholder_hint, quoted
 from ingress.model.backends import BackendReference
 from ingress.model.objects import ObjectKey, Owner
 from ingress.model.problems import Problem, Reason
+from ingress.model.stepwise import Stepwise
 from ingress.model.upstream_tls import UpstreamProtocol
 from ingress.routing.beginnings import has_regex_signs
 from ingress.routing.hosts import check_rule_host
@@ -62,6 +64,10 @@ from ingress.translate.readers.ingress.objects import (
 )
 
 _HIGHEST_PORT = 65535
+_CHARACTERS_A_STEP = 16_384
+"""Some milliseconds of the strangest paths; long ones take as long as they are."""
+_CHARACTERS_EACH = 100
+"""What a host or a path costs besides."""
 _LIKELY_REGEX = re.compile(r"[\[(*|{^$]")
 _is_strict = re.compile(r"/[A-Za-z0-9._\-/]*").fullmatch
 _STRICT = ("Exact", "Prefix")
@@ -74,12 +80,12 @@ def read_ingress(
     *,
     has_global_default: bool = False,
     strict_path_types: bool = False,
-) -> ParsedObject:
-    """Read rules, default backend and annotations of *ingress*; never raises."""
+) -> Stepwise[ParsedObject]:
+    """Read rules, default backend and annotations of *ingress*, a large one in steps; never raises."""
     settings, problems = annotations.read(ingress)
     problems += _alone_about_clients(ingress, settings, annotations)
     if settings.of(CANARIES).is_canary:
-        return _read_canary(ingress, settings, problems)
+        return (yield from _read_canary(ingress, settings, problems))
     settings = settings if settings is annotations.usual else _shared(settings)
     owner = ingress.owner
     protocols = read_protocols(owner, settings.of(UPSTREAMS), annotations)
@@ -98,7 +104,7 @@ def read_ingress(
     if ingress.default_backend is not None:
         default = reader.backend(ingress.default_backend, DEFAULT_BACKEND_FIELD)
     for index, rule in enumerate(ingress.rules):
-        reader.rule(rule, index, has_default=default is not None or has_global_default)
+        yield from reader.rule(rule, index, has_default=default is not None or has_global_default)
         if redirect.app_root and reader.hosts:
             reader.root(reader.hosts[-1], annotations.field(APP_ROOT))
     further = reader.further(settings.of(FURTHER_HOSTS), annotations) if reader.hosts else ()
@@ -135,12 +141,12 @@ def read_ingress(
 
 def _read_canary(
     ingress: Ingress, settings: AnnotationSettings, problems: tuple[Problem, ...]
-) -> ParsedObject:
+) -> Stepwise[ParsedObject]:
     """Read a canary: what its rules name is not claimed, but wanted a part of."""
     reader = _RulesReader(ingress.owner, None, None, is_answered=False)
     reader.problems += problems
     for index, rule in enumerate(ingress.rules):
-        reader.rule(rule, index, has_default=True)
+        yield from reader.rule(rule, index, has_default=True)
     if not reader.claims:
         reader.report(
             "spec.rules", Reason.CANARY_WITHOUT_PRIMARY, "the canary names no path, so it gets no requests"
@@ -228,11 +234,15 @@ class _RulesReader:
         self._known = 0
         self._first: dict[str, Claim] = {}
         self._rooted: set[str] = set()
+        self._since_step = 0
 
     def report(self, field: str, reason: Reason, message: str) -> None:
         self.problems.append(self.owner.problem(reason, message, field))
 
-    def rule(self, rule: IngressRule, number: int, *, has_default: bool) -> None:
+    def rule(self, rule: IngressRule, number: int, *, has_default: bool) -> Iterator[None]:
+        """Read one rule, in steps that bound how much is read in each."""
+        if self._is_enough(rule.host):
+            yield
         fault = check_rule_host(rule.host)
         if fault is not None:
             message = f"host {quoted(rule.host)} {fault}; the rule is ignored{placeholder_hint(rule.host)}"
@@ -249,6 +259,16 @@ class _RulesReader:
             return
         for index, path in enumerate(rule.paths):
             self._path(path, host, *_path_fields(number, index))
+            if self._is_enough(path.path):
+                yield
+
+    def _is_enough(self, text: str) -> bool:
+        """Whether a step is full when *text* is read."""
+        self._since_step += len(text) + _CHARACTERS_EACH
+        if self._since_step < _CHARACTERS_A_STEP:
+            return False
+        self._since_step = 0
+        return True
 
     def further(
         self, settings: FurtherHostSettings, annotations: AnnotationReader
