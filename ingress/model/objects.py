@@ -11,22 +11,16 @@ Those of route objects, and of what these are judged by, are with their readers
 Sources: core ``v1`` (Service, Secret, ConfigMap), ``discovery.k8s.io/v1`` (EndpointSlice).
 """
 
-from collections.abc import Iterable, Mapping, Sequence
-from functools import cached_property
-from typing import ClassVar, Final, NamedTuple, Protocol, TypeVar
+from collections.abc import Mapping
+from typing import ClassVar, NamedTuple, Protocol
 
 from attrs import field
 
 from ingress.model.frozen import frozen
+from ingress.model.many_ports import kept_ports
 from ingress.model.object_meta import NO_META, ObjectMeta
 from ingress.model.packed_texts import PackedTexts, packed, unpacked
 from ingress.model.problems import Problem, Reason
-
-_FEW_PORTS: Final = 16
-"""As many are sooner looked through than sorted; the API lets a Service, or a slice, have thousands."""
-
-K = TypeVar("K")
-P = TypeVar("P")
 
 
 class Kind(str):
@@ -121,8 +115,18 @@ class ServicePort:
     protocol: str = "TCP"
     app_protocol: str = ""
 
+    @property
+    def words(self) -> frozenset[int | str | None]:
+        """What a reference to it may say: its number, its name, or (to be told) its ``targetPort``."""
+        return frozenset((self.number, self.name, self.target_port))
+
     def __str__(self) -> str:
         return f"{self.number} ({self.name})" if self.name else str(self.number)
+
+
+# The types of converters may have no variables.
+def _service_ports(ports: tuple[ServicePort, ...]) -> tuple[ServicePort, ...]:
+    return kept_ports(ports)
 
 
 @frozen(weakref_slot=False)
@@ -134,21 +138,9 @@ class Service:
     cluster_ip: str = ""
     """First of ``spec.clusterIPs``; empty or ``None`` (the word) for a headless Service."""
     external_name: str = ""
-    ports: tuple[ServicePort, ...] = ()
+    ports: tuple[ServicePort, ...] = field(default=(), converter=_service_ports)
     gateway: str = ""
     """The Gateway of its namespace that it goes with (``metadata.ownerReferences``); empty for none."""
-
-    def ports_like(self, wanted: int | str) -> Sequence[ServicePort]:
-        """Return its ports whose number, name or ``targetPort`` is *wanted*, in their order; all of them where they are few."""
-        return self.ports if len(self.ports) <= _FEW_PORTS else self._ports_by_word.get(wanted, ())
-
-    @cached_property
-    def _ports_by_word(self) -> Mapping[int | str | None, Sequence[ServicePort]]:
-        return _sorted_by(
-            (word, port)
-            for port in self.ports
-            for word in frozenset[int | str | None]((port.number, port.name, port.target_port))
-        )
 
 
 @frozen(weakref_slot=False, cache_hash=True)
@@ -158,6 +150,15 @@ class SlicePort:
     name: str
     number: int | None
     protocol: str = "TCP"
+
+    @property
+    def words(self) -> frozenset[int | str | None]:
+        """What it is found by: its name."""
+        return frozenset((self.name,))
+
+
+def _slice_ports(ports: tuple[SlicePort, ...]) -> tuple[SlicePort, ...]:
+    return kept_ports(ports)
 
 
 @frozen(weakref_slot=False)
@@ -172,18 +173,10 @@ class EndpointSlice:
     key: ObjectKey
     service: ObjectKey
     address_type: str = "IPv4"
-    ports: tuple[SlicePort, ...] = ()
+    ports: tuple[SlicePort, ...] = field(default=(), converter=_slice_ports)
     _ready: PackedTexts = field(default=(), converter=packed)
     _draining: PackedTexts = field(default=(), converter=packed)
     _unready: PackedTexts = field(default=(), converter=packed)
-
-    def ports_named(self, name: str) -> Sequence[SlicePort]:
-        """Return its ports whose name is *name*, in their order; all of them where they are few."""
-        return self.ports if len(self.ports) <= _FEW_PORTS else self._ports_by_name.get(name, ())
-
-    @cached_property
-    def _ports_by_name(self) -> Mapping[str, Sequence[SlicePort]]:
-        return _sorted_by((port.name, port) for port in self.ports)
 
     @property
     def ready(self) -> tuple[str, ...]:
@@ -210,13 +203,6 @@ class EndpointSlice:
         return EndpointSlice(
             self.key, service, self.address_type, self.ports, self._ready, self._draining, self._unready
         )
-
-
-def _sorted_by(pairs: Iterable[tuple[K, P]]) -> Mapping[K, Sequence[P]]:
-    found: dict[K, list[P]] = {}
-    for key, value in pairs:
-        found.setdefault(key, []).append(value)
-    return found
 
 
 @frozen(weakref_slot=False)

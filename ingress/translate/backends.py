@@ -20,6 +20,7 @@ from attrs import evolve
 from ingress.annotations.values import quoted
 from ingress.model.backends import BackendReference, BackendState, Endpoint, ManualEndpoint
 from ingress.model.frozen import frozen
+from ingress.model.many_ports import ports_like
 from ingress.model.objects import ObjectKey, Service, ServicePort
 from ingress.model.problems import Problem, Reason
 from ingress.model.state import ClusterState
@@ -201,7 +202,7 @@ def _port_of(service: Service, reference: BackendReference) -> ServicePort | Non
     if found is not None or isinstance(reference.protocol, ByPolicy):
         # For an HTTPRoute or a GRPCRoute the Service is to have just that port.
         return found
-    some = service.ports_like(reference.port)
+    some = ports_like(service.ports, reference.port)
     return next((port for port in _usable(some) if port.target_port == reference.port), None)
 
 
@@ -217,7 +218,7 @@ def _find_port(service: Service, wanted: int | str) -> ServicePort | None:
     """
     if service.type == "ExternalName" and not service.ports and isinstance(wanted, int):
         return ServicePort("", wanted)
-    for port in _usable(service.ports if wanted == "" else service.ports_like(wanted)):
+    for port in _usable(service.ports if wanted == "" else ports_like(service.ports, wanted)):
         if wanted == "" or wanted in (port.number, port.name):
             return port
     return None
@@ -309,7 +310,7 @@ def _shown_port(wanted: int | str) -> str:
 
 def _missing_port(service: Service, wanted: int | str) -> str:
     shown = _shown_port(wanted)
-    if any(wanted in (port.number, port.name) for port in service.ports_like(wanted)):
+    if any(wanted in (port.number, port.name) for port in ports_like(service.ports, wanted)):
         return f"port {shown} of Service {service.key} is not a TCP port"
     has = ", ".join(map(str, service.ports[:8])) or "no ports"
     return f"Service {service.key} has no port {shown}; it has {has}"

@@ -21,6 +21,7 @@ from operator import attrgetter
 
 from ingress.annotations.values import quoted
 from ingress.model.backends import BackendState, Endpoint
+from ingress.model.many_ports import ports_like
 from ingress.model.objects import EndpointSlice, Service, ServicePort
 from ingress.model.problems import Problem, Reason
 from ingress.translate.endpoint_rules import OPTION, EndpointRules, Pair, is_harmless
@@ -140,7 +141,7 @@ def is_address(text: str) -> bool:
 
 
 def _number(one: EndpointSlice, port: ServicePort) -> int | None:
-    for candidate in one.ports_named(port.name):
+    for candidate in ports_like(one.ports, port.name):
         if candidate.name == port.name and candidate.protocol == "TCP":
             number = candidate.number
             # No number would mean "any port", which says nothing about where to connect.

@@ -7,6 +7,7 @@ from typing import TypeVar
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.model.backends import BackendReference
+from ingress.model.many_ports import ManyPorts, Port
 from ingress.model.objects import EndpointSlice, ObjectKey, Service, ServicePort, SlicePort
 from ingress.model.state import ClusterState
 from ingress.translate.backend_cache import REFRESHED_AT_ONCE
@@ -22,17 +23,17 @@ from ingress.translate.readers.ingress.objects import (
 from ingress.translate.self_check import differences
 from tests.translate.following import Follower, batch
 
-T = TypeVar("T")
+P = TypeVar("P", bound=Port)
 WEB = ObjectKey("demo", "web")
 MANY = 2 * REFRESHED_AT_ONCE
 
 
-class Looked(tuple[T, ...]):
+class Looked(ManyPorts[P]):
     """Counts how often somebody looks through it."""
 
     times = 0
 
-    def __iter__(self) -> Iterator[T]:
+    def __iter__(self) -> Iterator[P]:
         self.times += 1
         return super().__iter__()
 

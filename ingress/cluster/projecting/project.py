@@ -20,6 +20,7 @@ from sys import intern
 from ingress.cluster.projecting.gateway_services import owning_gateway
 from ingress.cluster.projecting.object_meta import meta_of
 from ingress.fields import FieldReader, RawObject, entry_path, is_object, is_text, shape_of
+from ingress.model.many_ports import FEW_PORTS
 from ingress.model.objects import (
     ClusterObject,
     ConfigMap,
@@ -158,14 +159,13 @@ def project_service(
         type=reader.word(spec, "type", "spec", "ClusterIP") or "ClusterIP",
         cluster_ip=cluster_ips[0] if cluster_ips else reader.text(spec, "clusterIP", "spec") or "",
         external_name=reader.text(spec, "externalName", "spec") or "",
-        ports=_service_ports(*ports) if len(ports) <= _FEW else tuple(ports),
+        ports=_service_ports(*ports) if len(ports) <= FEW_PORTS else tuple(ports),
         gateway=intern(owning_gateway(metadata)),
     )
 
 
 # Most Services have the same ports as many others, and so have most slices: one copy is kept.  Of those with
 # many ports, of which there are few, copies would outlive them.
-_FEW = 16
 _service_port = lru_cache(maxsize=1024)(ServicePort)
 _slice_port = lru_cache(maxsize=1024)(SlicePort)
 
@@ -207,7 +207,7 @@ def project_endpoint_slice(
         key=reader.key,
         service=ObjectKey(reader.key.namespace, service),
         address_type=reader.word(raw, "addressType", "", "IPv4") or "IPv4",
-        ports=_slice_ports(*ports) if len(ports) <= _FEW else tuple(ports),
+        ports=_slice_ports(*ports) if len(ports) <= FEW_PORTS else tuple(ports),
         ready=tuple(ready),
         draining=tuple(draining),
         unready=tuple(unready),
