@@ -213,7 +213,7 @@ UPSTREAMS: Final = Family(
             parse_secret,
             UNREADABLE_SECRET,
             "backends that are spoken to over TLS answer 503",
-            values="`NAME` of the own namespace",
+            values="`NAMESPACE/NAME`",
             meaning="the certificate shown to endpoints, and the authorities that theirs are judged by",
             differs="only Secrets of the own namespace",
             risk=Risk.MEDIUM,
