@@ -78,6 +78,11 @@ class ProcessesTests(SynchronousTestCase):
         with subprocess.Popen(words, stdout=subprocess.PIPE, env=environment) as parent:
             assert parent.stdout is not None
             pid = int(parent.stdout.readline())
+            for _ in range(WAITS):
+                # Before that it is not tied to its parent yet.
+                if Path(f"/proc/{pid}/cmdline").read_bytes().startswith(os.fsencode(sys.executable)):
+                    break
+                pause(POLL_SECONDS)
             self.assertTrue(is_running(pid))
             parent.kill()
         for _ in range(WAITS):
