@@ -77,7 +77,7 @@ STEPS_COLLECTED = 200
 """After so many steps of rounds, garbage is looked for among what they made, in a turn of its own."""
 
 SERVICES_AT_ONCE = 25
-"""How many Services have their endpoints found in one turn: as many as take about a slice."""
+"""How many Services at most have their endpoints found in one turn."""
 
 REST_FACTOR = 4
 """How many times as long as a round took the next one waits after it: so changes
@@ -424,29 +424,33 @@ class Controller:
     # Endpoints
 
     def _find_endpoints(self) -> None:
-        """Bring the endpoints of the Services up to date whose EndpointSlices changed."""
+        """Bring some of the backends up to date whose EndpointSlices changed."""
         self._endpoints_call = None
-        services = set(islice(self._changed_services, SERVICES_AT_ONCE))
-        self._changed_services -= services
-        if self._changed_services:
-            self._endpoints_call = self._clock.callLater(0, self._find_endpoints)
         started = self._clock.seconds()
+        translations = {self._translation, self._serving or self._translation}
+        are_left = False
         try:
+            if not any(one.awaits_endpoints for one in translations):
+                services = set(islice(self._changed_services, SERVICES_AT_ONCE))
+                self._changed_services -= services
+                for one in translations:
+                    one.endpoints_changed(services)
             state = self._store.state()
-            if self._serving is not self._translation:
-                self._translation.refresh(services, state)
+            count = {one: one.refresh(state) for one in translations}
             serving = self._serving
-            count = 0 if serving is None else serving.refresh(services, state)
-            if count and serving is not None and serving.snapshot is not None:
+            if serving is not None and serving.snapshot is not None and count[serving]:
                 self._make_current(serving, serving.snapshot, self._clock.seconds() - started)
             if self._translation.is_marked:
                 # Endpoints were refused, or are not any more.
                 self._note_change()
                 self._schedule_round()
+            are_left = any(one.awaits_endpoints for one in translations)
         except Exception:
             self._failed()
             self._note_change()
             self._schedule_round()
+        if are_left or self._changed_services:
+            self._endpoints_call = self._clock.callLater(0, self._find_endpoints)
 
     def _make_current(
         self,

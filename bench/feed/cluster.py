@@ -144,7 +144,9 @@ class Cluster:
         """Have *objects* be as they are; return what is to be served then."""
         changed, services = self._tell([*objects])
         self._translation.mark(changed)
-        self._translation.refresh(services, self._store.state())
+        self._translation.endpoints_changed(services)
+        while self._translation.awaits_endpoints:
+            self._translation.refresh(self._store.state())
         if self._translation.is_marked:
             self._round()
         return self.snapshot

@@ -118,7 +118,9 @@ class ConsistentHash(Balancer):
         heapify(walks)
         seen: set[Endpoint] = set()
         found: list[Endpoint] = []
-        while len(found) < size and len(seen) < len(endpoints):
+        for _ in range(PLACES * len(places)):
+            if len(found) == size or len(seen) == len(endpoints):
+                break
             _, own, index = walks[0]
             owner = owners[places[index]]
             if owner not in seen:

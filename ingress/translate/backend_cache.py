@@ -23,8 +23,10 @@ from ingress.translate.endpoint_rules import API_SERVER, Pair
 from ingress.translate.options import TranslateOptions
 from ingress.translate.upstream_tls import TlsFault, complete
 
-REFRESHED_AT_ONCE: Final = 64
-"""Backends of one Service whose endpoints do not wait for a round."""
+WORK_AT_ONCE: Final = 25
+"""Backends whose endpoints are found in one turn, if they have few: as many as take about a slice."""
+_ENDPOINTS_LIKE_ONE: Final = 8
+"""So many endpoints more take as long as another backend."""
 
 _States = SharedMap[BackendReference, BackendState]
 
@@ -58,6 +60,8 @@ class BackendCache:
         self._requests: Index[ObjectId, UpstreamTlsRequest] = Index()
         self._stale: dict[BackendReference, None] = {}
         self._unused: dict[BackendReference, None] = {}
+        # Those whose endpoints are others, whatever rounds do.
+        self._waiting: dict[BackendReference, None] = {}
 
     def use(self, reference: BackendReference, state: ClusterState) -> None:
         """Note that one more route names *reference*."""
@@ -147,18 +151,16 @@ class BackendCache:
             # Whichever backend leads there, or did.
             self._api_servers = api_servers
             self._stale.update(dict.fromkeys(self._uses))
-        while self._stale or self._unused:
-            # Some may become stale again in between.
-            if self._stale:
-                reference, _ = self._stale.popitem()
-                if reference not in self._uses:
-                    continue
+        while self._stale:
+            reference, _ = self._stale.popitem()
+            if reference in self._uses:
                 found = self._resolve(reference, state)
                 if found != self._next.get(reference):
                     self._put(reference, found)
-            else:
-                reference, _ = self._unused.popitem()
-                self._leave(reference)
+                yield
+        while self._unused:
+            reference, _ = self._unused.popitem()
+            self._leave(reference)
             yield
 
     def _leave(self, reference: BackendReference) -> None:
@@ -190,30 +192,40 @@ class BackendCache:
         if self.services.are_others:
             self.services = Members(self._by_service)
 
-    def refresh(self, services: Collection[ObjectKey], state: ClusterState) -> int:
-        """Find the endpoints of *services* again; return how many backends of the current version changed."""
+    # Endpoints
+
+    def endpoints_changed(self, services: Collection[ObjectKey]) -> None:
+        """Note that the endpoints of *services* are others; ``refresh`` finds them."""
         if API_SERVER in services:
             self.needs_round = True
+        for service in services:
+            self._waiting.update(dict.fromkeys(self._by_service.get(service)))
+
+    @property
+    def has_waiting(self) -> bool:
+        """Whether there is anything for ``refresh`` to do."""
+        return bool(self._waiting)
+
+    def refresh(self, state: ClusterState) -> int:
+        """Find the endpoints of some backends again for which that was asked; return how many of the current version changed."""
         is_settled = self._next.finished() is self.current
         changes: dict[BackendReference, BackendState | None] = {}
-        for service in services:
-            references = self._by_service.get(service)
-            if len(references) > REFRESHED_AT_ONCE:
-                # Of a Service with hundreds of ports: by a round, which takes one a step.
-                self._stale.update(dict.fromkeys(references))
-                self.needs_round = True
+        work = 0
+        while self._waiting and work < WORK_AT_ONCE:
+            reference, _ = self._waiting.popitem()
+            before, coming = self.current.get(reference), self._next.get(reference)
+            if before is None and coming is None:
+                # A round is on its way to it, or nobody names it any more.
                 continue
-            for reference in references:
-                before = self.current.get(reference)
-                if before is None:
-                    # A round is on its way to it, or has been there already.
-                    self._stale[reference] = None
-                    continue
-                found = self._resolve(reference, state)
-                if found != before:
-                    changes[reference] = found
-                if reference in self._uses and found != self._next.get(reference):
-                    self.needs_round |= self._put(reference, found)
+            found = self._resolve(reference, state)
+            work += 1 + len(found.endpoints) // _ENDPOINTS_LIKE_ONE
+            if before is not None and found != before:
+                changes[reference] = found
+            if reference in self._uses and found != coming:
+                self.needs_round |= self._put(reference, found)
+        if not self._waiting:
+            # A dictionary that was emptied keeps the room that it had.
+            self._waiting = {}
         self.current = self._next.finished() if is_settled else self.current.patched(changes)
         return len(changes)
 

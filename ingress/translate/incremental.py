@@ -19,7 +19,7 @@ What a change concerns:
 - a Secret or ConfigMap that listeners of Gateways name: the handshakes of these, and no host;
 - the owner of a host: its TLS, and the TLS of hosts without rule below it, if it is a wildcard;
 - time: the Ingresses whose certificates begin or cease to be valid (``seconds_to_next`` says when);
-- an EndpointSlice: the backends of its Service, and no host (``refresh``, outside of rounds).
+- an EndpointSlice: the backends of its Service, and no host (``refresh``, outside of rounds, some backends at a time).
 
 What objects ask for is read once, and backends are found once; the hosts of each table are decided about
 by a ``TableCache`` of its own.  Listeners are chosen anew where an object asks for others than before.
@@ -125,6 +125,7 @@ class Translation:
         self._stale_kinds: dict[Kind, None] = {}
         self._default_is_stale = True
         self._replicas = 1
+        self._replicas_changed = False
 
     # What changed
 
@@ -163,10 +164,21 @@ class Translation:
         if services is not None:
             self._stale_objects[services.owner.id] = None
 
-    def refresh(self, services: Collection[ObjectKey], state: ClusterState) -> int:
-        """Put the present endpoints of *services* into the snapshot; return how much of it they change."""
-        changed = self._backends.refresh(services, state)
-        if self._options.own_service in services:
+    def endpoints_changed(self, services: Collection[ObjectKey]) -> None:
+        """Note that the endpoints of *services* are others; ``refresh`` finds them, as often as ``awaits_endpoints``."""
+        self._backends.endpoints_changed(services)
+        self._replicas_changed |= self._options.own_service in services
+
+    @property
+    def awaits_endpoints(self) -> bool:
+        """Whether there are endpoints for ``refresh`` to find."""
+        return self._replicas_changed or self._backends.has_waiting
+
+    def refresh(self, state: ClusterState) -> int:
+        """Put the present endpoints of some backends into the snapshot; return how much of it they change."""
+        changed = self._backends.refresh(state)
+        if self._replicas_changed:
+            self._replicas_changed = False
             before, self._replicas = self._replicas, count_replicas(state, self._options)
             changed += before != self._replicas
         if changed and self.snapshot is not None:

@@ -274,7 +274,8 @@ class RouteTests(SynchronousTestCase):
             key = ObjectKey("demo", "errors")
             marks: list[ObjectId] = [(Kind.SERVICE, key), (Kind.INGRESS, ObjectKey("demo", "shop"))]
             translation.mark(marks)
-            translation.refresh([key], state)
+            translation.endpoints_changed([key])
+            translation.refresh(state)
             for _ in translation.round(state, NOW):
                 pass
             found, expected = translation.snapshot, translate(state, OPTIONS, NOW)

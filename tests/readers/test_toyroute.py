@@ -81,7 +81,9 @@ class Cluster:
         self._files[name] = after
         changes = self.store.changed({**dict.fromkeys(before), **after})
         self.translation.mark(changes.objects)
-        self.translation.refresh(changes.services, self.store.state())
+        self.translation.endpoints_changed(changes.services)
+        while self.translation.awaits_endpoints:
+            self.translation.refresh(self.store.state())
         for _ in self.translation.round(self.store.state(), NOW):
             pass
         snapshot = self.translation.snapshot

@@ -73,7 +73,9 @@ class Follower:
         self.translation.mark(changes.objects)
         if self.options.manual_endpoints:
             self.translation.mark((Kind.SERVICE, one) for one in changes.services)
-        self.translation.refresh(changes.services, self.store.state())
+        self.translation.endpoints_changed(changes.services)
+        while self.translation.awaits_endpoints:
+            self.translation.refresh(self.store.state())
 
     def work(self, steps: int) -> None:
         """Take at most *steps* steps of a round."""

@@ -6,12 +6,14 @@ from typing import TypeVar
 
 from twisted.trial.unittest import SynchronousTestCase
 
+from ingress.annotations.annotations import AnnotationReader
 from ingress.model.backends import BackendReference
 from ingress.model.many_ports import ManyPorts, Port
 from ingress.model.objects import EndpointSlice, ObjectKey, Service, ServicePort, SlicePort
 from ingress.model.state import ClusterState
-from ingress.translate.backend_cache import REFRESHED_AT_ONCE
-from ingress.translate.backends import backend_fault, resolve_backends
+from ingress.model.stepwise import finished
+from ingress.translate.backend_cache import WORK_AT_ONCE
+from ingress.translate.backends import backend_fault, backend_problems, resolve_backends
 from ingress.translate.options import TranslateOptions
 from ingress.translate.readers.ingress.objects import (
     Ingress,
@@ -20,12 +22,13 @@ from ingress.translate.readers.ingress.objects import (
     IngressRule,
     ServicePortReference,
 )
+from ingress.translate.readers.ingress.rules import read_ingress
 from ingress.translate.self_check import differences
 from tests.translate.following import Follower, batch
 
 P = TypeVar("P", bound=Port)
 WEB = ObjectKey("demo", "web")
-MANY = 2 * REFRESHED_AT_ONCE
+MANY = 4 * WORK_AT_ONCE
 
 
 class Looked(ManyPorts[P]):
@@ -119,37 +122,48 @@ class FindingTests(SynchronousTestCase):
 class FollowingTests(SynchronousTestCase):
     """They are kept up to date without keeping anybody waiting."""
 
-    def test_step_by_step(self) -> None:
-        """When an endpoint comes, hundreds of backends are found again by a round, each by a step; a few at once."""
-        for count in (REFRESHED_AT_ONCE, MANY):
+    def test_some_at_a_time(self) -> None:
+        """When endpoints come, those of hundreds of backends are found some at a time, the fewer the more each has, and without a round."""
+        for addresses, most in ((2, WORK_AT_ONCE), (200, 1)):
             follower = Follower(
-                TranslateOptions(), [ingress(count), service(count), slice_of(count, "10.0.0.1")]
+                TranslateOptions(), [ingress(MANY), service(MANY), slice_of(MANY, "10.0.0.1")]
             )
             follower.settle()
-            changes = follower.store.changed(batch(slice_of(count, "10.0.0.1", "10.0.0.2")))
-            at_once = follower.translation.refresh(changes.services, follower.store.state())
-            self.assertEqual(at_once, 0 if count == MANY else count)
-            self.assertEqual(follower.translation.is_marked, count == MANY)
-            round_ = follower.translation.round(follower.store.state(), follower.now)
-            steps = sum(1 for _ in round_)
-            self.assertEqual(steps >= count, count == MANY)
+            coming = (f"10.0.1.{number}" for number in range(addresses))
+            changes = follower.store.changed(batch(slice_of(MANY, *coming)))
+            follower.translation.endpoints_changed(changes.services)
+            found = []
+            while follower.translation.awaits_endpoints:
+                found.append(follower.translation.refresh(follower.store.state()))
+            self.assertEqual((max(found), sum(found)), (most, MANY))
+            self.assertFalse(follower.translation.is_marked)
             snapshot = follower.translation.snapshot
             assert snapshot is not None
             self.assertEqual(differences(snapshot, follower.expected()), ())
 
+    def test_round_ends(self) -> None:
+        """A round ends although the endpoints of all its backends change faster than it finds them."""
+        follower = Follower(TranslateOptions(), [service(MANY), slice_of(MANY, "10.0.0.1")])
+        follower.settle()
+        follower.change(batch(ingress(MANY)))
+        steps = 0
+        follower.work(1)
+        while follower.round is not None:
+            steps += 1
+            self.assertLess(steps, 10 * MANY)
+            if not steps % (MANY // 2):
+                follower.change(batch(slice_of(MANY, f"10.0.1.{steps % 250}")))
+            follower.work(1)
+        self.assertEqual(differences(follower.settle(), follower.expected()), ())
+
     def test_paths_of_one_object(self) -> None:
         """That each of thousands of paths is wrong is found out in several steps."""
-        follower = Follower(TranslateOptions(), [service(1), slice_of(1, "10.0.0.1"), ingress(1)])
-        follower.settle()
-        follower.change(batch(ingress(2000)))
-        told = follower.translation._problem_index
-        steps = 0
-        for _ in follower.translation.round(follower.store.state(), follower.now):
-            steps += not told.of(("backends", ingress(1).owner.id))
-        self.assertGreater(steps, 2000 // 200)
+        follower = Follower(TranslateOptions(), [service(1), slice_of(1, "10.0.0.1"), ingress(2000)])
         snapshot = follower.settle()
-        self.assertEqual(differences(snapshot, follower.expected()), ())
         self.assertEqual(len(snapshot.problems), 1999)
+        parsed = finished(read_ingress(ingress(2000), AnnotationReader("test")))
+        steps = backend_problems(parsed, follower.store.state(), TranslateOptions())
+        self.assertEqual(sum(1 for _ in steps), 2000 // 200)
 
     def test_change_amid_a_round(self) -> None:
         """Endpoints that change in any step of a round, also while backends leave, are not forgotten."""
@@ -159,7 +173,7 @@ class FollowingTests(SynchronousTestCase):
                 TranslateOptions(), [ingress(MANY), service(MANY), slice_of(MANY, "10.0.0.1")]
             )
             follower.settle()
-            follower.change(batch(ingress(REFRESHED_AT_ONCE + 2)))
+            follower.change(batch(ingress(MANY // 2)))
             follower.work(steps)
             if follower.round is None:
                 break

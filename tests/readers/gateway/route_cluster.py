@@ -114,7 +114,9 @@ class GatewayCluster:
         self._files[name] = after
         changes = self.store.changed({**dict.fromkeys(before), **after})
         self.translation.mark(changes.objects)
-        self.translation.refresh(changes.services, self.store.state())
+        self.translation.endpoints_changed(changes.services)
+        while self.translation.awaits_endpoints:
+            self.translation.refresh(self.store.state())
         return self.follow()
 
     def follow(self) -> Snapshot:
