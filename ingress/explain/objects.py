@@ -20,6 +20,7 @@ from ingress.routing.contest import path_bytes, takes
 from ingress.routing.route import Match, Route
 from ingress.translate.claims import DEFAULT_BACKEND_FIELD, SERVICE_KIND
 from ingress.translate.options import TranslateOptions
+from ingress.translate.readers.gateway.routes import GRPCRoute, HTTPRoute, TLSRoute
 from ingress.translate.readers.ingress.classes import class_named
 from ingress.translate.readers.ingress.objects import Ingress
 from ingress.translate.readers.reader import Reader, Readers, RouteKind
@@ -156,7 +157,8 @@ class KnownObjects:
         if isinstance(value, Ingress):
             return (yield from _field_in_ingress(value, route))
         reader = Readers(self.kinds, self.options)[owner.kind]
-        claims = reader.read(value, reader.judge(value, self.state).related).claims
+        verdict = reader.judge(value, self.state)
+        claims = reader.read(value, verdict.related).claims if verdict.is_ours else ()
         return next((one.field for one in claims if (one.host, one.path) == (route.host, route.path)), "")
 
     def unserved(
@@ -213,7 +215,11 @@ class KnownObjects:
                 if rule.host.lower() in hosts:
                     return f"spec.rules[{index}]"
             return None
-        parsed = reader.read(value, reader.judge(value, self.state).related)
+        verdict = reader.judge(value, self.state)
+        if not verdict.is_ours:
+            named = value.hostnames if isinstance(value, HTTPRoute | GRPCRoute | TLSRoute) else ()
+            return "spec.hostnames" if hosts.intersection(host.lower() for host in named) else None
+        parsed = reader.read(value, verdict.related)
         return parsed.rules_field if hosts.intersection(parsed.hosts) else None
 
     def _why(

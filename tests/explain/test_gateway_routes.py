@@ -75,6 +75,22 @@ class GatewayExplainingTests(SynchronousTestCase):
         self.assertEqual([lost.why for lost in found.lost], ["condition-not-met"])
         self.assertEqual(found.outcome.status, 404)
 
+    def test_of_others(self) -> None:
+        """Objects of another controller, and routes attached to nothing, keep nobody from an explanation."""
+        theirs = gateway("theirs")
+        theirs["spec"]["gatewayClassName"] = "other"
+        parents = [{"name": "theirs", "namespace": "infra"}]
+        kinds = ("HTTPRoute", "GRPCRoute", "TLSRoute")
+        routes = [route("web", hostnames=["B.test"], parents=parents, kind=kind) for kind in kinds]
+        other_class = GATEWAY_CLASS.replace("ours", "other").replace("txingress.dev/gateway", "example.com/x")
+        self.cluster.write("base", GATEWAY_CLASS, other_class, theirs, *routes)
+        found = self.explain("http://b.test/")
+        self.assertEqual(found.outcome.status, 404)
+        self.assertEqual(
+            {(one.object, one.field) for one in found.unserved},
+            {(f"{kind} infra/web", "spec.hostnames") for kind in kinds},
+        )
+
     def test_by_port_and_host(self) -> None:
         """The port of the URL decides, and beside an Ingress the more specific host."""
         self.cluster.write("gateway", gateway("other", listener("one", port=8080)))
