@@ -1,8 +1,8 @@
 """What is to be written, and when the next write may go.  Pure, but for the clock it is given.
 
 An ``Agenda`` holds each key once, to be looked at now or later.  A ``Pace`` bounds how often the
-API server is asked, and leaves it alone for a while when it is in trouble; ``Closures`` do so for
-one namespace.
+API server is asked, and leaves it alone for a while when it is in trouble; ``Failing`` says when that is not its trouble,
+and ``Closures`` leave one namespace alone.
 """
 
 from collections import OrderedDict, deque
@@ -19,6 +19,7 @@ _K = TypeVar("_K", bound=Hashable)
 
 _FIRST_CLOSURE_SECONDS = 5.0
 _TRIES_PER_SECOND = 10.0
+_LONGEST_PAUSE_SECONDS = 60.0
 
 
 class Agenda(Generic[_K]):
@@ -54,6 +55,11 @@ class Agenda(Generic[_K]):
         them, and whoever looks at one sees whether it is still there.
         """
         self._behind = deque(keys)
+
+    def add_behind(self, key: _K) -> None:
+        """Have *key* looked at behind everything else that there is."""
+        if key not in self._until:
+            self._behind.append(key)
 
     def put_off(self, key: _K, until: float) -> None:
         """Look at *key* again then, and not before, whatever happens."""
@@ -111,6 +117,41 @@ class Agenda(Generic[_K]):
         return self._until.get(entry[2]) != entry[0]
 
 
+class Failing(Generic[_K]):
+    """Keys whose requests failed as if the API server were in trouble, until they do not.
+
+    Once another one is answered meanwhile it is *theirs*: a webhook may hang for a few objects.  Then nobody waits for them.
+    """
+
+    def __init__(self) -> None:
+        self._suspects: dict[_K, int] = {}
+        self._own: dict[_K, int] = {}
+
+    def failed(self, key: _K) -> float | None:
+        """Note such a failure; return how many seconds to put *key* off, None where others are to wait as well."""
+        if key in self._own:
+            self._own[key] += 1
+            return float(min(2.0 ** self._own[key], _LONGEST_PAUSE_SECONDS))
+        self._suspects[key] = self._suspects.get(key, 0) + 1
+        return None
+
+    def answered(self, key: _K) -> None:
+        """Note that the request of *key* was answered."""
+        self.forget(key)
+        if self._suspects:
+            self._own |= self._suspects
+            self._suspects = {}
+
+    def forget(self, key: _K) -> None:
+        """Note that *key* is of no interest any more."""
+        self._suspects.pop(key, None)
+        self._own.pop(key, None)
+
+    def clear(self) -> None:
+        """Forget all of them."""
+        self._suspects, self._own = {}, {}
+
+
 class Pace:
     """At most *per_second* requests in the long run, *burst* at once, and none while in trouble.
 
@@ -139,6 +180,10 @@ class Pace:
     def went(self) -> None:
         """Note a request that goes now."""
         self._tokens -= 1.0
+
+    def answered(self) -> None:
+        """Note that the API server does what it is asked: the next trouble is a first one."""
+        self._trouble.worked()
 
     def troubled(self, error: KubernetesError) -> None:
         """Note an error that is about the API server and not about the object."""

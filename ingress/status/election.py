@@ -24,7 +24,7 @@ from attrs import evolve, field
 
 from ingress.model.frozen import frozen
 from ingress.model.reporting import LONGEST_LEASE_SECONDS
-from ingress.status.lease import Lease, read_lease
+from ingress.status.lease import MAX_INT32, Lease, read_lease
 
 RETRY_SPREAD = 1.2
 """Turns come up to this many times as late as asked, so that replicas do not step in time."""
@@ -127,7 +127,7 @@ class Candidacy:
         lasts = min(seen.duration_seconds or ours, LONGEST_LEASE_SECONDS)
         if seen.holder and now < self.changed_at + lasts:
             return None
-        return Lease(self.identity, ours, written, written, seen.transitions + 1)
+        return Lease(self.identity, ours, written, written, min(seen.transitions + 1, MAX_INT32))
 
     def release(self, written: str) -> Lease | None:
         """Return the Lease to write for another to lead at once; None when it is not ours to release."""

@@ -35,7 +35,7 @@ from ingress.metrics.status import StatusMetrics
 from ingress.model.happenings import ChangeSort, Mark
 from ingress.model.objects import ObjectKey
 from ingress.status.election import RETRY_SPREAD, Candidacy, Terms
-from ingress.status.lease import Lease, lease_object, micro_time
+from ingress.status.lease import Lease, is_lease, lease_object, micro_time
 from ingress.status.refusals import Refusals, Right, is_forbidden
 
 log = Logger()
@@ -249,6 +249,9 @@ class Elector:
 
         def answered(outcome: Outcome) -> None:
             self._is_asking = False
+            if not isinstance(outcome, KubernetesError) and not is_lease(outcome):
+                # Not of the API server: of something on the way to it.
+                outcome = KubernetesError(0, "Unknown", "what was answered is no Lease")
             if self._is_stopping:
                 self._answered_late(outcome)
             else:

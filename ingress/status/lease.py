@@ -6,10 +6,12 @@ exactly six decimals.
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, Final
 
 from ingress.model.frozen import frozen
 from ingress.model.objects import ObjectKey
+
+MAX_INT32: Final = 0x7FFFFFFF
 
 
 @frozen
@@ -37,6 +39,11 @@ def read_lease(raw: Mapping[str, Any]) -> Lease:
         renewed=_text(spec.get("renewTime")),
         transitions=_number(spec.get("leaseTransitions")),
     )
+
+
+def is_lease(raw: Mapping[str, Any]) -> bool:
+    """Whether *raw*, which was answered for a Lease, may be one: what is written in its place is made of it."""
+    return isinstance(raw.get("metadata"), Mapping) and isinstance(raw.get("spec") or {}, Mapping)
 
 
 def lease_object(lease: Lease, key: ObjectKey, raw: Mapping[str, Any] | None) -> dict[str, Any]:
@@ -67,4 +74,4 @@ def _text(value: object) -> str:
 
 
 def _number(value: object) -> int:
-    return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else 0
+    return value if isinstance(value, int) and not isinstance(value, bool) and 0 < value <= MAX_INT32 else 0

@@ -28,7 +28,7 @@ from ingress.cluster.api.contact import Contact
 from ingress.cluster.api.outage import Outage
 from ingress.errors import KubernetesError
 from ingress.model.frozen import frozen
-from ingress.status.agenda import Agenda, Closures, Pace, is_about_the_server
+from ingress.status.agenda import Agenda, Closures, Failing, Pace, is_about_the_server
 from ingress.status.refusals import Refusals, is_forbidden
 
 _K = TypeVar("_K", bound=Hashable)
@@ -133,6 +133,7 @@ class ReportWriter(Generic[_K, _C]):
         self._contact = Contact(name, sending.steady, consequence, outage=sending.outage)
         self._agenda: Agenda[_K] = Agenda(sending.steady)
         self._pace = Pace(sending.steady, sending.random, per_second=bounds.per_second, burst=bounds.at_once)
+        self._failing: Failing[_K] = Failing()
         self._under_way: dict[_K, _UnderWay] = {}
         self._closures: dict[str, Closures] = {}
         # Keys that are put off because something is forbidden.
@@ -156,6 +157,7 @@ class ReportWriter(Generic[_K, _C]):
         """Cease, and forget everything: others may write from now on."""
         self.is_leading = False
         self._agenda.clear()
+        self._failing.clear()
         self._closed.clear()
         for one in self._under_way.values():
             one.is_overtaken = True
@@ -190,6 +192,7 @@ class ReportWriter(Generic[_K, _C]):
         What came with ``lead`` is looked at all the same, and the part finds that there is nothing to write.
         """
         self._agenda.drop(key)
+        self._failing.forget(key)
         self._closed.discard(key)
         if key in self._under_way:
             self._under_way[key].is_dropped = True
@@ -254,6 +257,8 @@ class ReportWriter(Generic[_K, _C]):
             self._part.count(write, outcome)
         if error is None or error.status in write.answers:
             self._permitted(write)
+            self._pace.answered()
+            self._failing.answered(key)
             if self.is_leading:
                 again = self._part.answered(key, write, outcome, is_overtaken=meanwhile.is_overtaken)
                 if (again and not meanwhile.is_dropped) or meanwhile.is_passed_over:
@@ -278,11 +283,20 @@ class ReportWriter(Generic[_K, _C]):
             self._sending.refusals.refused(write.right, error)
             closures = self._closures.setdefault(write.right, Closures(self._steady))
             closures.close(write.namespace, _FORBIDDEN_SECONDS)
-        elif not is_withheld:
-            self._contact.failed(error, write.about)
         at: float | None = self._steady()
-        if is_withheld or is_about_the_server(error):
+        pause: float | None = None
+        if not is_withheld and is_about_the_server(error):
+            pause = self._failing.failed(key)
+        if not is_withheld and not is_forbidden(error) and pause is None:
+            self._contact.failed(error, write.about)
+        if pause is not None:
+            at = self._steady() + max(pause, error.retry_after_seconds or 0.0)
+        elif is_withheld or is_about_the_server(error):
             self._pace.troubled(error)
+            if not is_withheld and not is_dropped:
+                # Those that did not fail come first.
+                self._agenda.add_behind(key)
+                return
         else:
             at = self._part.failed(key, write, error)
         if at is None or is_dropped:

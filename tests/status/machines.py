@@ -47,7 +47,8 @@ class LeaseServer:
         self.writer = Writer(self.history, self.kinds, self._now, random.Random(0))
         self.kind = self.kinds.named("Lease")
         self.requests: list[ApiRequest] = []
-        self.error: KubernetesError | None = None
+        self.error: Outcome | None = None
+        """What is answered to everything, while there is one."""
         self.trip: Callable[[], float | None] = lambda: 0.0
 
     def ask(self, machine: Machine, request: ApiRequest, done: Callable[[Outcome], None]) -> None:

@@ -56,6 +56,23 @@ class ElectorCase(SynchronousTestCase):
 class ElectionTests(ElectorCase):
     """Who leads."""
 
+    def test_odd_answers(self) -> None:
+        """What is no Lease, as of a proxy before the API server, costs a turn and not the election."""
+        one = self.machine("one")
+        answers: tuple[dict[str, object], ...] = (
+            {},
+            {"metadata": "x"},
+            {"metadata": {}, "spec": [1]},
+            {"kind": "Status"},
+        )
+        for odd in answers:
+            self.server.error = odd
+            self.pass_time(TERMS.deadline_seconds + 1)
+            self.assertFalse(one.may_act)
+            self.server.error = None
+            self.pass_time(2 * LONGEST_TURN)
+            self.assertTrue(one.may_act)
+
     def test_alone(self) -> None:
         """The first candidate leads at once, and goes on as long as it renews."""
         first = self.machine("a")

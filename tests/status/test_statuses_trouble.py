@@ -122,6 +122,36 @@ class TroubleTests(WriterCase):
         self.assertLess(len(self.questions.asked), 140)
         self.assertGreater(len(self.questions.asked), 20)
 
+    def test_a_few_hang(self) -> None:
+        """Where the API server fails for a few objects alone, nobody waits for them once that shows, and they go last and ever more rarely."""
+        bad = {f"bad{number}" for number in range(12)}
+        for number in range(20):
+            self.put(f"bad{number % 12}")
+            self.put(f"good{number}")
+        self.writer.lead()
+        self.answer_by_name(60, bad)
+        self.assertEqual({name for name, _ in self.written()} - bad, {f"good{n}" for n in range(20)})
+        before = len(self.questions.asked)
+        self.answer_by_name(600, bad)
+        self.assertLess(len(self.questions.asked) - before, 12 * 15)
+        for number in range(5):
+            self.put(f"later{number}")
+            self.answer_by_name(1, bad)
+            self.assertIn((f"later{number}", ["192.0.2.1"]), self.written()[-12:])
+        # Once they are answered they are as all others.
+        self.answer_by_name(130, set())
+        before = len(self.questions.asked)
+        self.answer_by_name(60, set())
+        self.assertEqual(len(self.questions.asked), before)
+
+    def answer_by_name(self, seconds: int, bad: set[str]) -> None:
+        """Let time pass, and answer what is asked: for *bad* that nothing comes."""
+        for _ in range(seconds * 10):
+            self.turn(0.1)
+            if self.questions.is_open:
+                name = self.questions.asked[-1].path.split("/")[-2]
+                self.questions.answer(UNREACHABLE if name in bad else DONE)
+
 
 class ParallelTests(WriterCase):
     """Several writes at a time."""
