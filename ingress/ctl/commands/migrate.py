@@ -1,7 +1,7 @@
 """``ingressctl migrate``."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from errno import ELOOP
 from itertools import islice
 from pathlib import Path
@@ -32,7 +32,15 @@ from ingress.ctl.migrate.html_page import as_html
 from ingress.ctl.migrate.markdown import as_markdown
 from ingress.ctl.migrate.migration import Asked, Migration
 from ingress.ctl.migrate.owners import USUAL_LABELS
-from ingress.ctl.migrate.patch_files import patch_files
+from ingress.ctl.migrate.patch_files import (
+    COMMANDS,
+    MANIFESTS,
+    NOT_EDITED,
+    OBJECTS,
+    ROOT_MANIFESTS,
+    is_of_object,
+    patch_files,
+)
 from ingress.ctl.migrate.patches import patches_of
 from ingress.ctl.migrate.writing import MOST_OBJECTS, entries_in_detail, write
 from ingress.ctl.terminal import printable, say, tell
@@ -145,6 +153,7 @@ def _text(given: Input, migration: Migration, asked: Asked, output: str) -> str:
 def _write_patches(migration: Migration, directory: Path) -> None:
     patches = patches_of(migration.entries, _read_text)
     files = patch_files(patches)
+    _remove_earlier(directory, files)
     for name, text in files.items():
         _write_below(directory, name, text)
     edited = sum(bool(one.edits) for one in patches.objects)
@@ -154,6 +163,20 @@ def _write_patches(migration: Migration, directory: Path) -> None:
             f" {number_of(len(patches.objects), 'object')}, {edited:,} of them in their manifests"
         )
     )
+
+
+def _remove_earlier(directory: Path, files: Container[str]) -> None:
+    """Remove what an earlier run wrote into *directory* and this one, with *files*, does not: nobody is to apply it."""
+    names = [MANIFESTS, ROOT_MANIFESTS, COMMANDS, NOT_EDITED]
+    objects = directory / OBJECTS
+    try:
+        if objects.is_dir() and not objects.is_symlink():
+            names += (f"{OBJECTS}/{path.name}" for path in objects.iterdir() if is_of_object(path.name))
+        for name in names:
+            if name not in files:
+                (directory / name).unlink(missing_ok=True)
+    except OSError as error:
+        raise Mistake(f"{error.filename or directory}: {error.strerror or error}") from None
 
 
 def _read_text(path: str) -> str | None:

@@ -14,6 +14,10 @@ from ingress.ctl.migrate.patches import ObjectPatch, Patches, is_apart
 MANIFESTS: Final = "manifests.patch"
 ROOT_MANIFESTS: Final = "manifests-from-root.patch"
 COMMANDS: Final = "kubectl.sh"
+NOT_EDITED: Final = "not-edited.json"
+OBJECTS: Final = "objects"
+is_of_object: Final = re.compile(r"[0-9]{4,}-.*\.json").fullmatch
+"""Whether a file in the folder of objects is one of these."""
 _NAME: Final = re.compile(r"[a-z0-9](?:[a-z0-9.-]{0,60}[a-z0-9])?")
 
 
@@ -38,11 +42,11 @@ def patch_files(patches: Patches) -> Mapping[str, str]:
     ]
     for number, one in enumerate(patches.objects, 1):
         lines += one.commands
-        found[f"objects/{number:04}-{_name(one)}.json"] = json.dumps(_patches(one), indent=2) + "\n"
+        found[f"{OBJECTS}/{number:04}-{_name(one)}.json"] = json.dumps(_patches(one), indent=2) + "\n"
     found[COMMANDS] = "\n".join(lines) + "\n"
     refused = [one for one in patches.objects if one.why_not]
     if refused:
-        found["not-edited.json"] = (
+        found[NOT_EDITED] = (
             json.dumps(
                 [{**_object(one), "file": one.entry.place.file, "why": one.why_not} for one in refused],
                 indent=2,

@@ -196,6 +196,20 @@ class AppliedTests(CtlCase):
         self.assertLessEqual({"UnknownAnnotation", "RewriteToOnePath"}, rules)
         self.assertEqual(mendable(read(*self._applied())), set())
 
+    def test_again(self) -> None:
+        """Of what an earlier run wrote into the same directory nothing is left that this one does not write."""
+        (self.patches / "mine.txt").write_text("")
+        (self.patches / "objects" / "mine.json").write_text("")
+        earlier = {path for path in self.patches.rglob("*") if path.is_file()}
+        result = self.run_command("migrate", str(self.files[0]), "--patches", str(self.patches))
+        self.assertEqual(result.exit_code, 0, result.stderr)
+        left = {path for path in self.patches.rglob("*") if path.is_file()}
+        self.assertLess(left, earlier)
+        nothing = self.manifest("", "nothing.yaml")
+        self.run_command("migrate", str(nothing), "--patches", str(self.patches))
+        left = {path for path in self.patches.rglob("*") if path.is_file()}
+        self.assertEqual({path.name for path in left}, {"mine.txt", "mine.json"})
+
     def test_nothing_else_is_served_otherwise(self) -> None:
         """Ingresses without a patch keep their routes, and the others have those of their changes made by hand."""
         before, after = routes(self.before), routes(read(*self._applied()))
