@@ -56,7 +56,10 @@ class Contact:
             self._outage.lost(self._name, cause, holds=self._holds)
         else:
             self._outage.regained(self._name)
-            self.lost(cause, f"{error.status} {error.reason}" if about else "")
+            if about:
+                self._refused(cause, f"status {error.status}")
+            else:
+                self.lost(cause)
 
     def lost(self, cause: str, alike: str = "", *, once: bool = False) -> None:
         """Note that the API server refuses what this part asks.
@@ -64,10 +67,14 @@ class Contact:
         Causes of which the same *alike* is said count as one.  With *once*, this one is not said
         again until contact is regained.
         """
-        self.trouble = cause
         if self._lost_since is None:
             self._lost_since = self._clock()
-        if self._is_worth_saying(alike or cause, once=once):
+        self._refused(cause, alike or cause, once=once)
+
+    def _refused(self, cause: str, alike: str, *, once: bool = False) -> None:
+        """Say *cause*, unless one that is *alike* was said of late; of a single object that is no loss of contact."""
+        self.trouble = cause
+        if self._is_worth_saying(alike, once=once):
             log.warn(
                 "{name}: the API server {consequence}: {cause}",
                 name=self._name,

@@ -42,11 +42,18 @@ class ContactTests(SynchronousTestCase):
         )
 
     def test_single_objects(self) -> None:
-        """The same error about many objects is said once."""
+        """The same error about many objects is said once a minute, whatever its words, and is no loss of contact, whoever is answered meanwhile."""
         with capturedLogs() as events:
             for number in range(9):
-                self.contact.failed(KubernetesError(404, "NotFound", f"t{number}"), f"shop/t{number}")
-        self.assertEqual([event["cause"] for event in events], ["shop/t0: 404 NotFound: t0"])
+                error = KubernetesError(422, f"Invalid{number % 3}", f"t{number}")
+                self.contact.failed(error, f"shop/t{number}")
+                self.assertFalse(self.contact.regained())
+            self.clock.advance(61)
+            self.contact.failed(KubernetesError(422, "Invalid", "again"), "shop/t0")
+        self.assertEqual(
+            [event["cause"] for event in events],
+            ["shop/t0: 422 Invalid0: t0", "shop/t0: 422 Invalid: again"],
+        )
 
     def test_once(self) -> None:
         """A cause that is said once is not said again before contact is regained."""
