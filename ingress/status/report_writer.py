@@ -279,24 +279,25 @@ class ReportWriter(Generic[_K, _C]):
 
     def _failed(self, key: _K, write: Write[_C], error: KubernetesError, *, is_dropped: bool) -> None:
         is_withheld = error.reason == WITHHELD
+        is_of_server = is_about_the_server(error) and not is_withheld
+        pause = self._failing.failed(key) if is_of_server and not is_dropped else None
         if is_forbidden(error):
             self._sending.refusals.refused(write.right, error)
             closures = self._closures.setdefault(write.right, Closures(self._steady))
             closures.close(write.namespace, _FORBIDDEN_SECONDS)
-        at: float | None = self._steady()
-        pause: float | None = None
-        if not is_withheld and is_about_the_server(error):
-            pause = self._failing.failed(key)
-        if not is_withheld and not is_forbidden(error) and pause is None:
+        elif not is_withheld and pause is None:
             self._contact.failed(error, write.about)
+        at: float | None = self._steady()
         if pause is not None:
             at = self._steady() + max(pause, error.retry_after_seconds or 0.0)
-        elif is_withheld or is_about_the_server(error):
+        elif is_withheld:
             self._pace.troubled(error)
-            if not is_withheld and not is_dropped:
+        elif is_of_server:
+            self._pace.troubled(error)
+            if not is_dropped:
                 # Those that did not fail come first.
                 self._agenda.add_behind(key)
-                return
+            return
         else:
             at = self._part.failed(key, write, error)
         if at is None or is_dropped:
