@@ -355,8 +355,8 @@ class GrpcGoodbyeTests(GrpcProcessCase):
     async def test_goodbyes_under_load(self) -> None:
         """Neither a server that ends each of its connections after a moment fails a call, nor do we by the same.
 
-        A busy gRPC gives up a call now and then that it was about to send on a connection when GOAWAY came: such a call is
-        never seen here, so all that came was answered well.
+        A busy gRPC now and then gives up calls that it was about to send on a connection when GOAWAY came: such calls are
+        never seen here, so all that came was answered well.  They can only be of the few that were made at that moment.
         """
         await in_thread(self.reactor, lambda: self.plain.stop().wait(PATIENCE))
         ages = (("grpc.max_connection_age_ms", 150), ("grpc.max_connection_age_grace_ms", 10_000))
@@ -367,31 +367,35 @@ class GrpcGoodbyeTests(GrpcProcessCase):
 
         pause = Event()
 
-        def work(client: GrpcClient) -> Counter[str]:
+        def work(client: GrpcClient) -> tuple[Counter[str], int]:
             outcomes: Counter[str] = Counter()
+            struck = 0
             until = monotonic() + 3.5
             while monotonic() < until:
                 calls = [client.unary("Echo").future(b"x", timeout=PATIENCE) for _ in range(20)]
-                outcomes.update(": ".join(outcome_of(call.result)) for call in calls)
+                at_once = Counter(": ".join(outcome_of(call.result)) for call in calls)
+                outcomes += at_once
+                struck += any(one.startswith(_GIVEN_UP) for one in at_once)
                 # Many connections are to end amid calls, and a few calls at a time are enough for that.
                 pause.wait(0.02)
-            return outcomes
+            return outcomes, struck
 
         outcomes: Counter[str] = Counter()
-        ended, clients = 0.0, 0
+        ended, struck, clients = 0.0, 0, 0
         deadline = self.reactor.seconds() + PATIENCE
         # On a busy machine few calls are made in that time, and so few connections.
         while ended <= 5 and self.reactor.seconds() < deadline:
             clients += 1
-            outcomes += await self.do(work)
+            heard, times = await self.do(work)
+            outcomes += heard
+            struck += times
             ended = await self.count(b"ingress_upstream_connections_opened_total") - opened
         given_up = {one for one in outcomes if one.startswith(_GIVEN_UP)}
         self.assertEqual(set(outcomes) - given_up, {"OK: "}, outcomes)
         self.assertEqual(await self.count(b"ingress_requests_total") - came, outcomes["OK: "])
-        self.assertLess(sum(outcomes[one] for one in given_up), 5 * clients, outcomes)
         self.assertGreater(ended, 5)
         # What asks for the metrics comes over connections that are not counted.
-        self.assertGreater(
-            await self.count(b"ingress_downstream_connections_accepted_total") - accepted, clients
-        )
+        goodbyes = await self.count(b"ingress_downstream_connections_accepted_total") - accepted
+        self.assertGreater(goodbyes, clients)
+        self.assertLessEqual(struck, goodbyes, outcomes)
         await self.ends_well(self.controller)
