@@ -3,10 +3,11 @@
 What it answers is data of somebody else: it is bounded here, and whoever shows it makes it printable.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future
 from contextlib import contextmanager
-from time import monotonic
-from typing import TYPE_CHECKING, Final
+from threading import Thread
+from typing import TYPE_CHECKING, Final, TypeVar
 from urllib.parse import urlsplit
 
 from ingress.ctl.errors import Mistake
@@ -23,6 +24,8 @@ SILENT_SECONDS: Final = 15.0
 """How long a stream may say nothing; it gives a sign of life each second."""
 _PIECE: Final = 64 * 1024
 
+T = TypeVar("T")
+
 
 class Unreachable(Mistake):
     """The controller cannot be asked at the moment; it may be later."""
@@ -37,19 +40,40 @@ class AdminPort:
         self._headers = {"Authorization": f"Bearer {token}"} if token else {}
 
     def get(self, path: str) -> tuple[int, bytes]:
-        """Return status and body of the page at *path*, query included; raises ``Unreachable``."""
-        ends = monotonic() + SECONDS
-        with self._asked(path, SECONDS) as answer:
-            body = b""
-            while len(body) <= MAX_BYTES and (piece := answer.read1(_PIECE)):
-                body += piece
-                if monotonic() > ends:
-                    raise Unreachable(
-                        f"{self.name} cannot be asked: its answer takes longer than {SECONDS:g} s"
-                    )
-            if len(body) > MAX_BYTES:
-                raise Mistake(f"{self.name} answers with more than {MAX_BYTES} bytes")
-            return answer.status, body
+        """Return status and body of the page at *path*, query included; raises ``Unreachable``, also after ``SECONDS``."""
+
+        def ask() -> tuple[int, bytes]:
+            with self._asked(path, SECONDS) as answer:
+                body = b""
+                while len(body) <= MAX_BYTES and (piece := answer.read1(_PIECE)):
+                    body += piece
+                if len(body) > MAX_BYTES:
+                    raise Mistake(f"{self.name} answers with more than {MAX_BYTES} bytes")
+                return answer.status, body
+
+        return self.within(SECONDS, ask)
+
+    def within(self, seconds: float, ask: Callable[[], T]) -> T:
+        """Return what *ask* finds out here; raises ``Unreachable`` if it takes longer, whatever comes meanwhile.
+
+        A peer that says a byte now and then keeps every deadline of a socket, and HTTP lets it say as much as it likes before it
+        answers.  So somebody else waits for it, whom nobody waits for.
+        """
+        found: Future[T] = Future()
+
+        def run() -> None:
+            try:
+                found.set_result(ask())
+            except BaseException as error:
+                found.set_exception(error)
+
+        Thread(target=run, name="admin port", daemon=True).start()
+        try:
+            return found.result(seconds)
+        except TimeoutError:
+            raise Unreachable(
+                f"{self.name} cannot be asked: its answer takes longer than {seconds:g} s"
+            ) from None
 
     @contextmanager
     def stream(self, path: str, last_event_id: str = "") -> Iterator[tuple[int, Iterator[bytes]]]:

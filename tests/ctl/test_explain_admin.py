@@ -5,7 +5,9 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 from threading import Thread
 from typing import Any, ClassVar
 
+from ingress.ctl import admin_port
 from tests.ctl.ctl_case import CtlCase
+from tests.fakes.dripping import Dripping
 
 EXPLANATION: dict[str, Any] = {
     "request": {
@@ -20,6 +22,19 @@ EXPLANATION: dict[str, Any] = {
     },
     "outcome": {"end": "answered", "status": 308, "sentence": "answered \u001b[31m308", "isTaken": True},
     "backends": [],
+}
+
+BACKEND: dict[str, Any] = {
+    "backend": "shop/cart:80",
+    "kind": "Service",
+    "namespace": "shop",
+    "name": "cart",
+    "port": "80",
+    "share": 100,
+    "standsInFor": "",
+    "endpoints": [],
+    "unknown": "",
+    "reason": "gone",
 }
 
 
@@ -81,10 +96,29 @@ class AdminTests(CtlCase):
             (200, [1], "no explanation"),
             (200, {"outcome": 1}, "no explanation"),
             (200, {**EXPLANATION, "backends": [1]}, "no explanation"),
+            (200, {**EXPLANATION, "backends": [{**BACKEND, "backend": 1}]}, "no explanation"),
             (200, without_request, "another version"),
             (200, {**EXPLANATION, "filters": 7}, "another version"),
             (200, {**EXPLANATION, "handshake": ["x"]}, "another version"),
         ):
-            result = self.asked(status, body)
+            result = self.asked(status, body, "--expect-service=shop/cart")
             self.assertEqual(result.exit_code, 2, body)
             self.assertIn(word, result.stderr)
+
+    def test_share_without_end(self) -> None:
+        """A number that no float holds is of no explanation that is understood."""
+        result = self.asked(200, {**EXPLANATION, "backends": [{**BACKEND, "share": 10**400}]})
+        self.assertEqual((result.exit_code, "another version" in result.stderr), (2, True), result.output)
+
+    def test_no_end(self) -> None:
+        """Who says something now and then, and never all, is not waited for beyond the deadline."""
+        self.patch(admin_port, "SECONDS", 0.3)
+        for began, more in (
+            (b"", b"H"),
+            (b"", b"HTTP/1.1 100 Continue\r\n\r\n"),
+            (b"HTTP/1.1 200 OK\r\n\r\n", b" "),
+        ):
+            with Dripping(began, more) as peer:
+                result = self.run_command("explain", "a.test/", "--admin", f"127.0.0.1:{peer.port}")
+            self.assertEqual(result.exit_code, 2, result.output)
+            self.assertIn("its answer takes longer than 0.3 s", result.stderr)

@@ -56,14 +56,16 @@ class Listing:
         self.signatures: dict[str, Signature] = {}
         self.problems: dict[str, Problem] = {}
         self._seen: set[tuple[int, int]] = set()
-        self._hidden: list[str] = []
+        self._hidden: set[str] = set()
 
     def add(self, path: str) -> None:
-        """Add a path that was asked for; it may be gone by now, and come back."""
+        """Add a path that was asked for; one that is gone by now hides what it had, as if nothing could be listed."""
         try:
             status = os.stat(path)
         except OSError as error:
             self._report(path, error)
+            # Who is to serve nothing more of it leaves it out, or empty; what is gone may be a disk that is not mounted.
+            self._hidden.add(path)
             return
         if stat.S_ISDIR(status.st_mode):
             self._directory(path, status, 0)
@@ -76,7 +78,7 @@ class Listing:
 
     def _report(self, path: str, error: OSError) -> None:
         if not isinstance(error, FileNotFoundError | NotADirectoryError):
-            self._hidden.append(path)
+            self._hidden.add(path)
         message = f"cannot be read: {error.strerror or error}"
         self.problems[path] = _path_problem(path, message)
 

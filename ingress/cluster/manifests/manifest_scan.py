@@ -10,8 +10,8 @@ not read half, and one that an editor moves away and back never vanishes in betw
 When every scan sees it changed again, it is read all the same after a few.  The first
 scan reads at once, for nothing is known yet, and takes every file for restless.
 
-* A file whose text is broken keeps its last good objects in force.
-* A file that cannot be opened or listed keeps what it has, with a problem.
+* A file whose text is broken, or that is empty all at once, keeps its last good objects in force, with a problem.
+* A file that cannot be opened or listed keeps what it has, with a problem; so does a path of those given that is gone.
 * Of an object that stands in two places the first counts: paths in the order given,
   entries of a directory sorted by name, objects in file order.
 """
@@ -36,7 +36,8 @@ from ingress.model.objects import Batch, Kind, ObjectId, ObjectKey, Projection
 from ingress.model.problems import Problem, Reason
 
 MAX_FILE_BYTES = 64 * 1024 * 1024
-MAX_RESTLESS_SCANS = 5
+MAX_RESTLESS_SCANS = 50
+"""How many scans in a row may find a file changed before it is read as it is: some seconds, as restless files are looked at."""
 
 
 @frozen
@@ -102,7 +103,7 @@ def scan(
             files[path] = _next(path, known.get(path, _UNKNOWN), signature, annotations_prefix, kinds)
     for path, file in known.items():
         if path not in files:
-            left = file if listing.hides(path) else _missing(file)
+            left = _hidden(file) if listing.hides(path) else _missing(file)
             if left is not None:
                 files[path] = left
     if previous is not None and listing.problems == previous.path_problems:
@@ -144,6 +145,11 @@ def _next(
     return _read(path, file, annotations_prefix, kinds)
 
 
+def _hidden(file: ManifestFile) -> ManifestFile:
+    """Return what is known of a file where nothing can be seen; there is no reason to look again soon."""
+    return evolve(file, restless_scans=0) if file.restless_scans else file
+
+
 def _missing(file: ManifestFile) -> ManifestFile | None:
     """Return what is known of a file that is not there; None once that is certain."""
     if file.restless_scans and file.seen is None:
@@ -168,6 +174,9 @@ def _read(path: str, file: ManifestFile, annotations_prefix: str, kinds: ObjectK
         return evolve(file, signature=signature, restless_scans=0)
     if len(content) > MAX_FILE_BYTES:
         new = broken_content(name, f"is larger than {MAX_FILE_BYTES // 2**20} MiB")
+    elif not content and file.objects:
+        # As a full disk leaves it, or a program that is ended before it writes.
+        new = broken_content(name, "is empty; what it had stays in force until it says otherwise or is removed")
     else:
         new = read_manifest(content, name, annotations_prefix, kinds)
     return _replaced(file, new, signature, digest)
@@ -207,6 +216,7 @@ def together(
     """Put files, by their paths, together: the first of equal objects counts, and is told of the others."""
     objects: dict[ObjectId, Projection] = {}
     places: dict[ObjectId, str] = {}
+    again: dict[ObjectId, list[Problem]] = {}
     of_manifests: dict[str, tuple[Problem, ...]] = {}
     for path, problem in path_problems.items():
         of_manifests[display_name(path)] = (problem,)
@@ -226,8 +236,10 @@ def together(
                 continue
             message = f"stands in {places[found.id]}, which is used, and again in {place}"
             problem = Problem(kind, key.namespace, key.name, Reason.DUPLICATE_OBJECT, message)
-            first = objects[found.id]
-            objects[found.id] = evolve(first, problems=(*first.problems, problem))
-    for name, problems in of_manifests.items():
-        objects[Kind.MANIFEST, ObjectKey("", name)] = Projection(None, problems)
+            again.setdefault(found.id, []).append(problem)
+    for object_id, problems in again.items():
+        first = objects[object_id]
+        objects[object_id] = evolve(first, problems=(*first.problems, *problems))
+    for name, of_file in of_manifests.items():
+        objects[Kind.MANIFEST, ObjectKey("", name)] = Projection(None, of_file)
     return objects

@@ -175,7 +175,7 @@ def _show(data: dict[str, Any], output: str, admin: str | None) -> None:
         return
     try:
         lines = list(text_of(data, width()))
-    except (LookupError, TypeError, ValueError, AttributeError):
+    except (LookupError, TypeError, ValueError, AttributeError, OverflowError):
         if admin is None:
             raise
         raise Mistake(

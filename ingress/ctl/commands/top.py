@@ -8,7 +8,7 @@ from typing import Final
 
 import click
 
-from ingress.ctl.admin_port import USUAL, AdminPort, read_token
+from ingress.ctl.admin_port import SILENT_SECONDS, USUAL, AdminPort, read_token
 from ingress.ctl.errors import MISTAKEN, Mistake
 from ingress.ctl.terminal import COLOR_CHOICES, has_colour, print_lines, say, width
 from ingress.ctl.top.board import Board
@@ -72,7 +72,7 @@ def command(admin: str, token_file: str | None, once: bool, interval: float, out
     if output == "json" and not once:
         raise Mistake("--output json is for --once: a screen is no JSON")
     if once or not (sys.stdin.isatty() and sys.stdout.isatty()):
-        board = _seen_once(port)
+        board = port.within(SILENT_SECONDS, lambda: _seen_once(port))
         if output == "json":
             say(json.dumps(board.plain(), indent=2))
             return

@@ -39,5 +39,9 @@ def _is_explanation(data: Mapping[str, Any]) -> bool:
         and isinstance(outcome.get("isTaken"), bool)
         and {"end", "status", "sentence"} <= outcome.keys()
         and isinstance(backends, list)
-        and all(isinstance(one, dict) and one.keys() >= _BACKEND for one in backends)
+        and all(isinstance(one, dict) and _is_backend(one) for one in backends)
     )
+
+
+def _is_backend(data: Mapping[str, Any]) -> bool:
+    return all(isinstance(data.get(name), str) for name in _BACKEND)

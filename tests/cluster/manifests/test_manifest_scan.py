@@ -2,7 +2,9 @@
 
 import errno
 import os
+from typing import Any
 
+from attrs import evolve
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.cluster.manifests import manifest_scan
@@ -170,18 +172,39 @@ class ChangeTests(DiskTestCase):
         self.assertEqual(self.look(), {service("a"): None})
 
     def test_path_goes_and_comes(self) -> None:
-        """A path asked for that vanishes is told of, and followed when it comes back."""
+        """A path asked for that vanishes, directory or file, keeps its objects, is told of, and followed when it comes back."""
+        file = self.write("a.yaml", text_of("a"))
+        self.write("b.yaml", text_of("b"))
+        for path in (self.root, file):
+            self.paths = (path,)
+            self.look()
+            ports = self.ports()
+            os.rename(path, path + ".away")
+            manifest = Kind.MANIFEST, ObjectKey("", path)
+            self.assertEqual(set(self.look()), {manifest})
+            self.assertEqual(self.problems(path), ["cannot be read: No such file or directory"])
+            self.assertEqual(self.ports(), ports)
+            os.rename(path + ".away", path)
+            self.assertEqual(self.look(), {manifest: None})
+        os.rename(file, file + ".away")
+        self.look_once()
+        self.write("a.yaml", text_of("a", 81))
+        self.look()
+        self.assertEqual(self.ports(), {service("a"): 81})
+
+    def test_path_goes_amid_a_change(self) -> None:
+        """Nothing is looked at more often than usual while a path is away."""
         self.write("a.yaml", text_of("a"))
         self.look()
+        os.rename(self.path("a.yaml"), self.path("a"))
+        self.look_once()
         os.rename(self.root, self.root + ".away")
-        manifest = Kind.MANIFEST, ObjectKey("", self.root)
-        batch = self.look()
-        self.assertEqual(set(batch), {service("a"), manifest})
-        self.assertEqual(self.problems(self.root), ["cannot be read: No such file or directory"])
-        os.rename(self.root + ".away", self.root)
-        batch = self.look()
-        self.assertIsNone(batch[manifest])
+        self.look_once()
+        assert self.known is not None
+        self.assertFalse(self.known.is_restless())
         self.assertEqual(self.ports(), {service("a"): 80})
+        os.rename(self.root + ".away", self.root)
+        self.assertEqual(set(self.look()), {service("a"), (Kind.MANIFEST, ObjectKey("", self.root))})
 
     def test_namespaces(self) -> None:
         """Only the namespaces asked for are kept, and what has none."""
@@ -272,6 +295,19 @@ class BrokenTests(DiskTestCase):
         self.look()
         os.remove(path)
         self.assertEqual(self.look(), {service("a"): None, (Kind.MANIFEST, ObjectKey("", path)): None})
+
+    def test_emptied(self) -> None:
+        """A file that is empty all at once keeps its last good objects, with a problem; one of comments alone has none."""
+        path = self.write("a.yaml", text_of("a"))
+        self.write("new.yaml", "")
+        self.look()
+        self.write("a.yaml", "")
+        self.assertEqual(set(self.look()), {(Kind.MANIFEST, ObjectKey("", path))})
+        self.assertEqual(self.ports(), {service("a"): 80})
+        self.assertTrue(self.problems(path)[0].startswith("is empty; "), self.problems(path))
+        self.write("a.yaml", "# nothing\n")
+        self.assertEqual(set(self.look()), {service("a"), (Kind.MANIFEST, ObjectKey("", path))})
+        self.assertEqual((self.ports(), self.problems(path)), ({}, []))
 
     def test_broken_at_start(self) -> None:
         """A file that is broken from the start is a problem, and harms no other."""
@@ -368,6 +404,21 @@ class DuplicateTests(DiskTestCase):
         self.write("a.yaml", text_of("x", 1) + "---\n" + text_of("x", 2))
         self.look()
         self.assertEqual(self.ports(), {service("x"): 1})
+
+    def test_many_times(self) -> None:
+        """What is told of an object that stands in a file thousands of times is put together once."""
+        self.write("a.yaml", "---\n".join(text_of("x") for _ in range(200)))
+        made: list[object] = []
+
+        def counted(*arguments: Any, **changes: Any) -> Any:
+            made.append(changes)
+            return evolve(*arguments, **changes)
+
+        self.patch(manifest_scan, "evolve", counted)
+        self.look()
+        assert self.known is not None
+        self.assertEqual(len(self.known.objects[service("x")].problems), 199)
+        self.assertLess(len(made), 10)
 
     def test_order_of_paths(self) -> None:
         """The paths' order goes before the names' order."""

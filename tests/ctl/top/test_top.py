@@ -18,12 +18,14 @@ from click.testing import Result
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.ctl.admin_port import Unreachable
+from ingress.ctl.commands import top
 from ingress.ctl.errors import Mistake
 from ingress.ctl.top.feed import Event
 from ingress.ctl.top.looking import Looking
 from ingress.ctl.top.screen import Screen
 from tests.ctl.ctl_case import CtlCase
 from tests.ctl.top.test_board import NUMBERS, ROUTES, STATUS
+from tests.fakes.dripping import Dripping
 
 EJECTED = {
     "endpoint": "10.0.0.7:80",
@@ -105,6 +107,14 @@ class TopTests(CtlCase):
         self.assertEqual(data["numbers"]["perSecond"], 120.4)
         result = self.top("-o", "json")
         self.assertEqual((result.exit_code, "--once" in result.stderr), (2, True))
+
+    def test_no_end(self) -> None:
+        """A stream that never tells what there is is not followed for ever."""
+        self.patch(top, "SILENT_SECONDS", 0.3)
+        with Dripping(b"HTTP/1.1 200 OK\r\n\r\n", events(("", None))) as peer:
+            result = self.run_command("top", "--once", "--admin", f"127.0.0.1:{peer.port}")
+        self.assertEqual(result.exit_code, 2, result.output)
+        self.assertIn("its answer takes longer than 0.3 s", result.stderr)
 
     def test_token(self) -> None:
         """The first token of a file goes to the admin port, and to nobody's eyes."""
