@@ -73,7 +73,9 @@ class Candidacy:
     raw: Mapping[str, Any] | None = field(default=None, repr=False)
     """The object that a write would replace; None when there is none, or none that is known."""
     changed_at: float = -inf
-    """When *lease* was first seen as it is, at the latest."""
+    """When *lease* was first seen as it is, or first seen to be gone, at the latest."""
+    is_gone: bool = False
+    """Whether there was none when it was last read."""
     leads_until: float = -inf
 
     def is_leading(self, now: float) -> bool:
@@ -95,14 +97,17 @@ class Candidacy:
         lease = read_lease(raw)
         changed_at = self.changed_at if lease == self.lease else now
         leads_until = self.leads_until if lease.holder == self.identity else -inf
-        return evolve(self, lease=lease, raw=raw, changed_at=changed_at, leads_until=leads_until)
+        return evolve(
+            self, lease=lease, raw=raw, changed_at=changed_at, is_gone=False, leads_until=leads_until
+        )
 
-    def saw_nothing(self) -> "Candidacy":
+    def saw_nothing(self, now: float) -> "Candidacy":
         """Take that there is no Lease.
 
-        One that was deleted runs out like any other: its holder may not know yet.
+        One that was deleted runs out like any other that changes: its holder may not know yet, and may have renewed it since we
+        could read it last.
         """
-        return evolve(self, raw=None)
+        return evolve(self, raw=None, changed_at=self.changed_at if self.is_gone else now, is_gone=True)
 
     def was_refused(self) -> "Candidacy":
         """Take that somebody else wrote the Lease: it has to be read before it can be written."""
@@ -111,7 +116,9 @@ class Candidacy:
     def wrote(self, raw: Mapping[str, Any], asked_at: float, now: float) -> "Candidacy":
         """Take what the API server made of a write of ours that was asked for at *asked_at*."""
         until = asked_at + self.terms.deadline_seconds
-        return evolve(self, lease=read_lease(raw), raw=raw, changed_at=now, leads_until=until)
+        return evolve(
+            self, lease=read_lease(raw), raw=raw, changed_at=now, is_gone=False, leads_until=until
+        )
 
     def gave_up(self) -> "Candidacy":
         """Lead no more, whatever the Lease says."""

@@ -173,7 +173,7 @@ class Elector:
         if not isinstance(outcome, KubernetesError):
             self._know(self._candidacy.saw(outcome, self._steady()))
         elif outcome.status == 404:
-            self._know(self._candidacy.saw_nothing())
+            self._know(self._candidacy.saw_nothing(self._steady()))
         else:
             self._failed(outcome)
             return

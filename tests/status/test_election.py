@@ -49,7 +49,7 @@ class CandidacyTests(SynchronousTestCase):
 
     def test_no_lease(self) -> None:
         """Where there is no Lease, the first one is ours to write, with no transitions."""
-        self.assertEqual(self.us.saw_nothing().claim(0, NOW), Lease("us", 15, NOW, NOW, 0))
+        self.assertEqual(self.us.saw_nothing(0).claim(0, NOW), Lease("us", 15, NOW, NOW, 0))
 
     def test_of_another(self) -> None:
         """A Lease of another is left alone while it is renewed, however long that goes on."""
@@ -97,16 +97,17 @@ class CandidacyTests(SynchronousTestCase):
         self.assertEqual(self.us.saw(raw("", duration=1), 100).claim(100, NOW), Lease("us", 15, NOW, NOW, 5))
 
     def test_deleted(self) -> None:
-        """A Lease that was deleted runs out like any other, since its holder may not know yet."""
-        us = self.us.saw(raw("them"), 100).saw_nothing()
-        self.assertIsNone(us.claim(114.9, NOW))
-        claim = us.claim(115, NOW)
+        """A Lease that was deleted runs out from when it is missed, since its holder may have renewed it just before."""
+        us = self.us.saw(raw("them"), 100).was_refused().saw_nothing(120).saw_nothing(125)
+        self.assertIsNone(us.claim(134.9, NOW))
+        claim = us.claim(135, NOW)
         assert claim is not None
         self.assertEqual((claim.holder, claim.transitions, us.raw), ("us", 5, None))
+        self.assertIsNone(us.saw(raw("them"), 130).saw_nothing(131).claim(145.9, NOW))
 
     def test_deleted_under_the_leader(self) -> None:
         """A leader whose Lease was deleted writes it anew."""
-        us = self.us.wrote(raw("us"), 99, 100).saw_nothing()
+        us = self.us.wrote(raw("us"), 99, 100).saw_nothing(100)
         self.assertEqual(us.claim(101, LATER), Lease("us", 15, EARLIER, LATER, 4))
 
     def test_leading(self) -> None:

@@ -176,7 +176,9 @@ def _read(path: str, file: ManifestFile, annotations_prefix: str, kinds: ObjectK
         new = broken_content(name, f"is larger than {MAX_FILE_BYTES // 2**20} MiB")
     elif not content and file.objects:
         # As a full disk leaves it, or a program that is ended before it writes.
-        new = broken_content(name, "is empty; what it had stays in force until it says otherwise or is removed")
+        new = broken_content(
+            name, "is empty; what it had stays in force until it says otherwise or is removed"
+        )
     else:
         new = read_manifest(content, name, annotations_prefix, kinds)
     return _replaced(file, new, signature, digest)
