@@ -57,7 +57,7 @@ from ingress.translate.backends import default_backend_problems, service_key
 from ingress.translate.bookkeeping import ProblemIndex
 from ingress.translate.claims import ParsedObject
 from ingress.translate.client_cache import ClientAuthenticationCache
-from ingress.translate.gateway.attached import AttachedCounts
+from ingress.translate.gateway.attached import NONE_REJECTED, AttachedCounts
 from ingress.translate.gateway.claims import is_of_gateways
 from ingress.translate.gateway.handshake_cache import HandshakeCache
 from ingress.translate.gateway.side_by_side import SideBySideProblems
@@ -276,10 +276,13 @@ class Translation:
         yield from self._choose_listeners()
         for name, table in list(self._tables.items()):
             yield from table.round(state, now)
+            if isinstance(table, GatewayTableCache):
+                yield from self._attached.rejected(name, table.conflicts.rejected)
             if not self._is_wanted(name):
                 yield from table.clear(state)
-                self._attached.rejected(name, ())
+                yield from self._attached.rejected(name, NONE_REJECTED)
                 del self._tables[name]
+                del self._members[name]
             elif name != MAIN:
                 # Of hundreds of tables, one a step.
                 table.finish()
@@ -299,9 +302,6 @@ class Translation:
         self._stale_objects = {}
         before = self.snapshot
         main, *others = [(name, table.finish()) for name, table in self._tables.items()]
-        for name, table in self._tables.items():
-            if isinstance(table, GatewayTableCache):
-                self._attached.rejected(name, table.conflicts.rejected)
         by_source = self._problem_index.by_source()
         self._backends.finish()
         if self._problems.by_source is not by_source:
@@ -379,9 +379,9 @@ class Translation:
         self, object_id: ObjectId, before: ParsedObject | None, after: ParsedObject | None
     ) -> None:
         """Tell the tables in which an object asks for something, or did, and note the listeners that it asks for."""
-        had = () if before is None else before.tables
-        has = () if after is None else after.tables
-        for name in dict.fromkeys((*had, *has)):
+        had = dict.fromkeys(() if before is None else before.tables)
+        has = dict.fromkeys(() if after is None else after.tables)
+        for name in (had | has) if had else has:
             if name != MAIN:
                 self._members[name] += (name in has) - (name in had)
             self._table_of(name).object_changed(

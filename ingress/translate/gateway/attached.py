@@ -1,7 +1,8 @@
 """How many routes each listener has: ``attachedRoutes`` of its status."""
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from typing import Final
 
 from ingress.model.objects import Kind, ObjectId, ObjectKey, Owner
 from ingress.model.shared_map import SharedMap
@@ -12,7 +13,10 @@ from ingress.translate.gateway.claims import NOTHING_CLAIMED, ListenerKey, key_o
 from ingress.translate.gateway.gateways_of_services import GatewaysOfServices
 from ingress.translate.readers.gateway.undone import is_all_undone, is_undone
 
-Rejected = Collection[tuple[Owner, ListenerKey]]
+Rejected = frozenset[tuple[Owner, ListenerKey]]
+NONE_REJECTED: Final[Rejected] = frozenset()
+AT_ONCE: Final = 1000
+"""Counts that are changed in one step."""
 
 
 def is_refused(parsed: ParsedObject) -> bool:
@@ -23,7 +27,9 @@ def is_refused(parsed: ParsedObject) -> bool:
     return bool(undone) and is_all_undone(undone, getattr(parsed.source, "rules", ()))
 
 
-def count_attached(all_parsed: Iterable[ParsedObject], rejected: Rejected) -> dict[ListenerKey, int]:
+def count_attached(
+    all_parsed: Iterable[ParsedObject], rejected: Iterable[tuple[Owner, ListenerKey]]
+) -> dict[ListenerKey, int]:
     """Return how many of *all_parsed* each listener has, but for those *rejected*; listeners without any are left out."""
     counts = Counter(
         key_of(taken.listener)
@@ -71,16 +77,19 @@ class AttachedCounts:
         """Return the Gateways from which routes lead to *service*, oldest first."""
         return self._of_services.get(service)
 
-    def rejected(self, table: str, rejected: Rejected) -> None:
-        """Note which routes listeners of *table* do not take after all."""
-        before = self._rejected.get(table, ())
-        if rejected == before:
+    def rejected(self, table: str, rejected: Rejected) -> Iterator[None]:
+        """Note step by step which routes listeners of *table* do not take after all."""
+        before = self._rejected.pop(table, NONE_REJECTED)
+        if rejected:
+            self._rejected[table] = rejected
+        if rejected is before:
             return
-        for _, key in before:
-            self._add(key, 1)
-        for _, key in rejected:
-            self._add(key, -1)
-        self._rejected[table] = rejected
+        for number, (one, difference) in enumerate(
+            (*((one, 1) for one in before - rejected), *((one, -1) for one in rejected - before)), 1
+        ):
+            self._add(one[1], difference)
+            if not number % AT_ONCE:
+                yield
 
     def news(self) -> Collection[ObjectId]:
         """Return the objects that were read anew since this was last asked, those of listeners with other routes, and

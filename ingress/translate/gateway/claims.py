@@ -3,7 +3,7 @@
 A match of a rule is a claim by itself; it holds for each host that the route has in common with one of its listeners.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import Final
 
@@ -146,22 +146,42 @@ class GatewayClaims:
                     seen.add(key)
                     yield attachment, taken
 
+    def attached_in(self, table: str) -> Sequence[tuple[Attachment, ListenerHosts]]:
+        """Return those of ``attached`` whose listeners are of *table*."""
+        if len(self.attachments) == 1 and len(self.attachments[0].listeners) == 1:
+            # So it is of nearly all routes, of which nothing more is kept for that.
+            only = self.attachments[0].listeners[0]
+            return ((self.attachments[0], only),) if only.listener.table == table else ()
+        return self._by_table.get(table, ())
+
+    @cached_property
+    def _by_table(self) -> dict[str, list[tuple[Attachment, ListenerHosts]]]:
+        found: dict[str, list[tuple[Attachment, ListenerHosts]]] = {}
+        for one in self.attached():
+            found.setdefault(one[1].listener.table, []).append(one)
+        return found
+
     def hosts_in(self, table: str) -> tuple[str, ...]:
         """Return the hosts that the object names in *table*, each once: those of its routes, and those that it keeps."""
+        taking = self.attached_in(table)
         if not self.kept and not self.streams:
-            taking = [taken for _, taken in self.attached() if taken.listener.table == table]
             if len(taking) == 1:
                 # Nearly all routes have one listener, whose hosts are kept already.
-                return taking[0].hosts
-        found = {
-            host: None
-            for _, taken in self.attached()
-            if taken.listener.table == table
-            for host in taken.hosts
-        }
-        found.update((host, None) for name, host in self.kept if name == table)
-        found.update((one.host, None) for one in self.streams if one.table == table)
+                return taking[0][1].hosts
+            return tuple({host: None for _, taken in taking for host in taken.hosts})
+        found = {host: None for _, taken in taking for host in taken.hosts}
+        found.update(self._others_by_table.get(table, {}))
         return tuple(found)
+
+    @cached_property
+    def _others_by_table(self) -> dict[str, dict[str, None]]:
+        """The hosts that the object keeps, and those of its streams."""
+        found: dict[str, dict[str, None]] = {}
+        for table, host in self.kept:
+            found.setdefault(table, {})[host] = None
+        for one in self.streams:
+            found.setdefault(one.table, {})[one.host] = None
+        return found
 
     def stream(self, table: str, host: str) -> StreamClaim | None:
         """Return what the object asks for *host* of *table*, as far as that is about streams."""
@@ -174,15 +194,9 @@ class GatewayClaims:
 
     def shown_at(self, table: str, host: str) -> BackendCertificate | None:
         """Return what the Gateway of the listener that takes the route for *host* of *table* shows to endpoints."""
-        for attachment in self.attachments:
-            for taken in attachment.listeners:
-                listener = taken.listener
-                if (
-                    listener.backend_certificate is not None
-                    and listener.table == table
-                    and host in taken.hosts
-                ):
-                    return listener.backend_certificate
+        for _, taken in self.attached_in(table):
+            if taken.listener.backend_certificate is not None and host in taken.hosts:
+                return taken.listener.backend_certificate
         return None
 
     def keeps(self, table: str, host: str) -> bool:

@@ -17,7 +17,8 @@ from ingress.translate.gateway.claims import ListenerKey, key_of
 from ingress.translate.readers.gateway.hostnames import wildcards_over
 from ingress.translate.readers.gateway.names import GRPC_ROUTE, HTTP_ROUTE
 
-AT_ONCE: Final = 100
+AT_ONCE: Final = 500
+"""Routes, listeners and hosts that are looked at in one step."""
 OTHERS: Final = {HTTP_ROUTE: GRPC_ROUTE, GRPC_ROUTE: HTTP_ROUTE}
 """The kinds that exclude each other."""
 
@@ -33,18 +34,22 @@ class KindConflicts:
 NO_CONFLICTS: Final = KindConflicts()
 
 
-def find_kind_conflicts(routes: Iterable[ParsedObject]) -> Stepwise[KindConflicts]:
-    """Find the conflicts among *routes*, sorted oldest first, of all listeners of a table."""
+def find_kind_conflicts(table: str, routes: Iterable[ParsedObject]) -> Stepwise[KindConflicts]:
+    """Find the conflicts among *routes*, sorted oldest first, of all listeners of *table*; each listener is of one table."""
     rejected: set[tuple[Owner, ListenerKey]] = set()
     problems: list[Problem] = []
     accepted: dict[tuple[ListenerKey, Kind], _Hosts] = {}
-    for number, parsed in enumerate(routes, 1):
-        if not number % AT_ONCE:
-            yield
+    done = 0
+    for parsed in routes:
+        done += 1
         if is_refused(parsed):
             continue
         owner = parsed.owner
-        for attachment, taken in parsed.gateway.attached():
+        for attachment, taken in parsed.gateway.attached_in(table):
+            done += 1 + len(taken.hosts)
+            if done > AT_ONCE:
+                done = 0
+                yield
             key = key_of(taken.listener)
             other = accepted.get((key, OTHERS[owner.kind]))
             met = None if other is None else other.first_met(taken.hosts)

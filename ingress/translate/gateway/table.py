@@ -1,13 +1,13 @@
 """A table of Gateways as a whole, out of all that objects ask for in it."""
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 
 from ingress.model.problems import Problem
 from ingress.model.stepwise import finished
 from ingress.routing.streams import StreamRoute, StreamTable
 from ingress.routing.table import HostRoutes, RouteTable
 from ingress.translate.claims import ParsedObject
-from ingress.translate.gateway.claims import ListenerKey, key_of, routes_of
+from ingress.translate.gateway.claims import key_of, routes_of
 from ingress.translate.gateway.handshakes import HandshakeTables
 from ingress.translate.gateway.host_routes import decide_host
 from ingress.translate.gateway.kind_conflicts import NO_CONFLICTS, OTHERS, KindConflicts, find_kind_conflicts
@@ -18,19 +18,13 @@ from ingress.translate.snapshot import ListenerTable
 def hosts_served(parsed: ParsedObject, table: str, conflicts: KindConflicts) -> tuple[str, ...]:
     """Return the hosts that *parsed* has in *table*, but for those of listeners that reject it."""
     owner, rejected = parsed.owner, conflicts.rejected
-    if not rejected or not any((owner, key) in rejected for key in _listeners(parsed)):
+    if not rejected:
         return parsed.gateway.hosts_in(table)
-    found = {
-        host: None
-        for _, taken in parsed.gateway.attached()
-        if taken.listener.table == table and (owner, key_of(taken.listener)) not in rejected
-        for host in taken.hosts
-    }
-    return tuple(found)
-
-
-def _listeners(parsed: ParsedObject) -> Iterator[ListenerKey]:
-    return (key_of(taken.listener) for _, taken in parsed.gateway.attached())
+    taking = parsed.gateway.attached_in(table)
+    left = [taken for _, taken in taking if (owner, key_of(taken.listener)) not in rejected]
+    if len(left) == len(taking):
+        return parsed.gateway.hosts_in(table)
+    return tuple({host: None for taken in left for host in taken.hosts})
 
 
 def may_conflict(all_parsed: Collection[ParsedObject]) -> bool:
@@ -47,7 +41,7 @@ def gateway_table(
     """Make the table *name*, in which *all_parsed* ask for something, sorted oldest first; *handshakes* are those of it."""
     conflicts = NO_CONFLICTS
     if may_conflict(all_parsed):
-        conflicts = finished(find_kind_conflicts(one for one in all_parsed if one.owner.kind in OTHERS))
+        conflicts = finished(find_kind_conflicts(name, (one for one in all_parsed if one.owner.kind in OTHERS)))
     by_host: dict[str, list[ParsedObject]] = {}
     for parsed in all_parsed:
         for host in hosts_served(parsed, name, conflicts):

@@ -145,13 +145,19 @@ class GatewayTableCache:
         routes = [parsed for one in self._excluding if (parsed := self._asking(one)) is not None]
         found = NO_CONFLICTS
         if may_conflict(routes):
+            yield
             routes.sort(key=lambda parsed: by_age(parsed.owner))
             yield
-            found = yield from find_kind_conflicts(routes)
-        self.conflicts = found if found.rejected else NO_CONFLICTS
-        for owner, _ in before.rejected ^ found.rejected:
-            self._assign_hosts(owner.id, self._asking(owner.id))
+            found = yield from find_kind_conflicts(self._name, routes)
         self._problem_index.put(("kind conflicts", self._name), found.problems)
+        if found.rejected == before.rejected:
+            return
+        self.conflicts = found if found.rejected else NO_CONFLICTS
+        changed = dict.fromkeys(owner.id for owner, _ in before.rejected ^ found.rejected)
+        for number, object_id in enumerate(changed, 1):
+            self._assign_hosts(object_id, self._asking(object_id))
+            if not number % AT_ONCE:
+                yield
 
     def _decide(self, host: str, state: ClusterState) -> Iterator[None]:
         """Decide which routes *host* has."""

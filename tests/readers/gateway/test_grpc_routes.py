@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.readers.gateway.route_cluster import (
+    INFRA,
     answer,
     attached,
     gateway,
@@ -189,6 +190,31 @@ class KindConflictTests(MatchingCase):
         self.cluster.write("gateway", gateway("main", listener("a", "a.test"), listener("b", "b.test")))
         self.assertEqual(self.both(("a.test",), ("a.test", "b.test")), {"a": 1, "b": 1})
         self.expect(self.snapshot, (get("a.test"), "v1"), (get("b.test"), "v2"))
+
+    def test_several_ports(self) -> None:
+        """A listener is decided about once, however many ports there are besides."""
+        ports = [listener(f"l{port}", port=port) for port in (80, 8080, 8081)]
+        self.cluster.write("gateway", gateway("main", *ports))
+        self.assertEqual(self.both(("a.test",), ("a.test",)), {"l80": 1, "l8080": 1, "l8081": 1})
+        snapshot = self.cluster.write("routes", grpc("grpc", rule("v2"), hostnames=("a.test",)))
+        self.assertEqual(attached(snapshot, "main"), {"l80": 1, "l8080": 1, "l8081": 1})
+
+    def test_rejected_at_one_of_two(self) -> None:
+        """What one listener rejects keeps nobody from it, though another listener takes it."""
+        self.cluster.write("gateway", gateway("main", listener("a"), listener("b", port=8080)))
+
+        def at(*names: str) -> list[dict[str, str]]:
+            return [{"name": "main", "namespace": INFRA, "sectionName": name} for name in names]
+
+        snapshot = self.cluster.write(
+            "routes",
+            route("first", rule("v1"), hostnames=("x.test",), parents=at("b"), created=self.OLD),
+            grpc("second", rule("v2"), hostnames=("x.test",), parents=at("a", "b"), created=self.YOUNG),
+            route("third", rule("v2"), hostnames=("x.test",), parents=at("a", "b"), created=self.YOUNG),
+        )
+        self.assertEqual(attached(snapshot, "main"), {"a": 1, "b": 2})
+        self.assertEqual(self.cluster.told("GRPCRoute"), [("second", "HostConflict", "spec.parentRefs[1]")])
+        self.assertEqual(self.cluster.told(), [("third", "HostConflict", "spec.parentRefs[0]")])
 
     def test_goes(self) -> None:
         """Once the older one is gone, the other is attached."""
