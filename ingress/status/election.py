@@ -116,9 +116,7 @@ class Candidacy:
     def wrote(self, raw: Mapping[str, Any], asked_at: float, now: float) -> "Candidacy":
         """Take what the API server made of a write of ours that was asked for at *asked_at*."""
         until = asked_at + self.terms.deadline_seconds
-        return evolve(
-            self, lease=read_lease(raw), raw=raw, changed_at=now, is_gone=False, leads_until=until
-        )
+        return evolve(self, lease=read_lease(raw), raw=raw, changed_at=now, is_gone=False, leads_until=until)
 
     def gave_up(self) -> "Candidacy":
         """Lead no more, whatever the Lease says."""

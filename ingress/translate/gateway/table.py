@@ -41,7 +41,9 @@ def gateway_table(
     """Make the table *name*, in which *all_parsed* ask for something, sorted oldest first; *handshakes* are those of it."""
     conflicts = NO_CONFLICTS
     if may_conflict(all_parsed):
-        conflicts = finished(find_kind_conflicts(name, (one for one in all_parsed if one.owner.kind in OTHERS)))
+        conflicts = finished(
+            find_kind_conflicts(name, (one for one in all_parsed if one.owner.kind in OTHERS))
+        )
     by_host: dict[str, list[ParsedObject]] = {}
     for parsed in all_parsed:
         for host in hosts_served(parsed, name, conflicts):

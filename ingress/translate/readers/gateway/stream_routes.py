@@ -4,6 +4,7 @@ A backend that cannot be found, is of a kind that is none here, or may not be re
 which are reset (``TCPRouteRule.backendRefs``, ``TLSRouteRule.backendRefs``).
 """
 
+from functools import cache
 from typing import Final
 
 from ingress.annotations.annotations import DEFAULTS
@@ -36,6 +37,8 @@ def read_stream_route(value: TLSRoute | TCPRoute, relations: RouteRelations) -> 
     hostnames = (
         frozenset(one.lower() for one in value.hostnames) if isinstance(value, TLSRoute) else frozenset()
     )
+    # A route may have the same host at thousands of listeners.
+    saying = cache(lambda host: most_specific(host, hostnames) or ALL_HOSTS)
     streams = tuple(
         StreamClaim(
             taken.listener.table,
@@ -43,7 +46,7 @@ def read_stream_route(value: TLSRoute | TCPRoute, relations: RouteRelations) -> 
             sort,
             attachment.field,
             lead if sort is StreamSort.TERMINATED else as_it_is,
-            most_specific(host, hostnames) or ALL_HOSTS,
+            saying(host),
         )
         for attachment, taken in GatewayClaims(relations.attachments).attached()
         if taken.listener.is_served and (sort := taken.listener.stream_sort) is not None

@@ -8,7 +8,7 @@ It is made by ``topology_of`` (``topology_making.py``), once for all readers.
 Source: ``gateway.networking.k8s.io/v1``.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 
 from attrs import field
 
@@ -18,7 +18,7 @@ from ingress.model.objects import Kind, ObjectKey, Owner
 from ingress.model.problems import Problem, Reason
 from ingress.translate.readers.gateway.attachments import Attachment, ListenerHosts, ListenerState
 from ingress.translate.readers.gateway.gateways import Gateway, GatewayClass
-from ingress.translate.readers.gateway.hostnames import Hostnames, most_specific
+from ingress.translate.readers.gateway.hostnames import NO_HOSTNAMES, Hostnames, HostOwners, TableHostnames
 from ingress.translate.readers.gateway.names import GATEWAY, GROUP, LISTENER_SET
 from ingress.translate.readers.gateway.permissions import Permissions
 from ingress.translate.readers.gateway.routes import ParentReference
@@ -62,6 +62,7 @@ class Topology:
 
     __slots__ = (
         "_by_gateway",
+        "_everything",
         "_hostnames",
         "_permissions",
         "_selection",
@@ -75,11 +76,12 @@ class Topology:
         classes: Mapping[ObjectKey, GatewayClass],
         gateways: Mapping[ObjectKey, GatewayState],
         listener_sets: Mapping[ObjectKey, ListenerSetState],
-        hostnames: Mapping[str, frozenset[str]],
+        hostnames: Mapping[str, TableHostnames],
+        everything: Container[str],
         permissions: Permissions,
         selection: NamespaceSelection,
     ) -> None:
-        """*hostnames* has those of the listeners of each table."""
+        """*hostnames* has those of each table, *everything* those of all tables together."""
         self.classes = classes
         """The GatewayClasses that are ours."""
         self.gateways = gateways
@@ -87,6 +89,7 @@ class Topology:
         self.listener_sets = listener_sets
         """The ListenerSets of these."""
         self._hostnames = hostnames
+        self._everything = everything
         self._permissions = permissions
         self._selection = selection
         self._by_gateway: dict[ObjectKey, list[ListenerSetState]] | None = None
@@ -113,17 +116,24 @@ class Topology:
         *hostnames* are those of the route; none stand for all hosts.
         """
         hosts = Hostnames(hostnames)
+        owners = HostOwners(self._hostnames, self._everything)
         return tuple(
-            self._attach(kind, namespace, hosts, parent, entry_path("spec", "parentRefs", at))
+            self._attach(kind, namespace, hosts, owners, parent, entry_path("spec", "parentRefs", at))
             for at, parent in enumerate(parents)
         )
 
-    def hostnames_of(self, table: str) -> frozenset[str]:
-        """Return the hostnames that the listeners of *table* have; each has the hosts that no more specific one has."""
-        return self._hostnames.get(table, frozenset())
+    def hostnames_of(self, table: str) -> TableHostnames:
+        """Return the hostnames that the listeners of *table* have."""
+        return self._hostnames.get(table, NO_HOSTNAMES)
 
     def _attach(
-        self, kind: Kind, namespace: str, hosts: Hostnames, parent: ParentReference, field: str
+        self,
+        kind: Kind,
+        namespace: str,
+        hosts: Hostnames,
+        owners: HostOwners,
+        parent: ParentReference,
+        field: str,
     ) -> Attachment:
         state = self._parent(parent, namespace)
         if state is None:
@@ -150,7 +160,7 @@ class Topology:
             message = f"no listener of {state.owner} takes a {kind} of the namespace {namespace}"
             return Attachment(parent, field, gateway, (), Reason.NOT_ALLOWED_BY_LISTENERS, message)
         found = tuple(
-            ListenerHosts(one, self._of_itself(one, both))
+            ListenerHosts(one, self._of_itself(one, both, owners))
             for one in open_to
             if (both := hosts.of(one.hostname))
         )
@@ -168,9 +178,11 @@ class Topology:
             return self.gateways.get(key)
         return self.listener_sets.get(key) if kind == LISTENER_SET else None
 
-    def _of_itself(self, listener: ListenerState, hosts: tuple[str, ...]) -> tuple[str, ...]:
+    def _of_itself(
+        self, listener: ListenerState, hosts: tuple[str, ...], owners: HostOwners
+    ) -> tuple[str, ...]:
         """Return those of *hosts* that no more specific listener of the same table has."""
-        known = self._hostnames.get(listener.table)
-        if known is None or len(known) == 1:
+        table, own = listener.table, listener.hostname
+        if len(self.hostnames_of(table).known) < 2:
             return hosts
-        return tuple(one for one in hosts if most_specific(one, known) == listener.hostname)
+        return tuple(one for one in hosts if one == own or owners.find(table, one) == own)

@@ -26,6 +26,7 @@ from ingress.translate.readers.gateway.gateways import (
     listener_sets_of,
 )
 from ingress.translate.readers.gateway.grants import grants_of, namespaces_of
+from ingress.translate.readers.gateway.hostnames import TableHostnames, overlapping
 from ingress.translate.readers.gateway.listener_checks import (
     CheckedListener,
     CheckedListeners,
@@ -126,10 +127,21 @@ class _Work:
         self._classes: dict[ObjectKey, GatewayClass] = {}
         self._gateways: dict[ObjectKey, GatewayState] = {}
         self._sets: dict[ObjectKey, ListenerSetState] = {}
-        self._hostnames: dict[str, frozenset[str]] = {}
+        self._hostnames: dict[str, TableHostnames] = {}
+        self._last_hostnames: Mapping[str, TableHostnames] = {} if before is None else before._hostnames
+        self._everything: set[str] = set()
         self._open_ports: set[tuple[str, int]] = set()
-        self.topology = Topology(
-            self._classes, self._gateways, self._sets, self._hostnames, self._permissions, self._selection
+        self.topology = self._made()
+
+    def _made(self) -> Topology:
+        return Topology(
+            self._classes,
+            self._gateways,
+            self._sets,
+            self._hostnames,
+            self._everything,
+            self._permissions,
+            self._selection,
         )
 
     def steps(self, state: ClusterState, options: TranslateOptions) -> Iterator[None]:
@@ -144,10 +156,8 @@ class _Work:
             listener_sets = list(listener_sets_of(state).values())
             self._permissions = yield from Permissions.following(self._permissions, grants)
             yield from self._work_out(gateways, listener_sets, options)
-        self._before = {}
-        self.topology = Topology(
-            self._classes, self._gateways, self._sets, self._hostnames, self._permissions, self._selection
-        )
+        self._before, self._last_hostnames = {}, {}
+        self.topology = self._made()
 
     def _work_out(
         self, gateways: Sequence[Gateway], listener_sets: Sequence[ListenerSet], options: TranslateOptions
@@ -197,9 +207,18 @@ class _Work:
             yield
         if address:
             for port, hostnames in book.hostnames.items():
-                self._hostnames[table_name(address, port)] = frozenset(hostnames)
+                yield from self._enter_hostnames(table_name(address, port), hostnames)
                 yield
         yield from book.forget()
+
+    def _enter_hostnames(self, table: str, hostnames: set[str]) -> Iterator[None]:
+        """Note the *hostnames* of a table."""
+        self._everything |= hostnames
+        last = self._last_hostnames.get(table)
+        if last is None or last.known != hostnames:
+            yield
+            last = TableHostnames(frozenset(hostnames), (yield from overlapping(hostnames)))
+        self._hostnames[table] = last
 
     def _take_gateway(self, gateway: Gateway, assigned: Assigned, address: str, book: PortBook) -> None:
         owner = gateway.owner

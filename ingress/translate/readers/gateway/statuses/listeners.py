@@ -4,7 +4,6 @@ Source: ``ListenerStatus`` and ``ListenerEntryStatus`` of ``gateway.networking.k
 """
 
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
 from typing import Final
 
 from ingress.model.frozen import frozen
@@ -97,7 +96,7 @@ def listener_outcomes(
             waits_for,
             is_overlapping=one.is_served
             and one.tls is not None
-            and one.hostname in _overlapping(topology.hostnames_of(one.table)),
+            and one.hostname in topology.hostnames_of(one.table).overlapping,
         )
         for one in listeners
     )
@@ -190,22 +189,3 @@ def _by_field(problems: Sequence[Problem], fields: Sequence[str]) -> dict[str, l
         if known is not None:
             known.append(problem)
     return found
-
-
-@lru_cache(maxsize=256)
-def _overlapping(hostnames: frozenset[str]) -> frozenset[str]:
-    """Return those of *hostnames* that have a host in common with another one."""
-    found = set()
-    for hostname in hostnames:
-        for wider in _wider(hostname):
-            if wider in hostnames:
-                found |= {hostname, wider}
-    return frozenset(found)
-
-
-def _wider(hostname: str) -> list[str]:
-    """Return the hostnames that have all hosts of *hostname*, too."""
-    if not hostname:
-        return []
-    labels = hostname.removeprefix("*.").split(".")
-    return [f"*.{'.'.join(labels[at:])}" for at in range(1, len(labels))] + [""]
