@@ -36,7 +36,9 @@ _K_contra = TypeVar("_K_contra", bound=Hashable, contravariant=True)
 _C = TypeVar("_C")
 
 _PORTION = 10
-"""How many keys are looked at in one turn: a status of the Gateway API takes a tenth of a millisecond."""
+"""How many keys are looked at in one turn: a status of the Gateway API takes a tenth of a millisecond, ..."""
+_PORTION_SECONDS = 0.005
+"""... but one of an object with thousands of listeners or problems may take many; after so long no further key is looked at."""
 _FORBIDDEN_SECONDS = 20.0
 
 
@@ -212,7 +214,10 @@ class ReportWriter(Generic[_K, _C]):
     def _work(self) -> None:
         """Look at a portion of the agenda, up to the first key for which there is a request."""
         self._call = None
-        for _ in range(_PORTION):
+        ends = self._steady() + _PORTION_SECONDS
+        for number in range(_PORTION):
+            if number and self._steady() > ends:
+                break
             key = self._agenda.take()
             if key is None:
                 self._see_whether_settled()

@@ -259,8 +259,6 @@ class Statuses:
         reported, state = self._kinds[kind], self._state()
         if object_id in self._untranslated:
             return None
-        if kind in self._looking_with:
-            self._beside[object_id] = self._others_of(object_id)
         facts = ReportFacts(
             key,
             state,
@@ -274,6 +272,8 @@ class Statuses:
         if report is None:
             self._forget(object_id)
             return None
+        if kind in self._looking_with:
+            self._beside[object_id] = self._others_of(object_id)
         was_ours = object_id in self._ours
         if self._cleared is not None:
             if reported.field is StatusField.ADDRESSES:

@@ -5,6 +5,7 @@ a policy all others about the same Services, since only one of them counts, and 
 """
 
 from collections.abc import Iterator, Mapping
+from typing import Final
 
 from ingress.annotations.annotations import AnnotationReader
 from ingress.model.objects import ObjectId, ObjectKey
@@ -18,6 +19,9 @@ from ingress.translate.gateway.app_protocols import needs_policy
 from ingress.translate.gateway.backend_policies import services_of
 from ingress.translate.options import TranslateOptions
 from ingress.translate.upstream_tls import tls_sources, upstream_problems
+
+AT_ONCE: Final = 1000
+"""Who names a Service is looked at so many at a time."""
 
 
 class NamedBackends:
@@ -39,6 +43,8 @@ class NamedBackends:
         self._by_service: Index[ObjectKey, ObjectId] = Index()
         self._by_tls_source: Index[ObjectId, ObjectId] = Index()
         self._stale: dict[ObjectId, None] = {}
+        # Services about which a policy came, went or is another.
+        self._policed: dict[ObjectKey, None] = {}
 
     def object_changed(
         self,
@@ -54,11 +60,7 @@ class NamedBackends:
         for source in had:
             if source not in self._by_tls_source:
                 self._backends.forget(source)
-        for service in {**_policed_services(before), **_policed_services(after)}:
-            self._backends.service_changed(service)
-            concerns_routes = needs_policy(state.services.get(service))
-            users = self._by_service.get(service)
-            self._stale.update(dict.fromkeys(one for one in users if concerns_routes or self._is_policy(one)))
+        self._policed |= {**_policed_services(before), **_policed_services(after)}
         self._stale[object_id] = None
 
     def service_changed(self, service: ObjectKey) -> None:
@@ -73,6 +75,9 @@ class NamedBackends:
 
     def round(self, state: ClusterState) -> Iterator[None]:
         """Find out what to tell, for one object a step, or for a part of a large one."""
+        while self._policed:
+            service, _ = self._policed.popitem()
+            yield from self._policies_changed(service, state)
         while self._stale:
             object_id, _ = self._stale.popitem()
             parsed = self._parsed.get(object_id)
@@ -85,7 +90,17 @@ class NamedBackends:
             self._problem_index.put(("backends", object_id), problems)
             yield
         # A dictionary that was emptied keeps the room that it had.
-        self._stale = {}
+        self._stale, self._policed = {}, {}
+
+    def _policies_changed(self, service: ObjectKey, state: ClusterState) -> Iterator[None]:
+        """Have all be told anew that policies about *service* concern: the other policies, and routes if nothing is sent without one."""
+        self._backends.service_changed(service)
+        concerns_routes = needs_policy(state.services.get(service))
+        for number, one in enumerate(tuple(self._by_service.get(service)), 1):
+            if concerns_routes or self._is_policy(one):
+                self._stale[one] = None
+            if not number % AT_ONCE:
+                yield
 
     def _is_policy(self, object_id: ObjectId) -> bool:
         parsed = self._parsed.get(object_id)

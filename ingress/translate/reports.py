@@ -7,12 +7,12 @@ A kind that has nothing but conditions, each broken by problems, needs no more t
 
 from collections.abc import Callable, Collection, Iterable, Mapping
 
-from attrs import Factory
+from attrs import Factory, evolve
 
 from ingress.model.frozen import frozen
 from ingress.model.object_meta import Address, Condition
 from ingress.model.objects import Kind, ObjectId, ObjectKey, Owner
-from ingress.model.problems import Problem, Reason
+from ingress.model.problems import ORDER, Problem, Reason
 from ingress.model.reports import Event, Report, StatusDocument
 from ingress.model.state import ClusterState
 from ingress.model.writes import KindWrite, StatusField, StatusShape
@@ -20,6 +20,8 @@ from ingress.translate.options import TranslateOptions
 
 MOST_MESSAGE_CHARACTERS = 32768
 """What the API allows in the message of a condition."""
+MOST_STATUS_CHARACTERS = 256 * 1024
+"""Those of all messages of a status together: an object of more than 1.5 MiB is not stored."""
 
 
 @frozen
@@ -108,7 +110,29 @@ def report_of(reported: ReportedKind, facts: ReportFacts) -> Report | None:
         document = reported.document(facts)
     else:
         document = StatusDocument(conditions_of(reported.conditions, facts.problems))
-    return Report((reported.kind, key), is_ours, (), document)
+    return Report((reported.kind, key), is_ours, (), _bounded(document))
+
+
+def _bounded(document: StatusDocument) -> StatusDocument:
+    """Return *document* with messages that are not too long together: a route may have 32 parents, each with all of its problems."""
+    of_entries = [one.conditions for listed in document.lists.values() for one in listed]
+    messages = [one.message for some in (document.conditions, *of_entries) for one in some if one.message]
+    if sum(map(len, messages)) <= MOST_STATUS_CHARACTERS:
+        return document
+    most = MOST_STATUS_CHARACTERS // len(messages)
+
+    def bounded(conditions: Iterable[Condition]) -> tuple[Condition, ...]:
+        return tuple(one._replace(message=_shortened(one.message, most)) for one in conditions)
+
+    lists = {
+        name: tuple(evolve(one, conditions=bounded(one.conditions)) for one in listed)
+        for name, listed in document.lists.items()
+    }
+    return evolve(document, conditions=bounded(document.conditions), lists=lists)
+
+
+def _shortened(message: str, most: int) -> str:
+    return message if len(message) <= most else f"{message[: most - 3]}..."
 
 
 def conditions_of(rules: Iterable[ConditionRule], problems: Collection[Problem]) -> tuple[Condition, ...]:
@@ -120,7 +144,7 @@ def _condition(rule: ConditionRule, problems: Collection[Problem]) -> Condition:
     order = list(rule.broken_by)
     broken = sorted(
         (problem for problem in problems if problem.reason in rule.broken_by),
-        key=lambda problem: (order.index(problem.reason), problem),
+        key=lambda problem: (order.index(problem.reason), ORDER(problem)),
     )
     if not broken:
         return Condition(rule.type, "True", rule.reason)
@@ -132,9 +156,7 @@ def told(problems: Iterable[Problem]) -> str:
     message = "; ".join(
         f"{problem.field}: {problem.message}" if problem.field else problem.message for problem in problems
     )
-    if len(message) > MOST_MESSAGE_CHARACTERS:
-        return message[: MOST_MESSAGE_CHARACTERS - 3] + "..."
-    return message
+    return _shortened(message, MOST_MESSAGE_CHARACTERS)
 
 
 def event_of(problem: Problem, uid: str) -> Event | None:

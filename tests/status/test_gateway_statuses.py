@@ -226,12 +226,14 @@ class TriggerTests(ClusterCase):
             return [self.cluster.status("Gateway", name)["attachedListenerSets"] for name in ("web", "other")]
 
         self.assertEqual(counts(), [1, 0])
+        self.assertIn("ListenerSet", {kind for kind, _ in self.leader.statuses._beside})
         self.cluster.apply(listener_set("more", "other", listener("more", 8082)))
         self.turn()
         self.assertEqual(counts(), [0, 1])
         self.cluster.delete("ListenerSet", "more")
         self.turn()
         self.assertEqual(counts(), [0, 0])
+        self.assertNotIn("ListenerSet", {kind for kind, _ in self.leader.statuses._beside})
 
     def test_policy(self) -> None:
         """The ancestors of a policy follow the routes to its Service."""

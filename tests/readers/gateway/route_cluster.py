@@ -107,6 +107,11 @@ class GatewayCluster:
 
     def write(self, name: str, *objects: dict[str, Any] | str) -> Snapshot:
         """Write a file, have its changes translated, and check that a full translation comes to the same."""
+        self.note(name, *objects)
+        return self.follow()
+
+    def note(self, name: str, *objects: dict[str, Any] | str) -> None:
+        """Write a file, whose changes are for the next round."""
         parts = (one if isinstance(one, str) else json.dumps(one) for one in objects)
         content = read_manifest_text("\n---\n".join(parts), name, ANNOTATIONS_PREFIX, self._kinds)
         assert not content.problems, content.problems
@@ -117,15 +122,19 @@ class GatewayCluster:
         self.translation.endpoints_changed(changes.services)
         while self.translation.awaits_endpoints:
             self.translation.refresh(self.store.state())
-        return self.follow()
 
     def follow(self) -> Snapshot:
         """Take a round, and check that a full translation comes to the same."""
+        snapshot = self.take()
+        found = differences(snapshot, translate(self.store.state(), self.options, NOW))
+        assert not found, found
+        return snapshot
+
+    def take(self) -> Snapshot:
+        """Take a round."""
         self.steps = sum(1 for _ in self.translation.round(self.store.state(), NOW))
         snapshot = self.translation.snapshot
         assert snapshot is not None
-        found = differences(snapshot, translate(self.store.state(), self.options, NOW))
-        assert not found, found
         return snapshot
 
     def told(self, kind: str = "HTTPRoute") -> list[tuple[str, str, str]]:

@@ -4,6 +4,7 @@ from ingress.model.problems import Reason
 from ingress.translate.gateway_options import CONTROLLER_NAME
 from ingress.translate.readers.gateway.gateways import AllowedNamespaces
 from ingress.translate.readers.gateway.names import GROUP, LISTENER_SET
+from ingress.translate.reports import MOST_STATUS_CHARACTERS
 from tests.readers.gateway.gateway_values import gateway, listener, listener_set, parent
 from tests.readers.gateway.statuses.statuses_case import StatusCase, route
 
@@ -44,6 +45,22 @@ class ParentsTests(StatusCase):
         ):
             self.given(WEB, closed, one)
             self.assertEqual(self.accepted(one), ("False", word))
+
+    def test_much_to_say(self) -> None:
+        """All messages together stay far below what is stored of an object, and each entry has its share of them."""
+        one = route("a", *(parent("web", "http", 80 + at) for at in range(32)), hostnames=["x.test"], rules=2)
+        told = [
+            one.owner.problem(reason, f"{number} {'x' * 300}", f"spec.rules[0].matches[{number}]")
+            for number in range(100)
+            for reason in (Reason.UNSUPPORTED_VALUE, Reason.SERVICE_NOT_FOUND)
+        ]
+        self.given(WEB, one, problems=told)
+        entries = self.report(one).document.lists["parents"]
+        lengths = [len(each.message) for entry in entries for each in entry.conditions]
+        self.assertLessEqual(sum(lengths), MOST_STATUS_CHARACTERS)
+        self.assertGreater(max(lengths), MOST_STATUS_CHARACTERS // len(lengths) - 10)
+        resolved = entries[0].conditions[-1]
+        self.assertEqual((resolved.type, resolved.message[-3:]), ("ResolvedRefs", "..."))
 
     def test_others(self) -> None:
         """Of parents that are not ours, or not there, nothing is said."""

@@ -9,7 +9,7 @@ from typing import Any
 
 from ingress.model.object_meta import Condition
 from ingress.model.objects import Owner
-from ingress.model.problems import Problem, Reason
+from ingress.model.problems import ORDER, Problem, Reason
 from ingress.translate.readers.gateway.names import GROUP
 from ingress.translate.reports import told
 
@@ -32,7 +32,7 @@ def condition_of(of_type: str, problems: Iterable[Problem], words: Words, reason
     found = [problem for problem in problems if problem.reason in words]
     if not found:
         return held(of_type, reason)
-    found.sort(key=lambda problem: (order.index(problem.reason), problem))
+    found.sort(key=lambda problem: (order.index(problem.reason), ORDER(problem)))
     return broken(of_type, words[found[0].reason], told(found))
 
 

@@ -8,13 +8,18 @@ from ipaddress import ip_address
 from typing import Any, Final
 
 from ingress.model.object_meta import Address, Condition
-from ingress.model.problems import Problem, Reason
+from ingress.model.problems import ORDER, Problem, Reason
 from ingress.model.reports import StatusDocument
 from ingress.model.writes import ADDRESSES_FIELD, StatusShape
 from ingress.translate.readers.gateway.gateways import Gateway, gateways_of
 from ingress.translate.readers.gateway.statuses.conditions import Words, broken, condition_of, held, is_within
 from ingress.translate.readers.gateway.statuses.listener_sets import is_valid_set
-from ingress.translate.readers.gateway.statuses.listeners import LISTENERS, ListenerOutcome, listener_outcomes
+from ingress.translate.readers.gateway.statuses.listeners import (
+    LISTENERS,
+    ClientProblems,
+    ListenerOutcome,
+    listener_outcomes,
+)
 from ingress.translate.readers.gateway.topology import GatewayState
 from ingress.translate.readers.gateway.topology_making import last_topology
 from ingress.translate.reports import ReportFacts
@@ -50,10 +55,11 @@ def gateway_document(facts: ReportFacts) -> StatusDocument:
     """Return what the status of a Gateway that is ours is to say."""
     topology = last_topology(facts.state, facts.options)
     state, gateway = topology.gateways[facts.key], gateways_of(facts.state)[facts.key]
-    problems = sorted(facts.problems)
+    problems = sorted(facts.problems, key=ORDER)
+    clients = ClientProblems(gateway, problems)
     waits_for = _NO_ADDRESS if state.is_accepted else "its Gateway is not accepted"
     outcomes = listener_outcomes(
-        state.listeners, problems, gateway, problems, topology, facts.attached.counts, waits_for
+        state.listeners, problems, clients, topology, facts.attached.counts, waits_for
     )
     addresses = _addresses(state, facts.addresses)
     accepted = _accepted(state, outcomes, problems)
@@ -67,7 +73,9 @@ def gateway_document(facts: ReportFacts) -> StatusDocument:
         {"listeners": tuple(one.entry for one in outcomes)},
         {
             ADDRESSES_FIELD: addresses or None,
-            "attachedListenerSets": sum(is_valid_set(one, facts) for one in topology.sets_of(facts.key)),
+            "attachedListenerSets": sum(
+                is_valid_set(one, facts, clients) for one in topology.sets_of(facts.key)
+            ),
         },
     )
 

@@ -7,12 +7,18 @@ from collections.abc import Sequence
 from typing import Final
 
 from ingress.model.object_meta import Condition
-from ingress.model.problems import Problem, Reason
+from ingress.model.problems import ORDER, Problem, Reason
 from ingress.model.reports import StatusDocument
 from ingress.model.writes import StatusShape
 from ingress.translate.readers.gateway.gateways import gateways_of
 from ingress.translate.readers.gateway.statuses.conditions import Words, broken, condition_of, held
-from ingress.translate.readers.gateway.statuses.listeners import LISTENERS, ListenerOutcome, listener_outcomes
+from ingress.translate.readers.gateway.statuses.listeners import (
+    LISTENERS,
+    ClientProblems,
+    ListenerOutcome,
+    is_any_valid,
+    listener_outcomes,
+)
 from ingress.translate.readers.gateway.topology import ListenerSetState
 from ingress.translate.readers.gateway.topology_making import last_topology
 from ingress.translate.reports import ReportFacts
@@ -29,7 +35,7 @@ _PARENT_WORDS: Final = {"NotAllowed": "NotAllowed", "ParentNotAccepted": "Parent
 def listener_set_document(facts: ReportFacts) -> StatusDocument:
     """Return what the status of a ListenerSet of a Gateway of ours is to say."""
     state = last_topology(facts.state, facts.options).listener_sets[facts.key]
-    problems = sorted(facts.problems)
+    problems = sorted(facts.problems, key=ORDER)
     outcomes = _outcomes(state, problems, facts)
     accepted = _accepted(outcomes, problems)
     return StatusDocument(
@@ -37,23 +43,23 @@ def listener_set_document(facts: ReportFacts) -> StatusDocument:
     )
 
 
-def is_valid_set(state: ListenerSetState, facts: ReportFacts) -> bool:
-    """Whether a ListenerSet is accepted: what *facts* of another object say of it."""
-    problems = sorted(facts.problems_of(state.owner.id))
-    return _accepted(_outcomes(state, problems, facts), problems).status == "True"
+def is_valid_set(state: ListenerSetState, facts: ReportFacts, clients: ClientProblems) -> bool:
+    """Whether a ListenerSet is accepted: what *facts* of its Gateway say of it, whose problems with clients are given."""
+    problems = facts.problems_of(state.owner.id)
+    is_refused = any(problem.reason in _ACCEPTED for problem in problems)
+    return not is_refused and is_any_valid(state.listeners, problems, clients)
 
 
 def _outcomes(
     state: ListenerSetState, problems: Sequence[Problem], facts: ReportFacts
 ) -> tuple[ListenerOutcome, ...]:
     gateway = gateways_of(facts.state).get(state.gateway.key)
-    of_gateway = sorted(facts.problems_of(state.gateway.id))
+    of_gateway = sorted(facts.problems_of(state.gateway.id), key=ORDER)
     waits_for = "its Gateway has no address" if state.is_accepted else "its ListenerSet is not accepted"
     return listener_outcomes(
         state.listeners,
         problems,
-        gateway,
-        of_gateway,
+        ClientProblems(gateway, of_gateway),
         last_topology(facts.state, facts.options),
         facts.attached.counts,
         waits_for,

@@ -3,7 +3,7 @@
 Source: ``ListenerStatus`` and ``ListenerEntryStatus`` of ``gateway.networking.k8s.io/v1``, with their conditions.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 from ingress.model.frozen import frozen
@@ -55,6 +55,8 @@ _CERTIFICATES: Final = frozenset(
     }
 )
 
+_FRONTEND: Final = "spec.tls.frontend"
+
 LISTENERS: Final = ListShape(
     "listeners",
     ("name",),
@@ -74,24 +76,44 @@ class ListenerOutcome:
     is_programmed: bool
 
 
+class ClientProblems:
+    """What is wrong with the authorities by which listeners of *gateway* check their clients; *problems* are all that it has."""
+
+    def __init__(self, gateway: Gateway | None, problems: Iterable[Problem]) -> None:
+        self._gateway = gateway
+        self._problems = [one for one in problems if is_within(one, _FRONTEND)]
+        self._found: dict[str, list[Problem]] = {}
+
+    def of(self, one: ListenerState) -> Sequence[Problem]:
+        """Return what of it concerns *one*."""
+        if not self._problems or self._gateway is None or one.protocol != "HTTPS":
+            return ()
+        validation = _validation(self._gateway, one.port)
+        if validation is None:
+            return ()
+        field = validation.field
+        if field not in self._found:
+            self._found[field] = [problem for problem in self._problems if is_within(problem, field)]
+        return self._found[field]
+
+
 def listener_outcomes(
     listeners: Sequence[ListenerState],
     problems: Sequence[Problem],
-    gateway: Gateway | None,
-    gateway_problems: Sequence[Problem],
+    clients: ClientProblems,
     topology: Topology,
     attached: Mapping[tuple[Owner, str], int],
     waits_for: str,
 ) -> tuple[ListenerOutcome, ...]:
     """Return what became of *listeners*, all of one object, which has these *problems*.
 
-    *gateway* says what is asked of clients, with *gateway_problems*.  *waits_for* is why listeners that are fine are not served.
+    *clients* are of their Gateway.  *waits_for* is why listeners that are fine are not served.
     """
     by_listener = _by_field(problems, [one.field for one in listeners])
     return tuple(
         _outcome(
             one,
-            [*by_listener[one.field], *_of_clients(one, gateway, gateway_problems)],
+            [*by_listener[one.field], *clients.of(one)],
             attached.get((one.owner, one.name), 0),
             waits_for,
             is_overlapping=one.is_served
@@ -100,6 +122,19 @@ def listener_outcomes(
         )
         for one in listeners
     )
+
+
+def is_any_valid(
+    listeners: Sequence[ListenerState], problems: Iterable[Problem], clients: ClientProblems
+) -> bool:
+    """Whether one of *listeners* at least is accepted and has what it needs, without working out what is told of them."""
+    by_listener = _by_field(problems, [one.field for one in listeners])
+    return any(_is_valid(one, [*by_listener[one.field], *clients.of(one)]) for one in listeners)
+
+
+def _is_valid(one: ListenerState, problems: Sequence[Problem]) -> bool:
+    is_accepted = one.is_accepted and not any(problem.reason in _ACCEPTED for problem in problems)
+    return is_accepted and not _missing(one, problems)
 
 
 def _outcome(
@@ -161,18 +196,6 @@ def _missing(one: ListenerState, problems: Sequence[Problem]) -> list[Problem]:
     return found if len(places) >= len(named) else []
 
 
-def _of_clients(
-    one: ListenerState, gateway: Gateway | None, problems: Sequence[Problem]
-) -> Sequence[Problem]:
-    """Return what is wrong with the authorities by which *one* is to check its clients."""
-    if gateway is None or one.protocol != "HTTPS":
-        return ()
-    validation = _validation(gateway, one.port)
-    if validation is None:
-        return ()
-    return [problem for problem in problems if is_within(problem, validation.field)]
-
-
 def _validation(gateway: Gateway, port: int) -> FrontendValidation | None:
     for of_port, validation in gateway.frontend_by_port:
         if of_port == port:
@@ -180,7 +203,7 @@ def _validation(gateway: Gateway, port: int) -> FrontendValidation | None:
     return gateway.frontend
 
 
-def _by_field(problems: Sequence[Problem], fields: Sequence[str]) -> dict[str, list[Problem]]:
+def _by_field(problems: Iterable[Problem], fields: Sequence[str]) -> dict[str, list[Problem]]:
     """Return the problems of each of *fields*, ``spec.listeners[0]`` and the like; of thousands none is compared with all."""
     found: dict[str, list[Problem]] = {field: [] for field in fields}
     for problem in problems:

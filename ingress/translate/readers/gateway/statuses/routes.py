@@ -8,7 +8,7 @@ from typing import Any, Final, cast
 
 from ingress.model.object_meta import Condition
 from ingress.model.objects import Kind
-from ingress.model.problems import Problem, Reason
+from ingress.model.problems import ORDER, Problem, Reason
 from ingress.model.reports import StatusDocument, StatusEntry
 from ingress.model.writes import ListShape, StatusShape
 from ingress.translate.readers.gateway.attachments import Attachment
@@ -39,7 +39,7 @@ def route_document(kind: Kind, facts: ReportFacts) -> StatusDocument:
     topology = last_topology(facts.state, facts.options)
     attachments = topology.attach(kind, facts.key.namespace, hostnames_of(route), route.parents)
     controller = facts.options.gateway.controller_name
-    problems = sorted(facts.problems)
+    problems = sorted(facts.problems, key=ORDER)
     resolved = condition_of("ResolvedRefs", problems, UNRESOLVED)
     entries = [
         StatusEntry(
