@@ -4,7 +4,6 @@ What it answers is data of somebody else: it is bounded here, and whoever shows 
 """
 
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future
 from contextlib import contextmanager
 from threading import Thread
 from typing import TYPE_CHECKING, Final, TypeVar
@@ -59,21 +58,23 @@ class AdminPort:
         A peer that says a byte now and then keeps every deadline of a socket, and HTTP lets it say as much as it likes before it
         answers.  So somebody else waits for it, whom nobody waits for.
         """
-        found: Future[T] = Future()
+        found: list[T] = []
+        failed: list[BaseException] = []
 
         def run() -> None:
             try:
-                found.set_result(ask())
+                found.append(ask())
             except BaseException as error:
-                found.set_exception(error)
+                failed.append(error)
 
-        Thread(target=run, name="admin port", daemon=True).start()
-        try:
-            return found.result(seconds)
-        except TimeoutError:
-            raise Unreachable(
-                f"{self.name} cannot be asked: its answer takes longer than {seconds:g} s"
-            ) from None
+        thread = Thread(target=run, name="admin port", daemon=True)
+        thread.start()
+        thread.join(seconds)
+        if failed:
+            raise failed[0]
+        if not found:
+            raise Unreachable(f"{self.name} cannot be asked: its answer takes longer than {seconds:g} s")
+        return found[0]
 
     @contextmanager
     def stream(self, path: str, last_event_id: str = "") -> Iterator[tuple[int, Iterator[bytes]]]:

@@ -25,6 +25,7 @@ from twisted.internet.interfaces import IDelayedCall
 from twisted.logger import Logger
 
 from ingress.cluster.api.api_client import ApiRequest
+from ingress.cluster.api.api_status import ObjectMissingError
 from ingress.cluster.api.api_thread import Outcome
 from ingress.cluster.api.backoff import Backoff
 from ingress.cluster.api.contact import Contact
@@ -45,6 +46,8 @@ RELEASE_SECONDS = 1.0
 
 # With what comes after it, a right that was granted shows within half a minute.
 _LONGEST_PAUSE_SECONDS = 20.0
+_MOST_CONFLICTS = 3
+"""So many writes in a row may be refused for another's that is never seen; more are told."""
 
 _Done = Callable[[Outcome, float], None]
 
@@ -98,6 +101,8 @@ class Elector:
         self._is_asking = False
         self._is_writing = False
         self._is_second_look = False
+        # Writes in a row that were refused because somebody else wrote, though nobody has the Lease.
+        self._conflicts = 0
         self._is_stopping = False
         self._is_resting = False
         self._turn: IDelayedCall | None = None
@@ -172,12 +177,11 @@ class Elector:
     def _was_read(self, outcome: Outcome, asked_at: float) -> None:
         if not isinstance(outcome, KubernetesError):
             self._know(self._candidacy.saw(outcome, self._steady()))
-        elif outcome.status == 404:
+        elif isinstance(outcome, ObjectMissingError):
             self._know(self._candidacy.saw_nothing(self._steady()))
         else:
             self._failed(outcome)
             return
-        self._succeeded()
         self._claim()
 
     def _claim(self) -> None:
@@ -186,6 +190,9 @@ class Elector:
             return
         lease = self._candidacy.claim(self._steady(), self._written())
         if lease is None:
+            # To read another's is all that is to be done.  Where we are to write, reading alone is no success.
+            self._conflicts = 0
+            self._heard()
             self._rest()
         else:
             self._write(lease, self._was_written)
@@ -200,12 +207,19 @@ class Elector:
 
     def _was_written(self, outcome: Outcome, asked_at: float) -> None:
         if not isinstance(outcome, KubernetesError):
+            self._conflicts = 0
+            self._heard()
+            self._refusals.granted(Right.LEAD)
             self._know(self._candidacy.wrote(outcome, asked_at, self._steady()))
-            self._succeeded()
             self._rest()
-        elif outcome.status == 409 or (outcome.status == 404 and self._candidacy.raw is not None):
+        elif outcome.status == 409 or (
+            isinstance(outcome, ObjectMissingError) and self._candidacy.raw is not None
+        ):
+            self._conflicts += 1
             self._know(self._candidacy.was_refused())
-            if self._is_second_look or self._is_resting:
+            if self._conflicts >= _MOST_CONFLICTS:
+                self._failed(outcome)
+            elif self._is_second_look or self._is_resting:
                 self._rest()
             else:
                 self._is_second_look = True
@@ -213,10 +227,9 @@ class Elector:
         else:
             self._failed(outcome)
 
-    def _succeeded(self) -> None:
+    def _heard(self) -> None:
         if self._contact.regained():
             self._regained()
-        self._refusals.granted(Right.LEAD)
 
     def _failed(self, error: KubernetesError) -> None:
         """Try again in the next turn; whether a write was done all the same shows then."""

@@ -39,7 +39,8 @@ BOUNDS = Bounds(per_second=10.0, at_once=50)
 MOST_PENDING = 20_000
 """How many problems wait to be told; of more there is no Event."""
 
-_ATTEMPTS = 5
+_ATTEMPTS = 12
+"""How often a problem is told that the API server fails to take, each time twice as long after the last: for more than an hour."""
 _KNOWN = 409
 _FORGOTTEN = 404
 
@@ -80,7 +81,7 @@ class Events:
         self._timeouts = sending.timeouts
         self._most_pending = most_pending
         self._writer: ReportWriter[Problem, _Content] = ReportWriter(
-            self, sending, BOUNDS, "Events", "does not take them, this is tried again"
+            self, sending, BOUNDS, "Events", "does not take them; what may be taken later is tried again"
         )
         self._told = ToldEvents(sending.steady)
         # The problems that came since we lead and are neither told nor counted.

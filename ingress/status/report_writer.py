@@ -23,6 +23,7 @@ from attrs import define
 from twisted.internet.interfaces import IDelayedCall
 
 from ingress.cluster.api.api_client import ApiRequest
+from ingress.cluster.api.api_status import ObjectMissingError
 from ingress.cluster.api.api_thread import WITHHELD, Outcome
 from ingress.cluster.api.contact import Contact
 from ingress.cluster.api.outage import Outage
@@ -40,6 +41,7 @@ _PORTION = 10
 _PORTION_SECONDS = 0.005
 """... but one of an object with thousands of listeners or problems may take many; after so long no further key is looked at."""
 _FORBIDDEN_SECONDS = 20.0
+_NOT_FOUND = 404
 
 
 @frozen
@@ -47,7 +49,7 @@ class Write(Generic[_C]):
     """One request, *about* an object in *namespace*, which takes a *right*.
 
     It goes *not_before* a time.  Errors with one of the HTTP statuses *answers* are no failures, but say what the part
-    wants to know.  *content* is the part's own.
+    wants to know; 404 does where it is about the object.  *content* is the part's own.
     """
 
     request: ApiRequest
@@ -260,7 +262,7 @@ class ReportWriter(Generic[_K, _C]):
         is_withheld = error is not None and error.reason == WITHHELD
         if not is_withheld:
             self._part.count(write, outcome)
-        if error is None or error.status in write.answers:
+        if error is None or _is_answer(error, write):
             self._permitted(write)
             self._pace.answered()
             self._failing.answered(key)
@@ -311,3 +313,8 @@ class ReportWriter(Generic[_K, _C]):
             self._agenda.put_off(key, at)
         else:
             self._agenda.add((key,))
+
+
+def _is_answer(error: KubernetesError, write: Write[Any]) -> bool:
+    is_told = error.status != _NOT_FOUND or isinstance(error, ObjectMissingError)
+    return is_told and error.status in write.answers

@@ -48,8 +48,11 @@ log = Logger()
 BOUNDS = Bounds(per_second=200.0, at_once=50, under_way=10)
 """How many statuses are written."""
 
-_GONE = 404
-_OVERTAKEN = 409
+_NEWS = frozenset({404, 409})
+"""Refusals that are no failures: the end of the object is on the way here, or what somebody else wrote is, ..."""
+_NO_NEWS: frozenset[int] = frozenset()
+_MOST_REFUSED = 3
+"""... unless so many come in a row, and nothing on the way."""
 
 
 @frozen
@@ -110,6 +113,8 @@ class Statuses:
         self._ours: set[ObjectId] = set()
         # What the API server has since we wrote, until it shows something else.
         self._written: dict[ObjectId, ObjectMeta] = {}
+        # How often in a row a write was refused as if something else were on the way here.
+        self._refused: Counter[ObjectId] = Counter()
         self._pauses: WritePauses[ObjectId] = WritePauses(sending.steady, sending.random)
         # The problems of objects with conditions, and those objects that changed since they were translated.
         self._problems: dict[ObjectId, dict[Problem, None]] = {}
@@ -147,6 +152,7 @@ class Statuses:
         """Cease, and forget everything: others may write from now on."""
         self._ours, self._written, self._beside = set(), {}, {}
         self._pauses.clear()
+        self._refused.clear()
         self._writer.follow()
 
     def objects_changed(self, changes: Changes) -> None:
@@ -157,6 +163,7 @@ class Statuses:
             return
         for object_id in changes.metas:
             self._written.pop(object_id, None)
+            self._refused.pop(object_id, None)
             self._writer.overtake(object_id)
         changed = (*changes.objects, *changes.metas)
         if any(one[0] in self._deciding or one == self._publishing for one in changed):
@@ -316,8 +323,7 @@ class Statuses:
             write_status(reported.plural, place.resource, reported.loss),
             _Content(reported, patch),
             not_before=self._pauses.ends(object_id, patch.shows, patch.about),
-            # Its end is on the way here, or what somebody else wrote is.
-            answers=frozenset({_GONE, _OVERTAKEN}),
+            answers=_NEWS if self._refused[object_id] < _MOST_REFUSED else _NO_NEWS,
         )
 
     def count(self, write: Write[_Content], outcome: Outcome) -> None:
@@ -335,7 +341,9 @@ class Statuses:
         patch = write.content.patch
         self._pauses.begin(object_id, patch.shows, patch.about)
         if isinstance(outcome, KubernetesError):
+            self._refused[object_id] += 1
             return True
+        self._refused.pop(object_id, None)
         if not is_overtaken:
             self._written[object_id] = patch.after
         if patch.is_removal:
@@ -371,6 +379,7 @@ class Statuses:
     def _forget(self, object_id: ObjectId) -> None:
         self._ours.discard(object_id)
         self._written.pop(object_id, None)
+        self._refused.pop(object_id, None)
         self._pauses.forget(object_id)
 
 

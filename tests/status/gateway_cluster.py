@@ -14,6 +14,7 @@ from attrs import frozen
 from twisted.internet.task import Clock
 
 from ingress.cluster.api.api_client import ApiRequest
+from ingress.cluster.api.api_status import ObjectMissingError
 from ingress.cluster.api.api_thread import Outcome
 from ingress.cluster.kinds import KINDS
 from ingress.cluster.projecting.project import project
@@ -158,7 +159,7 @@ class GatewayCluster:
     def _patch(self, object_id: ObjectId, body: Json, writer: str) -> KubernetesError | None:
         before = self.objects.get(object_id)
         if before is None:
-            return KubernetesError(404, "NotFound", "it is gone")
+            return ObjectMissingError(KubernetesError(404, "NotFound", "it is gone"))
         version = (body.get("metadata") or {}).get("resourceVersion")
         if version not in (None, before["metadata"]["resourceVersion"]):
             return KubernetesError(409, "Conflict", "somebody was faster")

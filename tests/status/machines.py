@@ -17,7 +17,7 @@ from twisted.internet.interfaces import IDelayedCall
 from twisted.internet.task import Clock
 
 from ingress.cluster.api.api_client import ApiRequest
-from ingress.cluster.api.api_status import UNREACHABLE
+from ingress.cluster.api.api_status import UNREACHABLE, ObjectMissingError
 from ingress.cluster.api.api_thread import Outcome
 from ingress.errors import KubernetesError
 from ingress.metrics.status import StatusMetrics
@@ -49,6 +49,8 @@ class LeaseServer:
         self.requests: list[ApiRequest] = []
         self.error: Outcome | None = None
         """What is answered to everything, while there is one."""
+        self.fails: Callable[[ApiRequest], Outcome | None] = lambda request: None
+        """Returns what is answered to a request in place of doing it."""
         self.trip: Callable[[], float | None] = lambda: 0.0
 
     def ask(self, machine: Machine, request: ApiRequest, done: Callable[[Outcome], None]) -> None:
@@ -75,8 +77,9 @@ class LeaseServer:
 
     def answer(self, request: ApiRequest) -> Outcome:
         """Do what a request asks for."""
-        if self.error is not None:
-            return self.error
+        failure = self.error if self.error is not None else self.fails(request)
+        if failure is not None:
+            return failure
         body: Any = request.body
         try:
             match request.method:
@@ -87,7 +90,8 @@ class LeaseServer:
                 case _:
                     return self.writer.replace(self.kind, *KEY, body)
         except StatusError as error:
-            return KubernetesError(error.code, error.status["reason"], str(error))
+            refusal = KubernetesError(error.code, error.status["reason"], str(error))
+            return ObjectMissingError(refusal) if error.code == 404 else refusal
 
     @property
     def lease(self) -> dict[str, Any]:

@@ -6,11 +6,13 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from ingress.cluster.api.api_client import ApiRequest
+from ingress.cluster.api.api_status import ObjectMissingError
 from ingress.cluster.api.api_thread import Outcome
 from ingress.errors import KubernetesError
 
 DONE: Mapping[str, Any] = {}
 FORBIDDEN = KubernetesError(403, "Forbidden", "it is forbidden")
+MISSING = ObjectMissingError(KubernetesError(404, "NotFound", "it is not there"))
 UNREACHABLE = KubernetesError(0, "Unreachable", "Connection refused")
 
 

@@ -247,6 +247,48 @@ class TroubleTests(ElectorCase):
         self.assertTrue(first.may_act)
         self.assertIn("Permitted now", formatEvent(events[0]))
 
+    def test_only_reading(self) -> None:
+        """Who may read the Lease and not write it is told once, and not that it is permitted now by each look."""
+        self.server.fails = lambda request: FORBIDDEN if request.method != "GET" else None
+        with capturedLogs() as events:
+            self.machine("a")
+            self.pass_time(600)
+        self.assertEqual(len(events), 1, events)
+
+    def test_trouble_with_writing(self) -> None:
+        """An API server that answers reading and fails at writing does not answer again by each look."""
+        self.server.fails = lambda request: AWAY if request.method != "GET" else None
+        with capturedLogs() as events:
+            self.machine("a")
+            self.pass_time(60)
+        self.assertFalse([one for one in map(formatEvent, events) if one and "answers again" in one])
+        self.server.fails = lambda request: None
+        with capturedLogs() as events:
+            self.pass_time(60)
+        self.assertEqual(len([one for one in map(formatEvent, events) if one and "answers again" in one]), 1)
+
+    def test_page_in_between(self) -> None:
+        """A page that is not the API server's is no word of the Lease being gone."""
+        first, second = self.machine("a"), self.machine("b")
+        self.pass_time(1)
+        self.server.error = KubernetesError(404, "NotFound", "it does not serve that")
+        self.pass_time(8)
+        count = len([one for one in self.server.requests if one.method == "POST"])
+        self.assertEqual((first.may_act, second.may_act, count), (True, False, 1))
+
+    def test_conflict_for_ever(self) -> None:
+        """Writes that are refused for another's, which nobody sees, are told of; one now and then is not."""
+        conflict = KubernetesError(409, "Conflict", "the object has been modified")
+        self.server.fails = lambda request: conflict if request.method != "GET" else None
+        with capturedLogs() as events:
+            machine = self.machine("a")
+            self.pass_time(60)
+        self.assertIn("409 Conflict", formatEvent(events[0]) or "")
+        self.assertFalse(machine.may_act)
+        self.server.fails = lambda request: None
+        self.pass_time(30)
+        self.assertTrue(machine.may_act)
+
     def test_regained(self) -> None:
         """Who asks for it is told, once, when the API server answers again after an outage."""
         machine = self.machine("a")

@@ -16,7 +16,7 @@ from ingress.news.problem_log import SETTLE_SECONDS
 from ingress.status.events import BOUNDS, MOST_PENDING, Events
 from ingress.status.refusals import Refusals
 from ingress.status.report_writer import Sending
-from tests.status.questions import FORBIDDEN, UNREACHABLE, Questions
+from tests.status.questions import FORBIDDEN, MISSING, UNREACHABLE, Questions
 
 NOW = datetime(2026, 11, 20, tzinfo=UTC)
 KNOWN = KubernetesError(409, "AlreadyExists", "it exists")
@@ -189,7 +189,7 @@ class EventWriterTests(SynchronousTestCase):
         self.come(problem("a"))
         self.answer_all()
         self.again("a", 3600)
-        self.questions.answer(KubernetesError(404, "NotFound", "x"))
+        self.questions.answer(MISSING)
         self.clock.advance(0)
         self.questions.answer()
         self.assertEqual([request.method for request in self.questions.asked], ["POST", "PATCH", "POST"])
@@ -322,16 +322,16 @@ class EventWriterTests(SynchronousTestCase):
         self.assertEqual(sum("Not permitted" in formatEvent(event) for event in events), 1)
 
     def test_what_the_server_does_not_take(self) -> None:
-        """An Event that the API server does not take is not tried again; one that it fails on is, a few times."""
+        """An Event that the API server does not take is not tried again; one that it fails on is, ever more rarely."""
         self.present = [problem("a"), problem("b")]
         self.writer.lead()
         self.clock.advance(0)
         self.questions.answer(KubernetesError(422, "Invalid", "x"))
-        for _ in range(3600):
+        for _ in range(4 * 3600):
             self.clock.advance(1)
             if self.questions.is_open:
                 self.questions.answer(KubernetesError(500, "InternalError", "x"))
-        self.assertEqual(self.told(), ["a", *["b"] * 5])
+        self.assertEqual(self.told(), ["a", *["b"] * 12])
 
     def test_end_of_a_namespace(self) -> None:
         """A namespace that is being deleted takes no Events, and that is no missing right."""

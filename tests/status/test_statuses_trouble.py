@@ -6,15 +6,25 @@ from twisted.logger import capturedLogs, formatEvent
 
 from ingress.cluster.api.api_client import ApiRequest
 from ingress.cluster.api.api_thread import Outcome
+from ingress.cluster.store import Changes
 from ingress.errors import KubernetesError
 from ingress.model.objects import Kind
 from ingress.status.statuses import BOUNDS
-from tests.status.questions import DONE, FORBIDDEN, UNREACHABLE, ManyQuestions
+from tests.status.questions import DONE, FORBIDDEN, MISSING, UNREACHABLE, ManyQuestions
 from tests.status.statuses_case import ONE, TWO, US, WriterCase, key
 
 
 class TroubleTests(WriterCase):
     """What goes wrong."""
+
+    def failed_writes(self) -> float:
+        """Return how many writes were counted as failed."""
+        return next(
+            sample.value
+            for family in self.metrics.families()
+            for sample in family.samples
+            if sample.name == "ingress_status_writes_total" and sample.labels == {"outcome": "failed"}
+        )
 
     def fail_with(self, error: KubernetesError) -> None:
         self.turn()
@@ -65,11 +75,30 @@ class TroubleTests(WriterCase):
         """An Ingress that the API server does not know any more is left alone until its deletion arrives."""
         self.put("web")
         self.writer.lead()
-        self.fail_with(KubernetesError(404, "NotFound", "x"))
+        self.fail_with(MISSING)
         self.turn(0.9)
         self.writer.objects_changed(self.store.changed({(Kind.INGRESS, key("web")): None}))
         self.turn(600)
         self.assertEqual(len(self.questions.asked), 1)
+
+    def test_overtaken_for_ever(self) -> None:
+        """An Ingress that somebody else is said to have changed, again and again though nothing is seen of it, is told of."""
+        self.metrics.began()
+        self.put("web")
+        with capturedLogs() as events:
+            self.writer.lead()
+            for _ in range(600):
+                self.turn(1)
+                if self.questions.is_open:
+                    self.questions.answer(KubernetesError(409, "Conflict", "it has been modified"))
+        self.assertIn("409 Conflict", formatEvent(events[0]))
+        self.assertGreater(self.failed_writes(), 5)
+        self.assertLess(len(self.questions.asked), 40)
+        before = self.failed_writes()
+        self.writer.objects_changed(Changes(metas=((Kind.INGRESS, key("web")),)))
+        self.turn(60)
+        self.questions.answer(KubernetesError(409, "Conflict", "it has been modified"))
+        self.assertEqual(self.failed_writes(), before)
 
     def test_forbidden(self) -> None:
         """Without the right that is said once, and a namespace is left alone for a while; others are not."""

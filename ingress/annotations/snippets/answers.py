@@ -5,7 +5,7 @@ The order is that of nginx's modules: fields of endpoints are hidden first, then
 """
 
 from collections.abc import Callable, Mapping
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Final
 
 from ingress.annotations.snippets.blocks import LISTED_STATUSES, AnswerField, Expires, Expiry, Level
@@ -161,28 +161,28 @@ def _when(expires: Expires, edit: AnswerEdit, now: datetime) -> tuple[bytes, byt
         return _MAX, _MAX_AGE
     now = now.replace(microsecond=0)
     seconds = expires.seconds
-    begin = now
     if expires.expiry is Expiry.DAILY:
         midnight = now.replace(hour=0, minute=0, second=0)
         seconds = (seconds - int((now - midnight).total_seconds())) % 86400
         return _date(now + timedelta(seconds=seconds)), b"max-age=%d" % seconds
-    if expires.expiry is Expiry.MODIFIED:
-        begin = _modified(edit, now)
     if not seconds and expires.expiry is Expiry.NOW:
         return _date(now), b"max-age=0"
-    then = begin + timedelta(seconds=seconds)
+    then = now + timedelta(seconds=seconds)
+    if expires.expiry is Expiry.MODIFIED:
+        then = _after_modified(edit, seconds) or then
     age = int((then - now).total_seconds())
     return _date(then), (b"max-age=%d" % age if seconds >= 0 and age >= 0 else _NO_CACHE)
 
 
-def _modified(edit: AnswerEdit, now: datetime) -> datetime:
+def _after_modified(edit: AnswerEdit, seconds: int) -> datetime | None:
+    """Return what is so many *seconds* after what the endpoint says of its last change; None where it says no such time."""
     from email.utils import parsedate_to_datetime
 
     try:
         found = parsedate_to_datetime(edit.field(b"last-modified").decode("ascii"))
-    except (ValueError, UnicodeDecodeError):
-        return now
-    return found if found.tzinfo is not None else now
+        return found.astimezone(UTC) + timedelta(seconds=seconds) if found.tzinfo is not None else None
+    except (ValueError, TypeError, IndexError, OverflowError):
+        return None
 
 
 def _date(when: datetime) -> bytes:

@@ -11,6 +11,7 @@ loading, and a ``KubernetesError`` afterwards.
 import http.client
 import json
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from threading import Lock
 from time import monotonic
 from typing import Any
@@ -25,12 +26,14 @@ from ingress.cluster.api.api_status import (
     NO_CREDENTIALS,
     SILENT,
     UNREACHABLE,
+    ObjectMissingError,
     error_from_status,
     one_line,
 )
 from ingress.cluster.api.credentials import CredentialSource
 from ingress.cluster.api.interruption import Interruption, pool_classes
 from ingress.cluster.api.package_parts import ApiException, Configuration, RESTClientObject
+from ingress.cluster.api.patience import Patience
 from ingress.errors import KubernetesError, StartError
 from ingress.model.frozen import frozen
 from ingress.model.writes import JSON
@@ -39,6 +42,8 @@ from ingress.process.version import running_version
 log = Logger()
 
 _CHUNK_BYTES = 64 * 1024
+_REFUSAL_SECONDS = 5.0
+"""How long the words of a refusal are waited for; without them its HTTP status has to do."""
 _RENEWAL_PAUSE_SECONDS = 10.0
 
 
@@ -152,6 +157,7 @@ class ApiConnection:
     def __init__(self, access: ApiAccess) -> None:
         self._access = access
         self._interruption = Interruption()
+        self._patience = Patience()
         self._generation = 0
         self._client: RESTClientObject | None = None
 
@@ -161,6 +167,8 @@ class ApiConnection:
 
     def send(self, request: ApiRequest) -> "ApiResponse":
         """Send *request*; return the answer when its head is there and says success.
+
+        The head has, from its first byte to its last, the time that a silence may take.
 
         The caller closes the answer.  Raises ``KubernetesError``.  Nothing is repeated: whether
         a write that failed was done all the same is for the caller to find out.
@@ -175,9 +183,10 @@ class ApiConnection:
             raise KubernetesError(0, NO_CREDENTIALS, _reason(error)) from None
         timeouts = request.timeouts or self._access.timeouts
         try:
-            answer = client.request(
-                request.method, url, headers, request.body, _request_timeout=timeouts
-            ).response
+            with self._patience.within(sum(timeouts)):
+                answer = client.request(
+                    request.method, url, headers, request.body, _request_timeout=timeouts
+                ).response
         except ReadTimeoutError:
             raise KubernetesError(0, UNREACHABLE, "no answer in time") from None
         except ApiException as error:
@@ -187,7 +196,7 @@ class ApiConnection:
         except Exception as error:
             # Apart from urllib3's errors: ValueError for a token with a line end.
             raise KubernetesError(0, UNREACHABLE, _reason(error)) from None
-        response = ApiResponse(answer)
+        response = ApiResponse(answer, self._patience)
         if not 200 <= answer.status <= 299:
             raise response.refusal(request.path)
         return response
@@ -212,7 +221,9 @@ class ApiConnection:
         if new is not None:
             self.close()
             self._generation, self._client = new
-            self._client.pool_manager.pool_classes_by_scheme = pool_classes(self._interruption)
+            self._client.pool_manager.pool_classes_by_scheme = pool_classes(
+                self._interruption, self._patience
+            )
         assert self._client is not None, "load() comes before send()"
         return self._client
 
@@ -220,8 +231,13 @@ class ApiConnection:
 class ApiResponse:
     """The body of an answer, read in chunks as they arrive or as a whole."""
 
-    def __init__(self, response: urllib3.HTTPResponse) -> None:
+    def __init__(self, response: urllib3.HTTPResponse, patience: Patience) -> None:
         self._response = response
+        self._patience = patience
+
+    def within(self, seconds: float) -> AbstractContextManager[None]:
+        """Have what is read inside take so many seconds at most, however steadily it comes; then it is ``Silent``."""
+        return self._patience.within(seconds)
 
     def read_chunk(self) -> bytes:
         """The bytes that are there, at least one; empty at the proper end.
@@ -230,29 +246,33 @@ class ApiResponse:
         """
         return self._read(lambda: self._response.read1(_CHUNK_BYTES))
 
-    def read_all(self) -> bytes:
-        """The whole rest.  Raises ``KubernetesError``."""
-        return self._read(self._response.read)
+    def read_all(self, seconds: float = 60.0) -> bytes:
+        """The whole rest, which may take so long.  Raises ``KubernetesError``."""
+        with self.within(seconds):
+            return self._read(self._response.read)
 
     def refusal(self, path: str) -> KubernetesError:
         """Read the answer as the refusal of a request for *path*, and close it."""
         status: object
         try:
-            body = self._read(lambda: self._response.read(_CHUNK_BYTES))
+            with self.within(_REFUSAL_SECONDS):
+                body = self._read(lambda: self._response.read(_CHUNK_BYTES))
             status = json.loads(body)
         except (KubernetesError, ValueError):
             # Not in the words of an API server; its HTTP status has to do.
             status = None
-        if self._response.status == 404 and not _names_object(status):
+        is_missing = self._response.status == 404 and _names_object(status, path)
+        if self._response.status == 404 and not is_missing:
             # What an API server says of a kind that it does not know is a Status, or plain text.
             status = {"reason": "NotFound", "message": f"it does not serve {path}, as Kubernetes 1.25 does"}
         self.close()
-        return error_from_status(
+        error = error_from_status(
             status,
             self._response.status,
             self._response.reason or "",
             self._response.headers.get("Retry-After"),
         )
+        return ObjectMissingError(error) if is_missing else error
 
     def close(self) -> None:
         """Close the connection, unless the answer was read to its end."""
@@ -262,14 +282,18 @@ class ApiResponse:
         try:
             return read()
         except ReadTimeoutError:
-            raise KubernetesError(0, SILENT, "no byte in time") from None
+            left = self._patience.left()
+            message = "no byte in time" if left is None or left > 0 else "the answer is too slow"
+            raise KubernetesError(0, SILENT, message) from None
         except (HTTPError, OSError, http.client.HTTPException, ValueError) as error:
             raise KubernetesError(0, BROKEN, _reason(error, "the answer broke off")) from None
 
 
-def _names_object(status: object) -> bool:
+def _names_object(status: object, path: str) -> bool:
+    """Whether *status* is about an object that *path* names: no page of something in between, and no kind that is not there."""
     details = status.get("details") if isinstance(status, dict) else None
-    return isinstance(details, dict) and bool(details.get("name"))
+    name = details.get("name") if isinstance(details, dict) else None
+    return isinstance(name, str) and bool(name) and name in path.split("/")
 
 
 def _reason(error: BaseException, otherwise: str = "") -> str:

@@ -17,6 +17,9 @@ BROKEN = "Broken"
 NO_CREDENTIALS = "NoCredentials"
 """The token cannot be read."""
 
+NO_MESSAGE = "no message"
+"""The message of a refusal that has none."""
+
 MOST_RETRY_AFTER_SECONDS = 60.0
 """Who asks us to wait for longer, as maintenance pages of load balancers do, is asked again then."""
 _LONGEST_MESSAGE = 300
@@ -24,6 +27,16 @@ _LONGEST_MESSAGE = 300
 
 class WatchError(KubernetesError):
     """What an ERROR event of a watch says, as against a refused request."""
+
+    def __init__(self, error: KubernetesError) -> None:
+        super().__init__(error.status, error.reason, error.message, error.retry_after_seconds)
+
+
+class ObjectMissingError(KubernetesError):
+    """The API server says of an object that was asked for by its name that there is none.
+
+    Any other 404 says nothing of it: it may be of a load balancer in between, or of a kind that is not served.
+    """
 
     def __init__(self, error: KubernetesError) -> None:
         super().__init__(error.status, error.reason, error.message, error.retry_after_seconds)
@@ -51,7 +64,7 @@ def error_from_status(
     return KubernetesError(
         code if isinstance(code, int) and code > 0 else http_status,
         reason if isinstance(reason, str) and reason else http_reason or "Unknown",
-        one_line(message) if isinstance(message, str) and message else "no message",
+        one_line(message) if isinstance(message, str) and message else NO_MESSAGE,
         None if seconds is None else min(seconds, MOST_RETRY_AFTER_SECONDS),
     )
 

@@ -13,7 +13,7 @@ from time import monotonic
 from typing import Any
 
 from ingress.cluster.api.api_client import ApiConnection, ApiRequest, ApiResponse
-from ingress.cluster.api.api_status import BROKEN, SILENT
+from ingress.cluster.api.api_status import BROKEN
 from ingress.errors import KubernetesError
 from ingress.model.frozen import frozen
 
@@ -129,12 +129,10 @@ def _outcome(connection: ApiConnection, asked: _Asked) -> Outcome:
 
 def _body(response: ApiResponse) -> bytes:
     """Thread: read an answer to its end, within bounds of size and time."""
-    deadline = monotonic() + MAX_ANSWER_SECONDS
     body = bytearray()
-    while chunk := response.read_chunk():
-        body += chunk
-        if len(body) > MAX_ANSWER_BYTES:
-            raise KubernetesError(0, BROKEN, "the answer has no end")
-        if monotonic() > deadline:
-            raise KubernetesError(0, SILENT, "the answer is too slow")
+    with response.within(MAX_ANSWER_SECONDS):
+        while chunk := response.read_chunk():
+            body += chunk
+            if len(body) > MAX_ANSWER_BYTES:
+                raise KubernetesError(0, BROKEN, "the answer has no end")
     return bytes(body)

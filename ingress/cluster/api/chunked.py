@@ -12,14 +12,17 @@ as it keeps it.
 import http.client
 import io
 import socket
-from typing import cast
+
+from ingress.cluster.api.patience import Patience, PatientReader
 
 _BUFFER_BYTES = 64 * 1024
 _LINE_END = b"\r\n"
 
 
 class GatheringResponse(http.client.HTTPResponse):
-    """An answer whose ``read1`` gathers the content of many chunks."""
+    """An answer whose ``read1`` gathers the content of many chunks, read as *patience* allows."""
+
+    patience = Patience()
 
     def __init__(
         self, sock: socket.socket, debuglevel: int = 0, method: str | None = None, url: str | None = None
@@ -27,7 +30,7 @@ class GatheringResponse(http.client.HTTPResponse):
         super().__init__(sock, debuglevel, method, url)
         # In place of a reader of 8 KiB, which has read nothing so far.
         self.fp.close()
-        self.fp = cast(io.BufferedReader, sock.makefile("rb", buffering=_BUFFER_BYTES))
+        self.fp = io.BufferedReader(PatientReader(sock, self.patience), _BUFFER_BYTES)
 
     def read1(self, n: int = -1) -> bytes:
         """Return the content that is there, *n* bytes at most; wait only if there is none.  Empty at the end."""

@@ -13,6 +13,7 @@ from urllib3 import HTTPConnectionPool, HTTPSConnectionPool
 from urllib3.connection import HTTPConnection, HTTPSConnection
 
 from ingress.cluster.api.chunked import GatheringResponse
+from ingress.cluster.api.patience import Patience
 
 
 class Interruption:
@@ -57,21 +58,26 @@ class Interruption:
             pass
 
 
-def pool_classes(interruption: Interruption) -> dict[str, type[HTTPConnectionPool]]:
+def pool_classes(interruption: Interruption, patience: Patience) -> dict[str, type[HTTPConnectionPool]]:
     """Pool classes for ``PoolManager.pool_classes_by_scheme`` whose connections can be interrupted.
 
-    Their answers give out many chunks at a time.
+    Their answers give out many chunks at a time, and are read as *patience* allows.
     """
 
+    class Response(GatheringResponse):
+        pass
+
+    Response.patience = patience
+
     class Connection(HTTPConnection):
-        response_class = GatheringResponse
+        response_class = Response
 
         def connect(self) -> None:
             super().connect()
             interruption.show(self.sock)
 
     class TLSConnection(HTTPSConnection):
-        response_class = GatheringResponse
+        response_class = Response
         _handshaking: socket.socket | None = None
 
         def _new_conn(self) -> socket.socket:

@@ -11,7 +11,7 @@ Those that are missing or forbidden are asked for again one by one, namespaces t
 When one that was forbidden is not any more, all others of its namespace are asked for at once.
 
 Invariants: a Secret is asked for by one thread at a time.  What the API server says last is
-in force: an error changes nothing, only 404 takes a Secret away.  An answer that a watch has
+in force: an error changes nothing, only its word that there is none takes a Secret away.  An answer that a watch has
 overtaken is thrown away, and a Secret that a watch sees is not refreshed.
 """
 
@@ -29,7 +29,7 @@ from twisted.internet.interfaces import IDelayedCall
 from twisted.logger import Logger
 
 from ingress.cluster.api.api_client import ApiConnection
-from ingress.cluster.api.api_status import BROKEN
+from ingress.cluster.api.api_status import BROKEN, ObjectMissingError
 from ingress.cluster.api.backoff import Backoff
 from ingress.cluster.api.contact import Contact
 from ingress.cluster.api.outage import Outage
@@ -429,9 +429,9 @@ class ObjectReader:
                 response.close()
             with self._decoding:
                 found, projection = project(self._read, json.loads(body), "", request.keys)
+        except ObjectMissingError:
+            return None
         except KubernetesError as error:
-            if error.status == 404:
-                return None
             if error.status == 401:
                 connection.renew_credentials()
             return error

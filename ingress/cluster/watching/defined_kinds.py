@@ -19,6 +19,9 @@ from ingress.translate.readers.gateway.definitions import Definition
 from ingress.translate.readers.gateway.names import DEFINITION, GROUP
 from ingress.translate.readers.reader import KindRead
 
+_LOOKS_TO_BELIEVE = 3
+"""So many looks in a row have to miss a kind: one may have been answered by something in between, or by a server that just starts."""
+
 
 class DefinedKinds:
     """Stands before *sink*, and tells of definitions that come and go.  Reactor thread.
@@ -79,6 +82,8 @@ class Discovery:
         self._path = f"/apis/{GROUP}/{version}"
         self._put = put
         self._known: frozenset[str] = frozenset()
+        self._missed: dict[str, int] = {}
+        """In how many looks in a row a kind that is known was not found."""
 
     def look(self) -> bool:
         """Hand over what is different; return whether an answer came."""
@@ -88,6 +93,8 @@ class Discovery:
             if error.status != 404:
                 return False
             found = frozenset()
+        self._missed = {plural: self._missed.get(plural, 0) + 1 for plural in self._known - found}
+        found |= {plural for plural, times in self._missed.items() if times < _LOOKS_TO_BELIEVE}
         changes: dict[ObjectId, Projection | None] = {}
         for plural in found ^ self._known:
             key = ObjectKey("", f"{plural}.{GROUP}")

@@ -34,7 +34,7 @@ from ingress.cluster.api.lines import LineSplitter, LineTooLongError
 from ingress.cluster.api.outage import Outage
 from ingress.cluster.api.pause import Pause
 from ingress.cluster.api.refusal import Refusal
-from ingress.cluster.api.requests import ListWatchRequests, Query
+from ingress.cluster.api.requests import LONGEST_WATCH_SECONDS, ListWatchRequests, Query
 from ingress.cluster.watching.object_changes import Changes, ObjectChanges, Selection
 from ingress.cluster.watching.watch_events import (
     Bookmark,
@@ -57,6 +57,10 @@ _SHORT_WATCH_SECONDS = 1.0
 _LONG_WATCH_SECONDS = 10.0
 _TROUBLES_AT_ONE_VERSION = 3
 _BEHIND_SECONDS = 0.002
+_PAGE_SECONDS = 300.0
+"""How long a page of a list may take, however steadily it comes; it has some megabytes at most."""
+_STREAM_SECONDS = LONGEST_WATCH_SECONDS + 60.0
+"""The same of a watch, which an API server ends before."""
 # A definition is there before what it defines is served.
 _ABSENCES = 4
 
@@ -251,7 +255,7 @@ class Reflector:
     def _page(self, query: Query) -> ListPage:
         response = self._open(query)
         try:
-            body = response.read_all()
+            body = response.read_all(_PAGE_SECONDS)
         finally:
             response.close()
         with self._decoding:
@@ -293,24 +297,28 @@ class Reflector:
         """Take a stream of events to its end."""
         response = self._open(query)
         try:
-            lines = LineSplitter()
-            while chunk := self._chunk(response):
-                changes: Changes = {}
-                try:
-                    for line in lines.feed(chunk):
-                        if line:
-                            self._take(line, changes)
-                except LineTooLongError as error:
-                    raise BrokenStreamError(str(error)) from None
-                finally:
-                    # What the index has noted is handed over, whatever came behind it.
-                    self._receiver.put(changes)
-                    self._counts.objects = len(self._changes)
-                if self._version is not None and self._receiver.is_behind:
-                    # Decoding more would only take the interpreter from the reactor, which serves requests.
-                    self._pause.rest(_BEHIND_SECONDS)
+            with response.within(_STREAM_SECONDS):
+                self._take_all(response)
         finally:
             response.close()
+
+    def _take_all(self, response: ApiResponse) -> None:
+        lines = LineSplitter()
+        while chunk := self._chunk(response):
+            changes: Changes = {}
+            try:
+                for line in lines.feed(chunk):
+                    if line:
+                        self._take(line, changes)
+            except LineTooLongError as error:
+                raise BrokenStreamError(str(error)) from None
+            finally:
+                # What the index has noted is handed over, whatever came behind it.
+                self._receiver.put(changes)
+                self._counts.objects = len(self._changes)
+            if self._version is not None and self._receiver.is_behind:
+                # Decoding more would only take the interpreter from the reactor, which serves requests.
+                self._pause.rest(_BEHIND_SECONDS)
 
     def _chunk(self, response: ApiResponse) -> bytes:
         """The next bytes of a stream; empty when it ended, when it is dead, or when we stop."""

@@ -160,13 +160,26 @@ class ExpiresTests(SynchronousTestCase):
 
     def test_modified(self) -> None:
         """A time may count from Last-Modified; where that says nothing, from now."""
-        old, bad = b"Wed, 31 Dec 2025 23:00:00 GMT", b"yesterday"
+        old = b"Wed, 31 Dec 2025 23:00:00 GMT"
         self.assertEqual(
             self.expiry("modified 2h", (b"Last-Modified", old)),
             (b"Thu, 01 Jan 2026 01:00:00 GMT", b"max-age=3600"),
         )
         self.assertEqual(self.expiry("modified 10m", (b"Last-Modified", old))[1], b"no-cache")
-        self.assertEqual(self.expiry("modified 2h", (b"Last-Modified", bad))[1], b"max-age=7200")
+        self.assertEqual(
+            self.expiry("modified 2h", (b"Last-Modified", b"Thu, 01 Jan 2026 00:00:00 +0100")),
+            (b"Thu, 01 Jan 2026 01:00:00 GMT", b"max-age=3600"),
+        )
+        for bad in (
+            b"yesterday",
+            b"Thu, 01 Jan 2026 00:00:00",
+            b"Fri, 31 Dec 9999 23:30:00 GMT",
+            b"Thu, 01 Jan 2026 00:00:00 +99999999999999999999",
+            b"Thu, 01 Jan 2026 99:00:00 GMT",
+            b"\xff",
+            b"0",
+        ):
+            self.assertEqual(self.expiry("modified 2h", (b"Last-Modified", bad))[1], b"max-age=7200", bad)
 
     def test_with_add_header(self) -> None:
         """What add_header says of caches stands beside it, as in nginx."""

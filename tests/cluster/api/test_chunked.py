@@ -36,9 +36,9 @@ class _Pieces(io.RawIOBase):
         into[: len(taken)] = taken
         return len(taken)
 
-    def makefile(self, mode: str, buffering: int = 8192) -> io.BufferedReader:
+    def makefile(self, mode: str, buffering: int = 8192) -> io.BufferedIOBase | io.RawIOBase:
         # A reader that is closed must not close this.
-        return io.BufferedReader(_Borrowed(self), buffering)
+        return io.BufferedReader(_Borrowed(self), buffering) if buffering else _Borrowed(self)
 
 
 class _Borrowed(io.RawIOBase):

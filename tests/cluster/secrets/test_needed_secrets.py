@@ -279,6 +279,19 @@ class GetModeTests(SecretsTestCase):
         content = await self.synced(watch_secrets=False)
         self.assertEqual(content.names(Kind.SECRET), {"tls"})
 
+    async def test_page_in_between(self) -> None:
+        """A 404 that does not name the Secret, as of something before the API server, takes nothing away."""
+        self.server.create(secret("tls"))
+        self.server.create(ingress("ours", "tls"))
+        content = await self.synced(watch_secrets=False, refresh_seconds=0.02, backoff_seconds=0.02)
+        self.server.faults.add(Answer(404, body=b"<html>no page"), times=None, verb="get")
+        before = self.gets()
+        await self.until(lambda: self.gets() > before + 1)
+        self.assertEqual(self.content_of(content), {"tls.crt": b"1", "tls.key": b"1"})
+        self.server.faults.clear()
+        self.server.delete("Secret", "tls", "shop")
+        await self.until_content(content, None)
+
     async def test_api_server_away(self) -> None:
         """While the API server is away, what was read stays."""
         self.server.create(secret("tls"))

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager, nullcontext
 from threading import Lock
 from typing import Any, cast
 
@@ -46,6 +47,10 @@ class Script:
         self.open_answers += 1
         return self
 
+    def within(self, seconds: float) -> AbstractContextManager[None]:
+        """Take no time at all."""
+        return nullcontext()
+
     def read_chunk(self) -> bytes:
         while self._steps:
             step = self._steps.pop(0)
@@ -56,7 +61,7 @@ class Script:
             step()
         return b""
 
-    def read_all(self) -> bytes:
+    def read_all(self, seconds: float) -> bytes:
         return b"".join(iter(self.read_chunk, b""))
 
     def close(self) -> None:

@@ -11,7 +11,15 @@ from typing import Any, Final, TypeVar
 from urllib.parse import urlsplit
 
 from ingress.cluster.api.api_client import ApiAccess, ApiConnection, ApiRequest, ApiResponse
-from ingress.cluster.api.api_status import BROKEN, NO_CREDENTIALS, SILENT, is_expired, one_line
+from ingress.cluster.api.api_status import (
+    BROKEN,
+    NO_CREDENTIALS,
+    NO_MESSAGE,
+    SILENT,
+    ObjectMissingError,
+    is_expired,
+    one_line,
+)
 from ingress.cluster.watching.watch_events import BrokenStreamError, decoded_or_broken
 from ingress.ctl.errors import Mistake
 from ingress.errors import KubernetesError, StartError
@@ -159,8 +167,9 @@ class ApiServer:
                     response.close()
             except KubernetesError as error:
                 if error.status in _REFUSED:
-                    return Forbidden(error.message)
-                if error.status == 404 and _is_object(path):
+                    said = error.message if error.message != NO_MESSAGE else f"{error.status} {error.reason}"
+                    return Forbidden(said)
+                if _is_nothing(error, path):
                     return None
                 if is_expired(error):
                     raise _ExpiredError from None
@@ -236,10 +245,15 @@ class _ExpiredError(Exception):
     """The pages that were asked for are not kept any more."""
 
 
-def _is_object(path: str) -> bool:
-    """Whether *path* is that of an object, and not of a list: of a namespace, of what is in one, or of a version of a group."""
+def _is_nothing(error: KubernetesError, path: str) -> bool:
+    """Whether *error* says that there is nothing at *path*: no such object, or no such version of a group."""
     if path.startswith("/apis/") and path.count("/") == 3:
-        return True
+        return error.status == 404
+    return isinstance(error, ObjectMissingError) and _is_object(path)
+
+
+def _is_object(path: str) -> bool:
+    """Whether *path* is that of an object, and not of a list: of a namespace, or of what is in one."""
     parts = path.split("/namespaces/", 1)
     return len(parts) == 2 and parts[1].count("/") != 1
 
