@@ -113,6 +113,8 @@ class Statuses:
         self._ours: set[ObjectId] = set()
         # What the API server has since we wrote, until it shows something else.
         self._written: dict[ObjectId, ObjectMeta] = {}
+        # How often in a row a write was not taken for the object's own sake.
+        self._not_taken: Counter[ObjectId] = Counter()
         # How often in a row a write was refused as if something else were on the way here.
         self._refused: Counter[ObjectId] = Counter()
         self._pauses: WritePauses[ObjectId] = WritePauses(sending.steady, sending.random)
@@ -139,7 +141,10 @@ class Statuses:
         return len(self._written)
 
     def clear(self) -> Deferred[None]:
-        """From now on remove our addresses instead of showing them; fires when none is left, if we lead so long."""
+        """From now on remove our addresses instead of showing them; fires when none is left, if we lead so long.
+
+        What the API server does not take, though it was asked some times, is left.
+        """
         self._cleared = Deferred()
         return self._cleared
 
@@ -153,6 +158,7 @@ class Statuses:
         self._ours, self._written, self._beside = set(), {}, {}
         self._pauses.clear()
         self._refused.clear()
+        self._not_taken.clear()
         self._writer.follow()
 
     def objects_changed(self, changes: Changes) -> None:
@@ -344,6 +350,7 @@ class Statuses:
             self._refused[object_id] += 1
             return True
         self._refused.pop(object_id, None)
+        self._not_taken.pop(object_id, None)
         if not is_overtaken:
             self._written[object_id] = patch.after
         if patch.is_removal:
@@ -352,6 +359,7 @@ class Statuses:
 
     def failed(self, object_id: ObjectId, write: Write[_Content], error: KubernetesError) -> float:
         """Leave an object alone for a while that the API server does not take."""
+        self._not_taken[object_id] += _MOST_REFUSED if is_forbidden(error) else 1
         if not is_forbidden(error):
             patch = write.content.patch
             self._pauses.begin(object_id, patch.shows, patch.about, error.retry_after_seconds or 0.0)
@@ -360,8 +368,16 @@ class Statuses:
     def settled(self, *, is_all: bool) -> None:
         """Say what was written since all was last as it should be."""
         counts, self._counts = self._counts, Counter()
-        if self._cleared is not None and is_all and not self._cleared.called:
+        given_up = [one for one, times in self._not_taken.items() if times >= _MOST_REFUSED]
+        is_done = is_all or self.pending <= len(given_up)
+        if self._cleared is not None and is_done and not self._cleared.called:
             log.info("Removed the addresses of {what}", what=_counted(counts) or "0 Ingresses")
+            if given_up:
+                log.info(
+                    "The API server does not take that of {count} others, such as {one}",
+                    count=len(given_up),
+                    one=f"{given_up[0][0]} {given_up[0][1]}",
+                )
             counts.clear()
             self._cleared.callback(None)
         self._pauses.forget_old()
@@ -380,6 +396,7 @@ class Statuses:
         self._ours.discard(object_id)
         self._written.pop(object_id, None)
         self._refused.pop(object_id, None)
+        self._not_taken.pop(object_id, None)
         self._pauses.forget(object_id)
 
 

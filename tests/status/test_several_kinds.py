@@ -6,8 +6,9 @@ from twisted.logger import capturedLogs, formatEvent
 
 from ingress.cluster.api.api_client import ApiRequest
 from ingress.cluster.api.api_thread import Outcome
+from ingress.errors import KubernetesError
 from ingress.model.object_meta import ObjectMeta, SeenStatus
-from ingress.model.objects import ObjectId, ObjectKey, Projection
+from ingress.model.objects import Kind, ObjectId, ObjectKey, Projection
 from ingress.model.problems import Problem, Reason
 from ingress.status.statuses import BOUNDS
 from ingress.translate.readers.route_kinds import REPORTED_KINDS
@@ -135,6 +136,28 @@ class SeveralKindsTests(WriterCase):
         self.many.answer()
         self.turn()
         self.successResultOf(cleared)
+
+    def test_clearing_what_is_not_taken(self) -> None:
+        """Nobody waits for an Ingress whose status the API server does not take, or that may not be written."""
+        for name, error, most in (
+            ("invalid", KubernetesError(422, "Invalid", "a webhook says no"), 10),
+            ("forbidden", KubernetesError(403, "Forbidden", "no"), 1),
+        ):
+            self.put(name, ONE, writer=US)
+            self.put("web", ONE, writer=US)
+            cleared = self.writer.clear()
+            self.writer.lead()
+            seconds = 0
+            while not cleared.called:
+                self.turn()
+                for one in self.open():
+                    self.many.answer(0, error if one.endswith(name) else DONE)
+                self.turn(1)
+                seconds += 1
+                self.assertLessEqual(seconds, most, name)
+            self.successResultOf(cleared)
+            self.writer.follow()
+            self.writer.objects_changed(self.store.changed({(Kind.INGRESS, ObjectKey("shop", name)): None}))
 
     def test_gone(self) -> None:
         """Of an object that is gone nothing is written, and nothing of it is remembered."""
