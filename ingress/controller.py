@@ -54,6 +54,7 @@ from ingress.model.problems import ORDER, Problem
 from ingress.model.serving import ServingSettings
 from ingress.model.state import ClusterState
 from ingress.news.problem_log import ProblemLog
+from ingress.news.problem_portions import portions
 from ingress.news.publication_log import PublicationLog, RouteNews, Served
 from ingress.process.collecting import CollectorTurns
 from ingress.process.in_slices import in_slices
@@ -103,7 +104,7 @@ class Follower(Protocol):
         """Learn what is different in the store now."""
 
     def problems_changed(self, came: Sequence[Problem], went: Sequence[Problem]) -> None:
-        """Learn which problems are new in the snapshot just published, and which are solved."""
+        """Learn which problems are new in the snapshot just published, and which are solved: of very many some, with all of their objects."""
 
     def attached_changed(self, attached: Attached) -> None:
         """Learn which routes are attached where in the snapshot just published."""
@@ -161,7 +162,7 @@ class Controller:
         self._translation = self._new_translation()
         self._round: Iterator[None] | None = None
         self._configuring: tuple[TranslateOptions, ServingSettings, tuple[Problem, ...]] | None = None
-        self._round_seconds = 0.0
+        self._round_seconds = self._slice_began = 0.0
         self._collector = CollectorTurns(STEPS_COLLECTED)
         self._rested_at = 0.0
         # When the first change came since the round began, and the first of those that it took, or that one before it lost.
@@ -297,7 +298,7 @@ class Controller:
     def _work(self) -> None:
         """Give the round one slice of time; begin one if there is none, and publish when it is done."""
         self._round_call = None
-        started = self._clock.seconds()
+        started = self._slice_began = self._clock.seconds()
         try:
             if self._round is None:
                 self._round = self._begin()
@@ -313,7 +314,6 @@ class Controller:
                     self._round_call = self._clock.callLater(0, self._work)
                     return
             self._round = None
-            self._round_done(started)
             self._taken_since = None
             news = self._translation.status_news()
             if self._follower is not None:
@@ -351,18 +351,20 @@ class Controller:
         state = self._store.state()
         if self._translation.snapshot is None:
             self._translation.mark_everything(state)
-        return self._translation.round(state, self._now())
+        return self._steps(state)
 
-    def _round_done(self, started: float) -> None:
-        """Publish what the round has changed."""
+    def _steps(self, state: ClusterState) -> Iterator[None]:
+        """Take the steps of a round, and publish what it has changed."""
+        yield from self._translation.round(state, self._now())
+        yield from self._publish_round()
+
+    def _publish_round(self) -> Iterator[None]:
+        """Publish what the round has changed, and tell of it."""
         translation, before = self._translation, self._published
-        came, went = translation.problem_news()
         routes: RouteNews | None = RouteNews(*translation.route_news())
-        if before is not None and self._serving is not translation:
-            # All problems are news to a new translation, and to nobody else.
-            known, present = frozenset(before.unordered_problems()), frozenset(came)
-            came = tuple(problem for problem in came if problem not in known)
-            went = tuple(sorted(known - present, key=ORDER))
+        # All problems are news to a new translation, and to nobody else.
+        is_new = before is not None and self._serving is not translation
+        if is_new:
             routes = None
         self._serving = translation
         snapshot = translation.snapshot
@@ -375,12 +377,21 @@ class Controller:
                 # What keeps all of them from being served may be something else now.
                 self._log_published(snapshot, routes)
             return
-        seconds = self._round_seconds + self._clock.seconds() - started
+        seconds = self._round_seconds + self._clock.seconds() - self._slice_began
         self._make_current(translation, snapshot, seconds, self._taken)
-        self._problem_log.changed(came, went, at_once=before is None)
         if self._follower is not None:
             self._follower.attached_changed(Attached(snapshot.attached, translation.gateways_of))
-            self._follower.problems_changed(came, went)
+        came, went = yield from translation.problem_news()
+        if is_new and before is not None:
+            known, present = frozenset(before.unordered_problems()), frozenset(came)
+            came = [problem for problem in came if problem not in known]
+            went = sorted(known - present, key=ORDER)
+        for number, (some_came, some_went) in enumerate(portions(came, went)):
+            if number:
+                yield
+            self._problem_log.changed(some_came, some_went, at_once=before is None)
+            if self._follower is not None:
+                self._follower.problems_changed(some_came, some_went)
         self._log_published(snapshot, None if before is None else routes)
         if before is None:
             self._log_services_without_endpoints(snapshot, self._store.state())

@@ -5,12 +5,13 @@ Plain containers, which know nothing of Kubernetes.
 
 from bisect import bisect_right, insort
 from collections import Counter
-from collections.abc import Collection, Container, Hashable, Iterator, Mapping
+from collections.abc import Collection, Container, Hashable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Final, Generic, Protocol, Self, TypeVar
 
 from ingress.model.problems import ORDER, Problem, Reason
 from ingress.model.shared_map import SharedMap
+from ingress.model.stepwise import Stepwise, in_order
 
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
@@ -237,9 +238,9 @@ class ProblemIndex:
         """Return how many different problems there are, by reason."""
         return {reason: count for reason, count in self._reasons.items() if count}
 
-    def news(self) -> tuple[tuple[Problem, ...], tuple[Problem, ...]]:
+    def news(self) -> Stepwise[tuple[Sequence[Problem], Sequence[Problem]]]:
         """Return the problems that came and those that went since this was last asked, each sorted."""
         news, self._news = self._news, {}
-        came = sorted((problem for problem, is_new in news.items() if is_new), key=ORDER)
-        went = sorted((problem for problem, is_new in news.items() if not is_new), key=ORDER)
-        return tuple(came), tuple(went)
+        came = yield from in_order([problem for problem, is_new in news.items() if is_new], ORDER)
+        went = yield from in_order([problem for problem, is_new in news.items() if not is_new], ORDER)
+        return came, went

@@ -38,7 +38,7 @@ whoever runs the round has to begin anew with another ``Translation``.
 """
 
 from collections import Counter
-from collections.abc import Collection, Container, Iterable, Iterator, Mapping
+from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Final
 
@@ -50,6 +50,7 @@ from ingress.model.objects import Kind, ObjectId, ObjectKey, Owner
 from ingress.model.problems import Problem, Reason
 from ingress.model.serving import ServingSettings
 from ingress.model.state import ClusterState
+from ingress.model.stepwise import Stepwise
 from ingress.model.tcp_services import TcpServices
 from ingress.translate.annotation_reading import annotation_reader
 from ingress.translate.backend_cache import BackendCache
@@ -222,8 +223,8 @@ class Translation:
         """Return how many routes came, went, and changed in place since this was last asked."""
         return self._counts.news()
 
-    def problem_news(self) -> tuple[tuple[Problem, ...], tuple[Problem, ...]]:
-        """Return the problems that came and those that went since this was last asked."""
+    def problem_news(self) -> Stepwise[tuple[Sequence[Problem], Sequence[Problem]]]:
+        """Return the problems that came and those that went since this was last asked, each sorted."""
         return self._problem_index.news()
 
     def status_news(self) -> Collection[ObjectId]:

@@ -9,6 +9,7 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.model.problems import Problem, Reason
 from ingress.model.shared_map import SharedMap
+from ingress.model.stepwise import finished
 from ingress.translate.bookkeeping import Draft, Index, Members, ProblemIndex, Timetable
 
 FIRST = Problem("Ingress", "web", "a", Reason.INVALID_HOST, "no")
@@ -127,13 +128,13 @@ class ProblemIndexTests(SynchronousTestCase):
         """A problem is news when it comes and when it goes, and not when both happened since the last look."""
         problem_index = ProblemIndex()
         problem_index.put("a", (FIRST,))
-        self.assertEqual(problem_index.news(), ((FIRST,), ()))
+        self.assertEqual(finished(problem_index.news()), ([FIRST], []))
         problem_index.put("a", ())
         problem_index.put("b", (FIRST, SECOND))
-        self.assertEqual(problem_index.news(), ((SECOND,), ()))
+        self.assertEqual(finished(problem_index.news()), ([SECOND], []))
         problem_index.put("c", (SECOND,))
         problem_index.put("b", ())
-        self.assertEqual(problem_index.news(), ((), (FIRST,)))
+        self.assertEqual(finished(problem_index.news()), ([], [FIRST]))
         self.assertEqual(problem_index.by_reason(), {SECOND.reason: 1})
 
     @given(st.lists(st.tuples(few, st.lists(st.sampled_from([FIRST, SECOND]), max_size=3)), max_size=8))
@@ -149,4 +150,4 @@ class ProblemIndexTests(SynchronousTestCase):
         self.assertEqual(
             dict(problem_index.by_source()), {key: some for key, some in expected.items() if some}
         )
-        self.assertEqual(set(problem_index.news()[0]), present)
+        self.assertEqual(set(finished(problem_index.news())[0]), present)

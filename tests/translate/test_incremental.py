@@ -21,6 +21,7 @@ from ingress.model.objects import (
     Projection,
 )
 from ingress.model.problems import Problem, Reason
+from ingress.model.stepwise import finished
 from ingress.translate.backends import service_key
 from ingress.translate.endpoint_rules import API_SERVER
 from ingress.translate.options import TranslateOptions
@@ -201,7 +202,7 @@ class HistoryTests(SynchronousTestCase):
         for event in [Event({}, None, 0), *history]:
             follower.change(event.batch)
             found = follower.settle()
-            came, went = follower.translation.problem_news()
+            came, went = finished(follower.translation.problem_news())
             self.assertEqual((set(came) & known, set(went) - known), (set(), set()))
             known = (known | set(came)) - set(went)
             self.assertEqual(known, set(found.problems))

@@ -7,6 +7,7 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.model.object_meta import Address
 from ingress.model.objects import ObjectKey
+from ingress.model.stepwise import finished
 from ingress.translate.readers.gateway.statuses.reported import REPORTED_GATEWAYS, REPORTED_HTTP_ROUTES
 from ingress.translate.reports import Attached, ReportedKind, ReportFacts, report_of
 from tests.fakes.counting import calls
@@ -158,7 +159,7 @@ class GrowthTests(SynchronousTestCase):
             while not is_over:
                 found.append(calls(step))
             yield found
-            cluster.translation.problem_news()
+            finished(cluster.translation.problem_news())
 
 
 class StatusGrowthTests(SynchronousTestCase):
