@@ -82,15 +82,24 @@ def made_by_others(trees: Iterable[Calls]) -> int:
     return sum(not call.is_ours for tree in trees for call in tree)
 
 
-def most_common(rounds: Sequence[list[Calls]]) -> tuple[list[Calls], int]:
-    """Return what most of *rounds* agree on, and how many these are; calls of others may differ."""
+ENOUGH = 3
+"""So many rounds have to agree."""
+
+
+def fewest_agreed(rounds: Sequence[list[Calls]]) -> tuple[list[Calls], int]:
+    """Return the fewest calls of ours that some of *rounds* agree on, and how many these are; calls of others may differ.
+
+    It is not what most agree on: on a busy machine most of them may look how late it is, and none calls less than it has to.
+    """
 
     def ours(trees: list[Calls]) -> Calls:
         return tuple(call for tree in trees for call in tree if call.is_ours)
 
-    calls, agreeing = Counter(map(ours, rounds)).most_common(1)[0]
+    found = Counter(map(ours, rounds))
+    agreed = [calls for calls, count in found.items() if count >= ENOUGH]
+    calls = min(agreed, key=len) if agreed else found.most_common(1)[0][0]
     alike = [trees for trees in rounds if ours(trees) == calls]
-    return min(alike, key=made_by_others), agreeing
+    return min(alike, key=made_by_others), len(alike)
 
 
 def end_of_sent(trees: Iterable[Calls]) -> Calls:

@@ -38,9 +38,9 @@ from bench.call_trees import (
     end_of_received,
     end_of_sent,
     entries,
+    fewest_agreed,
     made,
     made_by_others,
-    most_common,
 )
 from bench.errors import BenchError
 from bench.own_process import forked_processes
@@ -332,10 +332,10 @@ class Driver:
             if number >= 0:
                 into.append(had_in)
                 out.append(recorder.take())
-                if min(most_common(into)[1], most_common(out)[1]) > rounds // 2:
+                if min(fewest_agreed(into)[1], fewest_agreed(out)[1]) > rounds // 2:
                     break
-        most_in, agreeing_in = most_common(into)
-        most_out, agreeing_out = most_common(out)
+        most_in, agreeing_in = fewest_agreed(into)
+        most_out, agreeing_out = fewest_agreed(out)
         agreeing = f"{min(agreeing_in, agreeing_out)} of {len(into)}"
         return Measured(conversation, most_in, most_out, agreeing)
 

@@ -10,9 +10,9 @@ from bench.call_trees import (
     end_of_received,
     end_of_sent,
     entries,
+    fewest_agreed,
     made,
     made_by_others,
-    most_common,
 )
 
 
@@ -67,12 +67,14 @@ class CallTreeTests(SynchronousTestCase):
         """A package whose name begins like ours is another's."""
         self.assertFalse(Call(0, "ingresses.some", "f").is_ours)
 
-    def test_most_common(self) -> None:
-        """What most rounds agree on counts, in the round that called the least of others."""
+    def test_fewest_agreed(self) -> None:
+        """The fewest calls that some rounds agree on count, in the round that called the least of others."""
         plain = entries(calls_of(called("read", called("begin"))))
         timer = entries(calls_of(called("read", called("begin"), called("later", module="twisted.internet"))))
         tick = entries(calls_of(called("tick") + called("read", called("begin"))))
-        self.assertEqual(most_common([tick, timer, plain, timer]), (plain, 3))
+        self.assertEqual(fewest_agreed([tick, timer, plain, timer]), (plain, 3))
+        self.assertEqual(fewest_agreed([tick, tick, timer, plain, tick, tick, timer]), (plain, 3))
+        self.assertEqual(fewest_agreed([tick, tick, timer]), (tick, 2))
 
 
 class EndOfStreamTests(SynchronousTestCase):
