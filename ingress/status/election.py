@@ -111,7 +111,11 @@ class Candidacy:
 
     def was_refused(self) -> "Candidacy":
         """Take that somebody else wrote the Lease: it has to be read before it can be written."""
-        return evolve(self, raw=None)
+        return evolve(self, raw=None, is_gone=False)
+
+    def saw_neither(self) -> "Candidacy":
+        """Take that it could not be read: what was not there may have come and gone meanwhile."""
+        return evolve(self, is_gone=False)
 
     def wrote(self, raw: Mapping[str, Any], asked_at: float, now: float) -> "Candidacy":
         """Take what the API server made of a write of ours that was asked for at *asked_at*."""

@@ -180,6 +180,7 @@ class Elector:
         elif isinstance(outcome, ObjectMissingError):
             self._know(self._candidacy.saw_nothing(self._steady()))
         else:
+            self._know(self._candidacy.saw_neither())
             self._failed(outcome)
             return
         self._claim()
@@ -237,6 +238,8 @@ class Elector:
         self._know(self._candidacy)
         at_least = error.retry_after_seconds or 0.0
         if is_forbidden(error):
+            # The API server has been asked, and says no.
+            self._heard()
             self._refusals.refused(Right.LEAD, error)
             at_least = self._forbidden.failed(at_least)
         else:

@@ -179,7 +179,7 @@ class Events:
         elif error is None and told.count is not None:
             self._metrics.event("counted")
         elif error is not None and not (
-            error.status == _FORGOTTEN or is_forbidden(error) or is_about_the_server(error)
+            write.is_answer(error) or is_forbidden(error) or is_about_the_server(error)
         ):
             self._metrics.event("failed")
 

@@ -15,7 +15,7 @@ Invariants:
 4. No error is the end: unless the part gives up, a key stays on the agenda until it is written.
 """
 
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Set
 from math import inf
 from typing import Any, Generic, Protocol, TypeVar
 
@@ -59,6 +59,11 @@ class Write(Generic[_C]):
     content: _C
     not_before: float = -inf
     answers: frozenset[int] = frozenset()
+
+    def is_answer(self, error: KubernetesError) -> bool:
+        """Whether *error* is no failure."""
+        is_told = error.status != _NOT_FOUND or isinstance(error, ObjectMissingError)
+        return is_told and error.status in self.answers
 
 
 class Part(Protocol[_K_contra, _C]):
@@ -150,6 +155,11 @@ class ReportWriter(Generic[_K, _C]):
     def pending(self) -> int:
         """How many keys are to be looked at."""
         return len(self._agenda)
+
+    @property
+    def closed(self) -> Set[_K]:
+        """Those of them that wait since what they take is forbidden."""
+        return self._closed
 
     def lead(self, keys: Iterable[_K]) -> None:
         """Begin, with all *keys* that there are."""
@@ -262,7 +272,7 @@ class ReportWriter(Generic[_K, _C]):
         is_withheld = error is not None and error.reason == WITHHELD
         if not is_withheld:
             self._part.count(write, outcome)
-        if error is None or _is_answer(error, write):
+        if error is None or write.is_answer(error):
             self._permitted(write)
             self._pace.answered()
             self._failing.answered(key)
@@ -313,8 +323,3 @@ class ReportWriter(Generic[_K, _C]):
             self._agenda.put_off(key, at)
         else:
             self._agenda.add((key,))
-
-
-def _is_answer(error: KubernetesError, write: Write[Any]) -> bool:
-    is_told = error.status != _NOT_FOUND or isinstance(error, ObjectMissingError)
-    return is_told and error.status in write.answers

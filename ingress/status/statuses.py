@@ -337,7 +337,7 @@ class Statuses:
         if not isinstance(outcome, KubernetesError):
             self._metrics.status_written("ok")
             self._counts[write.content.reported.plural] += 1
-        elif outcome.status not in write.answers:
+        elif not write.is_answer(outcome):
             self._metrics.status_written("failed")
 
     def answered(
@@ -359,8 +359,8 @@ class Statuses:
 
     def failed(self, object_id: ObjectId, write: Write[_Content], error: KubernetesError) -> float:
         """Leave an object alone for a while that the API server does not take."""
-        self._not_taken[object_id] += _MOST_REFUSED if is_forbidden(error) else 1
         if not is_forbidden(error):
+            self._not_taken[object_id] += 1
             patch = write.content.patch
             self._pauses.begin(object_id, patch.shows, patch.about, error.retry_after_seconds or 0.0)
         return self._sending.steady()
@@ -368,15 +368,18 @@ class Statuses:
     def settled(self, *, is_all: bool) -> None:
         """Say what was written since all was last as it should be."""
         counts, self._counts = self._counts, Counter()
-        given_up = [one for one, times in self._not_taken.items() if times >= _MOST_REFUSED]
+        given_up = {one for one, times in self._not_taken.items() if times >= _MOST_REFUSED}
+        given_up |= self._writer.closed
         is_done = is_all or self.pending <= len(given_up)
         if self._cleared is not None and is_done and not self._cleared.called:
             log.info("Removed the addresses of {what}", what=_counted(counts) or "0 Ingresses")
             if given_up:
+                kind, key = next(iter(given_up))
                 log.info(
-                    "The API server does not take that of {count} others, such as {one}",
+                    "The API server does not take that of {count} others, such as {kind} {key}",
                     count=len(given_up),
-                    one=f"{given_up[0][0]} {given_up[0][1]}",
+                    kind=kind,
+                    key=str(key),
                 )
             counts.clear()
             self._cleared.callback(None)

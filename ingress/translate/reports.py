@@ -119,7 +119,7 @@ def _bounded(document: StatusDocument) -> StatusDocument:
     messages = [one.message for some in (document.conditions, *of_entries) for one in some if one.message]
     if sum(map(len, messages)) <= MOST_STATUS_CHARACTERS:
         return document
-    most = MOST_STATUS_CHARACTERS // len(messages)
+    most = _share(MOST_STATUS_CHARACTERS, map(len, messages))
 
     def bounded(conditions: Iterable[Condition]) -> tuple[Condition, ...]:
         return tuple(one._replace(message=_shortened(one.message, most)) for one in conditions)
@@ -129,6 +129,17 @@ def _bounded(document: StatusDocument) -> StatusDocument:
         for name, listed in document.lists.items()
     }
     return evolve(document, conditions=bounded(document.conditions), lists=lists)
+
+
+def _share(room: int, lengths: Iterable[int]) -> int:
+    """Return how long each may be for all to fit into *room*: what short ones leave is for the others."""
+    in_order = sorted(lengths)
+    for number, length in enumerate(in_order):
+        share = room // (len(in_order) - number)
+        if length > share:
+            return share
+        room -= length
+    return in_order[-1]
 
 
 def _shortened(message: str, most: int) -> str:

@@ -103,7 +103,9 @@ class CandidacyTests(SynchronousTestCase):
         claim = us.claim(135, NOW)
         assert claim is not None
         self.assertEqual((claim.holder, claim.transitions, us.raw), ("us", 5, None))
-        self.assertIsNone(us.saw(raw("them"), 130).saw_nothing(131).claim(145.9, NOW))
+        for meanwhile in (us.saw(raw("them"), 140), us.was_refused(), us.saw_neither()):
+            self.assertIsNone(meanwhile.saw_nothing(141).claim(155.9, NOW))
+            self.assertIsNotNone(meanwhile.saw_nothing(141).claim(156, NOW))
 
     def test_deleted_under_the_leader(self) -> None:
         """A leader whose Lease was deleted writes it anew."""

@@ -255,6 +255,18 @@ class TroubleTests(ElectorCase):
             self.pass_time(600)
         self.assertEqual(len(events), 1, events)
 
+    def test_forbidden_after_an_outage(self) -> None:
+        """An API server that says no has answered."""
+        self.server.fails = lambda request: FORBIDDEN if request.method != "GET" else None
+        machine = self.machine("a")
+        self.pass_time(10)
+        self.server.error = AWAY
+        self.pass_time(100)
+        self.assertEqual(machine.times_regained, 0)
+        self.server.error = None
+        self.pass_time(60)
+        self.assertEqual(machine.times_regained, 1)
+
     def test_trouble_with_writing(self) -> None:
         """An API server that answers reading and fails at writing does not answer again by each look."""
         self.server.fails = lambda request: AWAY if request.method != "GET" else None

@@ -143,21 +143,24 @@ class SeveralKindsTests(WriterCase):
             ("invalid", KubernetesError(422, "Invalid", "a webhook says no"), 10),
             ("forbidden", KubernetesError(403, "Forbidden", "no"), 1),
         ):
-            self.put(name, ONE, writer=US)
+            for number in range(40):
+                self.put(f"{number}-{name}", ONE, writer=US, namespace=name)
             self.put("web", ONE, writer=US)
             cleared = self.writer.clear()
             self.writer.lead()
             seconds = 0
             while not cleared.called:
                 self.turn()
-                for one in self.open():
-                    self.many.answer(0, error if one.endswith(name) else DONE)
+                while asked := self.open():
+                    self.many.answer(0, error if asked[0].endswith(name) else DONE)
+                    self.turn()
                 self.turn(1)
                 seconds += 1
                 self.assertLessEqual(seconds, most, name)
             self.successResultOf(cleared)
             self.writer.follow()
-            self.writer.objects_changed(self.store.changed({(Kind.INGRESS, ObjectKey("shop", name)): None}))
+            gone = {(Kind.INGRESS, ObjectKey(name, f"{number}-{name}")): None for number in range(40)}
+            self.writer.objects_changed(self.store.changed(gone))
 
     def test_gone(self) -> None:
         """Of an object that is gone nothing is written, and nothing of it is remembered."""

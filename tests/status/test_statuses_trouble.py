@@ -100,6 +100,19 @@ class TroubleTests(WriterCase):
         self.questions.answer(KubernetesError(409, "Conflict", "it has been modified"))
         self.assertEqual(self.failed_writes(), before)
 
+    def test_page_in_between(self) -> None:
+        """A 404 that does not name the Ingress says nothing of its end: it is a failure, and counted."""
+        self.metrics.began()
+        self.put("web")
+        with capturedLogs() as events:
+            self.writer.lead()
+            self.fail_with(KubernetesError(404, "NotFound", "it does not serve that"))
+        self.assertEqual(self.failed_writes(), 1)
+        self.assertIn("404 NotFound", formatEvent(events[0]))
+        self.turn(2)
+        self.answer_all()
+        self.assertEqual([name for name, _ in self.written()], ["web", "web"])
+
     def test_forbidden(self) -> None:
         """Without the right that is said once, and a namespace is left alone for a while; others are not."""
         for name in "abc":

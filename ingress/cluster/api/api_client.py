@@ -25,6 +25,7 @@ from ingress.cluster.api.api_status import (
     BROKEN,
     NO_CREDENTIALS,
     SILENT,
+    SLOW,
     UNREACHABLE,
     ObjectMissingError,
     error_from_status,
@@ -168,7 +169,7 @@ class ApiConnection:
     def send(self, request: ApiRequest) -> "ApiResponse":
         """Send *request*; return the answer when its head is there and says success.
 
-        The head has, from its first byte to its last, the time that a silence may take.
+        Until then it takes no longer than connecting and one silence may together.
 
         The caller closes the answer.  Raises ``KubernetesError``.  Nothing is repeated: whether
         a write that failed was done all the same is for the caller to find out.
@@ -236,13 +237,13 @@ class ApiResponse:
         self._patience = patience
 
     def within(self, seconds: float) -> AbstractContextManager[None]:
-        """Have what is read inside take so many seconds at most, however steadily it comes; then it is ``Silent``."""
+        """Have what is read inside take so many seconds at most, however steadily it comes; then it is ``Slow``."""
         return self._patience.within(seconds)
 
     def read_chunk(self) -> bytes:
         """The bytes that are there, at least one; empty at the proper end.
 
-        Raises ``KubernetesError`` with the reason ``Silent`` or ``Broken``.
+        Raises ``KubernetesError`` with the reason ``Silent``, ``Slow`` or ``Broken``.
         """
         return self._read(lambda: self._response.read1(_CHUNK_BYTES))
 
@@ -283,8 +284,9 @@ class ApiResponse:
             return read()
         except ReadTimeoutError:
             left = self._patience.left()
-            message = "no byte in time" if left is None or left > 0 else "the answer is too slow"
-            raise KubernetesError(0, SILENT, message) from None
+            if left is not None and left <= 0:
+                raise KubernetesError(0, SLOW, "the answer is too slow") from None
+            raise KubernetesError(0, SILENT, "no byte in time") from None
         except (HTTPError, OSError, http.client.HTTPException, ValueError) as error:
             raise KubernetesError(0, BROKEN, _reason(error, "the answer broke off")) from None
 

@@ -57,6 +57,7 @@ class Listing:
         self.problems: dict[str, Problem] = {}
         self._seen: set[tuple[int, int]] = set()
         self._hidden: set[str] = set()
+        self._gone: set[str] = set()
 
     def add(self, path: str) -> None:
         """Add a path that was asked for; one that is gone by now hides what it had, as if nothing could be listed."""
@@ -64,8 +65,8 @@ class Listing:
             status = os.stat(path)
         except OSError as error:
             self._report(path, error)
-            # Who is to serve nothing more of it leaves it out, or empty; what is gone may be a disk that is not mounted.
-            self._hidden.add(path)
+            # It may be below a disk that is not mounted; who is to serve nothing more of it leaves it there without objects.
+            self._gone.add(path)
             return
         if stat.S_ISDIR(status.st_mode):
             self._directory(path, status, 0)
@@ -74,7 +75,11 @@ class Listing:
 
     def hides(self, path: str) -> bool:
         """Say whether *path* lies where nothing could be listed this time."""
-        return any(path == hidden or path.startswith(hidden + os.sep) for hidden in self._hidden)
+        return self.is_gone(path) or any(_is_below(path, hidden) for hidden in self._hidden)
+
+    def is_gone(self, path: str) -> bool:
+        """Say whether *path* is or lies below one that was asked for and is not there."""
+        return any(_is_below(path, gone) for gone in self._gone)
 
     def _report(self, path: str, error: OSError) -> None:
         if not isinstance(error, FileNotFoundError | NotADirectoryError):
@@ -132,6 +137,10 @@ class Listing:
             return
         message = f"cannot be read: it is a link to {display_name(target)}, which does not exist"
         self.problems[path] = _path_problem(path, message)
+
+
+def _is_below(path: str, root: str) -> bool:
+    return path == root or path.startswith(root + os.sep)
 
 
 def _path_problem(path: str, message: str) -> Problem:

@@ -11,7 +11,8 @@ When every scan sees it changed again, it is read all the same after a few.  The
 scan reads at once, for nothing is known yet, and takes every file for restless.
 
 * A file whose text is broken, or that is empty all at once, keeps its last good objects in force, with a problem.
-* A file that cannot be opened or listed keeps what it has, with a problem; so does a path of those given that is gone.
+* A file that cannot be opened or listed keeps what it has, with a problem; so does a path of those given that is gone,
+  whose objects count where they are in no other.
 * Of an object that stands in two places the first counts: paths in the order given,
   entries of a directory sorted by name, objects in file order.
 """
@@ -111,7 +112,9 @@ def scan(
         if same:
             return previous
     return ManifestScan(
-        files, listing.problems, together(_in_order(files, paths), listing.problems, namespaces, besides)
+        files,
+        listing.problems,
+        together(_in_order(files, paths, listing.is_gone), listing.problems, namespaces, besides),
     )
 
 
@@ -199,12 +202,17 @@ def _content(path: str) -> tuple[bytes, Signature]:
         return stream.read(MAX_FILE_BYTES + 1), signature_of(status)
 
 
-def _in_order(files: Mapping[str, ManifestFile], paths: Collection[str]) -> list[tuple[str, ManifestFile]]:
-    """Return *files* as a listing orders them, also those that are not listed just now."""
+def _in_order(
+    files: Mapping[str, ManifestFile], paths: Collection[str], is_gone: Callable[[str], bool]
+) -> list[tuple[str, ManifestFile]]:
+    """Return *files* as a listing orders them, also those that are not listed just now.
 
-    def place(file: tuple[str, ManifestFile]) -> tuple[int, list[str]]:
+    Those of paths that are gone come last: they may have been moved to where they are seen.
+    """
+
+    def place(file: tuple[str, ManifestFile]) -> tuple[bool, int, list[str]]:
         roots = (n for n, root in enumerate(paths) if f"{file[0]}/".startswith(f"{root.rstrip('/')}/"))
-        return next(roots, 0), file[0].split("/")
+        return is_gone(file[0]), next(roots, 0), file[0].split("/")
 
     return sorted(files.items(), key=place)
 

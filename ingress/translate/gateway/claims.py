@@ -32,6 +32,9 @@ TABLE_PREFIX: Final = "gateway "
 TCP_PREFIX: Final = "tcp "
 """... and those of the operator's TCP services; all others are decided about as Ingresses want it."""
 
+_FEW_LISTENERS: Final = 4
+"""Of a route with more it is remembered which are of which table."""
+
 ListenerKey = tuple[Owner, str]
 """The object that has a listener, and the listener's name."""
 
@@ -148,11 +151,10 @@ class GatewayClaims:
 
     def attached_in(self, table: str) -> Sequence[tuple[Attachment, ListenerHosts]]:
         """Return those of ``attached`` whose listeners are of *table*."""
-        if len(self.attachments) == 1 and len(self.attachments[0].listeners) == 1:
-            # So it is of nearly all routes, of which nothing more is kept for that.
-            only = self.attachments[0].listeners[0]
-            return ((self.attachments[0], only),) if only.listener.table == table else ()
-        return self._by_table.get(table, ())
+        if sum(len(one.listeners) for one in self.attachments) > _FEW_LISTENERS:
+            return self._by_table.get(table, ())
+        # So it is of nearly all routes, of which nothing more is kept for that.
+        return [one for one in self.attached() if one[1].listener.table == table]
 
     @cached_property
     def _by_table(self) -> dict[str, list[tuple[Attachment, ListenerHosts]]]:

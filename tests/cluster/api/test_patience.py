@@ -8,7 +8,7 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.cluster.api import api_client
 from ingress.cluster.api.api_client import ApiAccess, ApiConnection, ApiRequest, ApiResponse
-from ingress.cluster.api.api_status import SILENT, UNREACHABLE
+from ingress.cluster.api.api_status import SLOW, UNREACHABLE
 from ingress.cluster.api.credentials import CredentialSource
 from ingress.cluster.api.patience import Patience
 from ingress.errors import KubernetesError
@@ -87,7 +87,7 @@ class DrippingTests(SynchronousTestCase):
             (CHUNKED, b"0", read_chunks),
         ):
             error = self.error(began, more, read)
-            self.assertEqual((error.status, error.reason), (0, SILENT))
+            self.assertEqual((error.status, error.reason), (0, SLOW))
             self.assertEqual(error.message, "the answer is too slow")
 
 

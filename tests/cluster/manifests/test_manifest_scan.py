@@ -192,6 +192,18 @@ class ChangeTests(DiskTestCase):
         self.look()
         self.assertEqual(self.ports(), {service("a"): 81})
 
+    def test_path_is_moved(self) -> None:
+        """What was moved to where it is seen is followed there, though the path that it had comes first."""
+        file = self.write("a.yaml", text_of("a"))
+        self.write("more/b.yaml", text_of("b"))
+        self.paths = (file, self.path("more"))
+        self.look()
+        os.rename(file, self.path("more/a.yaml"))
+        self.look()
+        self.write("more/a.yaml", text_of("a", 81))
+        self.look()
+        self.assertEqual(self.ports(), {service("a"): 81, service("b"): 80})
+
     def test_path_goes_amid_a_change(self) -> None:
         """Nothing is looked at more often than usual while a path is away."""
         self.write("a.yaml", text_of("a"))

@@ -16,6 +16,7 @@ from ingress.cluster.api.api_status import (
     NO_CREDENTIALS,
     NO_MESSAGE,
     SILENT,
+    SLOW,
     ObjectMissingError,
     is_expired,
     one_line,
@@ -209,7 +210,7 @@ class ApiServer:
             )
         if error.reason == NO_CREDENTIALS:
             return Mistake(f"the credentials for {self.url} cannot be read: {error.message}")
-        if error.reason == SILENT:
+        if error.reason in (SILENT, SLOW):
             return Mistake(f"{self.url}: {error.message}")
         if error.status:
             return Mistake(f"{self.url} answers {error.status}: {error.message}")
