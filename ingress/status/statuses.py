@@ -368,21 +368,8 @@ class Statuses:
     def settled(self, *, is_all: bool) -> None:
         """Say what was written since all was last as it should be."""
         counts, self._counts = self._counts, Counter()
-        given_up = {one for one, times in self._not_taken.items() if times >= _MOST_REFUSED}
-        given_up |= self._writer.closed
-        is_done = is_all or self.pending <= len(given_up)
-        if self._cleared is not None and is_done and not self._cleared.called:
-            log.info("Removed the addresses of {what}", what=_counted(counts) or "0 Ingresses")
-            if given_up:
-                kind, key = next(iter(given_up))
-                log.info(
-                    "The API server does not take that of {count} others, such as {kind} {key}",
-                    count=len(given_up),
-                    kind=kind,
-                    key=str(key),
-                )
-            counts.clear()
-            self._cleared.callback(None)
+        if self._cleared is not None and not self._cleared.called:
+            self._see_whether_cleared(self._cleared, counts, is_all=is_all)
         self._pauses.forget_old()
         if counts:
             log.info(
@@ -390,6 +377,24 @@ class Statuses:
                 what=_counted(counts),
                 addresses=self._told_addresses() if counts.keys() & self._with_addresses else "",
             )
+
+    def _see_whether_cleared(self, cleared: Deferred[None], counts: Counter[str], *, is_all: bool) -> None:
+        """Tell that no address is left, but where the API server does not take that; what was counted is told with it."""
+        given_up = {one for one, times in self._not_taken.items() if times >= _MOST_REFUSED}
+        given_up |= self._writer.closed
+        if not is_all and self.pending > len(given_up):
+            return
+        log.info("Removed the addresses of {what}", what=_counted(counts) or "0 Ingresses")
+        if given_up:
+            kind, key = next(iter(given_up))
+            log.info(
+                "The API server does not take that of {count} others, such as {kind} {key}",
+                count=len(given_up),
+                kind=kind,
+                key=str(key),
+            )
+        counts.clear()
+        cleared.callback(None)
 
     def _told_addresses(self) -> str:
         addresses = ", ".join(map(str, self._published or ())) or "not known"

@@ -32,8 +32,8 @@ TABLE_PREFIX: Final = "gateway "
 TCP_PREFIX: Final = "tcp "
 """... and those of the operator's TCP services; all others are decided about as Ingresses want it."""
 
-_FEW_LISTENERS: Final = 4
-"""Of a route with more it is remembered which are of which table."""
+_FEW: Final = 4
+"""Of an object with more listeners or hosts it is remembered which are of which table."""
 
 ListenerKey = tuple[Owner, str]
 """The object that has a listener, and the listener's name."""
@@ -151,7 +151,7 @@ class GatewayClaims:
 
     def attached_in(self, table: str) -> Sequence[tuple[Attachment, ListenerHosts]]:
         """Return those of ``attached`` whose listeners are of *table*."""
-        if sum(len(one.listeners) for one in self.attachments) > _FEW_LISTENERS:
+        if sum(len(one.listeners) for one in self.attachments) > _FEW:
             return self._by_table.get(table, ())
         # So it is of nearly all routes, of which nothing more is kept for that.
         return [one for one in self.attached() if one[1].listener.table == table]
@@ -172,17 +172,23 @@ class GatewayClaims:
                 return taking[0][1].hosts
             return tuple({host: None for _, taken in taking for host in taken.hosts})
         found = {host: None for _, taken in taking for host in taken.hosts}
-        found.update(self._others_by_table.get(table, {}))
+        if len(self.kept) + len(self.streams) > _FEW:
+            found.update(self._others_by_table.get(table, {}))
+        else:
+            found.update((host, None) for name, host in self._others() if name == table)
         return tuple(found)
+
+    def _others(self) -> Iterator[tuple[str, str]]:
+        """Yield the hosts that the object keeps, and those of its streams, by table."""
+        yield from self.kept
+        for one in self.streams:
+            yield one.table, one.host
 
     @cached_property
     def _others_by_table(self) -> dict[str, dict[str, None]]:
-        """The hosts that the object keeps, and those of its streams."""
         found: dict[str, dict[str, None]] = {}
-        for table, host in self.kept:
+        for table, host in self._others():
             found.setdefault(table, {})[host] = None
-        for one in self.streams:
-            found.setdefault(one.table, {})[one.host] = None
         return found
 
     def stream(self, table: str, host: str) -> StreamClaim | None:
