@@ -168,7 +168,7 @@ def _outcome(
     }
     return ListenerOutcome(
         StatusEntry(fields, (accepted, programmed, resolved, conflicted, *overlapping)),
-        accepted.status == "True" and not missing,
+        _is_valid(one, problems),
         resolved.status == "True",
         programmed.status == "True",
     )
