@@ -100,7 +100,7 @@ _GROUPS: tuple[tuple[str, tuple[Option, ...]], ...] = (
                help="Let every namespace speak for whole hosts of others (TLS, client certificates), as ingress-nginx does."),
         Option(name="no-quirks", to="translate.quirks", sets=False,
                running=True,
-               help="Serve every Ingress as it is written, also where ingress-nginx does otherwise: use-regex and rewrite-target make regular expressions of their own paths alone, a path that ends in a slash redirects nobody, and the redirect to HTTPS keeps the slash at the end."),
+               help="Serve every Ingress as it is written, also where ingress-nginx does otherwise: use-regex and rewrite-target make regular expressions of their own paths alone, a path that ends in a slash redirects nobody, the redirect to HTTPS keeps the slash at the end, and a default backend serves hosts that no rule names also where its Ingress has rules."),
         Option(name="strict-validate-path-type", to="translate.strict_path_types",
                running=True,
                help="Answer 503 on paths of the types Exact and Prefix that hold anything but letters, digits and . _ - /; regular expressions need ImplementationSpecific then."),

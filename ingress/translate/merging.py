@@ -15,6 +15,8 @@ A path of a rule (``Claim``) always comes before a default backend.  Then:
 2. What no rule's host takes goes to the host-less rules, then to the default backend of
    the first Ingress that has one, with or without rules ("requests that don't match any
    rule", ``IngressSpec.defaultBackend``), else to the controller's own, else it is 404.
+   With quirks an Ingress that has rules and annotations of ingress-nginx has no say there:
+   that controller serves such a default backend on the hosts of its rules alone.
 
 A default backend becomes a Prefix route for ``/``, so the table knows no special case.
 The table lets a host without any route fall to wildcard and host-less routes.  So where
@@ -58,9 +60,11 @@ class HostMerge:
     problems: tuple[Problem, ...] = ()
 
 
-def hosts_asked(parsed: ParsedObject) -> tuple[str, ...]:
-    """Return the hosts about which *parsed* has a say."""
+def hosts_asked(parsed: ParsedObject, *, quirks: bool) -> tuple[str, ...]:
+    """Return the hosts about which *parsed* has a say, with *quirks* or without."""
     if parsed.default_backend is None or ALL_HOSTS in parsed.hosts:
+        return parsed.hosts
+    if quirks and parsed.has_rules and parsed.has_annotations:
         return parsed.hosts
     return (*parsed.hosts, ALL_HOSTS)
 

@@ -10,7 +10,12 @@ from ingress.filters import Reply
 from ingress.model.problems import Reason
 from ingress.routing.paths import normal_path
 from ingress.translate.options import TranslateOptions
-from ingress.translate.readers.ingress.objects import Ingress
+from ingress.translate.readers.ingress.objects import (
+    Ingress,
+    IngressBackend,
+    IngressRule,
+    ServicePortReference,
+)
 from ingress.translate.snapshot import Snapshot
 from ingress.translate.translate import translate
 from tests.fakes.filter_parts import FakeFacts, FakeServices
@@ -179,6 +184,43 @@ class NormalFormQuirkTests(SynchronousTestCase):
         ):
             site = ingress("site", [("/", "Prefix")], {"force-ssl-redirect": "true", **asked})
             self.assertEqual(redirected(snapshot(site, quirks=quirks), "/x/"), f"https://{HOST}{end}")
+
+
+class DefaultBackendQuirkTests(SynchronousTestCase):
+    """Q14."""
+
+    def test_q14_default_backend_beside_rules_is_for_hosts_of_these_rules(self) -> None:
+        """Hosts that no rule names get it from an Ingress without rules, or without annotations of the prefix."""
+        backend = IngressBackend("rest", ServicePortReference(number=80))
+        annotated = evolve(ingress("site", [("/a", "Prefix")], ANNOTATED), default_backend=backend)
+        plain = evolve(annotated, annotations={})
+        without_rules = evolve(annotated, rules=())
+        whole_host = evolve(annotated, rules=(IngressRule("", annotated.rules[0].paths),))
+        for site, quirks, serves_all in (
+            (annotated, True, False),
+            (annotated, False, True),
+            (plain, True, True),
+            (without_rules, True, True),
+            (whole_host, True, True),
+        ):
+            found = snapshot(site, quirks=quirks)
+            self.assertEqual(found.table.find(b"unnamed.invalid", b"/b") is not None, serves_all, site)
+            if site is annotated:
+                route = found.table.find(HOST.encode(), b"/b")
+                assert route is not None
+                self.assertEqual(route.backend.name, "rest")
+
+    def test_q14_default_backend_of_others(self) -> None:
+        """So it neither stands before the operator's, nor before that of a younger Ingress, which is told of nothing."""
+        backend = IngressBackend("rest", ServicePortReference(number=80))
+        annotated = evolve(ingress("a-site", [("/a", "Prefix")], ANNOTATED), default_backend=backend)
+        of_all = IngressBackend("of-all", ServicePortReference(number=80))
+        younger = evolve(ingress("b-all", [], ANNOTATED), rules=(), default_backend=of_all)
+        found = snapshot(annotated, younger)
+        route = found.table.find(b"unnamed.invalid", b"/")
+        assert route is not None
+        self.assertEqual(route.backend.name, "of-all")
+        self.assertNotIn(Reason.DEFAULT_BACKEND_CONFLICT, {one.reason for one in found.problems})
 
 
 class StrictPathTests(SynchronousTestCase):

@@ -378,6 +378,12 @@ TLS_HOST_WITHOUT_RULE: Final = _rule(
     "`spec.tls` names a host that no rule has, so nothing is served there.",
     "correct the host, or add a rule for it",
 )
+DEFAULT_BACKEND_OF_ALL: Final = _rule(
+    "DefaultBackendOfAll",
+    _WARNING,
+    "The default backend of an Ingress with rules gets the requests for hosts that no rule names, too, which ingress-nginx keeps from it.",
+    "give each rule a path / in place of spec.defaultBackend",
+)
 HOST_WITHOUT_TLS: Final = _rule(
     "HostWithoutTls",
     _WARNING,

@@ -10,7 +10,7 @@ from enum import Enum, IntEnum
 from typing import Final
 
 from ingress.ctl.lint.finding import AnnotationReport, Finding, Level, ObjectReport, Standing
-from ingress.ctl.lint.rules import CLOSED_PATHS, HOST_WITHOUT_TLS
+from ingress.ctl.lint.rules import CLOSED_PATHS, DEFAULT_BACKEND_OF_ALL, HOST_WITHOUT_TLS
 from ingress.model.problems import Reason
 
 
@@ -54,6 +54,8 @@ class Bearing(Enum):
     CHANGES = "needs a change"
 
 
+_DIFFERING: Final = frozenset({DEFAULT_BACKEND_OF_ALL.name, HOST_WITHOUT_TLS.name})
+"""Rules of lint's own that tell of what both controllers do in their ways."""
 BEARINGS: Final[Mapping[Reason, Bearing]] = {
     # What the API server, or ingress-nginx as well, makes nothing of.
     Reason.MALFORMED_OBJECT: Bearing.SAME,
@@ -155,7 +157,7 @@ def bearing_of(finding: Finding) -> Bearing:
         return Bearing.SAME
     if finding.rule == CLOSED_PATHS.name:
         return Bearing.CHANGES
-    if finding.rule == HOST_WITHOUT_TLS.name:
+    if finding.rule in _DIFFERING:
         return Bearing.DIFFERS
     try:
         return BEARINGS[Reason(finding.rule)]

@@ -37,6 +37,23 @@ class HostsTests(LintCase):
         self.assert_not_found("HostWithoutTls", ingress(hosts=[HOST, OTHER], tls=["*.example.com"]))
         self.assert_not_found("HostWithoutTls", ingress(hosts=[HOST, OTHER]))
 
+    def test_a_default_backend_that_gets_hosts_of_nobody(self) -> None:
+        """It is told of an Ingress with rules, unless its annotations have ingress-nginx's way, or it gets nothing there."""
+        default = IngressBackend("web", ServicePortReference(number=80))
+        value = evolve(ingress("/a"), default_backend=default)
+        finding = self.found("DefaultBackendOfAll", value)
+        self.assertEqual(finding.field, "spec.defaultBackend")
+        self.assertIn(f"ingress-nginx serves it for {HOST} alone", finding.message)
+        self.assertIs(bearing_of(finding), Bearing.DIFFERS)
+        older = evolve(ingress(name="a"), rules=(), default_backend=default)
+        for others in (
+            [evolve(ingress("/a", proxy_body_size="1m"), default_backend=default)],
+            [older, evolve(ingress("/a", name="b"), default_backend=default)],
+            [evolve(ingress("/a", hosts=[""]), default_backend=default)],
+            [ingress("/a")],
+        ):
+            self.assert_not_found("DefaultBackendOfAll", *others)
+
     def test_tls_without_secret(self) -> None:
         """The default certificate is shown, which is worth a note."""
         value = evolve(ingress(), tls=(IngressTLS((HOST,), ""),))

@@ -7,6 +7,7 @@ from ingress.annotations.redirects import REDIRECTS
 from ingress.annotations.values import quoted
 from ingress.ctl.lint.finding import Finding
 from ingress.ctl.lint.rules import (
+    DEFAULT_BACKEND_OF_ALL,
     HOST_IN_NAMESPACES,
     HOST_WITHOUT_TLS,
     PLAIN_HTTP_BESIDE_TLS,
@@ -16,11 +17,15 @@ from ingress.ctl.lint.rules import (
 )
 from ingress.ctl.lint.survey import Subject, Survey
 from ingress.routing.hosts import check_rule_host
-from ingress.translate.claims import ParsedObject
+from ingress.translate.claims import DEFAULT_BACKEND_FIELD, ROOT, ParsedObject
+from ingress.translate.merging import ALL_HOSTS
 from ingress.translate.ownership import wildcard_of
+from ingress.translate.readers.ingress.objects import Ingress
 from ingress.wording import first_of
 
 _MOST_SHOWN = 3
+_UNNAMED = b"unnamed.invalid"
+"""A host that no rule names: RFC 6761 section 6.4."""
 
 
 def check_hosts(survey: Survey, subject: Subject) -> Iterator[Finding]:
@@ -31,6 +36,7 @@ def check_hosts(survey: Survey, subject: Subject) -> Iterator[Finding]:
     yield from _tls_hosts(survey, subject, parsed)
     yield from _rule_hosts(survey, subject, parsed)
     yield from _namespaces(survey, subject, parsed)
+    yield from _default_backend(survey, subject, parsed)
 
 
 def _tls_hosts(survey: Survey, subject: Subject, parsed: ParsedObject) -> Iterator[Finding]:
@@ -114,6 +120,21 @@ def _namespaces(survey: Survey, subject: Subject, parsed: ParsedObject) -> Itera
             f"host {host} has rules in other namespaces, too, as in {', '.join(others)}{more}; {whose}",
             parsed.rules_field,
         )
+
+
+def _default_backend(survey: Survey, subject: Subject, parsed: ParsedObject) -> Iterator[Finding]:
+    """Yield that the default backend beside rules gets what is for none of all rules."""
+    if not isinstance(subject.value, Ingress) or not parsed.has_rules or ALL_HOSTS in parsed.hosts:
+        return
+    route = survey.snapshot.table.find(_UNNAMED, ROOT.encode())
+    if route is None or route.owner != parsed.owner:
+        return
+    named = f"{_shown(parsed.hosts)} alone" if parsed.hosts else "no host"
+    yield subject.found(
+        DEFAULT_BACKEND_OF_ALL,
+        f"requests for hosts that no rule names go to this default backend; ingress-nginx serves it for {named}",
+        DEFAULT_BACKEND_FIELD,
+    )
 
 
 def _shown(hosts: tuple[str, ...] | list[str]) -> str:
