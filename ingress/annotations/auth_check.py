@@ -141,8 +141,10 @@ class Verdict:
     cookies: tuple[bytes, ...] = ()
     challenges: tuple[bytes, ...] = ()
     """What ``WWW-Authenticate`` says."""
+    fields: tuple[tuple[bytes, bytes], ...] = ()
+    """All that it said besides."""
     size: int = field(default=0, eq=False)
-    """About how many bytes the fields of the answer have."""
+    """About how many bytes these have."""
 
     @property
     def allows(self) -> bool:
@@ -153,6 +155,10 @@ class Verdict:
     def is_one(self) -> bool:
         """Whether it is a verdict at all."""
         return self.allows or self.status in (401, 403)
+
+    def field(self, name: bytes) -> bytes:
+        """Return the value of the first field called *name*, in lower case; empty when there is none."""
+        return next((value for called, value in self.fields if called.lower() == name), b"")
 
 
 def verdict_of(answer: SubAnswer, response_headers: tuple[bytes, ...]) -> Verdict:
@@ -173,7 +179,13 @@ def verdict_of(answer: SubAnswer, response_headers: tuple[bytes, ...]) -> Verdic
     gone = tuple(name for name in response_headers if name not in found)
     told = tuple(found.items())
     size = sum([len(name) + len(value) for name, value in answer.fields])
-    return Verdict(answer.status, FieldChanges(drop=gone, put=told), tuple(cookies), tuple(challenges), size)
+    changes = FieldChanges(drop=gone, put=told)
+    return Verdict(answer.status, changes, tuple(cookies), tuple(challenges), answer.fields, size)
+
+
+def verdict_on(facts: Facts) -> Verdict | None:
+    """Return what the service said of a request that it let pass; None where no service did."""
+    return next((note for note in facts.notes.values() if isinstance(note, Verdict)), None)
 
 
 class _Asking:

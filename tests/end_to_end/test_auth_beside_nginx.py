@@ -14,6 +14,15 @@ CASES: dict[str, tuple[str, str, dict[str, str]]] = {
     "plain": ("", "", {}),
     "always": ("always", "", {"auth-always-set-cookie": "true"}),
     "signin": ("", "error_page 401 = /signin;", {"auth-signin": "http://signin.test/start?rd=x"}),
+    "snippet": (
+        "",
+        "",
+        {
+            "auth-response-headers": "",
+            "configuration-snippet": "auth_request_set $who $upstream_http_x_user; proxy_set_header X-User $who;"
+            "auth_request_set $gone $upstream_http_x_missing; proxy_set_header X-Missing $gone;",
+        },
+    ),
 }
 """What each has in its location, and by its annotations."""
 

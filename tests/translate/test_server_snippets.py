@@ -171,6 +171,22 @@ class SnippetTests(SynchronousTestCase):
         route = snapshot.table.find(b"a.test", b"/")
         self.assertEqual([spec.name for spec in route.filters] if route else None, ["snippet-answers"])
 
+    def test_several_reasons(self) -> None:
+        """Of one directive each reason is told with its lines; beyond eight of them the others are told together."""
+        text = "set $uri x;\nset $args y;\nset $uri z;"
+        snapshot = served(ingress("a", "/", configuration_snippet=text))
+        messages = [message for _, message in told(snapshot, Reason.UNSUPPORTED_ANNOTATION)]
+        self.assertEqual(
+            [message.partition(",")[0] for message in messages],
+            ["configuration-snippet: set (line 2) sets $args", "configuration-snippet: set (lines 1"],
+        )
+        text = "\n".join(f"set $x{number} $nobody_{number};" for number in range(20))
+        snapshot = served(ingress("a", "/", configuration_snippet=text))
+        messages = [message for _, message in told(snapshot, Reason.UNSUPPORTED_ANNOTATION)]
+        self.assertEqual(len(messages), 9)
+        (others,) = [message for message in messages if "each for a reason of its own" in message]
+        self.assertIn("set (lines 9, 10, 11, 12, 13 and 7 more)", others)
+
     def test_guards_close(self) -> None:
         """A guard that is refused closes the Ingress; one of a server closes its host."""
         for annotations, closed in (

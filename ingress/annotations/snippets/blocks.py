@@ -80,6 +80,14 @@ class RequestField:
 
 
 @frozen(cache_hash=True)
+class SetVariable:
+    """``set``, ``auth_request_set``."""
+
+    name: str
+    value: Template
+
+
+@frozen(cache_hash=True)
 class AccessRule:
     """``allow``, ``deny``."""
 
@@ -113,12 +121,14 @@ class Level:
     """``default_type`` of what is answered here."""
     kept: tuple[tuple[AccessRule, ...], ...] = ()
     """Lists of rules that no level within takes the place of: each has to let a client in."""
+    from_auth: tuple[SetVariable, ...] = ()
+    """``auth_request_set``: what is made of what the service of ``auth-url`` said."""
 
     def over(self, inner: "Level") -> "Level":
         """Return what holds in *inner*, which stands within this one.
 
-        As in nginx, what ``add_header``, ``proxy_hide_header``, ``proxy_set_header``, ``allow`` and ``deny`` say within
-        takes the place of all that they say around; what the ``more_...`` directives say comes behind it.
+        As in nginx, what ``add_header``, ``proxy_hide_header``, ``proxy_set_header``, ``auth_request_set``, ``allow`` and
+        ``deny`` say within takes the place of all that they say around; what the ``more_...`` directives say comes behind it.
         """
         if inner is NOTHING:
             return self
@@ -133,6 +143,7 @@ class Level:
             inner.by_method or self.by_method,
             inner.content_type or self.content_type,
             self.kept + inner.kept,
+            inner.from_auth or self.from_auth,
         )
 
     def beside(self, other: "Level") -> "Level":
@@ -148,6 +159,7 @@ class Level:
             self.by_method + other.by_method,
             other.content_type or self.content_type,
             self.kept + other.kept,
+            self.from_auth + other.from_auth,
         )
 
 
@@ -172,14 +184,6 @@ class Condition:
     text: Template | None = None
     search: Search | None = None
     negates: bool = False
-
-
-@frozen(cache_hash=True)
-class SetVariable:
-    """``set``."""
-
-    name: str
-    value: Template
 
 
 @frozen(cache_hash=True)

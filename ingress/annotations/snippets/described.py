@@ -59,6 +59,11 @@ def request_fields(level: Level) -> str:
     return _some(dict.fromkeys(names)) or "those within if, or the target"
 
 
+def auth_variables(level: Level) -> str:
+    """Name the variables that are set by what the service of ``auth-url`` said."""
+    return _some(f"${one.name}" for one in level.from_auth) or "those within location"
+
+
 def _statement(statement: Statement) -> str:
     if isinstance(statement, If):
         return f"if {statement.condition.subject} ({_some(map(_statement, statement.block.statements)) or 'fields'})"

@@ -16,6 +16,7 @@ from ingress.annotations.route_facts import RouteFacts
 from ingress.annotations.snippets.answers import AnswerPlan
 from ingress.annotations.snippets.blocks import EMPTY, Break, Finding, Level, Return, Rewrite, Snippet, Sort
 from ingress.annotations.snippets.filters import (
+    AuthVariables,
     PathStatements,
     ServerStatements,
     SnippetAccess,
@@ -99,6 +100,8 @@ def _specs(
         specs.append(PathStatements(location.block))
     if any(level.access or level.by_method or level.kept for level in levels):
         specs.append(SnippetAccess(layers, _is_about_all(layers.level(None), levels)))
+    if any(level.from_auth for level in levels):
+        specs.append(AuthVariables(layers))
     if rewrites(blocks) or any(level.inputs or level.sent for level in levels):
         specs.append(SnippetEdits(layers))
     if any(level.fields or level.added or level.expires or level.hidden for level in levels):

@@ -3,13 +3,21 @@
 from collections.abc import Callable
 from typing import ClassVar, Final, Generic, TypeVar
 
+from ingress.annotations.auth_check import verdict_on
 from ingress.annotations.snippets import described
 from ingress.annotations.snippets.access_words import lets_in
 from ingress.annotations.snippets.answers import AnswerPlan
 from ingress.annotations.snippets.blocks import Block, Level, Location
 from ingress.annotations.snippets.levels import Layers
 from ingress.annotations.snippets.requests import RequestPlan
-from ingress.annotations.snippets.running import Course, known_course, run_path, run_server
+from ingress.annotations.snippets.running import (
+    Course,
+    course_of,
+    known_course,
+    run_path,
+    run_server,
+    set_from_auth,
+)
 from ingress.filter_parts.judging import Judging, status_reply
 from ingress.filters import AnswerEdit, Clock, Facts, Filter, Phase, Reply, RequestEdit, Services
 from ingress.model.frozen import frozen
@@ -116,6 +124,32 @@ class SnippetAccess:
         def judge(facts: Facts) -> Reply | None:
             level = plans.of(known_course(facts))
             return None if lets_in(level, facts.method, facts.client) else _FORBIDDEN
+
+        return Judging(judge)
+
+
+@frozen(cache_hash=True)
+class AuthVariables:
+    """Gives variables the values that ``auth_request_set`` makes of what the service of ``auth-url`` said."""
+
+    phase: ClassVar[Phase] = Phase.EDITS
+    name: ClassVar[str] = "snippet-auth-variables"
+
+    layers: Layers
+
+    def describe(self) -> str:
+        """Name the variables."""
+        names = described.auth_variables(self.layers.level(None))
+        return f"variables of snippets come of what the service of auth-url said: {names}"
+
+    def make(self, services: Services) -> Filter:
+        """Make the filter that sets them."""
+        plans = _Plans(self.layers, _same)
+
+        def judge(facts: Facts) -> None:
+            verdict = verdict_on(facts)
+            if verdict is not None:
+                set_from_auth(plans.of(known_course(facts)).from_auth, verdict, facts, course_of(facts))
 
         return Judging(judge)
 

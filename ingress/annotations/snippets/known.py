@@ -124,6 +124,8 @@ _GUARDS: Final = (
     "checkrule",
 )
 """How the names of guards begin, ..."""
+_NO_GUARD: Final = "auth_request_set"
+"""... but that of this one, which keeps nobody out, ..."""
 _HONORED_GUARDS: Final = frozenset(("allow", "deny", "limit_except"))
 """... and those which are guards where they are refused."""
 _DECIDING_LUA: Final = ("rewrite_by_lua", "content_by_lua", "server_rewrite_by_lua")
@@ -183,6 +185,6 @@ def is_guard(directive: Directive) -> bool:
         return bool(arguments) and arguments[0][:1] == "4"
     if name in _HONORED_GUARDS:
         return arguments != ("all",) or name == "deny"
-    if name.startswith(_GUARDS):
+    if name.startswith(_GUARDS) and name != _NO_GUARD:
         return arguments not in (("off",), ("all",))
     return any(map(is_guard, directive.block or ()))

@@ -28,6 +28,7 @@ from ingress.annotations.snippets.blocks import (
     MethodAccess,
     RequestField,
     Return,
+    SetVariable,
     Snippet,
     Sort,
     Statement,
@@ -53,6 +54,7 @@ from ingress.annotations.snippets.statements import (
     read_return,
     read_rewrite,
     read_set,
+    read_set_from_auth,
 )
 from ingress.annotations.values import placeholder_hint, quoted
 
@@ -100,6 +102,7 @@ class _Content:
     access: list[AccessRule] = Factory(list)
     by_method: list[MethodAccess] = Factory(list)
     content_type: bytes = b""
+    from_auth: list[SetVariable] = Factory(list)
 
     def block(self) -> Block:
         """Return it as data."""
@@ -113,6 +116,7 @@ class _Content:
             tuple(self.access),
             tuple(self.by_method),
             self.content_type,
+            from_auth=tuple(self.from_auth),
         )
         return Block(tuple(self.statements), level)
 
@@ -192,7 +196,8 @@ class _Reading:
         if field is not None:
             content.added.append(field)
 
-    def send_field(self, directive: Directive, content: _Content) -> None:
+    def _is_of_paths(self, directive: Directive) -> bool:
+        """Whether a directive that each path of ingress-nginx has stands in one; where it does not, that is told."""
         if not self._in_location:
             _plain(directive)
             self._tell(
@@ -200,6 +205,10 @@ class _Reading:
                 "changes nothing here, nor in ingress-nginx, whose paths have their own: write it in configuration-snippet",
                 Sort.NOTE,
             )
+        return self._in_location
+
+    def send_field(self, directive: Directive, content: _Content) -> None:
+        if not self._is_of_paths(directive):
             return
         field = sent_field(self._count_field(directive), self._own)
         if field is not None:
@@ -248,6 +257,15 @@ class _Reading:
         found = read_set(_plain(directive), self._own)
         self._own |= {found.name}
         content.statements.append(found)
+
+    def set_from_auth(self, directive: Directive, content: _Content) -> None:
+        if not self._is_of_paths(directive):
+            return
+        if self._in_if:
+            raise DirectiveRefused("stands in an if")
+        found = read_set_from_auth(self._count_field(directive), self._own)
+        self._own |= {found.name}
+        content.from_auth.append(found)
 
     def stop(self, directive: Directive, content: _Content) -> None:
         self._decides()
@@ -329,6 +347,7 @@ def _plain(directive: Directive) -> tuple[str, ...]:
 _READERS: Final[dict[str, Callable[[_Reading, Directive, _Content], None]]] = {
     "add_header": _Reading.add_field,
     "allow": _Reading.give_access,
+    "auth_request_set": _Reading.set_from_auth,
     "break": _Reading.stop,
     "default_type": _Reading.set_type,
     "deny": _Reading.give_access,

@@ -26,7 +26,7 @@ from ingress.annotations.snippets.blocks import (
 from ingress.filter_parts.judging import status_reply
 from ingress.filters import Reply
 from ingress.model.searches import TooLong
-from ingress.model.templates import TemplateFacts
+from ingress.model.templates import TemplateAnswer, TemplateFacts
 
 MAX_TARGET: Final = 16 * 1024
 """Bytes of what a request is rewritten to, and of a variable."""
@@ -99,6 +99,16 @@ def known_course(facts: SnippetFacts) -> Course | None:
     """Return the course of a request; None where nothing was decided about it."""
     found = facts.notes.get(_COURSE)
     return found if isinstance(found, Course) else None
+
+
+def set_from_auth(
+    statements: Iterable[SetVariable], said: TemplateAnswer, facts: SnippetFacts, course: Course
+) -> None:
+    """Set what ``auth_request_set`` makes of what the service *said*; for which there is no room comes to nothing."""
+    for statement in statements:
+        value = statement.value.render(facts, said, course.values)
+        course.size += len(value)
+        course.values[statement.name] = value if course.size <= MAX_VALUES else b""
 
 
 class _Stops(Exception):  # noqa: N818 - it is a way out, no failure

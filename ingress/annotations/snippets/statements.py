@@ -32,6 +32,7 @@ _FLAGS: Final = {
 }
 _FILE_TESTS: Final = frozenset(("-f", "!-f", "-d", "!-d", "-e", "!-e", "-x", "!-x"))
 _COMPARES: Final = {"=": False, "!=": True}
+_OF_THE_ANSWER: Final = frozenset(("status", "sent_http_", "upstream_cache_status"))
 _MATCHES: Final = {"~": (False, False), "~*": (True, False), "!~": (False, True), "!~*": (True, True)}
 _is_variable = re.compile(r"\$[a-zA-Z_][a-zA-Z0-9_]{0,63}").fullmatch
 _is_status = re.compile(r"[0-9]{3}", re.ASCII).fullmatch
@@ -76,12 +77,26 @@ def read_rewrite(words: tuple[str, ...], own: frozenset[str]) -> Rewrite:
 
 def read_set(words: tuple[str, ...], own: frozenset[str]) -> SetVariable:
     """Read ``set``."""
+    name, value = _variable_and_value(words)
+    return SetVariable(name, template_of(value, own, lines=True))
+
+
+def read_set_from_auth(words: tuple[str, ...], own: frozenset[str]) -> SetVariable:
+    """Read ``auth_request_set``."""
+    name, value = _variable_and_value(words)
+    template = template_of(value, own, answers=True)
+    if not template.variables.isdisjoint(_OF_THE_ANSWER):
+        raise DirectiveRefused("asks for the answer to the client, which is not there yet")
+    return SetVariable(name, template)
+
+
+def _variable_and_value(words: tuple[str, ...]) -> tuple[str, str]:
     if len(words) != 2 or not _is_variable(words[0]):
         raise DirectiveRefused("takes a variable and a value")
     name = words[0][1:]
     if is_known_variable(name):
         raise DirectiveRefused(f"sets ${name}, which has a value of its own")
-    return SetVariable(name, template_of(words[1], own, lines=True))
+    return name, words[1]
 
 
 def read_condition(words: tuple[str, ...], own: frozenset[str]) -> Condition:
