@@ -10,6 +10,8 @@ from functools import lru_cache, partial
 from typing import Final
 from urllib.parse import unquote_to_bytes
 
+from attrs import evolve
+
 from ingress.annotations.guards import GuardMissing, snippet_keeps_requests_out
 from ingress.annotations.route_constants import route_constants
 from ingress.annotations.route_facts import RouteFacts
@@ -163,11 +165,8 @@ def _remarks(settings: SnippetSettings, names: frozenset[str]) -> Iterator[Remar
 
 
 def _told(name: str, findings: tuple[Finding, ...], closes: str) -> Iterator[Remark]:
-    """Yield one remark for each directive: what is wrong with the first of its name, and where the others are."""
-    by_directive: dict[tuple[str, Sort], list[Finding]] = {}
-    for finding in findings:
-        by_directive.setdefault((finding.directive, finding.sort), []).append(finding)
-    for (directive, sort), found in by_directive.items():
+    """Yield one remark for each directive and what is wrong with it, with all the lines where that stands."""
+    for (directive, sort), found in _alike(findings):
         first = found[0]
         lines = list(dict.fromkeys(one.line for one in found))
         shown = ", ".join(map(str, lines[:_MOST_LINES]))
@@ -189,7 +188,23 @@ def _told(name: str, findings: tuple[Finding, ...], closes: str) -> Iterator[Rem
         )
 
 
+def _alike(findings: tuple[Finding, ...]) -> Iterator[tuple[tuple[str, Sort], list[Finding]]]:
+    """Yield *findings* of one name, sort and message together; of one name and sort at most ``_MOST_MESSAGES`` messages."""
+    by_directive: dict[tuple[str, Sort], dict[str, list[Finding]]] = {}
+    for finding in findings:
+        by_message = by_directive.setdefault((finding.directive, finding.sort), {})
+        message = finding.message
+        if message not in by_message and len(by_message) >= _MOST_MESSAGES:
+            message = _OTHERWISE
+        by_message.setdefault(message, []).append(evolve(finding, message=message))
+    for key, by_message in by_directive.items():
+        for found in by_message.values():
+            yield key, found
+
+
 _MOST_LINES: Final = 5
+_MOST_MESSAGES: Final = 8
+_OTHERWISE: Final = "cannot be honored either, each for a reason of its own"
 
 
 def _refusing(name: str, *, guards: bool) -> Annotation:
