@@ -11,7 +11,7 @@ from attrs import frozen
 from bench.calls import PORT, Conversation, Measured, measure_here
 from bench.own_process import forked_processes
 
-CALL_ROUNDS = 5
+CALL_ROUNDS = 9
 _EDITS = "{type: %s, %s: {set: [{name: X-A, value: a}, {name: X-B, value: b}], add: [{name: X-C, value: c}], remove: [X-D]}}"
 _ORIGIN = b"https://page.bench.test"
 
