@@ -80,19 +80,14 @@ class SharedBuckets:
         words = self._words
         second_at = at + self._second
         ends_at = at + self._ends
-        ends = words[ends_at]
-        if ends <= now:
-            words[second_at] = words[at + self._minute] = now & _LOW
-            words[ends_at] = now + rates.first_drains_in
-            return True
-        minute = 0
+        second = minute = 0
         by_second, by_minute = rates.by_second, rates.by_minute
         if by_minute is not None:
             minute_at = at + self._minute
             word = words[minute_at]
             passed = now - word & _LOW
             if passed >= _BACK:
-                word, passed = self._not_ahead(word, minute_at, ends, now), 0
+                word, passed = self._not_ahead(word, minute_at, words[ends_at], now), 0
             minute = (word >> 32) - by_minute.per_second * passed // 1000 + ONE
             if minute > by_minute.burst:
                 return False
@@ -104,18 +99,20 @@ class SharedBuckets:
             passed = now - word & _LOW
             if passed >= _BACK:
                 word, passed = self._not_ahead(word, second_at, words[ends_at], now), 0
-            level = (word >> 32) - by_second.per_second * passed // 1000 + ONE
-            if level > by_second.burst:
+            second = (word >> 32) - by_second.per_second * passed // 1000 + ONE
+            if second > by_second.burst:
                 return False
-            if level < 0:
-                level = 0
-            words[second_at] = level << 32 | now & _LOW
-            level += ONE
-            ends = now + level * 1000 // by_second.per_second + 1
-            if level > by_second.burst:
+            if second < 0:
+                second = 0
+        # Where there is no such rate, none is kept for one that may come by an edit.
+        words[second_at] = second << 32 | now & _LOW
+        words[at + self._minute] = minute << 32 | now & _LOW
+        if by_second is not None:
+            second += ONE
+            ends = now + second * 1000 // by_second.per_second + 1
+            if second > by_second.burst:
                 ends |= KEPT
         if by_minute is not None:
-            words[at + self._minute] = minute << 32 | now & _LOW
             minute += ONE
             until = now + minute * 1000 // by_minute.per_second + 1
             if minute > by_minute.burst or ends & KEPT:

@@ -23,6 +23,16 @@ FIVE = Rates(Rate(5 * ONE, 25 * ONE))
 DAY = 86_400.0
 
 
+def some_rates(random: Random) -> Rates:
+    """Return rates by the second, by the minute, or both, with a burst or without."""
+    by_second, by_minute = random.choice([(3, 0), (0, 7), (2, 30), (1, 1), (100, 200), (1, 6000)])
+    many = random.choice([0, 1, 2, 5])
+    return Rates(
+        Rate(by_second * ONE, by_second * many * ONE) if by_second else None,
+        Rate(by_minute * ONE // 60, by_minute * many * ONE) if by_minute else None,
+    )
+
+
 class MonotonicClock(FakeClock):
     """The clock of the machine."""
 
@@ -67,12 +77,7 @@ class VerdictTests(SharedBucketsCase):
             alone, workers = Buckets(self.clock), self.workers(3)
             zones: list[tuple[Rates, Zone, list[Zone]]] = []
             for name in range(3):
-                by_second, by_minute = random.choice([(3, 0), (0, 7), (2, 30), (1, 1), (100, 200), (1, 6000)])
-                many = random.choice([0, 1, 2, 5])
-                rates = Rates(
-                    Rate(by_second * ONE, by_second * many * ONE) if by_second else None,
-                    Rate(by_minute * ONE // 60, by_minute * many * ONE) if by_minute else None,
-                )
+                rates = some_rates(random)
                 there = [one.zone(name, rates, self.asker) for one in workers]
                 zones.append((rates, alone.zone(name, rates, self.asker), there))
             clients = [b"192.0.2.%d" % number for number in range(random.choice([1, 5, 60]))]
@@ -126,6 +131,20 @@ class VerdictTests(SharedBucketsCase):
         zone = buckets.zone("a", FIVE, self.asker)
         self.clock.clock.advance(5)
         self.assertFalse(buckets.take(zone, FIVE, b"x"))
+
+    def test_edits(self) -> None:
+        """Whatever a limit is edited to, and however often, verdicts are those of one process."""
+        for seed in range(30):
+            random = Random(seed)
+            self.table = SharedTable((9, 12))
+            alone, workers = Buckets(self.clock), self.workers(2)
+            for _ in range(40):
+                rates = some_rates(random)
+                zone, there = alone.zone("a", rates, self.asker), workers[0].zone("a", rates, self.asker)
+                for step in range(20):
+                    self.clock.clock.rightNow += random.choice([0, 0, 0, 0.001, 0.017, 0.25, 0.333, 5])
+                    expected = alone.take(zone, rates, b"x")
+                    self.assertEqual(random.choice(workers).take(there, rates, b"x"), expected, (seed, step))
 
     def test_largest(self) -> None:
         """The largest burst that fits is some four million requests, and no more is taken for one."""
