@@ -85,8 +85,8 @@ def _entry(entry: Entry) -> Mapping[str, Any]:
             {"matter": number, "field": field}
             for number, field in zip(entry.matters, entry.fields, strict=True)
         ],
-        "patch": json_patch(entry.changes),
-        "commands": list(commands(entry.object_id, entry.changes)),
+        "patch": json_patch(entry.changes, entry.before),
+        "commands": [] if entry.otherwise else list(commands(entry.object_id, entry.changes, entry.before)),
     }
 
 

@@ -4,6 +4,8 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
+from attrs import evolve
+
 from ingress.ctl.inputs.input import Input
 from ingress.ctl.lint.finding import LintReport, ObjectReport, Standing
 from ingress.ctl.migrate.config_map import config_map_report
@@ -12,6 +14,8 @@ from ingress.ctl.migrate.mending import mended, put_together
 from ingress.ctl.migrate.migration import Annotation, Count, Entry, Matter, Migration, Row
 from ingress.ctl.migrate.outcome import Outcome, outcome_of, outcome_of_finding
 from ingress.ctl.migrate.owners import owner_label, owner_of
+from ingress.ctl.migrate.raw_ingress import before, raw_of
+from ingress.model.objects import ObjectId
 from ingress.translate.readers.ingress.objects import Ingress
 
 _WORST: Final = tuple(reversed(Standing))
@@ -25,7 +29,7 @@ def assess(given: Input, report: LintReport, owner_labels: Sequence[str] = ()) -
     for one in ours:
         matters.add(one)
     sorted_matters = list(matters.sorted())
-    entries = sorted(_entries(given, ours, sorted_matters, label), key=_order)
+    entries = sorted(_contested(_entries(given, ours, sorted_matters, label)), key=_order)
     groups: dict[tuple[str, str], list[Outcome]] = {}
     for entry in entries:
         groups.setdefault((entry.object_id[1].namespace, entry.owner), []).append(entry.outcome)
@@ -75,11 +79,10 @@ def _entries(
         mending = tuple(mended(report.findings))
         kind, key = report.object_id
         layer = next((one for one in given.layers if one.place(report.object_id) == report.place), given)
-        value = layer.state.of(kind).get(key)
-        changes = put_together(
-            (change for one in mending for change in one.changes),
-            value if isinstance(value, Ingress) else None,
-        )
+        found = layer.state.of(kind).get(key)
+        value = found if isinstance(found, Ingress) else None
+        changes = put_together((change for one in mending for change in one.changes), value)
+        raw = {} if value is None else raw_of(value, layer.strays.get(report.object_id, {}))
         own = having.get((report.object_id, report.place), ())
         yield Entry(
             report.object_id,
@@ -93,7 +96,22 @@ def _entries(
                 outcome_of_finding(one) >= Outcome.NEEDS_CHANGE and one not in mending
                 for one in report.findings
             ),
+            before(changes, raw),
         )
+
+
+def _contested(entries: Iterable[Entry]) -> Iterable[Entry]:
+    """Yield *entries*, each with where the same object stands that would be changed otherwise."""
+    by_object: dict[ObjectId, list[Entry]] = {}
+    for entry in entries:
+        by_object.setdefault(entry.object_id, []).append(entry)
+    for some in by_object.values():
+        first = some[0]
+        if all((one.changes, one.before) == (first.changes, first.before) for one in some):
+            yield from some
+        else:
+            places = tuple(one.place for one in some)
+            yield from (evolve(one, otherwise=places) for one in some)
 
 
 def _order(entry: Entry) -> tuple[object, ...]:

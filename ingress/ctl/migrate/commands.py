@@ -10,16 +10,22 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from ingress.ctl.lint.finding import Change
+from ingress.ctl.migrate.migration import Before
 from ingress.model.objects import ObjectId
 
 _ANNOTATIONS = ("metadata", "annotations")
 
 
-def json_patch(changes: Sequence[Change]) -> list[dict[str, Any]]:
-    """Return *changes* as a JSON Patch (RFC 6902); what a list loses goes from its end, so that places stay right."""
+def json_patch(changes: Sequence[Change], before: Sequence[Before] = ()) -> list[dict[str, Any]]:
+    """Return *changes* as a JSON Patch (RFC 6902); what a list loses goes from its end, so that places stay right.
+
+    It begins by testing that the object has what stood there *before*: applied twice, or to what has changed since, it fails as a
+    whole, where it would otherwise take away whatever has moved to a place.
+    """
     stays = [change for change in changes if change.value is not None]
     goes = sorted((change for change in changes if change.value is None), key=_places, reverse=True)
     return [
+        *({"op": "test", "path": _pointer(one.steps), "value": one.value} for one in before),
         *(
             {"op": "add", "path": _pointer(one.steps), "value": one.value}
             for one in stays
@@ -40,22 +46,25 @@ def merge_patch(changes: Sequence[Change]) -> dict[str, Any]:
     return {"metadata": {"annotations": annotations}} if annotations else {}
 
 
-def commands(object_id: ObjectId, changes: Sequence[Change]) -> Iterator[str]:
-    """Yield what makes *changes* to the object in the cluster that ``kubectl`` talks to."""
+def commands(object_id: ObjectId, changes: Sequence[Change], before: Sequence[Before] = ()) -> Iterator[str]:
+    """Yield what makes *changes* to the object in the cluster that ``kubectl`` talks to, if that has what stood there *before*.
+
+    A patch is made as a whole or not at all.  What only adds annotations is a command of its own, which comes last: there is
+    nowhere to add them by a patch where an object has none, and ``kubectl annotate`` writes over none that somebody else has added.
+    """
     kind, key = object_id
     meant = [quoted(f"{kind.lower()}/{key.name}"), quoted(f"--namespace={key.namespace}")]
     annotations = [change for change in changes if change.steps[:2] == _ANNOTATIONS]
-    others = [change for change in changes if change.steps[:2] != _ANNOTATIONS]
-    if annotations:
-        said = [
-            f"{change.steps[2]}-" if change.value is None else f"{change.steps[2]}={change.value}"
-            for change in annotations
-        ]
-        overwrite = [] if all(change.value is None for change in annotations) else ["--overwrite"]
-        yield " ".join(["kubectl", "annotate", *meant, *overwrite, *map(quoted, said)])
+    there = {one.steps for one in before}
+    if any(change.value is None or change.steps in there for change in annotations):
+        annotations = []
+    others = [change for change in changes if change not in annotations]
     if others:
-        patch = json.dumps(json_patch(others))
+        patch = json.dumps(json_patch(others, before))
         yield " ".join(["kubectl", "patch", *meant, "--type=json", quoted(f"--patch={patch}")])
+    if annotations:
+        said = [quoted(f"{change.steps[2]}={change.value}") for change in annotations]
+        yield " ".join(["kubectl", "annotate", *meant, *said])
 
 
 def quoted(text: str) -> str:

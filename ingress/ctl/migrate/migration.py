@@ -1,6 +1,9 @@
 """The values of a report: what becomes of all objects by moving, and what is to be done about it."""
 
 from collections.abc import Mapping, Sequence
+from typing import Any
+
+from attrs import field
 
 from ingress.ctl.inputs.input import Place
 from ingress.ctl.lint.finding import Change, Finding, Standing
@@ -25,6 +28,14 @@ class Matter:
 
 
 @frozen
+class Before:
+    """What an object has at a field, or in a member of a list, before it is changed: JSON that is not empty."""
+
+    steps: tuple[str | int, ...]
+    value: Any
+
+
+@frozen
 class Entry:
     """What becomes of one object that is ours to serve."""
 
@@ -40,6 +51,10 @@ class Entry:
     """What would do away with findings, as far as that can be said."""
     by_hand: bool = False
     """Whether something has to be changed that these do not."""
+    before: tuple[Before, ...] = field(default=(), repr=False)
+    """What these go by: of an object that has anything else there by now they would make something else."""
+    otherwise: tuple[Place, ...] = ()
+    """Where else the same object stands and would be changed otherwise, so that nobody can tell which one a cluster has."""
 
 
 @frozen

@@ -8,7 +8,7 @@ import re
 from collections.abc import Mapping
 from typing import Final
 
-from ingress.ctl.migrate.commands import json_patch, merge_patch
+from ingress.ctl.migrate.commands import json_patch, merge_patch, quoted
 from ingress.ctl.migrate.patches import ObjectPatch, Patches, is_apart
 
 MANIFESTS: Final = "manifests.patch"
@@ -26,7 +26,8 @@ def patch_files(patches: Patches) -> Mapping[str, str]:
 
     ``manifests.patch`` changes all manifests that can be edited, and is applied by ``git apply`` or ``patch -p1`` where the
     command was run; what was named from the root is in a file of its own, for ``patch -p1 --directory=/``.
-    ``kubectl.sh`` has the same for a cluster, and ``objects/`` what it applies, for whoever does so by other means.
+    ``kubectl.sh`` has the same for a cluster, and ``objects/`` what it applies, for whoever does so by other means.  An object
+    that stands in several manifests and would be changed otherwise by each is in neither: which one a cluster has, nobody knows.
     """
     if not patches.objects:
         return {}
@@ -37,13 +38,19 @@ def patch_files(patches: Patches) -> Mapping[str, str]:
     lines = [
         "#!/bin/bash",
         "# Changes the objects of the cluster that kubectl speaks to; read it first.",
-        "set -eu",
+        "# What is not there as it was read is not changed: kubectl says that a test failed, and the rest goes on.",
+        "set -u",
+        "failed=0",
         "",
     ]
-    for number, one in enumerate(patches.objects, 1):
-        lines += one.commands
+    one_of_each = {(one.entry.object_id, one.commands): one for one in patches.objects}
+    for number, one in enumerate(one_of_each.values(), 1):
+        if one.entry.otherwise:
+            lines.append(_left_out(one))
+            continue
+        lines.append(f"{' && '.join(one.commands)} || failed=1")
         found[f"{OBJECTS}/{number:04}-{_name(one)}.json"] = json.dumps(_patches(one), indent=2) + "\n"
-    found[COMMANDS] = "\n".join(lines) + "\n"
+    found[COMMANDS] = "\n".join([*lines, "", 'exit "$failed"']) + "\n"
     refused = [one for one in patches.objects if one.why_not]
     if refused:
         found[NOT_EDITED] = (
@@ -62,8 +69,14 @@ def _object(patch: ObjectPatch) -> Mapping[str, str]:
 
 
 def _patches(patch: ObjectPatch) -> Mapping[str, object]:
-    changes = patch.entry.changes
-    return {**_object(patch), "mergePatch": merge_patch(changes), "jsonPatch": json_patch(changes)}
+    changes, before = patch.entry.changes, patch.entry.before
+    return {**_object(patch), "mergePatch": merge_patch(changes), "jsonPatch": json_patch(changes, before)}
+
+
+def _left_out(patch: ObjectPatch) -> str:
+    kind, key = patch.entry.object_id
+    places = " ".join(quoted(str(place)) for place in patch.entry.otherwise)
+    return f"# {kind} {quoted(str(key))} is left out, for each of these has it otherwise: {places}"
 
 
 def _name(patch: ObjectPatch) -> str:

@@ -26,6 +26,7 @@ class ObjectPatch:
 
     entry: Entry
     commands: tuple[str, ...]
+    """Of the cluster; none where the object stands otherwise elsewhere."""
     edits: tuple[Edit, ...] = ()
     """Of its file; empty where that is not edited."""
     why_not: str = ""
@@ -93,7 +94,7 @@ def patches_of(entries: Iterable[Entry], read_text: ReadText) -> Patches:
     objects = []
     for entry in changing:
         name = (entry.place.file, entry.object_id)
-        said = tuple(commands(entry.object_id, entry.changes))
+        said = () if entry.otherwise else tuple(commands(entry.object_id, entry.changes, entry.before))
         objects.append(ObjectPatch(entry, said, found.get(name, ()), refused.get(name, "")))
     return Patches(tuple(objects), texts, hidden)
 

@@ -30,7 +30,7 @@ from ingress.ctl.migrate.patches import ObjectPatch, Patches
 from ingress.ctl.migrate.verdict import verdict
 from ingress.model.objects import ObjectId
 from ingress.model.problems import Reason
-from ingress.wording import number_of
+from ingress.wording import first_of, number_of
 
 _NAMES: Final = re.compile(r"([\w./-]{1,253}(?:, [\w./-]{1,253}){0,20}): ")
 _CLAUSE: Final = re.compile(r"[;:,] ")
@@ -40,6 +40,8 @@ MOST_ROWS: Final = 200
 """Of a table or a list."""
 MOST_NAMES: Final = 40
 """Objects that are named where a matter has many."""
+MOST_PLACES: Final = 10
+"""Where an object stands."""
 MOST_CLASSES: Final = 10
 """Why objects are not served."""
 MOST_OBJECTS: Final = 200
@@ -220,7 +222,16 @@ class _Page:
         elif patch.why_not:
             yield Paragraph(("There is no patch of its file, for ", patch.why_not, "."))
         text = "\n".join(patch.commands)
-        if len(text) <= MOST_PATCH_CHARACTERS:
+        if patch.entry.otherwise:
+            places = first_of([str(one) for one in patch.entry.otherwise], MOST_PLACES)
+            yield Paragraph(
+                (
+                    "There is no command for the cluster, for it stands otherwise in each of ",
+                    Code(places),
+                    ".",
+                )
+            )
+        elif len(text) <= MOST_PATCH_CHARACTERS:
             yield Paragraph(("The same in the cluster:" if diff else "In the cluster:",))
             yield Listing(text, "sh")
         else:

@@ -4,11 +4,23 @@ import json
 import os
 import subprocess
 
+from attrs import evolve
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.ctl.lint.finding import Change
 from ingress.ctl.migrate.commands import commands, json_patch, merge_patch, quoted
+from ingress.ctl.migrate.migration import Before
+from ingress.ctl.migrate.raw_ingress import before, raw_of
 from ingress.model.objects import Kind, ObjectId, ObjectKey
+from ingress.translate.readers.ingress.objects import (
+    Ingress,
+    IngressBackend,
+    IngressPath,
+    IngressRule,
+    IngressTLS,
+    ServicePortReference,
+)
+from tests.ctl.migrate.json_patches import PatchRefusedError, applied
 
 HOSTILE = (
     "$(rm -rf ~)",
@@ -40,41 +52,49 @@ def ingress(namespace: str, name: str) -> ObjectId:
 
 
 class CommandTests(SynchronousTestCase):
-    def test_annotations_are_written_and_removed_by_one_command(self) -> None:
-        """What is removed has a dash behind it, and what is written replaces what there is."""
+    def test_all_is_changed_by_one_patch(self) -> None:
+        """Annotations, too, with tests of what was there: it is made as a whole or not at all."""
         changes = (
+            Change("spec.rules[0].host", "a.example.com"),
             Change("metadata.annotations[a/b]", None),
             Change("metadata.annotations[a/c]", "60"),
         )
-        [command] = commands(ingress("shop", "web"), changes)
-        self.assertEqual(command, "kubectl annotate ingress/web --namespace=shop --overwrite a/b- a/c=60")
-        [command] = commands(ingress("shop", "web"), changes[:1])
-        self.assertEqual(command, "kubectl annotate ingress/web --namespace=shop a/b-")
-
-    def test_other_fields_are_changed_by_a_json_patch(self) -> None:
-        """Both kinds of change make two commands."""
-        changes = (Change("spec.rules[0].host", "a.example.com"), Change("metadata.annotations[a/b]", None))
-        annotate, patch = commands(ingress("shop", "web"), changes)
-        self.assertIn(" annotate ", annotate)
-        words = words_of(patch)
+        before = (Before(("metadata", "annotations", "a/b"), "1"),)
+        [command] = commands(ingress("shop", "web"), changes, before)
+        words = words_of(command)
         self.assertEqual(words[:4], ["patch", "ingress/web", "--namespace=shop", "--type=json"])
-        operations = json.loads(words[4].removeprefix("--patch="))
-        self.assertEqual(operations, [{"op": "add", "path": "/spec/rules/0/host", "value": "a.example.com"}])
+        self.assertEqual(
+            json.loads(words[4].removeprefix("--patch=")),
+            [
+                {"op": "test", "path": "/metadata/annotations/a~1b", "value": "1"},
+                {"op": "add", "path": "/spec/rules/0/host", "value": "a.example.com"},
+                {"op": "add", "path": "/metadata/annotations/a~1c", "value": "60"},
+                {"op": "remove", "path": "/metadata/annotations/a~1b"},
+            ],
+        )
+
+    def test_annotations_that_are_new_have_a_command_of_their_own(self) -> None:
+        """An object without annotations has no place to which a patch adds one; what somebody else has added is written over by none."""
+        changes = (Change("metadata.annotations[a/c]", "60"), Change("spec.rules[0].host", "x"))
+        before = (Before(("spec", "rules", 0), {"host": "w"}),)
+        patch, annotate = commands(ingress("shop", "web"), changes, before)
+        self.assertEqual(annotate, "kubectl annotate ingress/web --namespace=shop a/c=60")
+        self.assertNotIn("annotations", patch)
 
     def test_no_text_is_run_or_taken_for_an_option(self) -> None:
         """Names, values and fields reach kubectl letter by letter, behind what they belong to, on one line of printable characters."""
         for text in HOSTILE:
             changes = (Change("metadata.annotations[a/b]", text), Change("spec.x", text))
-            annotate, patch = commands(ingress(text, text), changes)
+            before = (Before(("spec", "y"), text),)
+            patch, annotate = commands(ingress(text, text), changes, before)
             for command in (annotate, patch):
                 self.assertTrue(command.isprintable())
             words = words_of(annotate)
-            self.assertEqual(
-                words, ["annotate", f"ingress/{text}", f"--namespace={text}", "--overwrite", f"a/b={text}"]
-            )
+            self.assertEqual(words, ["annotate", f"ingress/{text}", f"--namespace={text}", f"a/b={text}"])
             words = words_of(patch)
             self.assertEqual(words[1:3], [f"ingress/{text}", f"--namespace={text}"])
-            self.assertEqual(json.loads(words[4].removeprefix("--patch="))[0]["value"], text)
+            operations = json.loads(words[4].removeprefix("--patch="))
+            self.assertEqual([one["value"] for one in operations], [text, text])
 
     def test_a_word_is_quoted_only_where_it_has_to_be(self) -> None:
         """What a shell leaves alone is readable."""
@@ -122,3 +142,73 @@ class PatchTests(SynchronousTestCase):
             {"metadata": {"annotations": {"a/b": None, "a/c": "d"}}},
         )
         self.assertEqual(merge_patch((Change("spec.x", "y"),)), {})
+
+
+def path(text: str, service: str = "web") -> IngressPath:
+    """A path to a port of *service*."""
+    return IngressPath(text, "Prefix", IngressBackend(service, ServicePortReference(number=80)))
+
+
+class TestedTests(SynchronousTestCase):
+    """A patch goes by what there was."""
+
+    value = Ingress(
+        ObjectKey("shop", "web"),
+        annotations={"n/old": "1", "n/kept": "2"},
+        rules=(
+            IngressRule("a.example.com", (path("/"), path("/", "old"), path("/kept"))),
+            IngressRule("a.example.com", (path("/b"),)),
+            IngressRule("", (path("/c"),)),
+        ),
+        tls=(IngressTLS(("a.example.com",), "cert"),),
+    )
+    changes = (
+        Change("spec.rules[0].http.paths[1]", None),
+        Change("spec.rules[1]", None),
+        Change("spec.rules[2].http.paths[0].path", "/d"),
+        Change("spec.ingressClassName", "nginx"),
+        Change("metadata.annotations[n/old]", None),
+        Change("metadata.annotations[n/new]", "1"),
+        Change("metadata.annotations[stray]", None),
+    )
+
+    def setUp(self) -> None:
+        self.raw = raw_of(self.value, {"stray": "x"})
+        self.operations = json_patch(self.changes, before(self.changes, self.raw))
+
+    def test_the_object_that_was_read_is_changed(self) -> None:
+        """Paths and rules go by their places, and the rest stays."""
+        made = applied(self.raw, self.operations)
+        self.assertEqual(made["metadata"]["annotations"], {"n/kept": "2", "n/new": "1"})
+        self.assertEqual(made["spec"]["ingressClassName"], "nginx")
+        self.assertEqual(made["spec"]["tls"], self.raw["spec"]["tls"])
+        rules = made["spec"]["rules"]
+        self.assertEqual(
+            [[one["path"] for one in rule["http"]["paths"]] for rule in rules], [["/", "/kept"], ["/d"]]
+        )
+
+    def test_an_object_that_is_another_is_refused(self) -> None:
+        """The patched one, one with a path or a rule more or less, and one whose annotation says something else or is gone."""
+        rules = self.value.rules
+        others = [
+            evolve(self.value, rules=(IngressRule("b.example.com", rules[0].paths), *rules[1:])),
+            evolve(self.value, rules=(evolve(rules[0], paths=(path("/"), path("/kept"))), *rules[1:])),
+            evolve(self.value, rules=(IngressRule("new.example.com", (path("/"),)), *rules)),
+            evolve(self.value, rules=(rules[0], *rules[2:])),
+            evolve(self.value, annotations={"n/old": "2"}),
+            evolve(self.value, annotations={}),
+        ]
+        for raw in (applied(self.raw, self.operations), *(raw_of(one, {"stray": "x"}) for one in others)):
+            self.assertRaises(PatchRefusedError, applied, raw, self.operations)
+        self.assertRaises(PatchRefusedError, applied, raw_of(self.value, {}), self.operations)
+
+    def test_what_is_there_otherwise_without_being_meant_does_not_matter(self) -> None:
+        """A certificate, a path that comes behind, an annotation of others."""
+        rules = self.value.rules
+        other = evolve(
+            self.value,
+            rules=(evolve(rules[0], paths=(*(rules[0].paths or ()), path("/more"))), *rules[1:]),
+            tls=(),
+        )
+        made = applied(raw_of(other, {"stray": "x", "other": "y"}), self.operations)
+        self.assertEqual(made["metadata"]["annotations"]["other"], "y")

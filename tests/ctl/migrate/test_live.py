@@ -19,7 +19,7 @@ class LiveTests(LiveCase):
         page = result.stdout
         self.assertIn("| `shop` | `checkout` | 1 |", page)
         self.assertIn("| `worker-processes` | differs |", page)
-        command = "kubectl annotate ingress/web --namespace=shop nginx.ingress.kubernetes.io/rate-limit-"
+        command = "kubectl patch ingress/web --namespace=shop --type=json"
         self.assertIn(command, page)
         self.assertNotIn("```diff", page)
         self.assertIn("`ingressctl migrate --option=configmap=system/own --live --kubeconfig=", page)

@@ -20,6 +20,7 @@ from ingress.model.objects import ObjectKey
 from ingress.options.option import DEFAULTS
 from ingress.routing.route import Route
 from tests.ctl.ctl_case import CtlCase, ingress
+from tests.ctl.migrate.json_patches import PatchRefusedError, applied
 
 SHOP = """\
 # What the storefront serves.
@@ -135,27 +136,14 @@ def mendable(given: Input) -> set[tuple[object, ...]]:
 
 
 def patched(value: Any, operations: Sequence[Mapping[str, Any]], merge: Mapping[str, Any]) -> Any:
-    """*value* by a JSON Merge Patch of its annotations, and by a JSON Patch without that of annotations (RFC 6902)."""
-    annotations = value["metadata"].setdefault("annotations", {})
-    for name, text in merge.get("metadata", {}).get("annotations", {}).items():
-        annotations.pop(name, None)
-        if text is not None:
-            annotations[name] = text
-    for operation in operations:
-        *way, last = (step.replace("~1", "/").replace("~0", "~") for step in operation["path"].split("/")[1:])
-        if way == ["metadata", "annotations"]:
-            continue
-        inner = value
-        for step in way:
-            inner = inner[int(step) if isinstance(inner, list) else step]
-        place: Any = int(last) if isinstance(inner, list) else last
-        if operation["op"] == "remove":
-            del inner[place]
-        elif isinstance(inner, list) and operation["op"] == "add":
-            inner.insert(place, operation["value"])
-        else:
-            inner[place] = operation["value"]
-    return value
+    """*value* by a JSON Patch, which makes the same of its annotations as the JSON Merge Patch of these."""
+    annotations = dict(value["metadata"].setdefault("annotations", {}))
+    annotations.update(merge.get("metadata", {}).get("annotations", {}))
+    made = applied(value, operations)
+    assert made["metadata"]["annotations"] == {
+        name: text for name, text in annotations.items() if text is not None
+    }
+    return made
 
 
 class AppliedTests(CtlCase):
@@ -227,6 +215,8 @@ class AppliedTests(CtlCase):
         for path in sorted((self.patches / "objects").iterdir()):
             patch = json.loads(path.read_text("utf-8"))
             got[patch["name"]] = patched(got[patch["name"]], patch["jsonPatch"], patch["mergePatch"])
+            # What is applied twice is refused, and takes away nothing else.
+            self.assertRaises(PatchRefusedError, applied, got[patch["name"]], patch["jsonPatch"])
         self.assertEqual(got, expected)
 
     def test_only_the_lines_concerned_change(self) -> None:
@@ -245,24 +235,63 @@ class AppliedTests(CtlCase):
         )
 
     def test_the_commands_are_a_script_that_runs_nothing_else(self) -> None:
-        """bash calls kubectl once or twice for each object, and nothing of what tenants wrote."""
-        script = 'kubectl() { printf "%s\\n" "$*"; }\n' + (self.patches / "kubectl.sh").read_text("utf-8")
+        """bash calls kubectl once or twice for each object, goes on where it fails, and runs nothing of what tenants wrote."""
+        script = 'kubectl() { printf "%s\\n" "$*"; [ "$2" != ingress/api ]; }\n' + (
+            self.patches / "kubectl.sh"
+        ).read_text("utf-8")
         done = subprocess.run(
             ["bash", "-c", script],
-            check=True,
+            check=False,
             capture_output=True,
             text=True,
             env={**os.environ, "LC_ALL": "C"},
         )
-        self.assertEqual(done.stderr, "")
+        self.assertEqual((done.stderr, done.returncode), ("", 1))
         named = {line.split()[1] for line in done.stdout.splitlines()}
         self.assertEqual(named, {"ingress/web", "ingress/api", "ingress/rewritten", "ingress/exported"})
 
     def test_the_page_shows_them(self) -> None:
         """The diff of the file and the command, and what was written is told."""
         self.assertIn("per client</span>", self.result.stdout)
-        self.assertIn("kubectl annotate ingress/web --namespace=shop", self.result.stdout)
+        self.assertIn("kubectl patch ingress/web --namespace=shop", self.result.stdout)
         self.assertIn("patches of 4 objects, 4 of them in their manifests", self.result.stderr)
+
+
+class LayerTests(CtlCase):
+    """An object that stands in several folders, of which a cluster has one."""
+
+    def patches(self, *texts: str) -> tuple[str, list[str]]:
+        """The script, and the names of the patches of objects."""
+        for number, text in enumerate(texts):
+            self.manifest(text, f"in/{number}/web.yaml")
+        out = self.folder / "out"
+        self.page = self.run_command("migrate", str(self.folder / "in"), "--patches", str(out)).stdout
+        objects = sorted(path.name for path in (out / "objects").glob("*"))
+        return (out / "kubectl.sh").read_text("utf-8"), objects
+
+    def test_one_that_would_be_changed_otherwise_by_each_is_left_to_people(self) -> None:
+        """No command changes it; a comment and the page name the files, which have their patches."""
+        script, objects = self.patches(ingress(rate_limit="5"), ingress(proxy_read_timeout="60s"))
+        self.assertNotIn("\nkubectl", script)
+        self.assertEqual(objects, [])
+        [comment] = [line for line in script.splitlines() if "is left out" in line]
+        for number in (0, 1):
+            self.assertIn(f"{self.folder}/in/{number}/web.yaml:1", comment)
+        self.assertEqual(self.page.count("There is no command for the cluster"), 2)
+        diff = (self.folder / "out" / "manifests.patch").read_text("utf-8")
+        self.assertEqual(diff.count("\n--- "), 1)
+
+    def test_one_that_needs_nothing_elsewhere_is_left_to_people(self) -> None:
+        """It may be that one which the cluster has."""
+        script, objects = self.patches(ingress(rate_limit="5"), ingress(limit_rps="5"))
+        self.assertNotIn("\nkubectl", script)
+        self.assertEqual(objects, [])
+
+    def test_the_same_patch_is_written_once(self) -> None:
+        """What else the two have is of no concern to it."""
+        script, objects = self.patches(ingress(rate_limit="5"), ingress(rate_limit="5", proxy_body_size="1m"))
+        self.assertEqual(script.count("\nkubectl"), 1)
+        self.assertEqual(objects, ["0001-shop-web.json"])
 
 
 class UneditedTests(CtlCase):
@@ -278,7 +307,7 @@ class UneditedTests(CtlCase):
         self.assertIn(
             "There is no patch of its file, for more than what is meant would change with it.", page
         )
-        self.assertIn("kubectl annotate ingress/web", page)
+        self.assertIn("kubectl patch ingress/web", page)
         self.assertFalse((patches / "manifests.patch").exists())
         [one] = json.loads((patches / "not-edited.json").read_text("utf-8"))
         self.assertEqual((one["name"], one["file"]), ("web", path))
@@ -286,7 +315,7 @@ class UneditedTests(CtlCase):
     def test_standard_input_has_commands_alone(self) -> None:
         """There is no file to be edited."""
         result = self.run_command("migrate", "-", given=SHOP)
-        self.assertIn("kubectl annotate ingress/web", result.stdout)
+        self.assertIn("kubectl patch ingress/web", result.stdout)
         self.assertNotIn("```diff", result.stdout)
 
     def test_nothing_is_written_where_there_is_nothing_to_mend(self) -> None:
@@ -352,7 +381,7 @@ class SecretBesideTests(CtlCase):
         }
         for shown in (page, *files.values()):
             self.assertNotIn("HIDDEN", shown)
-        self.assertIn("rate-limit-", page)
+        self.assertIn("~1rate-limit", page)
         return files
 
     def assert_applied(self, text: str) -> None:
