@@ -161,6 +161,48 @@ class DiffTests(CtlCase):
             self.assertEqual(found.exit_code, 0, found.output)
             self.assertRegex(found.stdout, "of NEW: .*template")
 
+    def test_what_may_stand_in_a_file_that_was_not_read_has_not_vanished(self) -> None:
+        """A template or a broken file on one side, in either direction: the rest is compared, and different paths of a host, too."""
+        web = ingress().replace("name: web\n", "name: other\n").replace("shop.example.com", "b.example.com")
+        sides = str(self.folder / "old"), str(self.folder / "new")
+        for name, text in (("a.yaml", ingress(rate_limit="5")), ("b.yaml", web)):
+            self.manifest(text, f"old/{name}")
+            self.manifest(text.replace("path: /", "path: /b"), f"new/{name}")
+        template = "apiVersion: networking.k8s.io/v1\nkind: Ingress\nmetadata:\n  name: {{ .Values.name }}\n"
+        for text in (template, ingress() + "\t{broken"):
+            self.manifest(text, "new/a.yaml")
+            for (old, new), without, has in ((sides, "NEW", "OLD"), (sides[::-1], "OLD", "NEW")):
+                found = self.run_command("diff", old, new, "--output", "json")
+                data = json.loads(found.stdout)
+                told = [one for one in data["notCompared"] if f"{without} may have it in a.yaml" in one]
+                self.assertEqual(len(told), 1, data)
+                self.assertTrue(
+                    told[0].startswith("shop.example.com, b.example.com/, Ingress shop/web: "), told
+                )
+                self.assertIn(f"{has} alone has it", told[0])
+                # What serves nobody otherwise.
+                self.assertEqual([one["path"] for one in data["quiet"]], ["/b"])
+                self.assertLessEqual({one["subject"] for one in data["differences"]}, {"problem"})
+        self.manifest(template, "old/a.yaml")
+        self.manifest(template, "new/a.yaml")
+        self.manifest(web.replace("b.example.com", "c.example.com"), "new/b.yaml")
+        found = self.run_command("diff", *sides)
+        self.assertIn("- b.example.com", found.stdout)
+        self.assertEqual(found.exit_code, 1)
+
+    def test_a_side_that_is_no_manifest_is_a_mistake(self) -> None:
+        """There is nothing to compare with, and nothing has vanished."""
+        good, bad = self.manifest(ingress(), "good.yaml"), self.manifest("{broken", "bad.yaml")
+        for one, other, name in (
+            (good, bad, bad),
+            (bad, good, bad),
+            ("-", good, "standard input"),
+            (good, "-", "standard input"),
+        ):
+            found = self.run_command("diff", one, other, given="{broken")
+            self.assertEqual((found.exit_code, found.stdout), (2, ""))
+            self.assertIn(f"Error: {name}: line 2", found.stderr)
+
     def test_hostile_objects_harm_nobody(self) -> None:
         """Whatever is in a file, there is no traceback, and no escape sequence in the answer."""
         good = self.manifest(ingress(), "good.yaml")

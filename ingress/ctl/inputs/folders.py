@@ -57,6 +57,7 @@ def unrendered_chart(folder: str) -> Unread:
     return Unread(
         name,
         f"is a Helm chart: render it first, as with helm template {name} | ingressctl lint -",
+        may_have_routes=True,
     )
 
 
@@ -98,7 +99,9 @@ class _Walk:
             with os.scandir(folder or os.curdir) as entries:
                 here = sorted(entries, key=lambda entry: entry.name)
         except OSError as error:
-            contents.unread.append(Unread(_name(folder), f"cannot be read: {error.strerror or error}"))
+            contents.unread.append(
+                Unread(_name(folder), f"cannot be read: {error.strerror or error}", may_have_routes=True)
+            )
             return
         names = {entry.name for entry in here if not _is_folder(entry)}
         is_chart = CHART in names
@@ -118,7 +121,9 @@ class _Walk:
                 if name in OTHERS or (is_chart and name in ("charts", "templates")):
                     continue
                 if depth >= MOST_DEPTH:
-                    contents.unread.append(Unread(_name(path), "lies too deep in folders"))
+                    contents.unread.append(
+                        Unread(_name(path), "lies too deep in folders", may_have_routes=True)
+                    )
                     continue
                 self.enter(path, depth + 1)
             elif name.lower().endswith(SUFFIXES):
@@ -129,7 +134,9 @@ class _Walk:
             mode = entry.stat().st_mode
         except OSError as error:
             reason = "it is a link that leads nowhere" if entry.is_symlink() else error.strerror or error
-            self._contents.unread.append(Unread(_name(path), f"cannot be read: {reason}"))
+            self._contents.unread.append(
+                Unread(_name(path), f"cannot be read: {reason}", may_have_routes=True)
+            )
             return
         if stat.S_ISREG(mode):
             self._contents.files.append(path)
@@ -147,7 +154,9 @@ class _Walk:
         )
         self._contents.unread.append(
             Unread(
-                _name(folder), f"what comes after here, since there are more than {what}: name fewer folders"
+                _name(folder),
+                f"what comes after here, since there are more than {what}: name fewer folders",
+                may_have_routes=True,
             )
         )
         return True

@@ -41,6 +41,8 @@ class Unread:
 
     what: str
     why: str
+    may_have_routes: bool = False
+    """Whether route objects may stand in it."""
 
 
 def object_of(problem: Problem) -> ObjectId:

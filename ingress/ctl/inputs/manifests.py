@@ -134,7 +134,9 @@ class _Manifests:
                 continue
             why = self._why_not(build, command)
             if why:
-                self._contents.unread.append(Unread(self._texts.name(build.kustomization.file), why))
+                self._contents.unread.append(
+                    Unread(self._texts.name(build.kustomization.file), why, may_have_routes=True)
+                )
                 unbuilt.append(build)
             else:
                 wanted.append(build)
@@ -224,7 +226,7 @@ class _Manifests:
         )
 
     def _unread(self, path: str, why: str) -> None:
-        self._contents.unread.append(Unread(self._texts.name(path), why))
+        self._contents.unread.append(Unread(self._texts.name(path), why, may_have_routes=True))
 
     # What it comes to
 
@@ -292,4 +294,6 @@ def _templates(folder: str, names: list[str]) -> Unread:
         return unrendered_chart(chart)
     what = names[0] if len(names) == 1 else f"{len(names)} files in {folder or os.curdir}"
     be = "is a template" if len(names) == 1 else "are templates"
-    return Unread(what, f"{be}: render first, as with helm template CHART | ingressctl lint -")
+    return Unread(
+        what, f"{be}: render first, as with helm template CHART | ingressctl lint -", may_have_routes=True
+    )

@@ -168,7 +168,7 @@ class _Reading:
                 self._whole.add(kind)
                 return
             if not read.namespaced:
-                self._unread.append(Unread(plural_of(kind), refusal.why))
+                self._unread.append(Unread(plural_of(kind), refusal.why, kind in ROUTE_KINDS))
                 return
         self._read_kind_by_namespace(kind, read)
 
@@ -188,7 +188,7 @@ class _Reading:
         if not known and kind in ROUTE_KINDS:
             hint = "" if self._asked.namespaces else "; name a namespace of yours with --namespace"
             raise Mistake(f"{plural_of(kind)} may not be read in {_named(refused)}: {why}{hint}")
-        self._unread.append(Unread(f"{plural_of(kind)} in {_named(refused)}", why))
+        self._unread.append(Unread(f"{plural_of(kind)} in {_named(refused)}", why, kind in ROUTE_KINDS))
 
     def _visible_namespaces(self) -> tuple[str, ...]:
         """Return the namespaces to try where the whole cluster is forbidden."""
