@@ -10,6 +10,8 @@ FOUND: Final = 1
 """Everything was done, and there is what was looked for: findings of the level asked about, differences, a request that nobody takes."""
 MISTAKEN: Final = 2
 """Something could not be done: an option, a file, an address."""
+INTERRUPTED: Final = 130
+"""Somebody ended it by Ctrl-C: what shells make of that signal."""
 
 
 STATUSES: Final = (
@@ -18,7 +20,11 @@ STATUSES: Final = (
         FOUND,
         "Everything was done, and there is what the command looks for: findings, differences, a request that nobody takes.",
     ),
-    (MISTAKEN, "Something could not be done: an option, a file, an address."),
+    (
+        MISTAKEN,
+        "Something could not be done: an option, a file, an address; or ingressctl itself has failed.",
+    ),
+    (INTERRUPTED, "Somebody ended it by Ctrl-C."),
 )
 """Each status and what it means, for help and manual pages."""
 

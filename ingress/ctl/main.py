@@ -15,7 +15,7 @@ from typing import Any, Final, NoReturn
 import click
 
 from ingress.ctl.close_names import did_you_mean
-from ingress.ctl.errors import FINE, FOUND, MISTAKEN
+from ingress.ctl.errors import FINE, FOUND, INTERRUPTED, MISTAKEN
 from ingress.ctl.other_words import hint, instead_of_command
 from ingress.ctl.terminal import printable, tell
 
@@ -73,6 +73,10 @@ class Commands(click.Group):
         """Run the command; say of an option that it has not what is meant by it."""
         try:
             return super().invoke(ctx)
+        except (KeyboardInterrupt, click.Abort):
+            # click would end with the status that says that something was found; what stands at a terminal is ^C.
+            tell("\ninterrupted")
+            raise SystemExit(INTERRUPTED) from None
         except click.NoSuchOption as error:
             command = error.ctx
             if command is None:
@@ -119,7 +123,8 @@ def commands() -> None:
 
     The objects are those of files, of a cluster, or of a running controller; nothing is served, and nothing is changed.
 
-    The exit status is 0 where all is fine, 1 where there is what a command looks for, and 2 where something could not be done.
+    The exit status is 0 where all is fine, 1 where there is what a command looks for, 2 where something could not be done, and
+    130 where somebody ended it by Ctrl-C.
     """
 
 
@@ -130,6 +135,10 @@ def run() -> NoReturn:
         main()
     except SystemExit as ended:
         status = ended.code
+    except Exception:
+        # What the interpreter says of it, but not its status, which says that something was found.
+        sys.excepthook(*sys.exc_info())
+        status = MISTAKEN
     if not isinstance(status, int):
         # None, or a text to be shown: the interpreter knows what to do with these.
         raise SystemExit(status)

@@ -81,12 +81,15 @@ class CommandsTests(CtlCase):
             self.assertEqual((result.exit_code, result.stdout), (0, self.run_command(*same).stdout), asked)
 
 
+_RUN = "from ingress.ctl.main import run; run()"
+_BROKEN = "from ingress.ctl.commands import version; version.command.callback = lambda: {}"
+
+
 class OutputTests(CtlCase):
     """An answer that does not arrive is no good answer; as processes, for that is about their files."""
 
-    def ended(self, redirected: str, *arguments: str) -> tuple[int, str]:
+    def ended(self, redirected: str, *arguments: str, program: str = _RUN) -> tuple[int, str]:
         """The status of ``ingressctl`` and what it says on standard error, its files *redirected* by a shell."""
-        program = "from ingress.ctl.main import run; run()"
         command = ["sh", "-c", f'"$@" {redirected}', "sh", sys.executable, "-c", program, *arguments]
         found = subprocess.run(command, capture_output=True, text=True)
         return found.returncode, found.stderr
@@ -102,6 +105,26 @@ class OutputTests(CtlCase):
             self.ended(">&-", "version"),
             (2, "Error: standard output is closed; to have no answer, send it to /dev/null\n"),
         )
+
+    def test_no_input_is_status_2(self) -> None:
+        """Standard input may be closed; whoever asks for it is told."""
+        for arguments in (("lint", "-"), ("migrate", "--compare", "--dry-run", "--requests", "-")):
+            status, told = self.ended("<&-", *arguments)
+            self.assertEqual((status, told.count("\n")), (2, 1), told)
+            self.assertIn("is closed", told)
+        self.assertEqual(self.ended("<&-", "lint", self.manifest(ingress())), (0, ""))
+
+    def test_a_failure_of_its_own_is_no_finding(self) -> None:
+        """It ends with status 2 and the traceback that somebody may report."""
+        status, told = self.ended("", "version", program=f"{_BROKEN.format('1 / 0')}; {_RUN}")
+        self.assertEqual(status, 2)
+        self.assertIn("Traceback", told)
+        self.assertIn("ZeroDivisionError", told)
+
+    def test_whoever_ends_it_found_nothing(self) -> None:
+        """Ctrl-C is status 130."""
+        program = f"import signal; {_BROKEN.format('signal.raise_signal(signal.SIGINT)')}; {_RUN}"
+        self.assertEqual(self.ended("", "version", program=program), (130, "\ninterrupted\n"))
 
     def test_nobody_has_to_listen_to_what_is_beside_the_answer(self) -> None:
         """Standard error may be closed."""

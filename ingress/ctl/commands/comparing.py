@@ -156,6 +156,8 @@ def _chosen(asked: AskedComparison, given: Input | None, methods: list[str]) -> 
 def _opened(path: str) -> Iterator[TextIO]:
     """Open *path*, ``-`` for standard input; what is no UTF-8 is read as something that is never sent."""
     if path == "-":
+        if sys.stdin is None:
+            raise Mistake("--requests -: standard input is closed")
         yield TextIOWrapper(sys.stdin.buffer, encoding="utf-8", errors="replace")
         return
     try:

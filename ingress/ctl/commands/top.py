@@ -71,7 +71,7 @@ def command(admin: str, token_file: str | None, once: bool, interval: float, out
     port = AdminPort(admin, read_token(token_file))
     if output == "json" and not once:
         raise Mistake("--output json is for --once: a screen is no JSON")
-    if once or not (sys.stdin.isatty() and sys.stdout.isatty()):
+    if once or sys.stdin is None or not (sys.stdin.isatty() and sys.stdout.isatty()):
         board = port.within(SILENT_SECONDS, lambda: _seen_once(port))
         if output == "json":
             say(json.dumps(board.plain(), indent=2))

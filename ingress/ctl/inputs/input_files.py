@@ -39,7 +39,10 @@ def content_of(path: str, most_bytes: int = MOST_BYTES) -> tuple[bytes, tuple[in
 
 def standard_input(stream: BinaryIO | None = None) -> bytes:
     """Return what is piped into the process; raises ``Mistake`` where that is nothing."""
-    stream = sys.stdin.buffer if stream is None else stream
+    if stream is None:
+        if sys.stdin is None:
+            raise Mistake(f"- means standard input, which is closed here: pipe objects into it, {_HINT}")
+        stream = sys.stdin.buffer
     if stream.isatty():
         raise Mistake(f"- means standard input, which is a terminal here: pipe objects into it, {_HINT}")
     try:
