@@ -449,13 +449,13 @@ SHARED_VERDICTS: Final = _rule(
 ANYONE_SATISFIES: Final = _rule(
     "AnyoneSatisfies",
     _ERROR,
-    "`satisfy: any` beside a list of addresses that has all of them lets everybody in, without password or question.",
+    "`satisfy: any` beside a list that has all addresses, if only those of IPv4 or of IPv6, lets everybody in, without password or question.",
     "list the networks that need not show a password",
 )
 ALLOWS_EVERYBODY: Final = _rule(
     "AllowsEverybody",
     _WARNING,
-    "A list of addresses has all of them, so it keeps nobody out, or exempts everybody.",
+    "A list has all addresses, if only those of IPv4 or of IPv6, so it keeps nobody out, keeps everybody out, or exempts everybody.",
 )
 CORS_EVERYBODY: Final = _rule(
     "CorsAllOriginsWithCredentials",

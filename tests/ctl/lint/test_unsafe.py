@@ -51,6 +51,44 @@ class UnsafeTests(LintCase):
             self.assert_not_found("AllowsEverybody", ingress(**{name: "10.0.0.0/8"}))
         self.found("AllowsEverybody", ingress(limit_rps="5", limit_allowlist="::/0"))
 
+    def test_everybody_over_one_version_of_ip(self) -> None:
+        """All of IPv4 is nothing of IPv6, and the other way round: it is said what becomes of the others."""
+        v4, v6, both = "0.0.0.0/0", "::/0", "0.0.0.0/0, ::/0"
+        for name, listed, said in (
+            (
+                "allowlist_source_range",
+                v4,
+                "0.0.0.0/0 is everybody over IPv4, so none of them is kept out; clients over IPv6 are answered 403",
+            ),
+            (
+                "allowlist_source_range",
+                v6,
+                "::/0 is everybody over IPv6, so none of them is kept out; clients over IPv4 are answered 403",
+            ),
+            (
+                "whitelist_source_range",
+                f"{v6}, 10.0.0.0/8",
+                "::/0 is everybody over IPv6, so none of them is kept out; clients over IPv4 that it does not list are answered 403",
+            ),
+            ("allowlist_source_range", both, "0.0.0.0/0 and ::/0 are everybody, so nobody is kept out"),
+            (
+                "denylist_source_range",
+                v6,
+                "::/0 is everybody over IPv6, so all of them are answered 403; clients over IPv4 are not",
+            ),
+            ("denylist_source_range", both, "0.0.0.0/0 and ::/0 are everybody, so everybody is answered 403"),
+            (
+                "limit_allowlist",
+                v4,
+                "0.0.0.0/0 is everybody over IPv4, so none of them is limited; clients over IPv6 are",
+            ),
+        ):
+            found = self.found("AllowsEverybody", ingress(limit_rps="5", **{name: listed}))
+            self.assertEqual(found.message, said)
+        found = self.found("AnyoneSatisfies", ingress(satisfy="any", allowlist_source_range=v6, **BASIC))
+        self.assertIn("::/0 is everybody over IPv6:", found.message)
+        self.assertTrue(found.message.endswith("; clients over IPv4 are asked"), found.message)
+
     def test_any_of_everybody(self) -> None:
         """satisfy: any beside such a list opens what asks for a password or another service; without these there is nothing to open."""
         opened = {"satisfy": "any", "allowlist_source_range": "0.0.0.0/0"}

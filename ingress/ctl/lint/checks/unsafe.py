@@ -37,6 +37,7 @@ from ingress.ctl.lint.rules import (
 )
 from ingress.ctl.lint.survey import Subject, Survey
 from ingress.model.client_authentication import VerifyClient
+from ingress.model.frozen import frozen
 from ingress.model.networks import Network, read_network
 from ingress.wording import first_of
 
@@ -131,24 +132,29 @@ def _addresses(subject: Subject, settings: AnnotationSettings) -> Iterator[Findi
         if settings.of(SATISFYING).is_any and _asks(settings):
             yield subject.found(
                 ANYONE_SATISFIES,
-                f"satisfy: any lets in whom {name} has, and {everybody} is everybody: no password is asked for, and nobody is asked about them",
+                f"satisfy: any lets in whom {name} has, and {everybody.words}: no password is asked for, and nobody is asked about"
+                f" them{everybody.but('are asked')}",
                 subject.field("satisfy"),
             )
         yield subject.found(
-            ALLOWS_EVERYBODY, f"{everybody} is everybody, so nobody is kept out", subject.field(name)
+            ALLOWS_EVERYBODY,
+            f"{everybody.words}, so {everybody.nobody} is kept out{everybody.but('are answered 403')}",
+            subject.field(name),
         )
     denied = _everybody(ranges.denylist)
     if denied and subject.says("denylist-source-range"):
         yield subject.found(
             ALLOWS_EVERYBODY,
-            f"{denied} is everybody, so everybody is answered 403",
+            f"{denied.words}, so {denied.all} answered 403{denied.but('are not')}",
             subject.field("denylist-source-range"),
         )
     for name, exempt in (("limit-allowlist", limits.allowlist), ("limit-whitelist", limits.whitelist)):
         found = _everybody(exempt)
         if found and subject.says(name):
             yield subject.found(
-                ALLOWS_EVERYBODY, f"{found} is everybody, so nobody is limited", subject.field(name)
+                ALLOWS_EVERYBODY,
+                f"{found.words}, so {found.nobody} is limited{found.but('are')}",
+                subject.field(name),
             )
 
 
@@ -161,9 +167,40 @@ def _asks(settings: AnnotationSettings) -> bool:
     )
 
 
-def _everybody(ranges: Iterable[Network] | None) -> str:
-    """Return the network among *ranges* that everybody is in; empty for none."""
-    return next((str(one) for one in ranges or () if one in _EVERYBODY), "")
+@frozen
+class _Everybody:
+    """Who is in a list that has all addresses, of one version of IP or of both."""
+
+    words: str
+    others: str = ""
+    """Whom it does not have, where that is a version of its own."""
+
+    @property
+    def nobody(self) -> str:
+        """The subject of a sentence about none of them."""
+        return "none of them" if self.others else "nobody"
+
+    @property
+    def all(self) -> str:
+        """Subject and verb of a sentence about all of them."""
+        return "all of them are" if self.others else "everybody is"
+
+    def but(self, what: str) -> str:
+        """Return *what* becomes of the others, as the end of a sentence about everybody."""
+        return f"; {self.others} {what}" if self.others else ""
+
+
+def _everybody(ranges: Iterable[Network] | None) -> _Everybody | None:
+    """Return who is in *ranges*; None where they have all addresses of neither version."""
+    some = tuple(ranges or ())
+    whole = [one for one in some if one in _EVERYBODY]
+    if len(whole) != 1:
+        return _Everybody(f"{whole[0]} and {whole[1]} are everybody") if whole else None
+    version = whole[0].version
+    other = 6 if version == 4 else 4
+    lists_some = any(one.version == other for one in some)
+    others = f"clients over IPv{other}{' that it does not list' if lists_some else ''}"
+    return _Everybody(f"{whole[0]} is everybody over IPv{version}", others)
 
 
 def _cors(subject: Subject, settings: AnnotationSettings) -> Iterator[Finding]:
