@@ -10,13 +10,12 @@ from ingress.ctl.inputs.input import Input
 from ingress.ctl.lint.finding import LintReport, ObjectReport, Standing
 from ingress.ctl.migrate.config_map import config_map_report
 from ingress.ctl.migrate.matters import Located, Matters
-from ingress.ctl.migrate.mending import mended, put_together
 from ingress.ctl.migrate.migration import Annotation, Count, Entry, Matter, Migration, Row
 from ingress.ctl.migrate.outcome import Outcome, outcome_of, outcome_of_finding
 from ingress.ctl.migrate.owners import owner_label, owner_of
-from ingress.ctl.migrate.raw_ingress import before, raw_of
+from ingress.ctl.migrate.raw_ingress import before
+from ingress.ctl.migrate.whole_mending import Mending, whole_mending
 from ingress.model.objects import ObjectId
-from ingress.translate.readers.ingress.objects import Ingress
 
 _WORST: Final = tuple(reversed(Standing))
 
@@ -29,7 +28,9 @@ def assess(given: Input, report: LintReport, owner_labels: Sequence[str] = ()) -
     for one in ours:
         matters.add(one)
     sorted_matters = list(matters.sorted())
-    entries = sorted(_contested(_entries(given, ours, sorted_matters, label)), key=_order)
+    entries = sorted(
+        _contested(_entries(whole_mending(given, report), ours, sorted_matters, label)), key=_order
+    )
     groups: dict[tuple[str, str], list[Outcome]] = {}
     for entry in entries:
         groups.setdefault((entry.object_id[1].namespace, entry.owner), []).append(entry.outcome)
@@ -66,7 +67,7 @@ def count(outcomes: Iterable[Outcome]) -> Count:
 
 
 def _entries(
-    given: Input,
+    mendings: Mapping[Located, Mending],
     reports: Iterable[ObjectReport],
     matters: Sequence[tuple[Matter, Mapping[Located, str]]],
     label: str,
@@ -76,13 +77,7 @@ def _entries(
         for located, field in fields.items():
             having.setdefault(located, []).append((number, field))
     for report in reports:
-        mending = tuple(mended(report.findings))
-        kind, key = report.object_id
-        layer = next((one for one in given.layers if one.place(report.object_id) == report.place), given)
-        found = layer.state.of(kind).get(key)
-        value = found if isinstance(found, Ingress) else None
-        changes = put_together((change for one in mending for change in one.changes), value)
-        raw = {} if value is None else raw_of(value, layer.strays.get(report.object_id, {}))
+        mending = mendings[report.object_id, report.place]
         own = having.get((report.object_id, report.place), ())
         yield Entry(
             report.object_id,
@@ -91,12 +86,9 @@ def _entries(
             outcome_of(report),
             tuple(number for number, _ in own),
             tuple(field for _, field in own),
-            changes,
-            any(
-                outcome_of_finding(one) >= Outcome.NEEDS_CHANGE and one not in mending
-                for one in report.findings
-            ),
-            before(changes, raw),
+            mending.changes,
+            any(outcome_of_finding(one) >= Outcome.NEEDS_CHANGE for one in mending.left),
+            () if mending.known is None else before(mending.changes, mending.known.raw),
         )
 
 

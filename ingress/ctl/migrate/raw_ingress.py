@@ -3,12 +3,21 @@
 Like the server, it has no member that says nothing, and has the spelling of ``networking.k8s.io/v1``.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from itertools import count, islice
 from typing import Any
+
+from attrs import evolve
 
 from ingress.ctl.lint.finding import Change
 from ingress.ctl.migrate.migration import Before
+from ingress.ctl.migrate.yaml_edits import make_changes
+from ingress.ctl.migrate.yaml_places import Unsafe
+from ingress.fields import FieldReader
+from ingress.model.frozen import frozen
+from ingress.model.objects import Kind
 from ingress.translate.readers.ingress.objects import Ingress, IngressBackend, IngressPath, IngressRule
+from ingress.translate.readers.ingress.projection import project_ingress
 
 
 def raw_of(value: Ingress, strays: Mapping[str, str]) -> dict[str, Any]:
@@ -24,6 +33,72 @@ def raw_of(value: Ingress, strays: Mapping[str, str]) -> dict[str, Any]:
             rules=list(map(_rule, value.rules)),
         ),
     }
+
+
+@frozen
+class Known:
+    """What is known of an Ingress: its *value*, and its annotations behind other prefixes than *prefix*."""
+
+    value: Ingress
+    strays: Mapping[str, str]
+    prefix: str
+
+    @property
+    def raw(self) -> dict[str, Any]:
+        """The object as JSON has it."""
+        return raw_of(self.value, self.strays)
+
+
+def changed(known: Known, changes: Iterable[Change]) -> Known:
+    """Return what *changes* make of *known*; raises ``Unsafe`` where there is nothing to change."""
+    value, raw = known.value, known.raw
+    make_changes(raw, changes)
+    reader = FieldReader(Kind.INGRESS, value.key)
+    metadata = raw.get("metadata", {})
+    made = project_ingress(raw, metadata, reader, known.prefix, False)
+    if made is None:
+        raise Unsafe("nobody could read it then")
+    annotations = metadata.get("annotations", {})
+    strays = {name: text for name, text in known.strays.items() if name in annotations}
+    kept = evolve(
+        value,
+        class_name=made.class_name,
+        annotations=made.annotations,
+        rules=made.rules,
+        tls=made.tls,
+    )
+    return Known(kept, strays, known.prefix)
+
+
+def composed(first: Sequence[Change], then: Iterable[Change], known: Known) -> tuple[Change, ...]:
+    """Return the changes of *known* that come to the *first* ones and, of what these make of it, those *then*.
+
+    The places in lists of the latter are those that are left by the former.  What comes to what there was is no change.
+    """
+    gone = {one.steps for one in first if one.value is None}
+    found = {one.field: one for one in first}
+    for change in then:
+        field = _field(_before_removals(change.steps, gone))
+        found[field] = Change(field, change.value)
+    raw = known.raw
+    return tuple(one for one in found.values() if _at(raw, one.steps) != one.value)
+
+
+def _before_removals(steps: Sequence[str | int], gone: Container[tuple[str | int, ...]]) -> list[str | int]:
+    """Return *steps* with the places that the members of lists had before those *gone* went."""
+    found: list[str | int] = []
+    for step in steps:
+        if isinstance(step, int):
+            there = (place for place in count() if (*found, place) not in gone)
+            step = next(islice(there, step, None))
+        found.append(step)
+    return found
+
+
+def _field(steps: Sequence[str | int]) -> str:
+    if steps[:2] == ["metadata", "annotations"]:
+        return f"metadata.annotations[{steps[2]}]"
+    return "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in steps).removeprefix(".")
 
 
 def before(changes: Iterable[Change], raw: Mapping[str, Any]) -> tuple[Before, ...]:

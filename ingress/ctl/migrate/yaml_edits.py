@@ -6,7 +6,7 @@ else would be different (an anchor that others use, a field that stands twice), 
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, Final
 
@@ -124,8 +124,7 @@ def _checked(part: str, line: int, wanted: Sequence[Wanted]) -> dict[ObjectId, l
     new = applied(text, [edit for some in found.values() for edit in some])
     before, after = _values(text), _values(new)
     for number, one in places:
-        for change in sorted(one.changes, key=_backwards):
-            _apply(before[number], change)
+        make_changes(before[number], one.changes)
     if before != after:
         raise Unsafe("more than what is meant would change with it")
     return {
@@ -164,6 +163,12 @@ def _values(text: str) -> list[Any]:
             lists.append(value)
     # What is no object comes last, so that objects keep the places that their nodes have.
     return [*found, *lists]
+
+
+def make_changes(value: Any, changes: Iterable[Change]) -> None:
+    """Make *changes* in *value*, an object as data; raises ``Unsafe``."""
+    for change in sorted(changes, key=_backwards):
+        _apply(value, change)
 
 
 def _backwards(change: Change) -> tuple[object, ...]:

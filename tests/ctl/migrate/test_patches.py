@@ -257,6 +257,79 @@ class AppliedTests(CtlCase):
         self.assertIn("patches of 4 objects, 4 of them in their manifests", self.result.stderr)
 
 
+OLD_PREFIX = """\
+apiVersion: networking.k8s.io/v1
+kind: Ingress
+metadata:
+  name: old
+  namespace: shop
+  annotations:
+    ingress.kubernetes.io/rewrite-target: /
+spec:
+  ingressClassName: nginx
+  rules:
+  - host: old.example.com
+    http:
+      paths:
+      - {path: /x, pathType: Prefix, backend: {service: {name: web, port: {number: 80}}}}
+      - {path: /x, pathType: Prefix, backend: {service: {name: old, port: {number: 80}}}}
+      - {path: /y, pathType: Prefix, backend: {service: {name: web, port: {number: 80}}}}
+"""
+
+NO_TYPE = """\
+apiVersion: networking.k8s.io/v1
+kind: Ingress
+metadata:
+  name: untyped
+  namespace: shop
+  annotations:
+    nginx.ingress.kubernetes.io/rewrite-target: /
+spec:
+  ingressClassName: nginx
+  rules:
+  - host: untyped.example.com
+    http:
+      paths:
+      - {path: /x, backend: {service: {name: web, port: {number: 80}}}}
+"""
+
+
+class WholeTests(CtlCase):
+    """One run has the whole of it: what changes is judged as it is then."""
+
+    def test_what_a_change_brings_about_is_mended_with_it(self) -> None:
+        """An annotation that is read from then on, and a path that has a type from then on, behind one that goes."""
+        paths = [self.manifest(OLD_PREFIX, "old.yaml"), self.manifest(NO_TYPE, "untyped.yaml")]
+        out = self.folder / "out"
+        self.run_command("migrate", *paths, "--patches", str(out))
+        alone = {**os.environ, "GIT_CEILING_DIRECTORIES": str(Path.cwd().parent)}
+        subprocess.run(["git", "apply", str(out / "manifests.patch")], env=alone, check=True)
+        found = {}
+        for path in paths:
+            made = yaml.safe_load(Path(path).read_text("utf-8"))
+            http = made["spec"]["rules"][0]["http"]["paths"]
+            found[made["metadata"]["name"]] = (
+                made["metadata"]["annotations"],
+                [(one["path"], one["pathType"], one["backend"]["service"]["name"]) for one in http],
+            )
+        kept, specific = {"nginx.ingress.kubernetes.io/rewrite-target": "/$2"}, "ImplementationSpecific"
+        self.assertEqual(
+            found,
+            {
+                "old": (kept, [("/x(/|$)(.*)", specific, "web"), ("/y(/|$)(.*)", specific, "web")]),
+                "untyped": (kept, [("/x(/|$)(.*)", specific, "web")]),
+            },
+        )
+        for path, text in zip(paths, (OLD_PREFIX, NO_TYPE), strict=True):
+            [patch] = (out / "objects").glob(f"*-{Path(path).stem}.json")
+            operations = json.loads(patch.read_text("utf-8"))["jsonPatch"]
+            self.assertEqual(
+                applied(yaml.safe_load(text), operations), yaml.safe_load(Path(path).read_text("utf-8"))
+            )
+        again = self.run_command("migrate", *paths, "--patches", str(out))
+        self.assertIn("wrote 0 files", again.stderr)
+
+
 class LayerTests(CtlCase):
     """An object that stands in several folders, of which a cluster has one."""
 
