@@ -28,6 +28,7 @@ from ingress.ctl.lint.linting import lint
 from ingress.ctl.migrate.as_json import as_json
 from ingress.ctl.migrate.assessing import assess
 from ingress.ctl.migrate.config_map import naming_config_map
+from ingress.ctl.migrate.edited_files import EditedFiles
 from ingress.ctl.migrate.html_page import as_html
 from ingress.ctl.migrate.markdown import as_markdown
 from ingress.ctl.migrate.migration import Asked, Migration
@@ -41,7 +42,7 @@ from ingress.ctl.migrate.patch_files import (
     is_of_object,
     patch_files,
 )
-from ingress.ctl.migrate.patches import patches_of
+from ingress.ctl.migrate.patches import ReadFile, patches_of
 from ingress.ctl.migrate.writing import MOST_OBJECTS, entries_in_detail, write
 from ingress.ctl.terminal import printable, say, tell
 from ingress.wording import number_of
@@ -109,9 +110,10 @@ def command(
     given = _with_usual_config_map(read_input(paths, options, source), options)
     migration = assess(given, lint(given), owner_labels)
     asked = Asked(installed_version(), (*_source_words(source), *paths), options, owner_labels)
-    text = _text(given, migration, asked, form)
+    read = EditedFiles(given.path, paths).read
+    text = _text(given, migration, asked, form, read)
     if patches_directory is not None:
-        _write_patches(migration, Path(patches_directory))
+        _write_patches(migration, Path(patches_directory), read)
     _put(text, output_file)
 
 
@@ -141,17 +143,17 @@ def _with_usual_config_map(given: Input, options: tuple[str, ...]) -> Input:
     return given if naming is given else with_config_map(naming, options_from(options).names)
 
 
-def _text(given: Input, migration: Migration, asked: Asked, output: str) -> str:
+def _text(given: Input, migration: Migration, asked: Asked, output: str, read: ReadFile) -> str:
     if output == "json":
         return as_json(migration, asked)
     detailed = list(islice(entries_in_detail(migration), MOST_OBJECTS))
     fields = ((one.place, one.object_id, field) for one in detailed for field in one.fields if field)
-    document = write(migration, asked, patches_of(detailed, _read_text), given.exact_places(fields))
+    document = write(migration, asked, patches_of(detailed, read), given.exact_places(fields))
     return as_html(document) if output == "html" else as_markdown(document)
 
 
-def _write_patches(migration: Migration, directory: Path) -> None:
-    patches = patches_of(migration.entries, _read_text)
+def _write_patches(migration: Migration, directory: Path, read: ReadFile) -> None:
+    patches = patches_of(migration.entries, read)
     files = patch_files(patches)
     _remove_earlier(directory, files)
     for name, text in files.items():
@@ -177,14 +179,6 @@ def _remove_earlier(directory: Path, files: Container[str]) -> None:
                 (directory / name).unlink(missing_ok=True)
     except OSError as error:
         raise Mistake(f"{error.filename or directory}: {error.strerror or error}") from None
-
-
-def _read_text(path: str) -> str | None:
-    try:
-        return Path(path).read_bytes().decode("utf-8")
-    except (OSError, ValueError):
-        # Its patch says that it cannot be read.
-        return None
 
 
 def _write(path: Path, text: str) -> None:

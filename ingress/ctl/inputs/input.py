@@ -60,6 +60,9 @@ class Texts(Protocol):
     def exact(self, asked: Iterable[FieldOf]) -> Mapping[FieldOf, Place]:
         """Return where fields stand; what is not found is not in the result."""
 
+    def path(self, name: str) -> str | None:
+        """Return the path of the file that places call *name*, which is printable; None for none."""
+
 
 @frozen(eq=False, slots=False)
 class Input:
@@ -115,6 +118,10 @@ class Input:
         Where a field does not stand, its place is that of what it would be in; what cannot be found is not in the result.
         """
         return {} if self.texts is None else self.texts.exact(asked)
+
+    def path(self, name: str) -> str | None:
+        """Return the path of the file that places call *name*; None where there is none."""
+        return None if self.texts is None else self.texts.path(name)
 
     @cached_property
     def snapshot(self) -> Snapshot:

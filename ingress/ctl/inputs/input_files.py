@@ -71,6 +71,10 @@ class Texts:
         self.paths[name] = path
         return name
 
+    def path(self, name: str) -> str | None:
+        """Return the path of the file *name*; None for what is none."""
+        return self.paths.get(name)
+
     def hold(self, name: str, content: bytes) -> None:
         """Keep what the file *name* says, if it is a pipe and says it once."""
         if not os.path.isfile(self.paths[name]):

@@ -4,6 +4,8 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
+from attrs import field
+
 from ingress.ctl.inputs.input import Place
 from ingress.ctl.migrate.commands import commands
 from ingress.ctl.migrate.migration import Entry
@@ -13,10 +15,20 @@ from ingress.ctl.migrate.yaml_places import Edit, Text, secret_lines
 from ingress.model.frozen import frozen
 from ingress.model.objects import ObjectId
 
-ReadText = Callable[[str], str | None]
-"""Returns the text of a file by its name; None where it cannot be read as UTF-8."""
 
-_NOT_READ: Final = "the file cannot be read"
+@frozen
+class FileText:
+    """A file that may be edited: its *path*, and what it says."""
+
+    path: str
+    text: str = field(default="", repr=False)
+    why_not: str = ""
+    """Why it is not edited; empty where it may be."""
+
+
+ReadFile = Callable[[str], FileText]
+"""Returns a file by the name that places have."""
+
 _BESIDE_SECRET: Final = "what would change stands on one line with content of a Secret"
 
 
@@ -46,6 +58,8 @@ class Patches:
     """All patches, in the order of the entries and by the names of files."""
 
     objects: tuple[ObjectPatch, ...]
+    paths: Mapping[str, str]
+    """The paths of files by their names in places, as are all of these."""
     texts: Mapping[str, Text]
     hidden: Mapping[str, frozenset[int]]
     """The lines of each file that hold content of Secrets, from zero."""
@@ -56,47 +70,48 @@ class Patches:
         for one in self.objects:
             if one.edits:
                 by_file.setdefault(one.entry.place.file, []).extend(one.edits)
-        for path, edits in sorted(by_file.items()):
-            yield FilePatch(path, self._diff(path, edits))
+        for name, edits in sorted(by_file.items()):
+            yield FilePatch(self.paths[name], self._diff(name, edits))
 
     def diff_of(self, patch: ObjectPatch) -> str:
         """Return the diff of one object alone; empty where its file is not edited."""
         return self._diff(patch.entry.place.file, patch.edits) if patch.edits else ""
 
-    def _diff(self, path: str, edits: Sequence[Edit]) -> str:
-        return unified(header_path(path), self.texts[path], edits, self.hidden[path])
+    def _diff(self, name: str, edits: Sequence[Edit]) -> str:
+        return unified(header_path(self.paths[name]), self.texts[name], edits, self.hidden[name])
 
 
-def patches_of(entries: Iterable[Entry], read_text: ReadText) -> Patches:
+def patches_of(entries: Iterable[Entry], read: ReadFile) -> Patches:
     """Return the patches of those *entries* that have changes."""
     changing = [entry for entry in entries if entry.changes]
     by_file: dict[str, list[Entry]] = {}
     for entry in changing:
         if is_file(entry.place):
             by_file.setdefault(entry.place.file, []).append(entry)
+    paths: dict[str, str] = {}
     texts: dict[str, Text] = {}
     hidden: dict[str, frozenset[int]] = {}
     found: dict[tuple[str, ObjectId], tuple[Edit, ...]] = {}
     refused: dict[tuple[str, ObjectId], str] = {}
-    for path, some in by_file.items():
-        text = read_text(path)
-        if text is None:
-            refused.update(((path, entry.object_id), _NOT_READ) for entry in some)
+    for name, some in by_file.items():
+        file = read(name)
+        if file.why_not:
+            refused.update(((name, entry.object_id), file.why_not) for entry in some)
             continue
-        texts[path], hidden[path] = Text(text), secret_lines(text)
-        edits = edits_of(text, _wanted(some))
+        paths[name], texts[name], hidden[name] = file.path, Text(file.text), secret_lines(file.text)
+        edits = edits_of(file.text, _wanted(some))
         for object_id, own in edits.edits.items():
-            if _shows_any(texts[path], own, hidden[path]):
-                refused[path, object_id] = _BESIDE_SECRET
+            if _shows_any(texts[name], own, hidden[name]):
+                refused[name, object_id] = _BESIDE_SECRET
             else:
-                found[path, object_id] = own
-        refused.update(((path, object_id), why) for object_id, why in edits.refused.items())
+                found[name, object_id] = own
+        refused.update(((name, object_id), why) for object_id, why in edits.refused.items())
     objects = []
     for entry in changing:
-        name = (entry.place.file, entry.object_id)
+        located = (entry.place.file, entry.object_id)
         said = () if entry.otherwise else tuple(commands(entry.object_id, entry.changes, entry.before))
-        objects.append(ObjectPatch(entry, said, found.get(name, ()), refused.get(name, "")))
-    return Patches(tuple(objects), texts, hidden)
+        objects.append(ObjectPatch(entry, said, found.get(located, ()), refused.get(located, "")))
+    return Patches(tuple(objects), paths, texts, hidden)
 
 
 def _shows_any(file: Text, edits: Iterable[Edit], hidden: frozenset[int]) -> bool:

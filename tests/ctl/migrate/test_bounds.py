@@ -11,7 +11,7 @@ from ingress.ctl.migrate.assessing import assess
 from ingress.ctl.migrate.html_page import as_html
 from ingress.ctl.migrate.markdown import as_markdown
 from ingress.ctl.migrate.migration import Asked
-from ingress.ctl.migrate.patches import patches_of
+from ingress.ctl.migrate.patches import FileText, patches_of
 from ingress.ctl.migrate.writing import entries_in_detail, write
 from ingress.model.objects import Kind, ObjectKey
 from ingress.model.state import ClusterState
@@ -42,7 +42,11 @@ def pages(objects: int, findings: int, text: str) -> tuple[str, str]:
     reports = tuple(report(number, findings, text) for number in range(objects))
     migration = assess(GIVEN, LintReport(reports))
     entries = list(entries_in_detail(migration))
-    document = write(migration, Asked("1", ("cluster.yaml",), ()), patches_of(entries, lambda path: None))
+    document = write(
+        migration,
+        Asked("1", ("cluster.yaml",), ()),
+        patches_of(entries, lambda name: FileText(name, why_not="no")),
+    )
     return as_html(document), as_markdown(document)
 
 

@@ -405,6 +405,57 @@ class UneditedTests(CtlCase):
         text = (patches / "manifests-from-root.patch").read_text("utf-8")
         self.assertTrue(text.startswith(f"--- a{path}\n+++ b{path}\n"), text[:200])
 
+    def test_a_file_of_any_name_is_edited(self) -> None:
+        """What would end a name or a line in a diff, and bytes that are no UTF-8."""
+        folder = self.folder / "in"
+        folder.mkdir()
+        names = [
+            "tab\t.yaml",
+            'quo"te.yaml',
+            "back\\slash.yaml",
+            "caf\xe9 1.yaml",
+            "raw\udcff.yaml",
+            "new\nline.yaml",
+        ]
+        for number, name in enumerate(names):
+            (folder / name).write_text(ingress(rate_limit="5").replace("name: web", f"name: n{number}", 1))
+        self.assert_edited(folder, [folder / name for name in names])
+
+    def assert_edited(self, asked: Path, files: Sequence[Path]) -> None:
+        """Each of *files* has a patch when *asked* is, which git applies."""
+        out = self.folder / "out"
+        self.run_command("migrate", str(asked), "--patches", str(out))
+        self.assertFalse((out / "not-edited.json").exists())
+        alone = {**os.environ, "GIT_CEILING_DIRECTORIES": str(Path.cwd().parent)}
+        subprocess.run(["git", "apply", str(out / "manifests.patch")], env=alone, check=True)
+        for path in files:
+            self.assertNotIn("rate-limit", path.read_text("utf-8"))
+
+    def test_a_link_is_edited_where_it_leads(self) -> None:
+        """So is what lies in a folder that is one; no diff goes through links."""
+        self.manifest(ingress(rate_limit="5"), "in/base/web.txt")
+        (self.folder / "in" / "web.yaml").symlink_to(Path("base") / "web.txt")
+        (self.folder / "link").symlink_to("in")
+        original = self.folder / "in" / "base" / "web.txt"
+        for asked in (self.folder / "in", self.folder / "link"):
+            self.assert_edited(asked, [original])
+            self.assertTrue((self.folder / "in" / "web.yaml").is_symlink())
+            original.write_text(ingress(rate_limit="5"))
+
+    def test_a_link_that_leads_elsewhere_is_not_edited(self) -> None:
+        """Nobody asked for what lies there; it is told."""
+        self.manifest(ingress(rate_limit="5"), "elsewhere/web.yaml")
+        (self.folder / "in").mkdir()
+        link = self.folder / "in" / "web.yaml"
+        link.symlink_to(Path("..") / "elsewhere" / "web.yaml")
+        for asked in (link, link.parent):
+            out = self.folder / "out"
+            self.run_command("migrate", str(asked), "--patches", str(out))
+            self.assertFalse((out / "manifests.patch").exists())
+            [one] = json.loads((out / "not-edited.json").read_text("utf-8"))
+            self.assertEqual(one["file"], str(link))
+            self.assertRegex(one["why"], "it is a link to .*/elsewhere/web.yaml, which lies outside")
+
     def test_links_that_wait_in_the_directory_lead_nowhere(self) -> None:
         """Nor do pipes: each is one line and status 2, and nothing is written elsewhere."""
         path = self.manifest(SHOP)
