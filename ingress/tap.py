@@ -9,6 +9,7 @@ that ``twistd --help`` stays quick.
 
 import os
 import shutil
+import sys
 from collections.abc import Callable, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any
@@ -55,8 +56,13 @@ class Options(usage.Options):
         self._given.setdefault(option, []).append(value)
 
     def opt_help(self) -> None:
-        """Print the help and exit."""
-        super().opt_help()
+        """Print the help and exit, also where nobody reads it to its end."""
+        try:
+            print(self, flush=True)  # noqa: T201 - the answer to --help
+        except BrokenPipeError:
+            # The interpreter would write what is left once more, and say that it cannot.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise SystemExit(0)
 
     def opt_version(self) -> None:
         """Print the version and exit."""

@@ -286,6 +286,17 @@ class HelpTests(SynchronousTestCase):
         self.assertIn(end.code, (None, 0))
         return output.getvalue()
 
+    def test_nobody_has_to_read_all_of_it(self) -> None:
+        """Whoever closes a pipe has enough, and there is no traceback."""
+        reading, writing = os.pipe()
+        os.close(reading)
+        self.addCleanup(os.close, writing)
+        program = "from ingress.tap import Options; Options().parseOptions(['--help'])"
+        done = subprocess.run(
+            [sys.executable, "-c", program], stdout=writing, stderr=subprocess.PIPE, check=False
+        )
+        self.assertEqual((done.returncode, done.stderr), (0, b""))
+
     def test_every_option_once(self) -> None:
         """The help shows every option, and each of them once; other spellings are taken and not shown."""
         self.assertEqual(sorted(name.rstrip("=") for name in Options().longOpt), sorted([*SPELLINGS, *ABOUT]))
