@@ -42,7 +42,7 @@ class AdminPort:
         """Return status and body of the page at *path*, query included; raises ``Unreachable``, also after ``SECONDS``."""
 
         def ask() -> tuple[int, bytes]:
-            with self._asked(path, SECONDS) as answer:
+            with self._asked(path, SECONDS, "answer") as answer:
                 body = b""
                 while len(body) <= MAX_BYTES and (piece := answer.read1(_PIECE)):
                     body += piece
@@ -80,7 +80,7 @@ class AdminPort:
     def stream(self, path: str, last_event_id: str = "") -> Iterator[tuple[int, Iterator[bytes]]]:
         """Give status and pieces of an answer without end, in which nobody is silent for long; raises ``Unreachable``."""
         more = {"Last-Event-ID": last_event_id} if last_event_id else {}
-        with self._asked(path, SILENT_SECONDS, more) as answer:
+        with self._asked(path, SILENT_SECONDS, "stream", more) as answer:
             yield answer.status, iter(lambda: answer.read1(_PIECE), b"")
 
     def refuse(self, status: int, page: str) -> None:
@@ -99,10 +99,10 @@ class AdminPort:
 
     @contextmanager
     def _asked(
-        self, path: str, seconds: float, headers: dict[str, str] | None = None
+        self, path: str, seconds: float, what: str, headers: dict[str, str] | None = None
     ) -> Iterator["BaseHTTPResponse"]:
         from urllib3 import PoolManager, Timeout
-        from urllib3.exceptions import HTTPError
+        from urllib3.exceptions import HTTPError, ProtocolError
 
         try:
             with PoolManager() as pool:
@@ -117,6 +117,9 @@ class AdminPort:
                 )
                 try:
                     yield answer
+                except ProtocolError:
+                    # It has begun, and the process or the connection is gone.
+                    raise Unreachable(f"{self.name} has ended its {what}") from None
                 finally:
                     answer.close()
         except HTTPError as error:

@@ -55,12 +55,15 @@ STREAM = events(
 
 class _Page(BaseHTTPRequestHandler):
     answers: ClassVar[dict[str, tuple[int, bytes]]] = {}
+    fields: ClassVar[dict[str, str]] = {}
     asked: ClassVar[list[tuple[str, str]]] = []
 
     def do_GET(self) -> None:
         self.asked.append((self.path, self.headers.get("Authorization", "")))
         status, body = self.answers.get(self.path, (404, b"no such page\n"))
         self.send_response(status)
+        for field in self.fields.items():
+            self.send_header(*field)
         self.end_headers()
         self.wfile.write(body)
 
@@ -81,6 +84,7 @@ class TopTests(CtlCase):
         self.addCleanup(self.server.shutdown)
         _Page.answers.clear()
         _Page.asked.clear()
+        _Page.fields.clear()
         _Page.answers["/api/v1/live"] = (200, STREAM)
 
     def top(self, *arguments: str) -> Result:
@@ -150,6 +154,16 @@ class TopTests(CtlCase):
             self.assertEqual((result.exit_code, result.stdout), (2, ""), word)
             self.assertIn(word, result.stderr)
             self.assertEqual(result.stderr.count("\n"), 1, result.stderr)
+
+    def test_a_controller_that_is_killed_has_ended_its_stream(self) -> None:
+        """Its chunks have no end then; nobody is told the words of a library."""
+        _Page.fields["Transfer-Encoding"] = "chunked"
+        _Page.answers["/api/v1/live"] = (200, b"7\r\n: here\n\r\n")
+        result = self.top("--once")
+        port = self.server.server_address[1]
+        self.assertEqual(
+            (result.exit_code, result.stderr), (2, f"Error: 127.0.0.1:{port} has ended its stream\n")
+        )
 
 
 class LookingTests(SynchronousTestCase):
