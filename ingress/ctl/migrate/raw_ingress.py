@@ -105,7 +105,8 @@ def before(changes: Iterable[Change], raw: Mapping[str, Any]) -> tuple[Before, .
     """Return what *raw* has where *changes* are made.
 
     Of a member of a list it is all of that, and what tells the members from others that it is in: a place in a list is
-    another one as soon as something has come or gone before it.
+    another one as soon as something has come or gone before it.  Of a field that is new it is all that it comes to stand beside, which
+    says that it is not there yet; but for annotations, of which an object has others that are nobody's concern.
     """
     found: dict[tuple[str | int, ...], Before] = {}
     for change in changes:
@@ -113,13 +114,15 @@ def before(changes: Iterable[Change], raw: Mapping[str, Any]) -> tuple[Before, .
             value = _at(raw, steps)
             if value is not None:
                 found[steps] = Before(steps, value)
-    return tuple(found[steps] for steps in sorted(found, key=_places))
+    told = [steps for steps in found if not any(steps[:length] in found for length in range(1, len(steps)))]
+    return tuple(found[steps] for steps in sorted(told, key=_places))
 
 
 def _told_by(steps: tuple[str | int, ...], raw: Mapping[str, Any]) -> Iterator[tuple[str | int, ...]]:
     members = [steps[: place + 1] for place, step in enumerate(steps) if isinstance(step, int)]
     if not members:
-        yield steps
+        is_new = _at(raw, steps) is None and steps[0] != "metadata"
+        yield steps[:-1] if is_new else steps
         return
     *outer, innermost = members
     for way in outer:

@@ -166,7 +166,6 @@ class TestedTests(SynchronousTestCase):
         Change("spec.rules[0].http.paths[1]", None),
         Change("spec.rules[1]", None),
         Change("spec.rules[2].http.paths[0].path", "/d"),
-        Change("spec.ingressClassName", "nginx"),
         Change("metadata.annotations[n/old]", None),
         Change("metadata.annotations[n/new]", "1"),
         Change("metadata.annotations[stray]", None),
@@ -180,7 +179,6 @@ class TestedTests(SynchronousTestCase):
         """Paths and rules go by their places, and the rest stays."""
         made = applied(self.raw, self.operations)
         self.assertEqual(made["metadata"]["annotations"], {"n/kept": "2", "n/new": "1"})
-        self.assertEqual(made["spec"]["ingressClassName"], "nginx")
         self.assertEqual(made["spec"]["tls"], self.raw["spec"]["tls"])
         rules = made["spec"]["rules"]
         self.assertEqual(
@@ -212,3 +210,14 @@ class TestedTests(SynchronousTestCase):
         )
         made = applied(raw_of(other, {"stray": "x", "other": "y"}), self.operations)
         self.assertEqual(made["metadata"]["annotations"]["other"], "y")
+
+    def test_a_class_that_an_object_has_got_meanwhile_is_kept(self) -> None:
+        """An API server gives the default class to one without any: that of a manifest is not what a cluster has."""
+        changes = (Change("spec.ingressClassName", "nginx"), self.changes[0])
+        operations = json_patch(changes, before(changes, self.raw))
+        self.assertEqual([one["path"] for one in operations if one["op"] == "test"], ["/spec"])
+        made = applied(self.raw, operations)
+        self.assertEqual(made["spec"]["ingressClassName"], "nginx")
+        for name in ("nginx", "other"):
+            raw = raw_of(evolve(self.value, class_name=name), {})
+            self.assertRaises(PatchRefusedError, applied, raw, operations)
