@@ -2,6 +2,7 @@
 
 import json
 import sys
+from functools import partial
 from math import log2
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import yaml
 from kubernetes.config import incluster_config
 from twisted.internet.task import deferLater
+from twisted.logger import capturedLogs, formatEvent
 
 from ingress.cluster import api_server
 from ingress.cluster.api.api_client import ApiAccess, ApiConnection
@@ -155,6 +157,39 @@ class TLSRotationTests(RotationTests):
         content = await self.begin("CN=old")
         self.show("new")
         await self.refuse_all_but("CN=new", content)
+
+
+class UnreadableAccountTests(SourceTestCase):
+    """A running source with the account of a pod, whose files are damaged for a while."""
+
+    tls = True
+
+    async def test_files_that_are_no_text(self) -> None:
+        """Files that are not UTF-8 when the token is refused end no thread: the source comes back with what is mounted then."""
+        account = Path(self.mktemp())
+        account.mkdir()
+        assert self.server.authority is not None
+        files = {"ca.crt": self.server.authority.pem, "token": b"new"}
+        (account / "ca.crt").write_bytes(files["ca.crt"])
+        (account / "token").write_text("old", encoding="utf-8")
+        self.patch(
+            api_server, "CredentialSource", partial(CredentialSource, service_account_directory=account)
+        )
+        environ = {"KUBERNETES_SERVICE_HOST": "127.0.0.1", "KUBERNETES_SERVICE_PORT": str(self.server.port)}
+        self.server.access.tokens = {"old": None}
+        content = await self.synced(kubeconfig=None, environ=environ, clock=lambda: reactor.seconds() * 1000)
+        threads = running_threads()
+        await deferLater(reactor, 0.02, lambda: None)
+        with capturedLogs() as events:
+            for name in files:
+                (account / name).write_bytes(b"# Autorit\xe9")
+            self.server.access.tokens = {"new": None}
+            self.server.close_watches()
+            await self.until(lambda: any("not UTF-8" in (formatEvent(event) or "") for event in events))
+        for name, mounted in files.items():
+            (account / name).write_bytes(mounted)
+        await self.arrives(content, "after")
+        self.assertEqual(sorted(running_threads()), sorted(threads))
 
 
 class ServiceAccountTests(ApiServerTestCase):

@@ -111,17 +111,22 @@ class ApiAccess:
     def renew(self, generation: int) -> None:
         """Load credentials anew, because those of *generation* were refused.
 
-        Does nothing when another thread did so already, or when the last time is not long ago.
+        Does nothing when another thread did so already, or when the last time is not long ago.  Raises nothing: what cannot be
+        loaded is told, and tried again when these are refused again.
         """
         with self._lock:
             now = self._clock()
             if generation != self._generation or now - self._renewed < _RENEWAL_PAUSE_SECONDS:
                 return
+            # Before it is tried: whatever becomes of it, the next time is not soon.
+            self._renewed = now
             try:
                 self._read()
             except StartError as error:
-                self._renewed = now
                 log.warn("credentials cannot be loaded anew: {reason}", reason=str(error))
+            except Exception:
+                # Whoever renews is in the middle of a failure, and a thread that would end by this one.
+                log.failure("credentials cannot be loaded anew: a bug; it is tried again")
 
     def client(self, generation: int) -> tuple[int, RESTClientObject] | None:
         """A client with the present configuration, or None when *generation* has it."""

@@ -161,6 +161,9 @@ class CredentialSource:
             )
         except (ConfigException, OSError) as error:
             raise StartError(f"service account of the pod: {one_line(str(error))}") from None
+        except UnicodeError:
+            # The package does not say which of them it could not decode.
+            raise StartError(f"service account of the pod: {token} or {authority} is not UTF-8") from None
         return "service account of the pod"
 
 

@@ -349,3 +349,25 @@ class RenewalTests(ApiServerTestCase):
         self.assertIn("cannot be loaded anew", formatEvent(events[0]))
         await in_thread(lambda: whole(connection.get(SERVICES, [])))
         self.assertEqual(self.server.requests[-1].token, self.server.token)
+
+    async def test_bug_meanwhile(self) -> None:
+        """Whatever loading raises is told, ends no thread, and keeps the old credentials for the next ten seconds."""
+        clock = Clock()
+
+        class Stumbling(CredentialSource):
+            def load(self, *, again: bool = False):  # type: ignore[no-untyped-def]
+                if again:
+                    raise LookupError("a bug")
+                return super().load()
+
+        access = ApiAccess(Stumbling(str(self.kubeconfig), None, None, {}), clock=clock.seconds)
+        await in_thread(access.load)
+        connection = ApiConnection(access)
+        self.addCleanup(connection.close)
+        await in_thread(lambda: whole(connection.get(SERVICES, [])))
+        clock.advance(11)
+        for _ in range(2):
+            await in_thread(connection.renew_credentials)
+        self.assertEqual(len(self.flushLoggedErrors(LookupError)), 1)
+        await in_thread(lambda: whole(connection.get(SERVICES, [])))
+        self.assertEqual(self.server.requests[-1].token, self.server.token)

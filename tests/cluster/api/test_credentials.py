@@ -77,6 +77,18 @@ class CredentialSourceTests(CredentialCase):
         self.assertEqual(configuration.host, "https://[fd00::1]:443")
         self.assertEqual(self.token(configuration), "bearer t")
 
+    def test_service_account_that_is_no_text(self) -> None:
+        """Files of the account that are not UTF-8 end in one line, as those do that are not there."""
+        environ = {"KUBERNETES_SERVICE_HOST": "10.0.0.1", "KUBERNETES_SERVICE_PORT": "443"}
+        for name in ("token", "ca.crt"):
+            self.write("t", "account/token")
+            self.write(make_authority("A").pem.decode(), "account/ca.crt")
+            self.pod(environ).load()
+            (self.folder / "account" / name).write_bytes(b"# Autorit\xe9")
+            message = self.refusal(self.pod(environ))
+            self.assertIn(f"account/{name}", message)
+            self.assertIn("not UTF-8", message)
+
     def test_server(self) -> None:
         """Another server URL holds against the loaders, which write theirs before each request."""
         self.write("t\n", "account/token")
