@@ -132,7 +132,8 @@ class Candidacy:
         if seen is None:
             return Lease(self.identity, ours, written, written, 0)
         if seen.holder == self.identity:
-            return evolve(seen, duration_seconds=ours, renewed=written)
+            # The API server takes no time that is empty, as ours is once somebody has removed it.
+            return evolve(seen, duration_seconds=ours, acquired=seen.acquired or written, renewed=written)
         lasts = min(seen.duration_seconds or ours, LONGEST_LEASE_SECONDS)
         if seen.holder and now < self.changed_at + lasts:
             return None

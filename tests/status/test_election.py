@@ -124,6 +124,11 @@ class CandidacyTests(SynchronousTestCase):
         us = self.us.wrote(raw("us"), 100, 100)
         self.assertEqual(us.claim(102, LATER), Lease("us", 15, EARLIER, LATER, 4))
 
+    def test_renewal_without_a_time(self) -> None:
+        """A renewal of a Lease that does not say since when begins that anew: the API server takes no time that is empty."""
+        us = self.us.saw({"spec": {"holderIdentity": "us", "leaseTransitions": 4}}, 100)
+        self.assertEqual(us.claim(102, LATER), Lease("us", 15, LATER, LATER, 4))
+
     def test_late_renewal(self) -> None:
         """Who could not renew in time does not lead, and may still write what is in its name."""
         us = self.us.wrote(raw("us"), 100, 100)
