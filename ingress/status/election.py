@@ -110,7 +110,7 @@ class Candidacy:
         return evolve(self, raw=None, changed_at=self.changed_at if self.is_gone else now, is_gone=True)
 
     def was_refused(self) -> "Candidacy":
-        """Take that somebody else wrote the Lease: it has to be read before it can be written."""
+        """Take that somebody else wrote the Lease, or that what we know of it is wrong: it has to be read before it can be written."""
         return evolve(self, raw=None, is_gone=False)
 
     def saw_neither(self) -> "Candidacy":
@@ -118,7 +118,7 @@ class Candidacy:
         return evolve(self, is_gone=False)
 
     def wrote(self, raw: Mapping[str, Any], asked_at: float, now: float) -> "Candidacy":
-        """Take what the API server made of a write of ours that was asked for at *asked_at*."""
+        """Take what the API server made of a write of ours that was asked for at *asked_at*: a Lease in our name."""
         until = asked_at + self.terms.deadline_seconds
         return evolve(self, lease=read_lease(raw), raw=raw, changed_at=now, is_gone=False, leads_until=until)
 

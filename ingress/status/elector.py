@@ -6,7 +6,8 @@ the answer is none.
 Theory of operation.  A turn begins a retry period after the last one ended.  Whoever has the
 Lease renews it.  Everybody else reads it, and claims it when it has run out, was released or
 never was.  A write that is refused because somebody else was quicker is followed by one look
-at the Lease, at once.
+at the Lease, at once; one that is refused for what it is made of, or answered with something else
+than the Lease in our name, by one in the next turn.
 
 Invariants:
 
@@ -16,7 +17,7 @@ Invariants:
 3. After ``stop`` we lead no more from that moment on, and the Lease is released if it was ours.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import datetime
 from typing import Any
 
@@ -25,7 +26,7 @@ from twisted.internet.interfaces import IDelayedCall
 from twisted.logger import Logger
 
 from ingress.cluster.api.api_client import ApiRequest
-from ingress.cluster.api.api_status import ObjectMissingError
+from ingress.cluster.api.api_status import BROKEN, ObjectMissingError
 from ingress.cluster.api.api_thread import Outcome
 from ingress.cluster.api.backoff import Backoff
 from ingress.cluster.api.contact import Contact
@@ -36,7 +37,7 @@ from ingress.metrics.status import StatusMetrics
 from ingress.model.happenings import ChangeSort, Mark
 from ingress.model.objects import ObjectKey
 from ingress.status.election import RETRY_SPREAD, Candidacy, Terms
-from ingress.status.lease import Lease, is_lease, lease_object, micro_time
+from ingress.status.lease import Lease, is_lease, lease_object, micro_time, read_lease
 from ingress.status.refusals import Refusals, Right, is_forbidden
 
 log = Logger()
@@ -226,6 +227,8 @@ class Elector:
                 self._is_second_look = True
                 self._read()
         else:
+            if self._candidacy.raw is not None and _blames_what_was_written(outcome):
+                self._know(self._candidacy.was_refused())
             self._failed(outcome)
 
     def _heard(self) -> None:
@@ -265,15 +268,20 @@ class Elector:
 
         def answered(outcome: Outcome) -> None:
             self._is_asking = False
-            if not isinstance(outcome, KubernetesError) and not is_lease(outcome):
+            if not isinstance(outcome, KubernetesError) and not self._is_answer(request, outcome):
                 # Not of the API server: of something on the way to it.
-                outcome = KubernetesError(0, "Unknown", "what was answered is no Lease")
+                outcome = KubernetesError(0, BROKEN, f"what was answered is not the Lease {self._key}")
             if self._is_stopping:
                 self._answered_late(outcome)
             else:
                 done(outcome, asked_at)
 
         self._send(request, answered)
+
+    def _is_answer(self, request: ApiRequest, raw: Mapping[str, Any]) -> bool:
+        """Whether *raw* is the Lease; after a write, in our name, since nothing else makes a leader."""
+        is_ours = request.body is None or read_lease(raw).holder == self._candidacy.identity
+        return is_ours and is_lease(raw, self._key)
 
     def _written(self) -> str:
         return micro_time(self._now())
@@ -354,3 +362,8 @@ class Elector:
     def _cancel(self, call: IDelayedCall | None) -> None:
         if call is not None and call.active():
             call.cancel()
+
+
+def _blames_what_was_written(error: KubernetesError) -> bool:
+    """Whether *error* may be about the object that a write was made of, so that writing it again would not help."""
+    return error.reason == BROKEN or (400 <= error.status < 500 and error.status not in (401, 403, 429))

@@ -41,9 +41,15 @@ def read_lease(raw: Mapping[str, Any]) -> Lease:
     )
 
 
-def is_lease(raw: Mapping[str, Any]) -> bool:
-    """Whether *raw*, which was answered for a Lease, may be one: what is written in its place is made of it."""
-    return isinstance(raw.get("metadata"), Mapping) and isinstance(raw.get("spec") or {}, Mapping)
+def is_lease(raw: Mapping[str, Any], key: ObjectKey) -> bool:
+    """Whether *raw*, which was answered for the Lease *key*, may be it: what is written in its place is made of it."""
+    metadata = raw.get("metadata")
+    return (
+        isinstance(metadata, Mapping)
+        and (metadata.get("namespace"), metadata.get("name")) == (key.namespace, key.name)
+        and bool(_text(metadata.get("resourceVersion")))
+        and isinstance(raw.get("spec") or {}, Mapping)
+    )
 
 
 def lease_object(lease: Lease, key: ObjectKey, raw: Mapping[str, Any] | None) -> dict[str, Any]:

@@ -1,6 +1,7 @@
 """Tests for ``ingress.status.elector``: candidates, their Lease, and what goes wrong."""
 
 import random
+from typing import Any
 
 from twisted.internet.defer import Deferred
 from twisted.internet.task import Clock
@@ -72,6 +73,36 @@ class ElectionTests(ElectorCase):
             self.server.error = None
             self.pass_time(2 * LONGEST_TURN)
             self.assertTrue(one.may_act)
+
+    def test_answers_that_are_not_ours(self) -> None:
+        """A write that is answered with another object, or with another's name, makes no leader; the Lease is read before the next."""
+        one = self.machine("one")
+        metadata = {"namespace": KEY.namespace, "name": KEY.name, "resourceVersion": "1"}
+        ours = {"metadata": metadata, "spec": {"holderIdentity": "one"}}
+        answers: tuple[dict[str, Any], ...] = (
+            {"metadata": metadata},
+            {**ours, "spec": {"holderIdentity": "another"}},
+            {**ours, "metadata": {**metadata, "name": "other"}},
+            {**ours, "metadata": {**metadata, "namespace": "theirs"}},
+            {**ours, "metadata": {**metadata, "resourceVersion": ""}},
+        )
+        for odd in answers:
+            self.server.fails = lambda request, odd=odd: odd if request.method == "PUT" else None  # type: ignore[misc]
+            self.pass_time(TERMS.deadline_seconds + 1)
+            self.assertFalse(one.may_act, odd)
+            self.assertEqual([request.method for request in self.server.requests[-2:]], ["GET", "PUT"])
+            self.server.fails = lambda request: None
+            self.pass_time(2 * LONGEST_TURN)
+            self.assertTrue(one.may_act)
+
+    def test_nobody_writes(self) -> None:
+        """Where writes are answered and not done, nobody leads, and no two do."""
+        machines = self.machine("a"), self.machine("b")
+        self.pass_time(TERMS.deadline_seconds)
+        status = {"kind": "Status", "metadata": {}, "status": "Success"}
+        self.server.fails = lambda request: status if request.method == "PUT" else None
+        self.pass_time(60)
+        self.assertEqual([machine.may_act for machine in machines], [False, False])
 
     def test_alone(self) -> None:
         """The first candidate leads at once, and goes on as long as it renews."""
@@ -300,6 +331,35 @@ class TroubleTests(ElectorCase):
         self.server.fails = lambda request: None
         self.pass_time(30)
         self.assertTrue(machine.may_act)
+
+    def test_refused_for_what_it_is_made_of(self) -> None:
+        """A write that the API server takes for invalid is followed by a look: what is known may be wrong, and is not written again."""
+        machine = self.machine("a")
+        self.pass_time(1)
+        for status in (400, 404, 415, 422):
+            refused = iter(
+                [KubernetesError(status, "Invalid", "metadata.resourceVersion: Invalid value: 0x0")]
+            )
+            self.server.fails = lambda request, refused=refused: (  # type: ignore[misc]
+                next(refused, None) if request.method == "PUT" else None
+            )
+            before = len(self.server.requests)
+            self.pass_time(2 * LONGEST_TURN)
+            self.assertEqual(
+                [request.method for request in self.server.requests[before:]][:3], ["PUT", "GET", "PUT"]
+            )
+        self.assertEqual((machine.may_act, machine.changes), (True, [True]))
+
+    def test_time_removed(self) -> None:
+        """A Lease of ours out of which somebody took a time is renewed all the same."""
+        machine = self.machine("a")
+        lease = self.server.writer.read(self.server.kind, *KEY)
+        self.server.writer.replace(
+            self.server.kind, *KEY, {**lease, "spec": {"holderIdentity": "a", "leaseDurationSeconds": 15}}
+        )
+        self.pass_time(TERMS.deadline_seconds + 1)
+        self.assertEqual((machine.may_act, machine.changes), (True, [True]))
+        self.assertTrue(self.server.lease["acquireTime"])
 
     def test_regained(self) -> None:
         """Who asks for it is told, once, when the API server answers again after an outage."""
