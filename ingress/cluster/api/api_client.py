@@ -58,7 +58,7 @@ class ApiRequest:
     """One request; *body* is JSON of the media type *content_type*.
 
     *accept* is the media type of the answer.  *timeouts* are the seconds for connecting and for each silence; None for those of the access.
-    *wants_answer* says that the object is of interest that comes back, and not only that it came.
+    *wants_answer* says that the object is of interest that comes back, and not only that one came.
     """
 
     method: str
@@ -240,6 +240,12 @@ class ApiResponse:
     def __init__(self, response: urllib3.HTTPResponse, patience: Patience) -> None:
         self._response = response
         self._patience = patience
+
+    @property
+    def is_json(self) -> bool:
+        """Whether the answer says of itself that it is JSON."""
+        media_type = self._response.headers.get("Content-Type", "").partition(";")[0]
+        return media_type.strip().lower() == JSON
 
     def within(self, seconds: float) -> AbstractContextManager[None]:
         """Have what is read inside take so many seconds at most, however steadily it comes; then it is ``Slow``."""

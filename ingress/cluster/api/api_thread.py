@@ -6,6 +6,7 @@ from then on nothing arrives any more.
 """
 
 import json
+import re
 from collections.abc import Callable, Mapping
 from queue import SimpleQueue
 from threading import Thread
@@ -24,6 +25,9 @@ MAX_ANSWER_SECONDS = 10.0
 
 WITHHELD = "Withheld"
 """The reason of a request that was not sent, because it was not permitted any more."""
+
+# With a field in it: no object of the API is empty.
+_begins_as_object = re.compile(rb'\s*\{\s*"').match
 
 Outcome = Mapping[str, Any] | KubernetesError
 """The object that the API server answered (an empty one where it is not wanted), or what went
@@ -112,7 +116,13 @@ def _outcome(connection: ApiConnection, asked: _Asked) -> Outcome:
         response = connection.send(asked.request)
         try:
             body = _body(response)
-            answer = json.loads(body) if asked.request.wants_answer else {}
+            if asked.request.wants_answer:
+                answer = json.loads(body)
+            elif not (response.is_json and _begins_as_object(body)):
+                # Whoever says so has not passed the request on: a page to log in at, for one.
+                return KubernetesError(0, BROKEN, "the answer is no object")
+            else:
+                answer = {}
         finally:
             response.close()
     except KubernetesError as error:

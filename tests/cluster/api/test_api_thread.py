@@ -102,11 +102,32 @@ class ApiThreadTests(ApiServerTestCase):
     async def test_answer_not_wanted(self) -> None:
         """An answer that nobody wants is not decoded, and the connection is kept all the same."""
         thread = await self.thread()
-        self.server.faults.add(RawBody(b"[" * 100_000))
+        self.server.faults.add(RawBody(b'{"kind":' + b"[" * 100_000))
         request = ApiRequest("GET", SERVICES, wants_answer=False)
         for _ in range(2):
             self.assertEqual(await self.ask(thread, request), {})
         self.assertEqual(self.server.connection_count, 1)
+
+    async def test_not_the_answer_of_an_api_server(self) -> None:
+        """A success that brings no object is an error, also where nobody wants the object: nothing was written."""
+        thread = await self.thread()
+        request = ApiRequest("PATCH", STATUS, (), {}, MERGE_PATCH, wants_answer=False)
+        page = {"Content-Type": "text/html"}
+        for answer in (
+            Answer(200, page, b"<html>"),
+            Answer(200, page, b'{"kind": "Ingress"}'),
+            Answer(200, body=b"null"),
+            Answer(200, body=b"{}"),
+            Answer(200, body=b""),
+            Answer(204, body=b""),
+        ):
+            self.server.faults.add(answer)
+            error = await self.error(thread, request)
+            self.assertEqual((error.status, error.reason), (0, "Broken"), answer)
+        self.server.faults.add(
+            Answer(201, {"Content-Type": "Application/JSON; charset=utf-8"}, b'\n{ "kind": 1}')
+        )
+        self.assertEqual(await self.ask(thread, request), {})
 
     async def test_endless_answer(self) -> None:
         """An answer that is larger than any object, or trickles, is given up."""
