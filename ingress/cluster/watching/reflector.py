@@ -59,8 +59,10 @@ _TROUBLES_AT_ONE_VERSION = 3
 _BEHIND_SECONDS = 0.002
 _PAGE_SECONDS = 300.0
 """How long a page of a list may take, however steadily it comes; it has some megabytes at most."""
+_MOST_PAGES = 10_000
+"""Some millions of objects: a list of more pages has no end."""
 _STREAM_SECONDS = LONGEST_WATCH_SECONDS + 60.0
-"""The same of a watch, which an API server ends before."""
+"""How long a watch may take, which an API server ends before."""
 # A definition is there before what it defines is served.
 _ABSENCES = 4
 
@@ -234,6 +236,7 @@ class Reflector:
         # Pages that expire again and again take longer to read than the API server keeps them.
         in_pages = self._expirations < 2
         next_page = ""
+        followed: set[str] = set()
         while not self._pause.is_over:
             page = self._page(self._requests.page(next_page, in_pages=in_pages))
             changes: Changes = {}
@@ -246,6 +249,9 @@ class Reflector:
             next_page = page.next_page
             if next_page:
                 self._receiver.put(changes)
+                if next_page in followed or len(followed) == _MOST_PAGES:
+                    raise BrokenStreamError("a list that has no end")
+                followed.add(next_page)
             else:
                 self._complete_list(page.resource_version, changes)
                 self._was_cut = False

@@ -1,6 +1,7 @@
 """How the reflector comes by its first list, and by another one."""
 
 from ingress.cluster.api.api_status import BROKEN, SILENT
+from ingress.cluster.watching import reflector
 from ingress.errors import KubernetesError
 from tests.cluster.watching.reflector_case import (
     EXPIRED,
@@ -132,4 +133,18 @@ class PagedListTests(ReflectorTestCase):
         self.turn(EXPIRED)
         for broken in (b'{"items": [', b"[]", b'{"items": []}'):
             self.assertGreater(self.pages(broken), 0.0)
+        self.assertEqual(set(self.received.content), {"a"})
+
+    def test_pages_without_end(self) -> None:
+        """A list whose pages repeat, or are more than there can be, is broken: it is begun again after a while, and deletes nothing."""
+        self.pages(page("5", [("a", "1")]))
+        self.turn(EXPIRED)
+        self.assertGreater(
+            self.pages(page("6", [], "t1"), page("6", [("b", "2")], "t2"), page("6", [], "t1")), 0.0
+        )
+        self.patch(reflector, "_MOST_PAGES", 3)
+        self.assertGreater(self.pages(*(page("7", [], f"t{number}") for number in range(4))), 0.0)
+        self.assertEqual((self.script.answers, set(self.received.content)), ([], {"a", "b"}))
+        self.assertIn("no end", self.reflector.trouble)
+        self.pages(page("8", [("a", "1")]))
         self.assertEqual(set(self.received.content), {"a"})
