@@ -7,6 +7,7 @@ Failures below HTTP get a status of 0 and a reason of our own.
 from typing import Any
 
 from ingress.errors import KubernetesError
+from ingress.model.happenings import shown
 
 UNREACHABLE = "Unreachable"
 """No connection, or no TLS with the API server."""
@@ -25,6 +26,7 @@ NO_MESSAGE = "no message"
 MOST_RETRY_AFTER_SECONDS = 60.0
 """Who asks us to wait for longer, as maintenance pages of load balancers do, is asked again then."""
 _LONGEST_MESSAGE = 300
+_HTTP_STATUSES = range(100, 600)
 
 
 class WatchError(KubernetesError):
@@ -64,8 +66,8 @@ def error_from_status(
     if isinstance(asked, int) and asked > 0:
         seconds = max(seconds or 0.0, min(asked, MOST_RETRY_AFTER_SECONDS))
     return KubernetesError(
-        code if isinstance(code, int) and code > 0 else http_status,
-        reason if isinstance(reason, str) and reason else http_reason or "Unknown",
+        code if type(code) is int and code in _HTTP_STATUSES else http_status,
+        one_line(reason if isinstance(reason, str) and reason else http_reason) or "Unknown",
         one_line(message) if isinstance(message, str) and message else NO_MESSAGE,
         None if seconds is None else min(seconds, MOST_RETRY_AFTER_SECONDS),
     )
@@ -87,6 +89,5 @@ def blames_version(error: KubernetesError) -> bool:
 
 
 def one_line(text: str) -> str:
-    """Bring *text* of somebody else to one line of bounded length, fit for the log."""
-    line = " ".join(text.split())
-    return line if len(line) <= _LONGEST_MESSAGE else line[: _LONGEST_MESSAGE - 3] + "..."
+    """Bring *text* of somebody else to one line of bounded length, fit for the log and for a terminal."""
+    return shown(" ".join(text.split()), _LONGEST_MESSAGE)

@@ -64,6 +64,20 @@ class ErrorFromStatusTests(SynchronousTestCase):
                 (error.status, error.reason, error.retry_after_seconds), (500, "Unknown", None), repr(status)
             )
 
+    def test_impossible_codes(self) -> None:
+        """A code that is no status of HTTP says nothing."""
+        for code in (True, 5, 99, 600, 10**400, 410.0):
+            self.assertEqual(error_from_status({"code": code}, 503).status, 503, code)
+            self.assertEqual(error_from_status({"code": code}).status, 0, code)
+
+    def test_nothing_that_a_terminal_obeys(self) -> None:
+        """What somebody says who answers for the API server reaches neither a terminal nor the log as it is."""
+        odd = "no \x1b]0;owned\x07\x1b[2J \ud800 \u202ex"
+        error = error_from_status({"code": 422, "reason": odd, "message": odd})
+        seen = r"no \x1B]0;owned\x07\x1B[2J \uD800 \u202Ex"
+        self.assertEqual(str(error), f"422 {seen}: {seen}")
+        self.assertTrue(str(error_from_status(None, 502, "Bad\x1b[31m Gateway")).isprintable())
+
     def test_expired(self) -> None:
         """Code 410 and the reasons Expired and Gone mean the same."""
         for status in ({"code": 410}, {"code": 500, "reason": "Expired"}, {"reason": "Gone"}):
