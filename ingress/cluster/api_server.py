@@ -90,7 +90,7 @@ class ApiServerSource:
     ) -> None:
         self._reactor = reactor
         self._access = ApiAccess(
-            CredentialSource(kubeconfig, context, server, environ),
+            CredentialSource(kubeconfig, context, server, environ, clock=clock),
             connect_seconds=connect_seconds,
             read_seconds=read_seconds,
             clock=clock,

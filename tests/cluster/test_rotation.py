@@ -2,14 +2,12 @@
 
 import json
 import sys
-from functools import partial
 from math import log2
 from pathlib import Path
 from typing import Any
 
 import yaml
-from kubernetes.config import incluster_config
-from twisted.internet.task import deferLater
+from twisted.internet.task import Clock, deferLater
 from twisted.logger import capturedLogs, formatEvent
 
 from ingress.cluster import api_server
@@ -172,9 +170,13 @@ class UnreadableAccountTests(SourceTestCase):
         files = {"ca.crt": self.server.authority.pem, "token": b"new"}
         (account / "ca.crt").write_bytes(files["ca.crt"])
         (account / "token").write_text("old", encoding="utf-8")
-        self.patch(
-            api_server, "CredentialSource", partial(CredentialSource, service_account_directory=account)
-        )
+
+        def source(*given: Any, **more: Any) -> CredentialSource:
+            # By the true clock, so that the token is read by renewals alone.
+            more |= {"clock": reactor.seconds, "service_account_directory": account}
+            return CredentialSource(*given, **more)
+
+        self.patch(api_server, "CredentialSource", source)
         environ = {"KUBERNETES_SERVICE_HOST": "127.0.0.1", "KUBERNETES_SERVICE_PORT": str(self.server.port)}
         self.server.access.tokens = {"old": None}
         content = await self.synced(kubeconfig=None, environ=environ, clock=lambda: reactor.seconds() * 1000)
@@ -198,9 +200,7 @@ class ServiceAccountTests(ApiServerTestCase):
     tls = True
 
     async def test_token_is_read_again(self) -> None:
-        """The token of the pod's account is read again when it is a minute old, without any 401."""
-        # Every request comes when the token is too old.
-        self.patch(incluster_config.InClusterConfigLoader, "_read_token_file", _read_and_expire)
+        """The token of the pod's account is read again when it is a minute old, without any 401, whatever time of day it is."""
         account = Path(self.mktemp())
         account.mkdir()
         assert self.server.authority is not None
@@ -208,22 +208,21 @@ class ServiceAccountTests(ApiServerTestCase):
         environ = {"KUBERNETES_SERVICE_HOST": "127.0.0.1", "KUBERNETES_SERVICE_PORT": str(self.server.port)}
         self.server.access.tokens = {"first": None, "second": None}
         (account / "token").write_text("first\n", encoding="utf-8")
-        source = CredentialSource(environ=environ, service_account_directory=account)
+        clock = Clock()
+        source = CredentialSource(environ=environ, service_account_directory=account, clock=clock.seconds)
         access = ApiAccess(source)
         await in_thread(access.load)
         connection = ApiConnection(access)
         self.addCleanup(connection.close)
-        for token in ("first", "second"):
-            (account / "token").write_text(f"{token}\n", encoding="utf-8")
-            response = await in_thread(lambda: connection.get("/api/v1/services", []))
+
+        def ask() -> None:
+            response = connection.get("/api/v1/services", [])
             response.read_all()
             response.close()
-        self.assertEqual([call.token for call in self.server.requests], ["first", "second"])
 
-
-_read_token_file = incluster_config.InClusterConfigLoader._read_token_file
-
-
-def _read_and_expire(loader: Any) -> None:
-    _read_token_file(loader)
-    loader.token_expires_at -= loader._token_refresh_period
+        await in_thread(ask)
+        (account / "token").write_text("second\n", encoding="utf-8")
+        for seconds in (59, 1):
+            clock.advance(seconds)
+            await in_thread(ask)
+        self.assertEqual([call.token for call in self.server.requests], ["first", "first", "second"])

@@ -11,6 +11,7 @@ import os
 import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from time import monotonic
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -30,6 +31,8 @@ log = Logger()
 
 _NAMESPACE = re.compile(r"[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?")
 _CONTEXTS_NAMED = 20
+_TOKEN_SECONDS = 60.0
+"""How old the token of the pod may be before its file is read again."""
 SERVICE_ACCOUNT_DIRECTORY = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 
 
@@ -37,7 +40,7 @@ SERVICE_ACCOUNT_DIRECTORY = Path("/var/run/secrets/kubernetes.io/serviceaccount"
 class CredentialSource:
     """What the operator said about the API server; None leaves it to the environment.
 
-    *server* is a URL that replaces the configured one.  *environ* stands for ``os.environ``.
+    *server* is a URL that replaces the configured one.  *environ* stands for ``os.environ``, *clock* returns monotonic seconds.
     """
 
     kubeconfig: str | None = None
@@ -45,6 +48,7 @@ class CredentialSource:
     server: str | None = None
     environ: Mapping[str, str] = os.environ
     service_account_directory: Path = SERVICE_ACCOUNT_DIRECTORY
+    clock: Callable[[], float] = monotonic
 
     def load(self, *, again: bool = False) -> Configuration:
         """Load a configuration for requests; the log tells its origin unless it is loaded *again*.
@@ -156,15 +160,42 @@ class CredentialSource:
         token = self.service_account_directory / "token"
         authority = self.service_account_directory / "ca.crt"
         try:
-            InClusterConfigLoader(str(token), str(authority), environ=self.environ).load_and_set(
-                configuration
-            )
+            _keep_reading(token, configuration, self.clock)
+            InClusterConfigLoader(str(token), str(authority), False, self.environ).load_and_set(configuration)
         except (ConfigException, OSError) as error:
             raise StartError(f"service account of the pod: {one_line(str(error))}") from None
         except UnicodeError:
-            # The package does not say which of them it could not decode.
-            raise StartError(f"service account of the pod: {token} or {authority} is not UTF-8") from None
+            raise StartError(f"service account of the pod: {authority} is not UTF-8") from None
         return "service account of the pod"
+
+
+def _keep_reading(file: Path, configuration: Any, clock: Callable[[], float]) -> None:
+    """Read the token in *file*, and have *configuration* read it again once it is old.
+
+    The hook of the package goes by the time of day: a clock that is set back by hours has it keep a token until that has expired.
+    """
+    token = _token_in(file)
+    read_at = clock()
+
+    def refresh(configuration: Any) -> None:
+        nonlocal token, read_at
+        if clock() - read_at >= _TOKEN_SECONDS:
+            token = _token_in(file)
+            read_at = clock()
+        configuration.api_key["BearerToken"] = f"bearer {token}"
+
+    configuration.refresh_api_key_hook = refresh
+
+
+def _token_in(file: Path) -> str:
+    """Return the token in *file*.  Raises ``ConfigException`` and ``OSError``."""
+    try:
+        token = file.read_text(encoding="utf-8").strip()
+    except UnicodeError:
+        raise ConfigException(f"{file} is not UTF-8") from None
+    if not token:
+        raise ConfigException(f"{file} has no token in it")
+    return token
 
 
 def _namespace_of_context(files: str, context: str | None) -> str:

@@ -6,6 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import yaml
+from kubernetes.config import ConfigException
+from twisted.internet.task import Clock
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.cluster.api.credentials import CredentialSource
@@ -86,8 +88,23 @@ class CredentialSourceTests(CredentialCase):
             self.pod(environ).load()
             (self.folder / "account" / name).write_bytes(b"# Autorit\xe9")
             message = self.refusal(self.pod(environ))
-            self.assertIn(f"account/{name}", message)
-            self.assertIn("not UTF-8", message)
+            self.assertIn(f"account/{name} is not UTF-8", message)
+
+    def test_token_of_blanks(self) -> None:
+        """A token file with nothing in it is refused, by name; one that is emptied later keeps requests from going without a token."""
+        environ = {"KUBERNETES_SERVICE_HOST": "10.0.0.1", "KUBERNETES_SERVICE_PORT": "443"}
+        self.write(make_authority("A").pem.decode(), "account/ca.crt")
+        self.write(" \n", "account/token")
+        self.assertIn("account/token has no token", self.refusal(self.pod(environ)))
+        self.write("one", "account/token")
+        clock = Clock()
+        configuration = self.pod(environ, clock=clock.seconds).load()
+        for text in ("", "\n"):
+            self.write(text, "account/token")
+            clock.advance(60)
+            self.assertRaises(ConfigException, self.token, configuration)
+        self.write("two", "account/token")
+        self.assertEqual(self.token(configuration), "bearer two")
 
     def test_server(self) -> None:
         """Another server URL holds against the loaders, which write theirs before each request."""

@@ -98,7 +98,7 @@ def _server(
         if _NAMESPACE.fullmatch(namespace) is None:
             raise Mistake(f"--namespace {namespace!r}: that is no name of a namespace")
     access = ApiAccess(
-        CredentialSource(asked.kubeconfig, asked.context, asked.server, environ),
+        CredentialSource(asked.kubeconfig, asked.context, asked.server, environ, clock=clock),
         connect_seconds=CONNECT_SECONDS,
         read_seconds=silence_seconds,
         clock=clock,
