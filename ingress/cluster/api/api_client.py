@@ -9,7 +9,6 @@ loading, and a ``KubernetesError`` afterwards.
 """
 
 import http.client
-import json
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from threading import Lock
@@ -35,6 +34,7 @@ from ingress.cluster.api.credentials import CredentialSource
 from ingress.cluster.api.interruption import Interruption, pool_classes
 from ingress.cluster.api.package_parts import ApiException, Configuration, RESTClientObject
 from ingress.cluster.api.patience import Patience
+from ingress.cluster.json_text import decoded
 from ingress.errors import KubernetesError, StartError
 from ingress.model.frozen import frozen
 from ingress.model.writes import JSON
@@ -269,15 +269,16 @@ class ApiResponse:
         try:
             with self.within(_REFUSAL_SECONDS):
                 body = self._read(lambda: self._response.read(_CHUNK_BYTES))
-            status = json.loads(body)
+            status = decoded(body)
         except (KubernetesError, ValueError):
             # Not in the words of an API server; its HTTP status has to do.
             status = None
+        finally:
+            self.close()
         is_missing = self._response.status == 404 and _names_object(status, path)
         if self._response.status == 404 and not is_missing:
             # What an API server says of a kind that it does not know is a Status, or plain text.
             status = {"reason": "NotFound", "message": f"it does not serve {path}, as Kubernetes 1.25 does"}
-        self.close()
         error = error_from_status(
             status,
             self._response.status,

@@ -139,6 +139,17 @@ class RefusalTests(ApiServerTestCase):
         error = await error_of(lambda: connection.get(SERVICES, []))
         self.assertEqual((error.status, error.reason), (502, "Bad Gateway"))
 
+    async def test_nested_too_deeply(self) -> None:
+        """A refusal that is nested without end is one by its status line, and leaves no connection open."""
+        self.server.faults.add(Answer(403, body=b"[" * 60_000))
+        self.server.faults.add(Answer(403, body=b"[" * 100_000))
+        connection = await self.connection()
+        for _ in range(2):
+            error = await error_of(lambda: connection.get(SERVICES, []))
+            self.assertEqual((error.status, error.reason), (403, "Forbidden"))
+        await in_thread(lambda: whole(connection.get(SERVICES, [])))
+        self.assertEqual(self.server.connection_count, 1)
+
     async def test_unknown_kind(self) -> None:
         """An API server that does not know a kind or its version is told from an object that is missing."""
         connection = await self.connection()
