@@ -32,12 +32,7 @@ def meta_of(kind: Kind, raw: RawObject, metadata: RawObject, field: StatusField 
         addresses = _addresses(raw)
         return ObjectMeta(uid, addresses, (), _writer(metadata, _ADDRESSES) if addresses else "")
     if field is StatusField.DOCUMENT:
-        generation = metadata.get("generation")
-        seen = SeenStatus(
-            _status_text(raw),
-            generation if isinstance(generation, int) else 0,
-            _text(metadata, "resourceVersion"),
-        )
+        seen = SeenStatus(_status_text(raw), _generation(metadata), _text(metadata, "resourceVersion"))
         return ObjectMeta(uid, (), (), _writer(metadata, _CONDITIONS) if seen.text else "", seen)
     if kind is Kind.SERVICE:
         spec = raw.get("spec")
@@ -45,6 +40,12 @@ def meta_of(kind: Kind, raw: RawObject, metadata: RawObject, field: StatusField 
         external = tuple(one for one in ips if isinstance(one, str)) if isinstance(ips, list) else ()
         return ObjectMeta(uid, _addresses(raw), external, applied=applied_service(raw, metadata))
     return ObjectMeta(uid) if uid else NO_META
+
+
+def _generation(metadata: RawObject) -> int:
+    """Return the generation, an ``int64`` that counts from 1; 0 where it does not say one."""
+    generation = metadata.get("generation")
+    return generation if type(generation) is int and 0 < generation < 1 << 63 else 0
 
 
 def _addresses(raw: RawObject) -> tuple[Address, ...]:

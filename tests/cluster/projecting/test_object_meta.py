@@ -137,6 +137,16 @@ class SeenStatusTests(SynchronousTestCase):
             assert seen is not None
             self.assertEqual(seen.text, text)
 
+    def test_generation(self) -> None:
+        """A generation that the API cannot have counts as absent: no condition could say that it is about it."""
+        for generation in (None, True, "3", 3.0, -1, 1 << 63, 10**40):
+            seen = with_status({}, generation=generation).seen
+            assert seen is not None
+            self.assertEqual(seen.generation, 0, generation)
+        seen = with_status({}, generation=(1 << 63) - 1).seen
+        assert seen is not None
+        self.assertEqual(seen.generation, (1 << 63) - 1)
+
     def test_writer(self) -> None:
         """Who wrote the conditions is who wrote that of Accepted, where they are told apart."""
 
