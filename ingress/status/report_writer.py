@@ -13,6 +13,7 @@ Invariants:
 3. A request that the API server forbids leaves its namespace alone for a while, as far as that right is
    concerned; once it is permitted, all that waited for it is looked at.
 4. No error is the end: unless the part gives up, a key stays on the agenda until it is written.
+5. A bug that one key meets costs no other: it is logged, and that key waits until it is to be looked at anew.
 """
 
 from collections.abc import Callable, Hashable, Iterable, Set
@@ -21,6 +22,7 @@ from typing import Any, Generic, Protocol, TypeVar
 
 from attrs import define
 from twisted.internet.interfaces import IDelayedCall
+from twisted.logger import Logger
 
 from ingress.cluster.api.api_client import ApiRequest
 from ingress.cluster.api.api_status import ObjectMissingError
@@ -31,6 +33,8 @@ from ingress.errors import KubernetesError
 from ingress.model.frozen import frozen
 from ingress.status.agenda import Agenda, Closures, Failing, Pace, is_about_the_server
 from ingress.status.refusals import Refusals, is_forbidden
+
+log = Logger()
 
 _K = TypeVar("_K", bound=Hashable)
 _K_contra = TypeVar("_K_contra", bound=Hashable, contravariant=True)
@@ -147,6 +151,9 @@ class ReportWriter(Generic[_K, _C]):
         self._closures: dict[str, Closures] = {}
         # Keys that are put off because something is forbidden.
         self._closed: set[_K] = set()
+        # Keys for which the part raised when they were looked at last.
+        self._stumbled: set[_K] = set()
+        self._name = name
         self._call: IDelayedCall | None = None
         self.is_leading = False
         """Whether we lead, as far as we were told."""
@@ -173,6 +180,7 @@ class ReportWriter(Generic[_K, _C]):
         self._agenda.clear()
         self._failing.clear()
         self._closed.clear()
+        self._stumbled.clear()
         for one in self._under_way.values():
             one.is_overtaken = True
             one.is_passed_over = False
@@ -208,6 +216,7 @@ class ReportWriter(Generic[_K, _C]):
         self._agenda.drop(key)
         self._failing.forget(key)
         self._closed.discard(key)
+        self._stumbled.discard(key)
         if key in self._under_way:
             self._under_way[key].is_dropped = True
         self._schedule()
@@ -238,11 +247,25 @@ class ReportWriter(Generic[_K, _C]):
                 self._under_way[key].is_passed_over = True
                 continue
             self._closed.discard(key)
-            write = self._part.write(key)
+            write = self._write_for(key)
             if write is not None and self._may_go(key, write):
                 self._send(key, write)
                 break
         self._schedule()
+
+    def _write_for(self, key: _K) -> Write[_C] | None:
+        """Return what the part has to write for *key*; None, too, where it raises, which is told once."""
+        try:
+            write = self._part.write(key)
+        except Exception:
+            if key not in self._stumbled:
+                self._stumbled.add(key)
+                log.failure(
+                    "{name}: nothing is written for {key}, which is a bug", name=self._name, key=str(key)
+                )
+            return None
+        self._stumbled.discard(key)
+        return write
 
     def _may_go(self, key: _K, write: Write[_C]) -> bool:
         """Whether *write* may go now; if not, put *key* off."""

@@ -1,4 +1,4 @@
-"""Tests of how much a writer looks at in one turn; what it writes is tested with statuses and Events."""
+"""Tests of how much a writer looks at in one turn, and of bugs; what it writes is tested with statuses and Events."""
 
 from collections.abc import Callable
 
@@ -72,3 +72,46 @@ class PortionTests(SynchronousTestCase):
     def test_slow(self) -> None:
         """After one that takes long, others have their turn."""
         self.assertEqual(self.portions(0.1), [1] * 20)
+
+
+class _Stumbling(_Slow):
+    """A part that raises for some keys."""
+
+    def __init__(self, *raises_for: int) -> None:
+        super().__init__(0.0)
+        self.raises_for = set(raises_for)
+
+    def write(self, key: int) -> Write[None] | None:
+        super().write(key)
+        if key in self.raises_for:
+            raise LookupError(key)
+        return None
+
+
+class BugTests(SynchronousTestCase):
+    """A part that raises."""
+
+    def setUp(self) -> None:
+        self.part, self.clock = _Stumbling(1, 3), Clock()
+        sending = Sending(self.clock, _ask, (1.0, 1.0), self.clock.seconds, lambda: 0.0, Refusals())
+        self.writer: ReportWriter[int, None] = ReportWriter(
+            self.part, sending, Bounds(100.0, 10), "things", "it waits"
+        )
+
+    def test_others_go_on(self) -> None:
+        """A key for which the part raises costs no other, and is not looked at again by itself."""
+        self.writer.lead(range(25))
+        self.clock.pump([1.0] * 5)
+        self.assertEqual(self.part.looked_at, list(range(25)))
+        self.assertEqual(len(self.flushLoggedErrors(LookupError)), 2)
+        self.assertEqual((self.writer.pending, self.clock.calls), (0, []))
+
+    def test_told_once(self) -> None:
+        """It is looked at again when it is to be, and told once until that goes well."""
+        self.writer.lead(())
+        for raises_for, told in (({1}, 1), ({1}, 0), (set(), 0), ({1}, 1)):
+            self.part.raises_for = raises_for
+            self.writer.look_at([1, 2])
+            self.clock.pump([1.0] * 2)
+            self.assertEqual(len(self.flushLoggedErrors(LookupError)), told)
+        self.assertEqual(self.part.looked_at, [1, 2] * 4)
