@@ -17,6 +17,7 @@ from itertools import islice
 from attrs import evolve
 
 from ingress.cluster.api.api_client import ApiRequest
+from ingress.cluster.api.api_status import ObjectMissingError
 from ingress.cluster.api.api_thread import Outcome
 from ingress.cluster.kinds import EVENTS
 from ingress.errors import KubernetesError
@@ -41,6 +42,8 @@ MOST_PENDING = 20_000
 
 _ATTEMPTS = 12
 """How often a problem is told that the API server fails to take, each time twice as long after the last: for more than an hour."""
+# The API server has read the Event and does not take it as it is, or its namespace is being deleted.
+_REFUSED = frozenset({400, 403, 413, 415, 422})
 _KNOWN = 409
 _FORGOTTEN = 404
 
@@ -208,7 +211,10 @@ class Events:
         return False
 
     def failed(self, problem: Problem, write: Write[_Content], error: KubernetesError) -> float | None:
-        """See whether the problem is told later; one that the API server does not take at all is not."""
+        """See whether the problem is told later; one that the API server does not take at all is not.
+
+        Anything else, such as a redirect or a page of something in between, may pass.
+        """
         now, told = self._steady(), write.content.told
         if told is not None:
             told.at = now
@@ -217,7 +223,7 @@ class Events:
             return None
         if is_forbidden(error):
             return now
-        if error.status < 500:
+        if error.status in _REFUSED or isinstance(error, ObjectMissingError):
             return None
         failures = self._failures[problem] = self._failures.get(problem, 0) + 1
         return now + 2.0**failures if failures < _ATTEMPTS else None

@@ -333,6 +333,27 @@ class EventWriterTests(SynchronousTestCase):
                 self.questions.answer(KubernetesError(500, "InternalError", "x"))
         self.assertEqual(self.told(), ["a", *["b"] * 12])
 
+    def test_what_may_pass(self) -> None:
+        """What something in between answers is no word of the API server: the Event is told later."""
+        for status in (302, 304, 404, 405, 410):
+            self.present = [problem(f"of {status}")]
+            self.writer.lead()
+            self.clock.advance(0)
+            self.questions.answer(KubernetesError(status, "Found", "no message"))
+            self.clock.advance(2)
+            self.answer_all()
+            self.assertEqual(self.told()[-2:], [f"of {status}"] * 2)
+            self.writer.follow()
+
+    def test_no_namespace(self) -> None:
+        """Where the API server says that there is no such namespace, nobody is told."""
+        self.present = [problem("a")]
+        self.writer.lead()
+        self.clock.advance(0)
+        self.questions.answer(MISSING)
+        self.clock.advance(3600)
+        self.assertEqual(self.told(), ["a"])
+
     def test_end_of_a_namespace(self) -> None:
         """A namespace that is being deleted takes no Events, and that is no missing right."""
         message = "forbidden: unable to create new content in namespace shop because it is being terminated"
