@@ -147,7 +147,10 @@ class ApiAccess:
                 headers[credential["key"]] = credential["value"]
             url = f"{configuration.host}{request.path}"
         if request.query:
-            url += "?" + "&".join(f"{name}={quote(value)}" for name, value in request.query)
+            # What stands for a page is given back as it came, whatever it is.
+            url += "?" + "&".join(
+                f"{name}={quote(value, errors='surrogatepass')}" for name, value in request.query
+            )
         return url, headers
 
     def _read(self) -> Configuration:

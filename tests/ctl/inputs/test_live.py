@@ -411,6 +411,19 @@ class MistakeTests(LiveCase):
         self.server.faults.add(RawBody(b'{"metadata": {"continue": "again"}, "items": []}'), times=None)
         self.assertIn("a list that has no end", await self.mistake())
 
+    async def test_a_next_page_of_any_name(self) -> None:
+        """What stands for it is given back as it came; nothing is wrong with the credentials."""
+        self.server.faults.add(
+            RawBody(rb'{"metadata": {"continue": "\ud800 &x=\u00e9"}, "items": []}'), resource="ingresses"
+        )
+        self.server.faults.add(RawBody(b'{"metadata": {}, "items": []}'), resource="ingresses")
+        await self.read()
+        # The server of the tests shows three octets that are no UTF-8 as three marks.
+        pages = self.server.requests_of("list", "ingresses")
+        self.assertEqual(
+            [call.query.get("continue") for call in pages], [None, "\ufffd\ufffd\ufffd &x=\u00e9"]
+        )
+
     async def test_no_tables(self) -> None:
         """Where the API server has none, the existence of Secrets is not checked, and everything else is."""
         self.server.create(ingress_object("web", "shop.example.com", "shop-tls"))
