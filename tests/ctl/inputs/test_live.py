@@ -1,5 +1,6 @@
 """A cluster as an input: what is read of it, and what is said of what may not be read."""
 
+import json
 import sys
 from itertools import count
 from pathlib import Path
@@ -410,6 +411,25 @@ class MistakeTests(LiveCase):
         """Pages that lead to themselves are told for what they are."""
         self.server.faults.add(RawBody(b'{"metadata": {"continue": "again"}, "items": []}'), times=None)
         self.assertIn("a list that has no end", await self.mistake())
+
+    async def test_objects_without_a_usable_name(self) -> None:
+        """They are counted, and it is said what is wrong; the others are read."""
+        web = ingress_object("web", "shop.example.com")
+        odd: list[Json] = [
+            {"spec": 1},
+            *({**web, "metadata": {"name": "web", "namespace": one}} for one in (["x"], "s\ud800p")),
+        ]
+        answer = json.dumps({"metadata": {}, "items": [*odd, web]}).encode()
+        self.server.faults.add(Answer(200, body=answer), resource="ingresses")
+        found = await self.read()
+        self.assertEqual(set(found.state.of(Kind.INGRESS)), {WEB})
+        (told,) = found.unread
+        self.assertEqual(told.what, "3 Ingresses")
+        self.assertIn("metadata.name is missing", told.why)
+        self.assertIn("web: metadata.namespace holds control or other unprintable characters", told.why)
+        self.server.faults.add(Answer(200, body=answer), resource="ingresses")
+        lines = (await self.run_command("lint", "--live")).stdout
+        self.assertIn("3 Ingresses", lines)
 
     async def test_a_next_page_of_any_name(self) -> None:
         """What stands for it is given back as it came; nothing is wrong with the credentials."""

@@ -8,7 +8,7 @@ for absent (``Coverage``).
 import os
 import re
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from datetime import datetime
 from threading import Event
 from typing import Any, Final
@@ -29,12 +29,13 @@ from ingress.ctl.inputs.live.asked import LiveCluster
 from ingress.ctl.inputs.live.like import LikeOptions, options_like
 from ingress.ctl.inputs.live.referring import read_referred_to
 from ingress.model.objects import Kind, ObjectId, ObjectKey, Projection
+from ingress.model.problems import Problem
 from ingress.model.secrets import is_secret_name
 from ingress.settings import Settings
 from ingress.translate.readers.gateway.kinds import VERSION
 from ingress.translate.readers.gateway.names import GROUP
 from ingress.translate.readers.reader import KindRead
-from ingress.wording import first_of, plural_of
+from ingress.wording import first_of, number_of, plural_of
 
 CONNECT_SECONDS: Final = 5.0
 SILENCE_SECONDS: Final = 30.0
@@ -42,7 +43,7 @@ _NAMESPACES: Final = "/api/v1/namespaces"
 _NAMESPACE: Final = re.compile(r"[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?")
 _NAMED: Final = 3
 
-_Found = tuple[ObjectId, Projection]
+_Found = tuple[ObjectKey | None, Projection]
 
 _wait: Final = Event().wait
 
@@ -207,15 +208,18 @@ class _Reading:
             found: list[_Found] = []
             for raw in items_of(page):
                 key, projection = project(read, raw, self._prefix)
+                found.append((key, projection))
                 if key is not None:
-                    found.append(((kind, key), projection))
                     self._beside.saw((kind, key), raw)
             return found
 
         listed = self._server.listed(read.path(namespace), take, selector=read.field_selector)
         if isinstance(listed, Forbidden):
             return listed
-        self._objects.update(listed)
+        self._objects.update(((kind, key), projection) for key, projection in listed if key is not None)
+        nameless = [projection for key, projection in listed if key is None]
+        if nameless:
+            self._unread.append(_without_name(kind, namespace, nameless))
         return None
 
     def _expect_namespaces(self) -> None:
@@ -224,6 +228,18 @@ class _Reading:
         for namespace in self._asked.namespaces:
             if namespace not in inhabited and self._server.exists(f"{_NAMESPACES}/{namespace}") is False:
                 raise Mistake(f"there is no namespace {namespace} at {self._server.url}")
+
+
+def _without_name(kind: Kind, namespace: str, nameless: Collection[Projection]) -> Unread:
+    """Return what is told of objects that cannot be told apart, and so are not read."""
+    why = dict.fromkeys(_told(problem) for one in nameless for problem in one.problems[:1])
+    where = f" in {namespace}" if namespace else ""
+    return Unread(f"{number_of(len(nameless), kind)}{where}", first_of(list(why), _NAMED))
+
+
+def _told(problem: Problem) -> str:
+    field = f"{problem.field} {problem.message}" if problem.field else problem.message
+    return f"{problem.name}: {field}" if problem.name else field
 
 
 def _names(page: dict[str, Any]) -> list[str]:
