@@ -5,7 +5,7 @@ imported where it is asked for.
 """
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from random import Random
 from socket import gethostname
 from typing import TYPE_CHECKING, Any
@@ -30,11 +30,16 @@ _NAME_CHARACTERS = 90
 
 
 def source_of(
-    settings: Settings, reactor: Any, metrics: Metrics, kinds: Sequence[RouteKind] = ROUTE_KINDS
+    settings: Settings,
+    reactor: Any,
+    metrics: Metrics,
+    kinds: Sequence[RouteKind] = ROUTE_KINDS,
+    is_following: Callable[[], bool] = lambda: False,
 ) -> Source:
     """Return the source that *settings* ask for: manifests when any are named, else an API server.
 
-    It reads the route objects of *kinds*, and what these refer to.
+    It reads the route objects of *kinds*, and what these refer to.  *is_following* says whether another process serves,
+    whose place this one is to take.
     """
     objects = ObjectKinds(kinds)
     if settings.manifests:
@@ -48,6 +53,7 @@ def source_of(
             reactor,
             kinds=objects,
             besides=tuple((Kind.CONFIG_MAP, key) for key in settings.config_maps),
+            is_following=is_following,
         )
     from ingress.cluster.api_server import ApiServerSource
 

@@ -183,7 +183,16 @@ def makeService(options: Options) -> "IService":
     try:
         metrics = Metrics()
         kinds = kinds_served(gateway_api=settings.translate.gateway.is_served)
-        source = source_of(settings, reactor, metrics, kinds)
+        takeover = Takeover(
+            reactor,
+            settings.takeover,
+            options.inherited,
+            options.pid_file,
+            this_command(),
+            systemd.environment,
+            is_first=os.getpid() == 1,
+        )
+        source = source_of(settings, reactor, metrics, kinds, lambda: takeover.is_following)
         # There must be no thread before other processes are forked from this one.
         output = spare_the_reactor(is_held=settings.workers is not None)
         metrics.log_lines_dropped = output.dropped
@@ -208,15 +217,6 @@ def makeService(options: Options) -> "IService":
             stop_reactor(reactor)
 
         interpreter = Interpreter(reactor)
-        takeover = Takeover(
-            reactor,
-            settings.takeover,
-            options.inherited,
-            options.pid_file,
-            this_command(),
-            systemd.environment,
-            is_first=os.getpid() == 1,
-        )
         service = IngressService(
             settings,
             reactor,

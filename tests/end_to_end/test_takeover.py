@@ -95,9 +95,23 @@ class PathTests(TakeoverCase):
         self.assertIn(b"has come to nothing, and this one serves on", old.output)
         self.assertEqual(await self.get(self.http), (200, b"ok"))
         self.assertEqual(await self.get(self.admin, "/readyz"), (200, b"ok\n"))
+        await self.broken_manifest(old)
         self.start_next(*self.options)
         await self.taken_over(old)
         self.assertEqual(await self.get(self.http), (200, b"ok"))
+
+    async def broken_manifest(self, old: ControllerProcess) -> None:
+        """Check that no route is lost to a new process that cannot read its file, as *old* could."""
+        (file,) = self.manifests.iterdir()
+        content = file.read_bytes()
+        file.write_bytes(b"kind: [\n")
+        new = self.start_next(*self.options)
+        self.assertEqual(await self.end_of(new), 1)
+        line = b"--manifests %b: line 2: " % bytes(file)
+        self.assertIn(line, new.errors)
+        await self.until(lambda: b"serves on: " + line in old.output)
+        self.assertEqual(await self.get(self.http), (200, b"ok"))
+        file.write_bytes(content)
 
     async def test_twice_at_once(self) -> None:
         """While one process takes over, another one is refused in a line."""

@@ -21,6 +21,7 @@ import os
 import stat
 from collections.abc import Callable, Collection, Mapping
 from hashlib import blake2b
+from typing import Final
 
 from attrs import Factory, evolve
 
@@ -53,6 +54,8 @@ class ManifestFile:
     """How a restless file looked in the last scan; None if it was not there."""
     restless_scans: int = 0
     """For how many scans in a row the file looked new; 0 for a file at rest."""
+    is_broken: bool = False
+    """Whether the objects are not what it has now, which cannot be read."""
 
 
 @frozen
@@ -64,11 +67,24 @@ class ManifestScan:
     """By path of a file or directory: why it cannot be listed."""
     objects: Mapping[ObjectId, Projection] = Factory(dict)
     """The last good content of all files, and their problems under ``Kind.MANIFEST``."""
+    hidden: Collection[str] = ()
+    """Paths where nothing could be listed, so that what was below them counts on."""
 
     def is_empty_below(self, path: str) -> bool:
         """Say whether there is no manifest file at *path* nor below it, and nothing that could be one."""
         below = os.path.join(path, "")
         return not any(one == path or one.startswith(below) for one in (*self.files, *self.path_problems))
+
+    def in_doubt(self) -> str:
+        """Say where who saw the files earlier may have good content that this scan, if it is the first, has not; empty if nowhere."""
+        for path in self.hidden:
+            return f"{display_name(path)}: {self.path_problems[path].message}"
+        for path, file in self.files.items():
+            if file.is_broken:
+                return f"{display_name(path)}: {file.problems[0].message}"
+            if file.digest == _EMPTY_DIGEST:
+                return f"{display_name(path)}: is empty; one that is to have no objects holds a comment, or is removed"
+        return ""
 
     def is_restless(self) -> bool:
         """Say whether a file is being changed, so that the next scan should be soon."""
@@ -115,6 +131,7 @@ def scan(
         files,
         listing.problems,
         together(_in_order(files, paths, listing.is_gone), listing.problems, namespaces, besides),
+        tuple(path for path in listing.problems if listing.hides(path)),
     )
 
 
@@ -171,8 +188,10 @@ def _read(path: str, file: ManifestFile, annotations_prefix: str, kinds: ObjectK
         new = broken_content(name, f"cannot be read: {error.strerror or error}")
         # Leave to read shows in the signature; what else is wrong with a disk may pass unseen.
         known = file.seen if isinstance(error, PermissionError) else None
-        return evolve(file, signature=known, digest=b"", problems=new.problems, restless_scans=0)
-    digest = blake2b(content, digest_size=16).digest()
+        return evolve(
+            file, signature=known, digest=b"", problems=new.problems, restless_scans=0, is_broken=True
+        )
+    digest = _digest(content)
     if digest == file.digest:
         return evolve(file, signature=signature, restless_scans=0)
     if len(content) > MAX_FILE_BYTES:
@@ -189,7 +208,14 @@ def _read(path: str, file: ManifestFile, annotations_prefix: str, kinds: ObjectK
 
 def _replaced(file: ManifestFile, new: ManifestContent, signature: Signature, digest: bytes) -> ManifestFile:
     objects = file.objects if new.is_broken else new.objects
-    return ManifestFile(signature, digest, objects, new.problems, signature)
+    return ManifestFile(signature, digest, objects, new.problems, signature, is_broken=new.is_broken)
+
+
+def _digest(content: bytes) -> bytes:
+    return blake2b(content, digest_size=16).digest()
+
+
+_EMPTY_DIGEST: Final = _digest(b"")
 
 
 def _content(path: str) -> tuple[bytes, Signature]:

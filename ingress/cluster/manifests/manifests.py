@@ -5,9 +5,12 @@ changed (``ingress.cluster.manifests.manifest_scan``); changes go to the reactor
 ``DeltaQueue``.  The thread knows neither the sink nor the Deferreds, and the reactor
 thread never waits for it.
 
-Order of things: the paths are checked, the Deferred of ``start`` fires, the first
-content is handed over, the sink is synced.  From ``stop`` on nothing is handed over,
+Order of things: the paths are checked, the files are read, the Deferred of ``start`` fires,
+the first content is handed over, the sink is synced.  From ``stop`` on nothing is handed over,
 whatever was under way.
+
+Who takes the place of another process does not start with a file that cannot be read: the other one
+may hold what it said when it was good.
 """
 
 import os
@@ -49,7 +52,8 @@ class ManifestSource:
     """Follows the manifests in *paths*, files and directories; a ``Source``.
 
     *namespaces* limits the objects kept, but for those *besides*; none given means all.  *call_from_thread* and
-    *clock* are the reactor's.  *kinds* are those that are read.
+    *clock* are the reactor's.  *kinds* are those that are read.  *is_following* says, in any thread, whether another
+    process serves what it has read of the same files until this one does.
     """
 
     _log = Logger()
@@ -64,6 +68,7 @@ class ManifestSource:
         *,
         kinds: ObjectKinds = KINDS,
         besides: Collection[ObjectId] = (),
+        is_following: Callable[[], bool] = lambda: False,
         scan_interval_seconds: float = SCAN_INTERVAL_SECONDS,
         settle_seconds: float = SETTLE_SECONDS,
     ) -> None:
@@ -76,6 +81,7 @@ class ManifestSource:
         self._besides = frozenset(besides)
         self._call_from_thread = call_from_thread
         self._clock = clock
+        self._is_following = is_following
         self._scan_interval_seconds = scan_interval_seconds
         self._settle_seconds = settle_seconds
         self._stopping = Event()
@@ -87,7 +93,7 @@ class ManifestSource:
         self._stop_deadline: IDelayedCall | None = None
 
     def start(self, sink: Sink) -> Deferred[None]:
-        """Begin to follow the files; fails with ``StartError`` when a path does not exist."""
+        """Begin to follow the files; fails with ``StartError`` when a path does not exist, or content that is served would be lost."""
         self._started = Deferred()
         self._delta_queue = DeltaQueue(self._call_from_thread, sink, (_LIST,))
         Thread(target=self._run, args=(self._delta_queue,), name="manifests", daemon=True).start()
@@ -115,11 +121,9 @@ class ManifestSource:
         try:
             fault = unusable_path(self._asked, self._paths)
             if fault is None:
-                self._call_from_thread(self._runs)
                 self._follow(delta_queue)
             else:
-                message = f"--manifests {fault}"
-                self._call_from_thread(lambda: self._refused(message))
+                self._refuse(fault)
         finally:
             self._call_from_thread(self._ended)
 
@@ -144,6 +148,12 @@ class ManifestSource:
                 if not self._is_wanted():
                     return
                 if known is None:
+                    in_doubt = found.in_doubt()
+                    # Asked now: if the other process is gone, all that there is is better than nothing.
+                    if in_doubt and self._is_following():
+                        self._refuse(in_doubt)
+                        return
+                    self._call_from_thread(self._runs)
                     self._tell_empty(found)
                 if found is not known:
                     delta_queue.put(changes(known, found))
@@ -152,6 +162,9 @@ class ManifestSource:
                 if found.is_restless():
                     pause = self._settle_seconds
             self._stopping.wait(pause)
+
+    def _refuse(self, fault: str) -> None:
+        self._call_from_thread(partial(self._refused, f"--manifests {fault}"))
 
     def _is_wanted(self) -> bool:
         return not self._stopping.is_set()

@@ -329,6 +329,36 @@ class BrokenTests(DiskTestCase):
         self.assertEqual(self.ports(), {service("b"): 80})
         self.assertEqual(len(self.problems(path)), 1)
 
+    def in_doubt(self) -> str:
+        """What a process that knows nothing yet cannot know of the files, and another one may."""
+        return scan(self.paths, None, PREFIX).in_doubt().removeprefix(f"{self.root}/")
+
+    def test_in_doubt(self) -> None:
+        """A first look says where an earlier one may have found good content that is not there now."""
+        self.write("a.yaml", text_of("a"))
+        self.write("b.yaml", "# nothing\n")
+        os.symlink("nowhere", self.path("link.yaml"))
+        self.assertEqual(self.in_doubt(), "")
+        self.write("b.yaml", text_of("b") + "---\nkind: [\n")
+        self.assertRegex(self.in_doubt(), "^b.yaml: line [0-9]+: ")
+        self.write("b.yaml", "")
+        self.assertRegex(self.in_doubt(), "^b.yaml: is empty; ")
+        os.remove(self.path("b.yaml"))
+        self.patch(manifest_scan, "MAX_FILE_BYTES", 8)
+        self.assertRegex(self.in_doubt(), "^a.yaml: is larger than ")
+        self.paths = (self.path("gone"),)
+        self.assertEqual(self.in_doubt(), "gone: cannot be read: No such file or directory")
+
+    def test_in_doubt_unread(self) -> None:
+        """So it does of a file that cannot be read."""
+        self.write("a.yaml", text_of("a"))
+
+        def fail(path: str) -> object:
+            raise PermissionError(errno.EACCES, "Permission denied")
+
+        self.patch(manifest_scan, "_content", fail)
+        self.assertEqual(self.in_doubt(), "a.yaml: cannot be read: Permission denied")
+
     def unreadable(self, fault: OSError) -> str:
         """Edit a file while *fault* keeps everybody from reading it; return its path."""
 

@@ -102,7 +102,7 @@ class ManifestSourceTests(SynchronousTestCase):
             stream.write(text)
         os.replace(new, os.path.join(self.root, name))
 
-    def source(self, *paths: str) -> ManifestSource:
+    def source(self, *paths: str, is_following: bool = False) -> ManifestSource:
         """A quick source over *paths*, by default the directory; stopped when the test ends."""
         source = ManifestSource(
             paths or (self.root,),
@@ -110,6 +110,7 @@ class ManifestSourceTests(SynchronousTestCase):
             (),
             self.reactor_thread.call_from_thread,
             self.clock,
+            is_following=lambda: is_following,
             scan_interval_seconds=0.02,
             settle_seconds=0.01,
         )
@@ -183,17 +184,31 @@ class ManifestSourceTests(SynchronousTestCase):
         manifest = Kind.MANIFEST, ObjectKey("", os.path.join(self.root, "a.yaml"))
         self.assertEqual(list(self.sink.objects), [manifest])
 
-    def test_missing_path(self) -> None:
-        """A path that does not exist ends the start in one line that names option and path."""
-        source = self.source(self.root, "no/such/place")
+    def refusal(self, source: ManifestSource) -> str:
+        """Start *source*, and return why it cannot, having handed over nothing."""
         started = source.start(self.sink)
         failures: list[object] = []
         started.addErrback(lambda failure: failures.append(failure.value))
         self.reactor_thread.run_until(lambda: failures)
         (error,) = failures
         assert isinstance(error, StartError)
-        self.assertEqual(str(error), "--manifests no/such/place: No such file or directory")
-        self.assertEqual(self.sink.calls, 0)
+        self.assertEqual((self.sink.calls, self.sink.synced_with), (0, []))
+        return str(error)
+
+    def test_broken_while_another_serves(self) -> None:
+        """Who takes the place of a process that may hold the last good content does not start with a broken file."""
+        self.write("a.yaml", text_of("a"))
+        self.wait(self.source(is_following=True).start(self.sink))
+        self.reactor_thread.run_until(lambda: self.sink.synced_with)
+        self.sink = RecordingSink()
+        self.write("b.yaml", "a: [\n")
+        path = os.path.join(self.root, "b.yaml")
+        self.assertRegex(self.refusal(self.source(is_following=True)), f"^--manifests {path}: line 2: ")
+
+    def test_missing_path(self) -> None:
+        """A path that does not exist ends the start in one line that names option and path."""
+        source = self.source(self.root, "no/such/place")
+        self.assertEqual(self.refusal(source), "--manifests no/such/place: No such file or directory")
 
     def test_nothing_after_stop(self) -> None:
         """What was read but not yet told when stop is called is never told."""
