@@ -27,6 +27,7 @@ from ingress.model.listeners import interface_of, port_of
 from ingress.proxy.contract.transport import Receiver, is_ip_address
 from ingress.proxy.transport.accepting import FamilyPort
 from ingress.proxy.transport.handshake_queue import HandshakeQueue
+from ingress.proxy.transport.path_port import PathPort
 from ingress.proxy.transport.tls_layer import TLSLayer
 from ingress.proxy.transport.twisted_protocol import TwistedProtocol
 from ingress.tls.contexts import ServerContexts
@@ -117,7 +118,8 @@ class ServerTLSFactory(TLSMemoryBIOFactory):
 
 
 class _OwnPorts:
-    """Stands for a reactor in ``serverFromString``: its ports of TCP are of *kind*, all else is the reactor's own.
+    """Stands for a reactor in ``serverFromString``: its ports of TCP are of *kind*, those of paths have no lock, all else is the
+    reactor's own.
 
     Where *sock* is given, its port listens on that.
     """
@@ -145,6 +147,13 @@ class _OwnPorts:
             listening = self._kind(port, factory, backlog, interface, self._reactor)
         if self._given is not None:
             listening._preexistingSocket = self._given
+        listening.startListening()
+        return cast(IListeningPort, listening)
+
+    def listenUNIX(
+        self, address: str, factory: ServerFactory, backlog: int = 50, mode: int = 0o666, wantPID: int = 0
+    ) -> IListeningPort:
+        listening = PathPort(cast(Any, address), factory, backlog, mode, self._reactor)
         listening.startListening()
         return cast(IListeningPort, listening)
 
