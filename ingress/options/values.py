@@ -8,6 +8,7 @@ Nothing here knows which option it reads for, and nothing listens or connects.
 import ipaddress
 import os
 import re
+from collections.abc import Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -42,7 +43,13 @@ _SUBDOMAIN = re.compile(rf"(?=.{{1,253}}\Z){_LABEL}(?:\.{_LABEL})*")
 _HOST_NAME = re.compile(r"(?=.{1,253}\Z)(?!.*\.[0-9]+\.?\Z)[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)*\.?")
 _PORT_NAME = re.compile(r"(?=.{1,15}\Z)(?=.*[a-z])[a-z0-9]+(?:-[a-z0-9]+)*")
 _FIELD_COMPARISON = re.compile(r"[A-Za-z][A-Za-z.]*(?:==?|!=)[^\s,=!]*")
-_TCP_PORT = re.compile(r"tcp6?:(?:port=)?([0-9]+)(?::.*)?")
+_PLACES = {
+    "tcp": ("port", "interface", "backlog"),
+    "tcp6": ("port", "interface", "backlog"),
+    "unix": ("address", "mode", "backlog", "lockfile"),
+}
+"""What the arguments of listener descriptions are that have no name, in their order."""
+_LARGEST_BACKLOG = 2**31 - 1
 
 # By lower case.  Those over finite fields are left out: they are slow, and nobody needs them.
 _TLS_GROUPS = {
@@ -285,16 +292,42 @@ def read_description(text: str, reactor: Any = None) -> str:
         return text
     if text.startswith(("ssl:", "tls:")):
         raise ValueError("give a plain description such as tcp:443; --https adds TLS by itself")
-    port = _TCP_PORT.fullmatch(text)
-    if port is not None and int(port[1]) > 65535:
-        raise ValueError(f"{port[1]} is not a port between 0 and 65535")
     try:
         serverFromString(reactor, text)
     except TypeError:  # Too few or too many arguments; the message names Twisted's internals.
         raise ValueError(form) from None
     except Exception as error:  # Descriptions are read by plugins, which raise what they like.
         raise ValueError(f"{form} ({' '.join(str(error).split())})") from None
+    _check_numbers(_arguments_of(text))
     return text
+
+
+def _arguments_of(description: str) -> dict[str, str]:
+    """Return the arguments of a listener description that Twisted can read, by their names; none of a kind that only a plugin knows."""
+    # A colon that is escaped ends no argument, and stands in none that is a number.
+    kind, *written = re.sub(r"\\.", "_", re.sub("^(haproxy:)+", "", description)).split(":")
+    found: dict[str, str] = {}
+    if kind not in _PLACES:
+        return found
+    places = iter(_PLACES[kind])
+    for argument in written:
+        name, equals, value = argument.partition("=")
+        if equals:
+            found[name] = value
+        else:
+            found[next(places, "")] = argument
+    return found
+
+
+def _check_numbers(arguments: Mapping[str, str]) -> None:
+    """Raise ``ValueError`` for numbers that Twisted reads, and no system can listen with."""
+    port, backlog, mode = (arguments.get(name) for name in ("port", "backlog", "mode"))
+    if port is not None and not 0 <= int(port) <= 65535:
+        raise ValueError(f"{port} is not a port between 0 and 65535")
+    if backlog is not None and not -1 <= int(backlog) <= _LARGEST_BACKLOG:
+        raise ValueError(f"backlog {backlog} is not a number between 0 and {_LARGEST_BACKLOG}")
+    if mode is not None and not 0 <= int(mode, 8) <= 0o7777:
+        raise ValueError(f"{mode} is not the mode of a file, such as 600")
 
 
 def read_seconds(text: str) -> float:

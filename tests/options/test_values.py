@@ -157,3 +157,25 @@ class OptionValueTests(SynchronousTestCase):
         for text in ("tcp:80", "tcp6:port=80", "tcp:0:interface=127.0.0.1", "unix:/run/a.sock:mode=600"):
             self.assertEqual(read_description(text, reactor), text)
         self.assertEqual((reactor.tcpServers, reactor.unixServers), ([], []))
+
+    def test_description_numbers(self) -> None:
+        """Numbers that Twisted reads and nobody can listen with are refused by what they are, wherever they stand."""
+        for text, why in (
+            ("tcp:-1", "-1 is not a port between 0 and 65535"),
+            ("tcp6:-7", "-7 is not a port"),
+            ("tcp:65536", "65536 is not a port"),
+            ("tcp:interface=127.0.0.1:port=-1", "-1 is not a port"),
+            ("haproxy:tcp:-1", "-1 is not a port"),
+            ("haproxy:haproxy:tcp:-1", "-1 is not a port"),
+            (r"tcp6:99999:interface=\:\:1", "99999 is not a port"),
+            ("tcp:80:backlog=999999999999", "backlog 999999999999 is not a number between 0 and 2147483647"),
+            ("tcp:80:127.0.0.1:-2", "backlog -2 is not"),
+            ("unix:/run/a.sock:600:999999999999", "backlog 999999999999 is not"),
+            ("unix:/run/a.sock:mode=-1", "-1 is not the mode of a file"),
+            ("unix:/run/a.sock:7777777", "7777777 is not the mode of a file"),
+        ):
+            with self.assertRaises(ValueError, msg=text) as refused:
+                read_description(text, MemoryReactorClock())
+            self.assertIn(why, str(refused.exception))
+        for text in (r"unix:/run/a\:-1.sock", "unix:-1", r"tcp:80:interface=\:\:1", "tcp:80:backlog=-1"):
+            self.assertEqual(read_description(text, MemoryReactorClock()), text)

@@ -197,7 +197,7 @@ async def listen(
         raise StartError(f"cannot listen on {description}: {error.socketError}") from error
     except LookupError as error:
         raise StartError(f"cannot listen on {description}: no such socket was handed over") from error
-    except (ValueError, TypeError, AttributeError, OSError) as error:
+    except (ValueError, TypeError, AttributeError, OverflowError, OSError) as error:
         # Twisted's readers of descriptions raise whatever bad arguments bring about.
         raise StartError(f"cannot listen on {description}: {error}") from error
 

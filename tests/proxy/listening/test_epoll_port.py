@@ -267,6 +267,7 @@ class ListenTests(TestCase):
         site: Any = OneByOne()
         for description in (
             "tcp:x",
+            "tcp:-1",
             "tcp:0:interface=192.0.2.77",
             "systemd:domain=INET:index=7",
             "systemd:domain=NONE:index=0",
