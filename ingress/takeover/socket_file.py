@@ -6,9 +6,11 @@ nobody who may not connect could at any moment, and there is always somebody to 
 
 import errno
 import os
+import re
 import socket
 import stat
 from contextlib import suppress
+from typing import Final
 
 from ingress.errors import StartError
 from ingress.takeover.wire import is_trusted, peer_of
@@ -20,6 +22,9 @@ _MOST_BYTES = 107
 """What a name may have (``sun_path`` of ``unix(7)``, without the zero at its end)."""
 
 
+_DRAFT: Final = re.compile(r"\.([0-9]{1,9})\.new")
+
+
 class SocketFile:
     """The socket at *path*, which is absolute; errors are ``StartError``, and name it."""
 
@@ -28,6 +33,7 @@ class SocketFile:
         self._folder, self._name = os.path.split(path)
         self._listening: socket.socket | None = None
         self._draft = f".{os.getpid()}.new"
+        """Its name until it is published."""
         self._identity: tuple[int, int] | None = None
 
     def __repr__(self) -> str:
@@ -96,6 +102,7 @@ class SocketFile:
             sock.close()
             raise self._error(error.strerror or str(error)) from error
         self._listening, self._identity = sock, (found.st_dev, found.st_ino)
+        self._remove_left_drafts()
         return sock
 
     def publish(self) -> None:
@@ -104,6 +111,14 @@ class SocketFile:
             os.rename(os.path.join(self._folder, self._draft), self._path)
         except OSError as error:
             raise self._error(error.strerror or str(error)) from error
+
+    def _remove_left_drafts(self) -> None:
+        """Remove the drafts of processes of our user that were killed before they published them."""
+        with suppress(OSError):
+            for name in os.listdir(self._folder):
+                found = _DRAFT.fullmatch(name)
+                if found is not None and not _lives(int(found[1])):
+                    _remove_left(os.path.join(self._folder, name))
 
     def remove(self) -> None:
         """Remove what is ours, whatever its name is; another's socket stays."""
@@ -116,3 +131,26 @@ class SocketFile:
 
     def _error(self, why: str) -> StartError:
         return StartError(f"--takeover {self._path}: {why}")
+
+
+def _lives(process: int) -> bool:
+    """Whether there is a process of that id, as far as we are shown."""
+    try:
+        os.kill(process, 0)
+    except OSError as error:
+        return not isinstance(error, ProcessLookupError)
+    return True
+
+
+def _remove_left(path: str) -> None:
+    """Remove the socket of ours at *path* if nobody listens there; a container beside ours has other process ids."""
+    with suppress(OSError):
+        found = os.lstat(path)
+        if not stat.S_ISSOCK(found.st_mode) or found.st_uid != os.geteuid():
+            return
+        with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as asking:
+            asking.setblocking(False)
+            try:
+                asking.connect(path)
+            except ConnectionRefusedError:
+                os.unlink(path)

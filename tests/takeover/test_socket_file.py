@@ -10,6 +10,9 @@ from twisted.trial.unittest import SynchronousTestCase
 from ingress.errors import StartError
 from ingress.takeover.socket_file import SocketFile
 
+NO_PROCESS = 2**22 + 1
+"""More than the id of any process."""
+
 
 class SocketFileTests(SynchronousTestCase):
     """In a folder of its own."""
@@ -78,6 +81,25 @@ class SocketFileTests(SynchronousTestCase):
         file.prepare().close()
         file.remove()
         self.assertEqual(os.listdir(self.folder), [])
+
+    def draft(self, process: int) -> socket.socket:
+        """Return the draft of a process, which listens."""
+        sock = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self.addCleanup(sock.close)
+        sock.bind(f"/proc/self/fd/{self.number}/.{process}.new")
+        sock.listen()
+        return sock
+
+    def test_killed_before(self) -> None:
+        """What is left of processes that were killed before they were found is removed by the next one that listens; nothing else."""
+        self.draft(NO_PROCESS).close()
+        self.draft(os.getppid()).close()
+        # As of a container beside ours.
+        self.draft(NO_PROCESS + 1)
+        (self.folder / f".{NO_PROCESS + 2}.new").write_text("notes")
+        self.serving()
+        left = [f".{one}.new" for one in (os.getppid(), NO_PROCESS + 1, NO_PROCESS + 2)]
+        self.assertEqual(sorted(os.listdir(self.folder)), sorted((*left, "takeover.sock")))
 
     def test_no_socket(self) -> None:
         """What is no socket stays as it is, and is told."""
