@@ -21,7 +21,7 @@ from twisted.logger import Logger, globalLogPublisher
 from twisted.python.failure import Failure
 
 from ingress.admin.access import Access
-from ingress.admin.connections import AdminConnections
+from ingress.admin.connections import AdminConnections, AdminPort
 from ingress.admin.known import Known, Published, Workers
 from ingress.admin.live_views import shown_by
 from ingress.admin.readiness import is_enough, workers_missing
@@ -261,7 +261,7 @@ class IngressService(Service):
             wanted.append((settings.probes, pages(only_probes=True)))
         for description, site in wanted:
             sock = self._open_socket(description)
-            self._admin_ports[description] = await listen(self._reactor, description, site, sock=sock)
+            self._admin_ports[description] = await listen(self._reactor, description, site, AdminPort, sock)
 
     def _known(self) -> Known:
         """Return what the pages for operators are made of."""

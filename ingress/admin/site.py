@@ -22,7 +22,7 @@ from twisted.web.server import NOT_DONE_YET, Request, Site
 from ingress.admin.access import Access
 from ingress.admin.answers import Answer, LargeAnswer, StreamAnswer, refused_query
 from ingress.admin.asked import Asked
-from ingress.admin.connections import AdminChannel, AdminConnections
+from ingress.admin.connections import REQUEST_SECONDS, AdminChannel, AdminConnections
 from ingress.admin.hosts import is_known_host
 from ingress.admin.known import Known
 from ingress.admin.live_stream import begin_stream
@@ -31,6 +31,7 @@ from ingress.admin.origins import is_cross_origin, is_followed_link
 from ingress.admin.page_row import Made, PageRow
 from ingress.admin.pages import LargePages
 from ingress.admin.parameters import Given, QueryRefusedError, read_query
+from ingress.admin.places import Places
 from ingress.admin.requests import AdminRequest
 from ingress.admin.table import PAGES
 from ingress.metrics.admin import AdminRefusal
@@ -207,8 +208,8 @@ class _QuietSite(Site):
     requestFactory = AdminRequest  # noqa: N815 - Twisted's name
 
     def __init__(self, resource: Resource, reactor: IReactorTime, connections: AdminConnections) -> None:
-        super().__init__(resource, reactor=reactor)
-        self.protocol: Any = partial(AdminChannel, connections)
+        super().__init__(resource, reactor=reactor, timeout=REQUEST_SECONDS)
+        self.protocol: Any = partial(AdminChannel, connections, Places())
 
     def log(self, request: Any) -> None:
         """Write nothing."""

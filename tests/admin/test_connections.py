@@ -1,18 +1,22 @@
-"""Connections to the pages that are drained."""
+"""Connections to the pages: how long each keeps us waiting, how many there may be, and how they are drained."""
 
 from typing import Any
 
+from attrs import evolve
 from twisted.internet.address import IPv4Address
 from twisted.internet.defer import CancelledError, Deferred
 from twisted.internet.error import ConnectionDone
 from twisted.internet.testing import StringTransport
 from twisted.python.failure import Failure
 
-from ingress.admin.connections import AdminConnections
+from ingress.admin.connections import REQUEST_SECONDS, REST_SECONDS, TAKING_SECONDS, AdminConnections
+from ingress.admin.places import MOST_CONNECTIONS
 from ingress.admin.site import admin_site
+from tests.admin.live_case import live_of
 from tests.admin.site_case import SiteCase
 
 PEER = IPv4Address("TCP", "10.0.0.9", 40000)
+STREAM = b"GET /api/v1/live HTTP/1.1\r\nHost: 10.0.0.7\r\n\r\n"
 ASKED = b"GET /readyz HTTP/1.1\r\nHost: 10.0.0.7\r\n\r\n"
 
 
@@ -89,3 +93,130 @@ class DrainTests(SiteCase):
         self.failureResultOf(drained, CancelledError)
         for channel, _ in self.pairs:
             channel.connectionLost(Failure(ConnectionDone()))
+
+
+class Transport(StringTransport):
+    """A connection in memory, which may be cut."""
+
+    is_cut = False
+    producer: Any
+
+    def abortConnection(self) -> None:
+        """Be cut."""
+        self.is_cut = True
+        super().abortConnection()
+
+
+class OneSiteCase(SiteCase):
+    """Connections to one site."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        known = self.known()
+        self.site = admin_site(evolve(known, live=live_of(known, self.clock)), self.clock)
+
+    def connect(self, request: bytes = b"") -> tuple[Any, Transport]:
+        """Connect, and send *request*."""
+        channel: Any = self.site.buildProtocol(PEER)
+        transport = Transport()
+        channel.makeConnection(transport)
+        self.addCleanup(channel.connectionLost, Failure(ConnectionDone()))
+        if request:
+            channel.dataReceived(request)
+            self.clock.advance(0)
+        return channel, transport
+
+    def seconds_open(self, channel: Any, transport: Transport, piece: bytes) -> int:
+        """Return for how long a connection stays on which *piece* comes each second."""
+        seconds = 0
+        while not transport.disconnecting and seconds < 1000:
+            if piece:
+                channel.dataReceived(piece)
+            self.clock.advance(1)
+            seconds += 1
+        return seconds
+
+
+class TimeTests(OneSiteCase):
+    """How long one of them stays."""
+
+    def test_request(self) -> None:
+        """A request has its time in all, whether nothing of it comes, a line now and then, or its content byte by byte."""
+        for begun, piece in (
+            (b"", b""),
+            (b"GET /readyz HTTP/1.1\r\n", b""),
+            (b"GET /readyz HTTP/1.1\r\n", b"X: y\r\n"),
+            (ASKED[:-2] + b"Content-Length: 5000\r\n\r\n", b"x"),
+        ):
+            self.assertEqual(self.seconds_open(*self.connect(begun), piece), REQUEST_SECONDS, begun)
+
+    def test_rest(self) -> None:
+        """Between requests there is more time, and from the first byte on the next one has its own."""
+        channel, transport = self.connect(ASKED)
+        self.assertEqual(self.seconds_open(channel, transport, b""), REST_SECONDS)
+        channel, transport = self.connect(ASKED)
+        self.clock.advance(REST_SECONDS - 1)
+        channel.dataReceived(ASKED[:1])
+        self.assertEqual(self.seconds_open(channel, transport, b""), REQUEST_SECONDS)
+        channel, transport = self.connect(ASKED + ASKED[:1])
+        self.assertEqual(self.seconds_open(channel, transport, b""), REQUEST_SECONDS)
+
+    def test_answer_not_taken(self) -> None:
+        """Of the last answer nothing is kept for a client that does not take it."""
+        channel, transport = self.connect(ASKED[:-2] + b"Connection: close\r\n\r\n")
+        self.assertTrue(transport.disconnecting)
+        channel.pauseProducing()
+        self.clock.advance(TAKING_SECONDS - 1)
+        self.assertFalse(transport.is_cut)
+        self.clock.advance(1)
+        self.assertTrue(transport.is_cut)
+
+    def test_stream(self) -> None:
+        """A stream stays for as long as somebody takes it."""
+        _, transport = self.connect(STREAM)
+        for _ in range(3 * REST_SECONDS):
+            self.clock.advance(1)
+        self.assertFalse(transport.disconnecting)
+
+
+class PlaceTests(OneSiteCase):
+    """Who makes way where there are as many as there may be."""
+
+    def test_flood(self) -> None:
+        """The silent and unfinished make way in the order in which they came, and whoever asks has an answer."""
+        stream = self.connect(STREAM)[1]
+        answered = self.connect(ASKED)[1]
+        flood = [self.connect(ASKED[:20] if number % 2 else b"") for number in range(MOST_CONNECTIONS - 2)]
+        self.assertFalse(answered.disconnecting)
+        for number in range(3):
+            probe = self.connect(ASKED)[1]
+            self.assertTrue(probe.value().startswith(b"HTTP/1.1 200 OK"))
+            leaving = [answered, *(transport for _, transport in flood)]
+            self.assertEqual(
+                [one.disconnecting for one in leaving[:4]], [True] * (number + 1) + [False] * (3 - number)
+            )
+        # An answer may still be on its way.
+        self.assertEqual([answered.is_cut, flood[0][1].is_cut, stream.disconnecting], [False, True, False])
+        self.clock.advance(1)
+        self.assertTrue(answered.is_cut)
+
+    def test_owed(self) -> None:
+        """Where all have asked, those make way that do not take their answers, then the others, and streams last."""
+        stream = self.connect(STREAM)[1]
+        owed = [self.connect() for _ in range(MOST_CONNECTIONS - 1)]
+        for channel, _ in owed:
+            channel.dataReceived(ASKED)
+        owed[7][0].pauseProducing()
+        self.connect()[0].dataReceived(ASKED)
+        self.assertEqual([number for number, (_, one) in enumerate(owed) if one.disconnecting], [7])
+        self.connect()[0].dataReceived(ASKED)
+        self.assertEqual([number for number, (_, one) in enumerate(owed) if one.disconnecting], [0, 7])
+        self.assertFalse(stream.disconnecting)
+
+    def test_each_port(self) -> None:
+        """Those of one port take no places of another one."""
+        first = self.connect()[1]
+        self.site = admin_site(self.known(), self.clock, only_probes=True)
+        for _ in range(MOST_CONNECTIONS):
+            self.connect()
+        self.assertFalse(first.disconnecting)
