@@ -7,7 +7,7 @@ them writes to it.  So it does with what TLS sessions are resumed by, which is m
     wait ──▶ FEED: keep the snapshot, say TOOK
          ──▶ FORK: a worker for the channel that came along, say FORKED
          ──▶ a child ended: say ENDED
-         ──▶ the parent is gone: end
+         ──▶ the parent is gone: end, once all workers have, of which none that hangs may keep the ports from the next parent
 """
 
 import gc
@@ -18,6 +18,7 @@ import socket
 import threading
 from collections import deque
 from collections.abc import Callable
+from time import monotonic
 from typing import Final, NoReturn
 
 from twisted.logger import Logger
@@ -28,6 +29,7 @@ from ingress.workers.framing import Frame, FrameReader, frame_to_bytes
 from ingress.workers.fresh_process import drop_descriptors, ignore_signals, log_to
 from ingress.workers.log_lines import line_sender
 from ingress.workers.messages import Kind
+from ingress.workers.supervising import STOP_SECONDS
 
 _READ_BYTES: Final = 1 << 18
 _MOST_DESCRIPTORS: Final = 16
@@ -39,13 +41,18 @@ what all workers have inherited."""
 _LOOK_SECONDS: Final = 3600.0
 """Where nobody asks for anything, it is looked so often for ticket keys that are used no more."""
 
+_LEAVING_LOOK_SECONDS: Final = 0.1
+"""How often workers are looked at whose parent is gone."""
+
 log = Logger()
 
 
-def fork_fork_server(run: Run, follower: Follower) -> tuple[int, socket.socket]:
+def fork_fork_server(
+    run: Run, follower: Follower, keeps_ports: Callable[[int], bool]
+) -> tuple[int, socket.socket]:
     """Fork it; return its process id and the parent's end of its channel.
 
-    *run* is what workers do, and *follower* has nothing yet.
+    *run* is what workers do, *follower* has nothing yet, and *keeps_ports* says of a worker, by its number, that it hangs and has not left the ports.
     """
     others = [one.name for one in threading.enumerate() if one is not threading.current_thread()]
     if others:
@@ -59,7 +66,7 @@ def fork_fork_server(run: Run, follower: Follower) -> tuple[int, socket.socket]:
     gc.freeze()
     pid = os.fork()
     if pid == 0:
-        _never_return(lambda: ForkServer(theirs, run, follower).serve())
+        _never_return(lambda: ForkServer(theirs, run, follower, keeps_ports).serve())
     theirs.close()
     return pid, ours
 
@@ -81,21 +88,26 @@ def _never_return(call: Callable[[], None]) -> NoReturn:
 class ForkServer:
     """The process, at its end *sock* of the channel."""
 
-    def __init__(self, sock: socket.socket, run: Run, follower: Follower) -> None:
+    def __init__(
+        self, sock: socket.socket, run: Run, follower: Follower, keeps_ports: Callable[[int], bool]
+    ) -> None:
         self._sock = sock
         self._run = run
         self._follower = follower
+        self._keeps_ports = keeps_ports
         self._number = 0
         """Of the snapshot that is complete."""
         self._frames = FrameReader()
         self._descriptors: deque[int] = deque()
         self._lives: dict[int, int] = {}
         """Lives of workers by process id."""
+        self._numbers: dict[int, int] = {}
+        """Their numbers, by the same."""
         self._waking, self._woken = socket.socketpair()
         self._tls = InheritedTls()
 
     def serve(self) -> None:
-        """Do what is asked for until nobody asks any more."""
+        """Do what is asked for until nobody asks any more, and no worker is left."""
         ignore_signals()
         kept = {one.fileno() for one in (self._sock, self._waking, self._woken)}
         drop_descriptors(kept)
@@ -117,7 +129,24 @@ class ForkServer:
                 self._woken.recv(_READ_BYTES)
                 self._reap()
             if self._sock.fileno() in ready and not self._receive():
+                events.unregister(self._sock)
+                self._sock.close()
+                self._outlive_workers(events)
                 return
+
+    def _outlive_workers(self, events: select.poll) -> None:
+        """Wait for the end of all workers, which have their grace; kill who hangs, and whoever is left then."""
+        grace = self._follower.snapshot.serving.shutdown_grace_seconds
+        deadline = monotonic() + grace + STOP_SECONDS
+        while self._lives and monotonic() < deadline:
+            if events.poll(_LEAVING_LOOK_SECONDS * 1000):
+                self._woken.recv(_READ_BYTES)
+            self._reap()
+            for pid, number in self._numbers.items():
+                if self._keeps_ports(number):
+                    os.kill(pid, signal.SIGKILL)
+        for pid in self._lives:
+            os.kill(pid, signal.SIGKILL)
 
     def _receive(self) -> bool:
         """Act on what came; return whether there is still somebody who asks."""
@@ -152,6 +181,7 @@ class ForkServer:
             _never_return(lambda: self._become(channel, int(number)))
         channel.close()
         self._lives[pid] = life
+        self._numbers[pid] = int(number)
         self._tell(Kind.FORKED, life, b"%d" % pid)
 
     def _become(self, channel: socket.socket, number: int) -> None:
@@ -179,6 +209,7 @@ class ForkServer:
                 return
             if pid == 0:
                 return
+            self._numbers.pop(pid, None)
             life = self._lives.pop(pid, None)
             if life is not None:
                 self._tell(Kind.ENDED, life, b"%d" % os.waitstatus_to_exitcode(status))

@@ -47,9 +47,12 @@ class ForkServerLink:
         self._fed: Fed | None = None
         self._reaped: Deferred[None] = Deferred()
 
-    def prepare(self, run: Run, follower: Follower) -> None:
-        """Fork it; to be called before the reactor runs, and before there is any thread.  *run* is what workers do."""
-        self._made = fork_fork_server(run, follower)
+    def prepare(self, run: Run, follower: Follower, keeps_ports: Callable[[int], bool]) -> None:
+        """Fork it; to be called before the reactor runs, and before there is any thread.
+
+        *run* is what workers do, and *keeps_ports* says of one, by its number, that it hangs and has not left the ports.
+        """
+        self._made = fork_fork_server(run, follower, keeps_ports)
 
     def start(self) -> None:
         """Talk to it from now on."""

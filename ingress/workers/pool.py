@@ -50,14 +50,13 @@ from ingress.workers.supervising import (
     FIRST_PAUSE_SECONDS,
     LATE_LOOK_SECONDS,
     LOOK_SECONDS,
+    STOP_SECONDS,
     Restarts,
+    keeps_ports,
     worker_problems,
 )
 from ingress.workers.worker import runner
 from ingress.workers.worker_link import WorkerGoneError, WorkerLink
-
-STOP_SECONDS: Final = 5.0
-"""How long a worker has to give everything back at the very end."""
 
 _DESCRIPTORS_OF_FORK: Final = 8
 """What a new worker takes of its parent's descriptors for a moment, besides a copy of each listening socket."""
@@ -146,7 +145,12 @@ class WorkerPool:
         parts = [WorkerPart(0, self._count, limits=self._limits)]
         parts += [evolve(parts[0], number=number) for number in range(1, self._count)]
         run = runner(self._settings, self._reactor, self._page, parts)
-        self._fork_server.prepare(run, Follower(self._settings.translate.allowed_filters))
+        follower = Follower(self._settings.translate.allowed_filters)
+        self._fork_server.prepare(run, follower, self._keeps_ports)
+
+    def _keeps_ports(self, number: int) -> bool:
+        row = self._page.row(number)
+        return keeps_ports(row.accepts, row.silent_seconds)
 
     def start(self) -> None:
         """Talk to the fork server from now on; nobody is served before listeners are open."""

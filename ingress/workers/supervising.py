@@ -20,6 +20,10 @@ SILENT_LOOKS: Final = 8
 """Looks one after the other at which a worker had had no turn since the one before: then it hangs."""
 STARTING_LOOKS: Final = 120
 """The same for a worker that never had one: it may have much to read."""
+STOP_SECONDS: Final = 5.0
+"""How long a worker has to give everything back at the very end."""
+LEAVING_SECONDS: Final = 0.5
+"""How long a worker whose parent is gone may have no turn before it has left the ports, which the next parent wants."""
 LATE_LOOK_SECONDS: Final = 1.5
 """A look that comes so long after the last one says nothing of workers: the parent was stopped itself, or had no processor."""
 
@@ -69,6 +73,11 @@ class Restarts:
         window = WINDOW_SECONDS + FEW * self._pause
         while self._ends and now - self._ends[0] > window:
             self._ends.popleft()
+
+
+def keeps_ports(accepts: bool, silent_seconds: float) -> bool:
+    """Whether a worker whose parent is gone hangs, and keeps the ports from the next one; one that is well leaves them at once."""
+    return accepts and silent_seconds > LEAVING_SECONDS
 
 
 class Looks:

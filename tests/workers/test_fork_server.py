@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import errno
+import mmap
 import os
+import select
 import signal
 import socket
 from collections import deque
 
 from twisted.trial.unittest import SynchronousTestCase
 
+from ingress.model.serving import ServingSettings
 from ingress.tls.bases import InheritedTls
+from ingress.workers import fork_server
 from ingress.workers.feed.follower import Follower
 from ingress.workers.fork_server import fork_fork_server
 from ingress.workers.framing import Frame, FrameReader, frame_to_bytes
@@ -21,16 +25,25 @@ class ForkServerTests(SynchronousTestCase):
     """A real one, whose workers say a word and do what they are told to."""
 
     def setUp(self) -> None:
-        self.pid, self.channel = fork_fork_server(self.be_worker, Follower())
-        self.channel.settimeout(20)
+        self.keeping_ports = mmap.mmap(-1, 2)
+        """Whether the first two workers do, as each process can say."""
+        self.begin()
         self.addCleanup(self.end)
         self.reader = FrameReader()
         self.frames: deque[Frame] = deque()
 
+    def begin(self) -> None:
+        """Fork it."""
+        self.pid, self.channel = fork_fork_server(
+            self.be_worker, Follower(), lambda number: self.keeping_ports[number] != 0
+        )
+        self.channel.settimeout(20)
+
     def end(self) -> None:
         """End it as a parent does that ends: without a word."""
-        self.channel.close()
-        os.waitpid(self.pid, 0)
+        if self.channel.fileno() >= 0:
+            self.channel.close()
+            os.waitpid(self.pid, 0)
 
     def be_worker(
         self, channel: socket.socket, number: int, has: int, follower: Follower, tls: InheritedTls
@@ -98,13 +111,44 @@ class ForkServerTests(SynchronousTestCase):
 
         self.end()
         self.patch(os, "fork", once)
-        self.pid, self.channel = fork_fork_server(self.be_worker, Follower())
-        self.channel.settimeout(20)
+        self.begin()
         for life in range(2):
             channel = self.fork(life, 0)
             self.assertIn(b"could not be forked: Resource temporarily", self.told(Kind.LOG).payload)
             self.assertEqual(self.told(Kind.ENDED), Frame(Kind.ENDED, life))
             self.assertEqual(channel.recv(100), b"")
+
+    def has_ended(self) -> bool:
+        """Whether it has, as is seen within a moment."""
+        return select.select([self.pidfd], [], [], 0.1)[0] != []
+
+    def test_parent_is_gone(self) -> None:
+        """Without a parent it stays until its workers have ended, and kills at once who hangs, whose ports the next one wants."""
+        channels = [self.fork(life, life) for life in range(2)]
+        for channel in channels:
+            self.told(Kind.FORKED)
+            channel.recv(100)
+        self.pidfd = os.pidfd_open(self.pid)
+        self.addCleanup(os.close, self.pidfd)
+        self.channel.shutdown(socket.SHUT_RDWR)
+        self.assertFalse(self.has_ended())
+        self.keeping_ports[1] = 1
+        self.assertEqual(channels[1].recv(100), b"")
+        self.assertFalse(self.has_ended())
+        channels[0].send(b"0")
+        self.assertEqual(channels[0].recv(100), b"")
+        self.end()
+
+    def test_parent_is_gone_for_long(self) -> None:
+        """Who is left behind the grace is killed."""
+        self.end()
+        self.patch(fork_server, "STOP_SECONDS", -ServingSettings().shutdown_grace_seconds)
+        self.begin()
+        channel = self.fork(1, 1)
+        self.told(Kind.FORKED)
+        self.assertEqual(channel.recv(100), b"1 of 0")
+        self.end()
+        self.assertEqual(channel.recv(100), b"")
 
     def test_signals(self) -> None:
         """Signals that reach a whole group of processes do nothing to it."""

@@ -7,11 +7,13 @@ from twisted.trial.unittest import SynchronousTestCase
 from ingress.model.problems import Reason
 from ingress.workers.supervising import (
     FIRST_PAUSE_SECONDS,
+    LEAVING_SECONDS,
     LONGEST_PAUSE_SECONDS,
     SILENT_LOOKS,
     STARTING_LOOKS,
     Looks,
     Restarts,
+    keeps_ports,
     worker_problems,
 )
 
@@ -53,6 +55,17 @@ class RestartsTests(SynchronousTestCase):
         self.assertEqual(restarts.trouble(6.0), 6)
         self.assertEqual(restarts.trouble(1000.0), 0)
         self.assertEqual(restarts.ended(1000.0), 0.0)
+
+
+class KeepsPortsTests(SynchronousTestCase):
+    """``keeps_ports``: whose parent is gone."""
+
+    def test_hangs(self) -> None:
+        """Who accepts and has no turn does; who has left the ports may be busy, and who has turns will leave them."""
+        late = LEAVING_SECONDS + 0.1
+        self.assertEqual(
+            [keeps_ports(True, late), keeps_ports(True, 0.1), keeps_ports(False, late)], [True, False, False]
+        )
 
 
 class LooksTests(SynchronousTestCase):
