@@ -46,6 +46,7 @@ class ForkServerLink:
         self._made: tuple[int, socket.socket] | None = None
         self._fed: Fed | None = None
         self._reaped: Deferred[None] = Deferred()
+        self._is_killed = self._is_reaped = False
 
     def prepare(self, run: Run, follower: Follower, keeps_ports: Callable[[int], bool]) -> None:
         """Fork it; to be called before the reactor runs, and before there is any thread.
@@ -88,7 +89,7 @@ class ForkServerLink:
 
     def kill(self, life: int, pid: int | None) -> None:
         """Kill the worker of this *life*, which has not ended as far as is known."""
-        if self.is_open:
+        if self.is_open and not self._is_killed:
             # It reaps its children, and so knows whether the process id is still that of the worker.
             self._channel.send(Frame(Kind.KILL, life))
         elif pid is not None:
@@ -96,7 +97,8 @@ class ForkServerLink:
 
     def kill_itself(self) -> None:
         """Kill the fork server, since it hangs."""
-        if self._made is not None and not self._reaped.called:
+        if self._made is not None and not self._is_reaped:
+            self._is_killed = True
             _kill(self._made[0])
 
     def close(self) -> Deferred[None]:
@@ -131,10 +133,10 @@ class ForkServerLink:
     def _reap(self) -> None:
         assert self._made is not None
         try:
-            is_reaped = os.waitpid(self._made[0], os.WNOHANG)[0]
+            self._is_reaped = os.waitpid(self._made[0], os.WNOHANG)[0] != 0
         except ChildProcessError:
-            is_reaped = True  # By whoever reaps all children of this process.
-        if is_reaped:
+            self._is_reaped = True  # By whoever reaps all children of this process.
+        if self._is_reaped:
             self._reaped.callback(None)
         else:
             self._reactor.callLater(REAP_SECONDS, self._reap)

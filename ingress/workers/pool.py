@@ -523,14 +523,20 @@ class WorkerPool:
             self._looking.cancel()
         self._tell(messages.STOP)
         deadline = self._reactor.seconds() + STOP_SECONDS
+        were_killed = False
         while self._workers:
             waiting: Deferred[None] = Deferred()
             self._waiting.append(waiting)
             if not await self._within(waiting, max(0.0, deadline - self._reactor.seconds())):
+                if were_killed:
+                    # Who was to do that hangs, too.
+                    self._fork_server.kill_itself()
                 for worker in self._workers.values():
                     self._kill(worker)
+                were_killed = True
                 deadline = self._reactor.seconds() + STOP_SECONDS
-        await self._within(self._fork_server.close(), STOP_SECONDS)
+        if not await self._within(self._fork_server.close(), STOP_SECONDS):
+            self._fork_server.kill_itself()
 
     async def _within(self, awaited: Deferred[None], seconds: float) -> bool:
         """Wait for *awaited*; return whether it fired within *seconds*."""

@@ -1,0 +1,37 @@
+"""Who kills a worker: the fork server that made it, or the parent where that is gone, or hangs."""
+
+import os
+import signal
+
+from twisted.internet.testing import MemoryReactorClock, StringTransport
+from twisted.trial.unittest import SynchronousTestCase
+
+from ingress.workers.feed.follower import Follower
+from ingress.workers.feeding import Feed
+from ingress.workers.fork_server_link import ForkServerLink
+
+
+class KillTests(SynchronousTestCase):
+    """A fork server that was stopped, and somebody who stands for a worker."""
+
+    def test_stopped(self) -> None:
+        """Once the fork server is killed, since it hangs, the parent does that by the process id, without waiting for its end."""
+        link = ForkServerLink(
+            MemoryReactorClock(), Feed(), lambda: None, lambda *_: None, lambda *_: None, lambda: None
+        )
+        link.prepare(lambda *_: None, Follower(), lambda number: False)
+        # In memory, so that what it is asked for goes nowhere, as if it read nothing.
+        link._channel.makeConnection(StringTransport())
+        pid = link.pid
+        assert pid is not None
+        os.kill(pid, signal.SIGSTOP)
+        worker = os.fork()
+        if not worker:
+            signal.alarm(5)
+            signal.pause()
+            os._exit(0)
+        link.kill(1, worker)
+        self.assertEqual(os.waitpid(worker, os.WNOHANG), (0, 0))
+        link.kill_itself()
+        link.kill(1, worker)
+        self.assertEqual([os.waitpid(one, 0)[1] for one in (worker, pid)], [signal.SIGKILL] * 2)
