@@ -36,6 +36,7 @@ from ingress.proxy.transport.accepting import AcceptingSocket, NewTurn, join, ke
 from ingress.proxy.transport.connecting import Connector
 from ingress.proxy.transport.epoll.connecting import EpollConnecting
 from ingress.proxy.transport.epoll.epoll_set import CAN_SPLICE, EpollSet, is_available
+from ingress.proxy.transport.name_lookups import NameLookups
 from ingress.proxy.transport.resolving import AddressRules, NamedConnecting
 from ingress.proxy.transport.twisted_transports import DirectPort
 from ingress.tls.contexts import ServerContexts
@@ -59,6 +60,7 @@ class TwistedNetwork:
         """*rules* say which addresses tenants may choose, *contexts* how TLS is spoken to endpoints."""
         self._reactor = reactor
         self.rules = rules or AddressRules()
+        self.names = NameLookups(reactor)
         self._upstream_contexts = contexts or UpstreamContexts()
         self._connector = Connector(reactor, self._upstream_contexts)
         self.new_turn: NewTurn | None = None
@@ -97,7 +99,7 @@ class TwistedNetwork:
         def dial(address: str, seconds: float, failed: Callable[[str], None]) -> None:
             self.dial(endpoint, address, receiver, failed, seconds)
 
-        NamedConnecting(self._reactor, endpoint, dial, failed, seconds, self.rules).start()
+        NamedConnecting(self._reactor, self.names, endpoint, dial, failed, seconds, self.rules).start()
 
     def dial(
         self,

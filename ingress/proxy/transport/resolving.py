@@ -7,15 +7,13 @@ addresses, nor to those of the API server.
 """
 
 import socket
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
-
-from twisted.internet.interfaces import IAddress, IHostResolution, IResolutionReceiver
-from zope.interface import implementer
 
 from ingress.model.addresses import address_fault, is_within, same_address
 from ingress.model.backends import Endpoint
 from ingress.proxy.contract.transport import TIMED_OUT, is_ip_address
+from ingress.proxy.transport.name_lookups import NameLookups
 
 NOT_FOUND = "name not found"
 MAX_ADDRESSES = 8
@@ -63,17 +61,13 @@ class AddressRules:
         return "is an address of this host" if self._is_own(address) else None
 
 
-def _nobody(why: str) -> None:
-    """Who is told once somebody was told."""
-
-
-@implementer(IResolutionReceiver)
 class NamedConnecting:
-    """One attempt to connect to *endpoint*, by *dial*, within *seconds*."""
+    """One attempt to connect to *endpoint*, whose name is found by *names*, by *dial*, within *seconds*."""
 
     def __init__(
         self,
         reactor: Any,
+        names: NameLookups,
         endpoint: Endpoint,
         dial: Dial,
         failed: Callable[[str], None],
@@ -81,6 +75,7 @@ class NamedConnecting:
         rules: AddressRules,
     ) -> None:
         self._reactor = reactor
+        self._names = names
         self._endpoint = endpoint
         self._dial = dial
         self._failed = failed
@@ -90,7 +85,6 @@ class NamedConnecting:
         self._deadline = reactor.seconds() + seconds
         self._seconds = seconds
         self._addresses: list[str] = []
-        self._timeout: Any = None
 
     def start(self) -> None:
         """Begin."""
@@ -98,36 +92,18 @@ class NamedConnecting:
             self._addresses.append(self._endpoint.address)
             self._connect()
             return
-        self._timeout = self._reactor.callLater(self._seconds, self._timed_out)
-        self._reactor.nameResolver.resolveHostName(self, self._endpoint.address, self._endpoint.port)
 
-    # IResolutionReceiver
+        def found(addresses: Sequence[str]) -> None:
+            timeout.cancel()
+            self._addresses += addresses[:MAX_ADDRESSES]
+            self._connect()
 
-    def resolutionBegan(self, resolution: IHostResolution) -> None:
-        """Nothing: the deadline is kept here, and what comes after it is not listened to."""
+        def timed_out() -> None:
+            leave()
+            self._failed(TIMED_OUT)
 
-    def addressResolved(self, address: IAddress) -> None:
-        """Take one more address."""
-        host = getattr(address, "host", None)
-        if isinstance(host, str) and host not in self._addresses and len(self._addresses) < MAX_ADDRESSES:
-            self._addresses.append(host)
-
-    def resolutionComplete(self) -> None:
-        """Judge the addresses, and connect to the first that may be connected to."""
-        if self._timeout is None:
-            return
-        self._timeout.cancel()
-        self._timeout = None
-        self._connect()
-
-    def _timed_out(self) -> None:
-        self._timeout = None
-        self._give_up(TIMED_OUT)
-
-    def _give_up(self, why: str) -> None:
-        # A resolver may keep who asked in the traceback of its failure, and must not keep more by that.
-        failed, self._failed = self._failed, _nobody
-        failed(why)
+        leave = self._names.find(self._endpoint.address, found, is_tenants=self._rules is not None)
+        timeout = self._reactor.callLater(self._seconds, timed_out)
 
     def _connect(self) -> None:
         why = NOT_FOUND
@@ -154,7 +130,7 @@ class NamedConnecting:
         """Connect to the next address, or give up because of *why*."""
         left = self._deadline - self._reactor.seconds()
         if not self._addresses or left <= 0:
-            self._give_up(why)
+            self._failed(why)
             return
         # A first address that does not answer must leave time for the others.
         self._dial(self._addresses.pop(0), left / (len(self._addresses) + 1), self._next)

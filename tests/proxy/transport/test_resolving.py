@@ -5,54 +5,46 @@ from __future__ import annotations
 import socket
 from collections.abc import Callable
 
-from twisted.internet.address import IPv4Address, IPv6Address
-from twisted.internet.interfaces import IResolutionReceiver
 from twisted.internet.task import Clock
 from twisted.trial.unittest import SynchronousTestCase
-from zope.interface.verify import verifyObject
 
 from ingress.model.backends import Endpoint
 from ingress.model.upstream_tls import LinkSettings
+from ingress.proxy.transport.name_lookups import Found, NameLookups
 from ingress.proxy.transport.resolving import MAX_ADDRESSES, AddressRules, NamedConnecting, is_own_address
 
 EXTERNAL = Endpoint("db.example.org", 80, LinkSettings(is_external=True))
 NAMED = Endpoint("db.example.org", 80)
 
 
-class Names:
-    """A resolver that is told when and what to answer."""
+class Names(NameLookups):
+    """Lookups that are told when and what to answer."""
 
     def __init__(self) -> None:
-        self.asked: list[tuple[str, int]] = []
-        self.receiver: IResolutionReceiver | None = None
+        super().__init__(Clock())
+        self.asked: list[tuple[str, bool]] = []
+        self.found: Found | None = None
 
-    def resolveHostName(self, receiver: IResolutionReceiver, name: str, port: int = 0) -> None:
-        self.asked.append((name, port))
-        self.receiver = receiver
+    def find(self, name: str, found: Found, *, is_tenants: bool) -> Callable[[], None]:
+        self.asked.append((name, is_tenants))
+        self.found = found
+        return self._forget
+
+    def _forget(self) -> None:
+        self.found = None
 
     def answer(self, *addresses: str) -> None:
-        """Tell the addresses of the name."""
-        assert self.receiver is not None
-        for one in addresses:
-            kind = IPv6Address if ":" in one else IPv4Address
-            self.receiver.addressResolved(kind("TCP", one, 80))
-        self.receiver.resolutionComplete()
-
-
-class Reactor(Clock):
-    """A clock with a resolver."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.nameResolver = Names()
+        """Tell the addresses of the name, to whoever still waits."""
+        if self.found is not None:
+            self.found(addresses)
 
 
 class ConnectingTests(SynchronousTestCase):
     """One attempt to connect to a name."""
 
     def setUp(self) -> None:
-        self.reactor = Reactor()
-        self.names = self.reactor.nameResolver
+        self.reactor = Clock()
+        self.names = Names()
         self.failures: list[str] = []
         self.dialed: list[tuple[str, float]] = []
         self.why: list[Callable[[str], None]] = []
@@ -65,19 +57,15 @@ class ConnectingTests(SynchronousTestCase):
             self.why.append(failed)
 
         rules = rules or AddressRules(lambda: ("10.96.0.1",), lambda address: address == "10.0.0.99")
-        attempt = NamedConnecting(self.reactor, endpoint, dial, self.failures.append, 6.0, rules)
+        attempt = NamedConnecting(self.reactor, self.names, endpoint, dial, self.failures.append, 6.0, rules)
         attempt.start()
         return attempt
-
-    def test_is_a_receiver(self) -> None:
-        """It takes what Twisted's resolvers tell."""
-        verifyObject(IResolutionReceiver, self.connect(NAMED))
 
     def test_address_by_address(self) -> None:
         """Addresses are tried one after the other, and the time is shared between those that are left."""
         self.connect(EXTERNAL)
-        self.assertEqual(self.names.asked, [("db.example.org", 80)])
-        self.names.answer("10.0.0.1", "10.0.0.1", "fd00::2", "10.0.0.3")
+        self.assertEqual(self.names.asked, [("db.example.org", True)])
+        self.names.answer("10.0.0.1", "fd00::2", "10.0.0.3")
         self.assertEqual(self.dialed, [("10.0.0.1", 2.0)])
         self.reactor.advance(2)
         self.why[0]("connect timed out")
@@ -86,7 +74,7 @@ class ConnectingTests(SynchronousTestCase):
         self.assertEqual(self.failures, [])
         self.why[2]("host unreachable")
         self.assertEqual(self.failures, ["host unreachable"])
-        self.assertEqual(self.names.asked, [("db.example.org", 80)])
+        self.assertEqual(self.names.asked, [("db.example.org", True)])
 
     def test_forbidden(self) -> None:
         """A tenant's name that leads to this host, the link, the API server or one of our addresses is refused."""

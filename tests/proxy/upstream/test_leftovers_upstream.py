@@ -7,17 +7,16 @@ import os
 import socket
 import ssl
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from threading import Event
 from typing import Any
 
 from attrs import evolve
-from twisted.internet.address import IPv4Address
-from twisted.internet.interfaces import IAddress, IHostnameResolver, IResolutionReceiver
-from zope.interface import implementer
 
 from ingress.model.backends import BackendState, Endpoint
 from ingress.model.limits import AskedTimeouts
 from ingress.model.upstream_tls import LinkSettings, TlsSettings, UpstreamTls
+from ingress.proxy.transport.name_lookups import NameLookups
 from ingress.proxy.upstream.h2_session import UpstreamSession
 from ingress.routing.table import RouteTable
 from tests.fakes.certificates import issue
@@ -204,8 +203,15 @@ class Http1Tests(UpstreamCase):
 
     async def test_named(self) -> None:
         """An endpoint with a name, one whose name is not known, and one of which nobody says anything."""
-        before = self.reactor.installNameResolver(_Resolver())
-        self.addCleanup(self.reactor.installNameResolver, before)
+        silence = Event()
+        self.addCleanup(silence.set)
+
+        def ask(name: str) -> tuple[str, ...]:
+            if name == "silent.test":
+                silence.wait()
+            return ("127.0.0.1",) if name == "here.test" else ()
+
+        self.network.names = NameLookups(self.reactor, ask)
         for name, status in (("here.test", 200), ("none.test", 502), ("silent.test", 504)):
             named = self.endpoint._replace(address=name)
             route = evolve(ANY_PATH, timeouts=AskedTimeouts(connect_seconds=0.05 if status == 504 else 5.0))
@@ -220,26 +226,6 @@ class Http1Tests(UpstreamCase):
                 await self.status(client, status)
 
             await self.nothing_is_left(play)
-
-
-@implementer(IHostnameResolver)
-class _Resolver:
-    """Knows one name, says so of another, and never answers about a third."""
-
-    def resolveHostName(
-        self,
-        resolutionReceiver: IResolutionReceiver,
-        hostName: str,
-        portNumber: int = 0,
-        addressTypes: Sequence[type[IAddress]] | None = None,
-        transportSemantics: str = "TCP",
-    ) -> Any:
-        """Answer at once, or not at all."""
-        if hostName == "here.test":
-            resolutionReceiver.addressResolved(IPv4Address("TCP", "127.0.0.1", 0))
-        if hostName != "silent.test":
-            resolutionReceiver.resolutionComplete()
-        return None
 
 
 class Http2Tests(UpstreamCase):
