@@ -3,22 +3,35 @@
 from collections.abc import Iterable, Iterator
 
 from ingress.ctl.lint.finding import Change, Finding, Level
+from ingress.model.problems import Reason
 from ingress.translate.readers.ingress.objects import Ingress
 
 
 def mended(findings: Iterable[Finding]) -> Iterator[Finding]:
-    """Yield those of *findings* that say what to write instead, without any that contradicts one before it.
+    """Yield those of *findings*, which are all of an object, that say what to write instead, without any that contradicts one before it.
 
-    What is for information alone is left as it is.
+    What is for information alone is left as it is.  So are rules of which one, or a path, could not be read: it is left out, and
+    what comes behind it has another place than it seems.
     """
+    some = tuple(findings)
+    has_places = not any(
+        one.rule == Reason.MALFORMED_OBJECT.value and _is_of_rules(one.field) and ".backend" not in one.field
+        for one in some
+    )
     said: dict[str, object] = {}
-    for finding in findings:
+    for finding in some:
         if finding.level is Level.NOTE or not finding.changes:
+            continue
+        if not has_places and any(_is_of_rules(change.field) for change in finding.changes):
             continue
         if any(said.get(change.field, change.value) != change.value for change in finding.changes):
             continue
         said.update((change.field, change.value) for change in finding.changes)
         yield finding
+
+
+def _is_of_rules(field: str) -> bool:
+    return field.startswith("spec.rules")
 
 
 def put_together(changes: Iterable[Change], value: Ingress | None) -> tuple[Change, ...]:

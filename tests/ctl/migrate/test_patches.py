@@ -385,6 +385,24 @@ class UneditedTests(CtlCase):
         [one] = json.loads((patches / "not-edited.json").read_text("utf-8"))
         self.assertEqual((one["name"], one["file"]), ("web", path))
 
+    def test_rules_of_which_one_cannot_be_read_are_left_to_people(self) -> None:
+        """It is left out, and a patch would take away what has its place; a backend that cannot be read leaves its path there."""
+        head, rules, twice = ingress().partition("    - host")
+        twice += twice[twice.index("          - path") :].replace("web", "old")
+        for host, path, port, is_edited in (
+            ("5", "/", "80", False),
+            ("b.example.com", "5", "80", False),
+            ("b.example.com", "/", "[]", True),
+        ):
+            backend = f"{{service: {{name: other, port: {{number: {port}}}}}}}"
+            paths = ", ".join(
+                f"{{path: {one}, pathType: Prefix, backend: {backend}}}" for one in (path, "/b")
+            )
+            odd = f"    - {{host: {host}, http: {{paths: [{paths}]}}}}\n"
+            out = self.folder / "out"
+            self.run_command("migrate", self.manifest(head + odd + rules + twice), "--patches", str(out))
+            self.assertEqual((out / "manifests.patch").exists(), is_edited, odd)
+
     def test_standard_input_has_commands_alone(self) -> None:
         """There is no file to be edited."""
         result = self.run_command("migrate", "-", given=SHOP)
