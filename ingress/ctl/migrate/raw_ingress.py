@@ -158,12 +158,17 @@ def _path(path: IngressPath) -> dict[str, Any]:
 def _backend(backend: IngressBackend | None) -> dict[str, Any] | None:
     if backend is None:
         return None
-    kind, _, group = backend.resource_kind.partition(".")
     port = _without_empty(name=backend.port.name, number=backend.port.number)
     return _without_empty(
         service=_without_empty(name=backend.service, port=port),
-        resource=_without_empty(apiGroup=group, kind=kind, name=backend.resource_name),
+        resource=_resource(backend) if backend.resource_kind else None,
     )
+
+
+def _resource(backend: IngressBackend) -> dict[str, Any]:
+    """Return the resource of *backend*; an API server writes null for the group of the core (``TypedLocalObjectReference``)."""
+    kind, _, group = backend.resource_kind.partition(".")
+    return {"apiGroup": group or None, "kind": kind, "name": backend.resource_name}
 
 
 def _without_empty(**members: object) -> dict[str, Any]:

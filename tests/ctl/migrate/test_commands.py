@@ -211,6 +211,12 @@ class TestedTests(SynchronousTestCase):
         made = applied(raw_of(other, {"stray": "x", "other": "y"}), self.operations)
         self.assertEqual(made["metadata"]["annotations"]["other"], "y")
 
+    def test_a_resource_has_its_group_also_where_that_is_none(self) -> None:
+        """An API server leaves out no ``apiGroup``, and a test compares all members."""
+        for kind, group in (("Bucket.storage.example.com", "storage.example.com"), ("Bucket", None)):
+            value = Ingress(ObjectKey("shop", "web"), default_backend=IngressBackend("", resource_kind=kind))
+            self.assertEqual(raw_of(value, {})["spec"]["defaultBackend"]["resource"]["apiGroup"], group)
+
     def test_a_class_that_an_object_has_got_meanwhile_is_kept(self) -> None:
         """An API server gives the default class to one without any: that of a manifest is not what a cluster has."""
         changes = (Change("spec.ingressClassName", "nginx"), self.changes[0])
