@@ -5,6 +5,7 @@ nothing is taken for an option.
 """
 
 import json
+import re
 import shlex
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -14,6 +15,7 @@ from ingress.ctl.migrate.migration import Before
 from ingress.model.objects import ObjectId
 
 _ANNOTATIONS = ("metadata", "annotations")
+_IN_PLANE_0 = re.compile("[\x7f-\uffff]")
 
 
 def json_patch(changes: Sequence[Change], before: Sequence[Before] = ()) -> list[dict[str, Any]]:
@@ -60,7 +62,7 @@ def commands(object_id: ObjectId, changes: Sequence[Change], before: Sequence[Be
         annotations = []
     others = [change for change in changes if change not in annotations]
     if others:
-        patch = json.dumps(json_patch(others, before))
+        patch = _json_as_yaml(json_patch(others, before))
         yield " ".join(["kubectl", "patch", *meant, "--type=json", quoted(f"--patch={patch}")])
     if annotations:
         said = [quoted(f"{change.steps[2]}={change.value}") for change in annotations]
@@ -81,6 +83,11 @@ def _character(character: str) -> str:
         return character
     # Octal ends after three digits, whatever follows.
     return "".join(f"\\{byte:03o}" for byte in character.encode("utf-8", "replace"))
+
+
+def _json_as_yaml(value: object) -> str:
+    """Return *value* as JSON that is YAML, too, as which ``kubectl`` reads a list: that has no escapes of surrogates."""
+    return _IN_PLANE_0.sub(lambda found: f"\\u{ord(found[0]):04x}", json.dumps(value, ensure_ascii=False))
 
 
 def _pointer(steps: Sequence[str | int]) -> str:

@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 
+import yaml
 from attrs import evolve
 from twisted.trial.unittest import SynchronousTestCase
 
@@ -95,6 +96,14 @@ class CommandTests(SynchronousTestCase):
             self.assertEqual(words[1:3], [f"ingress/{text}", f"--namespace={text}"])
             operations = json.loads(words[4].removeprefix("--patch="))
             self.assertEqual([one["value"] for one in operations], [text, text])
+
+    def test_a_patch_is_yaml_too(self) -> None:
+        """kubectl reads it as such: pairs of surrogates are no escapes there, and what ends lines or is forbidden has one."""
+        text = "\U0001f600 \U000e0001 \xe9\x85\u2028\ufeff\x7f \\ud83d\\ude00"
+        [command] = commands(ingress("shop", "web"), (Change("spec.x", text),))
+        patch = words_of(command)[4].removeprefix("--patch=")
+        for read in (json.loads, yaml.safe_load):
+            self.assertEqual(read(patch), [{"op": "add", "path": "/spec/x", "value": text}])
 
     def test_a_word_is_quoted_only_where_it_has_to_be(self) -> None:
         """What a shell leaves alone is readable."""
