@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from tests.ctl.inputs.live_case import LiveCase, lists
+from tests.ctl.inputs.live_case import LiveCase, grant, lists
 from tests.ctl.inputs.test_live import in_namespace
 from tests.fakes.certificates import issue, make_authority
 from tests.fakes.objects import ingress_object, secret_object, service_object
@@ -67,6 +67,17 @@ class LiveTests(LiveCase):
         found = await self.run_command("diff", "live", self.manifests(self.web, self.service))
         self.assertEqual(found.exit_code, 0, found.output)
         self.assertIn("Not compared", found.stdout)
+
+    async def test_a_namespace_that_may_not_be_read_hides_nothing_of_others(self) -> None:
+        """What would come and go elsewhere is told, and that namespace besides."""
+        for namespace in ("shop", "desk"):
+            self.server.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}})
+        self.permit(grant("", "namespaces", "list"), *lists(namespace="shop"))
+        more = ingress_object("more", "more.example.com")
+        found = await self.run_command("diff", "live", self.manifests(more, self.service), "-A")
+        self.assertEqual(found.exit_code, 1, found.output)
+        for told in ("+ more.example.com", "- shop.example.com", "Ingresses in desk"):
+            self.assertIn(told, found.stdout)
 
     async def test_a_cluster_by_other_options(self) -> None:
         """It is read once."""

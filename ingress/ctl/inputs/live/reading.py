@@ -189,7 +189,7 @@ class _Reading:
         if not known and kind in ROUTE_KINDS:
             hint = "" if self._asked.namespaces else "; name a namespace of yours with --namespace"
             raise Mistake(f"{plural_of(kind)} may not be read in {_named(refused)}: {why}{hint}")
-        self._unread.append(Unread(f"{plural_of(kind)} in {_named(refused)}", why, kind in ROUTE_KINDS))
+        self._unread.append(Unread(f"{plural_of(kind)} in {_named(refused)}", why))
 
     def _visible_namespaces(self) -> tuple[str, ...]:
         """Return the namespaces to try where the whole cluster is forbidden."""
