@@ -45,7 +45,7 @@ _PORT_NAME = re.compile(r"(?=.{1,15}\Z)(?=.*[a-z])[a-z0-9]+(?:-[a-z0-9]+)*")
 _FIELD_COMPARISON = re.compile(r"[A-Za-z][A-Za-z.]*(?:==?|!=)[^\s,=!]*")
 _PLACES = {
     "tcp": ("port", "interface", "backlog"),
-    "tcp6": ("port", "interface", "backlog"),
+    "tcp6": ("port", "backlog", "interface"),
     "unix": ("address", "mode", "backlog", "lockfile"),
 }
 """What the arguments of listener descriptions are that have no name, in their order."""

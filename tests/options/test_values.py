@@ -170,6 +170,7 @@ class OptionValueTests(SynchronousTestCase):
             (r"tcp6:99999:interface=\:\:1", "99999 is not a port"),
             ("tcp:80:backlog=999999999999", "backlog 999999999999 is not a number between 0 and 2147483647"),
             ("tcp:80:127.0.0.1:-2", "backlog -2 is not"),
+            ("tcp6:80:-2", "backlog -2 is not"),
             ("unix:/run/a.sock:600:999999999999", "backlog 999999999999 is not"),
             ("unix:/run/a.sock:mode=-1", "-1 is not the mode of a file"),
             ("unix:/run/a.sock:7777777", "7777777 is not the mode of a file"),
@@ -177,5 +178,11 @@ class OptionValueTests(SynchronousTestCase):
             with self.assertRaises(ValueError, msg=text) as refused:
                 read_description(text, MemoryReactorClock())
             self.assertIn(why, str(refused.exception))
-        for text in (r"unix:/run/a\:-1.sock", "unix:-1", r"tcp:80:interface=\:\:1", "tcp:80:backlog=-1"):
+        for text in (
+            r"unix:/run/a\:-1.sock",
+            "unix:-1",
+            r"tcp:80:interface=\:\:1",
+            "tcp:80:backlog=-1",
+            r"tcp6:80:50:\:\:1",
+        ):
             self.assertEqual(read_description(text, MemoryReactorClock()), text)
