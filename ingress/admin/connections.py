@@ -67,6 +67,8 @@ class AdminChannel(HTTPChannel):
 
     def allContentReceived(self) -> None:
         """Begin to answer: a whole request is here."""
+        # The one before it may have been answered while both were read.
+        self._is_resting = False
         self._places.asked(self)
         super().allContentReceived()
 

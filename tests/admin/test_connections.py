@@ -18,6 +18,8 @@ from tests.admin.site_case import SiteCase
 PEER = IPv4Address("TCP", "10.0.0.9", 40000)
 STREAM = b"GET /api/v1/live HTTP/1.1\r\nHost: 10.0.0.7\r\n\r\n"
 ASKED = b"GET /readyz HTTP/1.1\r\nHost: 10.0.0.7\r\n\r\n"
+STAR = b"OPTIONS * HTTP/1.1\r\nHost: 10.0.0.7\r\n\r\n"
+"""Answered by ``twisted.web`` itself, at once."""
 
 
 class DrainTests(SiteCase):
@@ -172,11 +174,14 @@ class TimeTests(OneSiteCase):
         self.assertTrue(transport.is_cut)
 
     def test_stream(self) -> None:
-        """A stream stays for as long as somebody takes it."""
-        _, transport = self.connect(STREAM)
-        for _ in range(3 * REST_SECONDS):
-            self.clock.advance(1)
-        self.assertFalse(transport.disconnecting)
+        """A stream stays for as long as somebody takes it, whatever came before it or comes behind it."""
+        for before, behind in ((b"", b""), (STAR, ASKED), (ASKED, ASKED[:1])):
+            channel, transport = self.connect(before + STREAM)
+            if behind:
+                channel.dataReceived(behind)
+            for _ in range(3 * REST_SECONDS):
+                self.clock.advance(1)
+            self.assertFalse(transport.disconnecting, before)
 
 
 class PlaceTests(OneSiteCase):
