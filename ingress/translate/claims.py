@@ -169,6 +169,8 @@ class ParsedObject:
     """Whether requests ever get to the backends that it names."""
     has_annotations: bool = False
     """Whether it has annotations of the prefix that is honored, so that its owner counts on what ingress-nginx does."""
+    keeps_to_hosts: bool = False
+    """Whether its default backend is for *hosts* alone, as ingress-nginx has it: Q14."""
     has_regexes: bool = False
     """Whether any of *claims* has a path that would mean something else as a regular expression."""
     tables: tuple[str, ...] = IN_MAIN

@@ -60,11 +60,9 @@ class HostMerge:
     problems: tuple[Problem, ...] = ()
 
 
-def hosts_asked(parsed: ParsedObject, *, quirks: bool) -> tuple[str, ...]:
-    """Return the hosts about which *parsed* has a say, with *quirks* or without."""
-    if parsed.default_backend is None or ALL_HOSTS in parsed.hosts:
-        return parsed.hosts
-    if quirks and parsed.has_rules and parsed.has_annotations:
+def hosts_asked(parsed: ParsedObject) -> tuple[str, ...]:
+    """Return the hosts about which *parsed* has a say."""
+    if parsed.default_backend is None or parsed.keeps_to_hosts or ALL_HOSTS in parsed.hosts:
         return parsed.hosts
     return (*parsed.hosts, ALL_HOSTS)
 

@@ -88,9 +88,8 @@ class TableCache:
         self, object_id: ObjectId, before: ParsedObject | None, after: ParsedObject | None
     ) -> None:
         """Note that an object asked for *before* and asks for *after*; None where that is nothing in this table."""
-        quirks = self._options.quirks
-        hosts_before = () if before is None else hosts_asked(before, quirks=quirks)
-        hosts_after = () if after is None else hosts_asked(after, quirks=quirks)
+        hosts_before = () if before is None else hosts_asked(before)
+        hosts_after = () if after is None else hosts_asked(after)
         self._by_host.replace(object_id, hosts_before, hosts_after)
         behind_before = () if before is None else canary_hosts(before)
         behind_after = () if after is None else canary_hosts(after)
@@ -108,9 +107,7 @@ class TableCache:
 
     def concerned(self, parsed: ParsedObject) -> None:
         """Note that *parsed* asks something else of clients, or that something else was found of what it refers to."""
-        self._stale_hosts.update(
-            dict.fromkeys(self._with_further(hosts_asked(parsed, quirks=self._options.quirks)))
-        )
+        self._stale_hosts.update(dict.fromkeys(self._with_further(hosts_asked(parsed))))
 
     def all_concerned(self) -> None:
         """Note that something else was found of what the operator refers to."""

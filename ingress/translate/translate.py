@@ -188,7 +188,7 @@ def _table(
     """Make the table in which *all_parsed* ask for something, sorted oldest first."""
     naming: dict[str, list[ParsedObject]] = {ALL_HOSTS: []}
     for parsed in all_parsed:
-        for host in hosts_asked(parsed, quirks=by.options.quirks):
+        for host in hosts_asked(parsed):
             naming.setdefault(host, []).append(parsed)
     canaries: dict[str, list[ParsedObject]] = {}
     for parsed in all_parsed:

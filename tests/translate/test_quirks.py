@@ -222,6 +222,19 @@ class DefaultBackendQuirkTests(SynchronousTestCase):
         self.assertEqual(route.backend.name, "of-all")
         self.assertNotIn(Reason.DEFAULT_BACKEND_CONFLICT, {one.reason for one in found.problems})
 
+    def test_q14_who_is_asked(self) -> None:
+        """Hosts of rules are no choice of visitors, and where no other is served nothing is said of any."""
+        backend = IngressBackend("rest", ServicePortReference(number=80))
+        asking = ingress("site", [("/a", "Prefix")], {"auth-url": "https://$host/oauth2/auth"})
+        for rules, quirks, is_told in (
+            (asking.rules, True, False),
+            (asking.rules, False, True),
+            ((), True, True),
+        ):
+            site = evolve(asking, rules=rules, default_backend=backend)
+            told = {one.reason for one in snapshot(site, quirks=quirks).problems}
+            self.assertEqual(Reason.INVALID_ANNOTATION in told, is_told, (rules, quirks))
+
 
 class StrictPathTests(SynchronousTestCase):
     """``--strict-validate-path-type``."""

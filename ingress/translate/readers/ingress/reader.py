@@ -25,6 +25,7 @@ class IngressReader:
         self._annotations = annotation_reader(options)
         self._has_default = options.default_backend_service is not None
         self._is_strict = options.strict_path_types
+        self._quirks = options.quirks
 
     def judge(self, value: ClusterObject, state: ClusterState, /) -> Verdict:
         """Decide by the class whether *value* is ours."""
@@ -48,6 +49,7 @@ class IngressReader:
             self._annotations,
             has_global_default=self._has_default,
             strict_path_types=self._is_strict,
+            quirks=self._quirks,
         )
 
     def needs(self, value: ClusterObject, kind: Kind, /) -> Needs:

@@ -80,6 +80,7 @@ def read_ingress(
     *,
     has_global_default: bool = False,
     strict_path_types: bool = False,
+    quirks: bool = True,
 ) -> Stepwise[ParsedObject]:
     """Read rules, default backend and annotations of *ingress*, a large one in steps; never raises."""
     settings, problems = annotations.read(ingress)
@@ -112,9 +113,10 @@ def read_ingress(
     if looped is not None:
         name, message = looped
         reader.report(annotations.field(name), Reason.ANNOTATION_NOTE, message)
-    fault = visitors_choose(
-        settings.of(EXTERNAL_AUTH), reader.hosts if default is None else (*reader.hosts, "")
-    )
+    has_annotations = annotations.has_any(ingress)
+    keeps_to_hosts = quirks and bool(ingress.rules) and has_annotations
+    asked = reader.hosts if default is None or keeps_to_hosts else (*reader.hosts, "")
+    fault = visitors_choose(settings.of(EXTERNAL_AUTH), asked)
     if fault:
         reader.report(annotations.field("auth-url"), Reason.INVALID_ANNOTATION, fault)
     if not ingress.rules and default is None:
@@ -134,7 +136,8 @@ def read_ingress(
         answered=frozenset(reader.answered) if reader.answered else NO_HOSTS,
         further=further,
         needs_backends=not is_answered or reader.solves_challenges,
-        has_annotations=annotations.has_any(ingress),
+        has_annotations=has_annotations,
+        keeps_to_hosts=keeps_to_hosts,
         has_regexes=any(claim.regex is not None for claim in reader.claims),
     )
 
