@@ -51,6 +51,8 @@ MAX_ANSWER_BYTES: Final = 64 * 1024
 MAX_KNOWN: Final = 64
 MAX_KNOWN_BYTES: Final = 2048
 """Answers that are remembered as they were read, and how large one of these may be."""
+_FIELD_BYTES: Final = 128
+"""What a field takes that is remembered, besides its texts."""
 REQUEST_URI: Final = read_template("$request_uri")
 COOKIES_PASS: Final = frozenset((200, 201, 204, 206, 301, 302, 303, 304, 307, 308))
 """The statuses of answers that cookies of the service go with: those of nginx's ``add_header``."""
@@ -322,7 +324,8 @@ class _Asking:
         seconds = seconds_for(answer, caching.durations, self._clock.now())
         if seconds > 0:
             until = self._clock.seconds() + seconds
-            self._cache.put(self._token, key, until, verdict, verdict.size + len(key))
+            size = verdict.size + len(verdict.fields) * _FIELD_BYTES + len(key)
+            self._cache.put(self._token, key, until, verdict, size)
 
     # What a verdict means
 

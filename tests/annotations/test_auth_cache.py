@@ -1,7 +1,10 @@
 """Tests for ``ingress.annotations.auth_cache``: what is remembered of verdicts, and for how long."""
 
 from datetime import UTC, datetime
+from sys import getsizeof
+from typing import Any, cast
 
+from twisted.internet.defer import Deferred
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.annotations.auth_cache import (
@@ -14,8 +17,11 @@ from ingress.annotations.auth_cache import (
     parse_durations,
     seconds_for,
 )
+from ingress.annotations.auth_check import AuthCaching, ExternalAuth
 from ingress.annotations.values import ValueRefused
-from ingress.filters import SubAnswer
+from ingress.filters import Scope, SubAnswer, SubRequest
+from ingress.model.templates import read_template
+from tests.fakes.filter_parts import FakeFacts, FakeServices
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -134,6 +140,23 @@ class CacheTests(SynchronousTestCase):
             few.put("a", b"%d" % number, 10.0, number, 10_000)
         self.assertLessEqual(few.size, 40_000)
         self.assertEqual(few.get("a", b"99", 0.0), 99)
+
+    def test_many_fields(self) -> None:
+        """Of a verdict with many short fields, which a tenant's service may say, what these take is counted, and not their texts alone."""
+        fields = tuple((b"X-%d" % number, b"%d" % number) for number in range(1000, 1090))
+
+        async def answer(request: SubRequest) -> SubAnswer:
+            return SubAnswer(200, fields)
+
+        services = FakeServices(answer=answer)
+        caching = AuthCaching(read_template("$request_uri"), USUAL_DURATIONS, "a.test/")
+        asks = ExternalAuth(read_template("http://auth.test/"), caching=caching).make(services)
+        self.assertIsNone(
+            self.successResultOf(Deferred.fromCoroutine(cast(Any, asks.on_request(FakeFacts()))))
+        )
+        cache = services.state(Scope.WORKER, "verdicts", VerdictCache[Any])
+        self.assertEqual(len(cache), 1)
+        self.assertGreater(cache.size, sum(getsizeof(one) + sum(map(getsizeof, one)) for one in fields))
 
     def test_long_keys(self) -> None:
         """A long key is remembered by its hash, and is another one where one byte is."""
