@@ -57,7 +57,7 @@ class AdminChannel(HTTPChannel):
 
     def dataReceived(self, data: bytes) -> None:
         """Take some of a request."""
-        if self._is_resting:
+        if self._is_resting and data:
             self._is_resting = False
             self.setTimeout(REQUEST_SECONDS)
         super().dataReceived(data)
@@ -95,14 +95,17 @@ class AdminChannel(HTTPChannel):
             transport.abortConnection()
 
     def pauseProducing(self) -> None:
-        """The client does not take what was sent."""
-        self.is_stalled = True
+        """The client does not take what was sent: read nothing more of it, and answer nothing that has come along already."""
+        self.is_stalled = self.paused = True
         super().pauseProducing()
+        transport: Any = self.transport
+        transport.pauseProducing()
 
     def resumeProducing(self) -> None:
         """It has taken it."""
-        self.is_stalled = False
+        self.is_stalled = self.paused = False
         super().resumeProducing()
+        self.dataReceived(b"")
 
     def registerProducer(self, producer: Any, streaming: bool) -> None:
         """Let *producer* make the answer."""

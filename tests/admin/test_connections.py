@@ -165,9 +165,8 @@ class TimeTests(OneSiteCase):
 
     def test_answer_not_taken(self) -> None:
         """Of the last answer nothing is kept for a client that does not take it."""
-        channel, transport = self.connect(ASKED[:-2] + b"Connection: close\r\n\r\n")
+        _, transport = self.connect(ASKED[:-2] + b"Connection: close\r\n\r\n")
         self.assertTrue(transport.disconnecting)
-        channel.pauseProducing()
         self.clock.advance(TAKING_SECONDS - 1)
         self.assertFalse(transport.is_cut)
         self.clock.advance(1)
@@ -182,6 +181,39 @@ class TimeTests(OneSiteCase):
             for _ in range(3 * REST_SECONDS):
                 self.clock.advance(1)
             self.assertFalse(transport.disconnecting, before)
+
+
+class StallTests(OneSiteCase):
+    """A client that does not take what was sent."""
+
+    def answers(self, transport: Transport) -> int:
+        """Return how many were sent, in a while."""
+        for _ in range(9):
+            self.clock.advance(0)
+        return int(transport.value().count(b"HTTP/1.1 200 OK"))
+
+    def test_many_requests(self) -> None:
+        """Of many requests that come along, no more are answered than it takes: their answers would wait in memory."""
+        channel, transport = self.connect()
+        channel.dataReceived(ASKED * 3 + ASKED[:9])
+        channel.pauseProducing()
+        self.assertEqual(self.answers(transport), 1)
+        channel.resumeProducing()
+        self.assertEqual(self.answers(transport), 3)
+        channel.dataReceived(ASKED[9:])
+        self.assertEqual(self.answers(transport), 4)
+        self.assertEqual(self.seconds_open(channel, transport, b""), REST_SECONDS)
+
+    def test_much_content(self) -> None:
+        """Nothing is read of it meanwhile, also not while its answer is made; then it goes on."""
+        channel, transport = self.connect(STREAM)
+        channel.pauseProducing()
+        self.assertEqual(transport.producerState, "paused")
+        channel, transport = self.connect(ASKED)
+        channel.pauseProducing()
+        channel.resumeProducing()
+        self.assertEqual(transport.producerState, "producing")
+        self.assertEqual(self.seconds_open(channel, transport, b""), REST_SECONDS)
 
 
 class PlaceTests(OneSiteCase):
