@@ -375,6 +375,8 @@ class Phase(IntEnum):
     """Who may: address ranges, certificates, passwords, what another service decides."""
     EDITS = 70
     """What endpoints are told."""
+    CODING = 75
+    """How bodies of answers are compressed, by what their heads have become."""
     ANSWER = 80
     """What clients are told."""
 

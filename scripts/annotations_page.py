@@ -46,7 +46,8 @@ nowhere in the chain.
 """
 
 _FOOT = """
-`Strict-Transport-Security` is no annotation but an option, and a filter in phase ANSWER for hosts that redirect to HTTPS. What
+`Strict-Transport-Security` is no annotation but an option, and a filter in phase ANSWER for hosts that redirect to HTTPS. [Compression](compression.md)
+is options alone, too, and a filter in phase CODING: it goes by what those in phase ANSWER have made of an answer. What
 stands before a host as a whole stands there where no route matches, too.
 """
 

@@ -145,7 +145,7 @@ def _sort(schema: Mapping[str, Any]) -> str:
     if "enum" in schema:
         words = [f"`{one}`" for one in schema["enum"] if one]
         also = " or nothing" if "" in schema["enum"] else ""
-        return (", ".join(words) if len(words) <= 8 else "a word") + also + null
+        return (", ".join(words) if len(words) <= 9 else "a word") + also + null
     if sort == "array":
         items = schema.get("items")
         return (f"list of {_sort(items)}" if isinstance(items, Mapping) else "list") + null

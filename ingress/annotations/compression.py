@@ -151,7 +151,7 @@ class Coding:
 class Compression:
     """Compresses answers by the first of *codings* that the client likes best."""
 
-    phase: ClassVar[Phase] = Phase.ANSWER
+    phase: ClassVar[Phase] = Phase.CODING
     name: ClassVar[str] = "compression"
 
     codings: tuple[Coding, ...]
@@ -287,7 +287,7 @@ COMPRESSION: Final = Family(
     name="compression",
     settings=CompressionSettings(),
     acts="compresses answers",
-    phases=(Phase.ANSWER,),
+    phases=(Phase.CODING,),
     filters=compression_filters,
     filters_unasked=True,
     annotations={},

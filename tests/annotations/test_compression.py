@@ -10,6 +10,7 @@ from typing import Any
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.annotations import compression, content_codings
+from ingress.annotations.answer_rates import AnswerRate
 from ingress.annotations.compression import (
     COMPRESSION,
     MOST_TYPES,
@@ -25,14 +26,16 @@ from ingress.annotations.compression import (
 from ingress.annotations.content_codings import encoder_maker
 from ingress.annotations.operator_settings import operator_settings
 from ingress.annotations.values import ValueRefused
-from ingress.filters import Facts, Filter, FilterSpec, Hook, Phase, Reply, used_hooks
+from ingress.filters import AnswerEdit, Facts, Filter, FilterSpec, Hook, Phase, Reply, used_hooks
 from ingress.proxy.exchange.answer_passage import SLICE
 from ingress.translate.options import TranslateOptions
 from ingress.translate.translate import translate
+from tests.annotations.served_case import ServedCase
 from tests.fakes.filter_parts import FakeEdit, FakeFacts, FakeServices
 from tests.fakes.specs import SpecOf
+from tests.proxy.exchange.test_filter_bodies import Loud
 from tests.proxy.filter_case import FilterCase, Heard
-from tests.proxy.playing import ONE
+from tests.proxy.playing import ONE, Stage
 from tests.translate.golden import state_of
 from tests.translate.test_client_authentication import ingress
 from tests.workers.sent import sent
@@ -311,11 +314,11 @@ class TranslationTests(SynchronousTestCase):
                 self.assertEqual(route.filters, expected)
 
     def test_spec(self) -> None:
-        """It stands among what clients are told, and is told with its levels."""
+        """It stands in a phase of its own, and is told with its levels."""
         for coding in (GZIP, BROTLI, ZSTD):
             spec = Compression((coding,))
             self.assertEqual(used_hooks(spec.make(FakeServices())), {Hook.ANSWER, Hook.ANSWER_BODY})
-            self.assertEqual(spec.phase, Phase.ANSWER)
+            self.assertEqual(spec.phase, Phase.CODING)
             self.assertIn(f"{coding.name} at level {coding.level}", spec.describe())
 
 
@@ -448,8 +451,81 @@ class CompressedTests(FilterCase):
         heard = self.asking.heard()
         self.assertEqual((heard.status, heard.is_whole, plain(b"gzip", heard.body)), (403, True, TEXT))
 
+    def test_filters_of_all(self) -> None:
+        """A filter before all requests changes the head and the body of an answer before it is compressed."""
+
+        class Hides(Filter):
+            def on_answer(self, facts: Facts, edit: AnswerEdit) -> None:
+                edit.drop(b"Vary")
+
+        everything = (SpecOf(Hides(), phase=Phase.ANSWER), SpecOf(Loud(answers=True), "loud", Phase.ANSWER))
+        self.stage = Stage(everything=everything)
+        self.reactor, self.connector = self.stage.reactor, self.stage.connector
+        self.ask(Compression((GZIP,)))
+        heard = self.whole(TEXT, b"Vary: X-Team")
+        self.assertEqual(heard.all(b"vary"), [b"Accept-Encoding"])
+        self.assertEqual(plain(b"gzip", heard.body), TEXT.upper() + b"!")
+
+    def test_pace(self) -> None:
+        """The rate of an answer is that of the bytes that are sent."""
+        self.stage.publish((ONE,), filters=(AnswerRate(1024), Compression((GZIP,))))
+        self.asking = self.get(fields=((b"accept-encoding", b"gzip"),))
+        self.whole(TEXT * 100)
+        self.reactor.pass_time(3)
+        heard = self.asking.heard()
+        self.assertEqual((heard.is_whole, plain(b"gzip", heard.body)), (True, TEXT * 100))
+
 
 class CompressedOverHttp2Tests(CompressedTests):
     """The same over HTTP/2."""
 
     is_http2 = True
+
+
+class BehindOthersTests(ServedCase):
+    """Answers whose heads annotations change: what these say is what compression goes by."""
+
+    OPTIONS = TranslateOptions(operators=operator_settings((COMPRESSION, CompressionSettings(gzip=True))))
+
+    def heard(self, **annotations: str) -> Heard:
+        """Return what a client hears of an answer with a strong entity tag."""
+        self.serve(ingress("web", "/", host="shop.test", **annotations), options=self.OPTIONS)
+        asking = self.get(fields=((b"accept-encoding", b"gzip"), (b"origin", b"https://a.test")))
+        self.upstream().say(
+            b'HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nETag: "1"\r\nVary: X-A\r\n'
+            b"Content-Length: %d\r\n\r\n" % len(TEXT) + TEXT
+        )
+        return asking.heard()
+
+    def test_compressed(self) -> None:
+        """Whatever is put or taken away, what is compressed says its coding and varies by it, and has no strong tag."""
+        for snippet, varies, tag in (
+            ("", [b"X-A", b"Accept-Encoding"], b'W/"1"'),
+            ("proxy_hide_header Vary;", [b"Accept-Encoding"], b'W/"1"'),
+            ('more_clear_headers "Vary";', [b"Accept-Encoding"], b'W/"1"'),
+            ('more_set_headers "Vary: X-Q";', [b"X-Q", b"Accept-Encoding"], b'W/"1"'),
+            ("add_header Vary X-Q;", [b"X-A", b"X-Q", b"Accept-Encoding"], b'W/"1"'),
+            ('more_clear_headers "Content-Encoding";', [b"X-A", b"Accept-Encoding"], b'W/"1"'),
+            ('more_set_headers "ETag: \\"2\\"";', [b"X-A", b"Accept-Encoding"], b'W/"2"'),
+        ):
+            heard = self.heard(**{"configuration-snippet": snippet} if snippet else {})
+            self.assertEqual(heard.all(b"vary"), varies, snippet)
+            self.assertEqual((heard.all(b"content-encoding"), heard.all(b"etag")), ([b"gzip"], [tag]))
+            self.assertEqual(plain(b"gzip", heard.body), TEXT)
+
+    def test_left_alone(self) -> None:
+        """What makes an answer one that is not compressed does so, whoever says it."""
+        for snippet in (
+            'more_set_headers "Cache-Control: no-transform";',
+            "add_header Cache-Control no-transform;",
+            'more_set_headers "Content-Type: image/png";',
+            'more_set_headers "Content-Encoding: identity";',
+        ):
+            heard = self.heard(**{"configuration-snippet": snippet})
+            self.assertEqual((heard.body, heard.all(b"vary")), (TEXT, [b"X-A"]), snippet)
+            self.assertEqual(heard.all(b"etag"), [b'"1"'])
+
+    def test_origins(self) -> None:
+        """What varies by origin does so beside the coding."""
+        heard = self.heard(**{"enable-cors": "true", "cors-allow-origin": "https://a.test,https://b.test"})
+        self.assertEqual(heard.all(b"vary"), [b"X-A", b"Origin", b"Accept-Encoding"])

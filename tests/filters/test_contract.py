@@ -93,7 +93,17 @@ class SpecTests(SynchronousTestCase):
 
     def test_phases_follow_nginx(self) -> None:
         """Phases are compared by when nginx does such a thing, and no two stand at the same place."""
-        order = ("REDIRECT", "SERVER", "REWRITE", "PREFLIGHT", "LIMITS", "ACCESS", "EDITS", "ANSWER")
+        order = (
+            "REDIRECT",
+            "SERVER",
+            "REWRITE",
+            "PREFLIGHT",
+            "LIMITS",
+            "ACCESS",
+            "EDITS",
+            "CODING",
+            "ANSWER",
+        )
         self.assertEqual(tuple(phase.name for phase in sorted(Phase)), order)
         self.assertEqual(len({int(phase) for phase in Phase}), len(order))
 
