@@ -6,7 +6,7 @@ in ingress-nginx, and whatever it answers goes to the client, status included.  
 answer: the endpoint, the proxy, another filter.  If nobody answers, the client gets the status alone.
 
 The Service of ``default-backend`` also stands in for the Service of a path that has no endpoint: then it gets the
-requests themselves, with the fields besides (``stand_in``).
+requests themselves, with the fields besides (``stand_in``), and its answers go on whatever their status.
 """
 
 import re
@@ -59,6 +59,8 @@ _UNASKED: Final = frozenset(
 _TOLD: Final = (b"accept", b"accept-encoding", b"accept-language", b"cookie", b"referer", b"user-agent")
 """Fields of the request that it is told as they came, to choose a page by."""
 _FORMAT: Final = b"X-Format"
+_STANDS_IN: Final = object()
+"""What notes of a request have that went to a default backend which stands in."""
 
 
 def parse_codes(text: str) -> tuple[int, ...]:
@@ -166,9 +168,11 @@ class _Replacing(Filter):
         return None
 
     def on_answer(self, facts: Facts, edit: AnswerEdit) -> Reply | Awaitable[Reply | None] | None:
-        """Replace the answer, if it has such a status; those to gRPC stay as they are."""
+        """Replace the answer, if it has such a status; those to gRPC, and of a default backend, stay as they are."""
         status = edit.status
-        if status not in self._codes or (self._keeps_answers and not edit.is_ours):
+        if status not in self._codes:
+            return None
+        if not edit.is_ours and (self._keeps_answers or _STANDS_IN in facts.notes):
             return None
         if facts.field(b"content-type").startswith(b"application/grpc"):
             return None
@@ -240,6 +244,7 @@ class _Telling(Filter):
 
     def on_upstream(self, facts: Facts, edit: RequestEdit) -> None:
         """Set them."""
+        facts.notes[_STANDS_IN] = True
         edit.change(self._changes)
         edit.put(_FORMAT, facts.field(b"accept"))
 

@@ -440,3 +440,11 @@ class ReplacingTests(SynchronousTestCase):
         facts = FakeFacts(fields={b"accept": b"image/png"})
         StandingIn(ABOUT).make(self.services).on_upstream(facts, edit)
         self.assertEqual(edit.fields, [(b"X-Code", b"503"), *ABOUT, (b"X-Format", b"image/png")])
+
+    def test_answer_of_who_stands_in(self) -> None:
+        """Its answer stays, whatever the status; a reply of ours in its place is replaced as ever."""
+        facts = FakeFacts()
+        StandingIn(ABOUT).make(self.services).on_upstream(facts, FakeEdit())
+        self.assertIsNone(self.replaced(self.live(), FakeEdit(503), facts))
+        self.answers = [SubAnswer(503, (), b"page")]
+        self.assertEqual(self.replaced(self.live(), FakeEdit(503, is_ours=True), facts).body, b"page")

@@ -283,6 +283,20 @@ class CustomErrorsTests(FilterCase):
         self.pages().say(b"123456")
         self.assertTrue(client.heard().is_whole)
 
+    def test_stands_in_with_an_error(self) -> None:
+        """An answer of who stands in goes on as it is, be it an error; where it cannot be reached, its page is asked for as ever."""
+        self.publish(endpoints=(), stands_in=True)
+        client = self.get()
+        self.pages().say(b"HTTP/1.1 503 No\r\nX-Closed: till nine\r\nContent-Length: 6\r\n\r\nclosed")
+        heard = client.heard()
+        self.assertEqual((heard.status, heard.body, heard.all(b"x-closed")), (503, b"closed", [b"till nine"]))
+        self.assert_upstreams(1)
+        client = self.get()
+        self.pages().say(b"no HTTP\r\n\r\n")
+        self.assertEqual(fields_of(self.pages().take())[b"x-code"], b"502")
+        self.pages().say(PAGE)
+        self.assertEqual(client.heard().body, b"page")
+
     def test_gives_way(self) -> None:
         """With an endpoint the Service is asked as ever, and nothing is said of an error."""
         self.publish(endpoints=(), stands_in=True)
