@@ -152,7 +152,10 @@ class Facts(Protocol):
         """What a proxy says of the request (``X-Request-ID``, ``X-Real-IP``, ``X-Forwarded-For`` …), as such lines."""
 
     def field(self, name: bytes) -> bytes:
-        """Return the value of the first field called *name*, in lower case; empty when there is none."""
+        """Return the value of the field called *name*, in lower case; empty when there is none.
+
+        Of several, it is all of their values with commas between them (RFC 9110 section 5.3), or semicolons where they are cookies.
+        """
 
 
 @frozen(cache_hash=True)

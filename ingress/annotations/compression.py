@@ -212,14 +212,14 @@ class _Compresses(Filter):
     def on_answer(self, facts: Facts, edit: AnswerEdit) -> None:
         """Say how the answer is compressed, if it is to be."""
         facts.notes.pop(self, None)
-        if edit.status not in STATUSES or facts.method == b"HEAD" or edit.field(b"content-encoding"):
+        if edit.status not in STATUSES or facts.method == b"HEAD" or any(edit.values(b"content-encoding")):
             return
         content_type = edit.field(b"content-type")
         names = (self._of_type if len(content_type) <= _LONGEST_TYPE else self._find)(content_type)
         length = edit.field(b"content-length")
         if length.isdigit():
             names = tuple(name for name in names if self._codings[name].min_length <= int(length))
-        if not names or b"no-transform" in edit.field(b"cache-control").lower():
+        if not names or b"no-transform" in b",".join(edit.values(b"cache-control")).lower():
             return
         edit.vary(b"Accept-Encoding")
         accepted = facts.field(b"accept-encoding")

@@ -13,8 +13,8 @@ from operator import index
 from typing import Final
 
 from ingress.filters import FieldChanges
-from ingress.http.field_values import first_value
-from ingress.http.grammar import CONTROLS_REPLACED, is_token, name_of
+from ingress.http.field_values import all_values, first_value
+from ingress.http.grammar import CONTROLS_REPLACED, is_token
 from ingress.http.request_head import ORIGIN_FORM, RequestHead
 from ingress.http.response_head import ResponseHead
 from ingress.model.proxys_fields import PROXYS_FIELDS, PROXYS_FIELDS_OF_REQUESTS
@@ -279,8 +279,7 @@ class AnswerChange:
 
     def values(self, name: bytes) -> tuple[bytes, ...]:
         """Return the values of all fields called *name*, in lower case, as they stand now."""
-        lines = self.head.start.split(b"\r\n")[1:-1]
-        return tuple(line.partition(b":")[2].strip(b" \t") for line in lines if name_of(line) == name)
+        return tuple(all_values(self.head.start, name))
 
     def names(self) -> tuple[bytes, ...]:
         """Return the names of all fields as they are now, in lower case."""

@@ -16,11 +16,25 @@ def first_value(lines: bytes, name: bytes) -> bytes:
     return lines[at + len(wanted) : lines.find(b"\r\n", at)].strip(b" \t")
 
 
-def combined_values(lines: bytes, name: bytes) -> bytes | None:
-    """Return the values of all fields called *name*, in lower case, as one (RFC 9110 section 5.3); None when there is none.
+def joined_value(lines: bytes, name: bytes) -> bytes:
+    """Return the value of the field called *name*, in lower case; of several, that of all as one; empty when there is none.
 
-    *lines* are as above.  Cookies have a separator of their own (RFC 9113 section 8.2.3).
+    *lines* are as above.  Nearly always there is one at most, which costs no more than the first one does.
     """
+    lowered = b"\n" + lines.lower()
+    wanted = b"\n" + name + b":"
+    at = lowered.find(wanted)
+    if at < 0:
+        return b""
+    begin = at + len(wanted) - 1
+    end = lines.find(b"\r\n", begin)
+    if lowered.find(wanted, end) >= 0:
+        return _as_one(name, all_values(lines, name))
+    return lines[begin:end].strip(b" \t")
+
+
+def all_values(lines: bytes, name: bytes) -> list[bytes]:
+    """Return the values of all fields called *name*, in lower case; *lines* are as above."""
     lowered = b"\n" + lines.lower()
     wanted = b"\n" + name + b":"
     found: list[bytes] = []
@@ -30,6 +44,15 @@ def combined_values(lines: bytes, name: bytes) -> bytes | None:
         end = lines.find(b"\r\n", begin)
         found.append(lines[begin:end].strip(b" \t"))
         at = lowered.find(wanted, end)
+    return found
+
+
+def combined_values(lines: bytes, name: bytes) -> bytes | None:
+    """Return the values of all fields called *name*, in lower case, as one (RFC 9110 section 5.3); None when there is none.
+
+    *lines* are as above.  Cookies have a separator of their own (RFC 9113 section 8.2.3).
+    """
+    found = all_values(lines, name)
     return _as_one(name, found) if found else None
 
 

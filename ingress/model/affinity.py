@@ -34,7 +34,7 @@ class CookieFacts(Protocol):
         """What the request is called."""
 
     def field(self, name: bytes) -> bytes:
-        """Return the value of the first field called *name*, in lower case; empty when there is none."""
+        """Return the value of the field called *name*, in lower case; of several, that of all as one; empty when there is none."""
 
 
 @frozen(cache_hash=True)

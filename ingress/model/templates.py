@@ -66,7 +66,7 @@ class TemplateFacts(RequestedUri, SecuredRequest, Protocol):
         """The port of the listener that the request came to."""
 
     def field(self, name: bytes) -> bytes:
-        """Return the value of the first field called *name*, in lower case; empty when there is none."""
+        """Return the value of the field called *name*, in lower case; of several, that of all as one; empty when there is none."""
 
 
 class TemplateAnswer(Protocol):

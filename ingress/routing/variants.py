@@ -35,7 +35,7 @@ class ChoiceFacts(Protocol):
         """The target in origin form, as received, with its query."""
 
     def field(self, name: bytes) -> bytes:
-        """Return the value of the first field called *name*, in lower case; empty when there is none."""
+        """Return the value of the field called *name*, in lower case; of several, that of all as one; empty when there is none."""
 
 
 class Said(Enum):

@@ -243,6 +243,13 @@ class EligibleTests(SynchronousTestCase):
             edited(self.SPEC, FakeFacts(method=b"HEAD", fields={b"accept-encoding": b"gzip"}), 200, **html),
         )
 
+    def test_several_fields(self) -> None:
+        """What the second field of a name says counts as what the first one does."""
+        for name, value in ((b"Cache-Control", b"no-transform"), (b"Content-Encoding", b"br")):
+            edit = FakeEdit(fields=[(b"Content-Type", b"text/html"), (name, b""), (name, value)])
+            self.SPEC.make(FakeServices()).on_answer(ACCEPTING, edit)
+            self.assertEqual(len(edit.fields), 3)
+
     def test_long_types(self) -> None:
         """Long types, each a new one, are not kept: an endpoint may send as many as it likes."""
         made = self.SPEC.make(FakeServices())
@@ -351,6 +358,15 @@ class CompressedTests(FilterCase):
             self.assertEqual(plain(coding, heard.body), TEXT)
             self.assertLess(len(heard.body), len(TEXT) / 5)
             self.assertEqual(self.metrics.records[-1].bytes_sent, len(heard.body))
+
+    def test_several_fields(self) -> None:
+        """Of what client and endpoint say, several fields of a name are as one."""
+        self.stage.publish((ONE,), filters=(ALL,))
+        self.asking = self.get(fields=((b"accept-encoding", b"deflate"), (b"accept-encoding", b"gzip")))
+        self.assertEqual(self.whole(TEXT).all(b"content-encoding"), [b"gzip"])
+        self.ask()
+        heard = self.whole(TEXT, b"Cache-Control: public", b"Cache-Control: no-transform")
+        self.assertEqual((heard.body, heard.all(b"vary")), (TEXT, []))
 
     def test_not_compressed(self) -> None:
         """What is not compressed keeps its length, and is no other than without the filter."""

@@ -2,7 +2,7 @@
 
 from typing import Final, Protocol
 
-from ingress.http.field_values import all_combined, combined_values, first_value
+from ingress.http.field_values import all_combined, combined_values, first_value, joined_value
 from ingress.http.forwarding import Origin, proxys_lines
 from ingress.http.request_head import RequestHead
 from ingress.model.backends import Endpoint
@@ -128,11 +128,11 @@ class RequestFacts:
         return self.attempts is not None and bool(self.attempts.tried)
 
     def field(self, name: bytes) -> bytes:
-        """Return the value of the first field called *name*, in lower case; empty when there is none."""
+        """Return the value of the field called *name*, in lower case; of several, that of all as one; empty when there is none."""
         head = self._head
         if name == b"host":
             return head.authority
-        return head.forwarded.get(name) or first_value(head.forward, name)
+        return head.forwarded.get(name) or joined_value(head.forward, name)
 
     def combined(self, name: bytes) -> bytes | None:
         """Return the values of all fields called *name*, in lower case, joined by comma; None when there is none."""

@@ -9,7 +9,7 @@ from typing import Final, Protocol
 
 from ingress.filters import ChangesBy, FieldChanges
 from ingress.http.edited_heads import LineChange, answer_changes, changed_head
-from ingress.http.field_values import first_value
+from ingress.http.field_values import joined_value
 from ingress.http.request_head import RequestHead
 from ingress.http.response_head import ResponseHead
 
@@ -42,7 +42,7 @@ class SettledAnswers:
         """Return what goes to the client in place of *head*; None where somebody failed, so that all have to be asked."""
         value = b""
         if self._field:
-            value = request.forwarded.get(self._field) or first_value(request.forward, self._field)
+            value = request.forwarded.get(self._field) or joined_value(request.forward, self._field)
         key = value, self._minds_tls and downstream.security is not None
         changes = self._known.get(key)
         if changes is None:

@@ -34,7 +34,7 @@ metadata:
   namespace: demo
   annotations:
     nginx.ingress.kubernetes.io/canary: "true"
-    nginx.ingress.kubernetes.io/canary-by-header: x-new
+    nginx.ingress.kubernetes.io/CANARY-BY
 spec:
   ingressClassName: nginx
   rules:
@@ -49,10 +49,15 @@ class SessionTests(ProxyCase):
     """``affinity: cookie``."""
 
     def publish(
-        self, mode: str, *endpoints: Endpoint, canary: bool = False, of_canary: tuple[Endpoint, ...] = (FOUR,)
+        self,
+        mode: str,
+        *endpoints: Endpoint,
+        canary: bool = False,
+        of_canary: tuple[Endpoint, ...] = (FOUR,),
+        by: str = "canary-by-header: x-new",
     ) -> None:
-        """Serve the Ingress with a further annotation; the canary, if any, has the endpoints *of_canary*."""
-        manifest = PRIMARY.replace("MODE", mode) + (CANARY if canary else "")
+        """Serve the Ingress with a further annotation; the canary, if any, gets requests *by*, and has the endpoints *of_canary*."""
+        manifest = PRIMARY.replace("MODE", mode) + (CANARY.replace("CANARY-BY", by) if canary else "")
         snapshot = translate(read_state(manifest), TranslateOptions(), datetime.now(UTC))
         states = {OLD: BackendState(endpoints), NEW: BackendState(of_canary)}
         self.stage.resource.publish(snapshot.table, {one: states[one] for one in snapshot.backends})
@@ -82,6 +87,14 @@ class SessionTests(ProxyCase):
                 self.assertTrue(cookie.startswith(b"route="))
                 for _ in range(3):
                     self.assertEqual(self.visit(cookie), (first, b""))
+
+    def test_second_field(self) -> None:
+        """A cookie is found whichever ``Cookie`` field has it, as proxies that speak HTTP/2 may send several."""
+        self.publish("affinity-mode: persistent", ONE, TWO, THREE, canary=True, by="canary-by-cookie: new")
+        for _ in range(3):
+            first, cookie = self.visit()
+            self.assertEqual(self.visit(cookie, b"Cookie: b=2"), (first, b""))
+        self.assertEqual(self.visit(b"new=always", b"Cookie: b=2")[0], FOUR)
 
     def test_new_clients_are_shared(self) -> None:
         """Clients without cookie do not all go to one endpoint."""

@@ -68,6 +68,9 @@ class SettledAnswersTests(SynchronousTestCase):
         self.assertIs(first, again)
         self.assertEqual((first.start[-11:], other.start[-11:]), (b"X-Said: a\r\n", b"X-Said: b\r\n"))
         self.assertIs(settled.changed(HEAD, request(), Client()), HEAD)
+        both = settled.changed(HEAD, request(b"X-Say: a\r\nX-Say: b\r\n"), Client())
+        assert both is not None
+        self.assertEqual(both.start[-14:], b"X-Said: a, b\r\n")
 
     def test_over_tls(self) -> None:
         """What is for TLS alone is not done without."""
