@@ -86,16 +86,12 @@ def parse_durations(text: str) -> Durations:
 
 def seconds_for(answer: SubAnswer, durations: Durations, now: datetime) -> float:
     """Return for how long *answer* may be remembered, 0 for not at all; *now* is the time of day."""
-    if answer.field(b"set-cookie") or _varies(answer.field(b"vary")):
+    if answer.field(b"set-cookie") or _varies(_all_of(answer, b"vary")):
         return 0.0
     said = answer.field(b"x-accel-expires")
     if said.isdigit():
         return min(LONGEST_SECONDS, float(said[:12]))
-    control = (
-        b",".join(value for name, value in answer.fields if name.lower() == b"cache-control")
-        .decode("latin-1")
-        .lower()
-    )
+    control = _all_of(answer, b"cache-control").decode("latin-1").lower()
     if any(word in control for word in _REFUSING):
         return 0.0
     age = _max_age(control)
@@ -113,6 +109,10 @@ def seconds_for(answer: SubAnswer, durations: Durations, now: datetime) -> float
             # No date, such as 0, is one in the past (RFC 9111 section 5.3).
             return 0.0
     return durations.of(answer.status)
+
+
+def _all_of(answer: SubAnswer, wanted: bytes) -> bytes:
+    return b",".join(value for name, value in answer.fields if name.lower() == wanted)
 
 
 @lru_cache(maxsize=256)

@@ -89,6 +89,7 @@ class DurationTests(SynchronousTestCase):
             (((b"Vary", b"Accept-Encoding"),), 60.0),
             (((b"Vary", b"Accept-Encoding, Cookie"),), 0.0),
             (((b"Vary", b"*"),), 0.0),
+            (((b"Vary", b"Accept-Encoding"), (b"vary", b"Cookie")), 0.0),
         ):
             self.assertEqual(seconds_for(SubAnswer(200, fields), usual, NOW), seconds, fields)
         self.assertEqual(seconds_for(SubAnswer(401), usual, NOW), 0.0)
