@@ -135,8 +135,8 @@ class _Replacing(Filter):
         self._services = services
         self._under_way = 0
 
-    async def _replaced(self, facts: Facts, status: int, challenge: bytes) -> Reply:
-        """Return what the client gets in place of an answer with *status*, which had this *challenge*."""
+    async def _replaced(self, facts: Facts, status: int, challenges: tuple[bytes, ...]) -> Reply:
+        """Return what the client gets in place of an answer with *status*, which had these *challenges*."""
         self._under_way += 1
         try:
             answer = await self._asked(facts, status)
@@ -144,11 +144,11 @@ class _Replacing(Filter):
             self._under_way -= 1
         if answer is None:
             self._services.count("failed")
-            return _status_alone(status, challenge)
+            return _status_alone(status, challenges)
         self._services.count("replaced")
         fields = [(name, value) for name, value in answer.fields if name.lower() not in _UNASKED]
-        if challenge and answer.status == 401 and not answer.field(b"www-authenticate"):
-            fields.append((b"WWW-Authenticate", challenge))
+        if answer.status == 401 and not answer.field(b"www-authenticate"):
+            fields += _challenge_fields(challenges)
         return Reply(answer.status, tuple(fields), answer.body)
 
     async def _asked(self, facts: Facts, status: int) -> SubAnswer | None:
@@ -176,17 +176,21 @@ class _Replacing(Filter):
             return None
         if facts.field(b"content-type").startswith(b"application/grpc"):
             return None
-        challenge = edit.field(b"www-authenticate") if status == 401 else b""
+        challenges = edit.values(b"www-authenticate") if status == 401 else ()
         if not self._backends:
-            return _status_alone(status, challenge)
+            return _status_alone(status, challenges)
         if self._under_way >= MOST_AT_ONCE:
             self._services.count("busy")
-            return _status_alone(status, challenge)
-        return self._replaced(facts, status, challenge)
+            return _status_alone(status, challenges)
+        return self._replaced(facts, status, challenges)
 
 
-def _status_alone(status: int, challenge: bytes) -> Reply:
-    return status_reply(status, *(((b"WWW-Authenticate", challenge),) if challenge else ()))
+def _status_alone(status: int, challenges: tuple[bytes, ...]) -> Reply:
+    return status_reply(status, *_challenge_fields(challenges))
+
+
+def _challenge_fields(challenges: tuple[bytes, ...]) -> list[tuple[bytes, bytes]]:
+    return [(b"WWW-Authenticate", one) for one in challenges]
 
 
 def told_fields(facts: Facts, status: int) -> Iterator[tuple[bytes, bytes]]:

@@ -365,8 +365,8 @@ class ReplacingTests(SynchronousTestCase):
             self.assertEqual(reply, Reply(status, fields[:2], b"1"))
 
     def test_challenge(self) -> None:
-        """A challenge to browsers stays, unless the default backend has one of its own."""
-        edit = FakeEdit(401, fields=[(b"WWW-Authenticate", b"Basic")])
+        """Challenges to clients stay, all of them, unless the default backend has one of its own."""
+        edit = FakeEdit(401, fields=[(b"WWW-Authenticate", b"Negotiate"), (b"www-authenticate", b"Basic")])
         self.answers = [
             SubAnswer(401), SubAnswer(401, ((b"www-authenticate", b"Digest"),)), SubAnswer(200), SubRequestFailed("no")
         ]  # fmt: skip
@@ -374,7 +374,8 @@ class ReplacingTests(SynchronousTestCase):
         challenges = [
             [value for name, value in reply.fields if name.lower() == b"www-authenticate"] for reply in found
         ]
-        self.assertEqual(challenges, [[b"Basic"], [b"Digest"], [], [b"Basic"]])
+        both = [b"Negotiate", b"Basic"]
+        self.assertEqual(challenges, [both, [b"Digest"], [], both])
 
     def test_left_alone(self) -> None:
         """Other statuses stay, and so do answers to gRPC; answers of endpoints do where that is asked."""
