@@ -3,7 +3,7 @@
 The operator alone decides, and nothing is compressed unless he does.  As in nginx only answers of status 200, 403 and 404 are, of types
 that are listed (HTML always), and of at least so many bytes where their length is known; none that has a coding
 already, none to HEAD, and, as RFC 9110 section 7.7 wants it, none that says ``no-transform``.  Whether or not the client takes it, such an answer varies by
-``Accept-Encoding``; where it is compressed, its entity tag is a weak one, and nothing speaks of its bytes any more.
+``Accept-Encoding``; where it is compressed, its entity tag is a weak one, or none, and nothing speaks of its bytes any more.
 """
 
 import re
@@ -21,6 +21,7 @@ from ingress.filters import (
     BodyStage,
     Clock,
     Facts,
+    FieldChanges,
     Filter,
     FilterSpec,
     Phase,
@@ -59,6 +60,8 @@ SLOW_TURN_BYTES: Final = 16 * 1024
 """... and where it is slow."""
 _SLOW_LEVELS: Final = {"gzip": 6, "br": 5, "zstd": 5}
 
+_OF_THE_BYTES: Final = (b"Accept-Ranges", b"Content-MD5", b"Content-Digest", b"Repr-Digest", b"Digest")
+"""Fields about the bytes of a body, with its coding (RFC 9530 sections 2 and 3, RFC 3230)."""
 _LONGEST_ACCEPTED: Final = 256
 """Characters of ``Accept-Encoding``; browsers have 23."""
 _LONGEST_TYPE: Final = 256
@@ -66,6 +69,7 @@ _LONGEST_TYPE: Final = 256
 
 _match_type = re.compile(r"[a-z0-9!#$&^_.+-]{1,127}/[a-z0-9!#$&^_.+-]{1,127}|\*", re.ASCII).fullmatch
 _match_number = re.compile(r"[0-9]{1,9}", re.ASCII).fullmatch
+_match_tag = re.compile(rb'(W/)?"[\x21\x23-\x7e\x80-\xff]*"').fullmatch
 _quality = re.compile(rb"0(?:\.[0-9]{0,3})?|1(?:\.0{0,3})?").fullmatch
 
 
@@ -196,10 +200,25 @@ def preferred(accepted: bytes, names: tuple[bytes, ...]) -> bytes:
     return best
 
 
+def weak_tag(tags: tuple[bytes, ...]) -> bytes:
+    """Return the entity tag of a compressed answer that came with *tags* (RFC 9110 section 8.8.3); empty for none.
+
+    What is no tag cannot be a weak one, and would mean both variants.
+    """
+    match = _match_tag(tags[0]) if len(tags) == 1 else None
+    if match is None:
+        return b""
+    return tags[0] if match[1] else b"W/" + tags[0]
+
+
 class _Compresses(Filter):
     def __init__(self, codings: tuple[Coding, ...], clock: Clock) -> None:
         self._codings = {one.name.encode("ascii"): one for one in codings}
         self._make = {name: encoder_maker(one.name, one.level) for name, one in self._codings.items()}
+        self._changes = {
+            name: FieldChanges((*_OF_THE_BYTES, b"ETag"), ((b"Content-Encoding", name),))
+            for name in self._codings
+        }
         self._clock = clock
         self._of_type = lru_cache(maxsize=256)(self._find)
         self._preferred = lru_cache(maxsize=256)(preferred)
@@ -221,21 +240,17 @@ class _Compresses(Filter):
             names = tuple(name for name in names if self._codings[name].min_length <= int(length))
         if not names or b"no-transform" in b",".join(edit.values(b"cache-control")).lower():
             return
-        edit.vary(b"Accept-Encoding")
         accepted = facts.field(b"accept-encoding")
-        if not accepted or len(accepted) > _LONGEST_ACCEPTED:
-            return
-        name = self._preferred(accepted, names)
+        name = self._preferred(accepted, names) if 0 < len(accepted) <= _LONGEST_ACCEPTED else b""
+        tags = edit.values(b"etag") if name else ()
+        edit.vary(b"Accept-Encoding")
         if not name:
             return
         facts.notes[self] = name
-        edit.put(b"Content-Encoding", name)
-        tag = edit.field(b"etag")
-        if tag.startswith(b'"'):
-            edit.put(b"ETag", b"W/" + tag)
-        for field in (b"Accept-Ranges", b"Content-MD5", b"Content-Digest"):
-            if edit.field(field.lower()):
-                edit.drop(field)
+        edit.change(self._changes[name])
+        tag = weak_tag(tags)
+        if tag:
+            edit.put(b"ETag", tag)
 
     def on_answer_body(self, facts: Facts, head: AnswerHead, flow: BodyFlow) -> BodyStage | None:
         """Return what compresses, for an answer that said so."""

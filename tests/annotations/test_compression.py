@@ -22,6 +22,7 @@ from ingress.annotations.compression import (
     CompressionSettings,
     parse_types,
     preferred,
+    weak_tag,
 )
 from ingress.annotations.content_codings import encoder_maker
 from ingress.annotations.operator_settings import operator_settings
@@ -276,8 +277,17 @@ class EligibleTests(SynchronousTestCase):
             )
 
     def test_fields(self) -> None:
-        """A strong entity tag becomes a weak one; ranges and digests of what is not sent are not told."""
-        for tag, expected in ((b'"1"', b'W/"1"'), (b'W/"1"', b'W/"1"'), (b"", b"")):
+        """A strong entity tag becomes a weak one, what is none goes; ranges and digests of what is not sent are not told."""
+        for tag, expected in (
+            (b'"1"', b'W/"1"'),
+            (b'W/"1"', b'W/"1"'),
+            (b'""', b'W/""'),
+            (b"", None),
+            (b"1", None),
+            (b'"1', None),
+            (b'w/"1"', None),
+            (b'"1" ; x="2"', None),
+        ):
             found = edited(
                 self.SPEC,
                 content_type=b"text/html",
@@ -285,9 +295,15 @@ class EligibleTests(SynchronousTestCase):
                 accept_ranges=b"bytes",
                 content_md5=b"x",
                 content_digest=b"x",
+                repr_digest=b"sha-256=:x=:",
+                digest=b"sha-256=x",
             )
-            self.assertEqual(found.pop(b"etag"), expected)
+            self.assertEqual(found.pop(b"etag", None), expected, tag)
             self.assertEqual(set(found), {b"content-type", b"vary", b"content-encoding"})
+
+    def test_two_tags(self) -> None:
+        """Of two entity tags nobody knows which one holds, and none is told."""
+        self.assertEqual(weak_tag((b'W/"1"', b'"2"')), b"")
 
     def test_each_its_own(self) -> None:
         """Each coding has its own types and least length; the first of those that are left is taken."""
