@@ -128,6 +128,13 @@ class CookieTests(SynchronousTestCase):
                     self.assertEqual(name, b"route")
                     self.assertEqual(sticky.pick((), spec.affinity.key(facts(value))), request.endpoint)
 
+    def test_what_is_told_of_endpoints(self) -> None:
+        """In balanced mode a new client is told the same whichever endpoint answered it, unless another one failed it or it makes up a mark."""
+        self.assertEqual(told(BALANCED, facts(endpoint=ONE)), told(BALANCED, facts(endpoint=TWO)))
+        for request in (facts(was_retried=True), facts(b"e" + b"0" * 16)):
+            self.assertIn(MARK, told(BALANCED, request))
+        self.assertIn(MARK, told(PERSISTENT, facts()))
+
     def test_known_client(self) -> None:
         """A client whose cookie leads where it was is told nothing."""
         self.assertEqual(told(BALANCED, facts(b"k" + b"0" * 16)), b"")
