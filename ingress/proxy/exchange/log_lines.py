@@ -67,12 +67,13 @@ def _value_of(name: str) -> _Value:
 
 
 def field_finder(name: bytes) -> Callable[[bytes], bytes]:
-    """Return what finds the values of the field *name* in lines of fields, each with its end; several are joined."""
+    """Return what finds the values of the field *name* in lines of fields, each with its end; several are joined, cookies as cookies are."""
     # Each field stands behind the end of a line; to look for the beginnings of lines takes several times as long.
     find = re.compile(rb"\n%b:[ \t]*([^\r\n]*)" % re.escape(name), re.IGNORECASE).findall
+    between = b"; " if name == b"cookie" else b", "
 
     def value(fields: bytes) -> bytes:
-        return b", ".join(find(b"\n" + fields)).strip()
+        return between.join(find(b"\n" + fields)).strip()
 
     return value
 

@@ -78,6 +78,11 @@ class LineTests(SynchronousTestCase):
             self.assertEqual(found["msec"], NOW)
             self.assertEqual(found["agent"], agent.strip()[:MAX_VALUE].decode("utf-8", "replace"))
 
+    def test_several_fields(self) -> None:
+        """Several fields of a name are one value, and a cookie is found whichever of them has it."""
+        one = record(b"Cookie: a=1", b"X-A: 1", b"cookie: b=2; c=3", b"x-a: 2")
+        self.assertEqual(self.line("$http_x_a|$http_cookie|$cookie_b", one), "1, 2|a=1; b=2; c=3|2")
+
     def test_nothing_forged(self) -> None:
         """By the usual escaping no value ends a field in quotes, nor a line."""
         for value in (b'" 200 "', b"\\", b"\xe2\x80\xa8", b"\t", b"x" * 100_000):
