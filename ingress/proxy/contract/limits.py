@@ -51,7 +51,9 @@ MAX_UPSTREAM_IDLE: Final = 320
 FRESH_SECONDS: Final = 1.0
 """A request that cannot be repeated only takes a connection that was idle for less than this ..."""
 KEPT_SECONDS: Final = 2.0
-"""... and only while upstream has kept another one idle for this long, so does not close them at once."""
+"""... and only where upstream has kept another one idle for this long, so does not close them at once, ..."""
+SHOWN_SECONDS: Final = 60.0
+"""... which it has shown no longer ago than this, ..."""
 DISTRUST_SECONDS: Final = 60.0
 """... and not for so long after upstream ended a kept connection under a request."""
 

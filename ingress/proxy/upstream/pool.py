@@ -24,6 +24,7 @@ from ingress.proxy.contract.limits import (
     FRESH_SECONDS,
     KEPT_SECONDS,
     MAX_UPSTREAM_IDLE,
+    SHOWN_SECONDS,
     UPSTREAM_IDLE_SECONDS,
 )
 from ingress.proxy.contract.sides import AnswerSink
@@ -48,7 +49,16 @@ _Waiting = dict[AnswerSink, bool]
 class _AtEndpoint:
     """The connections to one endpoint, all of one kind."""
 
-    __slots__ = ("count", "idle", "is_shared", "joinable", "making", "most_streams", "sessions")
+    __slots__ = (
+        "count",
+        "idle",
+        "is_shared",
+        "joinable",
+        "making",
+        "most_streams",
+        "sessions",
+        "shown_until",
+    )
 
     def __init__(self, is_shared: bool) -> None:
         self.is_shared = is_shared
@@ -65,6 +75,8 @@ class _AtEndpoint:
         """Those of them that may have room for another to wait: few of HTTP/1.1, which only who has left leaves behind."""
         self.most_streams = ASSUMED_STREAMS if is_shared else 1
         """What a new one is taken to allow at once: what the endpoint said last."""
+        self.shown_until = 0.0
+        """Until when the endpoint counts as one that keeps connections which are idle, as it has shown."""
 
     def with_room(self, may_be_old: bool, must_be_sure: bool) -> UpstreamSession | None:
         """Return a session with room for a stream.
@@ -186,7 +198,7 @@ class UpstreamPool(Taker[UpstreamConnection]):
             link_settings = endpoint.link_settings
             known = _AtEndpoint(is_shared=link_settings is not None and link_settings.is_http2)
         idle = known.idle
-        if idle and reuse and not (fresh and self._may_be_closing(idle)):
+        if idle and reuse and not (fresh and self._may_be_closing(known)):
             connection = idle.pop()
             self._idle -= 1
             connection.is_reused = True
@@ -270,16 +282,16 @@ class UpstreamPool(Taker[UpstreamConnection]):
         self._metrics.connections.endpoint_passed_over()
         return False
 
-    def _may_be_closing(self, idle: list[UpstreamConnection]) -> bool:
+    def _may_be_closing(self, known: _AtEndpoint) -> bool:
         # The last one was idle for the shortest time; the first shows how long upstream keeps them.
+        oldest, latest = known.idle[0], known.idle[-1]
         now = self.deadlines.now
-        if self.distrusted and self.distrusted.get(idle[-1].endpoint, now) > now:
+        if self.distrusted and self.distrusted.get(latest.endpoint, now) > now:
             return True
-        return (
-            now - idle[-1].idle_since >= FRESH_SECONDS
-            or now - idle[0].idle_since < KEPT_SECONDS
-            or not idle[-1].is_quiet
-        )
+        if now - oldest.idle_since >= KEPT_SECONDS:
+            # Under load it is taken sooner or later, and no other one is idle for so long then.
+            known.shown_until = now + SHOWN_SECONDS
+        return now - latest.idle_since >= FRESH_SECONDS or now >= known.shown_until or not latest.is_quiet
 
     # What connections tell
 

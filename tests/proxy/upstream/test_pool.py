@@ -138,9 +138,17 @@ class TrustTests(ProxyCase):
             self.reactor.pass_time(3)
             peer.say(OK)
 
-    def connects_of_a_post(self) -> int:
+    def use_both(self) -> None:
+        """Ask on both connections at once, so that neither is idle for long."""
+        for down in (self.stage.open(), self.stage.open()):
+            down.say(GET)
+        for peer in [each for each in self.connector.peers if each.take() and not each.closed]:
+            peer.say(OK)
+
+    def connects_of_a_post(self, *, leaving_idle: bool = True) -> int:
         """How many connections are made for a POST."""
-        self.leave_idle()
+        if leaving_idle:
+            self.leave_idle()
         before = len(self.connector.asked)
         self.stage.open().say(
             GET.replace(b"GET", b"POST").replace(b"\r\n\r\n", b"\r\nContent-Length: 0\r\n\r\n")
@@ -162,6 +170,14 @@ class TrustTests(ProxyCase):
         self.assertEqual(self.connects_of_a_post(), 1)
         self.reactor.pass_time(30)
         self.assertEqual(self.connects_of_a_post(), 0)
+
+    def test_shown(self) -> None:
+        """That upstream keeps connections it has shown for a minute, though all of them are in use meanwhile."""
+        self.assertEqual(self.connects_of_a_post(), 0)
+        for seconds, connects in ((29, 0), (29, 0), (3, 1)):
+            self.reactor.pass_time(seconds)
+            self.use_both()
+            self.assertEqual(self.connects_of_a_post(leaving_idle=False), connects, seconds)
 
     def test_distrust_is_forgotten(self) -> None:
         """What is known of endpoints that come and go does not grow for ever."""
