@@ -95,6 +95,17 @@ class _Identity:
         self.sessions: _Recent[Endpoint, SSL.Session] = _Recent(MAX_SESSIONS)
 
 
+class _Named(NamedTuple):
+    """Whom a certificate is for, by its subject alternative names."""
+
+    patterns: Sequence[CertificatePattern] = ()
+    """Names and addresses."""
+    uris: Sequence[str] = ()
+    """Such as SPIFFE identities."""
+    unread: str = ""
+    """Why a name of it does not count; of several, the first."""
+
+
 class UpstreamContexts:
     """Begins TLS connections to endpoints that have ``tls_settings.tls``, and judges who answered."""
 
@@ -194,49 +205,56 @@ def _judge_certificate(endpoint: Endpoint, tls_settings: TlsSettings, connection
         return "TLS: no certificate was shown"
     name = tls_settings.name or endpoint.address
     try:
-        shown, uris = _names_of(certificate.to_cryptography())
+        named = _names_of(certificate.to_cryptography())
         if tls_settings.peer_names:
-            if any(_is_for(shown, uris, one) for one in tls_settings.peer_names):
+            if any(_is_for(named, one) for one in tls_settings.peer_names):
                 return ""
-            wanted_names = quoted(" or ".join(map(str, tls_settings.peer_names)))
-            return f"TLS: the certificate is for {_names_in(shown, uris)}, not for {wanted_names}"
+            return _for_others(named, quoted(" or ".join(map(str, tls_settings.peer_names))))
+        if named.unread and not named.patterns:
+            raise CertificateError(named.unread)
         wanted = IPAddress_ID(name) if _is_address(name) else DNS_ID(name)
-        verify_service_identity(shown, obligatory_ids=[wanted], optional_ids=[])
+        verify_service_identity(named.patterns, obligatory_ids=[wanted], optional_ids=[])
     except VerificationError:
-        return f"TLS: the certificate is for {_names_in(shown, uris)}, not for {name}"
+        return _for_others(named, name)
     except (CertificateError, *DAMAGED) as error:
         # The certificate is the endpoint's own: whatever is wrong with it must end here.
         return f"TLS: the certificate names nobody that {name} could be: {quoted(str(error))}"
     return ""
 
 
-def _names_of(certificate: x509.Certificate) -> tuple[Sequence[CertificatePattern], Sequence[str]]:
-    """Return the names and addresses that *certificate* is for, and the URIs, such as SPIFFE identities.
+def _names_of(certificate: x509.Certificate) -> _Named:
+    """Return whom *certificate* is for; a name that cannot be anybody's is left out, and the others count all the same.
 
     What service_identity reads of a certificate has no URI with a path, and it refuses certificates that do.
     """
     try:
         found = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
     except x509.ExtensionNotFound:
-        return (), ()
-    names = [DNSPattern.from_bytes(name.encode()) for name in found.get_values_for_type(x509.DNSName)]
-    addresses = [
+        return _Named()
+    patterns: list[CertificatePattern] = []
+    unread = ""
+    for name in found.get_values_for_type(x509.DNSName):
+        try:
+            patterns.append(DNSPattern.from_bytes(name.encode()))
+        except CertificateError as error:
+            unread = unread or str(error)
+    patterns += [
         IPAddressPattern(one)
         for one in found.get_values_for_type(x509.IPAddress)
         if isinstance(one, IPv4Address | IPv6Address)
     ]
-    return (*names, *addresses), found.get_values_for_type(x509.UniformResourceIdentifier)
+    return _Named(patterns, found.get_values_for_type(x509.UniformResourceIdentifier), unread)
 
 
-def _is_for(shown: Sequence[CertificatePattern], uris: Sequence[str], peer: PeerName) -> bool:
-    """Whether *peer* is one of the names *shown* or of *uris*, which are compared as they are; a wildcard is just itself."""
+def _is_for(named: _Named, peer: PeerName) -> bool:
+    """Whether *peer* is one of the names or of the URIs, which are compared as they are; a wildcard is just itself."""
     if peer.type is PeerNameType.URI:
-        return peer.value in uris
+        return peer.value in named.uris
     name = peer.value.lower()
     if name.startswith("*."):
-        return any(isinstance(one, DNSPattern) and one.pattern == name.encode() for one in shown)
+        return any(isinstance(one, DNSPattern) and one.pattern == name.encode() for one in named.patterns)
     try:
-        verify_service_identity(shown, obligatory_ids=[DNS_ID(name)], optional_ids=[])
+        verify_service_identity(named.patterns, obligatory_ids=[DNS_ID(name)], optional_ids=[])
     except (VerificationError, CertificateError):
         # The latter where there are no names at all.
         return False
@@ -296,13 +314,16 @@ def _is_address(name: str) -> bool:
     return True
 
 
-def _names_in(patterns: Sequence[CertificatePattern], uris: Sequence[str]) -> str:
+def _for_others(named: _Named, wanted: str) -> str:
+    """Say that a certificate is not for *wanted*, whom it is for, and why a name of it does not count."""
     names: list[str] = []
-    for pattern in patterns:
+    for pattern in named.patterns:
         if isinstance(pattern, DNSPattern):
             names.append(quoted(pattern.pattern.decode("ascii", "backslashreplace")))
         elif isinstance(pattern, IPAddressPattern):
             names.append(str(pattern.pattern))
-    names += map(quoted, uris)
+    names += map(quoted, named.uris)
     more = ", …" if len(names) > _SHOWN_NAMES else ""
-    return ", ".join(names[:_SHOWN_NAMES]) + more if names else "nobody"
+    shown = ", ".join(names[:_SHOWN_NAMES]) + more if names else "nobody"
+    left_out = f" ({quoted(named.unread)})" if named.unread else ""
+    return f"TLS: the certificate is for {shown}, not for {wanted}{left_out}"

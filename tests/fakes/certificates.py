@@ -107,7 +107,7 @@ def make_authority(
 
 def issue(
     authority: Authority,
-    names: Iterable[str],
+    names: Iterable[str | x509.GeneralName],
     key_type: KeyType = "ec",
     not_before: datetime | None = None,
     not_after: datetime | None = None,
@@ -119,7 +119,7 @@ def issue(
     """
     Issue a certificate for a server, or a client, and return ``(chain_pem, key_pem)``.
 
-    ``names`` become subject alternative names; IP addresses and URIs are recognized.
+    ``names`` become subject alternative names; IP addresses and URIs among the texts are recognized.
     With no names there is no such extension at all. The common name is empty
     unless given. The chain is the leaf and the intermediates, without the
     root. Give ``key`` to reuse a key.
@@ -175,7 +175,9 @@ def _signed(builder: x509.CertificateBuilder, key: PrivateKey) -> x509.Certifica
     return builder.sign(key, None if isinstance(key, ed25519.Ed25519PrivateKey) else hashes.SHA256())
 
 
-def _alternative(name: str) -> x509.GeneralName:
+def _alternative(name: str | x509.GeneralName) -> x509.GeneralName:
+    if isinstance(name, x509.GeneralName):
+        return name
     if ":" in name and "/" in name:
         return x509.UniformResourceIdentifier(name)
     try:

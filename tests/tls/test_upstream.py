@@ -46,7 +46,7 @@ def over_http2(endpoint: Endpoint) -> Endpoint:
 
 
 def server_of(
-    *names: str,
+    *names: str | x509.GeneralName,
     version: int = SSL.TLS1_3_VERSION,
     protocols: tuple[bytes, ...] = (b"http/1.1",),
     not_after: datetime | None = None,
@@ -167,6 +167,26 @@ class JudgementTests(SynchronousTestCase):
         """A certificate that has a SPIFFE identity besides is for its names all the same."""
         server = server_of("app.internal", "spiffe://cluster.local/ns/web/sa/app", "urn:a:b/c")
         self.assertEqual(self.judge(over(VERIFIED), server), "")
+
+    def test_names_of_nobody(self) -> None:
+        """A name that can be nobody's is left out: it ends neither the others of the certificate, nor is it taken for one."""
+        for nobody in ("*.internal", "*", "a.*.example.com", "*.*.internal", "*..internal", "10.0.0.1", ""):
+            name = x509.DNSName(nobody)
+            identity = "spiffe://cluster.local/ns/web/sa/app"
+            for names in (("app.internal", "10.0.0.2", name), (name, "10.0.0.2", "app.internal", identity)):
+                server = server_of(*names)
+                for wanted, fits in (("app.internal", True), ("10.0.0.2", True), ("one.internal", False)):
+                    fault = self.judge(over(TlsSettings(verify=True, name=wanted)), server)
+                    self.assertEqual(not fault, fits, (nobody, fault))
+                self.assertIn('is for "app.internal", 10.0.0.2', fault)
+                self.assertIn("not for one.internal (", fault)
+                self.assertIn("not for 10.0.0.1", self.judge(over(TlsSettings(verify=True)), server))
+                for peer, fits in (("app.internal", True), ("*.internal", False)):
+                    settings = evolve(VERIFIED, peer_names=(PeerName(PeerNameType.HOSTNAME, peer),))
+                    self.assertEqual(not self.judge(over(settings), server), fits, (nobody, peer))
+            fault = self.judge(over(VERIFIED), server_of(name))
+            self.assertIn("names nobody that app.internal could be", fault)
+            self.assertIn("DNS", fault)
 
     def test_hostile_names(self) -> None:
         """What a certificate says of itself cannot write its own lines into the log."""
