@@ -12,7 +12,7 @@ CONNECTION_START_SECONDS: Final = 10.0
 """From the accept to the end of PROXY header and ClientHello, where these are read; and from there to the end of the handshake
 of a stream whose TLS is terminated here."""
 HALF_CLOSED_SECONDS: Final = 60.0
-"""How long a stream may rest once one side of it has ended."""
+"""How long a stream may rest once one side of it has ended, and how often it is looked at whether the other one takes the rest."""
 LINGER_GAP_SECONDS: Final = 5.0
 LINGER_SECONDS: Final = 30.0
 """How long a body that nobody wants is still taken, so that our reply is not lost in a reset (nginx)."""

@@ -146,7 +146,11 @@ class Transport(Speaker, Protocol):
 
     @property
     def unsent(self) -> int:
-        """Bytes that wait for the peer: a number that changes with whatever is taken of them, and 0 only for none."""
+        """Bytes that wait for the peer: a number that changes with whatever is taken of them, and 0 once the kernel has all."""
+
+    @property
+    def untaken(self) -> int:
+        """Bytes that the peer did not acknowledge, here or in the kernel, as far as the system tells of these."""
 
     def loseConnection(self) -> None:
         """Send what waits, then close."""

@@ -13,7 +13,9 @@ Invariants: the slower side sets the pace of the faster one; the end of one side
 (half-close), a reset as a reset.  Where no endpoint can be had downstream gets a reset, so that nobody takes it for an answer
 of none.  An open one must move bytes from time to time (``Limits.stream_rest_seconds``), except
 that TLS which passes through for an Ingress may rest for ever, as in ingress-nginx; one that is open one way only must move them
-soon.  When both ends are gone there is one line in the access log, with ``TLS`` or ``TCP`` for the method.
+soon.  What a peer takes out of the kernel's buffer moves, too: a reset would throw away what is still there, which may be
+megabytes for a slow client of an endpoint that has said all and left.  When both ends are gone there is one line in the access
+log, with ``TLS`` or ``TCP`` for the method.
 """
 
 from collections.abc import Callable
@@ -112,6 +114,8 @@ class StreamTunnel:
         self._cause: Cause | None = None
         self._started = site.context.clock.seconds()
         self._rest_seconds = NEVER if route.may_rest else site.context.limits.stream_rest_seconds
+        self._untaken = 0
+        """Bytes that both peers had still to take when it was looked at last."""
 
     def __repr__(self) -> str:
         return f"<StreamTunnel {self._server_name!r} to {self._endpoint} {self.state.value}>"
@@ -275,7 +279,7 @@ class StreamTunnel:
             self._done()
 
     def _close(self, end: "TunnelEnd") -> None:
-        """Close *end* once everything is sent; a peer that does not take it has a while to do so."""
+        """Close *end* once everything is sent; a peer that takes nothing of it has a while to do so."""
         self.state = State.CLOSING
         self.deadline = self._site.context.deadlines.now + LINGER_SECONDS
         end.close()
@@ -311,9 +315,30 @@ class StreamTunnel:
                 end.transport.abortConnection()
 
     def expire(self) -> None:
-        """Called by the deadlines: it should have ended, and did not."""
+        """Called by the deadlines: it should have ended, and did not; unless a peer still takes what was passed on, end it."""
+        if self._is_taken():
+            self.deadline = self._site.context.deadlines.now + min(self._rest_seconds, HALF_CLOSED_SECONDS)
+            return
         self.deadline = NEVER
-        self.abort()
+        if (
+            self.state is State.OPEN
+            and not self._untaken
+            and (self.downstream.has_ended or self.upstream.has_ended)
+        ):
+            # In order, for all that was said was taken.
+            for end in (self.downstream, self.upstream):
+                if end.is_open:
+                    self._close(end)
+        else:
+            self.abort()
+
+    def _is_taken(self) -> bool:
+        """Whether the peers have still to take something, and took some of it since the last look; at first that is not known."""
+        if self.state in _BEFORE:
+            return False
+        before = self._untaken
+        self._untaken = sum(end.transport.untaken for end in (self.downstream, self.upstream) if end.is_open)
+        return 0 < self._untaken != before
 
     def _done(self) -> None:
         if self.state is State.DONE:

@@ -191,10 +191,15 @@ class TwistedTransport:
 
     @property
     def unsent(self) -> int:
-        """Bytes that wait for the peer, here, in the layer of TLS or in the kernel."""
+        """Bytes that wait for the peer, here, in the layer of TLS or in the kernel; 0 once the kernel has all."""
+        return self.untaken if self.queued else 0
+
+    @property
+    def untaken(self) -> int:
+        """Bytes that the peer did not acknowledge, here, in the layer of TLS or in the kernel."""
         waiting = self.queued
         connection = self._connection
-        if not waiting or connection is None or not connection.connected:
+        if connection is None or not connection.connected:
             return waiting
         return waiting + in_kernel(connection.socket)
 

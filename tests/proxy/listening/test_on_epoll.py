@@ -16,6 +16,7 @@ from tests.proxy.downstream import (
     test_negotiating,
 )
 from tests.proxy.exchange import test_exchange, test_tunnel
+from tests.proxy.listening import test_passthrough
 from tests.proxy.playing import GET, ProxyCase
 from tests.proxy.upstream import test_connection as test_upstream
 from tests.proxy.upstream import test_pool
@@ -40,6 +41,7 @@ for each in (
     test_channel_refusals,
     test_exchange,
     test_negotiating,
+    test_passthrough,
     test_pool,
     test_resource,
     test_tunnel,

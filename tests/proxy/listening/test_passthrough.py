@@ -1,4 +1,4 @@
-"""Tunnels of TLS that passes through, in memory: what the balancer is told of them."""
+"""Tunnels of TLS that passes through, in memory: what the balancer is told of them, and how they end."""
 
 from __future__ import annotations
 
@@ -8,9 +8,11 @@ from typing import Any
 from twisted.internet.interfaces import IReactorTime
 
 from ingress.model.backends import Endpoint
+from ingress.model.limits import Limits
 from ingress.model.records import Record
 from ingress.model.streams import StreamSort
 from ingress.proxy.contract.faults import Fault
+from ingress.proxy.contract.limits import HALF_CLOSED_SECONDS, LINGER_SECONDS
 from ingress.proxy.exchange.access_log import AccessLog
 from ingress.proxy.listening.stream_tunnel import StreamTunnel
 from ingress.proxy.upstream.rotation import Rotation
@@ -18,6 +20,7 @@ from ingress.routing.balancing import Balancer
 from ingress.routing.streams import StreamRoute
 from ingress.routing.variants import WeightedBackend
 from tests.fakes.records import record_of
+from tests.fakes.transports import Peer
 from tests.proxy.playing import BACKEND, INGRESS, ONE, OWNER, TWO, ProxyCase
 
 
@@ -112,3 +115,92 @@ class AttemptTests(ProxyCase):
         self.reactor.connect(tunnel.downstream)
         self.assertEqual([record.status for record in records], [503])
         self.assertEqual(self.metrics.value("ingress_upstream_failures_total"), failures)
+
+
+SAID = bytes(range(200)) * 100
+"""What one side has to say, and the other one takes slowly: a little each time before it would be cut."""
+
+
+class EndTests(ProxyCase):
+    """Tunnels of which one side has said all."""
+
+    limits = Limits(stream_rest_seconds=30.0)
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.stage.site.access_log = KeptRecords(self.reactor)
+
+    def ends(self, is_download: bool) -> tuple[Peer, Peer]:
+        """Open a tunnel; return who will say all, and who will take it, nothing of it yet."""
+        rotation = self.stage.resource.rotation_of(BACKEND)
+        route = StreamRoute("shop.test", StreamSort.PASSTHROUGH, OWNER, (WeightedBackend(BACKEND),))
+        connect: Any = self.connector.connect
+        tunnel = StreamTunnel(self.stage.site, connect, route, rotation, b"shop.test")
+        down = self.reactor.connect(tunnel.downstream)
+        speaker, taker = (self.upstream(), down) if is_download else (down, self.upstream())
+        taker.window = 0
+        return speaker, taker
+
+    def take_slowly(self, taker: Peer) -> None:
+        """Take a little of what was said once in a while, for much longer than a tunnel may rest, and then all of it."""
+        for _ in range(20):
+            self.reactor.pass_time(LINGER_SECONDS - 5)
+            self.assertFalse(taker.closed)
+            taker.widen(100)
+        taker.widen()
+        self.assertEqual((taker.received, taker.saw_end, taker.saw_reset), (SAID, True, False))
+
+    def test_taken_slowly(self) -> None:
+        """Who takes the last bytes slowly gets all of them, and then a while to end its side; what ends then ends in order."""
+        for is_download in (True, False):
+            speaker, taker = self.ends(is_download)
+            speaker.say(SAID)
+            speaker.finish()
+            self.take_slowly(taker)
+            taker.say(b"late")
+            self.assertEqual(speaker.received, b"late")
+            self.reactor.pass_time(HALF_CLOSED_SECONDS - 2)
+            self.assertFalse(taker.closed or speaker.closed)
+            self.reactor.pass_time(4)
+            for each in (speaker, taker):
+                self.assertEqual((each.closed, each.saw_end, each.saw_reset), (True, True, False))
+
+    def test_taken_slowly_at_the_end(self) -> None:
+        """So does who takes them when nobody has more to say."""
+        for is_download in (True, False):
+            speaker, taker = self.ends(is_download)
+            speaker.say(SAID)
+            taker.finish()
+            speaker.finish()
+            self.assertTrue(speaker.closed)
+            self.take_slowly(taker)
+            self.assertTrue(taker.closed)
+
+    def test_not_taken(self) -> None:
+        """Who takes nothing is cut, whether its side has ended or not."""
+        for is_download in (True, False):
+            for has_ended in (True, False):
+                speaker, taker = self.ends(is_download)
+                speaker.say(SAID)
+                if has_ended:
+                    taker.finish()
+                speaker.finish()
+                self.reactor.pass_time(LINGER_SECONDS - 5)
+                taker.widen(100)
+                self.reactor.pass_time(HALF_CLOSED_SECONDS - LINGER_SECONDS)
+                self.assertFalse(taker.closed)
+                self.reactor.pass_time(2 * HALF_CLOSED_SECONDS)
+                for each in (speaker, taker):
+                    self.assertTrue(each.closed)
+                self.assertTrue(taker.saw_reset)
+
+    def test_taken_slowly_both_ways(self) -> None:
+        """A tunnel that may rest for just so long, and of which nobody has ended, does not rest while something is taken."""
+        speaker, taker = self.ends(is_download=True)
+        speaker.say(SAID)
+        for _ in range(10):
+            self.reactor.pass_time(LINGER_SECONDS - 5)
+            taker.widen(100)
+        self.assertFalse(taker.closed)
+        self.reactor.pass_time(95)
+        self.assertTrue(taker.saw_reset)

@@ -240,7 +240,7 @@ class BytesTests(PassthroughCase):
         await self.until(lambda: wire.lost)
 
     async def test_rest_of_a_half_closed_tunnel(self) -> None:
-        """A tunnel that is open one way only, and moves nothing, is cut; one open both ways may rest."""
+        """A tunnel that is open one way only, and moves nothing, is closed; one open both ways may rest."""
         upstream = self.raw_upstream()
         client = await self.raw()
         client.transport.write(hello(b"vault.test"))
@@ -255,8 +255,11 @@ class BytesTests(PassthroughCase):
         upstream.wires[0].transport.write(b"more")
         await self.until(lambda: client.received == b"more")
         self.assertGreater(tunnel.deadline, first)
+        await self.until(lambda: not tunnel.downstream.transport.untaken + tunnel.upstream.transport.untaken)
         tunnel.deadline = 0.0
         self.deadlines.tick()
+        await self.until(lambda: client.saw_end)
+        client.transport.loseConnection()
         await self.ended(client)
         await self.until(lambda: self.shows("ingress_upstream_connections 0.0"))
 

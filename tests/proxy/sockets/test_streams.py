@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -29,7 +30,7 @@ from tests.fakes.processes import free_port
 from tests.fakes.raw_wires import HandMadeTLS, RawUpstream, RawWire
 from tests.fakes.upstreams import OK
 from tests.proxy.raw_case import RawCase
-from tests.proxy.sockets.sockets_case import ANY_PATH, APP, certificate_of
+from tests.proxy.sockets.sockets_case import ANY_PATH, APP, certificate_of, socket_of
 from tests.tls.hellos import hello, openssl_hello
 
 OWNER = Owner(Kind("TCPRoute"), ObjectKey("demo", "db"))
@@ -155,6 +156,45 @@ class TCPTests(StreamsCase):
         client.transport.loseConnection()
         await self.ended(client)
 
+    async def test_slow_after_the_end(self) -> None:
+        """What only the kernel still has for a slow client of an endpoint that has left is not thrown away while it is taken."""
+        said = piece_at(0, MEGABYTE)
+        upstream = self.raw_upstream(
+            lambda wire, received: (wire.transport.write(said), wire.transport.loseConnection())
+        )
+        self.lead(self.tcp_route(self.backend("db", upstream.endpoint)))
+        client = await self.dial()
+        client.stays = True
+        client.transport.pauseProducing()
+        sock = socket_of(client.transport)
+        self.addCleanup(sock.close)
+        client.transport.write(b"x")
+        await self.until(lambda: self.channels and self.channels[0].upstream.has_ended)
+        (tunnel,) = self.channels
+        below = tunnel.downstream.transport
+        looks = 0
+
+        def take_and_look() -> bool:
+            """Take a little; once that shows, and nothing but the kernel has the rest, have a deadline come."""
+            nonlocal looks
+            before = below.untaken
+            with contextlib.suppress(BlockingIOError):
+                client.received.extend(sock.recv(16384))
+            if below.untaken < before and not below.queued:
+                looks += 1
+                tunnel.deadline = 0.0
+                self.deadlines.tick()
+            return looks == 3
+
+        await self.until(take_and_look)
+        self.assertGreater(below.untaken, 0)
+        self.assertTrue(tunnel.downstream.is_open)
+        client.transport.resumeProducing()
+        await self.until(lambda: client.saw_end)
+        self.assertEqual(client.received, said)
+        client.transport.loseConnection()
+        await self.ended(client)
+
     async def test_reset(self) -> None:
         """A reset of either side is one for the other."""
         upstream = self.raw_upstream()
@@ -248,6 +288,7 @@ class TCPTests(StreamsCase):
         self.deadlines.now += 300
         await self.say(client, b"y")
         self.assertEqual(tunnel.deadline, first + 300)
+        await self.until(lambda: not tunnel.downstream.transport.untaken + tunnel.upstream.transport.untaken)
         tunnel.deadline = 0.0
         self.deadlines.tick()
         await self.ended(client)

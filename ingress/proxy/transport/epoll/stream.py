@@ -313,11 +313,19 @@ class StreamTransport(SplicedSocket, Speaker, Sender):
 
     @property
     def unsent(self) -> int:
-        """Bytes that wait for the peer, here, in a pipe or in the kernel."""
-        waiting = self.queued
-        if self._splice_out is not None:
-            waiting += self._splice_out.unsent
+        """Bytes that wait for the peer, here, in a pipe or in the kernel; 0 once the kernel has all."""
+        waiting = self._not_in_kernel
         return waiting + in_kernel(self._sock) if waiting else 0
+
+    @property
+    def untaken(self) -> int:
+        """Bytes that the peer did not acknowledge, here, in a pipe or in the kernel."""
+        return self._not_in_kernel + in_kernel(self._sock)
+
+    @property
+    def _not_in_kernel(self) -> int:
+        splice = self._splice_out
+        return self.queued if splice is None else self.queued + splice.unsent
 
     @property
     def queued(self) -> int:
