@@ -57,7 +57,7 @@ def run(*command: str, directory: str | Path = "/", variables: Mapping[str, str]
     return done.stdout
 
 
-OF_EXTRAS = {"ingress/tracing/otlp.py": "tracing"}
+OF_EXTRAS = dict.fromkeys(("ingress/tracing/bounded_http.py", "ingress/tracing/otlp.py"), "tracing")
 """Modules that are imported only where an extra is installed, with that."""
 
 

@@ -29,6 +29,10 @@ _KINDS: Final = {
     ours.SpanKind.CLIENT: SpanKind.CLIENT,
     ours.SpanKind.INTERNAL: SpanKind.INTERNAL,
 }
+_SESSION_VARIABLES: Final = (
+    "OTEL_PYTHON_EXPORTER_OTLP_HTTP_CREDENTIAL_PROVIDER",
+    "OTEL_PYTHON_EXPORTER_OTLP_HTTP_TRACES_CREDENTIAL_PROVIDER",
+)
 _SCOPE: Final = InstrumentationScope("txingress")
 _SAMPLED: Final = TraceFlags(TraceFlags.SAMPLED)
 
@@ -44,7 +48,11 @@ def exporter_for(endpoint: str) -> SpanExporter:
         return OverGrpc(rest, insecure=scheme == "grpc", timeout=TIMEOUT_SECONDS)
     from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter as OverHttp
 
-    return OverHttp(endpoint, timeout=TIMEOUT_SECONDS)
+    from ingress.tracing.bounded_http import bounded_session
+
+    # A session of the operator's own, with credentials, is left to do as it does.
+    has_own = any(map(os.environ.get, _SESSION_VARIABLES))
+    return OverHttp(endpoint, timeout=TIMEOUT_SECONDS, session=None if has_own else bounded_session())
 
 
 class _LastWord(logging.Handler):

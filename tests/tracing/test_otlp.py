@@ -15,6 +15,7 @@ from ingress.tracing.ended import EndedExchange, EndedWait
 from ingress.tracing.otlp import OtlpSender, exporter_for
 from ingress.tracing.spans import spans_of
 from ingress.tracing.tracing import otlp_sender
+from tests.tracing.raw_collector import Collector
 from tests.tracing.receiver import Receiver, shown
 from tests.tracing.test_spans import RECORD, TRACE
 
@@ -92,6 +93,17 @@ class OtlpTests(SynchronousTestCase):
         sender.send(SPANS)
         (line,) = self.warnings()
         self.assertIn("6 spans are lost", line)
+
+    def test_slow_answer(self) -> None:
+        """A collector whose answer does not come in time is told of, and what is sent next goes on."""
+        collector = Collector()
+        self.addCleanup(collector.stop)
+        head = b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n"
+        collector.will_say(collector.slowly(head, bytes(100)), (head, bytes(100)))
+        sender = self.sender(collector.url)
+        self.assertIn("timeout", sender.send(SPANS))
+        self.assertEqual(len(self.warnings()), 1)
+        self.assertEqual(sender.send(SPANS), "")
 
     def test_away(self) -> None:
         """Where nobody listens, sending ends in its time, with a reason."""
