@@ -150,6 +150,8 @@ class _Check(Filter):
         self._quoted_realm = quoted_realm(spec.realm)
         self._services = services
         self._key = blake2b(self._realm + b"\0" + self._file, key=services.secret, digest_size=32).digest()
+        # Stands in for the hash of who is unknown; nobody else can know it.
+        self._stand_in = blake2b(b"nobody", key=self._key, digest_size=32).hexdigest().encode()
         self._accounts: Accounts | None = None
         self._made = 0
         # By number, in the order in which they were made; and the last number that was forgotten.
@@ -185,7 +187,7 @@ class _Check(Filter):
         hashed, length = algorithm
         known = accounts.hashes.get(given[b"username"], b"")
         # Whoever is unknown takes as long.
-        secret = known if len(known) == length else b"0" * length
+        secret = known if len(known) == length else self._stand_in[:length]
         proof = b":".join(
             (
                 secret,

@@ -39,7 +39,21 @@ def account(user: str, password: str = "secret", realm: str = REALM, by: Any = m
     return f"{user}:{realm}:{by(f'{user}:{realm}:{password}'.encode()).hexdigest()}\n".encode()
 
 
+def signed(user: str, secret: bytes, nonce: bytes, by: Any, algorithm: str) -> bytes:
+    """Prove to know *secret*, the hash of user, realm and password."""
+
+    def hashed(*parts: bytes) -> bytes:
+        return str(by(b":".join(parts)).hexdigest()).encode()
+
+    proof = hashed(secret, nonce, b"00000001", b"c", b"auth", hashed(b"GET", b"/x?y=1"))
+    return (
+        f'Digest username="{user}", realm="{REALM}", nonce="{nonce.decode()}", uri="/x?y=1", qop=auth, nc=00000001, '
+        f'cnonce="c", algorithm={algorithm}, response="{proof.decode()}"'
+    ).encode()
+
+
 FILE = account("bob") + account("ann", "other")
+HA1 = account("bob").rstrip().rpartition(b":")[2]
 
 
 class Client(AbstractDigestAuthHandler):
@@ -102,6 +116,33 @@ class DigestTests(SynchronousTestCase):
         self.challenge(proof, target=b"/admin")
         self.challenge(proof, method=b"POST")
         self.assertIsNone(self.ask(proof))
+
+    def test_stand_in(self) -> None:
+        """Nobody gets in by the hash that stands in for one that is missing, were it known, nor by zeros or none at all."""
+        nonce = self.challenge().partition(b'nonce="')[2].partition(b'"')[0]
+        stand_in = vars(self.check)["_stand_in"]
+        for by, algorithm, user in (
+            (md5, "MD5", "eve"),
+            (sha256, "SHA-256", "eve"),
+            (sha256, "SHA-256", "bob"),
+        ):
+            length = 2 * by().digest_size
+            for secret in (stand_in[:length], b"0" * length, b""):
+                proof = signed(user, secret, nonce, by, algorithm)
+                self.assertNotIn(b"stale", self.challenge(proof), (algorithm, user, secret))
+        self.assertEqual(vars(self.check)["_used"], {})
+        self.assertIsNone(self.ask(signed("bob", HA1, nonce, md5, "MD5")))
+
+    def test_stand_in_is_secret(self) -> None:
+        """What stands in is another one in each process."""
+        other = DigestCheck(FILE, REALM).make(FakeServices(secret=b"another"))
+        self.assertNotEqual(vars(self.check)["_stand_in"], vars(other)["_stand_in"])
+
+    def test_other_length(self) -> None:
+        """A hash of MD5 proves nothing by SHA-256, even to who has it."""
+        nonce = self.challenge().partition(b'nonce="')[2].partition(b'"')[0]
+        self.challenge(signed("bob", HA1, nonce, sha256, "SHA-256"))
+        self.challenge(signed("bob", HA1 + b"0" * 32, nonce, sha256, "SHA-256"))
 
     def test_replay(self) -> None:
         """What came once does not come in again; the client is told to try with another nonce."""
@@ -181,6 +222,7 @@ class DigestTests(SynchronousTestCase):
         reply = self.ask()
         assert reply is not None
         self.assertEqual(reply.status, 503)
+        self.assertEqual(self.services.counted, ["busy"])
 
     def test_family(self) -> None:
         """``auth-type: digest`` asks in this way, and endpoints do not see the proof."""
