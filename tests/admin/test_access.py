@@ -142,6 +142,7 @@ class AccessTests(AccessCase):
         with capturedLogs():
             waiting = [self.wrong() for _ in range(MOST_OF_ONE)]
             self.assertIs(self.wrong(), TOO_MANY)
+            self.assertEqual((TOO_MANY.status, TOO_MANY.fields), (429, (("Retry-After", "1"),)))
             self.assertIs(self.ask(RIGHT), TOO_MANY)
             self.assertIsNone(self.ask(RIGHT, host="10.0.0.8"))
             self.assertIsNone(self.ask(host="127.0.0.1"))

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import ctypes
+import os
 from pathlib import Path
 
 from twisted.internet.task import Clock
 from twisted.logger import capturedLogs, formatEvent
-from twisted.trial.unittest import SynchronousTestCase
+from twisted.trial.unittest import SkipTest, SynchronousTestCase
 
 from ingress.process.cgroups import Cap, memory_cap, own_groups
 from ingress.process.memory_marks import Level
@@ -14,6 +16,12 @@ from ingress.process.memory_watch import MemoryWatch, give_back
 from tests.fakes.system_files import system
 
 MIB = 1 << 20
+BLOCK = 64 * 1024
+
+
+def resident() -> int:
+    """How many bytes of memory this process has."""
+    return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
 class MemoryWatchTests(SynchronousTestCase):
@@ -84,5 +92,18 @@ class MemoryWatchTests(SynchronousTestCase):
         self.assertEqual(self.told, [Level.SHORT])
 
     def test_give_back(self) -> None:
-        """What is free can be given back on this system."""
+        """What is free goes back to the system, though something behind it is not."""
+        libc = ctypes.CDLL(None)
+        if not hasattr(libc, "malloc_trim"):
+            raise SkipTest("the allocator of this system is not glibc's")
+        libc.malloc.restype = ctypes.c_void_p
+        blocks = [ctypes.c_void_p(libc.malloc(BLOCK)) for _ in range(512)]
+        for block in blocks:
+            ctypes.memset(block, 1, BLOCK)
+        behind = blocks.pop()
+        self.addCleanup(libc.free, behind)
+        for block in blocks:
+            libc.free(block)
+        before = resident()
         give_back()
+        self.assertGreater(before - resident(), 16 * MIB)

@@ -60,6 +60,13 @@ class HealthTests(SynchronousTestCase):
         now = 10.0 + LONGEST_SECONDS
         self.assertEqual(self.fail(now, now, now)[-1], FIRST_SECONDS)
 
+    def test_not_forgiven_yet(self) -> None:
+        """That while begins when the ejection is over, not when it began."""
+        self.fail(0.0, 0.0, 0.0)
+        self.health.returning(10.0)
+        now = 9.9 + LONGEST_SECONDS
+        self.assertEqual(self.fail(now, now, now)[-1], 2 * FIRST_SECONDS)
+
     def test_late_failures(self) -> None:
         """Attempts that were under way when their endpoint was ejected change nothing."""
         self.fail(0.0, 0.0, 0.0)

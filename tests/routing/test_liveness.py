@@ -96,9 +96,36 @@ class SilentTests(SynchronousTestCase):
         self.miss(100.0, MISSES)
         self.health.returning(110.0)
         self.health.trial_began(ONE, 110.0)
+        self.assertEqual(self.health.back_at(ONE), 110.0 + LONGEST_SECONDS)
+        self.assertEqual(self.health.returning(109.9 + LONGEST_SECONDS), ())
+        self.assertEqual(self.health.in_rotation(ALL), (TWO, THREE))
         self.assertEqual(self.health.returning(110.0 + LONGEST_SECONDS), ())
         self.assertEqual(self.health.in_rotation(ALL), ALL)
         self.assertTrue(self.health.trial_began(ONE, 200.0))
+
+    def test_no_trial(self) -> None:
+        """A request to one that is not on trial, though another is, leaves it in rotation."""
+        self.miss(100.0, MISSES)
+        self.health.returning(110.0)
+        self.assertFalse(self.health.trial_began(TWO, 110.0))
+        self.assertEqual(self.health.in_rotation(ALL), ALL)
+        self.assertEqual([self.health.is_on_trial(one) for one in ALL], [True, False, False])
+
+    def test_trial_of_the_last(self) -> None:
+        """Whose trial has begun is trusted, too, when all others went, and is not on trial any more."""
+        self.miss(100.0, MISSES)
+        self.health.returning(110.0)
+        self.health.trial_began(ONE, 110.0)
+        self.assertEqual(self.health.in_rotation((ONE,)), (ONE,))
+        self.assertFalse(self.health.has_trials)
+        self.assertFalse(self.health.trial_began(ONE, 111.0))
+
+    def test_of_another_backend(self) -> None:
+        """One that the backend has no more is not ejected, and nothing is kept of it."""
+        self.liveness.missed = MISSES
+        self.assertEqual(self.health.silent(ONE, (TWO, THREE), 100.0, self.liveness), 0.0)
+        self.assertEqual(self.health.ejected, ())
+        self.assertFalse(self.health.remembers(ONE))
 
     def test_last(self) -> None:
         """The last endpoint stays, and those that are left when all others went are trusted."""

@@ -62,11 +62,12 @@ class ServiceTests(SynchronousTestCase):
         self.check((ONE,), type="ExternalName", external_name="192.0.2.1")
 
     def test_what_the_api_refuses(self) -> None:
-        """Headless Services, names that are none, and addresses with a zone give nothing."""
+        """Headless Services, names that are none, such as addresses, and addresses with a zone give nothing."""
         self.check((), type="ClusterIP", cluster_ip="None")
         self.check((), type="ClusterIP", cluster_ip="")
         self.check((), type="ExternalName", external_name="under_score.test")
         self.check((), ObjectMeta("u", (Address("fe80::1%eth0"),)), type="LoadBalancer")
+        self.check((), ObjectMeta("u", (Address(hostname="192.0.2.1"),)), type="LoadBalancer")
 
 
 class PublishedTests(SynchronousTestCase):

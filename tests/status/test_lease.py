@@ -6,7 +6,7 @@ from typing import Any
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.model.objects import ObjectKey
-from ingress.status.lease import Lease, lease_object, micro_time, read_lease
+from ingress.status.lease import MAX_INT32, Lease, lease_object, micro_time, read_lease
 
 KEY = ObjectKey("ours", "leader")
 SPEC = {
@@ -36,8 +36,14 @@ class LeaseTests(SynchronousTestCase):
             dict.fromkeys(SPEC),
             dict.fromkeys(SPEC, True),
             dict.fromkeys(SPEC, -1.5),
+            dict.fromkeys(SPEC, -1),
+            dict.fromkeys(SPEC, MAX_INT32 + 1),
         ):
             self.assertEqual(read_lease({"spec": wrong}), Lease())
+
+    def test_longest(self) -> None:
+        """The largest number of the API is read as it stands."""
+        self.assertEqual(read_lease({"spec": {"leaseTransitions": MAX_INT32}}).transitions, MAX_INT32)
 
     def test_first(self) -> None:
         """The first Lease has name, namespace and every field."""
