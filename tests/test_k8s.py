@@ -12,6 +12,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
+from re import findall
 from textwrap import dedent
 from typing import Any
 
@@ -38,6 +39,9 @@ WHOAMI = REPOSITORY / "examples" / "whoami"
 OVERLAYS = ("beside", "daemonset-hostnetwork", "deployment-loadbalancer", "deployment-nodeport", "namespaced")
 WORKLOADS = ("DaemonSet", "Deployment")
 USER_ID = 65532
+READING = ("get", "list", "watch")
+WRITING = ("create", "update", "patch")
+LEASE = (LEASES.group, LEASES.resource, "update", "")
 
 # A process has to stop by itself before the kubelet kills it.
 STOP_MARGIN_SECONDS = 5.0
@@ -274,6 +278,20 @@ class FileTests(PodTestCase):
                 "txingress-gateway-api": called_for_gateways(),
             },
         )
+
+    def test_promised_calls(self) -> None:
+        """SECURITY.md names what is read and written, for Ingresses and for the Gateway API: all of it, and nothing else."""
+        promises = (REPOSITORY / "SECURITY.md").read_text("utf-8")
+        for beginning, called in (
+            ("- The process needs no root.", called_in_namespaces() | called_in_the_cluster() | {LEASE}),
+            ("- Unless `--no-gateway-api` is given", called_for_gateways()),
+        ):
+            promise = promises.partition(beginning)[2].partition("\n- ")[0].partition("\n\n")[0]
+            for said, verbs in zip(promise.split("It writes"), (READING, WRITING), strict=True):
+                named = findall("`([a-z/]+)`", said)
+                self.assertEqual(
+                    sorted(named), sorted({what for _, what, verb, _ in called if verb in verbs})
+                )
 
     def test_rights_of_whoever_looks(self) -> None:
         """The ClusterRole that the page shows for ``--live`` lists what is listed there, and can nothing else."""
