@@ -8,7 +8,6 @@ from random import Random
 from typing import Protocol
 
 from twisted.internet.interfaces import IReactorTime
-from twisted.web.resource import IResource
 
 from ingress.http.forwarding import TrustedProxies
 from ingress.http2.frame_room import FrameRoom
@@ -20,7 +19,6 @@ from ingress.model.records import Record
 from ingress.proxy.contract.deadlines import Deadlines
 from ingress.proxy.contract.transport import Receiver
 from ingress.proxy.dispatch.gate import Gate, Renders
-from ingress.proxy.dispatch.mounted import MountedResource
 from ingress.proxy.dispatch.resource import IngressProxyResource
 from ingress.proxy.dispatch.side_by_side import SideBySideResource
 from ingress.proxy.exchange.access_log import AccessLog
@@ -52,7 +50,6 @@ class ProxySite:
         trusted_proxies: TrustedProxies,
         sessions: "SessionRules | None",
         gate: Gate,
-        mounted: list[MountedResource],
     ) -> None:
         self.context = context
         self.access_log = access_log
@@ -65,7 +62,6 @@ class ProxySite:
         """What handshakes go by, by which requests are found to be misdirected."""
         self.gate = gate
         """What has requests wait, or be refused, while there is more to do than can be done."""
-        self._mounted = mounted
         self.frame_room = FrameRoom()
         """Where connections of HTTP/2 read bodies of answers, one after the other, whatever their listeners."""
 
@@ -79,7 +75,6 @@ class ProxySite:
             self.trusted_proxies,
             self.sessions,
             self.gate,
-            self._mounted,
         )
         site.server_names = self.server_names
         site.frame_room = self.frame_room
@@ -89,18 +84,10 @@ class ProxySite:
         """Believe *proxies* from the next connection on."""
         self.trusted_proxies = proxies
 
-    def mount(self, prefix: bytes, root: IResource) -> None:
-        """Let the plain ``twisted.web`` resource *root* answer what is below *prefix*, on every host."""
-        self._mounted.append(MountedResource(prefix, root, self.context.clock))
-
     def resource_for(self, exchange: Exchange) -> Renders:
         """Return who answers *exchange*."""
-        resource: Renders = self.resource
-        for mounted in self._mounted:
-            if mounted.takes(exchange.path):
-                resource = mounted
-                break
-        if self.gate.is_open or (resource is self.resource and self.resource.is_asked_for_health(exchange)):
+        resource = self.resource
+        if self.gate.is_open or resource.is_asked_for_health(exchange):
             # A load balancer that is refused takes all replicas away at once.
             return resource
         return self.gate.before(resource)
@@ -143,4 +130,4 @@ def new_site(
     gate = gate or Gate(clock, metrics.overload, lambda: context.replies)
     gate.slow_down = connections.limit.slow_down
     trusted = trusted_proxies or TrustedProxies()
-    return ProxySite(context, resource, connections, access_log, trusted, sessions, gate, [])
+    return ProxySite(context, resource, connections, access_log, trusted, sessions, gate)

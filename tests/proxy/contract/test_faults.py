@@ -5,8 +5,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 from twisted.trial.unittest import SynchronousTestCase
-from twisted.web.resource import Resource
-from twisted.web.server import NOT_DONE_YET
 
 from ingress.model.limits import AskedTimeouts
 from ingress.model.retries import DEFAULT_RETRIES, RetryRule
@@ -22,7 +20,9 @@ from ingress.proxy.contract.faults import (
     next_step,
 )
 from ingress.proxy.contract.transport import REFUSED, TIMED_OUT
+from tests.fakes.specs import SpecOf
 from tests.fakes.transports import Peer
+from tests.proxy.exchange.test_filter_decisions import Waits
 from tests.proxy.playing import GET, OK, ONE, TWO, ProxyCase
 
 ARCHITECTURE = Path(__file__).resolve().parents[3] / "docs" / "architecture.md"
@@ -31,15 +31,6 @@ NO_MORE = b"HTTP/1.1 503 Busy\r\nContent-Length: 4\r\n\r\nbusy"
 BEGUN = b"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nab"
 EVERYTHING = RetryRule(on_invalid=True, on_late=True, statuses=frozenset({503}))
 """All that a route can ask for, but for requests that are not idempotent."""
-
-
-class Waiting(Resource):
-    """A resource that never answers."""
-
-    isLeaf = True
-
-    def render(self, request: object) -> int:
-        return NOT_DONE_YET
 
 
 class TableTests(ProxyCase):
@@ -85,7 +76,7 @@ class TableTests(ProxyCase):
         self.ask()
 
     def waiting_left(self) -> None:
-        self.stage.site.mount(b"/", Waiting())
+        self.stage.publish((ONE, TWO), filters=(SpecOf(Waits()),))
         self.ask()
         self.down.reset()
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from twisted.logger import capturedLogs, formatEvent
-from twisted.web.resource import Resource
 
 from ingress.http.forwarding import origin_of_peer
 from ingress.http.request_head import UNREADABLE
@@ -176,13 +175,6 @@ class WaitingTests(GateCase):
         [down] = self.come(1, ASK)
         self.upstream().say(SWITCH + b"hello")
         self.assertTrue(down.take().endswith(b"hello"))
-
-    def test_mounted(self) -> None:
-        """Plain resources wait as well."""
-        self.stage.site.mount(b"/plain", Resource())
-        self.closed.overload()
-        downs = self.come(MANY, b"GET /plain/x HTTP/1.1\r\nHost: shop.test\r\n\r\n")
-        self.assertEqual(self.statuses(downs), [404] * FIRST_ROOM + [503] * (MANY - FIRST_ROOM))
 
     def test_too_many(self) -> None:
         """More than may wait are refused as they come."""

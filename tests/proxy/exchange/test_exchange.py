@@ -3,8 +3,11 @@
 from twisted.logger import capturedLogs, formatEvent
 
 from ingress.annotations.redirects import HttpsRedirect
+from ingress.model.reply import Reply
 from ingress.proxy.contract.limits import MAX_HELD
 from ingress.proxy.contract.transport import TIMED_OUT
+from ingress.proxy.exchange.exchange import Exchange
+from ingress.proxy.listening.channel_factory import ChannelFactory
 from tests.proxy.playing import FOUR, GET, INGRESS, OK, ONE, THREE, TWO, ProxyCase, Stage, body_of, fields_of
 
 POST = b"POST / HTTP/1.1\r\nHost: shop.test\r\nContent-Length: 4\r\n\r\nbody"
@@ -214,6 +217,20 @@ class FailureTests(ProxyCase):
         self.assert_status(down.received, 504)
         self.assertTrue(self.upstream().saw_reset)
         self.assert_ended(504)
+
+    def test_reply_to_nobody(self) -> None:
+        """A reply to a client that has left goes nowhere, and counts for nothing; so does an error."""
+        channel = ChannelFactory(self.stage.site, False).build()
+        down = self.reactor.connect(channel)
+        down.say(GET)
+        exchange = channel.exchange
+        assert isinstance(exchange, Exchange)
+        down.finish()
+        self.assert_ended(499)
+        exchange.reply(Reply(200, body=b"late"))
+        exchange.fail(500, "late")
+        self.assertEqual(down.received, b"")
+        self.assert_ended(499)
 
     def test_reply_while_the_body_comes(self) -> None:
         """A failure while the request is still coming is answered, and the connection ends."""
