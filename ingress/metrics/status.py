@@ -11,7 +11,7 @@ WRITE_OUTCOMES = ("ok", "failed")
 """How the write of a status ended."""
 
 EVENT_OUTCOMES = ("ok", "known", "counted", "failed", "dropped")
-"""What became of an Event: written, there already, not written, or never tried for lack of room."""
+"""What became of an Event: written, there already, counted in one that is there, not written, or never tried for lack of room."""
 
 
 class StatusMetrics:

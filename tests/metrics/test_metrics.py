@@ -12,13 +12,14 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.metrics.exchange_rows import STATUS_CLASSES
 from ingress.metrics.histograms import BOUNDS
-from ingress.metrics.metrics import Metrics
+from ingress.metrics.metrics import REPEAT_REASONS, Metrics
 from ingress.model.causes import Cause
 from ingress.model.limits import Timeouts
 from ingress.model.objects import ObjectKey
 from ingress.model.problems import Reason
 from ingress.model.workers import WorkerStage, WorkerState
 from ingress.process.cgroups import Cap
+from ingress.proxy.contract.faults import Fault
 from tests.fakes.records import record_of
 
 SHOP = ObjectKey("web", "shop")
@@ -232,6 +233,15 @@ OF_INGRESS_NGINX = [
 """Without their prefix; those of its pages and of ``internal/ingress/metric/collectors``."""
 
 
+OF_OBJECTS = ("namespace", "ingress", "service", "secret", "host", "worker", "filter", "event", "le")
+"""Labels whose values are names that users and operators choose, or numbers."""
+OF_OTHER_PAGES = {
+    *(("ingress_build_info", label) for label in ("version", "code", "python", "twisted", "openssl")),
+    ("ingress_certificate_expiry_timestamp_seconds", "key_type"),
+    ("ingress_problems", "reason"),
+}
+
+
 class BucketTests(SynchronousTestCase):
     """The buckets of the histogram."""
 
@@ -281,6 +291,30 @@ class MetricsPageTests(SynchronousTestCase):
             )
         shown = [line for line in self.page.splitlines() if line.startswith("| `")]
         self.assertEqual(shown, rows)
+
+    def test_values_of_labels(self) -> None:
+        """The page names each value of a label that is out of a short list, for that label."""
+        _, _, rest = self.page.partition("Labels have these values:\n\n- ")
+        named: dict[str, set[str]] = {}
+        for entry in rest.partition("\n\n")[0].split("\n- "):
+            label, *values = re.findall("`([^`]+)`", entry)
+            named.setdefault(label, set()).update(values)
+        missing = {
+            (family.name, label, value)
+            for family in self.everything()
+            for sample in family.samples
+            for label, value in sample.labels.items()
+            if label not in OF_OBJECTS and (family.name, label) not in OF_OTHER_PAGES
+            if value not in named.get(label, ())
+        }
+        self.assertEqual(missing, set())
+
+    def test_reasons_of_attempts(self) -> None:
+        """The page says of each reason for another attempt what the fault is."""
+        page = " ".join(self.page.split())
+        for fault in Fault:
+            said = f"`{fault.word}` ({fault.value})"
+            self.assertEqual(said in page, fault.word in REPEAT_REASONS, said)
 
     def test_of_ingress_nginx(self) -> None:
         """Each series of ingress-nginx has a row, and what the row calls ours, there is, or it says that there is none and why."""
