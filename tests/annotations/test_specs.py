@@ -1,10 +1,15 @@
-"""What annotations ask for, as specs and as live filters."""
+"""What annotations and routes of the Gateway API ask for, as specs and as live filters."""
 
+from collections.abc import Iterator
 from copy import copy
+from importlib import import_module
+from inspect import isclass
+from pkgutil import walk_packages
 
 from attrs import evolve
 from twisted.trial.unittest import SynchronousTestCase
 
+from ingress import annotations, gateway_filters
 from ingress.annotations.address_ranges import AddressRanges, parse_ranges
 from ingress.annotations.affinity import SessionCookie
 from ingress.annotations.answer_rates import AnswerRate
@@ -14,6 +19,7 @@ from ingress.annotations.auth_check import ExternalAuth
 from ingress.annotations.blocking import Blocking
 from ingress.annotations.buffers import RequestBuffering
 from ingress.annotations.client_check import ClientCertificateFields, ClientCheck, HostClosed
+from ingress.annotations.compression import TYPES, Coding, Compression
 from ingress.annotations.configured_fields import AnswerFields, HiddenFields, RenderedFields, RequestFields
 from ingress.annotations.cors import EVERYBODY, CorsFields, CorsPreflight, Origins
 from ingress.annotations.custom_errors import CustomErrors, StandingIn
@@ -22,6 +28,7 @@ from ingress.annotations.further_hosts import HostRedirect
 from ingress.annotations.guards import GuardMissing
 from ingress.annotations.host_facts import CertifiedHosts
 from ingress.annotations.mirrors import Mirror
+from ingress.annotations.operator_filters import OperatorFilter
 from ingress.annotations.passthrough import NotTerminatedHere
 from ingress.annotations.password_check import CredentialsKept, PasswordCheck
 from ingress.annotations.rate_limits import Clients, ConnectionLimit, RequestLimit
@@ -31,6 +38,7 @@ from ingress.annotations.rewrite_targets import parse_rewrite_target
 from ingress.annotations.satisfying import AnyOf
 from ingress.annotations.slash_redirect import SlashRedirect
 from ingress.annotations.snippets.filters import (
+    AuthVariables,
     PathStatements,
     ServerStatements,
     SnippetAccess,
@@ -39,14 +47,22 @@ from ingress.annotations.snippets.filters import (
 )
 from ingress.annotations.snippets.levels import Layers
 from ingress.annotations.snippets.reading import Place, parse_snippet
+from ingress.annotations.tracing import TracedRoute
 from ingress.annotations.transport_security import TransportSecurity
 from ingress.annotations.upstream_requests import ForwardedPrefix, OriginalUri, UpstreamHost
 from ingress.annotations.url_redirects import AppRoot, UrlRedirect
 from ingress.filters import Filter, FilterSpec, Hook, Phase, used_hooks
+from ingress.gateway_filters.cross_origin import AllowedOrigins, CrossOrigin, RouteCrossOrigin, RoutePreflight
+from ingress.gateway_filters.field_edits import AnswerFieldEdits, FieldEdits, RequestFieldEdits
+from ingress.gateway_filters.mirrors import BackendMirror
+from ingress.gateway_filters.redirects import RouteRedirect
+from ingress.gateway_filters.refusals import Refusal
+from ingress.gateway_filters.rewrites import RouteRewrite
 from ingress.model.affinity import Affinity
 from ingress.model.backends import BackendReference
 from ingress.model.client_authentication import NO_EVIDENCE, ClientAuthentication
 from ingress.model.templates import read_template
+from ingress.model.tracing import RouteTracing
 from ingress.proxy.exchange.chain import live_filter
 from tests.annotations.test_client_check import shown
 from tests.fakes.filter_parts import FakeEdit, FakeFacts, FakeServices
@@ -60,6 +76,8 @@ HERE = parse_snippet(
     Place.LOCATION,
 )
 LAYERS = Layers(here=HERE.block.level)
+ROUTES_ORIGINS = CrossOrigin(AllowedOrigins(True))
+ROUTES_FIELDS = FieldEdits(drop=(b"x-old",))
 SPECS: tuple[tuple[FilterSpec, Phase, Hook], ...] = (
     (NotTerminatedHere(), Phase.REDIRECT, Hook.REQUEST),
     (UrlRedirect(read_template("https://b.test")), Phase.REDIRECT, Hook.REQUEST),
@@ -108,6 +126,15 @@ SPECS: tuple[tuple[FilterSpec, Phase, Hook], ...] = (
     (RequestFields(((b"X-Id", read_template("$request_id")),)), Phase.EDITS, Hook.UPSTREAM),
     (CorsFields(SOME, ()), Phase.ANSWER, Hook.ANSWER),
     (SessionCookie(Affinity(b"route")), Phase.ANSWER, Hook.ANSWER),
+    (AuthVariables(LAYERS), Phase.EDITS, Hook.REQUEST),
+    (OperatorFilter("of-ours", "", HttpsRedirect()), Phase.REDIRECT, Hook.REQUEST),
+    (RouteRedirect(hostname=b"b.test"), Phase.REDIRECT, Hook.REQUEST),
+    (RouteRewrite(hostname=b"b.test"), Phase.REWRITE, Hook.UPSTREAM),
+    (Refusal("nothing is honored"), Phase.REDIRECT, Hook.REQUEST),
+    (RoutePreflight(ROUTES_ORIGINS), Phase.PREFLIGHT, Hook.REQUEST),
+    (RouteCrossOrigin(ROUTES_ORIGINS), Phase.ANSWER, Hook.ANSWER),
+    (RequestFieldEdits(ROUTES_FIELDS), Phase.EDITS, Hook.UPSTREAM),
+    (AnswerFieldEdits(ROUTES_FIELDS), Phase.ANSWER, Hook.ANSWER),
 )
 """All that have one hook, each with its phase and that hook."""
 ASKS = ExternalAuth(parse_url_template("http://auth.test/"))
@@ -118,8 +145,27 @@ OTHERS: tuple[tuple[FilterSpec, Phase, frozenset[Hook]], ...] = (
         Phase.ACCESS,
         frozenset((Hook.REQUEST, Hook.UPSTREAM, Hook.ANSWER)),
     ),
+    (Mirror("http://b.test"), Phase.EDITS, frozenset((Hook.REQUEST, Hook.REQUEST_BODY))),
+    (
+        BackendMirror(BackendReference("demo", "copy", 80)),
+        Phase.EDITS,
+        frozenset((Hook.REQUEST, Hook.REQUEST_BODY)),
+    ),
+    (TracedRoute(RouteTracing(True)), Phase.EDITS, frozenset()),
+    (ConnectionLimit("Ingress demo/a", 5), Phase.LIMITS, frozenset((Hook.REQUEST, Hook.END))),
+    (Compression((Coding("gzip", 1, TYPES, 256),)), Phase.ANSWER, frozenset((Hook.ANSWER, Hook.ANSWER_BODY))),
 )
-"""Those that have several."""
+"""Those that have several, or none."""
+
+
+def spec_classes() -> Iterator[type]:
+    """Yield the classes of specs that annotations and routes of the Gateway API may ask for."""
+    for package in (annotations, gateway_filters):
+        for found in walk_packages(package.__path__, f"{package.__name__}."):
+            for one in vars(import_module(found.name)).values():
+                is_spec = isclass(one) and all(hasattr(one, name) for name in ("phase", "describe", "make"))
+                if is_spec and one.__module__ == found.name:
+                    yield one
 
 
 def live(spec: FilterSpec) -> Filter:
@@ -143,6 +189,11 @@ def hooks_of(spec: FilterSpec) -> frozenset[Hook]:
 class SpecTests(SynchronousTestCase):
     """What all of them have in common."""
 
+    def test_all(self) -> None:
+        """Each class of the two packages that a filter is made of has a row."""
+        rows = {type(spec) for spec, *_ in (*SPECS, *OTHERS)}
+        self.assertEqual([spec.__name__ for spec in spec_classes() if spec not in rows], [])
+
     def test_phases_and_hooks(self) -> None:
         """Each stands where nginx would do it, and its filter is called for nothing else."""
         for spec, phase, hook in SPECS:
@@ -159,7 +210,7 @@ class SpecTests(SynchronousTestCase):
 
     def test_names(self) -> None:
         """No two are called the same, and names can stand in logs and metrics."""
-        names = [*(spec.name for spec, _, _ in SPECS), ASKS.name]
+        names = [spec.name for spec in {type(spec): spec for spec, *_ in (*SPECS, *OTHERS)}.values()]
         self.assertEqual(len(set(names)), len(names))
         for name in names:
             self.assertRegex(name, r"\A[a-z]+(-[a-z]+)*\Z")
