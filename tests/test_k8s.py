@@ -568,6 +568,28 @@ class RenderedTests(PodTestCase):
         self.assertEqual(spec["dnsPolicy"], "ClusterFirstWithHostNet")
         self.assertFalse([one for one in found if one["kind"] in ("PodDisruptionBudget", "Service")])
 
+    def test_delays(self) -> None:
+        """Each overlay has the delay, the failures of the probe and the grace that docs/shutdown.md gives for what stands in front of it."""
+        page = (REPOSITORY / "docs" / "shutdown.md").read_text("utf-8")
+        rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in page.splitlines()]
+        figures = {row[0]: row[3:] for row in rows if len(row) == 6}
+        for overlay, beginning in (
+            ("daemonset-hostnetwork", "hostPort or host network (`daemonset-hostnetwork`)"),
+            ("deployment-loadbalancer", "`LoadBalancer` with `externalTrafficPolicy: Local`"),
+        ):
+            (expected,) = (row for front, row in figures.items() if front.startswith(beginning))
+            (workload,) = (
+                one
+                for one in rendered(f"overlays/{overlay}")
+                if one["kind"] in WORKLOADS and one["metadata"]["name"] == "txingress"
+            )
+            spec = pod(workload)
+            (container,) = spec["containers"]
+            delay = options_of(container).settings().serving.shutdown_delay_seconds
+            failures = container["readinessProbe"]["failureThreshold"]
+            found = [f"{delay:g}", str(failures), str(spec["terminationGracePeriodSeconds"])]
+            self.assertEqual(found, expected, overlay)
+
     def test_deployments(self) -> None:
         """The Services of the Deployments select its pods and lead to their ports."""
         for overlay, kind in (
