@@ -1,4 +1,4 @@
-"""Tests for ``ingress.cli.reporting_options``."""
+"""The options about reporting to the cluster."""
 
 from twisted.trial.unittest import SynchronousTestCase
 

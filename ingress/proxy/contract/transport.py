@@ -3,7 +3,7 @@
 A transport belongs to a network (``ingress.proxy.transport``) and carries bytes; a ``Receiver`` is what it
 carries them for, such as a channel or a connection to upstream.  Each knows the other by the Protocols here alone.  The epoll
 set's transports are ``Transport`` themselves and call their receivers directly; for one of Twisted's, both are played by
-``ingress.proxy.transport.twisted_protocol.TwistedConnection``.
+``ingress.proxy.transport.twisted_protocol``.
 """
 
 from collections.abc import Callable, Sequence

@@ -1,7 +1,7 @@
 """One exchange on its way through the filters of its chain; made only where there is a chain.
 
 Its exchange asks it for a decision about the request (``ask``), hands it the request on its way upstream
-(``change_request``, ``request_piece``, ``request_rest``) and each answer, be it an endpoint's or our own (``answer``); this calls the
+(``change_request``, ``stage_request``) and each answer, be it an endpoint's or our own (``answer``); this calls the
 hooks, and tells the exchange what comes of it.  At most one decision is awaited at a time.  What comes of an answer while one
 is, waits here, and its sender is paused.
 

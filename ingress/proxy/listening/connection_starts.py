@@ -11,7 +11,7 @@ in the way of a connection.  A connection start sees the first bytes, for at mos
 
 Only the header is taken off.  A ClientHello stays: whoever has the connection next, an endpoint
 or OpenSSL, gets the very bytes that came.  How bytes are looked at without taking them is a matter
-of the network (``buffered_preface``, ``epoll_set.peeking``); what they mean is decided here.
+of the network (``buffered_start``, ``peeked_start``); what they mean is decided here.
 """
 
 from typing import Protocol

@@ -4,7 +4,7 @@ What comes for a stream is collected while the session reads, and told to the ex
 answer that comes in one piece, as nearly all do, is one call whatever frames it was in, and nothing of
 what the exchange does then happens amid reading.
 
-How long an endpoint may take is as with HTTP/1.1 (``upstream_patience``), but for one stream: it ends by
+How long an endpoint may take is as with HTTP/1.1 (``connection``), but for one stream: it ends by
 RST_STREAM, and the connection goes on for the others.
 """
 
