@@ -71,7 +71,7 @@ def read_url(text: str) -> AskedUrl:
     if has_user:
         credentials = b"Basic " + b64encode(unquote_to_bytes(user if ":" in user else f"{user}:"))
         notes.append("the user before @ is sent as Authorization, as curl does")
-    host, port = _host_and_port(authority, url, notes)
+    host, port = _host_and_port(authority, notes)
     shown_port = "" if port is None or port == _PORTS[scheme] else f":{port}"
     return AskedUrl(
         scheme,
@@ -107,7 +107,7 @@ def _scheme(url: str, notes: list[str]) -> tuple[str, str]:
     return scheme, url[found.end() + 2 :]
 
 
-def _host_and_port(authority: str, url: str, notes: list[str]) -> tuple[str, int | None]:
+def _host_and_port(authority: str, notes: list[str]) -> tuple[str, int | None]:
     if authority.startswith("["):
         literal, bracket, behind = authority[1:].partition("]")
         try:

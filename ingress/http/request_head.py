@@ -201,9 +201,8 @@ def sort_of(name: bytes) -> int:
 
 known_blocks: Final[FieldBlocks[bytes]] = FieldBlocks(sort_of, whole=UNDERSCORED)
 """The verdict on a layout is the authority, where a head says nothing else but perhaps its request id."""
-known_lines: Final = known_blocks.lines
 known_heads: Final[dict[bytes, RequestHead]] = {}
-"""What was read before, at most ``MEMO_ENTRIES`` lines and ``MEMO_BLOCKS`` heads."""
+"""What was read before, at most ``MEMO_BLOCKS`` heads."""
 _sightings: Final = Sightings(MEMO_BLOCKS)
 
 

@@ -82,11 +82,6 @@ class Beginnings:
 EVERYTHING: Final = Beginnings((b"",))
 
 
-def literal_beginnings(path: bytes) -> Beginnings:
-    """Return the one beginning of *path*, in normal form, which is no expression but is compared like one."""
-    return Beginnings((path.lower(),))
-
-
 @lru_cache(maxsize=1024)
 def regex_beginnings(path: str) -> Beginnings:
     """Return the beginnings of the regular expression *path*.  Never raises."""

@@ -11,7 +11,7 @@ from typing import Final
 
 from ingress.model.frozen import frozen
 from ingress.model.path_expressions import MAX_WORK
-from ingress.model.stepwise import Stepwise, finished
+from ingress.model.stepwise import Stepwise
 from ingress.routing.beginnings import EVERYBODY
 from ingress.routing.expression_routes import PathTooLong
 from ingress.routing.paths import rule_path
@@ -86,13 +86,8 @@ class Contest:
     """Whether finding the route would cost more than one request may (431)."""
 
 
-def contest_of(table: RouteTable, host: bytes, path: bytes) -> Contest:
-    """Return how the route of *host* and *path*, both in normal form, is found in *table*."""
-    return finished(contesting(table, host, path))
-
-
 def contesting(table: RouteTable, host: bytes, path: bytes) -> Stepwise[Contest]:
-    """Find that out in steps."""
+    """Find out in steps how the route of *host* and *path*, both in normal form, is found in *table*."""
     looked_for: list[LookedFor] = []
     own: HostRoutes | None = None
     rest: list[HostRoutes] = []

@@ -34,9 +34,9 @@ from ingress.workers.supervising import STOP_SECONDS
 _READ_BYTES: Final = 1 << 18
 _MOST_DESCRIPTORS: Final = 16
 
-Run = Callable[[socket.socket, int, int, Follower, InheritedTls], None]
-"""What a worker does in its process until it ends: its channel, its number, the number and content of its first snapshot, and
-what all workers have inherited."""
+Run = Callable[[socket.socket, int, Follower, InheritedTls], None]
+"""What a worker does in its process until it ends: its channel, its number, the content of its first snapshot, and what all workers
+have inherited."""
 
 _LOOK_SECONDS: Final = 3600.0
 """Where nobody asks for anything, it is looked so often for ticket keys that are used no more."""
@@ -95,8 +95,6 @@ class ForkServer:
         self._run = run
         self._follower = follower
         self._keeps_ports = keeps_ports
-        self._number = 0
-        """Of the snapshot that is complete."""
         self._frames = FrameReader()
         self._descriptors: deque[int] = deque()
         self._lives: dict[int, int] = {}
@@ -163,7 +161,6 @@ class ForkServer:
 
     def _feed(self, frame: Frame) -> None:
         if self._follower.take(frame.payload):
-            self._number = frame.number
             self._tell(Kind.TOOK, frame.number)
 
     def _fork(self, life: int, number: bytes, descriptor: int) -> None:
@@ -193,7 +190,7 @@ class ForkServer:
         for descriptor in self._descriptors:
             os.close(descriptor)
         gc.enable()
-        self._run(channel, number, self._number, self._follower, self._tls)
+        self._run(channel, number, self._follower, self._tls)
 
     def _kill(self, life: int) -> None:
         for pid, one in self._lives.items():

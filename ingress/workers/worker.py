@@ -54,13 +54,12 @@ def run_worker(
     parts: Sequence[WorkerPart],
     channel: socket.socket,
     number: int,
-    has: int,
     follower: Follower,
     tls: InheritedTls,
 ) -> None:
     """Be worker *number* until the parent says otherwise, or is gone.
 
-    It begins with the snapshot of *follower*, which is number *has*, and has *tls* in common with all others.
+    It begins with the snapshot of *follower*, and has *tls* in common with all others.
     """
     reactor = renew_reactor(parents_reactor, holders)
     keep_steady_time(reactor)
@@ -305,6 +304,6 @@ def _shared(descriptor: int) -> socket.socket:
 
 def runner(
     settings: Settings, reactor: Any, page: SharedPage, parts: Sequence[WorkerPart]
-) -> Callable[[socket.socket, int, int, Follower, InheritedTls], None]:
+) -> Callable[[socket.socket, int, Follower, InheritedTls], None]:
     """Return what a worker does in its process, of which *reactor* is the parent's; to be called there, once all is imported."""
     return partial(run_worker, settings, reactor, holders_of(reactor), page, parts)

@@ -413,7 +413,7 @@ class MemoTests(HeadCase):
         for number in range(MEMO_ENTRIES + 10):
             parsed(b"X-Other: %d" % number)
             self.assertLessEqual(len(request_head.known_heads), MEMO_BLOCKS)
-            self.assertLessEqual(len(request_head.known_lines), MEMO_ENTRIES)
+            self.assertLessEqual(len(request_head.known_blocks.lines), MEMO_ENTRIES)
 
     def test_long_ones_are_not_kept(self) -> None:
         """Long lines and heads are read anew each time."""
@@ -424,7 +424,7 @@ class MemoTests(HeadCase):
         for _ in range(4):
             parse_request_head(block)
             parse_request_head(short)
-        self.assertNotIn(line, request_head.known_lines)
+        self.assertNotIn(line, request_head.known_blocks.lines)
         self.assertNotIn(block, request_head.known_heads)
         self.assertIn(short, request_head.known_heads)
 
@@ -433,7 +433,7 @@ class MemoTests(HeadCase):
         block = head(b"bad line")
         self.refused(block)
         self.assertNotIn(block, request_head.known_heads)
-        self.assertNotIn(b"bad line", request_head.known_lines)
+        self.assertNotIn(b"bad line", request_head.known_blocks.lines)
 
     def test_lines_mean_the_same_everywhere(self) -> None:
         """A line known from one head is judged anew by the head that it is in."""

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.model.stepwise import finished
-from ingress.routing.contest import AT_ONCE, MOST_LOSERS, Contest, Why, contest_of, contesting
+from ingress.routing.contest import AT_ONCE, MOST_LOSERS, Contest, Why, contesting
 from ingress.routing.expression_routes import PathTooLong
 from ingress.routing.route import Match, Route
 from ingress.routing.table import RouteTable
@@ -28,7 +28,7 @@ paths = st.sampled_from([b"/", b"/a", b"/a/", b"/a/b", b"/a/b/c", b"/A/x", b"/ab
 
 def contest(path: str, *routes: Route) -> Contest:
     """Return the contest for *path* of the host ``h``."""
-    return contest_of(RouteTable(routes), b"h", path.encode())
+    return finished(contesting(RouteTable(routes), b"h", path.encode()))
 
 
 def found(table: RouteTable, path: bytes) -> Route | None:
@@ -43,7 +43,7 @@ class PropertyTests(SynchronousTestCase):
     @given(tables, paths)
     def test_losers_are_those_that_would_have_the_request_alone(self, table: RouteTable, path: bytes) -> None:
         """The winner is the table's own; each other route lost exactly if it takes the path where it is the only one."""
-        told = contest_of(table, b"h", path)
+        told = finished(contesting(table, b"h", path))
         self.assertIs(told.route, table.find(b"h", path))
         alone = [one for one in table.routes if found(RouteTable([one]), path) is one]
         expected = [one for one in alone if one is not told.route] if told.route is not None else []
@@ -82,14 +82,14 @@ class WhyTests(SynchronousTestCase):
             Route(host, "/", Match.PREFIX, None, plain("/").backend)
             for host in ("a.example.com", "*.example.com", "")
         ]
-        told = contest_of(RouteTable(routes), b"a.example.com", b"/x")
+        told = finished(contesting(RouteTable(routes), b"a.example.com", b"/x"))
         self.assertIs(told.route, routes[0])
         self.assertEqual([one.host for one in told.looked_for], ["a.example.com"])
         self.assertEqual(
             [(one.route.host, one.why) for one in told.losers],
             [("*.example.com", Why.LESS_EXACT_HOST), ("", Why.LESS_EXACT_HOST)],
         )
-        other = contest_of(RouteTable(routes), b"b.example.com", b"/")
+        other = finished(contesting(RouteTable(routes), b"b.example.com", b"/"))
         self.assertEqual(
             [(one.host, one.paths) for one in other.looked_for], [("b.example.com", 0), ("*.example.com", 1)]
         )
@@ -109,7 +109,7 @@ class WhyTests(SynchronousTestCase):
             (b"example.org", ("www.example.org",)),
             (b"nowhere.at.all", ()),
         ):
-            self.assertEqual(contest_of(table, host, b"/").near_hosts, near)
+            self.assertEqual(finished(contesting(table, host, b"/")).near_hosts, near)
 
     def test_a_path_that_is_too_long_for_expressions(self) -> None:
         """It is told as such, and nobody is said to have lost."""

@@ -10,7 +10,8 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.model.backends import BackendReference
 from ingress.model.expressions import read_expression
-from ingress.routing.contest import contest_of
+from ingress.model.stepwise import finished
+from ingress.routing.contest import contesting
 from ingress.routing.matching import (
     MAX_COMPARED_BYTES,
     MAX_CONDITIONS,
@@ -285,7 +286,7 @@ class CoversLabelsTests(SynchronousTestCase):
 
         def find(host: bytes) -> str | None:
             found = table.find(host, b"/")
-            by_steps = contest_of(table, host, b"/").route
+            by_steps = finished(contesting(table, host, b"/")).route
             assert found is by_steps
             return None if found is None else found.host
 

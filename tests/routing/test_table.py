@@ -13,7 +13,7 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.annotations.transport_security import TransportSecurity
 from ingress.model.backends import BackendReference
-from ingress.routing.beginnings import literal_beginnings
+from ingress.routing.beginnings import Beginnings
 from ingress.routing.paths import PathError, normal_path, other_reading
 from ingress.routing.route import Match, Route
 from ingress.routing.table import HostRoutes, RouteTable
@@ -69,7 +69,7 @@ PATHS = st.builds(
 MATCHES = st.sampled_from([Match.EXACT, Match.PREFIX])
 CLOSED = st.builds(
     lambda host, path: evolve(
-        route(host, path + "(.*)", Match.BEGINNING), beginnings=literal_beginnings(path.encode())
+        route(host, path + "(.*)", Match.BEGINNING), beginnings=Beginnings((path.lower().encode(),))
     ),
     HOSTS,
     PATHS,
@@ -374,7 +374,7 @@ class LookupCostTests(SynchronousTestCase):
 
         def closed(number: int) -> Route:
             path = f"/{number:06}/"
-            beginnings = literal_beginnings(path.encode())
+            beginnings = Beginnings((path.lower().encode(),))
             return evolve(route("h", path + "(.*)", Match.BEGINNING), beginnings=beginnings)
 
         few = RouteTable([route("h", "/"), *map(closed, range(2))])

@@ -45,12 +45,10 @@ class ForkServerTests(SynchronousTestCase):
             self.channel.close()
             os.waitpid(self.pid, 0)
 
-    def be_worker(
-        self, channel: socket.socket, number: int, has: int, follower: Follower, tls: InheritedTls
-    ) -> None:
+    def be_worker(self, channel: socket.socket, number: int, follower: Follower, tls: InheritedTls) -> None:
         """In a worker: say who we are, then end as we are told to, or with the channel."""
         channel.setblocking(True)
-        channel.sendall(b"%d of %d" % (number, has))
+        channel.sendall(b"worker %d" % number)
         told = channel.recv(100)
         if told:
             raise SystemExit(int(told))
@@ -79,7 +77,7 @@ class ForkServerTests(SynchronousTestCase):
         channel = self.fork(5, 1)
         forked = self.told(Kind.FORKED)
         self.assertEqual(forked.number, 5)
-        self.assertEqual(channel.recv(100), b"1 of 0")
+        self.assertEqual(channel.recv(100), b"worker 1")
         channel.send(b"3")
         self.assertEqual(self.told(Kind.ENDED), Frame(Kind.ENDED, 5, b"3"))
         self.assertEqual(channel.recv(100), b"")
@@ -89,7 +87,7 @@ class ForkServerTests(SynchronousTestCase):
         channels = [self.fork(life, life) for life in range(3)]
         for life in range(3):
             self.assertEqual(self.told(Kind.FORKED).number, life)
-        self.assertEqual({channel.recv(100) for channel in channels}, {b"0 of 0", b"1 of 0", b"2 of 0"})
+        self.assertEqual({channel.recv(100) for channel in channels}, {b"worker 0", b"worker 1", b"worker 2"})
         for life in (2, 0, 77):
             self.channel.sendall(frame_to_bytes(Frame(Kind.KILL, life)))
         ended = {self.told(Kind.ENDED).number for _ in range(2)}
@@ -146,7 +144,7 @@ class ForkServerTests(SynchronousTestCase):
         self.begin()
         channel = self.fork(1, 1)
         self.told(Kind.FORKED)
-        self.assertEqual(channel.recv(100), b"1 of 0")
+        self.assertEqual(channel.recv(100), b"worker 1")
         self.end()
         self.assertEqual(channel.recv(100), b"")
 

@@ -19,11 +19,6 @@ class GivenOptions:
     names: frozenset[str] = frozenset()
 
 
-def settings_from(texts: Iterable[str], settings: Settings = DEFAULTS) -> Settings:
-    """Return *settings* with what *texts* say, as ``options_from`` has it; raises ``Mistake``."""
-    return options_from(texts, settings).settings
-
-
 def options_from(texts: Iterable[str], settings: Settings = DEFAULTS) -> GivenOptions:
     """Return *settings* with what *texts* say, each ``NAME`` or ``NAME=VALUE`` as ``twistd ingress --NAME=VALUE`` has it.
 

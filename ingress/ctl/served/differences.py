@@ -100,11 +100,6 @@ class Difference:
             return "changes"
         return "appears" if self.old is None else "vanishes"
 
-    @property
-    def mirrored(self) -> "Difference":
-        """The same in the other direction."""
-        return evolve(self, old=self.new, new=self.old)
-
 
 @frozen
 class Comparison:

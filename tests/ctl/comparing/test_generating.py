@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 from ingress.ctl.comparing.generating import UNKNOWN_HOST, UNKNOWN_PATH, generate
 from ingress.ctl.comparing.samples import Chosen, Sample, why_not_sent
-from ingress.ctl.inputs.controller_options import settings_from
+from ingress.ctl.inputs.controller_options import options_from
 from ingress.ctl.inputs.manifests import read_manifests
 from tests.ctl.ctl_case import CtlCase
 
@@ -44,7 +44,9 @@ class GeneratingTests(CtlCase):
 
     def chosen(self, text: str, methods: str = "GET", limit: int = 1000) -> Chosen:
         """Return what is made of the manifest *text*."""
-        given = read_manifests([self.manifest(text)], settings_from(()), datetime(2026, 11, 22, tzinfo=UTC))
+        given = read_manifests(
+            [self.manifest(text)], options_from(()).settings, datetime(2026, 11, 22, tzinfo=UTC)
+        )
         return generate(given, methods.split(","), limit)
 
     def urls(self, text: str, what: str = "", methods: str = "GET") -> list[str]:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from ingress.ctl.comparing.given_requests import Hosts, read_requests
 from ingress.ctl.comparing.samples import Chooser, Chosen, why_not_sent
 from ingress.ctl.errors import Mistake
-from ingress.ctl.inputs.controller_options import settings_from
+from ingress.ctl.inputs.controller_options import options_from
 from ingress.ctl.inputs.manifests import read_manifests
 from tests.ctl.comparing.test_generating import manifest
 from tests.ctl.ctl_case import CtlCase
@@ -105,7 +105,9 @@ class GivenRequestsTests(CtlCase):
         text = manifest("/cart", tls="{secretName: x}") + manifest(
             "/", host="other.test", name="other"
         ).replace("name: web, port", "name: other, port")
-        objects = read_manifests([self.manifest(text)], settings_from(()), datetime(2026, 11, 22, tzinfo=UTC))
+        objects = read_manifests(
+            [self.manifest(text)], options_from(()).settings, datetime(2026, 11, 22, tzinfo=UTC)
+        )
         hosts = Hosts(["named.test"], objects)
         for name, target, url in (
             ("shop-web-80", "/cart/1", "https://shop.test/cart/1"),

@@ -12,7 +12,7 @@ from ingress.ctl.comparing.differences import Compared, Comparing, Difference, W
 from ingress.ctl.comparing.report import EXAMPLES, Report, as_data, as_document, summary
 from ingress.ctl.comparing.samples import Chosen, Sample
 from ingress.ctl.comparing.tally import Tally
-from ingress.ctl.inputs.controller_options import settings_from
+from ingress.ctl.inputs.controller_options import options_from
 from ingress.ctl.inputs.manifests import read_manifests
 from ingress.ctl.lint.linting import lint
 from ingress.ctl.migrate.html_page import as_html
@@ -33,7 +33,9 @@ class ReportCase(CtlCase):
 
     def attribution(self, text: str) -> Attribution:
         """Return what knows the objects of *text*."""
-        given = read_manifests([self.manifest(text)], settings_from(()), datetime(2026, 11, 22, tzinfo=UTC))
+        given = read_manifests(
+            [self.manifest(text)], options_from(()).settings, datetime(2026, 11, 22, tzinfo=UTC)
+        )
         return Attribution(given, lint(given))
 
     def report(

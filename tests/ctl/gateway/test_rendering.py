@@ -9,7 +9,7 @@ from attrs import evolve
 from ingress.ctl.gateway.rendering import render_gateway
 from ingress.ctl.gateway.saying import GatewayOptions, Json
 from ingress.ctl.gateway.text import json_of, yaml_of
-from ingress.ctl.inputs.controller_options import settings_from
+from ingress.ctl.inputs.controller_options import options_from
 from ingress.model.backends import BackendReference
 from ingress.model.objects import ObjectKey
 from ingress.options.option import DEFAULTS
@@ -325,7 +325,7 @@ class AnnotationTests(GatewayCase):
         rendering = self.render(
             ingress(custom_headers="shop/fields"),
             fields,
-            settings=settings_from(["global-allowed-response-headers=X-Team,Server"]),
+            settings=options_from(["global-allowed-response-headers=X-Team,Server"]).settings,
         )
         self.assertEqual(
             filters(self.rules(rendering)[0])["ResponseHeaderModifier"],

@@ -2,7 +2,7 @@
 
 from attrs import evolve
 
-from ingress.ctl.inputs.controller_options import settings_from
+from ingress.ctl.inputs.controller_options import options_from
 from ingress.ctl.inputs.coverage import Coverage, covered_by
 from ingress.ctl.inputs.input import Input
 from ingress.model.objects import Kind, ObjectId
@@ -74,7 +74,7 @@ spec:
 def manifests(*texts: str, options: tuple[str, ...] = ()) -> Input:
     """Return what manifests of *texts* are as an input."""
     state = read_state("\n".join(texts))
-    settings = settings_from(options)
+    settings = options_from(options).settings
     translating = evolve(settings.translate, from_manifests=True)
     return Input(state, evolve(settings, translate=translating), NOW, covered_by(ids_of(state)))
 

@@ -282,7 +282,7 @@ class PropertyTests(CompareCase):
         self.assertEqual(compare(one, one, endpoints=True).differences, ())
         there = compare(one, other, endpoints=True).differences
         back = compare(other, one, endpoints=True).differences
-        self.assertEqual(by_name(difference.mirrored for difference in there), by_name(back))
+        self.assertEqual(by_name(evolve(one, old=one.new, new=one.old) for one in there), by_name(back))
 
     @settings(deadline=None, derandomize=True, max_examples=20, suppress_health_check=list(HealthCheck))
     @given(clusters, ingresses, all_options, st.data())
