@@ -153,7 +153,7 @@ OTHERS: tuple[tuple[FilterSpec, Phase, frozenset[Hook]], ...] = (
     ),
     (TracedRoute(RouteTracing(True)), Phase.EDITS, frozenset()),
     (ConnectionLimit("Ingress demo/a", 5), Phase.LIMITS, frozenset((Hook.REQUEST, Hook.END))),
-    (Compression((Coding("gzip", 1, TYPES, 256),)), Phase.ANSWER, frozenset((Hook.ANSWER, Hook.ANSWER_BODY))),
+    (Compression((Coding("gzip", 1, TYPES, 256),)), Phase.CODING, frozenset((Hook.ANSWER, Hook.ANSWER_BODY))),
 )
 """Those that have several, or none."""
 
