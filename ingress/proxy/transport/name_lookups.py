@@ -2,8 +2,9 @@
 
 The system is asked by ``getaddrinfo``, which blocks for as long as its resolver waits: ten seconds where nothing answers, unless
 ``resolv.conf`` says otherwise.  So each lookup has a thread, each name one lookup at a time, whose answer is for all who wait
-for it then, and there are *lanes*: so many threads for names of the operator, so many for those of tenants, and a few for those that
-were slow the last time, whoever's they are.  A lookup that finds its lane full waits, in order, as long as anybody waits for it.
+for it then, and there are *lanes*: so many threads for names, and a few for those that were slow the last time.  A lookup that finds
+its lane full waits, in order, as long as anybody waits for it.  The operator and tenants have nothing of this in common, be it the
+same name: a tenant may name whatever he likes, and any name is slow once when a packet is lost.
 
 Nothing is remembered of answers: a name may have another one the next time.  No thread keeps the process from ending.
 """
@@ -13,16 +14,24 @@ from collections.abc import Callable, Sequence
 from threading import Thread
 from typing import Any, Final
 
+from twisted.logger import Logger
+
 OPERATORS_THREADS: Final = 8
 TENANTS_THREADS: Final = 16
 SLOW_THREADS: Final = 8
+"""For slow names of the operator, and so many for those of tenants."""
 SLOW_SECONDS: Final = 2.0
 """A lookup that takes longer makes its name a slow one, until one is quick."""
 MOST_SLOW: Final = 4096
-"""Slow names that are known as such; the one that was slow longest ago is forgotten first."""
+"""Slow names that are known as such, of either; the one that was slow longest ago is forgotten first."""
 
 Found = Callable[[Sequence[str]], None]
 """Is told the addresses of a name, in the order of the system; none where it has none, or nobody knows."""
+
+_log: Final = Logger()
+
+_Asked = tuple[str, bool]
+"""A name, and whether a tenant asks."""
 
 
 def addresses_of(name: str) -> Sequence[str]:
@@ -43,19 +52,29 @@ class _Lane:
     def __init__(self, most: int) -> None:
         self.most = most
         self.under_way = 0
-        self.waiting: dict[str, None] = {}
+        self.waiting: dict[_Asked, _Lookup] = {}
 
 
 class _Lookup:
     """One name that is looked up, and who is to be told."""
 
-    __slots__ = ("begun_at", "lane", "name", "told")
+    __slots__ = ("asked", "begun_at", "lane", "told")
 
-    def __init__(self, name: str, lane: _Lane) -> None:
-        self.name = name
+    def __init__(self, asked: _Asked, lane: _Lane) -> None:
+        self.asked = asked
         self.lane = lane
         self.begun_at: float | None = None
         self.told: dict[object, Found] = {}
+
+
+class _Lanes:
+    """Those of the operator, or of tenants: for names at large, with so many *threads*, and for slow ones."""
+
+    __slots__ = ("slow", "usual")
+
+    def __init__(self, threads: int) -> None:
+        self.usual = _Lane(threads)
+        self.slow = _Lane(SLOW_THREADS)
 
 
 class NameLookups:
@@ -64,13 +83,16 @@ class NameLookups:
     def __init__(self, reactor: Any, ask: Callable[[str], Sequence[str]] = addresses_of) -> None:
         self._reactor = reactor
         self._ask = ask
-        self._lookups: dict[str, _Lookup] = {}
-        self._operators, self._tenants = _Lane(OPERATORS_THREADS), _Lane(TENANTS_THREADS)
-        self._slow = _Lane(SLOW_THREADS)
-        self._slow_names: dict[str, None] = {}
+        self._lookups: dict[_Asked, _Lookup] = {}
+        self._operators, self._tenants = _Lanes(OPERATORS_THREADS), _Lanes(TENANTS_THREADS)
+        self._slow_names: dict[_Asked, None] = {}
 
     def __repr__(self) -> str:
-        waiting = sum(len(lane.waiting) for lane in (self._operators, self._tenants, self._slow))
+        waiting = sum(
+            len(lane.waiting)
+            for lanes in (self._operators, self._tenants)
+            for lane in (lanes.usual, lanes.slow)
+        )
         return f"<NameLookups {len(self._lookups) - waiting} under way, {waiting} waiting>"
 
     def find(self, name: str, found: Found, *, is_tenants: bool) -> Callable[[], None]:
@@ -78,12 +100,13 @@ class NameLookups:
 
         *is_tenants* says whose name it is.
         """
-        lookup = self._lookups.get(name)
+        asked = name, is_tenants
+        lookup = self._lookups.get(asked)
         if lookup is None:
-            lane = self._tenants if is_tenants else self._operators
-            lookup = _Lookup(name, self._slow if name in self._slow_names else lane)
-            self._lookups[name] = lookup
-            lookup.lane.waiting[name] = None
+            lanes = self._tenants if is_tenants else self._operators
+            lookup = _Lookup(asked, lanes.slow if asked in self._slow_names else lanes.usual)
+            self._lookups[asked] = lookup
+            lookup.lane.waiting[asked] = lookup
             self._go_on(lookup.lane)
         ticket = object()
         lookup.told[ticket] = found
@@ -91,16 +114,15 @@ class NameLookups:
 
     def _leave(self, lookup: _Lookup, ticket: object) -> None:
         lookup.told.pop(ticket, None)
-        if not lookup.told and lookup.name in lookup.lane.waiting:
-            del lookup.lane.waiting[lookup.name], self._lookups[lookup.name]
+        # Who leaves late may do so when the name is looked up anew.
+        if not lookup.told and lookup.lane.waiting.get(lookup.asked) is lookup:
+            del lookup.lane.waiting[lookup.asked], self._lookups[lookup.asked]
 
     def _go_on(self, lane: _Lane) -> None:
         """Begin as many lookups of *lane* as there are threads for."""
         while lane.waiting and lane.under_way < lane.most:
-            name = next(iter(lane.waiting))
-            del lane.waiting[name]
+            lookup = lane.waiting.pop(next(iter(lane.waiting)))
             lane.under_way += 1
-            lookup = self._lookups[name]
             lookup.begun_at = self._reactor.seconds()
             try:
                 Thread(target=self._look_up, args=(lookup,), name="name lookup", daemon=True).start()
@@ -109,19 +131,28 @@ class NameLookups:
                 self._reactor.callLater(0, self._ended, lookup, ())
 
     def _look_up(self, lookup: _Lookup) -> None:
-        addresses = self._ask(lookup.name)
-        self._reactor.callFromThread(self._ended, lookup, addresses)
+        name, _ = lookup.asked
+        addresses: Sequence[str] = ()
+        try:
+            addresses = self._ask(name)
+        finally:
+            # Else the name would be looked up for ever, and its lane have a thread less.
+            self._reactor.callFromThread(self._ended, lookup, addresses)
 
     def _ended(self, lookup: _Lookup, addresses: Sequence[str]) -> None:
         assert lookup.begun_at is not None
-        del self._lookups[lookup.name]
-        self._slow_names.pop(lookup.name, None)
+        asked = lookup.asked
+        del self._lookups[asked]
+        self._slow_names.pop(asked, None)
         if self._reactor.seconds() - lookup.begun_at > SLOW_SECONDS:
-            self._slow_names[lookup.name] = None
+            self._slow_names[asked] = None
             if len(self._slow_names) > MOST_SLOW:
                 del self._slow_names[next(iter(self._slow_names))]
         lookup.lane.under_way -= 1
         self._go_on(lookup.lane)
         told = lookup.told
         while told:
-            told.pop(next(iter(told)))(addresses)
+            try:
+                told.pop(next(iter(told)))(addresses)
+            except Exception:
+                _log.failure("What came of a name could not be told, which is a bug; the others are told")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+import threading
 from collections.abc import Callable, Sequence
 from queue import SimpleQueue
 from threading import Event, Thread, current_thread
@@ -148,6 +149,31 @@ class LaneTests(LookupCase):
         self.find(*slow, "quick.test", is_tenants=False)
         self.assert_begun(*slow, "quick.test")
 
+    def test_slow_names_of_tenants(self) -> None:
+        """A name of the operator's that was slow once does not wait for those of tenants that always are."""
+        silent = [f"silent-{number}.test" for number in range(SLOW_THREADS)]
+        self.find(*silent)
+        self.find("operators.test", is_tenants=False)
+        self.assert_begun(*silent, "operators.test")
+        self.reactor.advance(SLOW_SECONDS + 0.1)
+        for name in (*silent, "operators.test"):
+            self.answer(name)
+        self.find(*silent)
+        self.find("operators.test", is_tenants=False)
+        self.assert_begun(*silent, "operators.test")
+
+    def test_the_same_name(self) -> None:
+        """A tenant that asks for a name of the operator's has it waiting in his own lane alone, and is told by his own lookup."""
+        silent = [f"silent-{number}.test" for number in range(TENANTS_THREADS)]
+        self.find(*silent, "operators.test")
+        self.find("operators.test", is_tenants=False)
+        self.assert_begun(*silent, "operators.test")
+        self.answer("operators.test")
+        self.assertEqual(len(self.told), 1)
+        self.find("operators.test", is_tenants=False)
+        self.assert_begun("operators.test")
+        self.assertEqual(repr(self.names), f"<NameLookups {TENANTS_THREADS + 1} under way, 1 waiting>")
+
     def test_nobody_waits(self) -> None:
         """What nobody waits for any more is not begun; what is under way tells who comes meanwhile."""
         busy = [f"busy-{number}.test" for number in range(TENANTS_THREADS)]
@@ -172,6 +198,28 @@ class LaneTests(LookupCase):
         self.answer("a.test")
         self.assertEqual(self.told, [])
 
+    def test_bug(self) -> None:
+        """Where somebody who is told raises, the others are told all the same."""
+        self.answers["a.test"] = Event()
+        self.names.find("a.test", lambda addresses: self.fail("a bug"), is_tenants=True)
+        self.find("a.test")
+        self.answer("a.test")
+        self.assertEqual(len(self.told), 1)
+        self.assertEqual(len(self.flushLoggedErrors(AssertionError)), 1)
+
+    def test_leaving_late(self) -> None:
+        """Who leaves once he was told takes nothing away from who waits for the name by then."""
+        (leave,) = self.find("a.test")
+        self.assert_begun("a.test")
+        self.answer("a.test")
+        busy = [f"busy-{number}.test" for number in range(TENANTS_THREADS)]
+        self.find(*busy)
+        self.assert_begun(*busy)
+        self.find("a.test")
+        leave()
+        self.answer(busy[0])
+        self.assert_begun("a.test")
+
     def test_memory(self) -> None:
         """So many slow names are known, and no more."""
         with patch.object(name_lookups, "Thread", side_effect=RuntimeError("can't start new thread")):
@@ -181,7 +229,7 @@ class LaneTests(LookupCase):
                 self.reactor.advance(SLOW_SECONDS + 0.1)
         self.assertEqual(len(self.told), MOST_SLOW + 8)
         self.assertEqual(len(self.names._slow_names), MOST_SLOW)
-        self.assertNotIn("0.test", self.names._slow_names)
+        self.assertNotIn(("0.test", True), self.names._slow_names)
 
 
 class ThreadTests(LookupCase):
@@ -204,6 +252,21 @@ class ThreadTests(LookupCase):
         self.answer("a.test")
         thread.join(PATIENCE_SECONDS)
         self.assertFalse(thread.is_alive())
+
+    def test_bug(self) -> None:
+        """A lookup that raises finds nothing, and gives its place back."""
+        raised: SimpleQueue[Any] = SimpleQueue()
+        self.patch(threading, "excepthook", raised.put)
+        names = NameLookups(self.reactor, self._raise)
+        told: list[Sequence[str]] = []
+        for _ in range(TENANTS_THREADS + 1):
+            names.find("a.test", told.append, is_tenants=True)
+            self.reactor.hear()
+            self.assertIs(raised.get(timeout=PATIENCE_SECONDS).exc_type, ZeroDivisionError)
+        self.assertEqual(told, [()] * (TENANTS_THREADS + 1))
+
+    def _raise(self, name: str) -> Sequence[str]:
+        raise ZeroDivisionError(name)
 
 
 class SystemTests(SynchronousTestCase):
