@@ -97,7 +97,7 @@ class BoundedTests(SynchronousTestCase):
         collector.will_say(
             (HEAD + b"Content-Length: 2\r\n\r\n", b"{}"), collector.slowly(HEAD, b"X: " + b"x" * 100)
         )
-        self.assertEqual(self.post(collector.url), 200)
+        self.assertEqual(self.post(collector.url, MOST_SECONDS), 200)
         self.assertRaises(Timeout, self.post, collector.url)
         self.assertEqual(collector.connections, 1)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import socket
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -168,20 +169,21 @@ class TCPTests(StreamsCase):
         client.transport.pauseProducing()
         sock = socket_of(client.transport)
         self.addCleanup(sock.close)
+        # Or else the system might give it room for all.
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 64 * 1024)
         client.transport.write(b"x")
         await self.until(lambda: self.channels and self.channels[0].upstream.has_ended)
         (tunnel,) = self.channels
         below = tunnel.downstream.transport
-        looks = 0
+        looks, seen = 0, below.untaken
 
         def take_and_look() -> bool:
             """Take a little; once that shows, and nothing but the kernel has the rest, have a deadline come."""
-            nonlocal looks
-            before = below.untaken
+            nonlocal looks, seen
             with contextlib.suppress(BlockingIOError):
                 client.received.extend(sock.recv(16384))
-            if below.untaken < before and not below.queued:
-                looks += 1
+            if below.untaken < seen and not below.queued:
+                looks, seen = looks + 1, below.untaken
                 tunnel.deadline = 0.0
                 self.deadlines.tick()
             return looks == 3
