@@ -45,7 +45,8 @@ class _Cut:
     def show(self, connected: socket.socket | None) -> None:
         """This socket is in use from now on."""
         with self._lock:
-            self._socket = connected
+            # TLS inside of that of a proxy is no socket, but has one below.
+            self._socket = getattr(connected, "socket", connected)
             if self.is_over:
                 self._shut()
 

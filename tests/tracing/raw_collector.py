@@ -21,7 +21,8 @@ class Collector:
         self.sent = 0
         self._server = self._wire = socket.create_server(("127.0.0.1", 0))
         scheme = "http" if tls is None else "https"
-        self.url = f"{scheme}://127.0.0.1:{self._server.getsockname()[1]}/v1/traces"
+        self.port: int = self._server.getsockname()[1]
+        self.url = f"{scheme}://127.0.0.1:{self.port}/v1/traces"
         self._thread = Thread(target=self._run, daemon=True)
         self._thread.start()
 
@@ -75,3 +76,46 @@ class Collector:
                 socket.socket.shutdown(each, socket.SHUT_RDWR)
         self._server.close()
         self._thread.join(5)
+
+
+class TLSProxy:
+    """A proxy to which one speaks TLS, and that has connected to one place whatever it is asked for; for one connection."""
+
+    def __init__(self, tls: ssl.SSLContext, port: int) -> None:
+        self._tls = tls
+        self._port = port
+        self._server = socket.create_server(("127.0.0.1", 0))
+        self.url = f"https://127.0.0.1:{self._server.getsockname()[1]}"
+        self._thread = Thread(target=self._run, daemon=True)
+        self._thread.start()
+
+    def _run(self) -> None:
+        with contextlib.suppress(OSError):
+            connected, _ = self._server.accept()
+            with (
+                self._tls.wrap_socket(connected, True) as wire,
+                socket.create_connection(("127.0.0.1", self._port)) as there,
+            ):
+                asked = b""
+                while not asked.endswith(b"\r\n\r\n") and (octet := wire.recv(1)):
+                    asked += octet
+                wire.sendall(b"HTTP/1.1 200 OK\r\n\r\n")
+                back = Thread(target=_copy, args=(there, wire), daemon=True)
+                back.start()
+                _copy(wire, there)
+                back.join(5)
+
+    def stop(self) -> None:
+        """Listen no more."""
+        with contextlib.suppress(OSError):
+            self._server.shutdown(socket.SHUT_RDWR)
+        self._server.close()
+        self._thread.join(5)
+
+
+def _copy(source: socket.socket, sink: socket.socket) -> None:
+    with contextlib.suppress(OSError):
+        while octets := source.recv(65536):
+            sink.sendall(octets)
+    with contextlib.suppress(OSError):
+        socket.socket.shutdown(sink, socket.SHUT_RDWR)

@@ -13,7 +13,7 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.tracing.bounded_http import MOST_ANSWER_BYTES, bounded_session
 from tests.fakes.certificates import issue, make_authority
-from tests.tracing.raw_collector import Collector
+from tests.tracing.raw_collector import Collector, TLSProxy
 
 HEAD = b"HTTP/1.1 200 OK\r\n"
 PIECE = b"10000\r\n" + bytes(65536) + b"\r\n"
@@ -59,8 +59,8 @@ class BoundedTests(SynchronousTestCase):
             collector.will_say(collector.slowly(head, rest))
             self.assertRaises(Timeout, self.post, collector.url)
 
-    def test_slow_over_tls(self) -> None:
-        """So it is over TLS."""
+    def tls(self) -> ssl.SSLContext:
+        """Return what servers here speak TLS by, which the session trusts."""
         authority = make_authority()
         certificate, trusted = Path(self.mktemp()), Path(self.mktemp())
         certificate.write_bytes(b"".join(issue(authority, ["127.0.0.1"])))
@@ -68,9 +68,21 @@ class BoundedTests(SynchronousTestCase):
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.load_cert_chain(certificate)
         self.session.verify = str(trusted)
-        collector = self.collector(tls=context)
-        collector.will_say(collector.slowly(HEAD + b"Content-Length: 100\r\n\r\n", bytes(100)))
-        self.assertRaises(Timeout, self.post, collector.url)
+        return context
+
+    def test_slow_over_tls(self) -> None:
+        """So it is over TLS, also inside of that of a proxy."""
+        context = self.tls()
+        for by_proxy in (False, True):
+            collector = self.collector(tls=context)
+            collector.will_say(collector.slowly(HEAD + b"Content-Length: 100\r\n\r\n", bytes(100)))
+            if by_proxy:
+                proxy = TLSProxy(context, collector.port)
+                self.addCleanup(proxy.stop)
+                self.session.proxies = {"https": proxy.url}
+            # Two handshakes are before that.
+            self.assertRaises(Timeout, self.post, collector.url, 3 * SECONDS)
+            self.assertEqual(collector.connections, 1)
 
     def test_endless(self) -> None:
         """An answer without end is not read on: its status is what counts, and the next batch has another connection."""
