@@ -288,7 +288,11 @@ class UpstreamPool(Taker[UpstreamConnection]):
         now = self.deadlines.now
         if self.distrusted and self.distrusted.get(latest.endpoint, now) > now:
             return True
-        if now - oldest.idle_since >= KEPT_SECONDS:
+        if (
+            now - oldest.idle_since >= KEPT_SECONDS
+            and known.shown_until - now < SHOWN_SECONDS / 2
+            and oldest.is_quiet
+        ):
             # Under load it is taken sooner or later, and no other one is idle for so long then.
             known.shown_until = now + SHOWN_SECONDS
         return now - latest.idle_since >= FRESH_SECONDS or now >= known.shown_until or not latest.is_quiet
