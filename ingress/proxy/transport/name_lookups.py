@@ -11,6 +11,7 @@ Nothing is remembered of answers: a name may have another one the next time.  No
 
 import socket
 from collections.abc import Callable, Sequence
+from functools import partial
 from threading import Thread
 from typing import Any, Final
 
@@ -110,7 +111,7 @@ class NameLookups:
             self._go_on(lookup.lane)
         ticket = object()
         lookup.told[ticket] = found
-        return lambda: self._leave(lookup, ticket)
+        return partial(self._leave, lookup, ticket)
 
     def _leave(self, lookup: _Lookup, ticket: object) -> None:
         lookup.told.pop(ticket, None)

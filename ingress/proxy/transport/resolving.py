@@ -8,12 +8,12 @@ addresses, nor to those of the API server.
 
 import socket
 from collections.abc import Callable, Collection, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 from ingress.model.addresses import address_fault, is_within, same_address
 from ingress.model.backends import Endpoint
 from ingress.proxy.contract.transport import TIMED_OUT, is_ip_address
-from ingress.proxy.transport.name_lookups import NameLookups
+from ingress.proxy.transport.name_lookups import Found
 
 NOT_FOUND = "name not found"
 MAX_ADDRESSES = 8
@@ -61,13 +61,20 @@ class AddressRules:
         return "is an address of this host" if self._is_own(address) else None
 
 
+class Names(Protocol):
+    """Who looks names up."""
+
+    def find(self, name: str, found: Found, *, is_tenants: bool) -> Callable[[], None]:
+        """Have *found* told the addresses of *name*, never before this returns; return what ends the wait."""
+
+
 class NamedConnecting:
     """One attempt to connect to *endpoint*, whose name is found by *names*, by *dial*, within *seconds*."""
 
     def __init__(
         self,
         reactor: Any,
-        names: NameLookups,
+        names: Names,
         endpoint: Endpoint,
         dial: Dial,
         failed: Callable[[str], None],
@@ -85,6 +92,8 @@ class NamedConnecting:
         self._deadline = reactor.seconds() + seconds
         self._seconds = seconds
         self._addresses: list[str] = []
+        self._timeout: Any = None
+        self._leave: Callable[[], None] | None = None
 
     def start(self) -> None:
         """Begin."""
@@ -92,18 +101,24 @@ class NamedConnecting:
             self._addresses.append(self._endpoint.address)
             self._connect()
             return
+        self._timeout = self._reactor.callLater(self._seconds, self._timed_out)
+        self._leave = self._names.find(
+            self._endpoint.address, self._found, is_tenants=self._rules is not None
+        )
 
-        def found(addresses: Sequence[str]) -> None:
-            timeout.cancel()
-            self._addresses += addresses[:MAX_ADDRESSES]
-            self._connect()
+    # Both let go of what has them: nothing is left that only a collector would find.
 
-        def timed_out() -> None:
+    def _found(self, addresses: Sequence[str]) -> None:
+        self._timeout.cancel()
+        self._timeout = self._leave = None
+        self._addresses += addresses[:MAX_ADDRESSES]
+        self._connect()
+
+    def _timed_out(self) -> None:
+        leave, self._timeout, self._leave = self._leave, None, None
+        if leave is not None:
             leave()
-            self._failed(TIMED_OUT)
-
-        leave = self._names.find(self._endpoint.address, found, is_tenants=self._rules is not None)
-        timeout = self._reactor.callLater(self._seconds, timed_out)
+        self._failed(TIMED_OUT)
 
     def _connect(self) -> None:
         why = NOT_FOUND

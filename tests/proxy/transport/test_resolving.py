@@ -10,18 +10,17 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.model.backends import Endpoint
 from ingress.model.upstream_tls import LinkSettings
-from ingress.proxy.transport.name_lookups import Found, NameLookups
+from ingress.proxy.transport.name_lookups import Found
 from ingress.proxy.transport.resolving import MAX_ADDRESSES, AddressRules, NamedConnecting, is_own_address
 
 EXTERNAL = Endpoint("db.example.org", 80, LinkSettings(is_external=True))
 NAMED = Endpoint("db.example.org", 80)
 
 
-class Names(NameLookups):
+class Lookups:
     """Lookups that are told when and what to answer."""
 
     def __init__(self) -> None:
-        super().__init__(Clock())
         self.asked: list[tuple[str, bool]] = []
         self.found: Found | None = None
 
@@ -44,7 +43,7 @@ class ConnectingTests(SynchronousTestCase):
 
     def setUp(self) -> None:
         self.reactor = Clock()
-        self.names = Names()
+        self.names = Lookups()
         self.failures: list[str] = []
         self.dialed: list[tuple[str, float]] = []
         self.why: list[Callable[[str], None]] = []
