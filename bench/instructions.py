@@ -28,7 +28,7 @@ from bench.counting import Callgrind, HardwareCounter, Way, counts_in_hardware
 from bench.ending import status_of
 from bench.errors import BenchError
 from bench.loads import LOADS, Generator, Load
-from bench.measure import LoadFailed, Place, Started, send
+from bench.measure import LoadFailed, Place, Started, least_requests, send
 from bench.processes import Processes, pause
 from bench.targets import TARGETS, Target, available, compiled_package
 
@@ -69,7 +69,7 @@ def per_request(fewer: Count, more: Count, idle_per_second: float) -> float:
 
 def requests_of(load: Load, is_slow: bool) -> int:
     """How many requests the shorter run of *load* has."""
-    return load.requests // (SLOWER if is_slow else QUICKER) // TIMES_MORE
+    return max(least_requests(load), load.requests // (SLOWER if is_slow else QUICKER) // TIMES_MORE)
 
 
 def countable(load: Load) -> Load:

@@ -99,6 +99,11 @@ def send(place: Place, load: Load, started: Started, requests: int, seconds: int
     return _outcome(load, output).succeeded
 
 
+def least_requests(load: Load) -> int:
+    """How many requests *load* has at least, however few are asked for: one for each stream."""
+    return max(LEAST_REQUESTS, load.connections * load.streams)
+
+
 def _log(place: Place) -> Path:
     return place.folder / "requests.log"
 
@@ -106,13 +111,14 @@ def _log(place: Place) -> Path:
 def _command(place: Place, load: Load, started: Started, requests: int, seconds: int) -> list[str]:
     site = started.site
     port = site.https if load.scheme == "https" else site.http
-    least = max(LEAST_REQUESTS, load.connections * load.streams)
     body, log = place.folder / f"body-{load.name}", _log(place)
     if load.upload_bytes and not body.exists():
         body.write_bytes(b"\0" * load.upload_bytes)
     log.unlink(missing_ok=True)
     certificate = site.shown_to(load.host).certificate_path
-    return generators.command(load, port, max(least, requests), seconds, body, log, certificate)
+    return generators.command(
+        load, port, max(least_requests(load), requests), seconds, body, log, certificate
+    )
 
 
 def _outcome(load: Load, output: str) -> generators.Outcome:

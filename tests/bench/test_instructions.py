@@ -20,6 +20,7 @@ from bench.instructions import (
     under,
 )
 from bench.loads import LOADS, Generator
+from bench.measure import least_requests
 from bench.targets import TARGETS, Target
 
 
@@ -82,6 +83,12 @@ class LoadTests(SynchronousTestCase):
                 few = requests_of(load, is_slow)
                 self.assertGreater(few, load.connections * load.streams, load.name)
                 self.assertLess(few * TIMES_MORE / load.connections, 1000, load.name)
+
+    def test_longer_is_longer(self) -> None:
+        """Also of large bodies, of which there are few, the longer run has more requests than are sent at least."""
+        for load in LOADS:
+            for is_slow in (True, False):
+                self.assertGreaterEqual(requests_of(load, is_slow), least_requests(load), load.name)
 
     def test_slow(self) -> None:
         """Ours is told not to mind that it is slow, where it is."""
