@@ -1,235 +1,45 @@
-"""The manifests of ``k8s/`` agree with the code that they run.
+"""The manifests of ``k8s/`` agree with the code that they run, as the files stand."""
 
-They are read twice: as the files stand, always, and as ``kubectl kustomize`` renders
-them, where there is a ``kubectl``.
-"""
-
-import configparser
 import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from re import findall
 from textwrap import dedent
-from typing import Any
 
 import yaml
 from attrs import evolve
-from twisted.trial.unittest import SkipTest, SynchronousTestCase
 
 from examples.whoami import whoami
-from ingress.cluster.kinds import EVENTS, GATEWAY_SERVICES, KINDS, LEASES, REFERRED_TO, STATUSES
+from ingress.cluster.kinds import KINDS, LEASES, REFERRED_TO
 from ingress.cluster.manifests.manifest_files import read_manifest
 from ingress.cluster.store import Store
 from ingress.model.objects import EndpointSlice, Kind, ObjectKey, Projection, SlicePort
 from ingress.options.config_map import read_config_map
 from ingress.settings import Settings
-from ingress.tap import Options
 from ingress.translate.options import ANNOTATIONS_PREFIX
-from ingress.translate.readers.gateway.names import DEFINITION, GROUP
-from ingress.translate.readers.reader import KindRead
 from ingress.translate.translate import translate
-
-REPOSITORY = Path(__file__).resolve().parent.parent
-K8S = REPOSITORY / "k8s"
-WHOAMI = REPOSITORY / "examples" / "whoami"
-OVERLAYS = ("beside", "daemonset-hostnetwork", "deployment-loadbalancer", "deployment-nodeport", "namespaced")
-WORKLOADS = ("DaemonSet", "Deployment")
-USER_ID = 65532
-READING = ("get", "list", "watch")
-WRITING = ("create", "update", "patch")
-LEASE = (LEASES.group, LEASES.resource, "update", "")
-
-# A process has to stop by itself before the kubelet kills it.
-STOP_MARGIN_SECONDS = 5.0
-
-
-def objects(text: str) -> list[dict[str, Any]]:
-    """The Kubernetes objects of a YAML text."""
-    return [one for one in yaml.safe_load_all(text) if one is not None]
-
-
-def raw() -> Iterator[tuple[Path, dict[str, Any]]]:
-    """Every object as the files have it; kustomizations and patches are none."""
-    for path in (*sorted(K8S.rglob("*.yaml")), *sorted(WHOAMI.glob("*.yaml"))):
-        for one in objects(path.read_text("utf-8")):
-            if isinstance(one, dict) and one["kind"] != "Kustomization":
-                yield path, one
-
-
-def rendered(folder: str) -> list[dict[str, Any]]:
-    """The objects that ``kubectl kustomize`` makes of a folder below ``k8s/``."""
-    kubectl = shutil.which("kubectl")
-    if kubectl is None:
-        raise SkipTest("kubectl is not installed")
-    done = subprocess.run([kubectl, "kustomize", str(K8S / folder)], capture_output=True, text=True)
-    if done.returncode:
-        raise AssertionError(f"kubectl kustomize {folder}: {done.stderr}")
-    return objects(done.stdout)
-
-
-def pod(workload: Mapping[str, Any]) -> dict[str, Any]:
-    """The pod spec of a Deployment or DaemonSet."""
-    spec: dict[str, Any] = workload["spec"]["template"]["spec"]
-    return spec
-
-
-def options_of(container: Mapping[str, Any]) -> Options:
-    """The arguments of a controller's container, parsed by the code that will parse them."""
-    options = Options()
-    options.parseOptions(container.get("args", []))
-    return options
-
-
-def version() -> str:
-    """The version of the package as ``setup.cfg``, its one source, has it."""
-    config = configparser.ConfigParser()
-    config.read(REPOSITORY / "setup.cfg", encoding="utf-8")
-    return config["metadata"]["version"]
-
-
-def rights(role: Mapping[str, Any]) -> set[tuple[str, str, str, str]]:
-    """Group, resource, verb and name (empty: any) of all that a role grants."""
-    return {
-        (group, resource, verb, name)
-        for rule in role["rules"]
-        for group in rule["apiGroups"]
-        for resource in rule["resources"]
-        for verb in rule["verbs"]
-        for name in rule.get("resourceNames", [""])
-    }
-
-
-def is_of_gateways(read: KindRead) -> bool:
-    """Whether a kind is asked for because of the Gateway API alone."""
-    return bool(read.definition) or read.kind is DEFINITION
-
-
-def called_for_gateways() -> set[tuple[str, str, str, str]]:
-    """The rights that the code needs for the Gateway API."""
-    reads = {
-        (read.group, read.plural, verb, "")
-        for read in KINDS.values()
-        if is_of_gateways(read)
-        for verb in read.verbs
-    }
-    writes = {
-        (one.group, one.resource, verb, "")
-        for one in (*(one for one in STATUSES if one.group == GROUP), GATEWAY_SERVICES)
-        for verb in one.verbs
-    }
-    return reads | writes
-
-
-def called_in_namespaces() -> set[tuple[str, str, str, str]]:
-    """The rights that the code needs in each namespace that it serves."""
-    reads = {
-        (read.group, read.plural, verb, "")
-        for read in KINDS.values()
-        if read.namespaced and not is_of_gateways(read)
-        for verb in read.verbs
-    }
-    written = (*(one for one in STATUSES if one.group != GROUP), EVENTS)
-    writes = {(one.group, one.resource, verb, "") for one in written for verb in one.verbs}
-    return reads | writes
-
-
-def called_in_the_cluster() -> set[tuple[str, str, str, str]]:
-    """The rights that the code needs for what belongs to no namespace."""
-    return {
-        (read.group, read.plural, verb, "")
-        for read in KINDS.values()
-        if not read.namespaced and not is_of_gateways(read)
-        for verb in read.verbs
-    }
-
-
-def breaches(level: str, spec: Mapping[str, Any]) -> set[str]:
-    """What this pod spec does that a level of the Pod Security Standards forbids, by the names that these have.
-
-    https://kubernetes.io/docs/concepts/security/pod-security-standards/, for Linux.  What is not used here is forbidden in any
-    case, so that whoever uses it looks here.
-    """
-    if level == "privileged":
-        return set()
-    found = {name for name in ("hostNetwork", "hostPID", "hostIPC") if spec.get(name)}
-    found |= {"volumes" for _ in spec.get("volumes", ())}
-    of_pod = spec.get("securityContext", {})
-    found |= {name for name in ("sysctls", "seLinuxOptions", "appArmorProfile") if name in of_pod}
-    for container in (*spec["containers"], *spec.get("initContainers", ())):
-        context = container.get("securityContext", {})
-        found |= {"hostPorts" for port in container.get("ports", ()) if port.get("hostPort")}
-        found |= {name for name in ("privileged", "procMount") if context.get(name)}
-        capabilities = context.get("capabilities", {})
-        if set(capabilities.get("add", ())) - {"NET_BIND_SERVICE"}:
-            found.add("capabilities")
-        if level == "restricted":
-            if "ALL" not in capabilities.get("drop", ()):
-                found.add("capabilities")
-            if context.get("allowPrivilegeEscalation") is not False:
-                found.add("allowPrivilegeEscalation")
-            if not {**of_pod, **context}.get("runAsNonRoot") or {**of_pod, **context}.get("runAsUser") == 0:
-                found.add("runAsNonRoot")
-            if {**of_pod, **context}.get("seccompProfile", {}).get("type") not in (
-                "RuntimeDefault",
-                "Localhost",
-            ):
-                found.add("seccompProfile")
-    return found
-
-
-class PodTestCase(SynchronousTestCase):
-    """What holds for each pod of this image, whether read from a file or rendered."""
-
-    def check_security(self, workload: Mapping[str, Any]) -> None:
-        """The pod is not root, keeps one capability, and cannot write its file system."""
-        spec = pod(workload)
-        of_pod = spec["securityContext"]
-        self.assertIs(of_pod["runAsNonRoot"], True)
-        self.assertEqual((of_pod["runAsUser"], of_pod["runAsGroup"]), (USER_ID, USER_ID))
-        self.assertEqual(of_pod["seccompProfile"], {"type": "RuntimeDefault"})
-        for container in spec["containers"]:
-            of_container = container["securityContext"]
-            self.assertIs(of_container["readOnlyRootFilesystem"], True)
-            self.assertIs(of_container["allowPrivilegeEscalation"], False)
-            # An interpreter with a file capability starts only where that is allowed.
-            self.assertEqual(of_container["capabilities"], {"drop": ["ALL"], "add": ["NET_BIND_SERVICE"]})
-            self.assertIn("requests", container["resources"])
-
-    def check_controller(self, workload: Mapping[str, Any]) -> None:
-        """Options, ports, probes and the grace period fit the controller."""
-        spec = pod(workload)
-        (container,) = spec["containers"]
-        self.assertNotIn("command", container)  # the entry point of the image
-        settings = options_of(container).settings()
-
-        ports = {port["name"]: port["containerPort"] for port in container["ports"]}
-        listening = {"http": settings.http[0], "https": settings.https[0], "probes": settings.probes or ""}
-        for name, description in listening.items():
-            self.assertEqual(description.split(":")[1], str(ports[name]), name)
-
-        for probe, path in (("livenessProbe", "/healthz"), ("readinessProbe", "/readyz")):
-            request = container[probe]["httpGet"]
-            self.assertEqual((request["path"], request["port"]), (path, "probes"))
-            # The kubelet asks at the pod's address unless told otherwise.
-            interface = "127.0.0.1" if "interface=127.0.0.1" in (settings.probes or "") else None
-            self.assertEqual(request.get("host"), interface)
-
-        # What names routes and objects is for who may forward a port to the pod.
-        self.assertTrue(settings.admin.endswith(":interface=127.0.0.1"))
-        self.assertNotIn(int(settings.admin.split(":")[1]), ports.values())
-
-        stopping = settings.serving.shutdown_delay_seconds + settings.serving.shutdown_grace_seconds
-        self.assertGreaterEqual(spec["terminationGracePeriodSeconds"], stopping + STOP_MARGIN_SECONDS)
-        self.assertNotIn("lifecycle", container)  # --shutdown-delay does what a preStop hook would
-
-        # Nodes whose last pod ends send connections there until the probe has failed so often (docs/shutdown.md).
-        probe = container["readinessProbe"]
-        not_serving = probe["periodSeconds"] * (probe["failureThreshold"] - 1)
-        self.assertGreater(not_serving, settings.serving.shutdown_delay_seconds)
+from tests.k8s_case import (
+    K8S,
+    LEASE,
+    READING,
+    REPOSITORY,
+    WHOAMI,
+    WORKLOADS,
+    WRITING,
+    PodTestCase,
+    called_for_gateways,
+    called_in_namespaces,
+    called_in_the_cluster,
+    objects,
+    options_of,
+    pod,
+    raw,
+    rights,
+    version,
+)
 
 
 class FileTests(PodTestCase):
@@ -466,159 +276,3 @@ class FileTests(PodTestCase):
         with self.assertRaises(SystemExit) as caught:
             options_of({"args": ["--no-such-option"]})
         self.assertIn("no-such-option", str(caught.exception))
-
-
-class RenderedTests(PodTestCase):
-    """What ``kubectl kustomize`` makes of the overlays."""
-
-    def test_every_overlay(self) -> None:
-        """Each overlay has one controller, as safe as the template, with account, rights and class."""
-        for overlay in OVERLAYS:
-            found = rendered(f"overlays/{overlay}")
-            (workload,) = (one for one in found if one["kind"] in WORKLOADS)
-            self.check_security(workload)
-            self.check_controller(workload)
-            self.assertEqual(pod(workload)["containers"][0]["image"], f"txingress:{version()}")
-            kinds = {one["kind"] for one in found}
-            in_cluster = {"ClusterRole", "ClusterRoleBinding", "IngressClass"}
-            needed = {"Namespace", "ServiceAccount", "Role", "RoleBinding"} | (
-                set() if overlay == "namespaced" else in_cluster
-            )
-            self.assertEqual(needed - kinds, set(), overlay)
-
-    def test_pod_security(self) -> None:
-        """Each namespace enforces the strictest level of Pod Security that its pods pass."""
-        label = "pod-security.kubernetes.io/enforce"
-        for overlay in OVERLAYS:
-            found = rendered(f"overlays/{overlay}")
-            (workload,) = (one for one in found if one["kind"] in WORKLOADS)
-            (namespace,) = (one for one in found if one["kind"] == "Namespace")
-            levels = [
-                level
-                for level in ("restricted", "baseline", "privileged")
-                if not breaches(level, pod(workload))
-            ]
-            self.assertEqual(namespace["metadata"]["labels"][label], levels[0], overlay)
-            self.assertEqual(levels[0] == "privileged", overlay == "daemonset-hostnetwork")
-
-    def test_breaches_are_found(self) -> None:
-        """A pod that asks for nothing breaks four rules of the strictest level."""
-        self.assertEqual(
-            breaches("restricted", {"containers": [{}]}),
-            {"capabilities", "allowPrivilegeEscalation", "runAsNonRoot", "seccompProfile"},
-        )
-        self.assertEqual(breaches("baseline", {"containers": [{}]}), set())
-        self.assertEqual(breaches("baseline", {"containers": [{}], "hostNetwork": True}), {"hostNetwork"})
-
-    def test_overlays_are_all_tested(self) -> None:
-        """There is no overlay that these tests do not know."""
-        self.assertEqual(sorted(path.name for path in (K8S / "overlays").iterdir()), sorted(OVERLAYS))
-
-    def test_beside(self) -> None:
-        """Beside another controller there is one class, which is not called nginx, and it is the one that is served."""
-        found = rendered("overlays/beside")
-        (shipped,) = (one for one in found if one["kind"] == "IngressClass")
-        (workload,) = (one for one in found if one["kind"] in WORKLOADS)
-        settings = options_of(pod(workload)["containers"][0]).settings()
-        usual = Settings().translate
-        self.assertEqual(shipped["metadata"]["name"], settings.translate.ingress_class)
-        self.assertEqual(shipped["spec"]["controller"], settings.translate.controller_class)
-        self.assertNotEqual(settings.translate.ingress_class, usual.ingress_class)
-        self.assertNotEqual(settings.translate.controller_class, usual.controller_class)
-        self.assertEqual(settings.reporting.publish_service, ObjectKey("txingress", "txingress"))
-
-    def test_namespaced(self) -> None:
-        """Without any right in the cluster, each namespace that the controller reads has a Role, bound to its account."""
-        found = rendered("overlays/namespaced")
-        kinds = {one["kind"] for one in found}
-        self.assertEqual(kinds & {"ClusterRole", "ClusterRoleBinding", "IngressClass"}, set())
-        (workload,) = (one for one in found if one["kind"] in WORKLOADS)
-        (container,) = pod(workload)["containers"]
-        settings = options_of(container).settings()
-        own = workload["metadata"]["namespace"]
-        for kind in ("Role", "RoleBinding"):
-            of_kind = [one["metadata"] for one in found if one["kind"] == kind]
-            elsewhere = {one["namespace"] for one in of_kind if one["namespace"] != own}
-            self.assertEqual(elsewhere, set(settings.namespaces))
-            self.assertEqual(
-                sorted(one["name"] for one in of_kind if one["namespace"] == own),
-                ["txingress", "txingress-service"],
-            )
-        self.assertEqual(settings.reporting.publish_service, ObjectKey(own, "txingress"))
-        # To delete the overlay must not delete what tenants have; so the namespaces are made by hand.
-        self.assertEqual([one["metadata"]["name"] for one in found if one["kind"] == "Namespace"], [own])
-        page = (K8S / "README.md").read_text("utf-8")
-        for namespace in settings.namespaces:
-            self.assertIn(f"    kubectl create namespace {namespace}\n", page)
-        for binding in (one for one in found if one["kind"] == "RoleBinding"):
-            self.assertEqual(binding["subjects"][0]["namespace"], workload["metadata"]["namespace"])
-            self.assertEqual(binding["subjects"][0]["name"], pod(workload)["serviceAccountName"])
-
-    def test_daemonset(self) -> None:
-        """On the host network the pods still find Services by name, and the kind fits its fields."""
-        found = rendered("overlays/daemonset-hostnetwork")
-        (workload,) = (one for one in found if one["kind"] in WORKLOADS)
-        self.assertEqual(workload["kind"], "DaemonSet")
-        self.assertEqual(set(workload["spec"]), {"selector", "template", "updateStrategy", "minReadySeconds"})
-        self.assertEqual(
-            workload["spec"]["updateStrategy"], {"rollingUpdate": {"maxSurge": 0, "maxUnavailable": 1}}
-        )
-        spec = pod(workload)
-        self.assertIs(spec["hostNetwork"], True)
-        self.assertEqual(spec["dnsPolicy"], "ClusterFirstWithHostNet")
-        self.assertFalse([one for one in found if one["kind"] in ("PodDisruptionBudget", "Service")])
-
-    def test_delays(self) -> None:
-        """Each overlay has the delay, the failures of the probe and the grace that docs/shutdown.md gives for what stands in front of it."""
-        page = (REPOSITORY / "docs" / "shutdown.md").read_text("utf-8")
-        rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in page.splitlines()]
-        figures = {row[0]: row[3:] for row in rows if len(row) == 6}
-        for overlay, beginning in (
-            ("daemonset-hostnetwork", "hostPort or host network (`daemonset-hostnetwork`)"),
-            ("deployment-loadbalancer", "`LoadBalancer` with `externalTrafficPolicy: Local`"),
-        ):
-            (expected,) = (row for front, row in figures.items() if front.startswith(beginning))
-            (workload,) = (
-                one
-                for one in rendered(f"overlays/{overlay}")
-                if one["kind"] in WORKLOADS and one["metadata"]["name"] == "txingress"
-            )
-            spec = pod(workload)
-            (container,) = spec["containers"]
-            delay = options_of(container).settings().serving.shutdown_delay_seconds
-            failures = container["readinessProbe"]["failureThreshold"]
-            found = [f"{delay:g}", str(failures), str(spec["terminationGracePeriodSeconds"])]
-            self.assertEqual(found, expected, overlay)
-
-    def test_deployments(self) -> None:
-        """The Services of the Deployments select its pods and lead to their ports."""
-        for overlay, kind in (
-            ("deployment-loadbalancer", "LoadBalancer"),
-            ("deployment-nodeport", "NodePort"),
-        ):
-            found = {one["kind"]: one for one in rendered(f"overlays/{overlay}")}
-            service, template = found["Service"]["spec"], found["Deployment"]["spec"]["template"]
-            self.assertEqual(service["type"], kind)
-            self.assertEqual(
-                found["Deployment"]["spec"]["strategy"],
-                {"rollingUpdate": {"maxSurge": 1, "maxUnavailable": 0}},
-            )
-            self.assertEqual(service["selector"], template["metadata"]["labels"])
-            self.assertEqual(
-                found["PodDisruptionBudget"]["spec"]["selector"], found["Deployment"]["spec"]["selector"]
-            )
-            named = {port["name"] for port in template["spec"]["containers"][0]["ports"]}
-            self.assertEqual([port["port"] for port in service["ports"]], [80, 443])
-            shown = options_of(template["spec"]["containers"][0]).settings().reporting.publish_service
-            key = ObjectKey(found["Service"]["metadata"]["namespace"], found["Service"]["metadata"]["name"])
-            # The cluster IP of a NodePort Service is of no use outside.
-            self.assertEqual(shown, key if kind == "LoadBalancer" else None)
-            self.assertLessEqual({port["targetPort"] for port in service["ports"]}, named)
-
-    def test_examples(self) -> None:
-        """The examples render, with the image of this version."""
-        found = {one["kind"]: one for one in rendered("examples")}
-        self.assertEqual(set(found), {"ConfigMap", "Deployment", "Service", "Ingress"})
-        (volume,) = pod(found["Deployment"])["volumes"]
-        self.assertEqual(volume["configMap"]["name"], found["ConfigMap"]["metadata"]["name"])
-        self.assertEqual(pod(found["Deployment"])["containers"][0]["image"], f"txingress:{version()}")
