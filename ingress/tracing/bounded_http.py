@@ -8,7 +8,7 @@ their own.
 
 import socket
 from collections.abc import Callable
-from threading import Lock, Timer
+from threading import Timer
 from typing import Any, Final
 
 from requests import ConnectionError, PreparedRequest, RequestException, Response, Session, Timeout
@@ -16,6 +16,8 @@ from requests.adapters import HTTPAdapter
 from urllib3 import HTTPConnectionPool
 from urllib3.connection import HTTPConnection, HTTPSConnection
 from urllib3.exceptions import HTTPError
+
+from ingress.process.interruption import Interruption
 
 MOST_ANSWER_BYTES: Final = 64 * 1024
 """What is read of an answer; a whole one has a few bytes, or a sentence about what is wrong."""
@@ -29,51 +31,13 @@ def bounded_session() -> Session:
     return session
 
 
-class _Cut:
-    """Shuts down the socket that was connected last, which is the one in use, once the time of an exchange is over."""
-
-    def __init__(self) -> None:
-        self._lock = Lock()
-        self._socket: socket.socket | None = None
-        self.is_over = False
-
-    def begin(self) -> None:
-        """Another exchange begins."""
-        with self._lock:
-            self.is_over = False
-
-    def show(self, connected: socket.socket | None) -> None:
-        """This socket is in use from now on."""
-        with self._lock:
-            # TLS inside of that of a proxy is no socket, but has one below.
-            self._socket = getattr(connected, "socket", connected)
-            if self.is_over:
-                self._shut()
-
-    def end(self) -> None:
-        """The time is over.  Any thread."""
-        with self._lock:
-            self.is_over = True
-            self._shut()
-
-    def _shut(self) -> None:
-        if self._socket is None:
-            return
-        try:
-            # Not the method of an SSLSocket, which forgets that there is TLS.
-            socket.socket.shutdown(self._socket, socket.SHUT_RDWR)
-        except OSError:
-            # Not connected any more: there is nothing to end.
-            pass
-
-
 class _BoundedAdapter(HTTPAdapter):
     """Sends requests of a session, and reads their answers."""
 
     def __init__(self) -> None:
         super().__init__()
-        self._cut = _Cut()
-        self._shown = _shown_connections(self._cut.show)
+        self._interruption = Interruption()
+        self._shown = _shown_connections(self._interruption.show)
 
     def get_connection_with_tls_context(self, *arguments: Any, **more: Any) -> HTTPConnectionPool:
         """Return the connections to a collector, or to the proxy that the environment names; those by SOCKS stay as they are."""
@@ -84,15 +48,15 @@ class _BoundedAdapter(HTTPAdapter):
     def send(self, request: PreparedRequest, *arguments: Any, **more: Any) -> Response:
         """Send *request*, and read what is wanted of the answer; raises ``Timeout`` where that takes longer than *timeout* in all."""
         seconds: float = more["timeout"]
-        self._cut.begin()
-        timer = Timer(seconds, self._cut.end)
+        self._interruption.begin()
+        timer = Timer(seconds, self._interruption.interrupt)
         timer.daemon = True
         timer.start()
         try:
             response = super().send(request, *arguments, **more)
             _read(response)
         except (RequestException, HTTPError, OSError) as error:
-            if self._cut.is_over:
+            if self._interruption.is_interrupted:
                 raise _late(request, seconds) from error
             if isinstance(error, RequestException):
                 raise
@@ -101,7 +65,7 @@ class _BoundedAdapter(HTTPAdapter):
             timer.cancel()
             # Or else a late end of this one would be that of the next.
             timer.join()
-        if self._cut.is_over:
+        if self._interruption.is_interrupted:
             # A head that breaks off passes for a whole one.
             raise _late(request, seconds)
         return response

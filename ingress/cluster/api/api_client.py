@@ -31,13 +31,14 @@ from ingress.cluster.api.api_status import (
     one_line,
 )
 from ingress.cluster.api.credentials import CredentialSource
-from ingress.cluster.api.interruption import Interruption, pool_classes
+from ingress.cluster.api.interruptible_pools import pool_classes
 from ingress.cluster.api.package_parts import ApiException, Configuration, RESTClientObject
 from ingress.cluster.api.patience import Patience
 from ingress.cluster.json_text import decoded
 from ingress.errors import KubernetesError, StartError
 from ingress.model.frozen import frozen
 from ingress.model.writes import JSON
+from ingress.process.interruption import Interruption
 from ingress.process.version import running_version
 
 log = Logger()

@@ -1,11 +1,11 @@
-"""Tests for ``ingress.cluster.api.interruption``; ``test_api_client`` has whole requests."""
+"""Breaking off what blocks on a socket; ``tests.cluster.api.test_api_client`` and ``tests.tracing`` have whole requests."""
 
 import socket
 import ssl
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.cluster.api.interruption import Interruption
+from ingress.process.interruption import Interruption
 from tests.cluster.api_server_case import LIMIT_SECONDS, ApiServerTestCase, in_thread
 
 
@@ -44,6 +44,16 @@ class InterruptionTests(SynchronousTestCase):
         self.interruption.interrupt()
         self.interruption.show(None)
         self.assertEqual(self.theirs.recv(1), b"")
+
+    def test_another_request(self) -> None:
+        """What is shown once another request has begun is left alone, until that is broken off."""
+        self.interruption.interrupt()
+        self.interruption.begin()
+        self.interruption.show(self.ours)
+        self.ours.send(b"a")
+        self.assertEqual(self.theirs.recv(1), b"a")
+        self.interruption.interrupt()
+        self.assert_shut()
 
 
 class TLSSocketTests(ApiServerTestCase):

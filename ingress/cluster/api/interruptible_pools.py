@@ -1,61 +1,17 @@
-"""Breaking off a blocking request from another thread, in whatever phase it is.
+"""Connections to an API server whose requests can be broken off from another thread, in whatever phase they are.
 
-Shutting a socket down ends every blocking call on it at once, where closing it would not.
-So a connection shows its socket as soon as it has one: before the TLS handshake, while the
-answer is awaited, and while it is read.  Looking up a name and connecting cannot be broken
-off; both have time limits.
+So a connection shows its socket as soon as it has one: before the TLS handshake, while the answer is awaited, and while it
+is read.  Looking up a name and connecting cannot be broken off; both have time limits.
 """
 
 import socket
-from threading import Lock
 
 from urllib3 import HTTPConnectionPool, HTTPSConnectionPool
 from urllib3.connection import HTTPConnection, HTTPSConnection
 
 from ingress.cluster.api.chunked import GatheringResponse
 from ingress.cluster.api.patience import Patience
-
-
-class Interruption:
-    """Knows the socket in use by one thread, and shuts it down when asked to.
-
-    There is no moment to slip through: a socket that is shown after the interruption is shut
-    down at once.
-    """
-
-    def __init__(self) -> None:
-        self._lock = Lock()
-        self._socket: socket.socket | None = None
-        self._interrupted = False
-
-    @property
-    def is_interrupted(self) -> bool:
-        """Whether nothing may be begun any more."""
-        return self._interrupted
-
-    def show(self, connected: socket.socket | None) -> None:
-        """Say which socket is in use from now on, if any."""
-        with self._lock:
-            self._socket = connected
-            if self._interrupted:
-                self._shut()
-
-    def interrupt(self) -> None:
-        """Shut down the socket in use, and every one that comes.  Any thread."""
-        with self._lock:
-            self._interrupted = True
-            self._shut()
-
-    def _shut(self) -> None:
-        if self._socket is None:
-            return
-        try:
-            # Not the method of an SSLSocket, which forgets that there is TLS: a thread reading
-            # at this moment would take ciphertext for the answer.
-            socket.socket.shutdown(self._socket, socket.SHUT_RDWR)
-        except OSError:
-            # Not connected any more: there is nothing to break off.
-            pass
+from ingress.process.interruption import Interruption
 
 
 def pool_classes(interruption: Interruption, patience: Patience) -> dict[str, type[HTTPConnectionPool]]:
