@@ -47,6 +47,40 @@ class _Own:
         return 2 * self.number
 
 
+@frozen
+class _Other:
+    name: str
+    hidden: str = field(default="", repr=False)
+    short: str = field(default="", repr=_length)
+
+
+@frozen
+class _Unseen:
+    name: str
+    seen: int = field(default=0, eq=False)
+
+
+@frozen
+class _Nothing:
+    pass
+
+
+@frozen
+class _OwnEquality:
+    number: int
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _OwnEquality) and other.number % 10 == self.number % 10
+
+    def __hash__(self) -> int:
+        return self.number % 10
+
+
+@frozen
+class _FailedError(Exception):
+    code: int
+
+
 @frozen(order=True)
 class _Checked:
     name: str = field(converter=_stripped)
@@ -68,6 +102,41 @@ class FrozenTests(SynchronousTestCase):
         self.assertLess(_Ordered(1), _Ordered(2))
         self.assertEqual(len({_Ordered(1), _Ordered(1)}), 1)
         self.assertRaises(attrs.exceptions.FrozenInstanceError, setattr, _Plain("a"), "name", "b")
+
+    def test_they_are_equal_by_the_fields_that_count(self) -> None:
+        """Of one class alone, without the fields that are left out; what is equal has one hash."""
+        self.assertEqual(_Plain("a", "b", "c"), _Plain("a", "b", "c"))
+        for other in (
+            _Plain("b", "b", "c"),
+            _Plain("a", "", "c"),
+            _Plain("a", "b"),
+            _Other("a", "b", "c"),
+            None,
+        ):
+            self.assertNotEqual(_Plain("a", "b", "c"), other)
+        self.assertEqual(len({_Plain("a"), _Plain("a"), _Plain("b"), _Other("a")}), 3)
+        self.assertEqual(_Unseen("a", 1), _Unseen("a", 2))
+        self.assertEqual(len({_Unseen("a", 1), _Unseen("a", 2), _Unseen("b", 1)}), 2)
+        self.assertEqual(len({_Nothing(), _Nothing()}), 1)
+        self.assertRaises(TypeError, hash, _Checked("a", 1, {}))
+
+    def test_a_class_may_compare_in_a_way_of_its_own(self) -> None:
+        """What it says of itself counts, and an exception is itself alone."""
+        self.assertEqual(len({_OwnEquality(1), _OwnEquality(11), _OwnEquality(2)}), 2)
+        self.assertNotEqual(_FailedError(1), _FailedError(1))
+
+    def test_a_field_that_compares_in_a_way_of_its_own_has_to_be_asked_for(self) -> None:
+        """Nobody is told that values are unequal which are equal by that."""
+
+        def made() -> type:
+            @frozen
+            class Rounded:
+                number: float = field(eq=round)
+
+            return Rounded
+
+        error = self.assertRaises(TypeError, made)
+        self.assertIn("Rounded.number compares in a way of its own", str(error))
 
     def test_a_class_may_show_itself(self) -> None:
         """What it says of itself counts."""
