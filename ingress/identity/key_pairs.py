@@ -6,7 +6,7 @@ Secret: who can do without it until there is one imports it then.
 """
 
 import re
-from datetime import UTC
+from datetime import UTC, datetime
 
 from cryptography import x509
 from cryptography.exceptions import UnsupportedAlgorithm
@@ -82,6 +82,7 @@ def load_certificate(secret: Secret) -> Certificate:
     _check_match(chain, key)
     for number, certificate in enumerate(chain, 1):
         _check_strength(number, certificate)
+    not_before, not_after = _times(leaf)
     return Certificate(
         secret=secret.key,
         chain_pem=b"".join(one.public_bytes(serialization.Encoding.PEM) for one in chain),
@@ -89,8 +90,8 @@ def load_certificate(secret: Secret) -> Certificate:
             serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
         ),
         names=_names(leaf),
-        not_before=leaf.not_valid_before_utc.astimezone(UTC),
-        not_after=leaf.not_valid_after_utc.astimezone(UTC),
+        not_before=not_before,
+        not_after=not_after,
         fingerprint=leaf.fingerprint(hashes.SHA256()).hex(),
         key_type=_key_type(key),
     )
@@ -270,3 +271,11 @@ def _names(leaf: x509.Certificate) -> tuple[str, ...]:
     except DAMAGED:
         raise CertificateError(f"{CHAIN_KEY}: the names of the certificate cannot be read") from None
     return tuple(dict.fromkeys(name.lower().removesuffix(".") for name in names))
+
+
+def _times(leaf: x509.Certificate) -> tuple[datetime, datetime]:
+    try:
+        return leaf.not_valid_before_utc.astimezone(UTC), leaf.not_valid_after_utc.astimezone(UTC)
+    except DAMAGED:
+        # A year 0, which DER can say and no calendar here knows.
+        raise CertificateError(f"{CHAIN_KEY}: the dates of the certificate cannot be read") from None

@@ -1,6 +1,7 @@
 """Secrets that somebody made to do harm: each is refused, with a reason, and in no time."""
 
 import time
+from datetime import UTC, datetime
 
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
@@ -116,6 +117,17 @@ class RefusedTests(SynchronousTestCase):
             chain, key_pem = issue(AUTHORITY, ["a.test"], key=ec.generate_private_key(curve))
             found = load_certificate(secret(tls_crt=chain, tls_key=key_pem))
             self.assertEqual(found.key_type, "ECDSA")
+
+    def test_year_without_a_calendar(self) -> None:
+        """A certificate that begins or ends in the year 0, which can be parsed and not be told, is refused as any that is damaged."""
+        begin, end = datetime(2050, 1, 1, tzinfo=UTC), datetime(2051, 1, 1, tzinfo=UTC)
+        chain, key = issue(AUTHORITY, ["a.test"], not_before=begin, not_after=end)
+        der = x509.load_pem_x509_certificate(chain).public_bytes(serialization.Encoding.DER)
+        for written in (b"20500101000000Z", b"20510101000000Z"):
+            self.assertEqual(der.count(written), 1)
+            damaged = x509.load_der_x509_certificate(der.replace(written, b"0000" + written[4:]))
+            message = self.refused(damaged.public_bytes(serialization.Encoding.PEM), key)
+            self.assertEqual(message, "tls.crt: the dates of the certificate cannot be read")
 
 
 class RevocationTests(SynchronousTestCase):
