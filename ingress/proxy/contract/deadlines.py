@@ -5,6 +5,8 @@ wait too long carries a ``deadline``, and one look a second ends what is
 overdue.  Deadlines are set from the time of the last tick, and a tick ends all that are due
 within half an interval, for it comes some milliseconds early or late; so what may
 take ten seconds ends after nine to ten, which nobody minds.
+Where ticks are missed, since the process stood still (it was stopped, or its machine was), what was said meanwhile has not been
+read yet: nothing ends before there was an interval to read it in.
 ``Deadlines`` also keeps the coarse time, by which deadlines go, and the ``Date`` that answers carry, which goes by the
 time of day.
 """
@@ -43,6 +45,8 @@ class Deadlines:
 
     log: ClassVar[Logger] = Logger()
     interval_seconds: ClassVar[float] = 1.0
+    late_seconds: ClassVar[float] = 2.0
+    """A tick that comes later than this after the one before is preceded by others that were missed."""
 
     def __init__(self, clock: IReactorTime, wall_clock: Callable[[], float] = time) -> None:
         self._clock = clock
@@ -54,6 +58,8 @@ class Deadlines:
         self.exact_seconds: Callable[[], float] = clock.seconds
         """Returns the clock's time now, where a tick is too long."""
         self.now = clock.seconds()
+        self._kept_from = self.now
+        """When deadlines are kept again, if ticks were missed; in the past otherwise."""
         self.date = b""
         self.run_queue = RunQueue(clock)
         """For whoever has more to do than one turn takes."""
@@ -86,8 +92,14 @@ class Deadlines:
 
     def tick(self) -> None:
         """Take the time, and expire what is overdue."""
+        before = self.now
         self.now = now = self._clock.seconds()
         self.date = formatdate(self._wall_clock(), usegmt=True).encode()
+        # Never twice in a row: a process that is always late keeps its deadlines, too.
+        if now - before > self.late_seconds and before >= self._kept_from:
+            self._kept_from = now + self.interval_seconds
+        if now < self._kept_from:
+            return
         due = now + self.interval_seconds / 2
         for watched in [each for each in self.watched if each.deadline <= due]:
             try:

@@ -65,6 +65,26 @@ class DeadlinesTests(SynchronousTestCase):
         self.clock.pump([1, 1, 1])
         self.assertEqual(waiting.expired, 0)
 
+    def test_stood_still(self) -> None:
+        """After ticks that were missed what came meanwhile has an interval to be read in, before anything ends."""
+        heard, silent = self.watch(Waiting(5)), self.watch(Waiting(5))
+        self.clock.advance(60.9)
+        self.assertEqual((heard.expired, silent.expired), (0, 0))
+        heard.deadline = 70
+        # On the beat, but too soon.
+        self.clock.advance(0.1)
+        self.assertEqual((self.deadlines.now, silent.expired), (61, 0))
+        self.clock.advance(1)
+        self.assertEqual((heard.expired, silent.expired), (0, 1))
+        self.clock.pump([1] * 8)
+        self.assertEqual(heard.expired, 1)
+
+    def test_always_late(self) -> None:
+        """Nor does a process that is late each time keep anything open for ever."""
+        waiting = self.watch(Waiting(5))
+        self.clock.pump([10, 10])
+        self.assertEqual(waiting.expired, 1)
+
     def test_one_may_spare_another(self) -> None:
         """What gets more time by the end of another is not ended in the same tick."""
         first, second = Waiting(1), Waiting(1)

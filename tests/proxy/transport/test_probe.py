@@ -118,7 +118,7 @@ class ProbeTests(BatchCase):
                 for _ in range(30):
                     self.reactor.advance(LONG_SECONDS)
                     if is_looked:
-                        self.epoll_set.found_nothing()
+                        self.epoll_set.found_nothing(0)
                 far.sendall(b"x")
                 self.wait()
                 self.epoll_set.doRead()

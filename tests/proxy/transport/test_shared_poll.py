@@ -190,6 +190,30 @@ class SharedPollTests(SharedPollCase):
         self.turn(0)
         self.assertEqual(called, [True])
 
+    def test_stood_still(self) -> None:
+        """What came while the process was stopped amid a wait is told before timers that are over by then."""
+        told, writing = self.watched()
+        shared, ahead = self.reactor._poller, 0.0
+        self.reactor.seconds = lambda: monotonic() + ahead
+        self.epoll_set.work_off([])
+        times: list[int] = []
+        self.reactor.callLater(30, lambda: times.append(told.times))
+
+        class Stopped:
+            """A wait that is interrupted, a minute later."""
+
+            def poll(inner, seconds: float, most: int) -> list[tuple[int, int]]:  # noqa: N805 - "self" is the test
+                nonlocal ahead
+                ahead += 60
+                os.write(writing, b"x")
+                shared._epoll = epoll
+                return []
+
+        epoll, shared._epoll = shared._epoll, Stopped()
+        self.turn()
+        self.turn(0)
+        self.assertEqual(times, [1])
+
     def test_calls_of_threads(self) -> None:
         """A call from another thread ends the wait."""
         called: list[bool] = []

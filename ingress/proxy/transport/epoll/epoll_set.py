@@ -42,6 +42,8 @@ MAX_BATCHES: Final = 16
 """Batches of one turn; then everything else of the reactor has its own."""
 LONG_SECONDS: Final = 0.01
 """A turn that takes so long, or all of its batches, has it found out how long what comes now has to wait."""
+STILL_SECONDS: Final = 1.0
+"""A wait that takes so much longer than it should is one in which the process stood still."""
 
 CAN_SPLICE: Final = hasattr(os, "splice")
 
@@ -306,12 +308,18 @@ class EpollSet:
         yielding.is_serving = False
         return is_full
 
-    def found_nothing(self) -> None:
-        """Take note that nobody has anything to say, whatever else this thread does: who comes later has not waited for that."""
-        now = self._ended = self._reactor.seconds()
+    def found_nothing(self, waited: float) -> bool:
+        """Take note that nobody has anything to say, whatever else this thread does: who comes later has not waited for that.
+
+        It was *waited* for so many seconds at most.  Returns whether much more have gone by since the last turn.
+        """
+        before = self._ended
+        now: float = self._reactor.seconds()
+        self._ended = now
         if now - self._looked_at >= LONG_SECONDS:
             # Else what was done before would pass for what is done in a rest that follows.
             self._worked, self._looked_at = thread_time(), now
+        return now - before > waited + STILL_SECONDS
 
     def _work(self, events: Events) -> None:
         self.in_batch = True

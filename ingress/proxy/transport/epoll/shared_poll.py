@@ -56,11 +56,11 @@ class SharedPoll:
         epoll: select.epoll,
         most: int,
         work_off: Callable[[Events], bool],
-        found_nothing: Callable[[], None],
+        found_nothing: Callable[[float], bool],
     ) -> None:
         """Wait on *epoll* for at most so many events; *work_off* takes them, and returns whether there may be more.
 
-        *found_nothing* is called where there were none.
+        *found_nothing* is called where there were none, with how long was waited at most, and returns whether to look again.
         """
         self._reactor = reactor
         self._poller = poller
@@ -96,8 +96,11 @@ class SharedPoll:
         The reactor gets what it has in any turn in which the epoll set might go on.
         """
         events = self._epoll.poll(seconds, self._most)
+        if not events and self._found_nothing(seconds):
+            # A process that was stopped amid the wait comes back with nothing (epoll_wait(2), EINTR), whatever has come since:
+            # that goes before timers that are over now.
+            events = self._epoll.poll(0, self._most)
         if not events:
-            self._found_nothing()
             return []
         is_full = self._work_off(events)
         if is_full or self._is_asked_for:
