@@ -85,7 +85,7 @@ def parse_durations(text: str) -> Durations:
 
 
 def seconds_for(answer: SubAnswer, durations: Durations, now: datetime) -> float:
-    """Return for how long *answer* may be remembered, 0 for not at all; *now* is the time of day."""
+    """Return for how long *answer* may be remembered, 0 for not at all; *now* is the time of day, for answers without a date."""
     if answer.field(b"set-cookie") or _varies(_all_of(answer, b"vary")):
         return 0.0
     said = answer.field(b"x-accel-expires")
@@ -99,16 +99,24 @@ def seconds_for(answer: SubAnswer, durations: Durations, now: datetime) -> float
         return min(LONGEST_SECONDS, float(age[1]))
     expires = answer.field(b"expires")
     if expires:
-        # Only who meets such an answer pays for what reads dates.
-        from email.utils import parsedate_to_datetime
-
-        try:
-            until = parsedate_to_datetime(expires.decode("latin-1"))
-            return min(LONGEST_SECONDS, max(0.0, (until - now).total_seconds()))
-        except (ValueError, TypeError, OverflowError):
-            # No date, such as 0, is one in the past (RFC 9111 section 5.3).
-            return 0.0
+        until = _date_of(expires)
+        # By the clock that wrote it, where that says what it shows (RFC 9111 section 4.2.1).
+        since = _date_of(answer.field(b"date")) or now
+        # No date, such as 0, is one in the past (RFC 9111 section 5.3).
+        return 0.0 if until is None else min(LONGEST_SECONDS, max(0.0, (until - since).total_seconds()))
     return durations.of(answer.status)
+
+
+def _date_of(value: bytes) -> datetime | None:
+    """Return the point in time that *value* says, None for none."""
+    # Only who meets such an answer pays for what reads dates.
+    from email.utils import parsedate_to_datetime
+
+    try:
+        found = parsedate_to_datetime(value.decode("latin-1"))
+    except (ValueError, TypeError, OverflowError):
+        return None
+    return found if found.tzinfo is not None else None
 
 
 def _all_of(answer: SubAnswer, wanted: bytes) -> bytes:

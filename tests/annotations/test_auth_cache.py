@@ -82,6 +82,16 @@ class DurationTests(SynchronousTestCase):
             (((b"X-Accel-Expires", b"9"), (b"Cache-Control", b"max-age=5")), 9.0),
             (((b"Expires", b"Thu, 01 Jan 2026 00:00:08 GMT"),), 8.0),
             (((b"Expires", b"Thu, 01 Jan 1970 00:00:00 GMT"),), 0.0),
+            (((b"Expires", b"Thu, 01 Jan 2026 00:00:08 -0000"),), 0.0),
+            # Whatever the time is here.
+            (
+                (
+                    (b"Expires", b"Sat, 01 Jan 2028 00:00:09 GMT"),
+                    (b"Date", b"Sat, 01 Jan 2028 00:00:00 GMT"),
+                ),
+                9.0,
+            ),
+            (((b"Expires", b"Thu, 01 Jan 2026 00:00:08 GMT"), (b"Date", b"now")), 8.0),
             (((b"Expires", b"0"),), 0.0),
             (((b"Expires", b"\xff\xfe"),), 0.0),
             (((b"Set-Cookie", b"a=b"),), 0.0),
