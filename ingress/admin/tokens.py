@@ -21,7 +21,7 @@ MOST_BYTES: Final = 65536
 LOOK_SECONDS: Final = 1.0
 """How often it is looked at whether the file is another, while somebody asks."""
 
-_Signature = tuple[int, int, int]
+_Signature = tuple[int, int, int, int]
 
 
 class TokensRefusedError(ValueError):
@@ -104,7 +104,8 @@ class TokenFile:
             found = os.stat(self._path)
             if not stat.S_ISREG(found.st_mode):
                 raise TokensRefusedError("is no file")
-            signature = found.st_mtime_ns, found.st_size, found.st_ino
+            # The last is what nobody sets: tokens have one length, and whoever copies a file may give it the time of another.
+            signature = found.st_mtime_ns, found.st_size, found.st_ino, found.st_ctime_ns
             if signature == self._signature:
                 return
             with open(self._path, "rb") as file:

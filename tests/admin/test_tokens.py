@@ -95,6 +95,17 @@ class TokenFileTests(SynchronousTestCase):
         self.replace(TWO)
         self.assertEqual((self.file.allows(ONE), self.file.allows(TWO)), (False, True))
 
+    def test_looks_the_same(self) -> None:
+        """Nor does a token that went count where the file has the same length and time as before."""
+        self.file.begin()
+        before = self.path.stat()
+        self.path.write_bytes(TWO)
+        os.utime(self.path, ns=(before.st_atime_ns, before.st_mtime_ns))
+        changed = self.path.stat()
+        self.assertEqual((changed.st_ino, changed.st_size), (before.st_ino, before.st_size))
+        self.clock.advance(LOOK_SECONDS)
+        self.assertEqual((self.file.allows(ONE), self.file.allows(TWO)), (False, True))
+
     def test_looked_at_seldom(self) -> None:
         """However many ask, the file is looked at once a second."""
         self.file.begin()
