@@ -207,6 +207,7 @@ class OwnDataPlane:
             reactor, settings.use_epoll, rules or AddressRules(), yielding, UpstreamContexts(groups)
         )
         self._network.new_turn = new_turn
+        self._network.after_standing_still(self._deadlines.take_time)
         serving, limits = settings.serving, settings.serving.limits
         self._serving = serving
         self._pool = UpstreamPool(

@@ -1,7 +1,8 @@
-"""Somebody sets the clock of the machine while the controller serves: no deadline moves, and dates do."""
+"""Time is another than the process thinks: somebody sets the clock of the machine, or it was stopped for a while."""
 
 from __future__ import annotations
 
+import signal
 from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
 from time import monotonic
@@ -18,6 +19,7 @@ PREFIX = "nginx.ingress.kubernetes.io"
 DAY = 86_400
 SLACK = timedelta(hours=1)
 TIMEOUT_SECONDS = 4
+STILL_SECONDS = 6
 
 
 class SetClockTests(EndToEndCase):
@@ -142,3 +144,48 @@ class SetClockWithoutEpollTests(SetClockTests):
         start = self.start_with_manifests
         self.patch(self, "start_with_manifests", lambda *options: start("--no-epoll", *options))
         await super().test_steps()
+
+
+class StoodStillTests(EndToEndCase):
+    """A controller that was stopped for longer than all that it waits for may take."""
+
+    async def test_stopped(self) -> None:
+        """What came meanwhile is read before anything ends: the rest of a head, an answer, and a request that takes its time from now."""
+        app = self.upstream(b"")
+        held: list[UpstreamWire] = []
+        app.on_request = lambda wire: held.append(wire) if b"slow" in wire.heads[-1] else wire.write(OK)
+        shop = ingress_object("app", "shop.test")
+        shop["metadata"]["annotations"] = {f"{PREFIX}/proxy-read-timeout": str(STILL_SECONDS)}
+        self.write("app", shop, service_object("app"))
+        controller = self.start_with_manifests(
+            f"--endpoint={NAMESPACE}/app={app.endpoint}",
+            f"--client-header-timeout={STILL_SECONDS}",
+            f"--keep-alive-timeout={STILL_SECONDS}",
+        )
+        await self.until_ready(controller)
+        waiting, half, kept = [await self.connect(self.http) for _ in range(3)]
+        waiting.get(b"/slow", b"shop.test")
+        await self.until(lambda: len(held) == 1)
+        half.send(b"GET / HTTP/1.1\r\nHost: shop.te")
+        # The last to say something before the stop, so that all had a turn.
+        kept.get(b"/quick", b"shop.test")
+        await kept.answer(1)
+
+        controller.signal(signal.SIGSTOP)
+        stopped_at = monotonic()
+        held[0].write(OK)
+        half.send(b"st\r\n\r\n")
+        kept.get(b"/slow", b"shop.test")
+        await self.until(lambda: monotonic() - stopped_at > STILL_SECONDS + 1)
+        controller.signal(signal.SIGCONT)
+        # Two ticks, of which the second keeps deadlines again.
+        goes_on_at = monotonic() + 2
+
+        await waiting.answer(1)
+        await half.answer(1)
+        self.assertEqual([one.answers[-1].status for one in (waiting, half)], [200, 200])
+        await self.until(lambda: len(held) == 2 and monotonic() >= goes_on_at)
+        held[1].write(OK)
+        await kept.answer(2)
+        self.assertEqual(kept.answers[-1].status, 200)
+        self.assertEqual(len(held), 2, "asked again")

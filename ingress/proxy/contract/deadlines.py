@@ -38,7 +38,7 @@ class Expiring(Protocol):
 
 
 class Deadlines:
-    """Ends what is overdue.  ``now`` is the clock's time at the last tick, in seconds.
+    """Ends what is overdue.  ``now`` is the clock's time at the last tick, or when it was taken since, in seconds.
 
     *clock* is one that nobody sets; *wall_clock* returns the time of day, in seconds since 1970.
     """
@@ -65,7 +65,7 @@ class Deadlines:
         """For whoever has more to do than one turn takes."""
 
     def seconds(self) -> float:
-        """Return the time of the last tick, for whoever wants a clock."""
+        """Return the time of the last tick, or as it was taken since, for whoever wants a clock."""
         return self.now
 
     def start(self) -> None:
@@ -90,14 +90,19 @@ class Deadlines:
         """Call back after *seconds*: for what cannot wait for a tick, and is rare."""
         return self._clock.callLater(seconds, call)
 
-    def tick(self) -> None:
-        """Take the time, and expire what is overdue."""
+    def take_time(self) -> None:
+        """Take the time: with each tick, and before that where a process that stood still begins to read what came meanwhile."""
         before = self.now
         self.now = now = self._clock.seconds()
         self.date = formatdate(self._wall_clock(), usegmt=True).encode()
         # Never twice in a row: a process that is always late keeps its deadlines, too.
         if now - before > self.late_seconds and before >= self._kept_from:
             self._kept_from = now + self.interval_seconds
+
+    def tick(self) -> None:
+        """Take the time, and expire what is overdue."""
+        self.take_time()
+        now = self.now
         if now < self._kept_from:
             return
         due = now + self.interval_seconds / 2

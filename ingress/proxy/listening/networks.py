@@ -70,6 +70,9 @@ class TwistedNetwork:
         self.burst = Burst()
         """On where many events are told in one turn; never where nobody can say."""
 
+    def after_standing_still(self, call: Callable[[], None]) -> None:
+        """Call when the process stood still, before what came meanwhile is told, where that is known."""
+
     def spare_memory(self, is_short: bool) -> None:
         """Keep less of what waits for slow peers while memory is short, where that can be decided."""
 
@@ -154,6 +157,10 @@ class EpollNetwork(TwistedNetwork):
         self.epoll_set = EpollSet(reactor, can_splice, yielding)
         self.lateness = self.epoll_set.lateness
         self.burst = self.epoll_set.burst
+
+    def after_standing_still(self, call: Callable[[], None]) -> None:
+        """Have the epoll set call."""
+        self.epoll_set.stood_still = call
 
     def spare_memory(self, is_short: bool) -> None:
         """Keep no more than one read of what waits for each slow peer while memory is short."""

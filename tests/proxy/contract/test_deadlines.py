@@ -79,6 +79,21 @@ class DeadlinesTests(SynchronousTestCase):
         self.clock.pump([1] * 8)
         self.assertEqual(heard.expired, 1)
 
+    def test_taken_before_the_tick(self) -> None:
+        """Where the time is taken before what came meanwhile is read, what begins with that has all of its time."""
+        self.wall.advance(86400)
+        self.clock.callLater(59.5, self.deadlines.take_time)
+        self.clock.callLater(59.6, lambda: self.watch(Waiting(self.deadlines.now + 2)))
+        old = self.watch(Waiting(5))
+        self.clock.advance(60)
+        self.assertEqual((self.deadlines.date, old.expired), (b"Fri, 02 Jan 1970 00:00:00 GMT", 0))
+        *_, new = self.deadlines.watched
+        assert isinstance(new, Waiting)
+        self.clock.pump([1])
+        self.assertEqual((old.expired, new.expired), (1, 0))
+        self.clock.pump([1])
+        self.assertEqual(new.expired, 1)
+
     def test_always_late(self) -> None:
         """Nor does a process that is late each time keep anything open for ever."""
         waiting = self.watch(Waiting(5))

@@ -198,6 +198,7 @@ class SharedPollTests(SharedPollCase):
         self.epoll_set.work_off([])
         times: list[int] = []
         self.reactor.callLater(30, lambda: times.append(told.times))
+        self.epoll_set.stood_still = lambda: times.append(told.times)
 
         class Stopped:
             """A wait that is interrupted, a minute later."""
@@ -212,7 +213,21 @@ class SharedPollTests(SharedPollCase):
         epoll, shared._epoll = shared._epoll, Stopped()
         self.turn()
         self.turn(0)
-        self.assertEqual(times, [1])
+        self.assertEqual(times, [0, 1])
+
+    def test_stood_still_elsewhere(self) -> None:
+        """That the process stood still amid something else is known before the next event is told, and a rest between two ticks is none."""
+        told, writing = self.watched()
+        ahead = 0.0
+        self.reactor.seconds = lambda: monotonic() + ahead
+        self.epoll_set.work_off([])
+        times: list[int] = []
+        self.epoll_set.stood_still = lambda: times.append(told.times)
+        os.write(writing, b"x")
+        for seconds in (1, 60):
+            ahead += seconds
+            self.turn()
+        self.assertEqual((told.times, times), (2, [1]))
 
     def test_calls_of_threads(self) -> None:
         """A call from another thread ends the wait."""

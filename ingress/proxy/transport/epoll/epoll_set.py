@@ -42,6 +42,8 @@ MAX_BATCHES: Final = 16
 """Batches of one turn; then everything else of the reactor has its own."""
 LONG_SECONDS: Final = 0.01
 """A turn that takes so long, or all of its batches, has it found out how long what comes now has to wait."""
+LONGEST_REST_SECONDS: Final = 1.0
+"""How long it is from one tick of the deadlines to the next, and so from one look to the next where nothing comes."""
 STILL_SECONDS: Final = 1.0
 """A wait that takes so much longer than it should is one in which the process stood still."""
 
@@ -128,6 +130,8 @@ class EpollSet:
         self._probe = Probe(self, READ)
         self.spares_memory = False
         """Whether receivers are told to pause as soon as anything waits to be sent, since memory is short."""
+        self.stood_still: Callable[[], None] | None = None
+        """Called when the process stood still, before what came meanwhile is told."""
         self.lateness: Lateness = self._probe.lateness
         """How late it is."""
 
@@ -278,6 +282,8 @@ class EpollSet:
             if worked - self._worked >= BUSY_SHARE * (began - self._looked_at):
                 self.lateness.was_away(began - self._ended, began)
             self._worked, self._looked_at = worked, began
+            if began - self._ended > LONGEST_REST_SECONDS + STILL_SECONDS and self.stood_still is not None:
+                self.stood_still()
         if self.handshakes.has_stepped:
             self.handshakes.new_turn()
         batches = 1
@@ -311,7 +317,7 @@ class EpollSet:
     def found_nothing(self, waited: float) -> bool:
         """Take note that nobody has anything to say, whatever else this thread does: who comes later has not waited for that.
 
-        It was *waited* for so many seconds at most.  Returns whether much more have gone by since the last turn.
+        It was *waited* for so many seconds at most.  Returns whether much more have gone by since the last turn: the process stood still.
         """
         before = self._ended
         now: float = self._reactor.seconds()
@@ -319,7 +325,11 @@ class EpollSet:
         if now - self._looked_at >= LONG_SECONDS:
             # Else what was done before would pass for what is done in a rest that follows.
             self._worked, self._looked_at = thread_time(), now
-        return now - before > waited + STILL_SECONDS
+        if now - before <= waited + STILL_SECONDS:
+            return False
+        if self.stood_still is not None:
+            self.stood_still()
+        return True
 
     def _work(self, events: Events) -> None:
         self.in_batch = True
