@@ -24,6 +24,7 @@ from ingress.filters import Facts, Filter, FilterSpec, Phase, Reply, RequestEdit
 from ingress.model.expressions import ExpressionRefused
 from ingress.model.frozen import frozen
 from ingress.model.path_expressions import Capturing, read_path_expression
+from ingress.model.whole_paths import whole_path
 
 _NO_CAPTURES: Final[dict[str, bytes]] = {}
 
@@ -119,8 +120,14 @@ def _capturing(path: str, target: RewriteTarget) -> Capturing | None:
     return Capturing(read_path_expression(path), target.captures) if path else None
 
 
-def _captured(capturing: Capturing | None, path: bytes) -> dict[str, bytes] | None:
-    return _NO_CAPTURES if capturing is None else capturing.captured(path)
+def _captured(capturing: Capturing | None, facts: Facts) -> dict[str, bytes] | None:
+    if capturing is None:
+        return _NO_CAPTURES
+    path = facts.path
+    whole = whole_path(path, facts.target)
+    if whole != path and capturing.takes(whole):
+        return capturing.captured(whole)
+    return capturing.captured(path)
 
 
 @frozen(cache_hash=True)
@@ -149,7 +156,7 @@ class _PathRewriting(Filter):
 
     def on_upstream(self, facts: Facts, edit: RequestEdit) -> None:
         """Replace the target."""
-        captured = _captured(self._capturing, facts.path)
+        captured = _captured(self._capturing, facts)
         if captured is not None:
             edit.rewrite(target=self._rewriting.target(facts, captured))
 
@@ -173,7 +180,7 @@ class RewriteRedirect:
         capturing, rewriting = _capturing(self.path, self.target), Rewriting(self.target)
 
         def judge(facts: Facts) -> Reply | None:
-            captured = _captured(capturing, facts.path)
+            captured = _captured(capturing, facts)
             if captured is None:
                 return None
             return status_reply(302, (b"Location", rewriting.location(facts, captured)))

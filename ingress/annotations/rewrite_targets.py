@@ -41,7 +41,7 @@ _is_authority = re.compile(
 ).fullmatch
 _SPACES: Final = re.compile(r"[\x00-\x20\x7f]")
 # What ends a segment for some endpoints, and an escape that is read as a dot by all.
-_DOTS: Final = re.compile(rb"/(?:\.|%2[eE]){1,2}(?=[/;]|\Z)")
+_DOTS: Final = re.compile(rb"/(?:\.|%2[eE]){1,2}(?=[/;]|%3[Ff]|%23|\Z)")
 # In a path, as nginx escapes one; in a query, all that would be more than a value there.
 _IN_PATHS: Final = "/:@!$&'()*+,;=~[]"
 _IN_QUERIES: Final = "/:@!$'()*,~"

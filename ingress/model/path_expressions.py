@@ -69,6 +69,7 @@ class Capturing:
     """
 
     def __init__(self, expression: PathExpression, names: Iterable[str]) -> None:
+        self._expression = expression
         self._search: Callable[[bytes], Any] | None = None
         self._groups: list[tuple[str, int]] = []
         if not expression.size:
@@ -78,6 +79,10 @@ class Capturing:
         numbers = {name.decode(): number for name, number in compiled.groupindex.items()}
         numbers.update((str(number), number) for number in range(1, compiled.groups + 1))
         self._groups = [(name, numbers[name]) for name in names if name in numbers]
+
+    def takes(self, path: bytes) -> bool:
+        """Whether *path*, by which no route was looked for, is one of the expression's, and not too long to be looked through."""
+        return self._expression.size * len(path) <= MAX_WORK and self._expression.takes(path)
 
     def captured(self, path: bytes) -> dict[str, bytes] | None:
         """Return what the groups hold of *path*, those that took no part empty; None where it matches nowhere."""

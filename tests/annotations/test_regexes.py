@@ -60,6 +60,20 @@ class RewriteTests(FilterCase):
         ):
             self.assertEqual(self.asked(target), line)
 
+    def test_what_routes_are_not_found_by(self) -> None:
+        """Parameters, and names that hold an escaped question mark or hash, are captured whole, as nginx does."""
+        self.publish(snapshot("/api(/|$)(.*)", "/", rewrite_target="/$2"))
+        for target, line in (
+            (b"/api/tags/C%23?a=b", b"GET /tags/C%23?a=b HTTP/1.1"),
+            (b"/api/what%3Fnow/x", b"GET /what%3Fnow/x HTTP/1.1"),
+            (b"/api/cart;jsessionid=1", b"GET /cart;jsessionid=1 HTTP/1.1"),
+            (b"/api/a;v=1/b", b"GET /a;v=1/b HTTP/1.1"),
+            (b"/api;v=1/b", b"GET /b HTTP/1.1"),
+        ):
+            self.assertEqual(self.asked(target), line)
+        self.publish(snapshot("/api(.*)", rewrite_target="/x/$1"))
+        self.assertEqual(self.asked(b"/api..%3Fa/b"), b"GET /x%3Fa/b HTTP/1.1")
+
     def test_variables_of_the_route(self) -> None:
         """A target may say of what Service and path its route is."""
         self.publish(snapshot("/x(.*)", rewrite_target="/$namespace/$service_name$1"))

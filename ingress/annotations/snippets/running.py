@@ -27,6 +27,7 @@ from ingress.filter_parts.judging import status_reply
 from ingress.filters import Reply
 from ingress.model.searches import TooLong
 from ingress.model.templates import TemplateAnswer, TemplateFacts
+from ingress.model.whole_paths import whole_path
 
 MAX_TARGET: Final = 16 * 1024
 """Bytes of what a request is rewritten to, and of a variable."""
@@ -205,13 +206,19 @@ def _holds(condition: Condition, facts: SnippetFacts, course: Course) -> bool:
 
 
 def _rewritten(rewrite: Rewrite, facts: SnippetFacts, course: Course) -> Reply | None:
-    path = facts.path if course.path is None else course.path
-    found = rewrite.search.groups(path)
+    found = _searched(rewrite, facts, course)
     if found is None:
         return None
     course.values.update(found)
     redirects = rewrite.after in (After.REDIRECTS, After.REDIRECTS_FOR_GOOD)
-    new_path = rewrite.target.render(facts, None, course.values)
+    values = course.values
+    if redirects:
+        # What was captured is decoded, and stays a part of the path.
+        values = {
+            **values,
+            **{name: quote_from_bytes(text, safe=_PATH_SAFE).encode() for name, text in found.items()},
+        }
+    new_path = rewrite.target.render(facts, None, values)
     query = rewrite.query.render(facts, None, course.values)
     before = facts.target.partition(b"?")[2] if course.path is None else course.query
     if rewrite.keeps_query and before:
@@ -227,6 +234,15 @@ def _rewritten(rewrite: Rewrite, facts: SnippetFacts, course: Course) -> Reply |
     if rewrite.after is After.STOPS:
         raise _Stops
     return None
+
+
+def _searched(rewrite: Rewrite, facts: SnippetFacts, course: Course) -> dict[str, bytes] | None:
+    if course.path is not None:
+        return rewrite.search.groups(course.path)
+    whole = whole_path(facts.path, facts.target)
+    found = rewrite.search.groups(whole)
+    # What keeps somebody out by its normal form keeps out who adds parameters to it.
+    return rewrite.search.groups(facts.path) if found is None and whole != facts.path else found
 
 
 def _reply(found: Return, level: Level, facts: SnippetFacts, course: Course) -> Reply:
