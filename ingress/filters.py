@@ -364,14 +364,14 @@ class Phase(IntEnum):
     backend; and then as they were given.
     """
 
-    REDIRECT = 10
-    """To HTTPS, or to another host: before anybody is asked for a password in the clear."""
-    SERVER = 20
+    SERVER = 10
     """What a host does before its paths are looked at (``server`` in nginx)."""
+    PREFLIGHT = 20
+    """Answers to what browsers ask beforehand, which carries no credentials, and of which they follow no redirect."""
     REWRITE = 30
     """What a path does with its requests before anything else: returns, rewritten targets."""
-    PREFLIGHT = 40
-    """Answers to what browsers ask beforehand, which carries no credentials."""
+    REDIRECT = 40
+    """Elsewhere, and to HTTPS: before anybody is asked for a password in the clear."""
     LIMITS = 50
     """Rates and connections."""
     ACCESS = 60

@@ -75,7 +75,7 @@ def parse_aliases(text: str) -> Aliases:
 class HostRedirect:
     """Answers every request with a redirect to the same target of *host*."""
 
-    phase: ClassVar[Phase] = Phase.REDIRECT
+    phase: ClassVar[Phase] = Phase.SERVER
     name: ClassVar[str] = "host-redirect"
 
     host: bytes
@@ -130,7 +130,7 @@ FURTHER_HOSTS: Final = Family(
     name="further_hosts",
     settings=FurtherHostSettings(),
     acts="hosts besides those of the rules",
-    phases=(Phase.REDIRECT,),
+    phases=(Phase.SERVER,),
     filters=further_host_filters,
     remarks=further_host_remarks,
     annotations={

@@ -30,7 +30,7 @@ PASSTHROUGH: Final = Family(
     name="passthrough",
     settings=PassthroughSettings(),
     acts="leaves TLS to the backend",
-    phases=(Phase.REDIRECT,),
+    phases=(Phase.SERVER,),
     place=Place.HOST,
     annotations={
         ANNOTATION: Annotation(
@@ -55,7 +55,7 @@ _REPLY: Final = Reply(
 class NotTerminatedHere:
     """Answers 421 to what came over TLS of ours (RFC 9110 section 15.5.20)."""
 
-    phase: ClassVar[Phase] = Phase.REDIRECT
+    phase: ClassVar[Phase] = Phase.SERVER
     name: ClassVar[str] = "not-terminated-here"
 
     def describe(self) -> str:

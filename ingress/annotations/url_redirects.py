@@ -149,7 +149,7 @@ class UrlRedirect:
 class AppRoot:
     """Answers requests for ``/`` with a redirect to *path* of the same host."""
 
-    phase: ClassVar[Phase] = Phase.REDIRECT
+    phase: ClassVar[Phase] = Phase.SERVER
     name: ClassVar[str] = APP_ROOT
 
     path: bytes
@@ -258,7 +258,7 @@ URL_REDIRECTS: Final = Family(
     name="url_redirects",
     settings=UrlRedirectSettings(),
     acts="redirects requests elsewhere",
-    phases=(Phase.REDIRECT,),
+    phases=(Phase.SERVER, Phase.REDIRECT),
     filters=url_redirect_filters,
     by_path=True,
     remarks=url_redirect_remarks,

@@ -15,7 +15,7 @@ from ingress.model.frozen import frozen
 class Refusal:
     """Answers every request with *status*."""
 
-    phase: ClassVar[Phase] = Phase.REDIRECT
+    phase: ClassVar[Phase] = Phase.SERVER
     name: ClassVar[str] = "refusal"
 
     why: str

@@ -79,16 +79,16 @@ LAYERS = Layers(here=HERE.block.level)
 ROUTES_ORIGINS = CrossOrigin(AllowedOrigins(True))
 ROUTES_FIELDS = FieldEdits(drop=(b"x-old",))
 SPECS: tuple[tuple[FilterSpec, Phase, Hook], ...] = (
-    (NotTerminatedHere(), Phase.REDIRECT, Hook.REQUEST),
+    (NotTerminatedHere(), Phase.SERVER, Hook.REQUEST),
     (UrlRedirect(read_template("https://b.test")), Phase.REDIRECT, Hook.REQUEST),
-    (AppRoot(b"/app"), Phase.REDIRECT, Hook.REQUEST),
+    (AppRoot(b"/app"), Phase.SERVER, Hook.REQUEST),
     (UpstreamHost(read_template("b.test")), Phase.EDITS, Hook.UPSTREAM),
     (ForwardedPrefix(b"/app"), Phase.EDITS, Hook.UPSTREAM),
     (OriginalUri(), Phase.EDITS, Hook.UPSTREAM),
     (Blocking(("crawler",), ("~spam",)), Phase.ACCESS, Hook.REQUEST),
     (CookieRewrite(None, REPLACING), Phase.ANSWER, Hook.ANSWER),
     (LocationRewrite(REPLACING), Phase.ANSWER, Hook.ANSWER),
-    (HostRedirect(b"b.test"), Phase.REDIRECT, Hook.REQUEST),
+    (HostRedirect(b"b.test"), Phase.SERVER, Hook.REQUEST),
     (HttpsRedirect(), Phase.REDIRECT, Hook.REQUEST),
     (ServerStatements(SERVER.block, SERVER.locations, b"/"), Phase.SERVER, Hook.REQUEST),
     (PathStatements(HERE.block), Phase.REWRITE, Hook.REQUEST),
@@ -130,7 +130,7 @@ SPECS: tuple[tuple[FilterSpec, Phase, Hook], ...] = (
     (OperatorFilter("of-ours", "", HttpsRedirect()), Phase.REDIRECT, Hook.REQUEST),
     (RouteRedirect(hostname=b"b.test"), Phase.REDIRECT, Hook.REQUEST),
     (RouteRewrite(hostname=b"b.test"), Phase.REWRITE, Hook.UPSTREAM),
-    (Refusal("nothing is honored"), Phase.REDIRECT, Hook.REQUEST),
+    (Refusal("nothing is honored"), Phase.SERVER, Hook.REQUEST),
     (RoutePreflight(ROUTES_ORIGINS), Phase.PREFLIGHT, Hook.REQUEST),
     (RouteCrossOrigin(ROUTES_ORIGINS), Phase.ANSWER, Hook.ANSWER),
     (RequestFieldEdits(ROUTES_FIELDS), Phase.EDITS, Hook.UPSTREAM),

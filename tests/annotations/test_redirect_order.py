@@ -1,0 +1,61 @@
+"""What comes before a redirect: as in nginx, the statements of a server and of a path, and what browsers ask beforehand."""
+
+from tests.annotations.served_case import ServedCase
+
+ORIGIN = (b"Origin", b"https://a.test")
+PREFLIGHT = (ORIGIN, (b"Access-Control-Request-Method", b"PUT"))
+
+
+class BeforeRedirectsTests(ServedCase):
+    """Requests that a redirect stands before, and somebody else answers."""
+
+    def status(self, target: bytes = b"/x") -> int:
+        """Return the status that a GET over plain HTTP is answered with."""
+        return self.get(target=target).heard().status
+
+    def test_locations(self) -> None:
+        """A ``location`` of the server answers at its path, such as a check of health over plain HTTP; all else is redirected."""
+        for redirect, status in (
+            ({"force_ssl_redirect": "true"}, 308),
+            ({"permanent_redirect": "https://b.test$request_uri"}, 301),
+        ):
+            self.annotate(server_snippet="location = /healthz { return 200 up; }", **redirect)
+            self.assertEqual((self.status(b"/healthz"), self.status()), (200, status))
+            self.assert_upstreams(0)
+
+    def test_statements(self) -> None:
+        """So do statements of the server and of the path whose condition holds."""
+        for snippet in ("server_snippet", "configuration_snippet"):
+            for redirect, status in (
+                ({"force_ssl_redirect": "true"}, 308),
+                ({"temporal_redirect": "https://b.test"}, 302),
+            ):
+                self.annotate(**{snippet: "if ($arg_a = b) { return 410; }"}, **redirect)
+                self.assertEqual((self.status(b"/x?a=b"), self.status()), (410, status), snippet)
+
+    def test_preflights(self) -> None:
+        """Browsers follow no redirect of what they ask beforehand, so that is answered here; what they ask then is redirected."""
+        for redirect, status in (
+            ({"force_ssl_redirect": "true"}, 308),
+            ({"permanent_redirect": "https://b.test"}, 301),
+            ({"configuration_snippet": "return 307 https://b.test;"}, 307),
+        ):
+            self.annotate(enable_cors="true", cors_allow_origin="https://a.test", **redirect)
+            self.assertEqual(self.get(method=b"OPTIONS", fields=PREFLIGHT).heard().status, 204)
+            heard = self.get(fields=(ORIGIN,)).heard()
+            self.assertEqual(heard.status, status)
+            self.assertEqual(heard.all(b"access-control-allow-origin"), [b"https://a.test"])
+
+    def test_preflights_by_hand(self) -> None:
+        """Who answers them in a snippet besides has no field twice."""
+        self.annotate(
+            enable_cors="true",
+            configuration_snippet="if ($request_method = OPTIONS) { add_header Access-Control-Allow-Origin *; return 200; }",
+        )
+        heard = self.get(method=b"OPTIONS", fields=PREFLIGHT).heard()
+        self.assertEqual((heard.status, heard.all(b"access-control-allow-origin")), (204, [b"*"]))
+
+    def test_root(self) -> None:
+        """The way to the application comes before what its paths do, as it is the server's."""
+        self.annotate(app_root="/app", configuration_snippet="return 410;")
+        self.assertEqual((self.status(b"/"), self.status(b"/app")), (302, 410))
