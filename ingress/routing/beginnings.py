@@ -56,6 +56,8 @@ class Beginnings:
     own_whole: frozenset[bytes] = frozenset()
     order: int = 0
     """Which of the Ingresses of the host it belongs to, counted from the oldest."""
+    text: str = ""
+    """What it stands by among the paths of its realm, where that is not the text of its expression."""
 
     def take(self, path: bytes) -> bool:
         """Whether *path*, in normal form, is among those that are meant."""

@@ -37,6 +37,7 @@ class _Candidate(NamedTuple):
     """An expression and its route."""
 
     text: bytes
+    """What it stands by: that of the rule."""
     expression: PathExpression | None
     """None where all that begins so is closed."""
     route: Route
@@ -79,14 +80,16 @@ class _Realm:
         self._name = name
         self._candidates: list[_Candidate] = []
         for route in routes:
-            order = 0 if route.beginnings is None else route.beginnings.order
+            order, place = (
+                (0, "") if route.beginnings is None else (route.beginnings.order, route.beginnings.text)
+            )
             if not route.expressions:
-                self._candidates.append(_Candidate(_bytes(route.path), None, route, order))
+                self._candidates.append(_Candidate(_bytes(place or route.path), None, route, order))
             for one in route.expressions:
-                self._candidates.append(_Candidate(_bytes(one.text), one, route, order))
+                self._candidates.append(_Candidate(_bytes(place or one.text), one, route, order))
         self.oldest = min(one.order for one in self._candidates)
         # As ingress-nginx sorts them: by length, and among those of one length backwards.
-        self._candidates.sort(key=lambda one: one.order)
+        self._candidates.sort(key=_age)
         self._candidates.sort(key=_TEXT, reverse=True)
         self._candidates.sort(key=lambda one: -len(one.text))
         self._prefixes: dict[bytes, list[_Place]] = {}
@@ -160,6 +163,11 @@ class _Realm:
         if found.match is Match.EXACT:
             return sys.maxsize, 0
         return 2 * len(rule_path(found.path).rstrip(b"/")), 0
+
+
+def _age(candidate: _Candidate) -> tuple[int, int]:
+    """Return which of those with one text come first: the older Ingress's, and of one Ingress that with the slash at its end."""
+    return candidate.order, 0 if candidate.expression is None else -len(candidate.expression.text)
 
 
 def _oldest(realm: _Realm) -> int:

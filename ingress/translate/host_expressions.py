@@ -153,7 +153,8 @@ class _Reading:
         """Return what becomes of a path that is an expression."""
         path = claim.path
         texts: tuple[str, ...] = (path,)
-        if _is_double(parsed, claim):
+        is_double = _is_double(parsed, claim)
+        if is_double:
             slashed = f"{path}/"
             texts = (slashed, path)
             is_exact = self._single.get((realm, path))
@@ -180,6 +181,8 @@ class _Reading:
         if refusal:
             return self._closed(claim, beginnings, order, f"path {quoted(claim.path)} {refusal}")
         kept, winner = self._placed(claim, beginnings, order)
+        if is_double:
+            kept = evolve(kept, text=claim.path)
         if winner is not None:
             self._tell_winner(claim, winner, f"path {quoted(claim.path)} is a regular expression")
         return Claim(
@@ -272,7 +275,7 @@ def _written(claims: Iterable[Claim]) -> tuple[Claim, ...]:
 
 
 def _is_double(parsed: ParsedObject, claim: Claim) -> bool:
-    """Whether ingress-nginx has the path of *claim* twice, with a slash and without, and sorts it by the longer text."""
+    """Whether ingress-nginx has the path of *claim* twice, with a slash and without, both in the place of its text."""
     if not claim.is_prefix or claim.path.endswith("/"):
         return False
     return not parsed.settings.of(REGEXES).makes_regex(claim.path)

@@ -10,6 +10,7 @@ from ingress.model.retries import RetryRule
 from ingress.translate.options import TranslateOptions
 from ingress.translate.snapshot import Snapshot
 from ingress.translate.translate import translate
+from tests.annotations.served_case import ServedCase
 from tests.proxy.filter_case import FilterCase
 from tests.proxy.playing import OK, ONE, TWO, ProxyCase
 from tests.translate.golden import state_of
@@ -97,6 +98,20 @@ class RewriteTests(FilterCase):
         """A path that is too long for the expressions of its host is answered 414."""
         self.publish(snapshot(*(f"/[a-z]+{'(.*a)' * 30}{number}x" for number in range(99)), use_regex="true"))
         self.assertEqual(self.get(target=b"/" + b"a" * 4000).heard().status, 414)
+
+
+class PlacesTests(ServedCase):
+    """Where paths stand that another Ingress made expressions of."""
+
+    def test_plain_path_among_expressions(self) -> None:
+        """It stands by its text as it is written, so a longer expression comes before it, and a shorter one does not."""
+        for path, wanted in (("/(.*)", b"/x/api/1"), ("/.*", b"/api/1")):
+            self.serve(
+                ingress("plain", "/api", host="shop.test"),
+                ingress("regex", path, host="shop.test", rewrite_target="/x/$1" if "(" in path else "/x"),
+            )
+            self.get(target=b"/api/1")
+            self.assertEqual(self.upstream().take().split(b" ")[1], wanted)
 
 
 class RewriteHttp2Tests(RewriteTests):

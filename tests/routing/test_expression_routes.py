@@ -27,6 +27,14 @@ def expression(path: str, realm: str = "demo", order: int = 0, *more: str) -> Ro
     )
 
 
+def standing(path: str, *texts: str, order: int = 0) -> Route:
+    """Return a route of *texts* that stands by ``/api``."""
+    made = expression(path, "demo", order)
+    assert made.beginnings is not None
+    expressions = tuple(map(read_path_expression, texts))
+    return evolve(made, beginnings=evolve(made.beginnings, text="/api"), expressions=expressions)
+
+
 def plain(path: str, match: Match = Match.PREFIX, namespace: str = "bank") -> Route:
     """Return a route that is none."""
     return Route(
@@ -61,8 +69,23 @@ class OrderTests(SynchronousTestCase):
             self.assertEqual(found(path, *reversed(routes)), wanted)
         self.assertEqual(found("/aaaa", expression("/aaa"), expression("/a.a")), "/aaa")
 
+    def test_place_of_a_rule(self) -> None:
+        """A route of two texts stands at the place of its rule; of one text the older stands first, and else the longer."""
+        double = standing("/api", "/api/", "/api")
+        for other, wanted in (("/(.*)", "/(.*)"), ("/a.*", "/api"), ("/a.i", "/api"), ("/z", "/api")):
+            self.assertEqual(found("/api/x", double, expression(other)), wanted, other)
+        exact = standing("/api", "/api", order=1)
+        for path, order, wanted in (
+            ("/api/x", 2, "/api"),
+            ("/api/x", 1, "/api/"),
+            ("/api/x", 0, "/api/"),
+            ("/apix", 0, "/api"),
+        ):
+            slashed = standing("/api/", "/api/", order=order)
+            self.assertEqual(found(path, exact, slashed), wanted, (path, order))
+
     def test_text_with_a_slash_counts_for_its_order(self) -> None:
-        """A route of two texts comes by the longer one where that takes the path, and by the shorter one else."""
+        """A route of two texts that has no other place comes by the longer one where that takes the path, and by the shorter one else."""
         double = expression("/foo", "demo", 0, "/foo/")
         other = expression("/f.o")
         longer = expression("/f.oo?")
