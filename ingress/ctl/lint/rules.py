@@ -338,6 +338,11 @@ REWRITE_TO_ONE_PATH: Final = _rule(
     _WARNING,
     "`rewrite-target` sends every request below a path to one and the same path, since it repeats nothing of what came.",
 )
+REWRITE_TO_ITSELF: Final = _rule(
+    "RewriteToItself",
+    _NOTE,
+    "`rewrite-target` is the path itself, and rewrites nothing here; ingress-nginx sends all that is below such a path to it.",
+)
 PATH_NEEDS_QUIRK: Final = _rule(
     "PathNeedsQuirk",
     _WARNING,

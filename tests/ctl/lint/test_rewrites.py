@@ -42,6 +42,22 @@ class RewritesTests(LintCase):
                 finding.field, "metadata.annotations[nginx.ingress.kubernetes.io/rewrite-target]"
             )
 
+    def test_a_target_that_is_the_path_itself(self) -> None:
+        """Nothing is rewritten here, and in ingress-nginx all that is below, unless the path is exact or ends in a slash."""
+        for path, kind, is_told in (
+            ("/api", "Prefix", True),
+            ("/api", SPECIFIC, True),
+            ("/api", "Exact", False),
+            ("/api/", "Prefix", False),
+            ("/", "Prefix", False),
+        ):
+            value = ingress((path, kind), rewrite_target=path)
+            if is_told:
+                self.assertIn('"/api/login"', self.found("RewriteToItself", value).message)
+                self.assertEqual(asked_for(value, b"/api/login"), b"/api/login")
+            else:
+                self.assert_not_found("RewriteToItself", value)
+
     def test_an_example_is_a_path_that_is_meant(self) -> None:
         """Beside the root it is the other path; for the root alone one group does."""
         both = self.found(

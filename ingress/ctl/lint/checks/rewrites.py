@@ -1,4 +1,4 @@
-"""Rewrites that send every request to one and the same path."""
+"""Rewrites that send every request to one and the same path, here or in ingress-nginx alone."""
 
 import re
 from collections.abc import Iterator
@@ -9,7 +9,7 @@ from attrs import evolve
 from ingress.annotations.regexes import REGEXES, RegexSettings
 from ingress.annotations.values import quoted
 from ingress.ctl.lint.finding import Change, Finding
-from ingress.ctl.lint.rules import REWRITE_TO_ONE_PATH
+from ingress.ctl.lint.rules import REWRITE_TO_ITSELF, REWRITE_TO_ONE_PATH
 from ingress.ctl.lint.survey import Subject, Survey
 from ingress.routing.route import Match
 from ingress.translate.claims import Claim
@@ -40,6 +40,17 @@ def check_rewrites(survey: Survey, subject: Subject) -> Iterator[Finding]:
         # A page for everything, as of a single-page application, is meant so.
         return
     claims = [claim for some in subject.claims_by_host.values() for claim in some]
+    same = next((claim for claim in claims if _is_sent_to_itself(claim, target.text)), None)
+    if same is not None:
+        path = same.path
+        message = (
+            f"{quoted(path)} is the path itself, so nothing is rewritten; ingress-nginx asks for {quoted(path)} where"
+            f" {quoted(f'{path}/login')} is meant, and makes regular expressions of all paths of the host"
+        )
+        advice = (
+            f"remove it, or write the path as in {path}/? if all that begins with it is meant to go there"
+        )
+        yield subject.found(REWRITE_TO_ITSELF, message, subject.field(TARGET), advice)
     lost = [claim for claim in claims if loses_all(claim, settings)]
     if not lost:
         return
@@ -59,6 +70,11 @@ def check_rewrites(survey: Survey, subject: Subject) -> Iterator[Finding]:
     how = f"write it as in {wanted} with" if wanted else "write"
     advice = f"to keep what follows the path, {how} {TARGET}: {kept}"
     yield subject.found(REWRITE_TO_ONE_PATH, message, subject.field(TARGET), advice, changes)
+
+
+def _is_sent_to_itself(claim: Claim, target: str) -> bool:
+    """Whether ingress-nginx, which adds a slash to the path of *claim* before it compares it with *target*, takes them for two."""
+    return claim.match is not Match.EXACT and claim.path == target and not target.endswith("/")
 
 
 def loses_all(claim: Claim, settings: RegexSettings) -> bool:
