@@ -63,6 +63,10 @@ In ingress-nginx five keys say who is believed, and they mean something together
 | `use-proxy-protocol: "true"` | the PROXY header, which is then required of every connection |
 | that, and `use-forwarded-headers: "true"` | the PROXY header, and scheme, host and port |
 
+The host that they say goes on in `X-Forwarded-Host`, and counts for nothing else. ingress-nginx makes it the `Host` that endpoints get, too, and that
+of redirects to HTTPS. Where a CDN asks by another host than its visitors (Azure Front Door, CloudFront), and an application goes by
+`Host`, the annotation `upstream-vhost: $http_x_forwarded_host` does that for an Ingress, whoever says it.
+
 The client is found in `X-Forwarded-For`, or in the field that `forwarded-for-header` names (`CF-Connecting-IP`). Endpoints are told the
 client alone in `X-Forwarded-For`, unless `compute-full-forwarded-for` has the list go on; what came is in
 `X-Original-Forwarded-For`. Without `proxy-real-ip-cidr` everybody is believed, as in ingress-nginx, and a note says so: name the load
