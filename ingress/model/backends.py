@@ -9,7 +9,7 @@ from attrs import field
 
 from ingress.model.frozen import frozen
 from ingress.model.objects import ObjectKey
-from ingress.model.packed_texts import packed, unpacked
+from ingress.model.packed_texts import MOST_PACKED, packed, unpacked
 from ingress.model.problems import Problem
 from ingress.model.upstream_tls import LinkSettings, UpstreamProtocol
 
@@ -74,7 +74,7 @@ _Kept = tuple[Endpoint, ...] | str | tuple[str, LinkSettings]
 
 
 def _kept(endpoints: _Kept) -> _Kept:
-    if not endpoints or not _are_endpoints(endpoints):
+    if not endpoints or len(endpoints) >= MOST_PACKED or not _are_endpoints(endpoints):
         return endpoints
     _, port, settings = endpoints[0]
     for _, its_port, its_settings in endpoints:

@@ -17,7 +17,7 @@ A key may have several endpoints, its *subset*: the closest ones.  Which of them
 a request is left to chance.
 """
 
-from bisect import bisect
+from bisect import bisect, bisect_left, insort
 from collections.abc import Container
 from hashlib import blake2b
 from heapq import heapify, heapreplace
@@ -29,6 +29,9 @@ from ingress.routing.balancing import Balancer, Chance
 
 PLACES: Final = 8
 """Those of an endpoint, and of a key: what one digest gives.  Shares differ by some 10 %, as with 160 and one."""
+
+FEW: Final = 16
+"""Endpoints that come and go one by one: for more of them it is quicker to go around the ring once."""
 
 _AROUND: Final = 1 << 64
 """The length of the ring."""
@@ -61,20 +64,39 @@ class ConsistentHash(Balancer):
     def _renew(self) -> None:
         """Put the endpoints of now on the ring."""
         known, wanted = set(self._on_ring), set(self._endpoints)
+        gone, came = known - wanted, wanted - known
+        if len(gone) + len(came) <= FEW:
+            self._change_few(gone, came)
+        else:
+            self._change_many(gone, came)
+        self._on_ring = self._endpoints
+
+    def _change_few(self, gone: set[Endpoint], came: set[Endpoint]) -> None:
         owners, places = self._owners, self._places
-        if gone := known - wanted:
+        for endpoint in gone:
+            for place in _places(_text(endpoint)):
+                if owners.pop(place, None) is not None:
+                    first = bisect_left(places, place)
+                    del places[first : bisect(places, place)]
+        for endpoint in came:
+            for place in _places(_text(endpoint)):
+                owners[place] = endpoint
+                insort(places, place)
+
+    def _change_many(self, gone: set[Endpoint], came: set[Endpoint]) -> None:
+        owners, places = self._owners, self._places
+        if gone:
             for endpoint in gone:
                 for place in _places(_text(endpoint)):
                     owners.pop(place, None)
             places = [place for place in places if place in owners]
-        for endpoint in wanted - known:
-            came = _places(_text(endpoint))
-            places += came
-            owners |= dict.fromkeys(came, endpoint)
+        for endpoint in came:
+            its_places = _places(_text(endpoint))
+            places += its_places
+            owners |= dict.fromkeys(its_places, endpoint)
         # Most of it is in order already, which sorting makes use of.
         places.sort()
         self._places = places
-        self._on_ring = self._endpoints
 
     def pick(self, exclude: Container[Endpoint] = (), key: bytes = b"") -> Endpoint | None:
         """Choose the endpoint of *key*; if it is in *exclude*, the closest one that is not."""

@@ -49,6 +49,23 @@ class ResolveBackendsTests(SynchronousTestCase):
             resolve_backends([REFERENCE], two, TranslateOptions()),
         )
 
+    def test_order_of_many(self) -> None:
+        """Endpoints of several ports are sorted by address, then by port, and not one is compared with another as a whole."""
+
+        def slices(count: int) -> tuple[EndpointSlice, ...]:
+            addresses = [f"10.0.{number % 7}.{number % 250}" for number in range(count)]
+            return tuple(
+                evolve(slice_of(*addresses), ports=(SlicePort("http", number),)) for number in (9090, 8080)
+            )
+
+        state = ClusterState(services={WEB: SERVICE}, slices={WEB: slices(500)})
+        compared = []
+        self.patch(Endpoint, "__lt__", lambda one, other: compared.append(one))
+        found = resolve_backends([REFERENCE], state, TranslateOptions())[REFERENCE].endpoints
+        self.assertEqual(compared, [])
+        self.assertEqual([tuple(one) for one in found], sorted(map(tuple, found)))
+        self.assertEqual(len(found), 1000)
+
     def test_endpoints_never_make_a_fault(self) -> None:
         """Whether there are endpoints changes the state, never what is wrong with the reference."""
         for state in (cluster(), cluster("10.0.0.1"), ClusterState(services={WEB: SERVICE})):
