@@ -63,6 +63,12 @@ class Draft(Generic[K, V, P]):
         return self._base
 
 
+PROBLEMS_AT_ONCE: Final = 200
+"""Problems of one source that are counted in one step."""
+
+KEYS_AT_ONCE: Final = 500
+"""Keys of an index that change in one step."""
+
 _FEW: Final = 8
 """As many are sooner looked through than put in a set."""
 
@@ -111,12 +117,21 @@ class Index(Generic[K, V]):
 
     def replace(self, value: V, before: Collection[K], after: Collection[K]) -> None:
         """Note that *value* now belongs to the keys *after*, and to those of *before* no more."""
+        for _ in self.replacing(value, before, after):
+            pass
+
+    def replacing(self, value: V, before: Collection[K], after: Collection[K]) -> Iterator[None]:
+        """Do so in steps, where keys may be very many."""
         kept = after if len(after) <= _FEW else frozenset(after)
-        for key in before:
+        for number, key in enumerate(before, 1):
             if key not in kept:
                 self.discard(key, value)
-        for key in after:
+            if not number % KEYS_AT_ONCE:
+                yield
+        for number, key in enumerate(after, 1):
             self.add(key, value)
+            if not number % KEYS_AT_ONCE:
+                yield
 
 
 class Members(Generic[K]):
@@ -204,6 +219,11 @@ class ProblemIndex:
 
     def put(self, source: Hashable, problems: tuple[Problem, ...]) -> None:
         """Note that *source* brings up *problems*, and none but these."""
+        for _ in self.putting(source, problems):
+            pass
+
+    def putting(self, source: Hashable, problems: tuple[Problem, ...]) -> Iterator[None]:
+        """Do so in steps, where *problems* may be very many."""
         if not problems and source not in self._sources:
             return
         before = self.of(source)
@@ -213,15 +233,19 @@ class ProblemIndex:
             self._sources.discard(source)
         elif not before:
             self._sources.add(source)
-        for problem in problems:
+        for number, problem in enumerate(problems, 1):
             self._counts[problem] += 1
             if self._counts[problem] == 1:
                 self._tell(problem, is_new=True)
-        for problem in before:
+            if not number % PROBLEMS_AT_ONCE:
+                yield
+        for number, problem in enumerate(before, 1):
             self._counts[problem] -= 1
             if not self._counts[problem]:
                 del self._counts[problem]
                 self._tell(problem, is_new=False)
+            if not number % PROBLEMS_AT_ONCE:
+                yield
         self._draft.put(source, problems or None)
 
     def _tell(self, problem: Problem, *, is_new: bool) -> None:

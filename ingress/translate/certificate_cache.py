@@ -99,16 +99,18 @@ class CertificateCache:
 
     def object_changed(
         self, object_id: ObjectId, before: ParsedObject | None, after: ParsedObject | None
-    ) -> None:
-        """Note that an object asked for *before* and asks for *after*; None where it is not served."""
+    ) -> Iterator[None]:
+        """Note, in steps, that an object asked for *before* and asks for *after*; None where it is not served."""
         if (before is None or not before.certificates) and (after is None or not after.certificates):
             return
         named_before = () if before is None else secrets_named(before, self._default_secret)
         named_after = () if after is None else secrets_named(after, self._default_secret)
-        self._users.replace(object_id, named_before, named_after)
-        for secret in named_before:
+        yield from self._users.replacing(object_id, named_before, named_after)
+        for number, secret in enumerate(named_before, 1):
             if secret not in self._users and secret != self._default_secret:
                 self._loaded.forget(secret)
+            if not number % HOSTS_AT_ONCE:
+                yield
         self._stale_objects[object_id] = None
 
     def owner_changed(self, host: str) -> None:
@@ -140,13 +142,13 @@ class CertificateCache:
                 self._parsed[object_id] = after
             hosts_before = {claim.host: None for claim in before.claims}
             hosts_after = {claim.host: None for claim in after.claims}
-            self._claimants.replace(object_id, hosts_before, hosts_after)
+            yield from self._claimants.replacing(object_id, hosts_before, hosts_after)
             for number, host in enumerate({**hosts_before, **hosts_after}, 1):
                 self._place(host)
                 self._decide_again(host)
                 if not number % HOSTS_AT_ONCE:
                     yield
-            self._problem_index.put((self._tls_source, object_id), after.problems)
+            yield from self._problem_index.putting((self._tls_source, object_id), after.problems)
             yield
 
     def decide(self, now: datetime) -> Iterator[tuple[str, HostTls]]:

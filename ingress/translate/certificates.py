@@ -192,12 +192,12 @@ class _TLSReader:
 
     def read(self, entry: CertificateRequest) -> Iterator[None]:
         """Take what *entry* says about its hosts, some of them a step."""
-        hosts = self._valid_hosts(entry)
+        hosts = yield from self._valid_hosts(entry)
         if not entry.hosts:
             # Written twice, it says the same.
             if entry.secret not in self._spread:
                 self._spread.add(entry.secret)
-                self._read_without_hosts(entry)
+                yield from self._read_without_hosts(entry)
             return
         secret, found = self._certificate(entry)
         if secret is not None and found is not None:
@@ -244,7 +244,7 @@ class _TLSReader:
             message = f"{_names(certificate)}, not for {which}; {_FALLBACK}"
             self._report(field, Reason.CERTIFICATE_NAME_MISMATCH, message)
 
-    def _read_without_hosts(self, entry: CertificateRequest) -> None:
+    def _read_without_hosts(self, entry: CertificateRequest) -> Iterator[None]:
         at = entry.field
         secret, found = self._certificate(entry)
         is_first = self._rule_hosts is None
@@ -257,12 +257,16 @@ class _TLSReader:
         if found is not None:
             covered = [host for host in hosts if secret is None or found.covers(host)]
             claimed = dict.fromkeys((*covered, *(_own_hosts(found) if self._takes_all else ())))
-        for host in claimed:
+            yield
+        for number, host in enumerate(claimed, 1):
             self._claim(host, secret, found, at)
             self._claim_further(host, secret, found, at)
-        if is_first:
-            for host in hosts:
-                self._claim(host, secret, None, at)
+            if not number % HOSTS_AT_ONCE:
+                yield
+        for number, host in enumerate(hosts if is_first else (), 1):
+            self._claim(host, secret, None, at)
+            if not number % HOSTS_AT_ONCE:
+                yield
         if found is not None and secret is not None:
             if claimed:
                 self._missed.append((at, found))
@@ -294,10 +298,12 @@ class _TLSReader:
             self._report(field, *out_of_time(found, self._now))
         return secret, found
 
-    def _valid_hosts(self, entry: CertificateRequest) -> list[tuple[str, str]]:
-        """Return the valid hosts of *entry*, each with its field."""
+    def _valid_hosts(self, entry: CertificateRequest) -> Stepwise[list[tuple[str, str]]]:
+        """Find, some of them a step, the valid hosts of *entry*, each with its field."""
         valid: list[tuple[str, str]] = []
         for index, host in enumerate(entry.hosts):
+            if not (index + 1) % HOSTS_AT_ONCE:
+                yield
             field = f"{entry.hosts_field}[{index}]"
             fault = check_rule_host(host) if host else "is empty"
             if fault is None:

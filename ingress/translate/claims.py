@@ -19,6 +19,7 @@ from ingress.model.listeners import MAIN, Listener
 from ingress.model.objects import ObjectKey, Owner
 from ingress.model.path_expressions import PathExpression, read_path_expression
 from ingress.model.problems import Problem
+from ingress.model.stepwise import SORTED_AT_ONCE, Stepwise, finished
 from ingress.routing.beginnings import Beginnings, regex_beginnings
 from ingress.routing.route import Match
 from ingress.translate.gateway.claims import NOTHING_CLAIMED, GatewayClaims
@@ -195,6 +196,11 @@ class ParsedObject:
         """What it asks for, sorted by hosts: for who would look through all of it for each of its hosts."""
         return ByHost(self.claims, self.canary_claims, self.further)
 
+    def sort_by_host(self) -> Iterator[None]:
+        """Sort what it asks for in steps, where it is so much that whoever wants the first of it would wait."""
+        if len(self.hosts) > 1 or self.canary_claims or self.further:
+            yield from self.by_host.sort()
+
     def read_expressions(self) -> Iterator[None]:
         """Read what may be regular expressions, one a step, before hosts are decided about, each in one step but for its routes."""
         if self.has_regexes:
@@ -225,15 +231,24 @@ class ByHost:
         self._canary_claims = canary_claims
         self._further = further
 
+    def sort(self) -> Iterator[None]:
+        """Sort in steps what there is very much of."""
+        if len(self._claims) > SORTED_AT_ONCE:
+            self.claims = yield from _sorted_by(_HOST, self._claims)
+        if len(self._canary_claims) > SORTED_AT_ONCE:
+            self.canary_claims = yield from _sorted_by(_HOST, self._canary_claims)
+        if len(self._further) > SORTED_AT_ONCE:
+            self.further_by_target = yield from _sorted_by(_TARGET, self._further)
+
     @cached_property
     def claims(self) -> Mapping[str, Sequence[Claim]]:
         """Its claims."""
-        return _sorted_by(attrgetter("host"), self._claims)
+        return finished(_sorted_by(_HOST, self._claims))
 
     @cached_property
     def canary_claims(self) -> Mapping[str, Sequence[Claim]]:
         """Those of a canary."""
-        return _sorted_by(attrgetter("host"), self._canary_claims)
+        return finished(_sorted_by(_HOST, self._canary_claims))
 
     @cached_property
     def group_names(self) -> frozenset[str]:
@@ -249,13 +264,19 @@ class ByHost:
     @cached_property
     def further_by_target(self) -> Mapping[str, Sequence[FurtherHost]]:
         """The same by the host of its rules that each goes by."""
-        return _sorted_by(attrgetter("target"), self._further)
+        return finished(_sorted_by(_TARGET, self._further))
 
 
-def _sorted_by(key: Callable[[T], str], values: Iterable[T]) -> Mapping[str, Sequence[T]]:
+_HOST: Final = attrgetter("host")
+_TARGET: Final = attrgetter("target")
+
+
+def _sorted_by(key: Callable[[T], str], values: Iterable[T]) -> Stepwise[Mapping[str, Sequence[T]]]:
     found: dict[str, list[T]] = {}
-    for value in values:
+    for number, value in enumerate(values, 1):
         found.setdefault(key(value), []).append(value)
+        if not number % SORTED_AT_ONCE:
+            yield
     return found
 
 

@@ -378,14 +378,14 @@ class Translation:
 
     def _put_in_tables(
         self, object_id: ObjectId, before: ParsedObject | None, after: ParsedObject | None
-    ) -> None:
-        """Tell the tables in which an object asks for something, or did, and note the listeners that it asks for."""
+    ) -> Iterator[None]:
+        """Tell, in steps, the tables in which an object asks for something, or did, and note the listeners that it asks for."""
         had = dict.fromkeys(() if before is None else before.tables)
         has = dict.fromkeys(() if after is None else after.tables)
         for name in (had | has) if had else has:
             if name != MAIN:
                 self._members[name] += (name in has) - (name in had)
-            self._table_of(name).object_changed(
+            yield from self._table_of(name).object_changed(
                 object_id, before if name in had else None, after if name in has else None
             )
         if (() if before is None else before.listeners) != (() if after is None else after.listeners):
@@ -437,7 +437,7 @@ class Translation:
             for name in () if services is None else services.tables:
                 self._table_of(name)
                 yield
-            self._replace(object_id, services, (), state)
+            yield from self._replace(object_id, services, (), state)
             return
         value = state.of(kind).get(key)
         before = self._parsed.get(object_id)
@@ -452,7 +452,7 @@ class Translation:
                     after = before
                 else:
                     after = yield from self._readers.reading(kind, value, verdict.related)
-        self._replace(object_id, after, problems, state)
+        yield from self._replace(object_id, after, problems, state)
 
     def _tcp_services(self, object_id: ObjectId) -> ParsedObject | None:
         """Return what the ConfigMap asks for; the same value as long as that is the same."""
@@ -467,21 +467,23 @@ class Translation:
         after: ParsedObject | None,
         problems: tuple[Problem, ...],
         state: ClusterState,
-    ) -> None:
-        """Have an object ask for *after*, and note what that concerns; *problems* are those that it has besides."""
+    ) -> Iterator[None]:
+        """Have an object ask for *after*, and note, in steps, what that concerns; *problems* are those that it has besides."""
         before = self._parsed.get(object_id)
         kind = object_id[0]
         if after is not None:
             problems += after.problems
-        self._problem_index.put(("object", object_id), problems)
+        yield from self._problem_index.putting(("object", object_id), problems)
         if after is before:
             return
-        self._named.object_changed(object_id, before, after, state)
+        if after is not None:
+            yield from after.sort_by_host()
+        yield from self._named.object_changed(object_id, before, after, state)
         self._clients.object_changed(object_id, before, after)
         self._references.object_changed(object_id, before, after)
         self._handshakes.object_changed(object_id, before, after)
         self._attached.object_changed(before, after, state)
-        self._put_in_tables(object_id, before, after)
+        yield from self._put_in_tables(object_id, before, after)
         if after is None:
             del self._parsed[object_id]
         else:

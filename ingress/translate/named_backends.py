@@ -11,6 +11,7 @@ from ingress.annotations.annotations import AnnotationReader
 from ingress.model.objects import ObjectId, ObjectKey
 from ingress.model.problems import Problem
 from ingress.model.state import ClusterState
+from ingress.model.stepwise import Stepwise
 from ingress.translate.backend_cache import BackendCache, shared_key
 from ingress.translate.backends import backend_problems
 from ingress.translate.bookkeeping import Index, ProblemIndex
@@ -21,7 +22,7 @@ from ingress.translate.options import TranslateOptions
 from ingress.translate.upstream_tls import tls_sources, upstream_problems
 
 AT_ONCE: Final = 1000
-"""Who names a Service is looked at so many at a time."""
+"""Who names a Service is looked at so many at a time, and whom somebody names."""
 
 
 class NamedBackends:
@@ -52,9 +53,11 @@ class NamedBackends:
         before: ParsedObject | None,
         after: ParsedObject | None,
         state: ClusterState,
-    ) -> None:
-        """Note that an object asked for *before* and asks for *after*; None where it is not served."""
-        self._by_service.replace(object_id, _services_named(before, state), _services_named(after, state))
+    ) -> Iterator[None]:
+        """Note, in steps, that an object asked for *before* and asks for *after*; None where it is not served."""
+        named_before = yield from _services_named(before, state)
+        named_after = yield from _services_named(after, state)
+        yield from self._by_service.replacing(object_id, named_before, named_after)
         had = tls_sources(before)
         self._by_tls_source.replace(object_id, had, tls_sources(after))
         for source in had:
@@ -87,7 +90,7 @@ class NamedBackends:
                 problems += upstream_problems(
                     parsed, lambda request: self._backends.complete(request, state), self._annotations, state
                 )
-            self._problem_index.put(("backends", object_id), problems)
+            yield from self._problem_index.putting(("backends", object_id), problems)
             yield
         # A dictionary that was emptied keeps the room that it had.
         self._stale, self._policed = {}, {}
@@ -107,14 +110,17 @@ class NamedBackends:
         return parsed is not None and parsed.policy is not None
 
 
-def _services_named(parsed: ParsedObject | None, state: ClusterState) -> dict[ObjectKey, None]:
-    """Return the Services that *parsed* names, each once."""
+def _services_named(parsed: ParsedObject | None, state: ClusterState) -> Stepwise[dict[ObjectKey, None]]:
+    """Find, in steps, the Services that *parsed* names, each once."""
     services: dict[ObjectKey, None] = {}
     last: object = None
-    for _, reference in () if parsed is None else parsed.named_backends():
+    named = () if parsed is None else parsed.named_backends()
+    for number, (_, reference) in enumerate(named, 1):
         if reference is not last and reference.kind == SERVICE_KIND:
             services[shared_key(reference, state)] = None
         last = reference
+        if not number % AT_ONCE:
+            yield
     if parsed is not None and parsed.kept_service is not None:
         services[parsed.kept_service] = None
     return {**services, **_policed_services(parsed)}

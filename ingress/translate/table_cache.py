@@ -17,7 +17,7 @@ from ingress.model.state import ClusterState
 from ingress.routing.table import RouteTable
 from ingress.translate.age import by_age
 from ingress.translate.backend_cache import BackendCache
-from ingress.translate.bookkeeping import Draft, Index, ProblemIndex
+from ingress.translate.bookkeeping import KEYS_AT_ONCE, Draft, Index, ProblemIndex
 from ingress.translate.canaries import canary_hosts
 from ingress.translate.certificate_cache import CertificateCache
 from ingress.translate.claims import ParsedObject
@@ -86,24 +86,22 @@ class TableCache:
 
     def object_changed(
         self, object_id: ObjectId, before: ParsedObject | None, after: ParsedObject | None
-    ) -> None:
-        """Note that an object asked for *before* and asks for *after*; None where that is nothing in this table."""
+    ) -> Iterator[None]:
+        """Note, in steps, that an object asked for *before* and asks for *after*; None where that is nothing in this table."""
         hosts_before = () if before is None else hosts_asked(before)
         hosts_after = () if after is None else hosts_asked(after)
-        self._by_host.replace(object_id, hosts_before, hosts_after)
+        yield from self._by_host.replacing(object_id, hosts_before, hosts_after)
         behind_before = () if before is None else canary_hosts(before)
         behind_after = () if after is None else canary_hosts(after)
         if behind_before or behind_after:
-            self._canaries.replace(object_id, behind_before, behind_after)
-            self._stale_hosts.update(dict.fromkeys(self._with_further((*behind_before, *behind_after))))
+            yield from self._canaries.replacing(object_id, behind_before, behind_after)
+            yield from self._note_stale(dict.fromkeys((*behind_before, *behind_after)))
         further_before, further_after = further_hosts(before), further_hosts(after)
-        self._by_further.replace(object_id, further_before, further_after)
-        self._by_target.replace(object_id, further_targets(before), further_targets(after))
-        for some in (hosts_before, hosts_after, further_before, further_after):
-            concerned = dict.fromkeys(self._with_further(some))
-            self._stale_hosts.update(concerned)
-            self._stale_owners.update(concerned)
-        self._certificates.object_changed(object_id, before, after)
+        yield from self._by_further.replacing(object_id, further_before, further_after)
+        yield from self._by_target.replacing(object_id, further_targets(before), further_targets(after))
+        concerned = dict.fromkeys((*hosts_before, *hosts_after, *further_before, *further_after))
+        yield from self._note_stale(concerned, owners_too=True)
+        yield from self._certificates.object_changed(object_id, before, after)
 
     def concerned(self, parsed: ParsedObject) -> None:
         """Note that *parsed* asks something else of clients, or that something else was found of what it refers to."""
@@ -122,6 +120,15 @@ class TableCache:
     def seconds_to_next(self, now: datetime) -> float | None:
         """Return in how many seconds time alone makes it another one; see ``Translation.seconds_to_next``."""
         return self._certificates.seconds_to_next(now)
+
+    def _note_stale(self, hosts: Iterable[str], *, owners_too: bool = False) -> Iterator[None]:
+        """Note in steps that *hosts* have to be decided about again, with their further hosts."""
+        for number, host in enumerate(self._with_further(hosts), 1):
+            self._stale_hosts[host] = None
+            if owners_too:
+                self._stale_owners[host] = None
+            if not number % KEYS_AT_ONCE:
+                yield
 
     # A round
 
@@ -209,7 +216,8 @@ class TableCache:
         heard = self._hear(host)
         canaries = heard.canaries(host, lambda one: self._sorted(self._canaries.get(one)))
         decision = yield from self._rules.decide(host, heard.all_parsed, self._owners.get(host), canaries)
-        self._problem_index.put((self._host_source, host), (*heard.problems, *decision.problems))
+        problems = (*heard.problems, *decision.problems)
+        yield from self._problem_index.putting((self._host_source, host), problems)
         if decision.handshake_settings != self._handshake_settings.get(host):
             self._handshake_settings.put(host, decision.handshake_settings)
         would_fall = False

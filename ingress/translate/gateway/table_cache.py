@@ -68,9 +68,9 @@ class GatewayTableCache:
 
     def object_changed(
         self, object_id: ObjectId, before: ParsedObject | None, after: ParsedObject | None
-    ) -> None:
-        """Note that an object asked for *before* and asks for *after*; None where that is nothing in this table."""
-        self._assign_hosts(object_id, after)
+    ) -> Iterator[None]:
+        """Note, in steps, that an object asked for *before* and asks for *after*; None where that is nothing in this table."""
+        yield from self._assign_hosts(object_id, after)
         if object_id[0] in OTHERS:
             self._kinds[object_id[0]] += (after is not None) - (before is not None)
             if after is None:
@@ -126,8 +126,8 @@ class GatewayTableCache:
         parsed = self._parsed.get(object_id)
         return parsed if parsed is not None and self._name in parsed.tables else None
 
-    def _assign_hosts(self, object_id: ObjectId, parsed: ParsedObject | None) -> None:
-        """Note which hosts an object names now."""
+    def _assign_hosts(self, object_id: ObjectId, parsed: ParsedObject | None) -> Iterator[None]:
+        """Note, in steps, which hosts an object names now."""
         before = self._hosts.pop(object_id, ())
         for host in before:
             if host in self._routes:
@@ -135,7 +135,7 @@ class GatewayTableCache:
         after = () if parsed is None else hosts_served(parsed, self._name, self.conflicts)
         if after:
             self._hosts[object_id] = after
-        self._by_host.replace(object_id, before, after)
+        yield from self._by_host.replacing(object_id, before, after)
         self._stale_hosts.update(dict.fromkeys((*before, *after)))
 
     def _find_conflicts(self) -> Iterator[None]:
@@ -155,7 +155,7 @@ class GatewayTableCache:
         self.conflicts = found if found.rejected else NO_CONFLICTS
         changed = dict.fromkeys(owner.id for owner, _ in before.rejected ^ found.rejected)
         for number, object_id in enumerate(changed, 1):
-            self._assign_hosts(object_id, self._asking(object_id))
+            yield from self._assign_hosts(object_id, self._asking(object_id))
             if not number % AT_ONCE:
                 yield
 

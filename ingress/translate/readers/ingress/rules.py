@@ -60,7 +60,6 @@ from ingress.translate.readers.ingress.objects import (
     IngressBackend,
     IngressPath,
     IngressRule,
-    IngressTLS,
 )
 
 _HIGHEST_PORT = 65535
@@ -68,6 +67,7 @@ _CHARACTERS_A_STEP = 16_384
 """Some milliseconds of the strangest paths; long ones take as long as they are."""
 _CHARACTERS_EACH = 100
 """What a host or a path costs besides."""
+_ENTRIES_A_STEP = 200
 _LIKELY_REGEX = re.compile(r"[\[(*|{^$]")
 _is_strict = re.compile(r"/[A-Za-z0-9._\-/]*").fullmatch
 _STRICT = ("Exact", "Prefix")
@@ -108,11 +108,14 @@ def read_ingress(
         yield from reader.rule(rule, index, has_default=default is not None or has_global_default)
         if redirect.app_root and reader.hosts:
             reader.root(reader.hosts[-1], annotations.field(APP_ROOT))
-    further = reader.further(settings.of(FURTHER_HOSTS), annotations) if reader.hosts else ()
+    further: tuple[FurtherHost, ...] = ()
+    if reader.hosts:
+        further = yield from reader.further(settings.of(FURTHER_HOSTS), annotations)
     looped = leads_to_itself(redirect, reader.hosts)
     if looped is not None:
         name, message = looped
         reader.report(annotations.field(name), Reason.ANNOTATION_NOTE, message)
+    certificates = yield from _certificate_requests(ingress)
     has_annotations = annotations.has_any(ingress)
     keeps_to_hosts = quirks and bool(ingress.rules) and has_annotations
     asked = reader.hosts if default is None or keeps_to_hosts else (*reader.hosts, "")
@@ -130,7 +133,7 @@ def read_ingress(
         settings,
         tuple(reader.problems),
         bool(ingress.rules),
-        tuple(_certificate_request(ingress, entry, index) for index, entry in enumerate(ingress.tls)),
+        certificates,
         protocols=protocols,
         beside=annotations.backends(settings, RouteFacts(HostFacts(), owner)),
         answered=frozenset(reader.answered) if reader.answered else NO_HOSTS,
@@ -167,9 +170,14 @@ def _read_canary(
     )
 
 
-def _certificate_request(ingress: Ingress, entry: IngressTLS, index: int) -> CertificateRequest:
-    secret = ObjectKey(ingress.key.namespace, entry.secret_name) if entry.secret_name else None
-    return CertificateRequest(entry.hosts, secret, *_tls_fields(index), ingress.issued_by)
+def _certificate_requests(ingress: Ingress) -> Stepwise[tuple[CertificateRequest, ...]]:
+    found: list[CertificateRequest] = []
+    for index, entry in enumerate(ingress.tls):
+        secret = ObjectKey(ingress.key.namespace, entry.secret_name) if entry.secret_name else None
+        found.append(CertificateRequest(entry.hosts, secret, *_tls_fields(index), ingress.issued_by))
+        if not len(found) % _ENTRIES_A_STEP:
+            yield
+    return tuple(found)
 
 
 def _alone_about_clients(
@@ -275,13 +283,15 @@ class _RulesReader:
 
     def further(
         self, settings: FurtherHostSettings, annotations: AnnotationReader
-    ) -> tuple[FurtherHost, ...]:
-        """Return the further hosts that annotations add to those of the rules."""
+    ) -> Stepwise[tuple[FurtherHost, ...]]:
+        """Find, in steps, the further hosts that annotations add to those of the rules."""
+        aliases = settings.aliases.hosts
+        if not aliases and not settings.from_to_www:
+            return ()
         found: dict[str, FurtherHost] = {}
         hosts = frozenset(self.hosts)
         named = dict.fromkeys(host for host in self.hosts if host and not host.startswith("*"))
-        aliases = settings.aliases.hosts
-        if (aliases or settings.from_to_www) and not named:
+        if not named:
             name = ALIASES if aliases else WWW
             message = f"{name}: no rule names a host, so there is none that others could lead to"
             self.report(annotations.field(name), Reason.ANNOTATION_NOTE, message)
@@ -294,6 +304,8 @@ class _RulesReader:
             elif alias not in hosts:
                 found[alias] = FurtherHost(alias, next(iter(named)), False, annotations.field(ALIASES))
         for host in named if settings.from_to_www else ():
+            if self._is_enough(host):
+                yield
             other = host.removeprefix("www.") if host.startswith("www.") else f"www.{host}"
             if other in hosts:
                 message = f"{WWW}: {host} and {other} both have rules here, so neither is sent to the other"
