@@ -266,13 +266,13 @@ class RouteTable:
 
     def _uses_with(self, changes: Mapping[bytes, HostRoutes | None]) -> dict[tuple[FilterSpec, ...], int]:
         uses = dict(self._uses or ())
-        for key, routes in changes.items():
-            before = self._by_host.get(key)
-            for some, step in ((routes, 1), (before, -1)):
-                for specs, count in () if some is None else _in_common(some.chains):
-                    uses[specs] = uses.get(specs, 0) + step * count
-                    if not uses[specs]:
-                        del uses[specs]
+        before = [self._by_host.get(key) for key in changes]
+        for all_routes, step in ((list(changes.values()), 1), (before, -1)):
+            chains = [specs for some in all_routes if some is not None for specs in some.chains]
+            for specs, count in in_common(chains):
+                uses[specs] = uses.get(specs, 0) + step * count
+                if not uses[specs]:
+                    del uses[specs]
         return uses
 
     @property
@@ -304,9 +304,8 @@ class RouteTable:
 
     def _counted(self) -> dict[tuple[FilterSpec, ...], int]:
         uses: dict[tuple[FilterSpec, ...], int] = {}
-        for some in self._by_host.values():
-            for specs, count in _in_common(some.chains):
-                uses[specs] = uses.get(specs, 0) + count
+        for specs, count in in_common(chain for some in self._by_host.values() for chain in some.chains):
+            uses[specs] = uses.get(specs, 0) + count
         return uses
 
     def unordered(self) -> Iterator[Route]:
@@ -326,6 +325,11 @@ class RouteTable:
         """
         for portion in self.portions_since(before):
             yield from portion
+
+    def replaced_since(self, before: "RouteTable") -> Iterator[tuple[HostRoutes | None, HostRoutes | None]]:
+        """Yield for each of these hosts what it has in *before*, and here."""
+        for key, some in self._by_host.changes_since(before._by_host):
+            yield before._by_host.get(key), some
 
     def portions_since(self, before: "RouteTable") -> Iterator[list[tuple[str, HostRoutes | None]]]:
         """Yield the same in portions, some of them empty, of which each takes a moment to find."""
@@ -424,7 +428,7 @@ class RouteTable:
         return f"<RouteTable of {self.count} routes>"
 
 
-def _in_common(chains: Iterable[tuple[FilterSpec, ...]]) -> Iterator[tuple[tuple[FilterSpec, ...], int]]:
+def in_common(chains: Iterable[tuple[FilterSpec, ...]]) -> Iterator[tuple[tuple[FilterSpec, ...], int]]:
     """Yield each tuple of *chains* with how often it is in there, as far as it is the same object: to hash it takes longer."""
     counts: dict[int, int] = {}
     kept: dict[int, tuple[FilterSpec, ...]] = {}

@@ -137,8 +137,8 @@ class ServerContexts:
             had, has = before.handshake_settings.by_host, after.handshake_settings.by_host
             if not had and not _is_anything_asked(has):
                 return
-            for host, old, new in _changes(had, has):
-                self._demands.change(host, _asked(old), _asked(new), is_beside=is_beside)
+            changes = ((host, _asked(old), _asked(new)) for host, old, new in _changes(had, has))
+            self._demands.change(changes, is_beside=is_beside)
 
     def serverConnectionForTLS(self, tlsProtocol: TLSMemoryBIOProtocol | None) -> SSL.Connection:
         """Begin a connection; its certificate is chosen once the client has named a server."""

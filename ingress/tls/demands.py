@@ -4,6 +4,7 @@ Sessions are bound to these bytes.  They depend on what is asked, and not on the
 same, also one that was begun later.  A change costs as much as what is different.
 """
 
+from collections.abc import Iterable
 from hashlib import sha256, shake_256
 from typing import Final
 
@@ -25,19 +26,26 @@ class Demands:
 
     def change(
         self,
-        host: str,
-        before: ClientAuthentication | None,
-        after: ClientAuthentication | None,
+        changes: Iterable[tuple[str, ClientAuthentication | None, ClientAuthentication | None]],
         *,
         is_beside: bool = False,
     ) -> None:
-        """Have *host* ask for *after* and no more for *before*; *is_beside* tells hosts of Gateways beside from others."""
-        if before == after:
-            return
-        place = b"beside" if is_beside else b""
-        for asked, sign in ((before, -1), (after, 1)):
-            if asked is not None:
-                self._sum = (self._sum + sign * _number(place, host.encode(), *_parts(asked))) % _MODULUS
+        """Have each host of *changes* ask no more for the first and now for the second; *is_beside* tells hosts of Gateways beside from others."""
+        place = _digest_of(b"beside" if is_beside else b"")
+        # Many hosts ask for the same, and certificates of authorities are long.
+        known: dict[ClientAuthentication, bytes] = {}
+        total = self._sum
+        for host, before, after in changes:
+            if before == after:
+                continue
+            name = _digest_of(host.encode())
+            for asked, sign in ((before, -1), (after, 1)):
+                if asked is not None:
+                    parts = known.get(asked)
+                    if parts is None:
+                        parts = known[asked] = b"".join(map(_digest_of, _parts(asked)))
+                    total += sign * _number(place, name, parts)
+        self._sum = total % _MODULUS
 
     def digest(self, default: Certificate | None) -> bytes:
         """Return 32 bytes for what is asked now, with *default* as the certificate of those without name."""
@@ -60,8 +68,12 @@ def _parts(asked: ClientAuthentication) -> tuple[bytes, ...]:
 
 def _digest(*parts: bytes) -> bytes:
     """Return a digest that no other parts have, whatever they would be joined to."""
-    return sha256(b"".join(sha256(part).digest() for part in parts)).digest()
+    return _digest_of(b"".join(map(_digest_of, parts)))
 
 
-def _number(*parts: bytes) -> int:
-    return int.from_bytes(shake_256(_digest(*parts)).digest(_SUM_BYTES), "big")
+def _digest_of(part: bytes) -> bytes:
+    return sha256(part).digest()
+
+
+def _number(*digests: bytes) -> int:
+    return int.from_bytes(shake_256(_digest_of(b"".join(digests))).digest(_SUM_BYTES), "big")

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from hashlib import sha256
+from typing import Any
+
 from attrs import evolve
 from hypothesis import given
 from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.model.client_authentication import ClientAuthentication, VerifyClient
+from ingress.tls import demands
 from ingress.tls.demands import Demands
 from tests.tls.test_contexts import certificate
 
@@ -26,10 +30,9 @@ _hosts = st.dictionaries(
 
 def digest(*asked: tuple[str, ClientAuthentication], table: str = "") -> bytes:
     """The digest of what is asked from the beginning."""
-    demands = Demands(table)
-    for host, one in asked:
-        demands.change(host, None, one)
-    return demands.digest(None)
+    found = Demands(table)
+    found.change((host, None, one) for host, one in asked)
+    return found.digest(None)
 
 
 class DemandsTests(SynchronousTestCase):
@@ -38,7 +41,7 @@ class DemandsTests(SynchronousTestCase):
     def test_differences(self) -> None:
         """Whatever is different makes other bytes: host, each field, table, default certificate, and whether Gateways ask."""
         beside = Demands()
-        beside.change("a.com", None, ASKED, is_beside=True)
+        beside.change([("a.com", None, ASKED)], is_beside=True)
         seen = {
             digest(),
             digest(table="web"),
@@ -52,12 +55,28 @@ class DemandsTests(SynchronousTestCase):
         self.assertEqual(len(seen), 7 + len(OTHERS))
         self.assertEqual({len(one) for one in seen}, {32})
 
+    def test_lasting(self) -> None:
+        """Whichever process computes it, and of whatever version, these are the same bytes."""
+        self.assertEqual(digest(("a.com", ASKED)).hex()[:32], "7dfb00a89eb9bf4846b0bc35cdf12368")
+
+    def test_many_hosts(self) -> None:
+        """What many hosts ask for is read once, however long it is."""
+        read: list[int] = []
+
+        def counting(part: bytes) -> Any:
+            read.append(len(part))
+            return sha256(part)
+
+        self.patch(demands, "sha256", counting)
+        asked = evolve(ASKED, ca_pem=b"pem" * 10_000)
+        Demands().change((f"h{number}.test", None, asked) for number in range(100))
+        self.assertLess(sum(read), 2 * len(asked.ca_pem))
+
     @given(st.lists(_hosts, max_size=6))
     def test_way(self, history: list[dict[str, ClientAuthentication]]) -> None:
         """Only what is asked in the end counts, whatever it was before and in which order it came."""
-        demands, before = Demands(), dict[str, ClientAuthentication]()
+        found, before = Demands(), dict[str, ClientAuthentication]()
         for now in history:
-            for host in {**before, **now}:
-                demands.change(host, before.get(host), now.get(host))
+            found.change((host, before.get(host), now.get(host)) for host in {**before, **now})
             before = now
-        self.assertEqual(demands.digest(None), digest(*sorted(before.items(), key=lambda pair: pair[0])))
+        self.assertEqual(found.digest(None), digest(*sorted(before.items(), key=lambda pair: pair[0])))

@@ -11,7 +11,7 @@ from twisted.logger import Logger
 
 from ingress.filters import FilterSpec, Services
 from ingress.proxy.exchange.chain import Chain, LiveFilter, NoFilter, Specs, in_order, live_filter
-from ingress.routing.table import RouteTable
+from ingress.routing.table import RouteTable, in_common
 
 log = Logger()
 
@@ -87,16 +87,16 @@ class Chains:
             self._chains.clear()
 
     def _replace_hosts(self, before: RouteTable, now: RouteTable) -> None:
+        came: list[Specs] = []
         gone: list[Specs] = []
-        for host, routes in now.changes_since(before):
-            if routes is not None:
-                for specs in routes.chains:
-                    self._count(specs)
-            if (known := before.get(host)) is not None:
-                gone += known.chains
+        for had, has in now.replaced_since(before):
+            came += () if has is None else has.chains
+            gone += () if had is None else had.chains
         # What moved from one host to another was never gone.
-        for specs in gone:
-            self._count_less(specs)
+        for specs, count in in_common(came):
+            self._count(specs, count)
+        for specs, count in in_common(gone):
+            self._count_less(specs, count)
             self._chains.pop(id(specs), None)
         if gone:
             # Of routes without filters, whose backends have some.

@@ -140,6 +140,21 @@ class ChainTests(FilterCase):
         self.publish(("shop.test", HostRoutes((route(self.spec_),))))
         self.assertEqual(self.body(), b"1")
 
+    def test_many_hosts(self) -> None:
+        """Specs that many hosts share are hashed a few times when all of these hosts change, and not for each host."""
+        self.publish(("shop.test", HostRoutes((route(),))))
+        hashed: list[Counting] = []
+
+        def hash_of(spec: Counting) -> int:
+            hashed.append(spec)
+            return spec.number
+
+        self.patch(Counting, "__hash__", hash_of)
+        for number in range(3):
+            one = HostRoutes((route(),), (Counting(number, self.log),))
+            self.publish(*((f"{number}.test", one) for number in range(200)))
+        self.assertLess(len(hashed), 50)
+
     def test_order(self) -> None:
         """Filters are asked by phase; within one those of everything, of the route, of the backend, as they were given."""
         stage = self.stage = Stage(everything=(Counting(1, self.log), Counting(9, self.log, Phase.EDITS)))
@@ -227,7 +242,7 @@ class KeptChainTests(ChainTests):
 
         tables = [table("/a"), table("/b")]
         self.stage.resource.publish(table("/c"), {BACKEND: BackendState((ONE,))})
-        self.patch(RouteTable, "portions_since", None)
+        self.patch(RouteTable, "replaced_since", None)
         for one in tables:
             self.stage.resource.publish(one, {BACKEND: BackendState((ONE,))})
         self.assertEqual((self.body(b"/x", b"7.test"), self.body(b"/x", b"8.test")), (b"1", b"2"))
