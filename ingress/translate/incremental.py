@@ -482,7 +482,7 @@ class Translation:
         self._clients.object_changed(object_id, before, after)
         self._references.object_changed(object_id, before, after)
         self._handshakes.object_changed(object_id, before, after)
-        self._attached.object_changed(before, after, state)
+        yield from self._attached.object_changed(before, after, state)
         yield from self._put_in_tables(object_id, before, after)
         if after is None:
             del self._parsed[object_id]

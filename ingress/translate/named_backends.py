@@ -81,6 +81,7 @@ class NamedBackends:
         while self._policed:
             service, _ = self._policed.popitem()
             yield from self._policies_changed(service, state)
+            yield
         while self._stale:
             object_id, _ = self._stale.popitem()
             parsed = self._parsed.get(object_id)

@@ -2,7 +2,7 @@
 
 import gc
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 
 def calls(work: Callable[[], object]) -> int:
@@ -26,3 +26,17 @@ def calls(work: Callable[[], object]) -> int:
         if was_enabled:
             gc.enable()
     return count
+
+
+def longest_step(steps: Iterator[None]) -> int:
+    """Take all *steps*; return how many calls the longest of them takes."""
+    found = 0
+    is_over = False
+
+    def take() -> None:
+        nonlocal is_over
+        is_over = next(steps, steps) is steps
+
+    while not is_over:
+        found = max(found, calls(take))
+    return found

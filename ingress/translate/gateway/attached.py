@@ -59,19 +59,21 @@ class AttachedCounts:
 
     def object_changed(
         self, before: ParsedObject | None, after: ParsedObject | None, state: ClusterState
-    ) -> None:
-        """Note that a route is attached as *after* says, in place of *before*."""
+    ) -> Iterator[None]:
+        """Note, in steps, that a route is attached as *after* says, in place of *before*."""
         for parsed in (before, after):
             if parsed is not None:
                 self._news[parsed.owner.id] = None
         had, has = _listeners_of(before), _listeners_of(after)
         if had != has:
-            for key in had:
-                self._add(key, -1)
-            for key in has:
-                self._add(key, 1)
-        for service in self._of_services.replace(before, after, state):
-            self._news[Kind.SERVICE, service] = None
+            changes = (*((key, -1) for key in had), *((key, 1) for key in has))
+            for number, (key, difference) in enumerate(changes, 1):
+                self._add(key, difference)
+                if not number % AT_ONCE:
+                    yield
+        for services in self._of_services.replace(before, after, state):
+            self._news.update(dict.fromkeys((Kind.SERVICE, service) for service in services))
+            yield
 
     def gateways_of(self, service: ObjectKey) -> Collection[Owner]:
         """Return the Gateways from which routes lead to *service*, oldest first."""

@@ -12,6 +12,7 @@ Source: ``BackendTLSPolicy`` of ``gateway.networking.k8s.io/v1``.
 """
 
 from collections.abc import Iterator, Mapping
+from types import MappingProxyType
 from typing import Final
 
 from ingress.annotations.values import quoted
@@ -148,26 +149,50 @@ def services_of(policy: BackendTLSPolicy) -> dict[ObjectKey, None]:
     return {service: None for _, (service, _) in targets_of(policy)}
 
 
-def _winners(state: ClusterState) -> Mapping[_Target, BackendTLSPolicy]:
-    """Return by what it is about the policy that counts; worked out once until any policy is another."""
+@frozen
+class _Claimed:
+    """Which policies there are, and by what they are about those that claim it, the one that counts first."""
 
-    def work_out(before: object) -> Mapping[_Target, BackendTLSPolicy]:
-        found: dict[_Target, BackendTLSPolicy] = {}
-        for policy in sorted(policies_of(state).values(), key=lambda one: by_age(one.owner)):
+    policies: Mapping[ObjectKey, BackendTLSPolicy] = MappingProxyType({})
+    by_target: Mapping[_Target, tuple[BackendTLSPolicy, ...]] = MappingProxyType({})
+
+    def winner(self, target: _Target) -> BackendTLSPolicy | None:
+        """Return the policy that counts for *target*, None where there is none."""
+        claiming = self.by_target.get(target)
+        return None if claiming is None else claiming[0]
+
+
+def _claimed(state: ClusterState) -> _Claimed:
+    """Return who claims what; of what was worked out before only that is other which policies that are others are about."""
+    return state.derived.get(
+        "claimed by policies", (BACKEND_TLS_POLICY,), lambda before: _worked_out(before, state)
+    )
+
+
+def _worked_out(before: _Claimed | None, state: ClusterState) -> _Claimed:
+    known, now = before or _Claimed(), policies_of(state)
+    changed = [key for key, policy in now.items() if known.policies.get(key) is not policy]
+    changed += [key for key in known.policies if key not in now]
+    coming: dict[_Target, list[BackendTLSPolicy]] = {}
+    for key in changed:
+        for policy in filter(None, (known.policies.get(key), now.get(key))):
             for _, target in targets_of(policy):
-                found.setdefault(target, policy)
-        return found
-
-    return state.derived.get("winning policies", (BACKEND_TLS_POLICY,), work_out)
+                coming.setdefault(target, []).extend([policy] if policy is now.get(key) else ())
+    others, by_target = frozenset(changed), dict(known.by_target)
+    for target, come in coming.items():
+        claiming = [one for one in by_target.pop(target, ()) if one.key not in others] + come
+        if claiming:
+            by_target[target] = tuple(sorted(claiming, key=lambda one: by_age(one.owner)))
+    return _Claimed(dict(now), by_target)
 
 
 def policy_for(service: ObjectKey, port: str, state: ClusterState) -> BackendTLSPolicy | None:
     """Return the policy for the port of that name of *service*, None where it has none."""
     if not state.of(BACKEND_TLS_POLICY):
         return None
-    winners = _winners(state)
-    found = winners.get((service, port)) if port else None
-    return found or winners.get((service, ""))
+    claimed = _claimed(state)
+    found = claimed.winner((service, port)) if port else None
+    return found or claimed.winner((service, ""))
 
 
 def protocol_by_policy(
@@ -213,11 +238,11 @@ def _problems_of_targets(policy: BackendTLSPolicy, state: ClusterState) -> Itera
         if (one.target.group or one.target.kind != Kind.SERVICE) and one.target != UNREADABLE:
             message = f"{one.target} is no Service, which is the only kind that policies are about here"
             yield owner.problem(Reason.TARGET_NOT_FOUND, message, f"spec.targetRefs[{at}]")
-    winners = _winners(state)
+    claimed = _claimed(state)
     for field, target in targets_of(policy):
         key, section = target
         service = state.services.get(key)
-        winner = winners.get(target)
+        winner = claimed.winner(target)
         if service is None:
             yield owner.problem(Reason.TARGET_NOT_FOUND, f"there is no Service {key}", field)
         elif section and not any(port.name == section for port in service.ports):

@@ -3,13 +3,17 @@
 Source: ``PolicyAncestorStatus`` of ``gateway.networking.k8s.io/v1``.
 """
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from functools import lru_cache
+from typing import Final
 
 from ingress.model.objects import ObjectKey, Owner
 from ingress.model.state import ClusterState
 from ingress.translate.backend_cache import shared_key
 from ingress.translate.claims import SERVICE_KIND, ParsedObject
+
+AT_ONCE: Final = 32
+"""Services that are counted for in one step, each for all Gateways of a route."""
 
 
 class GatewaysOfServices:
@@ -26,30 +30,35 @@ class GatewaysOfServices:
 
     def replace(
         self, before: ParsedObject | None, after: ParsedObject | None, state: ClusterState
-    ) -> Iterator[ObjectKey]:
-        """Note that *after* stands where *before* stood; yield the Services that have other Gateways now, or had meanwhile."""
-        had = {} if before is None else _led_to(before, state)
-        has = {} if after is None else _led_to(after, state)
-        for service, gateway in had.keys() - has.keys():
-            if self._count(service, gateway, -1) == 0:
-                yield service
-        for service, gateway in has.keys() - had.keys():
-            if self._count(service, gateway, 1) == 1:
-                yield service
+    ) -> Iterator[list[ObjectKey]]:
+        """Note, in steps, that *after* stands where *before* stood; yield in each the Services that have other Gateways now."""
+        had, has = _services_of(before, state), _services_of(after, state)
+        gateways_before, gateways_after = _gateways_of(before), _gateways_of(after)
+        others: list[ObjectKey] = []
+        for number, service in enumerate({**had, **has}, 1):
+            gone = gateways_before if service in had else {}
+            come = gateways_after if service in has else {}
+            if gone != come and self._count(service, gone, come):
+                others.append(service)
+            if not number % AT_ONCE:
+                yield others
+                others = []
+        yield others
 
-    def _count(self, service: ObjectKey, gateway: Owner, by: int) -> int:
-        """Count *by* more routes from *gateway* to *service*; return how many there are now."""
-        counts = dict(self._counts.get(service, ()))
-        now = counts.get(gateway, 0) + by
-        if now:
-            counts[gateway] = now
+    def _count(self, service: ObjectKey, gone: Mapping[Owner, None], come: Mapping[Owner, None]) -> bool:
+        """Count one route less from those of *gone*, and one more from those of *come*; return whether other Gateways lead there now."""
+        before = self._counts.get(service, ())
+        counts = dict(before)
+        for gateway in gone:
+            counts[gateway] -= 1
+        for gateway in come:
+            counts[gateway] = counts.get(gateway, 0) + 1
+        left = tuple((gateway, count) for gateway, count in counts.items() if count)
+        if left:
+            self._counts[service] = _shared(left)
         else:
-            del counts[gateway]
-        if counts:
-            self._counts[service] = _shared(tuple(counts.items()))
-        else:
-            del self._counts[service]
-        return now
+            self._counts.pop(service, None)
+        return {gateway for gateway, _ in left} != {gateway for gateway, _ in before}
 
 
 @lru_cache(maxsize=1024)
@@ -58,15 +67,18 @@ def _shared(counts: tuple[tuple[Owner, int], ...]) -> tuple[tuple[Owner, int], .
     return counts
 
 
-def _led_to(parsed: ParsedObject, state: ClusterState) -> dict[tuple[ObjectKey, Owner], None]:
-    """Return the Services of a route, each with each Gateway that takes the route."""
-    gateways = {one.gateway: None for one in parsed.gateway.attachments if one.gateway and one.listeners}
-    if not gateways:
-        return {}
+def _gateways_of(parsed: ParsedObject | None) -> dict[Owner, None]:
+    """Return the Gateways that take a route, each once."""
+    attachments = () if parsed is None else parsed.gateway.attachments
+    return {one.gateway: None for one in attachments if one.gateway and one.listeners}
+
+
+def _services_of(parsed: ParsedObject | None, state: ClusterState) -> dict[ObjectKey, None]:
+    """Return the Services that a route names, each once."""
     services: dict[ObjectKey, None] = {}
     last: object = None
-    for _, reference in parsed.gateway.named_backends():
+    for _, reference in () if parsed is None else parsed.gateway.named_backends():
         if reference is not last and reference.kind == SERVICE_KIND:
             services[shared_key(reference, state)] = None
         last = reference
-    return {(service, gateway): None for service in services for gateway in gateways}
+    return services

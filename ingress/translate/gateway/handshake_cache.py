@@ -15,6 +15,7 @@ from ingress.translate.bookkeeping import Index, ProblemIndex
 from ingress.translate.claims import ParsedObject
 from ingress.translate.gateway.handshake_requests import NOTHING_ASKED, GatewayTls
 from ingress.translate.gateway.handshakes import (
+    AT_ONCE,
     NO_HANDSHAKES,
     HandshakeTables,
     ListenerHandshake,
@@ -75,7 +76,7 @@ class HandshakeCache:
         return self._loaded.seconds_to_next(now)
 
     def round(self, state: ClusterState, now: datetime) -> Iterator[None]:
-        """Bring all tables up to date, one listener or one table a step."""
+        """Bring all tables up to date, one listener or some of a table a step."""
         for secret in self._loaded.begin(now):
             self._stale.update(dict.fromkeys(self._users.get((Kind.SECRET, secret))))
         while self._stale:
@@ -88,7 +89,7 @@ class HandshakeCache:
             self._put(object_id, tuple(found))
         while self._stale_tables:
             name, _ = self._stale_tables.popitem()
-            self._put_together(name)
+            yield from self._put_together(name)
             yield
         # A dictionary that was emptied keeps the room that it had.
         self._stale, self._stale_tables = {}, {}
@@ -114,19 +115,24 @@ class HandshakeCache:
             if had.get(name) != has.get(name):
                 self._stale_tables[name] = None
 
-    def _put_together(self, name: str) -> None:
+    def _put_together(self, name: str) -> Iterator[None]:
         members = self._members.get(name)
-        made = tables_of(
+        made = yield from tables_of(
             one for member in members for one in self._decided[member] if one.request.table == name
         )
         before = self._tables.pop(name, NO_HANDSHAKES)
         if members:
             self._tables[name] = made
-        self._shown.update(one for _, one in made.certificates.shown())
-        for _, certificate in before.certificates.shown():
+        for number, (_, certificate) in enumerate(made.certificates.shown(), 1):
+            self._shown[certificate] += 1
+            if not number % AT_ONCE:
+                yield
+        for number, (_, certificate) in enumerate(before.certificates.shown(), 1):
             self._shown[certificate] -= 1
             if not self._shown[certificate]:
                 del self._shown[certificate]
+            if not number % AT_ONCE:
+                yield
 
 
 def _served(some: tuple[ListenerHandshake, ...]) -> dict[str, list[object]]:

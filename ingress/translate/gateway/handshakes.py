@@ -13,7 +13,7 @@ more is not looked at any more, whatever there is of it.
 Source: ``ListenerTLSConfig`` and ``FrontendTLSValidation`` of ``gateway.networking.k8s.io/v1``.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from datetime import datetime
 from typing import Final, NamedTuple
 
@@ -24,6 +24,7 @@ from ingress.model.frozen import frozen
 from ingress.model.objects import Kind
 from ingress.model.problems import Problem, Reason
 from ingress.model.state import ClusterState
+from ingress.model.stepwise import Stepwise, finished
 from ingress.translate.age import by_age
 from ingress.translate.authorities import join_authorities
 from ingress.translate.certificates import Lookup, out_of_time, refusal
@@ -33,6 +34,8 @@ from ingress.translate.gateway.handshake_requests import (
     HandshakeRequest,
 )
 
+AT_ONCE: Final = 500
+"""Listeners that are put together in one step."""
 MOST_INTERMEDIATES: Final = 4
 """Certificates between that of a client and the trusted one; the API leaves it to who implements it."""
 
@@ -109,22 +112,27 @@ def authenticate(
     return asked, tuple(faults)
 
 
-def _gather(handshakes: Iterable[ListenerHandshake]) -> Iterator[tuple[str, ListenerHandshake]]:
-    """Yield those of *handshakes* with their hostnames; where two have the same, the older alone."""
+def _gather(handshakes: Iterable[ListenerHandshake]) -> Stepwise[dict[str, ListenerHandshake]]:
+    """Find in steps those of *handshakes* by their hostnames; where two have the same, the older alone."""
     by_hostname: dict[str, ListenerHandshake] = {}
-    for one in handshakes:
+    for number, one in enumerate(handshakes, 1):
         known = by_hostname.get(one.request.hostname)
         if known is None or _order(one) < _order(known):
             by_hostname[one.request.hostname] = one
-    return iter(by_hostname.items())
+        if not number % AT_ONCE:
+            yield
+    return by_hostname
 
 
-def tables_of(handshakes: Iterable[ListenerHandshake]) -> HandshakeTables:
-    """Return what the handshakes of the listeners of one table go by."""
+def tables_of(handshakes: Iterable[ListenerHandshake]) -> Stepwise[HandshakeTables]:
+    """Find in steps what the handshakes of the listeners of one table go by."""
     exact: dict[str, tuple[Certificate, ...]] = {}
     wide: dict[str, tuple[Certificate, ...]] = {}
     settings: dict[str, HandshakeSettings] = {}
-    for hostname, one in _gather(handshakes):
+    gathered = yield from _gather(handshakes)
+    for number, (hostname, one) in enumerate(gathered.items(), 1):
+        if not number % AT_ONCE:
+            yield
         settings[hostname] = one.settings
         if hostname and not hostname.startswith("*"):
             exact[hostname] = one.certificates
@@ -150,7 +158,7 @@ def translate_handshakes(
         problems += decided.problems
         if request.table:
             by_table.setdefault(request.table, []).append(decided)
-    return {name: tables_of(some) for name, some in by_table.items()}, tuple(problems)
+    return {name: finished(tables_of(some)) for name, some in by_table.items()}, tuple(problems)
 
 
 def _order(one: ListenerHandshake) -> tuple[tuple[str, ...], str]:

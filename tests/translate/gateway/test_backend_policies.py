@@ -23,11 +23,12 @@ from ingress.model.upstream_tls import BY_POLICY, ByPolicy, LinkSettings, PeerNa
 from ingress.translate.backend_cache import BackendCache
 from ingress.translate.backends import resolve_backends
 from ingress.translate.bookkeeping import ProblemIndex
-from ingress.translate.gateway.backend_policies import policy_problems, services_of
+from ingress.translate.gateway.backend_policies import policy_for, policy_problems, services_of
 from ingress.translate.options import TranslateOptions
 from ingress.translate.readers.gateway.names import BACKEND_TLS_POLICY, UNREADABLE, ObjectReference
 from ingress.translate.readers.gateway.policies import AlternativeName, BackendTLSPolicy, PolicyTarget
 from tests.fakes.certificates import issue, make_authority
+from tests.fakes.counting import calls
 
 OURS, OTHERS = make_authority("Ours"), make_authority("Others")
 OPTIONS = TranslateOptions()
@@ -285,6 +286,41 @@ class ProblemTests(SynchronousTestCase):
 
 class CacheTests(SynchronousTestCase):
     """Backends by policies, kept up to date."""
+
+    def test_winners(self) -> None:
+        """Whatever policies come and go, those count that count where all are looked at anew."""
+        chance = random.Random(7)
+        policies: dict[ObjectKey, ClusterObject] = {}
+        followed = ClusterState({BACKEND_TLS_POLICY: policies})
+        for _ in range(300):
+            one = policy(
+                chance.choice("abcd"), chance.choice(("app", "gone")), created=chance.choice((OLD, YOUNG))
+            )
+            more = PolicyTarget(ObjectReference("", "Service", "", chance.choice(("app", "other"))), "")
+            for _ in range(chance.randrange(3)):
+                if chance.random() < 0.7:
+                    policies[one.key] = evolve(one, targets=(*one.targets, more))
+                else:
+                    policies.pop(one.key, None)
+                one = evolve(one, key=key(chance.choice("abcd")))
+            followed.derived.changed(BACKEND_TLS_POLICY)
+            anew = ClusterState({BACKEND_TLS_POLICY: dict(policies)})
+            for name in ("app", "gone", "other"):
+                self.assertEqual(policy_for(key(name), "", followed), policy_for(key(name), "", anew))
+
+    def test_one_of_many(self) -> None:
+        """When one policy is another, nobody looks at what all the others are about."""
+        policies: dict[ObjectKey, ClusterObject] = {
+            key(f"p{number}"): policy(f"p{number}", f"s{number}") for number in range(500)
+        }
+        followed = ClusterState({BACKEND_TLS_POLICY: policies})
+        policy_for(key("s7"), "", followed)
+        policies[key("p7")] = other = policy("p7", "s8", created="2025-01-01T00:00:00Z")
+        followed.derived.changed(BACKEND_TLS_POLICY)
+        # Whether each is the one that it was is a call in itself.
+        self.assertLess(calls(lambda: policy_for(key("s7"), "", followed)), 600)
+        self.assertIsNone(policy_for(key("s7"), "", followed))
+        self.assertIs(policy_for(key("s8"), "", followed), other)
 
     def test_random_histories(self) -> None:
         """Whatever of policies, Services and authorities comes and goes, backends are as they are found at once."""

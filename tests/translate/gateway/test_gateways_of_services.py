@@ -12,6 +12,7 @@ from ingress.translate.gateway.claims import GatewayClaims, RuleClaim
 from ingress.translate.readers.gateway.attachments import Attachment, ListenerHosts, ListenerState
 from ingress.translate.readers.gateway.names import GATEWAY, GROUP, HTTP_ROUTE, ObjectReference
 from ingress.translate.readers.gateway.routes import ParentReference
+from tests.fakes.counting import longest_step
 
 WEB, SHOP = ObjectKey("infra", "web"), ObjectKey("infra", "shop")
 
@@ -46,7 +47,8 @@ class GatewaysOfServicesTests(SynchronousTestCase):
 
     def change(self, before: ParsedObject | None, after: ParsedObject | None) -> set[ObjectId]:
         """Replace a route; return what is news of objects besides that route."""
-        self.counts.object_changed(before, after, ClusterState())
+        for _ in self.counts.object_changed(before, after, ClusterState()):
+            pass
         return {one for one in self.counts.news() if one[0] != HTTP_ROUTE}
 
     def names(self, service: ObjectKey = WEB) -> list[str]:
@@ -74,6 +76,20 @@ class GatewaysOfServicesTests(SynchronousTestCase):
         self.assertEqual(self.change(route("b", "x", WEB), to_shop), {service, (Kind.SERVICE, SHOP)})
         shop, other = (Kind.SERVICE, SHOP), (GATEWAY, ObjectKey("infra", "y"))
         self.assertEqual(self.change(to_shop, elsewhere), {shop, web, other})
+
+    def test_steps(self) -> None:
+        """Each Service more of a route adds little to the longest step, however many Gateways take the route."""
+
+        def longest(count: int) -> int:
+            services = [ObjectKey("infra", f"s{number}") for number in range(count)]
+            some, fewer = route("a", "abcdefghij", *services), route("a", "abcdefghi", *services)
+            return max(
+                longest_step(self.counts.object_changed(before, after, ClusterState()))
+                for before, after in ((None, some), (some, fewer), (fewer, None))
+            )
+
+        few, many = longest(200), longest(400)
+        self.assertLess((many - few) / 200, 20)
 
     def test_not_attached(self) -> None:
         """A route that is not attached leads nowhere."""

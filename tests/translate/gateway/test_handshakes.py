@@ -10,6 +10,7 @@ from ingress.model.client_authentication import VerifyClient
 from ingress.model.objects import ConfigMap, Kind, ObjectKey, Owner, Secret
 from ingress.model.problems import Problem, Reason
 from ingress.model.state import ClusterState
+from ingress.model.stepwise import finished
 from ingress.translate.authorities import MOST_AUTHORITIES
 from ingress.translate.certificates import find
 from ingress.translate.gateway.faults import Fault
@@ -28,6 +29,7 @@ from ingress.translate.gateway.handshakes import (
 )
 from ingress.translate.options import TranslateOptions
 from tests.fakes.certificates import KeyType, issue, make_authority
+from tests.fakes.counting import longest_step
 
 NOW = datetime.now(UTC)
 ISSUER, PEOPLE, OTHERS = make_authority(), make_authority("People"), make_authority("Others")
@@ -126,11 +128,19 @@ class CertificateTests(HandshakesCase):
             (Reason.INVALID_CERTIFICATE_REF, f"{at}[1]", "tls.crt"),
         )
 
+    def test_very_many(self) -> None:
+        """Those of very many listeners are put together in steps."""
+        one = decide(request("good"), state(secret("good", "x.com")))
+        many = [evolve(one, request=evolve(one.request, hostname=f"h{number}.com")) for number in range(3000)]
+        self.assertLess(longest_step(tables_of(many)), 3000)
+        self.assertEqual(len(finished(tables_of(many)).certificates.exact), 3000)
+
     def test_none(self) -> None:
         """Without any there is nothing to show, which is not what others show."""
         found = decide(request("missing", hostname="a.com"), state())
         self.assertEqual(found.certificates, ())
-        table = tables_of([found, decide(request("good"), state(secret("good", "x.com")))]).certificates
+        both = [found, decide(request("good"), state(secret("good", "x.com")))]
+        table = finished(tables_of(both)).certificates
         self.assertIsNone(table.named("a.com"))
         self.assertIsNotNone(table.named("b.com"))
 
