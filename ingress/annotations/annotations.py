@@ -351,7 +351,7 @@ class AnnotationReader:
         without_effect = self._without_effect(ingress.annotations)
         if without_effect:
             field = self._below + canaries.ANNOTATION
-            message = f"{canaries.ANNOTATION}: {canaries.PRIMARY_SAYS} {shown_together([_shown(name) for name in sorted(without_effect)])}"
+            message = f"{canaries.ANNOTATION}: {canaries.PRIMARY_SAYS} {shown_together(sorted(without_effect), _shown)}"
             problems.append(_problem(ingress, field, Reason.ANNOTATION_NOTE, message))
         for full_name, value in ingress.annotations.items():
             if not full_name.startswith(self._below):
@@ -408,7 +408,7 @@ class AnnotationReader:
                 lacks_guard = True
                 guards_hosts = guards_hosts or name == HOST_SNIPPET
         for some in told_of(sorted(unknown), self._names) if unknown else ():
-            message = f"{shown_together([_shown(name) for name in some.names])}: {some.message}"
+            message = f"{shown_together(some.names, _shown)}: {some.message}"
             problems.append(
                 _problem(ingress, self._below + some.names[0], Reason.UNKNOWN_ANNOTATION, message)
             )

@@ -4,7 +4,7 @@ Whoever writes one believes that it works.  One wish is mostly written with seve
 ``rate-limit-window`` …), and is told once for an object, with what does what is meant.
 """
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from difflib import SequenceMatcher, get_close_matches
 from functools import lru_cache
 from typing import Final
@@ -501,7 +501,7 @@ def _wish_of(lowered: str) -> Wish | None:
     return found
 
 
-def shown_together(names: Sequence[str]) -> str:
-    """Return *names* for a message, the first few of many."""
+def shown_together(names: Sequence[str], show: Callable[[str], str] = str) -> str:
+    """Return *names* for a message, each as *show* has it, and the first few of many."""
     more = len(names) - _MOST_NAMES
-    return ", ".join(names[:_MOST_NAMES]) + (f" and {more} more" if more > 0 else "")
+    return ", ".join(map(show, names[:_MOST_NAMES])) + (f" and {more} more" if more > 0 else "")

@@ -11,7 +11,7 @@ cost together is bounded, too: ``PathTooLong``.
 """
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from operator import itemgetter
 from typing import Final, NamedTuple
 
@@ -20,6 +20,8 @@ from ingress.routing.beginnings import EVERYBODY
 from ingress.routing.paths import rule_path
 from ingress.routing.route import Match, Route
 
+_AT_ONCE: Final = 200
+"""Expressions that are put in order in one step."""
 _Place = tuple[int, bool]
 """The number of a candidate, and whether its beginning counts within its realm alone."""
 _Standing = tuple[int, int]
@@ -49,12 +51,20 @@ class ExpressionRoutes:
 
     __slots__ = ("_realms",)
 
-    def __init__(self, routes: Iterable[Route]) -> None:
+    def __init__(self) -> None:
+        self._realms: list[_Realm] = []
+
+    def put_in_order(self, routes: Iterable[Route]) -> Iterator[None]:
+        """Take *routes* in steps, all at once and as the only ones; those that are compared by their text alone are left out."""
         by_realm: dict[str, list[Route]] = {}
         for route in routes:
             if route.beginnings is not None:
                 by_realm.setdefault(route.beginnings.realm, []).append(route)
-        self._realms = sorted((_Realm(realm, some) for realm, some in by_realm.items()), key=_oldest)
+        for name, some in by_realm.items():
+            realm = _Realm(name)
+            yield from realm.put_in_order(some)
+            self._realms.append(realm)
+        self._realms.sort(key=_oldest)
 
     def before(self, found: Route | None, path: bytes) -> Route | None:
         """Return the route that *path* goes to rather than to *found*, its route otherwise; None for none.
@@ -76,10 +86,19 @@ class _Realm:
 
     __slots__ = ("_candidates", "_lengths", "_name", "_prefixes", "_whole", "oldest")
 
-    def __init__(self, name: str, routes: list[Route]) -> None:
+    def __init__(self, name: str) -> None:
         self._name = name
         self._candidates: list[_Candidate] = []
-        for route in routes:
+        self._prefixes: dict[bytes, list[_Place]] = {}
+        self._whole: dict[bytes, list[_Place]] = {}
+        self._lengths: list[int] = []
+        self.oldest = 0
+
+    def put_in_order(self, routes: list[Route]) -> Iterator[None]:
+        """Take its *routes*, in steps."""
+        for number, route in enumerate(routes, 1):
+            if not number % _AT_ONCE:
+                yield
             order, place = (
                 (0, "") if route.beginnings is None else (route.beginnings.order, route.beginnings.text)
             )
@@ -87,14 +106,17 @@ class _Realm:
                 self._candidates.append(_Candidate(_bytes(place or route.path), None, route, order))
             for one in route.expressions:
                 self._candidates.append(_Candidate(_bytes(place or one.text), one, route, order))
+        yield
         self.oldest = min(one.order for one in self._candidates)
         # As ingress-nginx sorts them: by length, and among those of one length backwards.
         self._candidates.sort(key=_age)
+        yield
         self._candidates.sort(key=_TEXT, reverse=True)
+        yield
         self._candidates.sort(key=lambda one: -len(one.text))
-        self._prefixes: dict[bytes, list[_Place]] = {}
-        self._whole: dict[bytes, list[_Place]] = {}
         for number, candidate in enumerate(self._candidates):
+            if not number % _AT_ONCE:
+                yield
             beginnings = candidate.route.beginnings
             assert beginnings is not None
             for texts, places, is_own in (

@@ -92,6 +92,9 @@ class HostRoutes:
             yield from self._put_conditional()
         elif all(route.beginnings is None for route in self.routes):
             yield from self._put_texts()
+        elif len(self.routes) >= AT_ONCE:
+            # Of fewer the first request has them put in order, for they take room.
+            yield from self._put_expressions()
 
     def _put_in_order(self) -> dict[bytes, Route]:
         deque(self._put_texts(), maxlen=0)
@@ -141,15 +144,22 @@ class HostRoutes:
             found.add(route)
         self._conditional = found
 
+    def _put_expressions(self) -> Iterator[None]:
+        found = ExpressionRoutes()
+        yield from found.put_in_order(self.routes)
+        others = HostRoutes(tuple([route for route in self.routes if route.beginnings is None]))
+        yield
+        yield from others._put_texts()
+        self._expressions, self._others = found, others
+
     def _set_apart(self) -> bool:
         """Set routes apart that are compared by more than their text; return whether there are any."""
         if self._is_conditional():
             deque(self._put_conditional(), maxlen=0)
             return True
-        open_routes = tuple(route for route in self.routes if route.beginnings is None)
-        if len(open_routes) == len(self.routes):
+        if all(route.beginnings is None for route in self.routes):
             return False
-        self._expressions, self._others = ExpressionRoutes(self.routes), HostRoutes(open_routes)
+        deque(self._put_expressions(), maxlen=0)
         return True
 
     def _find_beside(self, path: bytes) -> Route | None:

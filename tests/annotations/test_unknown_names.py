@@ -5,6 +5,7 @@ from twisted.trial.unittest import SynchronousTestCase
 from ingress.annotations.annotations import FAMILIES, AnnotationReader
 from ingress.annotations.unknown_names import OF_INGRESS_NGINX, WISHES, told_of
 from ingress.model.problems import Problem, Reason
+from tests.fakes.counting import calls
 from tests.translate.test_client_authentication import PREFIX, ingress
 
 KNOWN = OF_INGRESS_NGINX | {name for family in FAMILIES for name in family.annotations}
@@ -119,6 +120,19 @@ class UnknownNamesTests(SynchronousTestCase):
         self.assertEqual(len(found), 9)
         self.assertEqual(found[-1].message, "ingress-nginx has no annotations of these names")
         self.assertLess(compared, 10)
+
+    def test_thousands_on_an_ingress(self) -> None:
+        """Each name more on an Ingress is a few calls, though its message shows the first ones alone."""
+        reader = AnnotationReader(PREFIX)
+
+        def cost(count: int) -> int:
+            one = ingress("a", "/", **{f"name-{number}": "x" for number in range(count)})
+            # What the first names are like is remembered.
+            reader.read(one)
+            return calls(lambda: reader.read(one))
+
+        few, many = cost(1000), cost(2000)
+        self.assertLess((many - few) / 1000, 20)
 
     def test_honored_names_are_of_ingress_nginx(self) -> None:
         """What is honored is an annotation of ingress-nginx, or one of few that it had, or that are ours."""

@@ -9,7 +9,8 @@ from ingress.model.path_expressions import MAX_WORK, PathExpression, read_path_e
 from ingress.routing.beginnings import Beginnings, regex_beginnings
 from ingress.routing.expression_routes import PathTooLong
 from ingress.routing.route import Match, Route
-from ingress.routing.table import RouteTable
+from ingress.routing.table import HostRoutes, RouteTable
+from tests.fakes.counting import calls, longest_step
 
 
 def expression(path: str, realm: str = "demo", order: int = 0, *more: str) -> Route:
@@ -139,6 +140,16 @@ class CostTests(SynchronousTestCase):
             return takes(one, path)
 
         self.patch(PathExpression, "takes", counted)
+
+    def test_first_request(self) -> None:
+        """Where there are very many they are put in order in steps, and the first request of the host finds that done."""
+        routes = [expression(f"/app{number:04}(/|$)(.*)", str(number % 3)) for number in range(1200)]
+        host = HostRoutes((*routes, *(plain(f"/{number}") for number in range(300))))
+        usual = calls(lambda: HostRoutes(host.routes).find(b"/app0007/x"))
+        self.assertLess(longest_step(host.put_in_order()), usual / 4)
+        self.assertLess(calls(lambda: host.find(b"/app0007/x")), usual / 20)
+        for path in (b"/app0007/x", b"/app1199", b"/299/x", b"/none"):
+            self.assertEqual(host.find(path), HostRoutes(host.routes).find(path))
 
     def test_thousand_expressions_are_one_search(self) -> None:
         """Of a thousand expressions those alone are run that a path begins like."""
