@@ -98,12 +98,13 @@ def _resolved(raw: bytes) -> bytes:
     # that a later ".." would remove one or the other.
     ambiguous = False
     name = b""
-    # No escape stands for a slash here any more, so splitting may come before decoding.
-    for segment in raw[1:].split(b"/"):
-        decoded = unquote_to_bytes(segment)
-        name = _PARAMETERS.split(decoded, maxsplit=1)[0]
+    # No escape stands for a slash here any more, so decoding may come before splitting.
+    plain = unquote_to_bytes(raw)
+    has_parameters = _PARAMETERS.search(plain) is not None
+    for segment in plain[1:].split(b"/"):
+        name = _PARAMETERS.split(segment, maxsplit=1)[0] if has_parameters else segment
         if name == b"..":
-            if decoded != b"..":
+            if segment != b"..":
                 raise PathError("the path holds a '..' with parameters")
             if ambiguous:
                 raise PathError("the path holds a '..' after an empty or parametrized segment")
@@ -111,7 +112,7 @@ def _resolved(raw: bytes) -> bytes:
                 raise PathError("the path climbs above the root")
             kept.pop()
             continue
-        if not name or name != decoded:
+        if not name or name != segment:
             ambiguous = True
         if name and name != b".":
             kept.append(name)

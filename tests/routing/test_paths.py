@@ -1,6 +1,7 @@
 """Tests for ``ingress.routing.paths``."""
 
 import re
+from functools import partial
 from urllib.parse import unquote_to_bytes
 
 from hypothesis import example, given, settings
@@ -9,6 +10,7 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.routing.paths import PathError, check_rule_path, normal_path, other_reading, rule_path
 from ingress.routing.route import Match
+from tests.fakes.counting import calls
 
 PIECES = [
     "/",
@@ -243,6 +245,11 @@ class NormalPathTests(SynchronousTestCase):
         """A hostile path costs time in proportion to its length, so a megabyte of it ends."""
         self.assertEqual(normal_path(b"/a/.." * 200_000), b"/")
         self.assertEqual(normal_path(b"/" * 1_000_000), b"/")
+
+    def test_calls(self) -> None:
+        """What is empty or a dot between slashes costs no call by itself, however many there are."""
+        for raw in (b"/" * 8000, b"/./" * 2000, b"/" + b"%2F" * 2600):
+            self.assertLess(calls(partial(normal_path, raw)), 50)
 
 
 class CheckRulePathTests(SynchronousTestCase):
