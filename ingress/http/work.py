@@ -15,7 +15,7 @@ TURN_WORK: Final = 16 * 1024
 LATER_TURN_WORK: Final = 4 * 1024
 """Of a turn in which somebody goes on who has had one: about a quarter of a millisecond."""
 REQUEST_WORK: Final = 256
-"""A request, besides what its fields cost: it may be answered at once."""
+"""A request, besides what its fields and its target cost: it may be answered at once."""
 FRAME_WORK: Final = 64
 """A frame of HTTP/2, of whatever kind."""
 PIECE_WORK: Final = 16

@@ -196,6 +196,8 @@ class ServerConnection(Connection[S, RequestField, tuple[RequestHead, bool]]):
             blocks.remember(block, changes, (head, ended))
         else:
             head = known[0]
+        # Whoever finds its route looks through it, be it that it came as one octet.
+        self.reader.work_left -= len(head.target)
         if self._may_begin(stream_id):
             self.requests += 1
             self.request(stream_id, head, ended)

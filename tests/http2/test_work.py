@@ -130,6 +130,17 @@ class WorkTests(SynchronousTestCase):
         self.assertLessEqual(self.connection.asked - 1, TURN_WORK // REQUEST_WORK)
         self.assertGreater(self.connection.asked - 1, TURN_WORK // REQUEST_WORK // 2)
 
+    def test_long_targets(self) -> None:
+        """A target counts as its octets, also where it comes by its index, in a head that is known by heart."""
+        path = b"/" + b"x" * 3800
+        others = block([field for field in request_fields() if field[0] != b":path"])
+        self.connection.receive(get(1, literal(b":path", path, 0x40) + others))
+        known = b"\xbe" + others
+        self.connection.receive(get(3, known))
+        self.assertIn(known, self.connection.blocks.known)
+        self.connection.receive(b"".join(get(stream, known) for stream in range(5, 105, 2)))
+        self.assertLessEqual(self.connection.asked - 2, TURN_WORK // len(path) + 1)
+
     def test_later_turns(self) -> None:
         """Fewer, once the reader is told that its turns are those of who has much to do."""
         self.connection.receive(get(1))
