@@ -9,6 +9,10 @@ States::
 
     open ──leave()──▶ takes what was on its way, then no more ──last stream ends──▶ closing ──▶ closed
       └──the peer does what it must not──▶ failed: GOAWAY is sent, nothing read any more ──a tick──▶ closing
+
+Closing waits for the client to take what the kernel still has for it, and then to close, too, or to be silent.  Each piece that it takes
+it answers with credit, and what comes to a socket that is closed is answered with a reset, which would throw the rest away: megabytes,
+for a slow client.
 """
 
 from typing import Final
@@ -25,7 +29,13 @@ from ingress.http2.outgoing import MAX_SURPLUS
 from ingress.http2.server import Leaving, ServerConnection
 from ingress.http2.stream import Stream
 from ingress.proxy.contract.deadlines import NEVER
-from ingress.proxy.contract.limits import LEAVE_SECONDS, LINGER_SECONDS, MEMO_SECONDS, OVERTIME
+from ingress.proxy.contract.limits import (
+    LEAVE_SECONDS,
+    LINGER_GAP_SECONDS,
+    LINGER_SECONDS,
+    MEMO_SECONDS,
+    OVERTIME,
+)
 from ingress.proxy.contract.never_raises import never_raises
 from ingress.proxy.contract.progress import Progress
 from ingress.proxy.contract.security import Security
@@ -51,10 +61,12 @@ class DownstreamSession(ServerConnection[DownstreamStream], Hearer):
         "_amid_after",
         "_amid_since",
         "_ends_at",
+        "_has_let_go",
         "_is_closing",
         "_is_proxied",
         "_leaving_looks",
         "_leaving_since",
+        "_lingers_until",
         "_metrics",
         "_old_at",
         "_origin",
@@ -94,8 +106,10 @@ class DownstreamSession(ServerConnection[DownstreamStream], Hearer):
         self._site = site
         self._secure = secure
         self._is_proxied = False
-        self._is_closing = False
+        self._is_closing = self._has_let_go = False
         self._resting_since = self._old_at = self._too_old_at = self._ends_at = 0.0
+        self._lingers_until = NEVER
+        """When a connection that ends has had its time, once its client has taken all; ``NEVER`` as long as it has not."""
         self._amid_since = NEVER
         self._amid_after = 0
         """How many requests there were when that began."""
@@ -135,6 +149,10 @@ class DownstreamSession(ServerConnection[DownstreamStream], Hearer):
     def dataReceived(self, received: bytes) -> None:
         """Take what has come; with nothing, go on with what was kept."""
         turns = self.turns
+        if self._is_closing and not self._has_let_go:
+            self._ends_at = min(self._lingers_until, self.deadlines.now + LINGER_GAP_SECONDS)
+        if self._is_closing:
+            return
         try:
             if (turns.is_heavy or turns.reads_later) and received:
                 turns.keep(self, received)
@@ -322,14 +340,21 @@ class DownstreamSession(ServerConnection[DownstreamStream], Hearer):
         return self._resting_since
 
     def close(self) -> None:
-        """Close once everything is sent."""
+        """Close, once everything that is sent is taken."""
         if not self._is_closing:
             self._is_closing = True
             self.reader.close()
             self._progress = Progress()
-            self._ends_at = self.deadlines.now + LINGER_SECONDS
-            self.deadline = self.deadlines.now
-            self.transport.loseConnection()
+            self.deadline = now = self.deadlines.now
+            if self.is_mute or not self.transport.untaken:
+                self._let_go(now)
+            else:
+                self._ends_at = now + LEAVE_SECONDS
+
+    def _let_go(self, now: float) -> None:
+        self._has_let_go = True
+        self._ends_at = now + LINGER_SECONDS
+        self.transport.loseConnection()
 
     def raised(self) -> None:
         """A bug was met outside of any exchange: nobody knows what the connection is worth."""
@@ -382,7 +407,7 @@ class DownstreamSession(ServerConnection[DownstreamStream], Hearer):
     def expire(self) -> None:
         """Called by the deadlines: look at who keeps us waiting."""
         now = self.deadlines.now
-        waiting = self.transport.unsent or int(self.outgoing.is_full)
+        waiting = self._waiting
         progress = self._progress
         is_stuck = progress is not None and progress.is_stuck(waiting, now, self.limits.send_seconds)
         if is_stuck or (self.turns.reads_later and self.transport.has_left):
@@ -395,15 +420,26 @@ class DownstreamSession(ServerConnection[DownstreamStream], Hearer):
         else:
             self._look(now)
 
+    @property
+    def _waiting(self) -> int:
+        """Bytes that the client has still to take: here or in the kernel, but of a connection that goes on only while some wait here."""
+        if self._is_closing:
+            return self.transport.untaken
+        return self.transport.unsent or int(self.outgoing.is_full)
+
     def _expire_at_end(self, waiting: int, now: float) -> None:
-        """Wait while the peer takes what is sent, and then for it to close, too."""
+        """Wait while the peer takes what is sent, then for it to close or to be silent; and once more when we have closed."""
         if waiting:
-            self._ends_at = now + LINGER_SECONDS
+            self._lingers_until = now + LINGER_SECONDS
+            self._ends_at = now + (LINGER_SECONDS if self._has_let_go else LEAVE_SECONDS)
             self.deadline = now
-        elif now >= self._ends_at:
+        elif now < self._ends_at:
+            self.deadline = self._ends_at
+        elif self._has_let_go:
             self.deadline = NEVER
             self.transport.abortConnection()
         else:
+            self._let_go(now)
             self.deadline = self._ends_at
 
     def _look(self, now: float) -> None:

@@ -51,12 +51,14 @@ class Sending:
         self.progress = Progress()
 
     def is_awaited(self, channel: Sender) -> bool:
-        """Look at how what is sent is taken, and see to the next look; False if nothing waits.  Cuts who is stuck."""
-        now = channel.deadlines.now
-        waiting = channel.transport.unsent or int(channel.is_full)
+        """Look at how what is sent is taken, and see to the next look; False if nothing waits here.  Cuts who is stuck."""
+        return self._is_taken_of(channel, channel.transport.unsent or int(channel.is_full))
+
+    def _is_taken_of(self, channel: Sender, waiting: int) -> bool:
+        """Look at how the *waiting* bytes are taken, and see to the next look; False if there are none."""
         if not waiting:
             return False
-        channel.deadline = now
+        now = channel.deadline = channel.deadlines.now
         progress = self.progress = self.progress or Progress()
         if progress.is_stuck(waiting, now, channel.limits.send_seconds):
             channel.deadline = NEVER
@@ -87,11 +89,12 @@ class Sending:
 
     def expire(self, channel: Sender) -> None:
         """The time of a connection that ends is over; cut it, unless something is still taken."""
-        if self.is_awaited(channel):
+        # What only the kernel still has, an abort would drop.
+        if self._is_taken_of(channel, channel.transport.untaken):
             self._until = channel.deadlines.now + LINGER_SECONDS
             self._has_to_arrive = True
         elif self._has_to_arrive:
-            # All is sent, but the kernel still has some of it, which an abort would drop.
+            # Not every system tells what its kernel still has.
             self._has_to_arrive = False
             channel.deadline = self._until
         else:

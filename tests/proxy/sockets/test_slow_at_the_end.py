@@ -1,0 +1,146 @@
+"""Clients on real sockets that are slow to take what the proxy said last, on a connection that it ends: they get all of it."""
+
+from __future__ import annotations
+
+import socket
+
+from ingress.proxy.dispatch.site import SessionRules
+from ingress.proxy.downstream.h2_session import DownstreamSession
+from tests.fakes.bodies import MEGABYTE, piece_at
+from tests.fakes.http2_frames import (
+    DATA,
+    INITIAL_WINDOW_SIZE,
+    NO_ERROR,
+    PREFACE,
+    block,
+    goaway,
+    headers,
+    request_fields,
+    settings,
+    window_update,
+)
+from tests.proxy.leftovers_case import LeftoversCase, Peer, on_all_networks, with_tls
+
+WINDOW = 1 << 24
+SAID = piece_at(0, MEGABYTE)
+ANSWER = b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % len(SAID) + SAID
+LOOKS = 3
+PIECE = 32 * 1024
+
+
+def bodies_in(frames: bytes) -> bytes:
+    """Return what DATA frames among whole *frames* have."""
+    bodies = []
+    while frames:
+        end = 9 + int.from_bytes(frames[:3], "big")
+        if frames[3] == DATA:
+            bodies.append(frames[9:end])
+        frames = frames[end:]
+    return b"".join(bodies)
+
+
+class SlowAtTheEndTests(LeftoversCase):
+    """Nothing is left of the answer but what the kernel has."""
+
+    sessions = SessionRules(DownstreamSession, by_prior_knowledge=True)
+
+    async def calls(self, *protocols: str) -> Peer:
+        """Connect, with little room for what is not read."""
+        client = await self.call(*protocols)
+        client.sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 64 * 1024)
+        return client
+
+    async def answer(self, backend: Peer) -> None:
+        """Say all of the answer."""
+        left = memoryview(ANSWER)
+
+        def say() -> bool:
+            nonlocal left
+            try:
+                left = left[backend.sock.send(left) :]
+            except BlockingIOError:
+                pass
+            return not left
+
+        await self.until(say)
+
+    def take(self, client: Peer) -> None:
+        """Have *client* take a little, if anything has come."""
+        try:
+            piece = client.sock.recv(PIECE)
+        except OSError:
+            return
+        client.received += piece
+        client.is_over = client.is_over or not piece
+
+    async def looks(self, client: Peer, chatter: bytes) -> None:
+        """While *client* takes a little, and says *chatter*, have its deadline come some times."""
+        (channel,) = self.channels
+        below = channel.transport
+        await self.until(lambda: not below.queued)
+        looks, seen = 0, below.untaken
+        self.assertGreater(seen, MEGABYTE // 4)
+
+        def take_and_look() -> bool:
+            nonlocal looks, seen
+            self.take(client)
+            if below.untaken < seen:
+                looks, seen = looks + 1, below.untaken
+                client.say(chatter)
+                channel.deadline = 0.0
+                self.deadlines.tick()
+            return looks == LOOKS
+
+        await self.until(take_and_look)
+
+    async def takes_all(self, client: Peer, chatter: bytes) -> None:
+        """Have *client* take the rest, saying *chatter*; it is the one who closes."""
+        size = 0
+
+        def take() -> bool:
+            nonlocal size
+            self.take(client)
+            if len(client.received) > size:
+                size = len(client.received)
+                client.say(chatter)
+            return client.is_over or client.received.endswith(SAID[-PIECE // 2 :])
+
+        await self.until(take)
+        client.close()
+        await self.until(lambda: not self.channels)
+
+    async def test_session(self) -> None:
+        """A session that ends with its last stream has its client take that, and give credit for it."""
+        client = await self.calls("h2")
+        credit = window_update(0, 1)
+        request = headers(1, block(request_fields(authority=b"app.test")))
+        client.say(
+            PREFACE
+            + settings((INITIAL_WINDOW_SIZE, WINDOW))
+            + window_update(0, WINDOW)
+            + request
+            + goaway(1, NO_ERROR)
+        )
+        backend = await self.arrived()
+        await self.answer(backend)
+        await self.until(lambda: self.channels and not self.channels[0].streams)
+        await self.looks(client, credit)
+        await self.takes_all(client, credit)
+        self.assertEqual(bodies_in(client.received), SAID)
+        backend.close()
+
+    async def test_early_answer(self) -> None:
+        """A client that was answered amid its request, and says no more of it, is not cut for that."""
+        client = await self.calls()
+        client.say(b"POST / HTTP/1.1\r\nHost: app.test\r\nContent-Length: 100\r\n\r\nx")
+        backend = await self.arrived()
+        await self.answer(backend)
+        await self.until(lambda: self.channels and self.channels[0].exchange is None)
+        await self.looks(client, b"")
+        await self.takes_all(client, b"")
+        self.assertTrue(client.received.endswith(SAID))
+        backend.close()
+
+
+with_tls(globals(), SlowAtTheEndTests)
+on_all_networks(globals())
