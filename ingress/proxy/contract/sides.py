@@ -9,7 +9,7 @@ are always without framing; what tells a side that the other cannot take more is
 Whoever is one of these says so by inheriting from it: compiled code calls it directly then, and any other class by the names.
 """
 
-from typing import Protocol
+from typing import Final, Protocol
 
 from ingress.http.request_head import RequestHead
 from ingress.http.response_head import ResponseHead
@@ -19,6 +19,9 @@ from ingress.proxy.contract.faults import Fault
 from ingress.proxy.contract.security import Security
 from ingress.proxy.contract.transport import KernelCopy
 from ingress.routing.health import Liveness
+
+CLOSED: Final = "connection closed"
+"""Why an exchange gets no more of upstream, where that has ended its connection in good order."""
 
 
 class Downstream(Protocol):

@@ -30,7 +30,7 @@ from ingress.model.records import Record
 from ingress.model.reply import Reply
 from ingress.model.traces import TraceContext
 from ingress.proxy.contract.faults import AFTER_HEAD, IDEMPOTENT, LEFT, TABLE, Fault, Side, State, Step
-from ingress.proxy.contract.sides import AnswerSink, Downstream, Upstream
+from ingress.proxy.contract.sides import CLOSED, AnswerSink, Downstream, Upstream
 from ingress.proxy.contract.transport import KernelCopy
 from ingress.proxy.exchange.attempts import NONE_MADE, Attempts
 from ingress.proxy.exchange.bugs import log_bug
@@ -275,8 +275,7 @@ class Exchange(AnswerSink):
         if self.state is not _CONNECTING:
             return False
         assert self._attempts is not None
-        fault = self._attempts.unreachable(why, is_first)
-        self._upstream_failed(fault, why)
+        self._upstream_failed(self._attempts.unreachable(why, is_first), why)
         return True
 
     def upstream_lost(self, why: str, fault: Fault) -> None:
@@ -380,8 +379,8 @@ class Exchange(AnswerSink):
         else:
             self._drop_upstream()
         status, why, cause = LEFT[self._context.is_cutting_off]
-        if self.state is not _TUNNEL and self.cause is None:
-            self._reason, self.cause = why, cause
+        if self.cause is None and (self.state is not _TUNNEL or self._context.is_cutting_off):
+            self._reason, self.cause = why, None if self.state is _TUNNEL else cause
         if self.state in _UNANSWERED:
             self._conclude(why)
         self.status = self.status or status
@@ -557,6 +556,8 @@ class Exchange(AnswerSink):
             what = self.status, self.host, self.path, self.endpoint, self._reason
             self._context.upstream_errors.warn(*what, self.request_id)
             self._downstream.cut()
+        elif why != CLOSED:
+            self._reason = why
         self._finish()
 
     def _finish(self) -> None:

@@ -170,6 +170,12 @@ def _of_backend(*names: str) -> _Value:
     return value
 
 
+def _completion(record: Record, now: float) -> bytes:
+    """Return whether the client got a whole answer, be it an error; a failure beside the status of none has cut it."""
+    is_whole = record.cause is None or (record.cause not in _BROKEN and record.status >= 400)
+    return b"OK" if is_whole else b""
+
+
 _BROKEN: Final = (Cause.CUT, Cause.CLIENT)
 
 _VALUES: Final[dict[str, _Value]] = {
@@ -221,7 +227,7 @@ _VALUES: Final[dict[str, _Value]] = {
     "ssl_protocol": _security(lambda security: security.tls_version()),
     "ssl_server_name": _security(lambda security: security.server_name()),
     "server_name": lambda record, now: b"" if record.route is None else record.route.host.encode() or b"_",
-    "request_completion": lambda record, now: b"" if record.cause in _BROKEN else b"OK",
+    "request_completion": _completion,
     "hostname": lambda record, now: gethostname().encode(),
     "pid": lambda record, now: b"%d" % getpid(),
     "opentelemetry_trace_id": lambda record, now: (

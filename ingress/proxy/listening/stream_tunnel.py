@@ -268,6 +268,9 @@ class StreamTunnel:
         if self.state in _BEFORE:
             self._status, self._reason, self._cause = LEFT[self._site.context.is_cutting_off]
             self.state = State.CLOSING
+        elif self.state is State.OPEN and not is_clean:
+            side = "client" if end is self.downstream else "endpoint"
+            self._reason = self._reason or f"reset by the {side}"
         other = self.other(end)
         if other.is_open:
             if is_clean:
@@ -310,6 +313,11 @@ class StreamTunnel:
 
     def abort(self) -> None:
         """End both connections at once."""
+        self._cut(LEFT[True][1] if self._site.context.is_cutting_off else "ended by the proxy")
+
+    def _cut(self, why: str) -> None:
+        if self.state not in _BEFORE:
+            self._reason = self._reason or why
         for end in (self.downstream, self.upstream):
             if end.is_open:
                 end.transport.abortConnection()
@@ -330,7 +338,7 @@ class StreamTunnel:
                 if end.is_open:
                     self._close(end)
         else:
-            self.abort()
+            self._cut("nothing moved for too long")
 
     def _is_taken(self) -> bool:
         """Whether the peers have still to take something, and took some of it since the last look; at first that is not known."""

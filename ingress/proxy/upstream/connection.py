@@ -38,7 +38,7 @@ from ingress.proxy.contract.limits import LINGER_SECONDS, MAX_INTERIM, SPLICE_BY
 from ingress.proxy.contract.never_raises import never_raises
 from ingress.proxy.contract.progress import Progress
 from ingress.proxy.contract.reads import full_read
-from ingress.proxy.contract.sides import AnswerSink, Upstream
+from ingress.proxy.contract.sides import CLOSED, AnswerSink, Upstream
 from ingress.proxy.contract.transport import Delivery, Hearer, KernelCopy, Speaker, Transport
 from ingress.proxy.upstream.keeping import IdleKeeper, Taker
 from ingress.routing.health import Liveness, liveness_of
@@ -535,7 +535,7 @@ class UpstreamConnection(Upstream, Hearer):
         self.exchange = None
         self.close()
         if exchange is not None:
-            self._tell_lost(exchange, "connection closed", Fault.BROKEN)
+            self._tell_lost(exchange, CLOSED, Fault.BROKEN)
 
     @never_raises
     def connectionLost(self, reason: Failure = connectionDone) -> None:
@@ -558,7 +558,7 @@ class UpstreamConnection(Upstream, Hearer):
             exchange.upstream_body(b"", True, [])
             self.exchange = None
             return
-        why = "connection closed" if clean else "connection lost"
+        why = CLOSED if clean else "connection lost"
         if self.endpoint.link_settings is not None and not clean:
             # What ends TLS has more to say than a reset, such as that our certificate is not liked.
             why = f"{why}: {words_of_error(reason.value)}"

@@ -24,6 +24,7 @@ from ingress.model.backends import Endpoint
 from ingress.proxy.contract.deadlines import NEVER, waiting_since
 from ingress.proxy.contract.limits import LINGER_SECONDS, UPSTREAM_IDLE_SECONDS
 from ingress.proxy.contract.never_raises import never_raises
+from ingress.proxy.contract.sides import CLOSED
 from ingress.proxy.contract.transport import Delivery, Hearer, Transport
 from ingress.proxy.contract.turns import Turns
 from ingress.proxy.upstream.h2_stream import UpstreamStream
@@ -164,7 +165,7 @@ class UpstreamSession(ClientConnection[UpstreamStream], Hearer):
         delivery, self._delivery = self._delivery, None
         took_nothing = delivery is not None and delivery.took_nothing()
         is_clean = reason.check(ConnectionDone) is not None
-        why = "connection closed" if is_clean else "connection lost"
+        why = CLOSED if is_clean else "connection lost"
         if self.scheme == b"https" and not is_clean:
             # What ends TLS has more to say than a reset, such as that our certificate is not liked.
             why = f"{why}: {words_of_error(reason.value)}"

@@ -6,8 +6,10 @@ from attrs import frozen
 
 from ingress.filters import Facts, Filter, Phase, Reply, Services
 from ingress.model.causes import Cause, cause_of_answer, cause_of_status
+from ingress.model.log_formats import LogFormat
 from ingress.model.records import Record
 from ingress.model.retries import RetryRule
+from ingress.proxy.exchange.log_lines import line_maker
 from tests.proxy.playing import GET, OK, ONE, TWO, ProxyCase
 
 BROKEN_OFF = b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nab"
@@ -115,6 +117,17 @@ class CauseTests(ProxyCase):
         self.stage.site.context.is_cutting_off = True
         down.reset()
         self.check(Cause.UNAVAILABLE, 503)
+
+    def test_process_ends_amid_an_answer(self) -> None:
+        """An answer that the end of the process cuts is no whole one, for who asks by ``$request_completion`` as well."""
+        down = self.stage.open()
+        down.say(GET)
+        self.upstream().say(BROKEN_OFF)
+        self.stage.site.context.is_cutting_off = True
+        down.reset()
+        self.check(Cause.UNAVAILABLE, 200)
+        make = line_maker(LogFormat(("", "request_completion", "")), escapes_json=False)
+        self.assertEqual(make(self.last(), 0.0), b"-")
 
     def test_request(self) -> None:
         """A body that is too large is the client's doing."""

@@ -3,9 +3,10 @@
 from twisted.internet.defer import Deferred
 
 from ingress.filters import AnswerEdit, Facts, Filter, Reply
-from ingress.model.limits import Limits
+from ingress.model.limits import AskedTimeouts, Limits
 from ingress.proxy.contract.limits import TUNNEL_END_SECONDS
 from tests.fakes.specs import SpecOf
+from tests.fakes.transports import Peer
 from tests.proxy.playing import GET, OK, ONE, TWO, ProxyCase, fields_of
 
 ASK = (
@@ -98,6 +99,42 @@ class TunnelTests(ProxyCase):
                 self.assert_status(down.take(), 403)
                 self.assertTrue(self.upstream().closed)
         self.assert_ended(101, 403)
+
+    def test_reasons(self) -> None:
+        """A tunnel that is broken off is no failure, but its record says why it was; one that a side has ended says nothing."""
+        silent = "upstream was silent for too long"
+        for asked, end, why in (
+            (None, self.finish, ""),
+            (None, Peer.reset, ""),
+            (None, self.reset, "connection lost"),
+            (AskedTimeouts(read_seconds=3), self.rest, silent),
+            (None, self.cut_off, "the process ends"),
+        ):
+            self.stage.publish((ONE,), timeouts=asked)
+            down = self.stage.open()
+            down.say(ASK)
+            self.upstream().say(SWITCH)
+            end(down)
+            record = self.metrics.records[-1]
+            self.assertEqual((record.status, record.cause, record.reason), (101, None, why))
+
+    def finish(self, down: Peer) -> None:
+        """Have both sides end."""
+        self.upstream().finish()
+        down.finish()
+
+    def reset(self, down: Peer) -> None:
+        """Have the endpoint break off."""
+        self.upstream().reset()
+
+    def rest(self, down: Peer) -> None:
+        """Have nothing happen for longer than the route asks for."""
+        self.reactor.pass_time(6)
+
+    def cut_off(self, down: Peer) -> None:
+        """End all connections, with the process."""
+        self.stage.site.abort()
+        self.reactor.settle()
 
     def test_half_close(self) -> None:
         """When downstream ends its side, upstream is told, and heard until it ends, too."""

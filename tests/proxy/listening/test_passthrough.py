@@ -116,6 +116,48 @@ class AttemptTests(ProxyCase):
         self.assertEqual([record.status for record in records], [503])
         self.assertEqual(self.metrics.value("ingress_upstream_failures_total"), failures)
 
+    def test_reasons(self) -> None:
+        """A tunnel that is broken off was reached, and is no failure, but its record says why; one that both sides ended says nothing."""
+        stage = self.stage
+        records = (kept := KeptRecords(self.reactor)).records
+        stage.site.access_log = kept
+        rotation = stage.resource.rotation_of(BACKEND)
+        assert rotation is not None
+        rotation.assign((ONE,))
+        route = StreamRoute("shop.test", StreamSort.TCP, OWNER, (WeightedBackend(BACKEND),))
+        connect: Any = self.connector.connect
+        for end, why in (
+            (self.finish, ""),
+            (Peer.reset, "reset by the client"),
+            (self.reset, "reset by the endpoint"),
+            (self.rest, "nothing moved for too long"),
+            (self.cut_off, "the process ends"),
+        ):
+            down = self.reactor.connect(StreamTunnel(stage.site, connect, route, rotation).downstream)
+            down.say(b"x")
+            end(down)
+            (record,) = records
+            self.assertEqual((record.status, record.cause, record.reason), (200, None, why))
+            records.clear()
+
+    def finish(self, down: Peer) -> None:
+        """Have both sides end."""
+        down.finish()
+        self.upstream().finish()
+
+    def reset(self, down: Peer) -> None:
+        """Have the endpoint break off."""
+        self.upstream().reset()
+
+    def rest(self, down: Peer) -> None:
+        """Have nothing move for longer than a stream may rest."""
+        self.reactor.pass_time(Limits().stream_rest_seconds + 2)
+
+    def cut_off(self, down: Peer) -> None:
+        """End all connections, with the process."""
+        self.stage.site.abort()
+        self.reactor.settle()
+
 
 SAID = bytes(range(200)) * 100
 """What one side has to say, and the other one takes slowly: a little each time before it would be cut."""
