@@ -19,6 +19,7 @@ from ingress.http.field_values import first_value
 from ingress.http.grpc import is_grpc
 from ingress.http.request_head import RequestHead
 from ingress.http.response_head import ResponseHead
+from ingress.model.causes import Cause, cause_of_reply
 from ingress.model.frozen import frozen
 from ingress.model.reply import Reply
 from ingress.model.sub_requests import SubAnswer, SubRequestFailed
@@ -206,7 +207,9 @@ class AskedFilters:
         """Return what becomes of *reply* on its way back through the filters."""
         silenced = frozenset({by} if by is not None and by is self.failed else ())
         while True:
-            came = _for_client(reply, self.head)
+            came = _for_client(
+                reply, self.head, None if by is None else cause_of_reply(by.cause, reply.status)
+            )
             change, first = AnswerChange(head_of(came), True), 0
             conditions: list[str] = []
             replaced: tuple[LiveFilter, Reply] | None = None
@@ -251,8 +254,9 @@ def answered_plainly(replies: Replies, status: int, head: RequestHead) -> Answer
     return Answered(head_of(_for_client(reply, head)), status, "")
 
 
-def _for_client(reply: Reply, head: RequestHead) -> Reply:
-    return trailers_only(reply.status, False) if reply.status >= 300 and is_grpc(head) else reply
+def _for_client(reply: Reply, head: RequestHead, cause: Cause | None = None) -> Reply:
+    is_error = reply.status >= 300 and is_grpc(head)
+    return trailers_only(reply.status, False, cause) if is_error else reply
 
 
 def first_wait(coming: Awaitable[object]) -> tuple[object, object]:

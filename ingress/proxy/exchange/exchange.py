@@ -180,7 +180,8 @@ class Exchange(AnswerSink):
         self._conclude(self._reason or "answered without it")
         status = reply.status
         if status >= 300 and is_grpc(self.received):
-            reply = trailers_only(status, was_sent=self._attempts is not None and self.state is _AWAITING)
+            was_sent = self._attempts is not None and self.state is _AWAITING
+            reply = trailers_only(status, was_sent, self.cause)
         head = head_of(reply)
         body = b"" if self.head.method == b"HEAD" else reply.body
         if self.chain is None or not self.chain.sees_answers or self._has_crashed:

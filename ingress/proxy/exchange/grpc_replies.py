@@ -10,8 +10,9 @@ from functools import lru_cache
 from types import MappingProxyType
 from typing import Final
 
+from ingress.model.causes import Cause
 from ingress.model.reply import Reply
-from ingress.proxy.exchange.replies import phrase_of, text_of
+from ingress.proxy.exchange.replies import BUSY, phrase_of, text_of
 
 UNKNOWN: Final = 2
 DEADLINE_EXCEEDED: Final = 4
@@ -40,6 +41,16 @@ _CODES: Final = MappingProxyType(
     }
 )
 """All others are UNKNOWN."""
+_MESSAGES: Final = MappingProxyType(
+    {
+        Cause.LIMIT: "More was asked for than is allowed here. Please try again in a moment.",
+        Cause.OVERLOAD: BUSY,
+        Cause.AUTH: "",
+        Cause.AUTH_FAILED: "",
+        Cause.FILTER: "",
+    }
+)
+"""Of failures that are not what their status stands for where nobody but the proxy itself says it; empty for its phrase alone."""
 
 
 def code_of(status: int, was_sent: bool) -> int:
@@ -54,10 +65,12 @@ def code_of(status: int, was_sent: bool) -> int:
 
 
 @lru_cache(maxsize=256)
-def trailers_only(status: int, was_sent: bool) -> Reply:
-    """Return the reply that says *status* to a gRPC client."""
+def trailers_only(status: int, was_sent: bool, cause: Cause | None = None) -> Reply:
+    """Return the reply that says *status* to a gRPC client; *cause* is whose failure that is, where it is known to be one."""
     code = b"%d" % code_of(status, was_sent)
-    message = text_of(status) or phrase_of(status)
+    message = (text_of(status) if cause is None else _MESSAGES.get(cause, text_of(status))) or phrase_of(
+        status
+    )
     return Reply(
         200,
         (

@@ -21,7 +21,7 @@ h1{{font-weight:600}}</style></head>
 <body><h1>{status} {phrase}</h1><p>{text}</p></body>
 </html>
 """
-_BUSY = "There is more to do here than can be done now. Please try again in a moment."
+BUSY = "There is more to do here than can be done now. Please try again in a moment."
 _TEXTS = {
     404: "No Ingress rule matches this host and path.",
     408: "The request did not arrive in time.",
@@ -81,7 +81,7 @@ class Replies:
         """Return the reply, a 503, for who had better ask again after so many *seconds*."""
         reply = self._later.get((seconds, for_browser))
         if reply is None:
-            usual = _page(503, _BUSY) if for_browser else _plain(503)
+            usual = _page(503, BUSY) if for_browser else _plain(503)
             fields = (*usual.fields, (b"Retry-After", b"%d" % seconds))
             reply = self._later[seconds, for_browser] = evolve(usual, fields=fields)
         return reply

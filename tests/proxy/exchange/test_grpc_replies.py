@@ -4,7 +4,8 @@ from urllib.parse import unquote
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.filters import Facts, Filter, Reply
+from ingress.filters import Facts, Filter, Phase, Reply
+from ingress.model.causes import Cause
 from ingress.proxy.contract.transport import REFUSED, TIMED_OUT
 from ingress.proxy.exchange.grpc_replies import code_of, trailers_only
 from tests.fakes.specs import SpecOf
@@ -54,6 +55,13 @@ class ForbidsAll(Filter):
 
     def on_request(self, facts: Facts) -> Reply:
         return Reply(403, ((b"Content-Type", b"text/plain"),), b"no\n")
+
+
+class RefusesAll(Filter):
+    """Lets nobody in for now."""
+
+    def on_request(self, facts: Facts) -> Reply:
+        return Reply(503)
 
 
 class ClientTests(ProxyCase):
@@ -110,6 +118,21 @@ class ClientTests(ProxyCase):
         """What a filter answers is told in the same way, without its text."""
         self.stage.publish((ONE,), filters=(SpecOf(ForbidsAll()),))
         self.assert_told(self.call(), 7, 403)
+
+    def test_words(self) -> None:
+        """What a filter, or an overload, refuses is not said to have no endpoint; what has none is."""
+        self.stage.publish(())
+        self.assertIn(b"no endpoint", fields_of(self.call())[b"grpc-message"])
+        for phase, words in (
+            (Phase.LIMITS, b"More was asked for"),
+            (Phase.ACCESS, b"Service Unavailable"),
+            (Phase.ANSWER, b"Service Unavailable"),
+        ):
+            self.stage.publish((ONE,), filters=(SpecOf(RefusesAll(), phase=phase),))
+            self.assertIn(words, fields_of(self.call())[b"grpc-message"])
+        busy = dict(trailers_only(503, False, Cause.OVERLOAD).fields)
+        self.assertIn(b"more to do", busy[b"grpc-message"])
+        self.assert_ended(503, 503, 503, 503)
 
     def test_others(self) -> None:
         """gRPC-Web and everything else get what they can read: a status of HTTP."""
