@@ -149,9 +149,9 @@ class DownstreamSession(ServerConnection[DownstreamStream], Hearer):
     def dataReceived(self, received: bytes) -> None:
         """Take what has come; with nothing, go on with what was kept."""
         turns = self.turns
-        if self._is_closing and not self._has_let_go:
-            self._ends_at = min(self._lingers_until, self.deadlines.now + LINGER_GAP_SECONDS)
         if self._is_closing:
+            if not self._has_let_go:
+                self._ends_at = min(self._lingers_until, self.deadlines.now + LINGER_GAP_SECONDS)
             return
         try:
             if (turns.is_heavy or turns.reads_later) and received:
@@ -431,7 +431,7 @@ class DownstreamSession(ServerConnection[DownstreamStream], Hearer):
         """Wait while the peer takes what is sent, then for it to close or to be silent; and once more when we have closed."""
         if waiting:
             self._lingers_until = now + LINGER_SECONDS
-            self._ends_at = now + (LINGER_SECONDS if self._has_let_go else LEAVE_SECONDS)
+            self._ends_at = max(self._ends_at, now + (LINGER_SECONDS if self._has_let_go else LEAVE_SECONDS))
             self.deadline = now
         elif now < self._ends_at:
             self.deadline = self._ends_at

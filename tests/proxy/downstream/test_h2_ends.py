@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from attrs import evolve
 
-from ingress.proxy.contract.limits import MEMO_SECONDS
+from ingress.proxy.contract.limits import LEAVE_SECONDS, LINGER_GAP_SECONDS, LINGER_SECONDS, MEMO_SECONDS
 from tests.fakes.http2_client import Http2Client
 from tests.fakes.http2_frames import (
     ACK,
@@ -24,6 +24,7 @@ from tests.fakes.http2_frames import (
     ping,
     request_fields,
     settings,
+    window_update,
 )
 from tests.proxy.h2_playing import SessionCase, peer_of
 
@@ -77,6 +78,40 @@ class DrainTests(SessionCase):
         self.stage.site.connections.drain()
         self.assertTrue(client.until(lambda: client.closed, 5.0))
         self.assertEqual(ends(client), [(NO_ERROR, LARGEST_WINDOW), (NO_ERROR, 0)])
+
+    def slow(self) -> Http2Client:
+        """Return a client whose connection ends with an answer that has waited for it, and is taken now."""
+        client = self.stage.client()
+        client.send(client.request(1, path=b"/silent"))
+        self.stage.site.connections.drain()
+        pong(client)
+        wire = peer_of(client)
+        wire.window = 0
+        self.stage.connector.peers[-1].say(OK)
+        self.stage.reactor.pass_time(20)
+        wire.widen()
+        client.look()
+        self.assertEqual(client.statuses(1), [200])
+        self.assertFalse(client.closed)
+        return client
+
+    def test_taken(self) -> None:
+        """A client that has taken what waited for it, and is silent, has a moment to close."""
+        client = self.slow()
+        self.stage.reactor.pass_time(LEAVE_SECONDS + 2)
+        self.assertTrue(client.closed)
+
+    def test_taken_amid_words(self) -> None:
+        """One that still says something, as who has more to read in its own system does, is not reset for that, within bounds."""
+        client = self.slow()
+        for _ in range(6):
+            client.send(window_update(0, 1))
+            self.stage.reactor.pass_time(LINGER_GAP_SECONDS - 1.5)
+            self.assertFalse(client.closed)
+        while not client.closed:
+            self.stage.reactor.pass_time(1)
+            client.send(window_update(0, 1))
+        self.assertLess(self.stage.reactor.seconds(), 20 + LINGER_SECONDS + 5)
 
     def test_stalled(self) -> None:
         """When it was the proxy that stood still, what the client said meanwhile is read before its time is over."""
