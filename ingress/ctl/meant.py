@@ -75,13 +75,15 @@ class Meant:
         if service is None:
             return ""
         wanted = backend.port.name or backend.port.number
+        # No other port can be meant by a backend.
+        ports = [port for port in service.ports if port.protocol == "TCP"]
         if isinstance(wanted, str):
-            for name in CloseNames(port.name for port in service.ports if port.name).close_to(wanted):
+            for name in CloseNames(port.name for port in ports if port.name).close_to(wanted):
                 return f"did you mean {name}?"
-            if wanted.isdecimal() and any(port.number == int(wanted) for port in service.ports):
+            if wanted.isdecimal() and any(port.number == int(wanted) for port in ports):
                 return f"did you mean number: {wanted}? A name in quotes is no number"
-        if len(service.ports) == 1:
-            return f"did you mean {service.ports[0]}, its only port?"
+        if len(ports) == 1:
+            return f"did you mean {ports[0]}, its only {'' if len(service.ports) == 1 else 'TCP '}port?"
         return ""
 
     def host(self, host: str) -> str:

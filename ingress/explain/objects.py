@@ -22,7 +22,7 @@ from ingress.translate.claims import DEFAULT_BACKEND_FIELD, SERVICE_KIND
 from ingress.translate.options import TranslateOptions
 from ingress.translate.readers.gateway.routes import GRPCRoute, HTTPRoute, TLSRoute
 from ingress.translate.readers.ingress.classes import class_named
-from ingress.translate.readers.ingress.objects import Ingress
+from ingress.translate.readers.ingress.objects import Ingress, classes_of
 from ingress.translate.readers.reader import Reader, Readers, RouteKind
 from ingress.translate.readers.route_kinds import ROUTE_KINDS
 
@@ -249,7 +249,12 @@ class KnownObjects:
         served = f"this controller serves the class {quoted(self.options.ingress_class)} (--ingress-class)"
         if not name:
             return f"it has no class, and {served}, and none without class (--watch-without-class)"
-        return f"its class is {quoted(name)}, and {served}"
+        seen = classes_of(self.state).get(ObjectKey("", name))
+        if seen is None:
+            return f"its class is {quoted(name)}, of which no IngressClass is known, and {served}"
+        # The name alone decides nothing where there is a class of it.
+        ours = f"this controller serves those of {quoted(self.options.controller_class)} (--controller-class)"
+        return f"its class is {quoted(name)}, whose controller is {quoted(seen.controller)}, and {ours}"
 
 
 class _AskedPath(NamedTuple):

@@ -22,6 +22,13 @@ ports: [{port: 8080}]
 endpoints: [{addresses: [10.0.0.1]}, {addresses: [10.0.0.2]}]
 """
 
+OTHER_CONTROLLER = """\
+apiVersion: networking.k8s.io/v1
+kind: IngressClass
+metadata: {name: nginx}
+spec: {controller: example.com/other}
+"""
+
 
 class ExplainTests(CtlCase):
     def explained(self, manifests: str, *arguments: str, status: int = 0) -> dict[str, Any]:
@@ -181,7 +188,15 @@ class ExplainTests(CtlCase):
     def test_an_ingress_that_is_not_served_says_why(self) -> None:
         """Of another class, of none, or refused: where nothing takes the request, it explains itself."""
         for manifests, word in (
-            (ingress().replace("ingressClassName: nginx", "ingressClassName: other"), 'its class is "other"'),
+            (
+                ingress().replace("ingressClassName: nginx", "ingressClassName: other"),
+                'its class is "other", of which no IngressClass is known',
+            ),
+            (
+                f"{ingress()}---\n{OTHER_CONTROLLER}",
+                'its class is "nginx", whose controller is "example.com/other", '
+                'and this controller serves those of "k8s.io/ingress-nginx" (--controller-class)',
+            ),
             (ingress().replace("  ingressClassName: nginx\n", ""), "it has no class"),
             (ingress().replace("path: /", 'path: "/a b/../c"'), "can match no request"),
         ):

@@ -95,6 +95,19 @@ class MeantTests(SynchronousTestCase):
             ["did you mean number: 80? A name in quotes is no number"],
         )
 
+    def test_a_port_that_is_no_tcp_port(self) -> None:
+        """It is not what is meant, whoever names it; another one may be."""
+        dns = (
+            "---\napiVersion: v1\nkind: Service\nmetadata: {name: dns, namespace: shop}\n"
+            "spec: {ports: [{name: dns, port: 53, protocol: UDP}%s]}"
+        )
+        for port in ("number: 53", "name: dns", "name: dsn", "name: '53'"):
+            self.assertEqual(self.advice(dns % "", ingress(service="dns", port=port)), [], port)
+        self.assertEqual(
+            self.advice(dns % ", {name: http, port: 80}", ingress(service="dns", port="number: 53")),
+            ["did you mean 80 (http), its only TCP port?"],
+        )
+
     def test_a_secret(self) -> None:
         """Of tls, and of annotations."""
         secret = "---\napiVersion: v1\nkind: Secret\nmetadata: {name: shop-tls, namespace: shop}\ntype: Opaque\nstringData: {auth: x}"

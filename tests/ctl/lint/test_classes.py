@@ -19,11 +19,44 @@ class ClassesTests(LintCase):
         self.assertEqual(rules_of(report), {"OtherClass"})
         self.assertFalse(report.objects[0].is_ours)
         self.assertEqual(report.objects[0].why_not, finding.message)
-        seen = IngressClass(ObjectKey("", "traefik"), "traefik.io/ingress-controller")
-        self.assertIn("traefik.io/ingress-controller", self.found("OtherClass", other, seen).message)
         self.assertEqual(finding.advice, "to have class traefik judged: -o ingress-class=traefik")
         odd = self.found("OtherClass", ingress(class_name="a b; c"))
         self.assertIn("-o 'ingress-class=a b; c'", odd.advice)
+
+    def test_a_class_of_another_controller_is_told_by_that(self) -> None:
+        """Its name decides nothing, and be it that of our class, so the option is that of the controller."""
+        for name in ("traefik", "nginx"):
+            other = ingress(class_name=name)
+            seen = IngressClass(ObjectKey("", name), "example.com/other")
+            finding = self.found("OtherClass", other, seen)
+            self.assertEqual(
+                finding.message,
+                f'its class is "{name}", whose controller is "example.com/other", '
+                'and only those of "k8s.io/ingress-nginx" are judged',
+            )
+            self.assertEqual(
+                finding.advice, "to have its classes judged: -o controller-class=example.com/other"
+            )
+            self.assert_not_found("OtherClass", other, seen, controller_class="example.com/other")
+
+    def test_a_class_that_is_mistyped(self) -> None:
+        """The class of ours that may be meant is told, unless the name only adds to it, or there is a class of it."""
+        ours = IngressClass(ObjectKey("", "public"), "k8s.io/ingress-nginx")
+        for name, meant in (
+            ("ngnix", "nginx"),
+            ("nginxx", "nginx"),
+            ("Nginx", "nginx"),
+            ("pubilc", "public"),
+        ):
+            advice = self.found("OtherClass", ingress(class_name=name), ours).advice
+            self.assertEqual(
+                advice,
+                f"did you mean {meant}? Otherwise, to have class {name} judged: -o ingress-class={name}",
+            )
+        for name in ("nginx2", "nginx-internal", "nginx-2", "internal-nginx", "traefik"):
+            self.assertNotIn("did you mean", self.found("OtherClass", ingress(class_name=name), ours).advice)
+        there = IngressClass(ObjectKey("", "ngnix"), "example.com/other")
+        self.assertNotIn("did you mean", self.found("OtherClass", ingress(class_name="ngnix"), there).advice)
 
     def test_one_without_class_is_judged_as_if_it_were_ours(self) -> None:
         """That is said, with the class to write; its annotations and conflicts are judged."""

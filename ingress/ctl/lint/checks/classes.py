@@ -4,14 +4,18 @@ import shlex
 from collections.abc import Iterator
 
 from ingress.annotations.values import quoted
+from ingress.ctl.close_names import CloseNames
 from ingress.ctl.lint.finding import Change, Finding
 from ingress.ctl.lint.rules import CLASS_BY_ANNOTATION, NO_CLASS, OTHER_CLASS
 from ingress.ctl.lint.survey import Subject, Survey
+from ingress.model.objects import ObjectKey
 from ingress.model.problems import Reason
 from ingress.translate.readers.ingress.classes import class_named
 from ingress.translate.readers.ingress.objects import CLASS_ANNOTATION, Ingress, classes_of
 
 _FIELD = "spec.ingressClassName"
+_BETWEEN = "/"
+"""Between words of a name, as in no name of a class: one with a word more is another class."""
 
 
 def check_classes(survey: Survey, subject: Subject) -> Iterator[Finding]:
@@ -23,9 +27,9 @@ def check_classes(survey: Survey, subject: Subject) -> Iterator[Finding]:
     if not subject.verdict.is_ours:
         if is_told:
             return
-        advice = f"to have class {class_named(value)} judged: {option_of_class(class_named(value))}"
+        name = class_named(value)
         yield subject.found(
-            OTHER_CLASS, why_not_ours(survey, subject), _FIELD, advice if class_named(value) else ""
+            OTHER_CLASS, why_not_ours(survey, subject), _FIELD, _to_have_judged(survey, name) if name else ""
         )
     elif subject.is_classless:
         yield subject.found(
@@ -56,10 +60,37 @@ def why_not_ours(survey: Survey, subject: Subject) -> str:
     name = class_named(value) if isinstance(value, Ingress) else ""
     if not name:
         return "it names no class, and the default class is another controller's"
-    seen = next((one for key, one in classes_of(survey.given.state).items() if key.name == name), None)
-    whose = "" if seen is None else f", whose controller is {quoted(seen.controller)}"
+    options, controller = survey.given.options, _controller_of(survey, name)
+    if controller is None:
+        return f"its class is {quoted(name)}, and only class {quoted(options.ingress_class)} is judged"
+    whose = f"whose controller is {quoted(controller)}"
+    judged = f"only those of {quoted(options.controller_class)} are judged"
+    return f"its class is {quoted(name)}, {whose}, and {judged}"
+
+
+def _to_have_judged(survey: Survey, name: str) -> str:
+    """Say how Ingresses of the class *name*, which is not ours, are judged, and which class may be meant by it."""
+    controller = _controller_of(survey, name)
+    if controller is not None:
+        # The name decides nothing where there is a class of it.
+        option = f"controller-class={controller}"
+        return f"to have its classes judged: -o {shlex.quote(option)}" if controller else ""
+    judged = f"to have class {name} judged: {option_of_class(name)}"
     options = survey.given.options
-    return f"its class is {quoted(name)}{whose}, and only class {quoted(options.ingress_class)} is judged"
+    classes = classes_of(survey.given.state).items()
+    ours = {key.name for key, one in classes if one.controller == options.controller_class}
+    for meant in CloseNames({*ours, options.ingress_class}, _BETWEEN).close_to(name):
+        more = name.removeprefix(meant)
+        # nginx-internal or nginx2 is another class beside nginx.
+        if more == name or (len(more) == 1 and more.isalpha()):
+            return f"did you mean {meant}? Otherwise, {judged}"
+    return judged
+
+
+def _controller_of(survey: Survey, name: str) -> str | None:
+    """Return the controller of the IngressClass *name*; None where there is none of that name."""
+    seen = classes_of(survey.given.state).get(ObjectKey("", name))
+    return None if seen is None else seen.controller
 
 
 def option_of_class(name: str) -> str:
