@@ -21,6 +21,7 @@ from ingress.routing.route import Match, Route
 from ingress.translate.claims import DEFAULT_BACKEND_FIELD, SERVICE_KIND
 from ingress.translate.options import TranslateOptions
 from ingress.translate.readers.gateway.routes import GRPCRoute, HTTPRoute, TLSRoute
+from ingress.translate.readers.gateway.strangers import why_strange
 from ingress.translate.readers.ingress.classes import class_named
 from ingress.translate.readers.ingress.objects import Ingress, classes_of
 from ingress.translate.readers.reader import Reader, Readers, RouteKind
@@ -244,7 +245,7 @@ class KnownObjects:
         if problems:
             return problems[0].message
         if not isinstance(value, Ingress):
-            return "it is not for this controller"
+            return why_strange(value, self.state, self.options.gateway)
         name = class_named(value)
         served = f"this controller serves the class {quoted(self.options.ingress_class)} (--ingress-class)"
         if not name:

@@ -37,6 +37,35 @@ class LintCase(CtlCase):
         self.manifest(ingress(proxy_read_timeout="soon"))
 
 
+STRANGERS = """\
+apiVersion: gateway.networking.k8s.io/v1
+kind: Gateway
+metadata: {name: main, namespace: shop}
+spec: {gatewayClassName: oours, listeners: [{name: http, port: 80, protocol: HTTP}]}
+---
+apiVersion: gateway.networking.k8s.io/v1
+kind: HTTPRoute
+metadata: {name: web, namespace: shop}
+spec: {parentRefs: [{name: mian}], rules: [{}]}
+"""
+
+
+class StrangersTests(LintCase):
+    """Objects of the Gateway API that are not this controller's."""
+
+    def test_each_says_in_its_own_words_why_it_is_not_judged(self) -> None:
+        """By its class, or by the Gateway that it attaches to; nothing is said of the classes of Ingresses."""
+        self.manifest(STRANGERS)
+        result = self.lint("objects.yaml")
+        self.assertEqual(result.exit_code, 0)
+        self.assertIn(
+            "Not served here\n"
+            '  - Gateway shop/main (its class is "oours", and no GatewayClass of that name is known)\n'
+            "  - HTTPRoute shop/web (it attaches to Gateway shop/mian, which is not known)\n",
+            result.stdout,
+        )
+
+
 class StatusTests(LintCase):
     """``--fail-on``, and the exit status."""
 

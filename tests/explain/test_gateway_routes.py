@@ -35,6 +35,16 @@ class GatewayExplainingTests(SynchronousTestCase):
         objects = KnownObjects(self.cluster.store.state(), self.cluster.options)
         return explain(read_asked(url, "GET", headers, "192.0.2.1"), Served(snapshot, NOW, (), objects))
 
+    def test_a_route_of_nobody(self) -> None:
+        """A route whose Gateway is not there says which one that is, where nothing takes the request."""
+        self.cluster.write(
+            "routes", route("web", rule("v1"), hostnames=["a.test"], parents=[{"name": "mian"}])
+        )
+        self.cluster.write("base", GATEWAY_CLASS, service("v1"))
+        (unserved,) = self.explain("http://a.test/").unserved
+        self.assertEqual(unserved.object, "HTTPRoute infra/web")
+        self.assertEqual(unserved.why, "it attaches to Gateway infra/mian, which is not known")
+
     def test_rule(self) -> None:
         """The rule that takes it, those before it with what they ask for in vain, and those behind it."""
         self.cluster.write(
