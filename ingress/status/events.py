@@ -8,6 +8,9 @@ an Event that was written is never removed, the API server forgets it in time.
 What was told before, by us or by the leader before us, is refused by the API server, since an
 Event is named after what it says.  When such a problem came anew it is counted in the Event that
 there is; one that a new leader only found is not, since it has been there all the time.
+
+A problem may last for longer than the API server keeps its Event, and whoever looks later would see
+nothing.  So what was told is told again when its Event may be gone; where it is there, nothing changes.
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -15,6 +18,7 @@ from datetime import datetime
 from itertools import islice
 
 from attrs import evolve
+from twisted.internet.interfaces import IDelayedCall
 
 from ingress.cluster.api.api_client import ApiRequest
 from ingress.cluster.api.api_status import ObjectMissingError
@@ -39,6 +43,9 @@ BOUNDS = Bounds(per_second=10.0, at_once=50)
 
 MOST_PENDING = 20_000
 """How many problems wait to be told; of more there is no Event."""
+
+_LOOK_SECONDS = 600.0
+"""How often it is seen which Events may be gone."""
 
 _ATTEMPTS = 12
 """How often a problem is told that the API server fails to take, each time twice as long after the last: for more than an hour."""
@@ -80,6 +87,7 @@ class Events:
         self._instance = instance
         self._metrics = metrics
         self._now = now
+        self._clock = sending.clock
         self._steady = sending.steady
         self._timeouts = sending.timeouts
         self._most_pending = most_pending
@@ -90,6 +98,7 @@ class Events:
         # The problems that came since we lead and are neither told nor counted.
         self._came: set[Problem] = set()
         self._failures: dict[Problem, int] = {}
+        self._look_call: IDelayedCall | None = None
 
     @property
     def pending(self) -> int:
@@ -99,9 +108,11 @@ class Events:
     def lead(self) -> None:
         """Begin, with all problems that there are."""
         self._writer.lead(self._that_fit(self._problems()))
+        self._look_later()
 
     def follow(self) -> None:
         """Cease: others tell from now on."""
+        self._cancel_look()
         self._came, self._failures = set(), {}
         self._told.forget_counts()
         self._writer.follow()
@@ -117,6 +128,21 @@ class Events:
         news = self._that_fit(came)
         self._came.update(news)
         self._writer.look_later(news, self._steady() + SETTLE_SECONDS)
+
+    def _look_later(self) -> None:
+        self._cancel_look()
+        self._look_call = self._clock.callLater(_LOOK_SECONDS, self._look_for_old)
+
+    def _cancel_look(self) -> None:
+        if self._look_call is not None and self._look_call.active():
+            self._look_call.cancel()
+        self._look_call = None
+
+    def _look_for_old(self) -> None:
+        """Look at the problems that last and whose Events may be gone."""
+        present = self._problems()
+        self._writer.look_at(problem for problem in self._told.old() if problem in present)
+        self._look_later()
 
     def _that_fit(self, problems: Collection[Problem]) -> list[Problem]:
         """Return those of *problems* that there is room for."""
@@ -137,7 +163,8 @@ class Events:
             return None
         key = event_key(event)
         told = self._told.get(key)
-        if told is None:
+        is_new = told is not None and (told.more > 0 or problem in self._came)
+        if told is None or (self._told.is_old(told) and not is_new):
             return self._write(
                 problem, "POST", event_object(event, self._instance, self._now()), _Content(key), _KNOWN
             )
@@ -194,14 +221,14 @@ class Events:
         self._failures.pop(problem, None)
         if isinstance(outcome, KubernetesError):
             if told is None:
-                self._told.known(key)
+                self._told.known(key, problem)
                 # When it came anew it is counted.
                 return problem in self._came
             # The API server has forgotten it, so it is told anew.
             self._told.forget(key)
             return True
         if told is None:
-            self._told.told(key)
+            self._told.told(key, problem)
             self._came.discard(problem)
             return False
         if told.count is None:

@@ -7,8 +7,13 @@ from math import inf
 from attrs import define
 
 from ingress.model.objects import ObjectKey
+from ingress.model.problems import Problem
 
 _MOST_TOLD = 4096
+
+KEPT_SECONDS = 3720.0
+"""How long the API server has an Event that nobody writes: an hour (its ``--event-ttl``), and the minute by which it
+forgets several at a time, and a little more."""
 
 COUNT_SECONDS = 30.0
 """How long after it was told or counted an Event is not counted again; what comes meanwhile is added then."""
@@ -16,10 +21,15 @@ COUNT_SECONDS = 30.0
 
 @define(eq=False)
 class ToldEvent:
-    """*count* is what the API server has, None where that is not known; *more* came since; last written *at*."""
+    """*problem* is what it tells of; *count* is what the API server has, None where that is not known; *more* came since.
 
+    It was last written *at*, and it is *since* then that the API server had it and we wrote nothing.
+    """
+
+    problem: Problem
     count: int | None
     at: float
+    since: float
     more: int = 0
 
 
@@ -34,25 +44,35 @@ class ToldEvents:
         """Return what is known of an Event, None when nothing is."""
         return self._events.get(key)
 
-    def told(self, key: ObjectKey) -> None:
+    def told(self, key: ObjectKey, problem: Problem) -> None:
         """Note that an Event was written."""
-        self._put(key, ToldEvent(1, self._clock()))
+        now = self._clock()
+        self._put(key, ToldEvent(problem, 1, now, now))
 
-    def known(self, key: ObjectKey) -> None:
+    def known(self, key: ObjectKey, problem: Problem) -> None:
         """Note that there is such an Event, written by somebody else or long ago."""
-        self._put(key, ToldEvent(None, -inf))
+        self._put(key, ToldEvent(problem, None, -inf, self._clock()))
 
     def counted(self, key: ObjectKey, count: int, more: int) -> None:
         """Note that the API server has *count* now, of which *more* are new."""
         event = self._events.get(key)
         if event is not None:
             event.count, event.at = count, self._clock()
+            event.since = event.at
             event.more = max(0, event.more - more)
             self._events.move_to_end(key)
 
     def is_due(self, event: ToldEvent) -> bool:
         """Whether *event* may be counted again."""
         return self._clock() - event.at >= COUNT_SECONDS
+
+    def is_old(self, event: ToldEvent) -> bool:
+        """Whether the API server may have forgotten *event* by now."""
+        return self._clock() - event.since >= KEPT_SECONDS
+
+    def old(self) -> list[Problem]:
+        """Return the problems of those Events that the API server may have forgotten."""
+        return [event.problem for event in self._events.values() if self.is_old(event)]
 
     def forget(self, key: ObjectKey) -> None:
         """Note that the API server does not know an Event any more."""

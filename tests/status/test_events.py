@@ -194,6 +194,62 @@ class EventWriterTests(SynchronousTestCase):
         self.questions.answer()
         self.assertEqual([request.method for request in self.questions.asked], ["POST", "PATCH", "POST"])
 
+    def pass_hours(self, hours: int, outcome: KubernetesError | None = None) -> None:
+        """Let time pass, and answer what is asked meanwhile."""
+        for _ in range(6 * hours):
+            self.clock.advance(600)
+            self.answer_all(outcome)
+
+    def test_lasting(self) -> None:
+        """A problem that lasts is told again once an hour and a little, when the API server may have forgotten its Event; one that is solved is not."""
+        self.writer.lead()
+        self.come(problem("a"), problem("b"))
+        self.answer_all()
+        self.go(problem("b"))
+        self.pass_hours(1)
+        self.assertEqual(self.told(), ["a", "b"])
+        self.pass_hours(6)
+        self.assertEqual((self.told(), self.counts()), (["a", "b", *["a"] * 6], []))
+        self.assertEqual((self.count("ok"), self.writer.pending), (8, 0))
+
+    def test_lasting_and_kept(self) -> None:
+        """Where the API server keeps Events for longer that changes nothing, and nothing is counted by it."""
+        self.writer.lead()
+        self.come(problem("a"))
+        self.answer_all()
+        self.pass_hours(3, KNOWN)
+        self.assertEqual((self.told(), self.counts()), (["a"] * 3, []))
+        self.assertEqual((self.count("known"), self.count("failed")), (2, 0))
+        self.again("a")
+        request = self.questions.answer({"series": {"count": 4}})
+        self.assertEqual((request.method, request.body), ("PATCH", {}))
+        self.answer_all()
+        self.assertEqual(self.counts(), [None, 5])
+
+    def test_lasting_and_counted(self) -> None:
+        """What is counted is kept by that, and not told again before its time."""
+        self.writer.lead()
+        self.come(problem("a"))
+        self.answer_all()
+        for _ in range(4):
+            self.again("a", 1800)
+            self.answer_all()
+        self.assertEqual((self.told(), self.counts()), (["a"], [2, 3, 4, 5]))
+        self.pass_hours(2)
+        self.assertEqual(self.told(), ["a", "a"])
+
+    def test_lasting_beyond_another_leader(self) -> None:
+        """Who leads again, hours later, tells again what it told before."""
+        self.writer.lead()
+        self.come(problem("a"))
+        self.answer_all()
+        self.writer.follow()
+        self.clock.advance(7200)
+        self.assertEqual(self.told(), ["a"])
+        self.writer.lead()
+        self.answer_all()
+        self.assertEqual(self.told(), ["a", "a"])
+
     def test_no_right_to_count(self) -> None:
         """Without the right to patch Events that is said once, and they are told all the same."""
         self.writer.lead()
