@@ -9,6 +9,7 @@ from ingress.ctl.close_names import CloseNames
 from ingress.model.objects import Kind, ObjectKey
 from ingress.model.problems import Problem, Reason
 from ingress.model.state import ClusterState
+from ingress.translate.readers.gateway.routes import AnyRoute, BackendObject
 from ingress.translate.readers.ingress.objects import Ingress, IngressBackend, ingresses_of
 from ingress.wording import first_of
 
@@ -21,6 +22,7 @@ _KINDS: Final = {
 _BACKEND: Final = re.compile(
     r"spec\.(?:rules\[(\d+)\]\.http\.paths\[(\d+)\]\.backend|defaultBackend)\.service\."
 )
+_ROUTE_BACKEND: Final = re.compile(r"(spec\.rules\[\d+\])\.backendRefs\[(\d+)\]\.(?:name|port)")
 _TLS: Final = re.compile(r"spec\.tls\[(\d+)\]\.secretName")
 _ANNOTATION: Final = re.compile(r"metadata\.annotations\[(.+)\]")
 _SHOWN_NAMESPACES: Final = 3
@@ -40,8 +42,12 @@ class Meant:
     def advice(self, problem: Problem) -> str:
         """Return what to do about *problem*, a sentence without its full stop; empty where that is not clear."""
         kind = _KINDS.get(problem.reason)
+        if kind is None:
+            return ""
+        if problem.kind != Kind.INGRESS:
+            return self._advice_to_route(problem)
         ingress = ingresses_of(self._state).get(ObjectKey(problem.namespace, problem.name))
-        if kind is None or ingress is None or problem.kind != Kind.INGRESS:
+        if ingress is None:
             return ""
         if problem.reason is Reason.SERVICE_PORT_NOT_FOUND:
             backend = _backend_at(ingress, problem.field)
@@ -51,6 +57,17 @@ class Meant:
             return ""
         namespace, slash, own = name.rpartition("/")
         return self.object(kind, ObjectKey(namespace if slash else ingress.key.namespace, own))
+
+    def _advice_to_route(self, problem: Problem) -> str:
+        """Return what to do about the Service or the port that a route of the Gateway API names; empty for others."""
+        route = self._state.of(Kind(problem.kind)).get(ObjectKey(problem.namespace, problem.name))
+        backend = _backend_of_route(route, problem.field) if isinstance(route, AnyRoute) else None
+        if route is None or backend is None:
+            return ""
+        service = backend.target.key(route.key)
+        if problem.reason is Reason.SERVICE_PORT_NOT_FOUND:
+            return self._port_of(service, backend.port)
+        return self.object(Kind.SERVICE, service) if problem.reason is Reason.SERVICE_NOT_FOUND else ""
 
     def object(self, kind: Kind, key: ObjectKey) -> str:
         """Return which object of *kind*, a Service, Secret or ConfigMap, may be meant by *key*, in a sentence; or nothing."""
@@ -71,10 +88,13 @@ class Meant:
 
     def port(self, namespace: str, backend: IngressBackend) -> str:
         """Return which port of its Service may be meant by *backend*, in a sentence; or nothing."""
-        service = self._state.services.get(ObjectKey(namespace, backend.service))
+        wanted = backend.port.name or backend.port.number
+        return self._port_of(ObjectKey(namespace, backend.service), wanted)
+
+    def _port_of(self, key: ObjectKey, wanted: int | str) -> str:
+        service = self._state.services.get(key)
         if service is None:
             return ""
-        wanted = backend.port.name or backend.port.number
         # No other port can be meant by a backend.
         ports = [port for port in service.ports if port.protocol == "TCP"]
         if isinstance(wanted, str):
@@ -140,6 +160,16 @@ def _backend_at(ingress: Ingress, field: str) -> IngressBackend | None:
     rule, path = int(at[1]), int(at[2])
     paths = ingress.rules[rule].paths if rule < len(ingress.rules) else None
     return paths[path].backend if paths is not None and path < len(paths) else None
+
+
+def _backend_of_route(route: AnyRoute, field: str) -> BackendObject | None:
+    """Return the backend that *field* is a part of."""
+    at = _ROUTE_BACKEND.match(field)
+    if at is None:
+        return None
+    number = int(at[2])
+    backends = next((rule.backends for rule in route.rules if rule.field == at[1]), ())
+    return backends[number].backend if number < len(backends) else None
 
 
 def _named_at(ingress: Ingress, field: str) -> str | None:

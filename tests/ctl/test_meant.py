@@ -11,6 +11,15 @@ from ingress.model.state import ClusterState
 from tests.ctl.served.inputs import SERVICES, ingress, manifests
 from tests.ctl.test_frame import CompletionCase
 from tests.fakes.counting import calls
+from tests.readers.gateway.route_cluster import (
+    GATEWAY_CLASS,
+    GatewayCluster,
+    gateway,
+    listener,
+    route,
+    rule,
+    service,
+)
 
 
 class CloseNamesTests(SynchronousTestCase):
@@ -107,6 +116,28 @@ class MeantTests(SynchronousTestCase):
             self.advice(dns % ", {name: http, port: 80}", ingress(service="dns", port="number: 53")),
             ["did you mean 80 (http), its only TCP port?"],
         )
+
+    def test_a_backend_of_a_route(self) -> None:
+        """Of any kind of route, in whichever rule it stands, by the namespace of the Service."""
+        tls = listener("tls", port=443, protocol="TLS", tls={"mode": "Passthrough"})
+        listeners = (listener("http"), tls, listener("tcp", port=9000, protocol="TCP"))
+        for backend, meant in (
+            ({"name": "wbe", "port": 8080}, "did you mean web?"),
+            ({"name": "web", "port": 80}, "did you mean 8080 (web), its only port?"),
+            ({"name": "wbe", "port": 80, "namespace": "other"}, ""),
+            ({"name": "web", "port": 8080}, ""),
+        ):
+            for kind in ("HTTPRoute", "GRPCRoute", "TLSRoute", "TCPRoute"):
+                cluster = GatewayCluster()
+                cluster.write("base", GATEWAY_CLASS, gateway("main", *listeners), service("web"))
+                # Streams have one rule.
+                before = [rule("web")] if kind in ("HTTPRoute", "GRPCRoute") else []
+                hosts = [] if kind == "TCPRoute" else ["a.test"]
+                snapshot = cluster.write(
+                    "route", route("r", *before, rule([backend]), hostnames=hosts, kind=kind)
+                )
+                advised = map(Meant(cluster.store.state()).advice, snapshot.problems)
+                self.assertEqual(list(filter(None, advised)), [meant] * bool(meant), (kind, backend))
 
     def test_a_secret(self) -> None:
         """Of tls, and of annotations."""
