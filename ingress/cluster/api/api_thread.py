@@ -26,8 +26,9 @@ MAX_ANSWER_SECONDS = 10.0
 WITHHELD = "Withheld"
 """The reason of a request that was not sent, because it was not permitted any more."""
 
-# With a field in it: no object of the API is empty.
 _begins_as_object = re.compile(rb'\s*\{\s*"').match
+_METADATA = b'"metadata"'
+"""What every object of the API has, and what others say by JSON has not."""
 
 Outcome = Mapping[str, Any] | KubernetesError
 """The object that the API server answered (an empty one where it is not wanted), or what went
@@ -118,8 +119,8 @@ def _outcome(connection: ApiConnection, asked: _Asked) -> Outcome:
             body = _body(response)
             if asked.request.wants_answer:
                 answer = json.loads(body)
-            elif not (response.is_json and _begins_as_object(body)):
-                # Whoever says so has not passed the request on: a page to log in at, for one.
+            elif not (response.is_json and _begins_as_object(body) and _METADATA in body):
+                # Whoever says so has not passed the request on: a page to log in at, or an error that a gateway tells with a success.
                 return KubernetesError(0, BROKEN, "the answer is no object")
             else:
                 answer = {}

@@ -102,7 +102,7 @@ class ApiThreadTests(ApiServerTestCase):
     async def test_answer_not_wanted(self) -> None:
         """An answer that nobody wants is not decoded, and the connection is kept all the same."""
         thread = await self.thread()
-        self.server.faults.add(RawBody(b'{"kind":' + b"[" * 100_000))
+        self.server.faults.add(RawBody(b'{"metadata":' + b"[" * 100_000))
         request = ApiRequest("GET", SERVICES, wants_answer=False)
         for _ in range(2):
             self.assertEqual(await self.ask(thread, request), {})
@@ -115,9 +115,11 @@ class ApiThreadTests(ApiServerTestCase):
         page = {"Content-Type": "text/html"}
         for answer in (
             Answer(200, page, b"<html>"),
-            Answer(200, page, b'{"kind": "Ingress"}'),
+            Answer(200, page, b'{"metadata": {"name": "web"}}'),
             Answer(200, body=b"null"),
             Answer(200, body=b"{}"),
+            Answer(200, body=b'{"error": "log in first"}'),
+            Answer(200, body=b'{"kind": "Ingress"}'),
             Answer(200, body=b""),
             Answer(204, body=b""),
         ):
@@ -125,7 +127,9 @@ class ApiThreadTests(ApiServerTestCase):
             error = await self.error(thread, request)
             self.assertEqual((error.status, error.reason), (0, "Broken"), answer)
         self.server.faults.add(
-            Answer(201, {"Content-Type": "Application/JSON; charset=utf-8"}, b'\n{ "kind": 1}')
+            Answer(
+                201, {"Content-Type": "Application/JSON; charset=utf-8"}, b'\n{ "kind": 1, "metadata": {}}'
+            )
         )
         self.assertEqual(await self.ask(thread, request), {})
 
