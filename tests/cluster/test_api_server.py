@@ -13,6 +13,7 @@ from twisted.internet.task import deferLater
 
 from ingress.annotations import annotations
 from ingress.annotations.annotations import FAMILIES
+from ingress.cluster.api import refusal
 from ingress.cluster.api_server import ApiServerSource
 from ingress.cluster.kinds import KINDS
 from ingress.errors import StartError
@@ -329,6 +330,36 @@ class RightsTests(SourceTestCase):
         self.assertEqual(content.synced_times, 0)
         self.grant("*")
         await self.until(lambda: content.synced_times == 1)
+
+
+class SingleConfigMapTests(SourceTestCase):
+    """ConfigMaps that are followed, each by a watch of its own."""
+
+    async def test_forbidden(self) -> None:
+        """Each that may not be read is a problem of its own, and stays one when another may be read."""
+        # It is one once it has lasted a minute.
+        self.patch(refusal, "PROBLEM_SECONDS", 0.0)
+        keys = tuple(ObjectKey("ours", name) for name in ("options", "ports"))
+
+        def grant(*names: str) -> None:
+            rules: list[dict[str, Any]] = [
+                {"apiGroups": ["*"], "resources": [plural], "verbs": ["list", "watch"]}
+                for plural in ("ingresses", "services", "endpointslices", "secrets", "ingressclasses")
+            ]
+            verbs = ["get", "list", "watch"]
+            rules += [
+                {"apiGroups": [""], "resources": ["configmaps"], "verbs": verbs, "resourceNames": [name]}
+                for name in names
+            ]
+            self.server.access.tokens = {str(self.server.token): tuple(map(Grant, rules))}
+
+        grant()
+        content = await self.start(single_config_maps=keys)
+        both = {"ConfigMap/options", "ConfigMap/ports"}
+        await self.until(lambda: both <= content.names(Kind.WATCH))
+        grant("options")
+        await self.until(lambda: "ConfigMap/options" not in content.names(Kind.WATCH))
+        self.assertIn("ConfigMap/ports", content.names(Kind.WATCH))
 
 
 class SingleServiceTests(SourceTestCase):

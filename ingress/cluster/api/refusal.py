@@ -22,7 +22,7 @@ _LONGEST_SECONDS: Final = 30.0
 class Refusal:
     """Follows the refusals of the watch of *kind* in *namespace*; *clock* and *random* as for ``Backoff``.
 
-    It belongs to one thread.
+    *name* is that of the object that is watched alone; empty where all are.  It belongs to one thread.
     """
 
     def __init__(
@@ -33,9 +33,10 @@ class Refusal:
         random: Callable[[], float],
         *,
         first_seconds: float,
+        name: str = "",
     ) -> None:
-        self._kind = kind
-        self._key = ObjectKey(namespace, kind)
+        # There may be several such watches in a namespace, each with a problem of its own.
+        self._key = ObjectKey(namespace, f"{kind}/{name}" if name else kind)
         self._clock = clock
         self._backoff = Backoff(
             clock, random, first_seconds=first_seconds, ceiling_seconds=_LONGEST_SECONDS / 2

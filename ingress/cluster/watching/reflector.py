@@ -122,7 +122,9 @@ class Reflector:
         self._decoding = decoding
         self._clock = clock
         self._backoff = Backoff(clock, random, first_seconds=backoff_seconds)
-        self._refusal = Refusal(read.kind, namespace, clock, random, first_seconds=backoff_seconds)
+        self._refusal = Refusal(
+            read.kind, namespace, clock, random, first_seconds=backoff_seconds, name=_object_name(read)
+        )
         self._is_dispensable = is_dispensable
         self._instead = instead
         self._after = after
@@ -467,5 +469,11 @@ def reflector_name(read: KindRead, namespace: str) -> str:
 
 def scope_name(read: KindRead, namespace: str) -> str:
     """Return *namespace*, with the name of the object where it is one alone: there may be several such in a namespace."""
+    name = _object_name(read)
+    return f"{namespace}/{name}" if name else namespace
+
+
+def _object_name(read: KindRead) -> str:
+    """Return the name of the object that *read* is about alone; empty where it is about all of a kind."""
     name = read.field_selector.removeprefix("metadata.name=")
-    return namespace if name == read.field_selector else f"{namespace}/{name}"
+    return "" if name == read.field_selector else name
