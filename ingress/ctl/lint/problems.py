@@ -31,6 +31,8 @@ _OF_VALUES: Final = frozenset({Reason.INVALID_ANNOTATION, Reason.UNSUPPORTED_ANN
 OTHER_FORMS: Final = "where files are not applied together, lint each by itself"
 _OF_CONTENT: Final = re.compile(rf"\Aline \d+: (?:{Kind.SECRET}|{Kind.CONFIG_MAP}): ")
 _CLOSES: Final = re.compile(r"\banswers? 503\b")
+_MISWRITTEN: Final = re.compile(r" run here: (?:missing|unexpected) ")
+"""What RE2 says where a bracket or what is to be repeated is missing; what looks around or back it calls invalid."""
 _AT_PATH: Final = re.compile(r"spec\.rules\[(\d+)\]\.http\.paths\[\d+\]")
 
 
@@ -123,6 +125,8 @@ def problem_findings(subject: Subject, meant: Meant, coverage: Coverage) -> Iter
         found = _finding(subject, problem, claim, unknown)
         if problem.reason is Reason.PATH_CONFLICT and "stands in this Ingress twice" in problem.message:
             found = evolve(found, advice="remove one of them")
+        if problem.reason is Reason.UNSUPPORTED_PATH and _MISWRITTEN.search(problem.message):
+            found = evolve(found, advice="correct the expression, which ingress-nginx does not take, either")
         advice = "" if found.advice else meant.advice(problem)
         if not advice and problem.reason in _ABSENT and _ABSENT[problem.reason] not in coverage.whole:
             found = evolve(found, level=min(found.level, Level.WARNING))

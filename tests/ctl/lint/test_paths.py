@@ -167,6 +167,15 @@ class TakenTests(LintCase):
 
 
 class ProblemTests(LintCase):
+    def test_an_expression_that_is_miswritten_is_to_be_corrected(self) -> None:
+        """What nobody runs is told apart from what RE2 alone does not run, which is to be written otherwise."""
+        for path in ("/(a", "/a)", "/[a"):
+            advice = self.found("UnsupportedPath", ingress((path, SPECIFIC), use_regex="true")).advice
+            self.assertEqual(advice, "correct the expression, which ingress-nginx does not take, either")
+        for path in ("/(?=a)b", "/(a)\\1", "/a*+b"):
+            advice = self.found("UnsupportedPath", ingress((path, SPECIFIC), use_regex="true")).advice
+            self.assertEqual(advice, "write it without what looks around or back, or as plain paths")
+
     def test_an_expression_that_nobody_asks_for(self) -> None:
         """It is an error, and the change makes it one."""
         value = ingress(("/api(/|$)(.*)", "Prefix"))

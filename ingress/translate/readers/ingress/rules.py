@@ -344,7 +344,11 @@ class _RulesReader:
             text = text.encode("utf-8", "surrogatepass").decode("utf-8", "replace")
             regex = RegexPath(text, fault, _LIKELY_REGEX.search(text) is not None)
         elif fault is not None:
-            shown = f"path {quoted(text)} {fault}" if text else f"a path of type {path.path_type} is required"
+            shown = (
+                f"path {quoted(text)} {fault}"
+                if text
+                else f"there is no path, which the type {path.path_type} requires"
+            )
             self.report(
                 f"{at}.path", Reason.INVALID_PATH, f"{shown}; the path is ignored{placeholder_hint(text)}"
             )
