@@ -20,8 +20,8 @@ from ingress.routing.contest import path_bytes, takes
 from ingress.routing.route import Match, Route
 from ingress.translate.claims import DEFAULT_BACKEND_FIELD, SERVICE_KIND
 from ingress.translate.options import TranslateOptions
+from ingress.translate.readers.gateway.not_ours import why_not_served_here
 from ingress.translate.readers.gateway.routes import GRPCRoute, HTTPRoute, TLSRoute
-from ingress.translate.readers.gateway.strangers import why_strange
 from ingress.translate.readers.ingress.classes import class_named
 from ingress.translate.readers.ingress.objects import Ingress, classes_of
 from ingress.translate.readers.reader import Reader, Readers, RouteKind
@@ -245,7 +245,7 @@ class KnownObjects:
         if problems:
             return problems[0].message
         if not isinstance(value, Ingress):
-            return why_strange(value, self.state, self.options.gateway)
+            return why_not_served_here(value, self.state, self.options.gateway)
         name = class_named(value)
         served = f"this controller serves the class {quoted(self.options.ingress_class)} (--ingress-class)"
         if not name:

@@ -37,7 +37,7 @@ class LintCase(CtlCase):
         self.manifest(ingress(proxy_read_timeout="soon"))
 
 
-STRANGERS = """\
+NOT_OURS = """\
 apiVersion: gateway.networking.k8s.io/v1
 kind: Gateway
 metadata: {name: main, namespace: shop}
@@ -50,12 +50,12 @@ spec: {parentRefs: [{name: mian}], rules: [{}]}
 """
 
 
-class StrangersTests(LintCase):
+class NotOursTests(LintCase):
     """Objects of the Gateway API that are not this controller's."""
 
     def test_each_says_in_its_own_words_why_it_is_not_judged(self) -> None:
         """By its class, or by the Gateway that it attaches to; nothing is said of the classes of Ingresses."""
-        self.manifest(STRANGERS)
+        self.manifest(NOT_OURS)
         result = self.lint("objects.yaml")
         self.assertEqual(result.exit_code, 0)
         self.assertIn(

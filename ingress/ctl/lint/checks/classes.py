@@ -10,7 +10,7 @@ from ingress.ctl.lint.rules import CLASS_BY_ANNOTATION, NO_CLASS, OTHER_CLASS
 from ingress.ctl.lint.survey import Subject, Survey
 from ingress.model.objects import ObjectKey
 from ingress.model.problems import Reason
-from ingress.translate.readers.gateway.strangers import why_strange
+from ingress.translate.readers.gateway.not_ours import why_not_served_here
 from ingress.translate.readers.ingress.classes import class_named
 from ingress.translate.readers.ingress.objects import CLASS_ANNOTATION, Ingress, classes_of
 
@@ -59,7 +59,7 @@ def why_not_ours(survey: Survey, subject: Subject) -> str:
     """Say why an object is not judged."""
     value = subject.value
     if not isinstance(value, Ingress):
-        return why_strange(value, survey.given.state, survey.given.options.gateway)
+        return why_not_served_here(value, survey.given.state, survey.given.options.gateway)
     name = class_named(value)
     if not name:
         return "it names no class, and the default class is another controller's"

@@ -31,6 +31,8 @@ Readers say what an object asks for by then:
         TLSRoute, TCPRoute: stream_routes.py          rule_reading.py
     policy_reader.py                                  which authorities are needed
 
+What is not ours says nothing of itself in the cluster; not_ours.py says why that is, to whoever asks.
+
 What of several objects has precedence is decided in ``ingress.translate.gateway``.  What became of an object is said in its status
 (``statuses/``); ``undone.py`` says which problems keep what a route asks for from being done, ``features.py`` what is served at all.
 

@@ -7,18 +7,18 @@ from ingress.model.objects import ClusterObject, ObjectKey
 from ingress.translate.gateway_options import GatewayOptions
 from ingress.translate.readers.gateway.gateways import GatewayClass
 from ingress.translate.readers.gateway.names import UNREADABLE, ObjectReference
+from ingress.translate.readers.gateway.not_ours import why_not_served_here
 from ingress.translate.readers.gateway.policies import BackendTLSPolicy
 from ingress.translate.readers.gateway.routes import GRPCRoute, HTTPRoute, ParentReference, TCPRoute, TLSRoute
-from ingress.translate.readers.gateway.strangers import why_strange
 from tests.readers.gateway.gateway_values import gateway, listener_set, parent, state_of
 
 OTHER = GatewayClass(ObjectKey("", "other"), controller="example.com/other")
 US = 'this controller is "txingress.dev/gateway" (--gateway-controller-name)'
 
 
-class StrangerTests(SynchronousTestCase):
+class NotOursTests(SynchronousTestCase):
     def why(self, value: ClusterObject, *others: ClusterObject) -> str:
-        return why_strange(value, state_of(OTHER, *others), GatewayOptions())
+        return why_not_served_here(value, state_of(OTHER, *others), GatewayOptions())
 
     def route(self, *parents: ParentReference) -> HTTPRoute:
         return HTTPRoute(ObjectKey("infra", "route"), parents=parents)
@@ -90,6 +90,6 @@ class StrangerTests(SynchronousTestCase):
     def test_nothing_of_the_gateway_api_is_served(self) -> None:
         """Then the option says why."""
         self.assertEqual(
-            why_strange(gateway("main"), state_of(), GatewayOptions(is_served=False)),
+            why_not_served_here(gateway("main"), state_of(), GatewayOptions(is_served=False)),
             "it is of the Gateway API, and --no-gateway-api has nothing of that served",
         )

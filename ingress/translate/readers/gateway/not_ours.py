@@ -24,7 +24,7 @@ from ingress.wording import first_of
 _MOST_PARENTS = 3
 
 
-def why_strange(value: ClusterObject, state: ClusterState, options: GatewayOptions) -> str:
+def why_not_served_here(value: ClusterObject, state: ClusterState, options: GatewayOptions) -> str:
     """Say why *value*, which is not this controller's, is not; a sentence without its full stop, which begins with "it" or "its"."""
     if not options.is_served:
         return "it is of the Gateway API, and --no-gateway-api has nothing of that served"
