@@ -26,10 +26,12 @@ from ingress.model.templates import (
     TemplateRefused,
     read_template,
 )
+from ingress.model.whole_paths import whole_path
 
 MAX_CHARACTERS: Final = 2048
 _NUMBERS: Final = frozenset("123456789")
 _KNOWN: Final = frozenset((*REQUEST_VARIABLES, *CONSTANTS))
+_PATHS: Final = frozenset(("uri", "document_uri"))
 _IN_ORIGINS: Final = frozenset(("scheme", "host", "server_name", "namespace", "service_name", "ingress_name"))
 
 _NAMES: Final = re.compile(r"\$\{?([A-Za-z_][A-Za-z0-9_]*)")
@@ -197,6 +199,9 @@ def _pieces(template: Template, written: str, *, captures: str, variables: str) 
 
 def _rendered(piece: _Piece, facts: TemplateFacts, captured: Mapping[str, bytes]) -> bytes:
     assert piece.template is not None
+    (part,) = piece.template.parts
+    if part.variable in _PATHS:
+        return _quoted(whole_path(facts.path, facts.target), piece.text)
     return _quoted(piece.template.render(facts, None, captured), piece.text)
 
 

@@ -72,6 +72,8 @@ class RewriteTests(FilterCase):
             (b"/api;v=1/b", b"GET /b HTTP/1.1"),
         ):
             self.assertEqual(self.asked(target), line)
+        self.publish(snapshot("/tags", rewrite_target="/v1$uri"))
+        self.assertEqual(self.asked(b"/tags/C%23;v=1?a=b"), b"GET /v1/tags/C%23;v=1?a=b HTTP/1.1")
         self.publish(snapshot("/api(.*)", rewrite_target="/x/$1"))
         self.assertEqual(self.asked(b"/api..%3Fa/b"), b"GET /x%3Fa/b HTTP/1.1")
 
