@@ -10,17 +10,18 @@ the sink after everything that was put before it; after ``stop`` nothing reaches
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from itertools import islice
 from threading import Lock
 
 from ingress.cluster.source import Sink
-from ingress.model.objects import Batch, ObjectId, Projection
+from ingress.model.objects import Batch, Kind, ObjectId, Projection
 from ingress.process.collecting import CollectorTurns
 
 # A portion keeps the reactor busy for some tenths of a millisecond, and so does each collection.
 _PORTION = 25
 _COLLECTED = 40
 _BEHIND = 100
+# Of Secrets a few: the key pairs of those that are needed are loaded where they are taken, which takes as long as ten other objects.
+_LIKE_A_SECRET = 10
 # Before the first sync nobody is served yet, and each turn costs something.
 _FIRST_PORTION = 200
 
@@ -123,13 +124,19 @@ class DeltaQueue:
         if self._collector.take():
             self._go_on()
             return
-        size = _FIRST_PORTION if self._missing else _PORTION
-        portion = dict(islice(self._delivering, size))
+        size, secret = (_FIRST_PORTION, 1) if self._missing else (_PORTION, _LIKE_A_SECRET)
+        portion: dict[ObjectId, Projection | None] = {}
+        left = size
+        for object_id, projection in self._delivering:
+            portion[object_id] = projection
+            left -= secret if object_id[0] is Kind.SECRET else 1
+            if left <= 0:
+                break
         self._collector.made += len(portion)
         try:
             if portion:
                 self._sink.changed(portion)
-            if len(portion) < size:
+            if left > 0:
                 self._delivering = None
                 self._mark()
         finally:

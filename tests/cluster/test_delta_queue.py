@@ -225,6 +225,19 @@ class DeltaQueueTests(SynchronousTestCase):
         self.turn()
         self.assertEqual([len(batch) for batch in self.sink.batches], [25, 25, 10])
 
+    def test_portions_of_secrets(self) -> None:
+        """Secrets, whose key pairs are loaded at once, come a few at a time, but for the first sync."""
+        secrets = {(Kind.SECRET, ObjectKey("shop", str(number))): projection("x") for number in range(8)}
+        self.delta_queue.put(secrets)
+        self.delta_queue.synced("Ingress")
+        self.delta_queue.synced("Service")
+        self.turn()
+        others = {service_id(str(number)): projection("x") for number in range(20)}
+        self.delta_queue.put({**secrets, **others})
+        self.turn()
+        self.assertEqual([len(batch) for batch in self.sink.batches], [8, 3, 3, 2 + 5, 15])
+        self.assertEqual(self.sink.content.keys(), {**secrets, **others}.keys())
+
     def test_one_wake_up_for_many_portions(self) -> None:
         """The reactor is woken once, and asks itself for the rest: one portion for each later call."""
         later: list[Callable[[], None]] = []
