@@ -64,7 +64,7 @@ CASES: Mapping[str, Make] = {
 IN_A_STEP = {
     "expressions": 8,
     "named groups": 8,
-    "expressions that are none": 4,
+    "expressions that are none": 8,
     "paths": 4,
     "hosts with others": 4,
 }
