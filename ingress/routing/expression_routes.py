@@ -113,7 +113,7 @@ class _Realm:
         yield
         self._candidates.sort(key=_TEXT, reverse=True)
         yield
-        self._candidates.sort(key=lambda one: -len(one.text))
+        self._candidates.sort(key=_shortness)
         for number, candidate in enumerate(self._candidates):
             if not number % _AT_ONCE:
                 yield
@@ -190,6 +190,10 @@ class _Realm:
 def _age(candidate: _Candidate) -> tuple[int, int]:
     """Return which of those with one text come first: the older Ingress's, and of one Ingress that with the slash at its end."""
     return candidate.order, 0 if candidate.expression is None else -len(candidate.expression.text)
+
+
+def _shortness(candidate: _Candidate) -> int:
+    return -len(candidate.text)
 
 
 def _oldest(realm: _Realm) -> int:
