@@ -12,7 +12,8 @@ States::
 
 Closing waits for the client to take what the kernel still has for it, and then to close, too, or to be silent.  Each piece that it takes
 it answers with credit, and what comes to a socket that is closed is answered with a reset, which would throw the rest away: megabytes,
-for a slow client.
+for a slow client.  Who was owed nothing when it was told to end is not waited for: it may have left without a word, as telephones
+do, and would never take our GOAWAY.
 """
 
 from typing import Final
@@ -63,6 +64,7 @@ class DownstreamSession(ServerConnection[DownstreamStream], Hearer):
         "_ends_at",
         "_has_let_go",
         "_is_closing",
+        "_is_owed",
         "_is_proxied",
         "_leaving_looks",
         "_leaving_since",
@@ -108,8 +110,10 @@ class DownstreamSession(ServerConnection[DownstreamStream], Hearer):
         self._is_proxied = False
         self._is_closing = self._has_let_go = False
         self._resting_since = self._old_at = self._too_old_at = self._ends_at = 0.0
-        self._lingers_until = NEVER
-        """When a connection that ends has had its time, once its client has taken all; ``NEVER`` as long as it has not."""
+        self._lingers_until = 0.0
+        """When a connection that ends has had its time, if its client has taken all by now."""
+        self._is_owed = True
+        """Whether the client may have something to take yet but that the connection ends."""
         self._amid_since = NEVER
         self._amid_after = 0
         """How many requests there were when that began."""
@@ -270,6 +274,7 @@ class DownstreamSession(ServerConnection[DownstreamStream], Hearer):
         if not self.streams:
             # From now on each tick looks at the streams.
             self.deadline = self.deadlines.now
+            self._is_owed = True
         if self.backlog.is_above_high_watermark:
             stream.hold_back()
         self.streams[stream.id] = stream
@@ -299,6 +304,7 @@ class DownstreamSession(ServerConnection[DownstreamStream], Hearer):
         if self.leaving is Leaving.OPEN:
             self._leaving_since = self.deadlines.now
             self.deadline = self.deadlines.now
+            self._note_owed()
         super().leave()
 
     def no_more_streams(self) -> None:
@@ -310,6 +316,8 @@ class DownstreamSession(ServerConnection[DownstreamStream], Hearer):
         """End all streams; the connection stays for a moment, or a reset might overtake our GOAWAY."""
         self._metrics.failed += 1
         self._abandon_streams()
+        # A flood is not read for as long as its client pleases.
+        self._is_owed = False
         self.deadline = self.deadlines.now
 
     # Connection of the connection limit
@@ -329,6 +337,7 @@ class DownstreamSession(ServerConnection[DownstreamStream], Hearer):
 
     def make_way(self) -> None:
         """Take no request any more, and close if nothing goes on."""
+        self._note_owed()
         self.leave_now()
 
     def rests_since(self) -> float:
@@ -340,16 +349,21 @@ class DownstreamSession(ServerConnection[DownstreamStream], Hearer):
         return self._resting_since
 
     def close(self) -> None:
-        """Close, once everything that is sent is taken."""
+        """Close, once everything is taken that the client was owed."""
         if not self._is_closing:
             self._is_closing = True
             self.reader.close()
             self._progress = Progress()
             self.deadline = now = self.deadlines.now
-            if self.is_mute or not self.transport.untaken:
+            if self.is_mute or not self._is_owed or not self.transport.untaken:
                 self._let_go(now)
             else:
+                self._lingers_until = now + LINGER_SECONDS
                 self._ends_at = now + LEAVE_SECONDS
+
+    def _note_owed(self) -> None:
+        """Before it is told that it ends: take note whether the client has anything else to take."""
+        self._is_owed = bool(self.streams) or self.transport.untaken > 0
 
     def _let_go(self, now: float) -> None:
         self._has_let_go = True
@@ -394,7 +408,9 @@ class DownstreamSession(ServerConnection[DownstreamStream], Hearer):
     @never_raises
     def resumeProducing(self) -> None:
         """The transport's buffer has room again."""
-        self._progress = None
+        if not self._is_closing:
+            # At the end the kernel has the rest, and that has to be taken, too.
+            self._progress = None
         self.outgoing.send_on()
         self.turns.read_on(self)
         if not self.streams and not self._is_closing and not self.reader.is_closed:

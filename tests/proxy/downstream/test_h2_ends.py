@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 from attrs import evolve
 
 from ingress.proxy.contract.limits import LEAVE_SECONDS, LINGER_GAP_SECONDS, LINGER_SECONDS, MEMO_SECONDS
@@ -9,6 +12,7 @@ from tests.fakes.http2_client import Http2Client
 from tests.fakes.http2_frames import (
     ACK,
     GOAWAY,
+    INITIAL_WINDOW_SIZE,
     LARGEST_WINDOW,
     NO_ERROR,
     PING,
@@ -29,6 +33,24 @@ from tests.fakes.http2_frames import (
 from tests.proxy.h2_playing import SessionCase, peer_of
 
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
+
+
+class Untaken:
+    """The transport of *session*, whose client acknowledges nothing from now on; *untaken* bytes at first."""
+
+    def __init__(self, session: Any, untaken: int = 0) -> None:
+        self._transport = session.transport
+        self.untaken = untaken
+        session.transport = self
+        session.outgoing.write = self.write
+
+    def write(self, octets: bytes) -> None:
+        """Have the kernel take *octets*."""
+        self.untaken += len(octets)
+        self._transport.write(octets)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._transport, name)
 
 
 def ends(client: Http2Client) -> list[tuple[int, int]]:
@@ -113,6 +135,74 @@ class DrainTests(SessionCase):
             client.send(window_update(0, 1))
         self.assertLess(self.stage.reactor.seconds(), 20 + LINGER_SECONDS + 5)
 
+    def test_taken_between_looks(self) -> None:
+        """So it is with one that has taken all before anybody looked, as most do."""
+        client = self.stage.client()
+        client.send(client.request(1, path=b"/silent"))
+        self.stage.site.connections.drain()
+        pong(client)
+        wire = peer_of(client)
+        wire.window = 0
+        self.stage.connector.peers[-1].say(OK)
+        self.stage.reactor.settle()
+        wire.widen()
+        client.look()
+        self.assertEqual(client.statuses(1), [200])
+        for _ in range(round(LINGER_SECONDS) + 3):
+            client.send(window_update(0, 1))
+            self.stage.reactor.pass_time(1)
+        self.assertTrue(client.closed)
+
+    def test_stuck(self) -> None:
+        """A client that takes no more of what only the kernel has, for as long as it may, is cut."""
+        client = self.stage.client((INITIAL_WINDOW_SIZE, 1 << 24))
+        client.send(window_update(0, 1 << 24), client.request(1, path=b"/silent"))
+        session = self.stage.session
+        session.make_way()
+        wire = peer_of(client)
+        wire.window = 0
+        self.stage.connector.peers[-1].say(
+            b"HTTP/1.1 200 OK\r\nContent-Length: 300000\r\n\r\n" + bytes(300_000)
+        )
+        self.stage.reactor.settle()
+        while session.streams:
+            wire.widen(10_000)
+            self.stage.reactor.settle()
+        self.assertTrue(session.outgoing.is_full)
+        Untaken(session, 1000)
+        wire.widen()
+        self.assertTrue(client.until(lambda: client.closed, self.stage.site.context.limits.send_seconds + 5))
+
+    def gone(self, end: Callable[[Http2Client], object]) -> Http2Client:
+        """Return a client that takes nothing any more after its answer, whose connection *end* ends."""
+        client = self.stage.client()
+        client.send(client.request(1))
+        client.look()
+        self.stage.reactor.pass_time(3)
+        Untaken(self.stage.session)
+        end(client)
+        return client
+
+    def test_gone(self) -> None:
+        """A client that left without a word is not waited for, as it is owed nothing: a stop would take all of its grace."""
+        client = self.gone(lambda client: self.stage.site.connections.drain())
+        self.assertTrue(client.until(lambda: client.closed, LEAVE_SECONDS + 2))
+
+    def test_gone_amid(self) -> None:
+        """One that was asking is owed its answer."""
+
+        def end(client: Http2Client) -> None:
+            self.stage.site.connections.drain()
+            client.send(client.request(3))
+
+        client = self.gone(end)
+        self.assertFalse(client.until(lambda: client.closed, LEAVE_SECONDS + 10))
+
+    def test_making_way(self) -> None:
+        """One that makes way while it is owed nothing is gone at once."""
+        client = self.gone(lambda client: self.stage.session.make_way())
+        self.assertTrue(client.until(lambda: client.closed, 0.5))
+
     def test_stalled(self) -> None:
         """When it was the proxy that stood still, what the client said meanwhile is read before its time is over."""
         client = self.stage.client()
@@ -191,6 +281,17 @@ class ErrorTests(SessionCase):
         self.assertEqual(len(ends(client)), 1)
         self.assert_nothing_left()
         self.assertEqual([status for _, status, _ in self.stage.metrics.ended], [499] * 10)
+
+    def test_flood(self) -> None:
+        """Who goes on after that is not heard for as long as it takes nothing."""
+        client = self.stage.client()
+        client.send(client.request(1))
+        Untaken(self.stage.session, 1000)
+        client.send(frame(PING, bytes(7)))
+        for _ in range(3):
+            client.send(ping())
+            self.stage.reactor.pass_time(1)
+        self.assertTrue(client.closed)
 
     def test_nothing_read(self) -> None:
         """Nothing is read behind an error."""
