@@ -64,11 +64,11 @@ S = TypeVar("S")
 
 FAMILIES: tuple[Family[Any], ...] = (
     FURTHER_HOSTS,
-    URL_REDIRECTS,
     UPSTREAM_REQUESTS,
     ANSWER_REWRITES,
-    REDIRECTS,
     SNIPPETS,
+    URL_REDIRECTS,
+    REDIRECTS,
     CORS,
     BODIES,
     CIPHERS,

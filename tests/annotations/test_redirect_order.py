@@ -59,3 +59,8 @@ class BeforeRedirectsTests(ServedCase):
         """The way to the application comes before what its paths do, as it is the server's."""
         self.annotate(app_root="/app", configuration_snippet="return 410;")
         self.assertEqual((self.status(b"/"), self.status(b"/app")), (302, 410))
+
+    def test_root_behind_the_server(self) -> None:
+        """What the server decides comes before that, such as whom it turns away."""
+        self.annotate(app_root="/app", server_snippet="if ($arg_a = b) { return 410; }")
+        self.assertEqual((self.status(b"/?a=b"), self.status(b"/")), (410, 302))
