@@ -5,6 +5,7 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.model.whole_paths import whole_path
 from ingress.routing.paths import PathError, normal_path
+from tests.fakes.counting import calls
 from tests.routing.test_paths import RAW_PATHS, elements
 
 
@@ -27,6 +28,12 @@ class WholePathTests(SynchronousTestCase):
             (b"/100%25%23", b"/100%#"),
         ):
             self.assertEqual(whole_path(normal_path(raw), raw + b"?a;b#c"), whole, raw)
+
+    def test_calls(self) -> None:
+        """What is empty costs nothing, and what is kept one call, however many there are."""
+        for raw in (b"/" * 8000 + b"a;", b"/x" + b"/;" * 3000):
+            path = normal_path(raw)
+            self.assertLess(calls(lambda: whole_path(path, raw)), raw.count(b";") + 20)  # noqa: B023 - it is called at once
 
     @given(RAW_PATHS)
     def test_no_other_path(self, raw: bytes) -> None:

@@ -57,13 +57,15 @@ class SnippetFacts(TemplateFacts, Protocol):
 class Course:
     """What snippets decided about one request so far."""
 
-    __slots__ = ("inner", "outer", "path", "place", "query", "replied", "size", "values")
+    __slots__ = ("inner", "outer", "path", "place", "query", "replied", "size", "values", "whole")
 
     def __init__(self) -> None:
         self.values: dict[str, bytes] = {}
         """Of variables that were set, and what was captured last."""
         self.size = 0
         """Bytes of all that variables were set to."""
+        self.whole: bytes | None = None
+        """Its path as it came, whole, once anybody has looked for something in it."""
         self.path: bytes | None = None
         """Where it was rewritten to, ..."""
         self.query: bytes = b""
@@ -239,7 +241,9 @@ def _rewritten(rewrite: Rewrite, facts: SnippetFacts, course: Course) -> Reply |
 def _searched(rewrite: Rewrite, facts: SnippetFacts, course: Course) -> dict[str, bytes] | None:
     if course.path is not None:
         return rewrite.search.groups(course.path)
-    whole = whole_path(facts.path, facts.target)
+    whole = course.whole
+    if whole is None:
+        whole = course.whole = whole_path(facts.path, facts.target)
     found = rewrite.search.groups(whole)
     # What keeps somebody out by its normal form keeps out who adds parameters to it.
     return rewrite.search.groups(facts.path) if found is None and whole != facts.path else found

@@ -8,6 +8,7 @@ from ingress.annotations.snippets.reading import Place, parse_snippet
 from ingress.filters import Reply
 from ingress.routing.paths import normal_path
 from tests.annotations.snippets.playing import Stage, on
+from tests.fakes.counting import calls
 from tests.fakes.filter_parts import FakeEdit, FakeFacts, FakeServices
 
 PLAIN = (b"Content-Type", b"text/plain; charset=utf-8")
@@ -127,6 +128,14 @@ class RewriteTests(SynchronousTestCase):
             self.assertEqual(self.target("rewrite ^/a/(.*)$ /n/$1;", facts), expected, raw)
         facts = FakeFacts(path=b"/a", target=b"/a;v=1")
         self.assertEqual(self.target("rewrite ^/a$ /denied;", facts), b"/denied")
+
+    def test_many(self) -> None:
+        """The path is made out once for all that look for something in it."""
+        raw = b"/x;" * 2000
+        facts = [FakeFacts(path=normal_path(raw), target=raw) for _ in range(2)]
+        one, many = "rewrite ^/y /z;", "rewrite ^/y /z;" * 10
+        usual = calls(lambda: self.target(one, facts[0]))
+        self.assertLess(calls(lambda: self.target(many, facts[1])), 2 * usual)
 
     def test_redirects_escape_what_was_captured(self) -> None:
         """A percent sign, a question mark or a hash of a path begins nothing in the location."""
