@@ -61,6 +61,11 @@ class Agenda(Generic[_K]):
         if key not in self._until:
             self._behind.append(key)
 
+    def add_all_behind(self, keys: Iterable[_K]) -> None:
+        """Have each of *keys* that is not to be looked at anyway looked at behind everything else that there is."""
+        waiting = frozenset(self._behind)
+        self._behind.extend(key for key in keys if key not in waiting and key not in self)
+
     def put_off(self, key: _K, until: float) -> None:
         """Look at *key* again then, and not before, whatever happens."""
         self._now.pop(key, None)

@@ -141,7 +141,8 @@ class Events:
     def _look_for_old(self) -> None:
         """Look at the problems that last and whose Events may be gone."""
         present = self._problems()
-        self._writer.look_at(problem for problem in self._told.old() if problem in present)
+        # Thousands take minutes, and who meets a new problem looks for its Event now.
+        self._writer.look_behind(problem for problem in self._told.old() if problem in present)
         self._look_later()
 
     def _that_fit(self, problems: Collection[Problem]) -> list[Problem]:

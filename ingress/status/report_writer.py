@@ -191,6 +191,11 @@ class ReportWriter(Generic[_K, _C]):
         self._agenda.add(keys)
         self._schedule()
 
+    def look_behind(self, keys: Iterable[_K]) -> None:
+        """Look at *keys* once nothing else is to be looked at."""
+        self._agenda.add_all_behind(keys)
+        self._schedule()
+
     def look_at_all(self, keys: Iterable[_K]) -> None:
         """Look at all *keys* that there are, and at what is put off, since the reason may be gone."""
         self._agenda.recall()

@@ -45,6 +45,16 @@ class AgendaTests(SynchronousTestCase):
         self.agenda.clear()
         self.assertEqual((self.taken(), len(self.agenda)), ([], 0))
 
+    def test_behind(self) -> None:
+        """Some come behind everything else, each once, however often they are added."""
+        self.agenda.add_all("xy")
+        self.agenda.put_off("p", 5)
+        for _ in range(3):
+            self.agenda.add_all_behind("yabp")
+        self.agenda.add("c")
+        self.assertEqual(len(self.agenda), 6)
+        self.assertEqual(self.taken(), ["c", "x", "y", "a", "b"])
+
     def test_many(self) -> None:
         """Taking one of very many takes no longer than taking one of few."""
         self.agenda.add(str(number) for number in range(100_000))

@@ -250,6 +250,34 @@ class EventWriterTests(SynchronousTestCase):
         self.answer_all()
         self.assertEqual(self.told(), ["a", "a"])
 
+    def test_lasting_and_new(self) -> None:
+        """However many last, whoever meets a new problem is told first."""
+        self.writer.lead()
+        lasting = [problem(str(number)) for number in range(100)]
+        self.come(*lasting)
+        for _ in range(100):
+            self.answer_all()
+            self.clock.advance(1)
+        self.assertEqual(len(self.told()), 100)
+        self.clock.advance(3720)
+        self.questions.answer({})
+        self.come(problem("new"))
+        while "new" not in self.told():
+            self.questions.answer({})
+            self.clock.advance(0.1)
+        self.assertLess(len(self.told()), 160)
+
+    def test_lasting_while_nothing_can_be_written(self) -> None:
+        """However often it is found that Events may be gone, each problem waits once."""
+        self.writer.lead()
+        self.come(problem("a"), problem("b"), problem("c"))
+        self.answer_all()
+        for _ in range(60):
+            self.clock.advance(600)
+        self.assertEqual(self.writer.pending, 3)
+        self.answer_all()
+        self.assertEqual(self.told(), ["a", "b", "c"] * 2)
+
     def test_no_right_to_count(self) -> None:
         """Without the right to patch Events that is said once, and they are told all the same."""
         self.writer.lead()
