@@ -38,12 +38,19 @@ class NotOursTests(SynchronousTestCase):
             f'its class "other" has the controller "example.com/other", and {US}',
         )
 
+    def test_a_gateway_without_class(self) -> None:
+        """No class is called by the empty text."""
+        self.assertEqual(self.why(gateway("main", class_name="")), "its class is not named")
+
     def test_a_listener_set(self) -> None:
         """By its Gateway."""
         self.assertEqual(
             self.why(listener_set("more", "mian")),
             "it belongs to Gateway infra/mian, which is not known",
         )
+        for kind, group in (("Service", ""), ("ListenerSet", "gateway.networking.k8s.io")):
+            other = evolve(listener_set("more", "mian"), parent=ObjectReference(group, kind, "", "web"))
+            self.assertEqual(self.why(other), f"it belongs to {kind} infra/web, which is no Gateway")
         without = evolve(listener_set("more", "mian"), parent=None)
         self.assertEqual(self.why(without), "it names no Gateway that it belongs to")
 
@@ -70,7 +77,12 @@ class NotOursTests(SynchronousTestCase):
         self.assertEqual(
             self.why(self.route(ParentReference(UNREADABLE))), "it attaches to what cannot be read"
         )
-        self.assertTrue(self.why(self.route(*map(parent, "abcde"))).endswith(" and 2 more"))
+        self.assertEqual(
+            self.why(self.route(parent("mian"), mesh)),
+            "it attaches to Gateway infra/mian, which is not known; "
+            "to Service infra/web, which is neither a Gateway nor a ListenerSet",
+        )
+        self.assertTrue(self.why(self.route(*map(parent, "abcde"))).endswith("known; to 2 more"))
 
     def test_each_kind_of_route(self) -> None:
         """They are told alike."""

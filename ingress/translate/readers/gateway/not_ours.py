@@ -5,7 +5,7 @@ which of the names that it goes by lead to nobody known, or to whom else.
 """
 
 from ingress.annotations.values import quoted
-from ingress.model.objects import ClusterObject, ObjectKey
+from ingress.model.objects import ClusterObject, Kind, ObjectKey
 from ingress.model.state import ClusterState
 from ingress.translate.gateway_options import GatewayOptions
 from ingress.translate.readers.gateway.gateways import (
@@ -19,7 +19,6 @@ from ingress.translate.readers.gateway.gateways import (
 from ingress.translate.readers.gateway.names import GATEWAY, GROUP, LISTENER_SET, UNREADABLE, ObjectReference
 from ingress.translate.readers.gateway.policies import BackendTLSPolicy
 from ingress.translate.readers.gateway.routes import AnyRoute
-from ingress.wording import first_of
 
 _MOST_PARENTS = 3
 
@@ -36,12 +35,20 @@ def why_not_served_here(value: ClusterObject, state: ClusterState, options: Gate
         case ListenerSet():
             if value.parent is None:
                 return "it names no Gateway that it belongs to"
+            if value.parent != UNREADABLE and not _is_of(value.parent, GATEWAY):
+                return f"it belongs to {_shown(value.parent, value.key)}, which is no Gateway"
             return f"it belongs to {_of_parent(value.parent, value.key, state, options)}"
         case BackendTLSPolicy():
             return f"it counts where a GatewayClass is this controller's, and none is; {_this_one(options)}"
         case _ if isinstance(value, AnyRoute):
-            parents = (_of_parent(one.parent, value.key, state, options) for one in value.parents)
-            told = first_of(tuple(dict.fromkeys(parents)), _MOST_PARENTS)
+            parents = list(
+                dict.fromkeys(_of_parent(one.parent, value.key, state, options) for one in value.parents)
+            )
+            more = len(parents) - _MOST_PARENTS
+            if more > 0:
+                parents[_MOST_PARENTS:] = [f"{more} more"]
+            # Each has a comma of its own.
+            told = "; to ".join(parents)
             return f"it attaches to {told}" if told else "it has no parentRefs, so it attaches to nothing"
     return "it is not for this controller"
 
@@ -53,6 +60,8 @@ def _this_one(options: GatewayOptions) -> str:
 def _of_class(gateway: Gateway, state: ClusterState, options: GatewayOptions) -> str:
     """Say of the class of *gateway* whose it is."""
     name = gateway.class_name
+    if not name:
+        return "is not named"
     seen = gateway_classes_of(state).get(ObjectKey("", name))
     if seen is None:
         return f"is {quoted(name)}, and no GatewayClass of that name is known"
@@ -65,16 +74,25 @@ def _of_parent(parent: ObjectReference, of: ObjectKey, state: ClusterState, opti
         return "what cannot be read"
     key = parent.key(of)
     found: Gateway | ListenerSet | None = None
-    if parent.group == GROUP and parent.kind == GATEWAY:
+    shown = _shown(parent, of)
+    if _is_of(parent, GATEWAY):
         found = gateways_of(state).get(key)
-    elif parent.group == GROUP and parent.kind == LISTENER_SET:
+    elif _is_of(parent, LISTENER_SET):
         found = listener_sets_of(state).get(key)
     else:
-        kind = f"{parent.kind}.{parent.group}" if parent.group else parent.kind
-        return f"{kind} {key}, which is neither a Gateway nor a ListenerSet"
-    shown = f"{parent.kind} {key}"
+        return f"{shown}, which is neither a Gateway nor a ListenerSet"
     if found is None:
         return f"{shown}, which is not known"
     if isinstance(found, Gateway):
         return f"{shown}, whose class {_of_class(found, state, options)}"
     return f"{shown}, which is not served here"
+
+
+def _is_of(parent: ObjectReference, kind: Kind) -> bool:
+    return parent.group == GROUP and parent.kind == kind
+
+
+def _shown(parent: ObjectReference, of: ObjectKey) -> str:
+    """Name the parent of the object *of* that key; by its group, too, where that is none of those that are known here."""
+    kind = parent.kind if parent.group in ("", GROUP) else f"{parent.kind}.{parent.group}"
+    return f"{kind} {parent.key(of)}"
