@@ -37,7 +37,7 @@ from ingress.annotations.snippets.blocks import EMPTY
 from ingress.annotations.snippets.family import SNIPPETS, snippet_filters
 from ingress.annotations.timeouts import TIMEOUTS
 from ingress.annotations.url_redirects import URL_REDIRECTS
-from ingress.filters import FilterSpec
+from ingress.filters import FilterSpec, Phase
 from ingress.model.backends import BackendReference
 from ingress.model.balancing import Balancing
 from ingress.model.limits import AskedTimeouts
@@ -66,6 +66,8 @@ _GUARD_MISSING = GuardMissing()
 _REGEX_MISSING = RegexMissing()
 _NOT_TERMINATED_HERE = NotTerminatedHere()
 _PHASE = attrgetter("phase")
+_OF_LOCATIONS = frozenset({Phase.PREFLIGHT, Phase.REWRITE})
+"""Phases of what nginx does in a location, which it does not enter where it redirects to a slash."""
 
 
 def host_routes(
@@ -102,6 +104,8 @@ def host_routes(
     def made(claim: Claim, *more: FilterSpec) -> Route:
         parsed = asked[claim.owner]
         own = filters.of_claim(claim, parsed)
+        if more:
+            own = tuple(one for one in own if one.phase not in _OF_LOCATIONS)
         passed = passed_backend(claim) if claim is passing else None
         route = _route(claim, parsed, _in_order((*own, *more)) if more else own, passed)
         if parsed.settings is DEFAULTS:

@@ -1,6 +1,7 @@
 """What comes before a redirect: as in nginx, the statements of a server and of a path, and what browsers ask beforehand."""
 
 from tests.annotations.served_case import ServedCase
+from tests.translate.test_client_authentication import ingress
 
 ORIGIN = (b"Origin", b"https://a.test")
 PREFLIGHT = (ORIGIN, (b"Access-Control-Request-Method", b"PUT"))
@@ -64,3 +65,15 @@ class BeforeRedirectsTests(ServedCase):
         """What the server decides comes before that, such as whom it turns away."""
         self.annotate(app_root="/app", server_snippet="if ($arg_a = b) { return 410; }")
         self.assertEqual((self.status(b"/?a=b"), self.status(b"/")), (410, 302))
+
+    def test_slashes(self) -> None:
+        """A path that lacks its slash is sent on before what the path itself does, of which the server's statements alone are none."""
+        for annotations, status, of_server in (
+            ({"configuration_snippet": "return 410;"}, 410, 301),
+            ({"enable_cors": "true", "cors_allow_origin": "https://a.test"}, 204, 301),
+            ({"server_snippet": "return 410;"}, 410, 410),
+        ):
+            self.serve(ingress("web", "/docs/", host="shop.test", **annotations))
+            for target, expected in ((b"/docs", of_server), (b"/docs/", status)):
+                heard = self.get(method=b"OPTIONS", target=target, fields=PREFLIGHT).heard()
+                self.assertEqual(heard.status, expected, (annotations, target))
