@@ -57,9 +57,11 @@ class ExpressionRoutes:
     def put_in_order(self, routes: Iterable[Route]) -> Iterator[None]:
         """Take *routes* in steps, all at once and as the only ones; those that are compared by their text alone are left out."""
         by_realm: dict[str, list[Route]] = {}
-        for route in routes:
+        for number, route in enumerate(routes, 1):
             if route.beginnings is not None:
                 by_realm.setdefault(route.beginnings.realm, []).append(route)
+            if not number % _AT_ONCE:
+                yield
         for name, some in by_realm.items():
             realm = _Realm(name)
             yield from realm.put_in_order(some)
