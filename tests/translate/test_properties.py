@@ -12,6 +12,7 @@ from twisted.trial.unittest import SynchronousTestCase
 from ingress.annotations.custom_errors import CUSTOM_ERRORS, CustomErrorSettings
 from ingress.annotations.operator_settings import operator_settings
 from ingress.annotations.redirects import REDIRECTS, RedirectSettings
+from ingress.annotations.slash_redirect import SlashRedirect
 from ingress.cluster.kinds import KINDS
 from ingress.cluster.projecting.project import project
 from ingress.model.backends import BackendReference, Endpoint, ManualEndpoint
@@ -26,6 +27,7 @@ from ingress.model.objects import (
     SlicePort,
 )
 from ingress.model.strict_transport import STRICT_TRANSPORT
+from ingress.routing.route import Route
 from ingress.translate.backends import HTTP2_IN_THE_CLEAR
 from ingress.translate.claims import INVALID_KIND
 from ingress.translate.endpoint_rules import API_SERVER, EndpointRules
@@ -339,6 +341,10 @@ def shown(snapshot: Snapshot) -> tuple[object, ...]:
     )
 
 
+def _leads_to_slash(route: Route) -> bool:
+    return any(isinstance(spec, SlashRedirect) for spec in route.filters)
+
+
 class TranslateProperties(SynchronousTestCase):
     """What holds for every cluster, whatever is wrong with its objects."""
 
@@ -405,8 +411,8 @@ class TranslateProperties(SynchronousTestCase):
         )
         before = translate(state_of(objects), options, NOW)
         after = translate(state_of([*objects, last]), options, NOW)
-        # A default backend, and the 503 of a host without any usable path, yield to rules.
-        kept = [one for one in before.table.routes if one.path != "/"]
+        # A default backend, the 503 of a host without any usable path, and the way to a slash yield to rules.
+        kept = [one for one in before.table.routes if one.path != "/" and not _leads_to_slash(one)]
         found = {(one.host, one.path, one.match): (one.owner, one.backend) for one in after.table.routes}
         for route in kept:
             at = (route.host, route.path, route.match)
