@@ -55,14 +55,17 @@ def host_expressions(
     quirks: bool,
 ) -> Stepwise[HostExpressions]:
     """Decide, some paths a step, about those of *host*; *all_parsed* have a say about it, and are sorted oldest first."""
-    reading = _Reading(host, all_parsed, is_shared=is_shared, quirks=quirks)
+    reading = _Reading(host, is_shared=is_shared, quirks=quirks)
+    yield from reading.begin(all_parsed)
     claims = {}
+    decided = 0
     for order, parsed in enumerate(all_parsed):
         read = tuple(claims_to(parsed, host))
         becoming: list[Claim] = []
         for claim in reading.claims(parsed, read, order, lacks_guard=lacks_guard(parsed)):
             becoming.append(claim)
-            if not len(becoming) % CLAIMS_AT_ONCE:
+            decided += 1
+            if not decided % CLAIMS_AT_ONCE:
                 yield
         found = tuple(becoming)
         reading.note_older(found)
@@ -74,9 +77,8 @@ def host_expressions(
 class _Reading:
     """The reading of the paths of one host, oldest Ingress first."""
 
-    def __init__(
-        self, host: str, all_parsed: Sequence[ParsedObject], *, is_shared: bool, quirks: bool
-    ) -> None:
+    def __init__(self, host: str, *, is_shared: bool, quirks: bool) -> None:
+        self._host = host
         self._is_shared = is_shared
         self._quirks = quirks
         self._shown = f"host {host}" if host else "all hosts"
@@ -85,25 +87,34 @@ class _Reading:
         self._asking: dict[str, ParsedObject] = {}
         # The paths of realms with expressions that ingress-nginx has once: with each whether it is exact.
         self._single: dict[tuple[str, str], bool] = {}
-        # Those who have paths of which nobody made expressions, one of each realm.
+        # One claim of each realm in which nobody makes expressions.
+        self._plain: list[Claim] = []
+        # The prefixes of those that were looked at, which are older, in lower case and without slash at the end: of each
+        # realm the oldest claim.
+        self._older: dict[bytes, dict[str, Claim]] = {}
+
+    def begin(self, all_parsed: Sequence[ParsedObject]) -> Iterator[None]:
+        """Find out, some Ingresses a step, in which realms paths are expressions, and of which paths there is one alone."""
         plain: dict[str, Claim] = {}
-        for parsed in all_parsed:
-            claims = _written(claims_to(parsed, host))
+        for number, parsed in enumerate(all_parsed, 1):
+            if not number % CLAIMS_AT_ONCE:
+                yield
+            claims = _written(claims_to(parsed, self._host))
             realm = self._realm(parsed.owner)
             if parsed.settings.of(REGEXES).makes_regexes(tuple(claim.path for claim in claims)):
                 self._asking.setdefault(realm, parsed)
             if claims:
                 plain.setdefault(realm, claims[0])
         self._plain = [claim for realm, claim in plain.items() if realm not in self._asking]
-        for parsed in all_parsed if self._asking else ():
+        for number, parsed in enumerate(all_parsed if self._asking else (), 1):
+            if not number % CLAIMS_AT_ONCE:
+                yield
             realm = self._realm(parsed.owner)
-            for claim in _written(claims_to(parsed, host)):
+            for claim in _written(claims_to(parsed, self._host)):
                 if not _is_double(parsed, claim):
                     is_exact = claim.match is Match.EXACT
                     self._single[realm, claim.path] = self._single.get((realm, claim.path), False) or is_exact
-        # The prefixes of those that were looked at, which are older, in lower case and without slash at the end.
-        self._older: dict[bytes, list[Claim]] = {}
-        if quirks:
+        if self._quirks:
             self._tell_both_sides()
 
     def _realm(self, owner: Owner) -> str:
@@ -116,7 +127,8 @@ class _Reading:
         """Note the paths of an Ingress for those that are younger."""
         for claim in claims:
             if claim.match is Match.PREFIX:
-                self._older.setdefault(rule_path(claim.path).lower().rstrip(b"/"), []).append(claim)
+                text = rule_path(claim.path).lower().rstrip(b"/")
+                self._older.setdefault(text, {}).setdefault(self._realm(claim.owner), claim)
 
     def claims(
         self, parsed: ParsedObject, read: Sequence[Claim], order: int, *, lacks_guard: bool
@@ -218,8 +230,8 @@ class _Reading:
 
         def is_free(text: bytes) -> bool:
             nonlocal winner
-            for older in self._older.get(text.rstrip(b"/\n"), ()):
-                if self._realm(older.owner) != realm:
+            for its_realm, older in self._older.get(text.rstrip(b"/\n"), {}).items():
+                if its_realm != realm:
                     winner = older
                     return False
             return True

@@ -6,6 +6,7 @@ from functools import partial
 from attrs import evolve
 from twisted.trial.unittest import SynchronousTestCase
 
+from ingress.model.frozen import frozen
 from ingress.model.objects import Kind, ObjectKey
 from ingress.translate.options import TranslateOptions
 from ingress.translate.readers.ingress.objects import Ingress, IngressPath, IngressRule, IngressTLS
@@ -61,6 +62,30 @@ CASES: Mapping[str, Make] = {
 }
 
 
+@frozen
+class Work:
+    """How many calls a round takes in all, and its longest step."""
+
+    calls: int
+    longest: int
+
+
+def asked_by_one(path: Callable[[int], str], count: int) -> Work:
+    """Return what it takes when the oldest of *count* Ingresses of one host, each with one path, asks for expressions."""
+    rules = [
+        IngressRule("h.test", (IngressPath(path(number), "Prefix", BACKEND),)) for number in range(count)
+    ]
+    many = [evolve(ingress((rule,), {}), key=ObjectKey("demo", f"i{at}")) for at, rule in enumerate(rules)]
+    follower = Follower(TranslateOptions(), [SERVICE, SLICE, *many])
+    follower.settle()
+    follower.change(batch(evolve(many[0], annotations={f"{PREFIX}/use-regex": "true"})))
+    follower.work(1)
+    taken = []
+    while follower.round is not None:
+        taken.append(calls(partial(follower.work, 1)))
+    return Work(sum(taken), max(taken))
+
+
 IN_A_STEP = {
     "expressions": 8,
     "named groups": 8,
@@ -91,6 +116,14 @@ class GrowthTests(SynchronousTestCase):
             for what, one, other in zip(WAYS, few, many, strict=True):
                 each = (other - one) / 500
                 self.assertLess(each, IN_A_STEP.get(name, 3), f"{name} {what}: {each} calls for each more")
+
+    def test_expressions_of_many(self) -> None:
+        """Where one of many Ingresses of a host makes expressions of all their paths, that is done in steps, and for each by itself."""
+        for path in ("/{}".format, lambda _: "/same"):
+            few, many = (asked_by_one(path, count) for count in (200, 400))
+            self.assertLess(many.calls, MOST * few.calls, f"{few} and {many}")
+            each = (many.longest - few.longest) / 200
+            self.assertLess(each, 4, f"{few} and {many}: {each} calls for each more")
 
     def longest(self, one: Ingress) -> list[int]:
         """Return how many calls the longest step takes when *one* comes, changes, and goes."""
