@@ -126,7 +126,9 @@ def _reducer(kind: type) -> Callable[[Any], Any]:
     """Return what reduces values of *kind* to how they are made."""
     if kind is OperatorFilter:
         return _reduced_operator_filter
-    if kind in _OF_OTHERS.values() or issubclass(kind, Enum) or kind is Kind:
+    if issubclass(kind, Enum):
+        return _reduced_enum
+    if kind in _OF_OTHERS.values() or kind is Kind:
         return _as_usual
     if not _travels(kind):
         raise _no_plain_data(kind)
@@ -143,6 +145,11 @@ def _as_usual(value: object) -> Any:
 
 def _reduced_operator_filter(value: OperatorFilter) -> _Reduced:
     return _restore, (value.name, value.arguments)
+
+
+def _reduced_enum(value: Enum) -> _Reduced:
+    # By itself Python 3.11.2, which Debian 12 has, writes it as an attribute to look up by its name.
+    return type(value), (value.value,)
 
 
 def _reduced_tuple(value: tuple[Any, ...]) -> _Reduced:

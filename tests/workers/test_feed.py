@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from enum import Enum
 from random import Random
 from typing import Any
 
@@ -23,6 +24,7 @@ from ingress.model.serving import ServingSettings
 from ingress.model.shared_map import SharedMap
 from ingress.routing.table import HostRoutes, RouteTable
 from ingress.routing.variants import RequestCondition, Said, Variant, WeightedBackend
+from ingress.translate import snapshot_bytes
 from ingress.translate.options import TranslateOptions
 from ingress.translate.self_check import differences
 from ingress.translate.snapshot import Snapshot
@@ -121,6 +123,15 @@ class ContentTests(FeedCase):
         self.tell(Snapshot(serving=evolve(serving), listeners=(Listener("tcp:80"),), replicas=4))
         self.assertIs(self.follower.snapshot.serving, found.serving)
         self.assertIs(self.follower.snapshot.listeners, found.listeners)
+
+    def test_words_that_are_few(self) -> None:
+        """Members of an enumeration travel also where Python by itself writes them as attributes of their class, as 3.11.2 does."""
+        self.patch(snapshot_bytes, "_reducers", {})
+        self.patch(Enum, "__reduce_ex__", lambda one, protocol: (getattr, (type(one), one.name)))
+        self.assertIs(
+            sent(Snapshot(serving=ServingSettings(load_balance=Algorithm.EWMA))).serving.load_balance,
+            Algorithm.EWMA,
+        )
 
     def test_filters_of_the_operator(self) -> None:
         """They travel as name and arguments, and the reader makes its own of these, once for all that are equal."""
