@@ -11,8 +11,9 @@ from tests.fakes.http2_frames import (
 )
 from tests.http2.conformance.rows import Row, Wait, WrongError
 
-PATIENCE = 2.0
-"""Seconds in which a server on a socket has to react."""
+PATIENCE = 4.0
+"""Seconds in which a server on a socket has to react: one that has said all may stay for two, in case its client still takes some of it, and
+looks once a second."""
 
 
 def judge(row: Row, client: Http2Client, strict: bool = False, seconds: float = PATIENCE) -> None:
