@@ -105,9 +105,9 @@ def host_routes(
         parsed = asked[claim.owner]
         own = filters.of_claim(claim, parsed)
         if more:
-            own = tuple(one for one in own if one.phase not in _OF_LOCATIONS)
+            own = _in_order((*(one for one in own if one.phase not in _OF_LOCATIONS), *more))
         passed = passed_backend(claim) if claim is passing else None
-        route = _route(claim, parsed, _in_order((*own, *more)) if more else own, passed)
+        route = _route(claim, parsed, own, passed)
         if parsed.settings is DEFAULTS:
             return route
         return _asking_beside(route, parsed, filters.facts_of(claim, parsed), annotations)
