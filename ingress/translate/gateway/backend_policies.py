@@ -171,16 +171,19 @@ def _claimed(state: ClusterState) -> _Claimed:
 
 def _worked_out(before: _Claimed | None, state: ClusterState) -> _Claimed:
     known, now = before or _Claimed(), policies_of(state)
-    changed = [key for key, policy in now.items() if known.policies.get(key) is not policy]
-    changed += [key for key in known.policies if key not in now]
-    coming: dict[_Target, list[BackendTLSPolicy]] = {}
-    for key in changed:
-        for policy in filter(None, (known.policies.get(key), now.get(key))):
-            for _, target in targets_of(policy):
-                coming.setdefault(target, []).extend([policy] if policy is now.get(key) else ())
-    others, by_target = frozenset(changed), dict(known.by_target)
+    changed = {key: None for key, one in now.items() if known.policies.get(key) is not one}
+    changed.update((key, None) for key in known.policies if key not in now)
+    left = [known.policies[key] for key in changed if key in known.policies]
+    came = [now[key] for key in changed if key in now]
+    coming: dict[_Target, list[BackendTLSPolicy]] = {
+        target: [] for one in left for _, target in targets_of(one)
+    }
+    for one in came:
+        for _, target in targets_of(one):
+            coming.setdefault(target, []).append(one)
+    by_target = dict(known.by_target)
     for target, come in coming.items():
-        claiming = [one for one in by_target.pop(target, ()) if one.key not in others] + come
+        claiming = [one for one in by_target.pop(target, ()) if one.key not in changed] + come
         if claiming:
             by_target[target] = tuple(sorted(claiming, key=lambda one: by_age(one.owner)))
     return _Claimed(dict(now), by_target)
