@@ -22,8 +22,8 @@ from ingress.translate.claims import DEFAULT_BACKEND_FIELD, SERVICE_KIND
 from ingress.translate.options import TranslateOptions
 from ingress.translate.readers.gateway.not_ours import why_not_served_here
 from ingress.translate.readers.gateway.routes import GRPCRoute, HTTPRoute, TLSRoute
-from ingress.translate.readers.ingress.classes import class_named
-from ingress.translate.readers.ingress.objects import Ingress, classes_of
+from ingress.translate.readers.ingress.classes import class_named, controller_of
+from ingress.translate.readers.ingress.objects import Ingress
 from ingress.translate.readers.reader import Reader, Readers, RouteKind
 from ingress.translate.readers.route_kinds import ROUTE_KINDS
 
@@ -250,12 +250,12 @@ class KnownObjects:
         served = f"this controller serves the class {quoted(self.options.ingress_class)} (--ingress-class)"
         if not name:
             return f"it has no class, and {served}, and none without class (--watch-without-class)"
-        seen = classes_of(self.state).get(ObjectKey("", name))
-        if seen is None:
+        controller = controller_of(name, self.state)
+        if controller is None:
             return f"its class is {quoted(name)}, of which no IngressClass is known, and {served}"
         # The name alone decides nothing where there is a class of it.
         ours = f"this controller serves those of {quoted(self.options.controller_class)} (--controller-class)"
-        return f"its class is {quoted(name)}, whose controller is {quoted(seen.controller)}, and {ours}"
+        return f"its class is {quoted(name)}, whose controller is {quoted(controller)}, and {ours}"
 
 
 class _AskedPath(NamedTuple):

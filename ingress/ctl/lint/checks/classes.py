@@ -8,10 +8,9 @@ from ingress.ctl.close_names import CloseNames
 from ingress.ctl.lint.finding import Change, Finding
 from ingress.ctl.lint.rules import CLASS_BY_ANNOTATION, NO_CLASS, OTHER_CLASS
 from ingress.ctl.lint.survey import Subject, Survey
-from ingress.model.objects import ObjectKey
 from ingress.model.problems import Reason
 from ingress.translate.readers.gateway.not_ours import why_not_served_here
-from ingress.translate.readers.ingress.classes import class_named
+from ingress.translate.readers.ingress.classes import class_named, controller_of
 from ingress.translate.readers.ingress.objects import CLASS_ANNOTATION, Ingress, classes_of
 
 _FIELD = "spec.ingressClassName"
@@ -63,7 +62,7 @@ def why_not_ours(survey: Survey, subject: Subject) -> str:
     name = class_named(value)
     if not name:
         return "it names no class, and the default class is another controller's"
-    options, controller = survey.given.options, _controller_of(survey, name)
+    options, controller = survey.given.options, controller_of(name, survey.given.state)
     if controller is None:
         return f"its class is {quoted(name)}, and only class {quoted(options.ingress_class)} is judged"
     whose = f"whose controller is {quoted(controller)}"
@@ -73,7 +72,7 @@ def why_not_ours(survey: Survey, subject: Subject) -> str:
 
 def _to_have_judged(survey: Survey, name: str) -> str:
     """Say how Ingresses of the class *name*, which is not ours, are judged, and which class may be meant by it."""
-    controller = _controller_of(survey, name)
+    controller = controller_of(name, survey.given.state)
     if controller is not None:
         # The name decides nothing where there is a class of it.
         option = f"controller-class={controller}"
@@ -88,12 +87,6 @@ def _to_have_judged(survey: Survey, name: str) -> str:
         if more == name or (len(more) == 1 and more.isalpha()):
             return f"did you mean {meant}? Otherwise, {judged}"
     return judged
-
-
-def _controller_of(survey: Survey, name: str) -> str | None:
-    """Return the controller of the IngressClass *name*; None where there is none of that name."""
-    seen = classes_of(survey.given.state).get(ObjectKey("", name))
-    return None if seen is None else seen.controller
 
 
 def option_of_class(name: str) -> str:

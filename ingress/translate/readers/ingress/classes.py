@@ -21,7 +21,7 @@ from ingress.model.objects import ObjectKey
 from ingress.model.problems import Problem, Reason
 from ingress.model.state import ClusterState
 from ingress.translate.options import TranslateOptions
-from ingress.translate.readers.ingress.objects import CLASS_ANNOTATION, Ingress, IngressClass, classes_of
+from ingress.translate.readers.ingress.objects import CLASS_ANNOTATION, Ingress, classes_of
 from ingress.translate.readers.reader import Verdict
 
 
@@ -58,19 +58,21 @@ def class_names(ingress: Ingress) -> tuple[str | None, str | None]:
     return ingress.class_name, ingress.annotations.get(CLASS_ANNOTATION)
 
 
-def _names_ours(name: str, state: ClusterState, options: TranslateOptions) -> bool:
+def controller_of(name: str, state: ClusterState) -> str | None:
+    """Return the controller of the IngressClass *name*; None where none of that name can be seen."""
     seen = classes_of(state).get(ObjectKey("", name))
-    return name == options.ingress_class if seen is None else _is_ours(seen, options)
+    return None if seen is None else seen.controller
 
 
-def _is_ours(ingress_class: IngressClass, options: TranslateOptions) -> bool:
-    return ingress_class.controller == options.controller_class
+def _names_ours(name: str, state: ClusterState, options: TranslateOptions) -> bool:
+    controller = controller_of(name, state)
+    return name == options.ingress_class if controller is None else controller == options.controller_class
 
 
 def _judge_classless(ingress: Ingress, state: ClusterState, options: TranslateOptions) -> Verdict:
     if options.from_manifests:
         defaults = {one.key.name: one for one in classes_of(state).values() if one.is_default}
-        ours = [one for one in defaults.values() if _is_ours(one, options)]
+        ours = [one for one in defaults.values() if one.controller == options.controller_class]
         if defaults and len(ours) in (0, len(defaults)):
             return Verdict(bool(ours))
         if defaults:

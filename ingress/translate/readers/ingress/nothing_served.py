@@ -4,11 +4,10 @@ from collections import Counter
 from typing import Final
 
 from ingress.annotations.values import quoted
-from ingress.model.objects import ObjectKey
 from ingress.model.state import ClusterState
 from ingress.translate.options import TranslateOptions
-from ingress.translate.readers.ingress.classes import class_named, judge_class
-from ingress.translate.readers.ingress.objects import classes_of, ingresses_of
+from ingress.translate.readers.ingress.classes import class_named, controller_of, judge_class
+from ingress.translate.readers.ingress.objects import ingresses_of
 
 _CLASSES_NAMED: Final = 5
 
@@ -52,6 +51,6 @@ def _ingresses(count: int) -> str:
 
 
 def _class(name: str, state: ClusterState) -> str:
-    seen = classes_of(state).get(ObjectKey("", name))
-    whose = "" if seen is None else f" (of the controller {quoted(seen.controller)})"
+    controller = controller_of(name, state)
+    whose = "" if controller is None else f" (of the controller {quoted(controller)})"
     return f"class {quoted(name)}{whose}"
