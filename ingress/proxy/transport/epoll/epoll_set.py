@@ -28,6 +28,7 @@ from zope.interface import classImplements
 from ingress.process.lateness import BUSY_SHARE, Lateness
 from ingress.process.yielding import YieldToTraffic
 from ingress.proxy.contract.burst import Burst
+from ingress.proxy.contract.deadlines import Deadlines
 from ingress.proxy.transport.epoll.pipes import Pipes
 from ingress.proxy.transport.epoll.probe import Probe
 from ingress.proxy.transport.epoll.shared_poll import Events, SharedPoll, poller_of
@@ -42,7 +43,7 @@ MAX_BATCHES: Final = 16
 """Batches of one turn; then everything else of the reactor has its own."""
 LONG_SECONDS: Final = 0.01
 """A turn that takes so long, or all of its batches, has it found out how long what comes now has to wait."""
-LONGEST_REST_SECONDS: Final = 1.0
+LONGEST_REST_SECONDS: Final = Deadlines.interval_seconds
 """How long it is from one tick of the deadlines to the next, and so from one look to the next where nothing comes."""
 STILL_SECONDS: Final = 1.0
 """A wait that takes so much longer than it should is one in which the process stood still."""
