@@ -10,6 +10,7 @@ from ingress.filters import Reply
 from ingress.model.backends import BackendReference
 from ingress.model.objects import Kind, ObjectKey, Owner
 from ingress.proxy.exchange.chain import live_filter
+from ingress.routing.paths import normal_path
 from tests.fakes.filter_parts import FakeEdit, FakeFacts, FakeServices
 
 OWNER = Owner(Kind.INGRESS, ObjectKey("demo", "shop"))
@@ -99,7 +100,7 @@ def answered(
 
 
 def on(target: str, method: bytes = b"GET", **fields: bytes) -> FakeFacts:
-    """A request for *target*, with fields of these names."""
+    """A request for *target*, whose path is in normal form, with fields of these names."""
     raw = target.encode()
     named = {name.replace("_", "-").encode(): value for name, value in fields.items()}
-    return FakeFacts(target=raw, path=raw.partition(b"?")[0], method=method, fields=named)
+    return FakeFacts(target=raw, path=normal_path(raw.partition(b"?")[0]), method=method, fields=named)

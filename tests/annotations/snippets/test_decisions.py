@@ -6,7 +6,6 @@ from ingress.annotations.snippets.filters import ServerStatements, SnippetAnswer
 from ingress.annotations.snippets.levels import Layers
 from ingress.annotations.snippets.reading import Place, parse_snippet
 from ingress.filters import Reply
-from ingress.routing.paths import normal_path
 from tests.annotations.snippets.playing import Stage, on
 from tests.fakes.counting import calls
 from tests.fakes.filter_parts import FakeEdit, FakeFacts, FakeServices
@@ -119,20 +118,17 @@ class RewriteTests(SynchronousTestCase):
     def test_what_routes_are_not_found_by(self) -> None:
         """Parameters, and what follows an escaped question mark or hash, stay; who keeps somebody out does so with them, too."""
         for raw, expected in {
-            b"/a/C%23?q=1": b"/n/C%23?q=1",
-            b"/a/what%3Fnow": b"/n/what%3Fnow",
-            b"/a/b;v=1/c": b"/n/b;v=1/c",
-            b"/a;v=1/b": b"/n/b",
+            "/a/C%23?q=1": b"/n/C%23?q=1",
+            "/a/what%3Fnow": b"/n/what%3Fnow",
+            "/a/b;v=1/c": b"/n/b;v=1/c",
+            "/a;v=1/b": b"/n/b",
         }.items():
-            facts = FakeFacts(path=normal_path(raw.partition(b"?")[0]), target=raw)
-            self.assertEqual(self.target("rewrite ^/a/(.*)$ /n/$1;", facts), expected, raw)
-        facts = FakeFacts(path=b"/a", target=b"/a;v=1")
-        self.assertEqual(self.target("rewrite ^/a$ /denied;", facts), b"/denied")
+            self.assertEqual(self.target("rewrite ^/a/(.*)$ /n/$1;", on(raw)), expected, raw)
+        self.assertEqual(self.target("rewrite ^/a$ /denied;", on("/a;v=1")), b"/denied")
 
     def test_many(self) -> None:
         """The path is made out once for all that look for something in it."""
-        raw = b"/x;" * 2000
-        facts = [FakeFacts(path=normal_path(raw), target=raw) for _ in range(2)]
+        facts = [on("/x;" * 2000) for _ in range(2)]
         one, many = "rewrite ^/y /z;", "rewrite ^/y /z;" * 10
         usual = calls(lambda: self.target(one, facts[0]))
         self.assertLess(calls(lambda: self.target(many, facts[1])), 2 * usual)
@@ -140,13 +136,13 @@ class RewriteTests(SynchronousTestCase):
     def test_redirects_escape_what_was_captured(self) -> None:
         """A percent sign, a question mark or a hash of a path begins nothing in the location."""
         for raw, location in {
-            b"/a/100%25": b"http://a.example.com/n/100%25",
-            b"/a/%2523": b"http://a.example.com/n/%2523",
-            b"/a/C%23%3F": b"http://a.example.com/n/C%23%3F",
-            b"/a/b%20c;v=1": b"http://a.example.com/n/b%20c;v=1",
+            "/a/100%25": b"http://a.example.com/n/100%25",
+            "/a/%2523": b"http://a.example.com/n/%2523",
+            "/a/C%23%3F": b"http://a.example.com/n/C%23%3F",
+            "/a/b%20c;v=1": b"http://a.example.com/n/b%20c;v=1",
         }.items():
-            facts = FakeFacts(path=normal_path(raw), target=raw)
-            self.assertEqual(Stage("rewrite ^/a/(.*)$ /n/$1 permanent;").play(facts).location, location, raw)
+            played = Stage("rewrite ^/a/(.*)$ /n/$1 permanent;").play(on(raw))
+            self.assertEqual(played.location, location, raw)
 
     def test_too_long(self) -> None:
         """What becomes longer than any target is refused."""
