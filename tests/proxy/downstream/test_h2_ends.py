@@ -101,8 +101,8 @@ class DrainTests(SessionCase):
         self.assertTrue(client.until(lambda: client.closed, 5.0))
         self.assertEqual(ends(client), [(NO_ERROR, LARGEST_WINDOW), (NO_ERROR, 0)])
 
-    def slow(self) -> Http2Client:
-        """Return a client whose connection ends with an answer that has waited for it, and is taken now."""
+    def slow(self, seconds: float) -> Http2Client:
+        """Return a client whose connection ends with an answer that has waited *seconds* for it, and is taken now."""
         client = self.stage.client()
         client.send(client.request(1, path=b"/silent"))
         self.stage.site.connections.drain()
@@ -110,7 +110,8 @@ class DrainTests(SessionCase):
         wire = peer_of(client)
         wire.window = 0
         self.stage.connector.peers[-1].say(OK)
-        self.stage.reactor.pass_time(20)
+        self.stage.reactor.settle()
+        self.stage.reactor.pass_time(seconds)
         wire.widen()
         client.look()
         self.assertEqual(client.statuses(1), [200])
@@ -119,13 +120,13 @@ class DrainTests(SessionCase):
 
     def test_taken(self) -> None:
         """A client that has taken what waited for it, and is silent, has a moment to close."""
-        client = self.slow()
+        client = self.slow(20)
         self.stage.reactor.pass_time(LEAVE_SECONDS + 2)
         self.assertTrue(client.closed)
 
     def test_taken_amid_words(self) -> None:
         """One that still says something, as who has more to read in its own system does, is not reset for that, within bounds."""
-        client = self.slow()
+        client = self.slow(20)
         for _ in range(6):
             client.send(window_update(0, 1))
             self.stage.reactor.pass_time(LINGER_GAP_SECONDS - 1.5)
@@ -137,17 +138,7 @@ class DrainTests(SessionCase):
 
     def test_taken_between_looks(self) -> None:
         """So it is with one that has taken all before anybody looked, as most do."""
-        client = self.stage.client()
-        client.send(client.request(1, path=b"/silent"))
-        self.stage.site.connections.drain()
-        pong(client)
-        wire = peer_of(client)
-        wire.window = 0
-        self.stage.connector.peers[-1].say(OK)
-        self.stage.reactor.settle()
-        wire.widen()
-        client.look()
-        self.assertEqual(client.statuses(1), [200])
+        client = self.slow(0)
         for _ in range(round(LINGER_SECONDS) + 3):
             client.send(window_update(0, 1))
             self.stage.reactor.pass_time(1)
