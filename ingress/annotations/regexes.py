@@ -100,8 +100,8 @@ REGEXES: Final = Family(
             values="path, or http(s) URL, with `$1` to `$9`, names of groups and variables",
             meaning="the whole path is replaced by it, and the query stays; an URL redirects with 302; makes regular"
             " expressions of paths like `use-regex`, but where it is the path itself",
-            differs="a path that is replaced by itself stays, also what is below it; what was captured makes no segment `.` or `..`, and no empty one where it meets a slash; in an URL it"
-            " stands behind the host alone",
+            differs="a path that is replaced by itself stays, also what is below it; what was captured makes no"
+            " segment `.` or `..`, and no empty one where it meets a slash; in an URL it stands behind the host alone",
             risk=Risk.MEDIUM,
         ),
     },

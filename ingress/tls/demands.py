@@ -30,7 +30,10 @@ class Demands:
         *,
         is_beside: bool = False,
     ) -> None:
-        """Have each host of *changes* ask no more for the first and now for the second; *is_beside* tells hosts of Gateways beside from others."""
+        """Have each host of *changes* ask no more for the first and now for the second.
+
+        *is_beside* tells hosts of Gateways beside from others.
+        """
         place = _digest_of(b"beside" if is_beside else b"")
         # Many hosts ask for the same, and certificates of authorities are long.
         known: dict[ClientAuthentication, bytes] = {}

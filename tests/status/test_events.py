@@ -201,7 +201,7 @@ class EventWriterTests(SynchronousTestCase):
             self.answer_all(outcome)
 
     def test_lasting(self) -> None:
-        """A problem that lasts is told again once an hour and a little, when the API server may have forgotten its Event; one that is solved is not."""
+        """A problem that lasts is told again when the API server may have forgotten its Event; one that is solved is not."""
         self.writer.lead()
         self.come(problem("a"), problem("b"))
         self.answer_all()
