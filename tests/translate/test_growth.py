@@ -79,11 +79,17 @@ def asked_by_one(path: Callable[[int], str], count: int) -> Work:
     follower = Follower(TranslateOptions(), [SERVICE, SLICE, *many])
     follower.settle()
     follower.change(batch(evolve(many[0], annotations={f"{PREFIX}/use-regex": "true"})))
+    taken = steps(follower)
+    return Work(sum(taken), max(taken))
+
+
+def steps(follower: Follower) -> list[int]:
+    """Have *follower* end its round; return how many calls each step takes, but for the first."""
     follower.work(1)
     taken = []
     while follower.round is not None:
         taken.append(calls(partial(follower.work, 1)))
-    return Work(sum(taken), max(taken))
+    return taken
 
 
 IN_A_STEP = {
@@ -127,15 +133,7 @@ class GrowthTests(SynchronousTestCase):
 
     def longest(self, one: Ingress) -> list[int]:
         """Return how many calls the longest step takes when *one* comes, changes, and goes."""
-
-        def settle(follower: Follower) -> int:
-            follower.work(1)
-            found = 0
-            while follower.round is not None:
-                found = max(found, calls(partial(follower.work, 1)))
-            return found
-
-        return self.in_all_ways(one, settle)
+        return self.in_all_ways(one, lambda follower: max(steps(follower), default=0))
 
     def costs(self, one: Ingress) -> list[int]:
         """Return how many calls it takes that *one* comes, changes, and goes."""
