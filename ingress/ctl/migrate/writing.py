@@ -114,7 +114,7 @@ class _Page:
             )
         if migration.not_ours:
             one = number_of(sum(migration.not_ours.values()), "more is", "more are")
-            yield Paragraph((f"{one} not counted, since this controller does not serve them:",))
+            yield Paragraph((f"{one} not counted, and not served by this controller:",))
             whys = sorted(migration.not_ours.items(), key=lambda one: (-one[1], one[0]))
             yield Points(
                 tuple((f"{how_many:,}: {_clipped(why, 200)}",) for why, how_many in whys[:MOST_CLASSES])

@@ -93,7 +93,7 @@ class PageTests(MigrateCase):
         self.assertEqual(lines[0], "# Moving from ingress-nginx to txingress")
         self.assertTrue(lines[2].startswith("**Of 3 Ingresses, "), lines[2])
         self.assertIn("1 needs a change before the switch; 1 would answer 503.**", lines[2])
-        self.assertIn("1 more is not counted", page)
+        self.assertIn("1 more is not counted, and not served by this controller:", page)
         for first, second in (
             ("1. Look at the Ingress that would answer 503", "Start this controller beside ingress-nginx"),
             ("Start this controller", "Take ingress-nginx away, its admission webhook first"),
