@@ -95,6 +95,8 @@ class Asked:
     id: bytes = b""
     scheme: bytes = b"http"
     host: bytes = b"a.test"
+    authority: bytes = b"a.test"
+    public_host: bytes = b"a.test"
     method: bytes = b"GET"
     client: bytes = b"192.0.2.1"
     forwarded_for: bytes = b"192.0.2.1"

@@ -92,6 +92,14 @@ class Facts(Protocol):
         """The host asked for: lower case, without port."""
 
     @property
+    def authority(self) -> bytes:
+        """What endpoints get as Host, with its port: what came, or what a trusted proxy before us says in its place."""
+
+    @property
+    def public_host(self) -> bytes:
+        """The host by which the client knows us, without port: *host*, as far as no trusted proxy before us knows better."""
+
+    @property
     def path(self) -> bytes:
         """The normal form of the path, the one that routes are found by; without query."""
 

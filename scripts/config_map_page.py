@@ -63,9 +63,10 @@ In ingress-nginx five keys say who is believed, and they mean something together
 | `use-proxy-protocol: "true"` | the PROXY header, which is then required of every connection |
 | that, and `use-forwarded-headers: "true"` | the PROXY header, and scheme, host and port |
 
-The host that they say goes on in `X-Forwarded-Host`, and counts for nothing else. ingress-nginx makes it the `Host` that endpoints get, too, and that
-of redirects to HTTPS. Where a CDN asks by another host than its visitors (Azure Front Door, CloudFront), and an application goes by
-`Host`, the annotation `upstream-vhost: $http_x_forwarded_host` does that for an Ingress, whoever says it.
+With `use-forwarded-headers`, the host that they say in `X-Forwarded-Host`, of several the first, is also the `Host` that endpoints get, and that of
+redirects to HTTPS, as in ingress-nginx: a CDN may ask by another host than its visitors (Azure Front Door, CloudFront). Routes are found by the
+`Host` that came. Load balancers that pass on whatever clients say there (AWS's do) let each client choose the `Host` of endpoints; behind these,
+`use-forwarded-host: "false"` leaves `Host` as it came. By options it is `--use-forwarded-host=true`. `$http_host` is the host that came, `$best_http_host` the other.
 
 The client is found in `X-Forwarded-For`, or in the field that `forwarded-for-header` names (`CF-Connecting-IP`). Endpoints are told the
 client alone in `X-Forwarded-For`, unless `compute-full-forwarded-for` has the list go on; what came is in

@@ -29,7 +29,7 @@ _is_number = re.compile(r"[0-9]{1,9}").fullmatch
 _is_seconds = re.compile(r"[0-9]{1,4}(?:\.[0-9]{1,3})?").fullmatch
 _has_directive = re.compile(r"^[ \t\r\f\v]*[^\s#]", re.MULTILINE).search
 _begins_as_page = re.compile(r"(?:https?|\$\{?(?:pass_access_)?scheme\}?)://(?=[^/?#])", re.IGNORECASE).match
-_REQUESTED: Final = frozenset((("host", b""), ("http_", b"host"), ("best_http_host", b"")))
+_REQUESTED: Final = frozenset((("host", b""), ("http_", b"host")))
 _PATHS: Final = frozenset(("request_uri", "uri", "document_uri"))
 """Variables that begin with a slash."""
 

@@ -213,7 +213,7 @@ def _request(
     return SubRequest(
         f"http://{backend.name}",
         target=b"/" + question + query,
-        authority=facts.field(b"host") or facts.host,
+        authority=facts.authority,
         fields=fields,
         seconds=seconds,
         max_bytes=MOST_BYTES,

@@ -94,6 +94,7 @@ class HttpsRedirect:
             target = b"/"
         if not self.keeps_slash and target.endswith(b"/") and b"?" not in target:
             target = target[:-1]
+        host = request.public_host
         if b":" in host and not host.startswith(b"["):
             host = b"[%b]" % host
         port = b"" if self.port == HTTPS_PORT else b":%d" % self.port

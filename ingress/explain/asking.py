@@ -187,9 +187,9 @@ class AskedFilters:
 
     # What goes upstream
 
-    def change_request(self, fields: bytes) -> RequestHead | Reply:
-        """Have them change what goes to the endpoint with *fields*; return its head then, or the answer where one fails."""
-        change = RequestChange(self.head, fields)
+    def change_request(self, head: RequestHead, fields: bytes) -> RequestHead | Reply:
+        """Have them change *head* and *fields*, which go to the endpoint; return the head then, or the answer where one fails."""
+        change = RequestChange(head, fields)
         for live, hook in self._chain.upstreams:
             before = change.head, change.fields
             try:

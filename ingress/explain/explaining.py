@@ -118,6 +118,7 @@ class _Explaining:
             serving.forwarded_headers,
             serving.forwarded_for_header,
             is_full=serving.full_forwarded_for,
+            takes_host=serving.forwarded_host,
         )
         return trusted.origin(origin, self._read.head) if trusted.believes(peer) else origin
 
@@ -277,7 +278,8 @@ class _Explaining:
         if head.has_body and 0 < route.max_body_bytes < head.content_length:
             why = f"the request body has more than {route.max_body_bytes} bytes"
             return evolve(start, outcome=self._own_answer(filters, 413, why))
-        changed = filters.change_request(upstream_fields_of(head, filters.facts.id, self._origin))
+        fields = upstream_fields_of(head, filters.facts.id, self._origin)
+        changed = filters.change_request(head.asked_as(self._origin.authority or head.authority), fields)
         if isinstance(changed, Reply):
             outcome = answered(filters.answered(changed, filters.failed), "", filters.conditions)
             return evolve(start, outcome=outcome)

@@ -55,7 +55,7 @@ class BackendMirror:
             # By which those are counted that are under way to this backend.
             f"http://{backend.name}.{backend.namespace}.svc",
             target=facts.target if path is None else path.target(facts.path, facts.target),
-            authority=self.rewrite.hostname or facts.field(b"host") or facts.host,
+            authority=self.rewrite.hostname or facts.authority,
             lines=facts.lines + facts.proxys_lines,
             without=tuple(name.lower() for name in gone),
             fields=(*edits.put, *edits.add),

@@ -56,7 +56,7 @@ class RouteRedirect:
 
     def judge(self, facts: Facts) -> Reply:
         """Send a request elsewhere."""
-        host = self.hostname or facts.host
+        host = self.hostname or facts.public_host
         if not host:
             return _NO_HOST
         scheme = self.scheme or facts.scheme

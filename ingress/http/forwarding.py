@@ -27,17 +27,28 @@ class Origin:
 
     *address* is the client's, *scheme* the one the client used, *port* that of our
     listener, *host* what ``X-Forwarded-Host`` says (empty: what Host says), *fields*
-    the other forwarding fields, rendered.
+    the other forwarding fields, rendered.  *authority* is what endpoints get as Host (empty: what
+    Host says), and *public_host* that without its port.
     """
 
-    __slots__ = ("address", "fields", "host", "port", "scheme")
+    __slots__ = ("address", "authority", "fields", "host", "port", "public_host", "scheme")
 
-    def __init__(self, address: bytes, scheme: bytes, port: int, fields: bytes, host: bytes = b"") -> None:
+    def __init__(
+        self,
+        address: bytes,
+        scheme: bytes,
+        port: int,
+        fields: bytes,
+        host: bytes = b"",
+        public_host: bytes = b"",
+    ) -> None:
         self.address = address
         self.scheme = scheme
         self.port = port
         self.fields = fields
         self.host = host
+        self.authority = host if public_host else b""
+        self.public_host = public_host
 
     def __repr__(self) -> str:
         return f"<Origin {self.scheme!r} {self.address!r}>"
@@ -61,16 +72,19 @@ class TrustedProxies:
         header: str = "X-Forwarded-For",
         *,
         is_full: bool = True,
+        takes_host: bool = False,
     ) -> None:
         """Take CIDR texts; raises ``ValueError`` for what is none.
 
         *believed* is what is believed of what they say, *header* the field in which they name the client, and
-        *is_full* says that the list of that goes on.
+        *is_full* says that the list of that goes on.  Where it *takes_host*, what they say in
+        ``X-Forwarded-Host`` is the Host that endpoints get.
         """
         self._believes_address = believed in (ForwardedHeaders.ALL, ForwardedHeaders.ADDRESS)
         self._believes_others = believed in (ForwardedHeaders.ALL, ForwardedHeaders.OTHERS)
         self._header = header.lower().encode("ascii")
         self._is_full = is_full
+        self._takes_host = takes_host
         # What is not set aside when a head is read stands among the fields that go on.
         self._find_header = (
             None
@@ -116,7 +130,8 @@ class TrustedProxies:
         none of our proxies, with or without a port; the list goes on with the peer appended.  Of a list that is longer than
         ``MAX_HOPS`` only so much of its end is looked at: were all of that proxies of ours, the first
         of these would be the client.  What stands before goes on as it came.  Scheme, host and port are
-        what the peer says, where it says something that makes sense.  Where the operator has it so, the
+        what the peer says, where it says something that makes sense; of several hosts the first, where
+        endpoints are to get it.  Where the operator has it so, the
         list that goes on is the client alone, and less is believed.
         """
         if not (self._believes_address or self._believes_others):
@@ -142,7 +157,10 @@ class TrustedProxies:
                     node = b'"[%b]"' % peer.address if b":" in peer.address else peer.address
                     value += b", for=" + node
                 fields += b"%b: %b\r\n" % (name.title(), value)
-        return Origin(client, scheme, peer.port, fields, said.get(b"x-forwarded-host", b""))
+        host = said.get(b"x-forwarded-host", b"")
+        if self._takes_host and (named := _first_authority(host)):
+            return Origin(client, scheme, peer.port, fields, named[1], named[2])
+        return Origin(client, scheme, peer.port, fields, host)
 
     def _named(self, head: RequestHead) -> bytes:
         """Return what stands in the field in which a proxy names the client."""
@@ -178,6 +196,10 @@ _address_with_port: Final = re.compile(
 ).fullmatch
 """What some load balancers write, and nginx reads since 1.11: the client's port as well."""
 _is_port: Final = re.compile(rb"[0-9]{1,5}").fullmatch
+_first_authority: Final = re.compile(
+    rb"[ \t]*(([A-Za-z0-9_.-]{1,253}|\[[0-9A-Fa-f:.]{2,45}\])(?::[0-9]{1,5})?)[ \t]*(?:,|$)"
+).match
+"""An authority, and the host in it."""
 
 
 def _fields(client: bytes, hops: bytes, scheme: bytes, port: bytes) -> bytes:
@@ -232,9 +254,9 @@ def request_head_bytes(head: RequestHead, fields: bytes) -> bytes:
 
 @lru_cache(maxsize=2)
 def _proxies(
-    networks: tuple[str, ...], believed: ForwardedHeaders, header: str, is_full: bool
+    networks: tuple[str, ...], believed: ForwardedHeaders, header: str, is_full: bool, takes_host: bool
 ) -> TrustedProxies:
-    return TrustedProxies(networks, believed, header, is_full=is_full)
+    return TrustedProxies(networks, believed, header, is_full=is_full, takes_host=takes_host)
 
 
 def trusted_by(serving: ServingSettings) -> TrustedProxies:
@@ -244,4 +266,5 @@ def trusted_by(serving: ServingSettings) -> TrustedProxies:
         serving.forwarded_headers,
         serving.forwarded_for_header,
         serving.full_forwarded_for,
+        serving.forwarded_host,
     )

@@ -167,10 +167,21 @@ class RequestHead:
 
     def with_line(self, line: bytes) -> "RequestHead":
         """Return the same head with one more field that goes on; *line* has its CRLF."""
+        head = self._copy()
+        head.forward = self.forward + line
+        return head
+
+    def asked_as(self, authority: bytes) -> "RequestHead":
+        """Return the same head with another Host."""
+        head = self._copy()
+        head.forward = self.forward
+        head.authority = authority
+        return head
+
+    def _copy(self) -> "RequestHead":
         head = RequestHead()
         for name in _PARTS:
             setattr(head, name, getattr(self, name))
-        head.forward = self.forward + line
         return head
 
     def __repr__(self) -> str:

@@ -17,6 +17,14 @@ class RequestedUri(Protocol):
         """The host asked for: lower case, without port."""
 
     @property
+    def authority(self) -> bytes:
+        """The host by which the client knows us, as it was written, with its port."""
+
+    @property
+    def public_host(self) -> bytes:
+        """The same without port."""
+
+    @property
     def target(self) -> bytes:
         """The request target in origin form, as received: path and query."""
 

@@ -41,6 +41,8 @@ class ServingSettings:
     """The field in which they say it; ingress-nginx ``forwarded-for-header``."""
     full_forwarded_for: bool = True
     """Whether ``X-Forwarded-For`` goes on with all addresses that it came with, and not with the client's alone."""
+    forwarded_host: bool = False
+    """Whether endpoints and redirects get the host that trusted proxies say in ``X-Forwarded-Host`` as that of the request."""
     underscores_in_headers: bool = False
     """Whether fields with underscores in their names go on to endpoints."""
     strict_sni: bool = False

@@ -138,7 +138,7 @@ _PORT: Final[_Of] = lambda facts: b"%d" % facts.port  # noqa: E731
 
 REQUEST_VARIABLES: Final[Mapping[str, _Of]] = {
     "args": _args,
-    "best_http_host": lambda facts: facts.field(b"host") or facts.host,
+    "best_http_host": lambda facts: facts.authority,
     "binary_remote_addr": _REMOTE_ADDRESS,
     "content_type": lambda facts: facts.field(b"content-type"),
     "document_uri": _uri,

@@ -140,7 +140,12 @@ class _Reading:
                 self._tell(key, Reason.OPTION_NOTE, message)
         has_header, is_used = asked.get("use-proxy-protocol"), asked.get("use-forwarded-headers")
         believed = ("others" if is_used else "none") if has_header else "all" if is_used else "address"
-        for name, text in (("forwarded-headers", believed), ("compute-full-forwarded-for", "false")):
+        usual = {
+            "forwarded-headers": believed,
+            "compute-full-forwarded-for": "false",
+            "use-forwarded-host": "true" if is_used else "false",
+        }
+        for name, text in usual.items():
             if name not in self._given:
                 self._texts.setdefault(name, text)
 

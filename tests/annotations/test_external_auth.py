@@ -222,7 +222,7 @@ class ClosingTests(SynchronousTestCase):
         for operators, url, closed in (
             (NOTHING, "https://$host/check", {""}),
             (NOTHING, "http://$http_host/", {""}),
-            (NOTHING, "http://auth.$best_http_host/", {""}),
+            (NOTHING, "http://auth.$best_http_host/", {"", "a.test", "*.test"}),
             (NOTHING, "http://$http_x_auth/", {"", "a.test", "*.test"}),
             (NOTHING, "http://${arg_team}.auth.test/", {"", "a.test", "*.test"}),
             (NOTHING, "http://auth.test:$cookie_port", {"", "a.test", "*.test"}),

@@ -18,6 +18,17 @@ class Facts:
     target: bytes = b"/a%20b?x=1"
     path: bytes = b"/a b"
     client_evidence: ClientEvidence | None = None
+    forwarded: bytes = b""
+
+    @property
+    def authority(self) -> bytes:
+        """The host by which the client knows us, ..."""
+        return self.public_host + b":8080"
+
+    @property
+    def public_host(self) -> bytes:
+        """... and without port."""
+        return self.forwarded or self.host
 
 
 def location(reply: Reply | None) -> bytes:
@@ -103,6 +114,13 @@ class HttpsRedirectTests(SynchronousTestCase):
         self.assertIsNotNone(policy.judge(Facts()))
         self.assertIsNone(policy.judge(Facts(host=b"b.example.com")))
         self.assertIsNone(policy.judge(Facts(host=b"")))
+
+    def test_public_host(self) -> None:
+        """Whether there is a certificate is known of the host asked for; clients are sent to the one they know."""
+        policy = HttpsRedirect(443, CertifiedHosts(frozenset({b"a.example.com"})))
+        reply = policy.judge(Facts(forwarded=b"www.example.com", target=b"/x"))
+        self.assertEqual(location(reply), b"https://www.example.com/x")
+        self.assertIsNone(policy.judge(Facts(host=b"www.example.com", forwarded=b"a.example.com")))
 
     def test_equal_settings_make_equal_policies(self) -> None:
         """Policies are values."""

@@ -18,6 +18,7 @@ from ingress.annotations.upstream_requests import (
     upstream_request_filters,
 )
 from ingress.annotations.values import ValueRefused
+from ingress.http.forwarding import TrustedProxies
 from ingress.model.backends import BackendReference
 from ingress.model.objects import Kind, ObjectKey, Owner
 from ingress.model.problems import Problem, Reason
@@ -139,6 +140,23 @@ class ServedTests(ServedCase):
         self.assertEqual(got.lower().count(b"\r\nhost:"), 1)
         self.upstream().say(OK)
         self.assertEqual(client.heard().status, 200)
+
+    def test_host_beside_a_forwarded_one(self) -> None:
+        """What the annotation says counts more than what a trusted proxy does; of both kinds of Host, templates tell them apart."""
+        self.stage.site.trust(TrustedProxies(["0.0.0.0/0", "::/0"], takes_host=True))
+        for asked, host in (
+            ({"upstream_vhost": IN_CLUSTER}, b"web.demo.svc.cluster.local:80"),
+            ({"upstream_vhost": "$http_host"}, b"shop.test"),
+            ({"upstream_vhost": "in.$best_http_host"}, b"in.www.test:8443"),
+            ({"configuration_snippet": "proxy_set_header Host $http_host;"}, b"shop.test"),
+            ({"configuration_snippet": "proxy_set_header Host $best_http_host;"}, b"www.test:8443"),
+            ({}, b"www.test:8443"),
+        ):
+            self.annotate(**asked)
+            client = self.get(fields=((b"x-forwarded-host", b"www.test:8443"),))
+            self.assertIn(b"\r\nHost: %b\r\n" % host, self.upstream().received)
+            self.upstream().say(OK)
+            self.assertEqual(client.heard().status, 200)
 
     def test_prefix(self) -> None:
         """The endpoint gets the prefix once, and not the client's."""

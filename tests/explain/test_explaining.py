@@ -154,6 +154,15 @@ class ClientTests(SynchronousTestCase):
             found = explained(snapshot(serving=serving), "http://a.test/x", *fields, client=client)
             self.assertEqual(found.request.client_seen, seen)
 
+    def test_a_trusted_proxy_says_the_host(self) -> None:
+        """Where that is wanted, endpoints get it."""
+        for takes_host, host in ((False, "a.test"), (True, "www.test:8443")):
+            serving = ServingSettings(trusted_proxies=("10.0.0.0/8",), forwarded_host=takes_host)
+            fields = ("X-Forwarded-Host: www.test:8443",)
+            found = explained(snapshot(serving=serving), "http://a.test/x", *fields, client="10.0.0.9")
+            assert found.upstream is not None
+            self.assertEqual(found.upstream.authority, host)
+
     def test_filters_of_the_operator_stand_before_all(self) -> None:
         """Also where no route takes the request."""
         everything = (spec(lambda facts: Reply(451), "refuser"),)

@@ -49,6 +49,18 @@ class FakeFacts:
     fields: dict[bytes, bytes] = Factory(dict)
     """By name in lower case."""
     proxys_lines: bytes = b"X-Real-IP: 192.0.2.1\r\n"
+    forwarded_authority: bytes = b""
+    """What a trusted proxy says in place of Host, without port."""
+
+    @property
+    def authority(self) -> bytes:
+        """What endpoints get as Host."""
+        return self.forwarded_authority or self.field(b"host") or self.host
+
+    @property
+    def public_host(self) -> bytes:
+        """The host by which the client knows us."""
+        return self.forwarded_authority or self.host
 
     @property
     def lines(self) -> bytes:

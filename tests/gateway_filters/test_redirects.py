@@ -62,6 +62,17 @@ REDIRECTS: tuple[tuple[str, RequestRedirect, bytes, int, bytes], ...] = (
 )  # fmt: skip
 
 
+class HostTests(SynchronousTestCase):
+    """The host of a redirect is the filter's, or the one that the client asked for."""
+
+    def test_public_host(self) -> None:
+        """That is the host which a trusted proxy says, where that counts."""
+        facts = FakeFacts(target=b"/x", forwarded_authority=b"www.test")
+        for hostname, wanted in ((b"", b"http://www.test/x"), (b"b.test", b"http://b.test/x")):
+            reply = RouteRedirect(hostname=hostname).judge(facts)
+            self.assertEqual(dict(reply.fields)[b"Location"], wanted)
+
+
 class PortTests(SynchronousTestCase):
     """The port of a redirect follows the API's rules."""
 

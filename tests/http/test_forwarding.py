@@ -405,6 +405,33 @@ class BelievedTests(SynchronousTestCase):
         self.assertEqual((origin.address, origin.scheme, origin.host), (b"198.51.100.7", b"https", b"b.test"))
         self.assertIn(b"\r\nX-Forwarded-For: 198.51.100.7\r\n", sent)
 
+    def test_host(self) -> None:
+        """The first host that is said is the Host of endpoints where the operator wants it, if it can be the host of anything."""
+        for said, authority, host in (
+            (b"b.test", b"b.test", b"b.test"),
+            (b"B.test:8443 , c.test", b"B.test:8443", b"B.test"),
+            (b"[2001:db8::1]:80", b"[2001:db8::1]:80", b"[2001:db8::1]"),
+            (b"", b"", b""),
+            (b", c.test", b"", b""),
+            (b"u@b.test", b"", b""),
+            (b"b.test/x", b"", b""),
+            (b"b.test:", b"", b""),
+            (b"b.test c.test", b"", b""),
+            (b"2001:db8::1", b"", b""),
+            (b"b" * 254, b"", b""),
+        ):
+            line = b"X-Forwarded-Host: " + said
+            for believed in ForwardedHeaders:
+                is_believed = believed in (ForwardedHeaders.ALL, ForwardedHeaders.OTHERS)
+                trusted = TrustedProxies(["198.51.100.0/24"], believed, takes_host=True)
+                origin, sent = self.sent(trusted, line)
+                expected = (authority, host) if is_believed else (b"", b"")
+                self.assertEqual((origin.authority, origin.public_host), expected, (said, believed))
+                if expected[0]:
+                    self.assertIn(b"\r\nX-Forwarded-Host: %b\r\n" % authority, sent)
+            origin, _ = self.sent(TrustedProxies(["198.51.100.0/24"]), line)
+            self.assertEqual((origin.authority, origin.public_host), (b"", b""))
+
     def test_nothing(self) -> None:
         """Or nothing at all: such a peer is trusted to send a PROXY header, and no more."""
         trusted = self.trusted(ForwardedHeaders.NONE, is_full=True)

@@ -179,6 +179,22 @@ class ForwardingTests(SynchronousTestCase):
         self.assertEqual(self.found(content), (networks, ForwardedHeaders.ALL, "CF-Connecting-IP", True))
         self.assertEqual(merged(content).problems, ())
 
+    def test_forwarded_host(self) -> None:
+        """The host that is believed is that of endpoints, too, unless the operator says otherwise, here or at the start."""
+        networks = {"proxy-real-ip-cidr": "10.0.0.0/8"}
+        for content, arguments, takes_host in (
+            ({}, (), False),
+            ({"use-forwarded-headers": "true"}, (), True),
+            ({"use-forwarded-headers": "true", "use-proxy-protocol": "true"}, (), True),
+            ({"enable-real-ip": "true"}, (), False),
+            ({"use-proxy-protocol": "true"}, (), False),
+            ({"use-forwarded-headers": "true", "use-forwarded-host": "false"}, (), False),
+            ({"use-forwarded-headers": "true"}, ("--use-forwarded-host=false",), False),
+            ({"enable-real-ip": "true"}, ("--use-forwarded-host=true",), True),
+        ):
+            found = merged(networks | content, *arguments)
+            self.assertEqual(found.settings.serving.forwarded_host, takes_host, (content, arguments))
+
     def test_everybody(self) -> None:
         """Without networks everybody is believed, as in ingress-nginx, and a note says so."""
         found = merged({"use-forwarded-headers": "true"})

@@ -44,6 +44,7 @@ MEANINGS: dict[str, tuple[str | None, str, object]] = {
     "forwarded-headers": ("address", "serving.forwarded_headers", ForwardedHeaders.ADDRESS),
     "forwarded-for-header": ("CF-Connecting-IP", "serving.forwarded_for_header", "CF-Connecting-IP"),
     "compute-full-forwarded-for": ("false", "serving.full_forwarded_for", False),
+    "use-forwarded-host": ("true", "serving.forwarded_host", True),
     "enable-underscores-in-headers": (None, "serving.underscores_in_headers", True),
     "use-proxy-protocol": (None, "use_proxy_protocol", True),
     "enable-ssl-passthrough": (None, "translate.ssl_passthrough", True),

@@ -11,7 +11,7 @@ from ingress.filters import Facts, FieldChanges, RequestEdit
 from ingress.model.templates import NO_VALUES, Part, Template
 
 _SENT_ANYWAY: Final = {
-    b"host": ({"http_": b"host"}, {"best_http_host": b""}),
+    b"host": ({"best_http_host": b""},),
     b"x-forwarded-for": ({"proxy_add_x_forwarded_for": b""},),
     b"x-real-ip": ({"remote_addr": b""}, {"the_real_ip": b""}),
     b"x-request-id": ({"request_id": b""}, {"req_id": b""}),

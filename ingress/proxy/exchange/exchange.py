@@ -85,7 +85,7 @@ class Exchange(AnswerSink):
     _attempts: Attempts | None = None  # As long as no endpoint was looked for.
     _filtering: Filtering | None = None  # As long as its filters were not asked, or had nothing to say.
     _facts: RequestFacts | None = None
-    _came: RequestHead | None = None  # The head that came, where filters made another one of it.
+    _came: RequestHead | None = None  # The head that came, where endpoints get another one.
     _filter = ""  # The name of the one that answered, or failed.
     _reason = ""  # Why the answer is an error of our own, or is not whole.
     _has_crashed = False
@@ -125,7 +125,7 @@ class Exchange(AnswerSink):
         if self._facts is None:
             self.request_id = self.request_id or self.head.request_id or self._context.new_request_id()
             where, security = (self.host, self.path), self._downstream.security
-            self._facts = RequestFacts(self.request_id, self.head, where, self._origin, security)
+            self._facts = RequestFacts(self.request_id, self.received, where, self._origin, security)
         self._facts.attempts, tracer = self._attempts, self._context.tracer
         if tracer is not None and self.chain is not None:
             self._facts.trace = tracer.trace_of(self)
@@ -241,22 +241,23 @@ class Exchange(AnswerSink):
             return False
         attempts, route = self._attempts, self._route
         assert attempts is not None and route is not None
-        self.state = _AWAITING
-        self.upstream = upstream
+        self.state, self.upstream = _AWAITING, upstream
         is_reused = attempts.is_reused = upstream.is_reused
         attempts.connected = attempts.began if is_reused else self._context.clock.seconds() - self.started
         if attempts.tried:
             attempts.reached()
-        self.head = self._came or self.head
-        fields = upstream_fields_of(self.head, self.request_id, self._origin)
+        came = self.head = self._came or self.head
+        if self._origin.authority:
+            self._came, self.head = came, came.asked_as(self._origin.authority)
+        fields = upstream_fields_of(came, self.request_id, self._origin)
         chain, passage = self.chain, self.passage
         if chain is not None and (chain.upstreams or (passage is not None and passage.is_changed)):
-            self._came = self.head
-            self.head, fields = self._filters(chain).change_request(self._came, fields)
+            self._came = came
+            self.head, fields = self._filters(chain).change_request(self.head, fields)
             if self.upstream is None:
                 return True
         if self._context.tracer is not None:
-            self._came = self._came or self.head
+            self._came = came
             self.head, fields = self._context.tracer.traced(self, self.head, fields, len(attempts.over))
         if passage is None:
             upstream.begin(self, fields, b"", True)
@@ -445,8 +446,7 @@ class Exchange(AnswerSink):
             if head.status != came.status:
                 self._conclude(str(came.status))
         self.state = _ANSWERING
-        self.status = head.status
-        self.sent = len(body)
+        self.status, self.sent = head.status, len(body)
         self._downstream.respond(head, body, ended, trailers)
         if ended:
             self._finish()

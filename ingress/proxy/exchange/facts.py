@@ -73,6 +73,16 @@ class RequestFacts:
         return self._origin.scheme
 
     @property
+    def authority(self) -> bytes:
+        """The host that the client asked for, as it was written, with its port."""
+        return self._origin.authority or self._head.authority or self.host
+
+    @property
+    def public_host(self) -> bytes:
+        """The host by which the client knows us, without port."""
+        return self._origin.public_host or self.host
+
+    @property
     def is_secure(self) -> bool:
         """Whether our own connection is TLS."""
         return self._security is not None

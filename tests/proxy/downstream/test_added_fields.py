@@ -72,6 +72,22 @@ class AddedFieldTests(ProxyCase):
             self.assertEqual(sent[b"x-real-ip"], b"203.0.113.8")
             self.assertEqual(sent[b"x-original-forwarded-for"], b"203.0.113.9, 203.0.113.8")
 
+    def test_forwarded_host(self) -> None:
+        """The host that a trusted proxy says is the Host of endpoints where that is wanted, whoever asks them; the log has what came."""
+        peer = self.sent()[b"x-real-ip"].decode()
+        line = b"X-Forwarded-Host: www.Shop.test:8443, cdn.test"
+        for takes_host, networks, host, said in (
+            (False, [peer], b"shop.test", b"www.Shop.test:8443, cdn.test"),
+            (True, ["192.0.2.77"], b"shop.test", b"shop.test"),
+            (True, [peer], b"www.Shop.test:8443", b"www.Shop.test:8443"),
+        ):
+            self.stage.site.trust(TrustedProxies(networks, takes_host=takes_host))
+            sent = self.sent(line)
+            self.assertEqual((sent[b"host"], sent[b"x-forwarded-host"]), (host, said))
+            received = self.metrics.records[-1].head
+            assert received is not None
+            self.assertEqual(received.authority, b"shop.test")
+
     def test_q11_host_in_any_case(self) -> None:
         """A host is the same in whatever case it is asked for; endpoints get it as it was written."""
         self.assertEqual(self.sent(host=b"SHOP.Test")[b"host"], b"SHOP.Test")
@@ -98,6 +114,18 @@ class AddedFieldTests(ProxyCase):
 
 class AddedFieldsOfSessionTests(SessionCase):
     """In HTTP/2."""
+
+    def test_forwarded_host(self) -> None:
+        """A trusted proxy says the Host of endpoints there, too, each request its own."""
+        for takes_host in (False, True):
+            self.stage.site.trust(TrustedProxies(["0.0.0.0/0", "::/0"], takes_host=takes_host))
+            client = self.stage.client()
+            for number in range(3):
+                said = b"www%d.test" % number
+                client.send(client.request(2 * number + 1, more=[(b"x-forwarded-host", said)]))
+                self.stage.serve()
+                hosts = [value for name, value in self.stage.requests[-1].fields if name.lower() == b"host"]
+                self.assertEqual(hosts, [said if takes_host else b"shop.test"])
 
     def test_underscores(self) -> None:
         """The same holds in HTTP/2, whose blocks come again."""
