@@ -38,12 +38,12 @@ def raw() -> Iterator[tuple[Path, dict[str, Any]]]:
     """Every object as the files have it; kustomizations and patches are none."""
     for path in (*sorted(K8S.rglob("*.yaml")), *sorted(WHOAMI.glob("*.yaml"))):
         for one in objects(path.read_text("utf-8")):
-            if isinstance(one, dict) and one["kind"] != "Kustomization":
+            if isinstance(one, dict) and one["kind"] not in ("Kustomization", "Component"):
                 yield path, one
 
 
-def rendered(folder: str) -> list[dict[str, Any]]:
-    """The objects that ``kubectl kustomize`` makes of a folder below ``k8s/``."""
+def rendered(folder: str | Path) -> list[dict[str, Any]]:
+    """The objects that ``kubectl kustomize`` makes of a folder below ``k8s/``, or of any other."""
     kubectl = shutil.which("kubectl")
     if kubectl is None:
         raise SkipTest("kubectl is not installed")

@@ -1,5 +1,10 @@
 """What ``kubectl kustomize`` renders of ``k8s/`` agrees with the code that it runs, where there is a ``kubectl``."""
 
+from os.path import relpath
+from pathlib import Path
+
+import yaml
+
 from ingress.model.objects import ObjectKey
 from ingress.settings import Settings
 from tests.k8s_case import (
@@ -61,6 +66,31 @@ class RenderedTests(PodTestCase):
     def test_overlays_are_all_tested(self) -> None:
         """There is no overlay that these tests do not know."""
         self.assertEqual(sorted(path.name for path in (K8S / "overlays").iterdir()), sorted(OVERLAYS))
+
+    def test_autoscaler(self) -> None:
+        """Beside every overlay with a Deployment the autoscaler says alone how many replicas there are, and at least two."""
+        folder = Path(self.mktemp()).resolve()
+        folder.mkdir(parents=True)
+        deployed = [overlay for overlay in OVERLAYS if overlay != "daemonset-hostnetwork"]
+        for overlay in deployed:
+            content = {
+                "apiVersion": "kustomize.config.k8s.io/v1beta1",
+                "kind": "Kustomization",
+                "resources": [relpath(K8S / "overlays" / overlay, folder)],
+                "components": [relpath(K8S / "components" / "autoscaler", folder)],
+            }
+            (folder / "kustomization.yaml").write_text(yaml.safe_dump(content), "utf-8")
+            found = rendered(folder)
+            (workload,) = (one for one in found if one["kind"] in WORKLOADS)
+            (scaler,) = (one for one in found if one["kind"] == "HorizontalPodAutoscaler")
+            self.assertNotIn("replicas", workload["spec"])
+            self.assertEqual(
+                scaler["spec"]["scaleTargetRef"],
+                {key: workload[key] for key in ("apiVersion", "kind")}
+                | {"name": workload["metadata"]["name"]},
+            )
+            self.assertEqual(scaler["metadata"]["namespace"], workload["metadata"]["namespace"])
+            self.assertEqual(scaler["spec"]["minReplicas"], 2)
 
     def test_beside(self) -> None:
         """Beside another controller there is one class, which is not called nginx, and it is the one that is served."""
