@@ -82,6 +82,15 @@ class Contact:
                 cause=cause,
             )
 
+    def spared(self, cause: str) -> None:
+        """Note that what this part asks is refused, and that it is not needed; said once."""
+        if self._is_worth_saying("spared", once=True):
+            log.info(
+                "{name}: may not be read, which is not needed where only some namespaces are: {cause}",
+                name=self._name,
+                cause=cause,
+            )
+
     def regained(self) -> bool:
         """Note an answer that says success; return whether contact was lost before."""
         self.trouble = ""

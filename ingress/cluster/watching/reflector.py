@@ -406,7 +406,10 @@ class Reflector:
                 self._contact.failed(error)
                 return seconds
             # Without this kind the rest may still work, so it does not hold back the first sync by itself.
-            self._contact.lost(f"{error}; it is asked for again", "forbidden", once=True)
+            if self._is_dispensable:
+                self._contact.spared(str(error))
+            else:
+                self._contact.lost(f"{error}; it is asked for again", "forbidden", once=True)
             if self._refusal.is_lasting and self._instead():
                 self._receiver.synced(self.name, refused=True)
             return seconds

@@ -146,7 +146,7 @@ class ReflectorTestCase(SynchronousTestCase):
         self.counts = ReflectorCounts(self.kind, "", self.clock.seconds)
         self.reflector = self.make_reflector()
 
-    def make_reflector(self, backoff_seconds: float = 0.8) -> Reflector:
+    def make_reflector(self, backoff_seconds: float = 0.8, *, is_dispensable: bool = False) -> Reflector:
         """Return a reflector that waits so long after a first error."""
         return Reflector(
             KINDS[self.kind],
@@ -160,6 +160,7 @@ class ReflectorTestCase(SynchronousTestCase):
             counts=self.counts,
             regained=self.received.regained,
             backoff_seconds=backoff_seconds,
+            is_dispensable=is_dispensable,
         )
 
     def tearDown(self) -> None:

@@ -69,6 +69,18 @@ class OptionalKindTests(ReflectorTestCase):
         self.assertEqual([e["log_level"] for e in events], [LogLevel.warn])
         self.assertIn("403 Forbidden", formatEvent(events[0]))
 
+    def test_forbidden_and_not_needed(self) -> None:
+        """Where nobody needs the kind, that is no warning and no trouble, and said once."""
+        self.reflector = self.make_reflector(is_dispensable=True)
+        with capturedLogs() as events:
+            for _ in range(10):
+                self.turn(KubernetesError(403, "Forbidden", "no"))
+                self.clock.advance(100)
+        self.assertEqual(self.received.told[:1], ["refused Secret"])
+        self.assertEqual([e["log_level"] for e in events], [LogLevel.info])
+        self.assertIn("not needed", formatEvent(events[0]))
+        self.assertEqual(self.reflector.trouble, "")
+
     def test_forbidden_for_a_moment(self) -> None:
         """One refusal does not stand for an empty list: an API server that has just started denies all."""
         self.turn(KubernetesError(403, "Forbidden", "no"))
