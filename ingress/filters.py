@@ -315,6 +315,9 @@ class Filter:
 
     Requests of other methods pass at no cost."""
 
+    asked_schemes: frozenset[bytes] | None = None
+    """The same for schemes: that of ``Facts``, so what a trusted proxy before us says counts; None for all."""
+
     answer_changes: FieldChanges | ChangesBy | None = None
     """What is done to each answer, whatever the request was, or by one field of it: that costs far less than ``on_answer``,
     which is not called where this is set."""

@@ -31,6 +31,7 @@ STATUSES: Final = frozenset({301, 302, 303, 307, 308})
 """Those that nginx sends a location with."""
 ACME_CHALLENGES: Final = b"/.well-known/acme-challenge/"
 
+_IN_THE_CLEAR: Final = frozenset({b"http"})
 _BODY: Final = b"This site is served over HTTPS.\n"
 _NO_HOST: Final = b"The request names no host.\n"
 
@@ -71,7 +72,7 @@ class HttpsRedirect:
 
     def make(self, services: Services) -> Filter:
         """Make the filter that redirects."""
-        return Judging(self.judge)
+        return Judging(self.judge, _IN_THE_CLEAR)
 
     def judge(self, request: RequestedUri) -> Reply | None:
         """Redirect *request* if it came in the clear and its host can do better.

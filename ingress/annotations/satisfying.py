@@ -91,7 +91,10 @@ class _Joined(Filter):
         """Ask members from the *first* on; *refusal* is what those before said."""
         for number in range(first, len(self._members)):
             member = self._members[number]
-            if member.asked_methods is not None and facts.method not in member.asked_methods:
+            methods, schemes = member.asked_methods, member.asked_schemes
+            if (methods is not None and facts.method not in methods) or (
+                schemes is not None and facts.scheme not in schemes
+            ):
                 # It would let pass what it does not look at.
                 continue
             verdict = member.on_request(facts)

@@ -33,8 +33,12 @@ def status_reply(status: int, *fields: tuple[bytes, bytes], reason: str = "") ->
 class Judging(Filter):
     """Answers what *judge* has a reply for."""
 
-    def __init__(self, judge: Callable[[Facts], Reply | None]) -> None:
+    def __init__(
+        self, judge: Callable[[Facts], Reply | None], schemes: frozenset[bytes] | None = None
+    ) -> None:
+        """Requests of other *schemes*, where there are some, are let pass by the verdict."""
         self._judge = judge
+        self.asked_schemes = schemes
 
     def on_request(self, facts: Facts) -> Reply | None:
         """Give the verdict."""

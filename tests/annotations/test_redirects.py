@@ -7,6 +7,7 @@ from ingress.annotations.host_facts import CertifiedHosts
 from ingress.annotations.redirects import HttpsRedirect
 from ingress.model.client_authentication import ClientEvidence
 from ingress.model.reply import Reply
+from tests.fakes.filter_parts import FakeServices
 
 
 @frozen
@@ -39,6 +40,10 @@ def location(reply: Reply | None) -> bytes:
 
 class HttpsRedirectTests(SynchronousTestCase):
     """Plain HTTP is answered with 308 to the same host and target."""
+
+    def test_who_is_asked(self) -> None:
+        """It is not even asked about requests over HTTPS, which are nearly all and pay nothing for it."""
+        self.assertEqual(HttpsRedirect().make(FakeServices()).asked_schemes, {b"http"})
 
     def test_same_host_and_target(self) -> None:
         """The target is repeated as received, escapes and query included."""

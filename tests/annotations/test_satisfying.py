@@ -109,6 +109,14 @@ class VerdictTests(SynchronousTestCase):
         self.ask(Says(status_reply(403)), Says(), Says())
         self.assertEqual([one.asked for one in self.live._members], [1, 1, 0])
 
+    def test_who_is_not_asked(self) -> None:
+        """Who is not asked about requests of this scheme, or method, lets nobody in and keeps nobody out."""
+        for setting in ("asked_schemes", "asked_methods"):
+            self.live = AnyOf((Says(), Says(status_reply(401)))).make(FakeServices())
+            setattr(self.live._members[0], setting, frozenset({b"another"}))
+            self.assertEqual(self.live.on_request(FakeFacts()).status, 401)
+            self.assertEqual([one.asked for one in self.live._members], [0, 1])
+
     def test_waiting(self) -> None:
         """A member who takes time is waited for, and the others after it."""
         for first, second, status in (

@@ -209,7 +209,11 @@ class IngressProxyResource(ReverseProxyResource):
                 return NOT_DONE_YET
             if route.filters or self._chains.everything:
                 chain = exchange.chain = self._chains.chain(route.filters)
-                if chain.requests and (chain.methods is None or exchange.head.method in chain.methods):
+                if (
+                    chain.requests
+                    and (chain.schemes is None or exchange.origin.scheme in chain.schemes)
+                    and (chain.methods is None or exchange.head.method in chain.methods)
+                ):
                     if chain.holds_bodies:
                         self._ask_filters(exchange, route)
                         return NOT_DONE_YET

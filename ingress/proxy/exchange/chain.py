@@ -3,7 +3,7 @@
 Pure: who makes chains, and how long their filters live, is for ``ingress.proxy.exchange.chains`` to say.
 """
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from types import UnionType
 from typing import Any, Final
 
@@ -32,7 +32,11 @@ from ingress.proxy.exchange.settled_answers import changes_for, settled_answers
 
 Specs = tuple[FilterSpec, ...]
 
-_SETTINGS: Final[dict[str, type | UnionType]] = {"holds_body": int, "asked_methods": frozenset | None}
+_SETTINGS: Final[dict[str, type | UnionType]] = {
+    "holds_body": int,
+    "asked_methods": frozenset | None,
+    "asked_schemes": frozenset | None,
+}
 _OF_PHASE: Final = {Phase.LIMITS: Cause.LIMIT, Phase.ACCESS: Cause.AUTH}
 
 OnRequest = Callable[[Facts], Reply | Awaitable[Reply | None] | None]
@@ -53,7 +57,9 @@ class LiveFilter:
     cause: Cause
     """What an error is due to that it answers with."""
     methods: frozenset[bytes] | None = None
-    """Those of the requests that it is asked about; None for all."""
+    """Those of the requests that it is asked about, ..."""
+    schemes: frozenset[bytes] | None = None
+    """... and their schemes; None for all."""
     on_answer: OnAnswer | None = None
     """What is called for each answer, if anything is, ..."""
     changes: FieldChanges | ChangesBy | None = None
@@ -69,7 +75,7 @@ def live_filter(name: str, made: Filter, phase: Phase = Phase.ANSWER) -> LiveFil
     hooks, asked, cause = used_hooks(made), made.answer_changes, _OF_PHASE.get(phase, Cause.FILTER)
     if asked is None:
         on_answer = made.on_answer if Hook.ANSWER in hooks else None
-        return LiveFilter(name, made, hooks, cause, made.asked_methods, on_answer)
+        return LiveFilter(name, made, hooks, cause, made.asked_methods, made.asked_schemes, on_answer)
     known = asked
     if isinstance(known, FieldChanges):
         answer_changes(known)
@@ -80,7 +86,7 @@ def live_filter(name: str, made: Filter, phase: Phase = Phase.ANSWER) -> LiveFil
         if changes is not None:
             edit.change(changes)
 
-    return LiveFilter(name, made, hooks, cause, made.asked_methods, change, known)
+    return LiveFilter(name, made, hooks, cause, made.asked_methods, made.asked_schemes, change, known)
 
 
 def _check_settings(made: Any) -> None:
@@ -132,8 +138,10 @@ class Chain:
         self.holds_bodies = any(live.filter.holds_body for live, _ in self.requests)
         """Whether any of those wants to have the body before it is asked."""
         self.upstreams: tuple[tuple[LiveFilter, OnUpstream], ...] = _having(Hook.UPSTREAM, inwards)
-        self.methods = _asked_methods(self.requests)
+        self.methods = _of_any([live.methods for live, _ in self.requests])
         """Those of the requests that somebody is asked about; None for all."""
+        self.schemes = _of_any([live.schemes for live, _ in self.requests])
+        """And their schemes."""
         self.answers: tuple[tuple[LiveFilter, OnAnswer], ...] = tuple(
             (live, live.on_answer) for live in outwards if live.on_answer is not None
         )
@@ -152,13 +160,14 @@ class Chain:
         """What its route says of traces; None for nothing."""
 
 
-def _asked_methods(requests: tuple[tuple[LiveFilter, OnRequest], ...]) -> frozenset[bytes] | None:
-    methods: frozenset[bytes] = frozenset()
-    for live, _ in requests:
-        if live.methods is None:
+def _of_any(asked: Sequence[frozenset[bytes] | None]) -> frozenset[bytes] | None:
+    """Return what one of several filters at least is *asked* about; None where that is everything."""
+    together: frozenset[bytes] = frozenset()
+    for each in asked:
+        if each is None:
             return None
-        methods |= live.methods
-    return methods
+        together |= each
+    return together
 
 
 def _having(hook: Hook, filters: tuple[LiveFilter, ...]) -> tuple[tuple[LiveFilter, Any], ...]:

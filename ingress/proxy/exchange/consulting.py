@@ -57,6 +57,8 @@ def ask_at_once(chain: Chain, facts: RequestFacts) -> Stop | None:
         at += 1
         if live.methods is not None and facts.method not in live.methods:
             continue
+        if live.schemes is not None and facts.scheme not in live.schemes:
+            continue
         try:
             verdict = hook(facts)
             if isinstance(verdict, Reply):

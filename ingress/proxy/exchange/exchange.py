@@ -105,7 +105,7 @@ class Exchange(AnswerSink):
         self._downstream = downstream
         self.head = head
         self.host, self.path = destination
-        self._origin = origin
+        self.origin = origin
         self.upstream: Upstream | None = None
         """The side that answers; None as long as there is none, and once it has answered."""
         if head.has_body:
@@ -125,7 +125,7 @@ class Exchange(AnswerSink):
         if self._facts is None:
             self.request_id = self.request_id or self.head.request_id or self._context.new_request_id()
             where, security = (self.host, self.path), self._downstream.security
-            self._facts = RequestFacts(self.request_id, self.received, where, self._origin, security)
+            self._facts = RequestFacts(self.request_id, self.received, where, self.origin, security)
         self._facts.attempts, tracer = self._attempts, self._context.tracer
         if tracer is not None and self.chain is not None:
             self._facts.trace = tracer.trace_of(self)
@@ -247,9 +247,9 @@ class Exchange(AnswerSink):
         if attempts.tried:
             attempts.reached()
         came = self.head = self._came or self.head
-        if self._origin.authority:
-            self._came, self.head = came, came.asked_as(self._origin.authority)
-        fields = upstream_fields_of(came, self.request_id, self._origin)
+        if self.origin.authority:
+            self._came, self.head = came, came.asked_as(self.origin.authority)
+        fields = upstream_fields_of(came, self.request_id, self.origin)
         chain, passage = self.chain, self.passage
         if chain is not None and (chain.upstreams or (passage is not None and passage.is_changed)):
             self._came = came
@@ -586,7 +586,7 @@ class Exchange(AnswerSink):
                 listeners = (*listeners, self._context.failed)
             protocol = self._downstream.protocol if head.minor else b"HTTP/1.0"
             # In the order of its fields, and not by its name, which is a call more for each request.
-            known = (self.request_id, route, None if route is None or route.owner is None else route.owner.key, self._filter, made, self.status, self.sent, seconds, self._reason, self._origin.address, head.method, self.host, head.target, protocol, head, self._origin.scheme, cause, backend, 0 if passage is None else passage.received, self._downstream, None if self._context.tracer is None else self._context.tracer.trace_of(self))  # fmt: skip
+            known = (self.request_id, route, None if route is None or route.owner is None else route.owner.key, self._filter, made, self.status, self.sent, seconds, self._reason, self.origin.address, head.method, self.host, head.target, protocol, head, self.origin.scheme, cause, backend, 0 if passage is None else passage.received, self._downstream, None if self._context.tracer is None else self._context.tracer.trace_of(self))  # fmt: skip
             record = _new(Record, known)
             if chain is not None and chain.ends:
                 self._filters(chain).tell_end(record)

@@ -36,6 +36,19 @@ class AnswersOptions(Filter):
         return Reply(204)
 
 
+class RefusesSome(Filter):
+    """Is asked about requests of one scheme alone."""
+
+    def __init__(self, scheme: bytes, holds_body: int = 0) -> None:
+        self.asked_schemes = frozenset({scheme})
+        self.holds_body = holds_body
+        self.asked: list[bytes] = []
+
+    def on_request(self, facts: Facts) -> Reply | None:
+        self.asked.append(facts.scheme)
+        return Reply(403)
+
+
 class AsksAll(Filter):
     """Is asked about each request."""
 
@@ -100,3 +113,32 @@ class ConstantChangesHttp2Tests(ConstantChangesTests):
     """The same over HTTP/2."""
 
     is_http2 = True
+
+
+class SchemeTests(FilterCase):
+    """``asked_schemes``."""
+
+    def test_schemes(self) -> None:
+        """A filter that is asked about one scheme answers its requests, and others pass: by it, and by those beside it."""
+        for holds_body in (0, 10):
+            for beside in (False, True):
+                secure, everything = RefusesSome(b"https", holds_body), AsksAll()
+                self.filter_by(secure, *([everything] if beside else []))
+                for scheme, status in ((False, 200), (True, 403)):
+                    client = self.client(scheme)
+                    client.ask()
+                    if not scheme:
+                        self.upstream().say(OK)
+                    self.assertEqual(client.heard().status, status)
+                self.assertEqual(secure.asked, [b"https"])
+                self.assertEqual(everything.asked, [b"GET"] if beside else [])
+
+    def test_two_schemes(self) -> None:
+        """Of two filters that are asked about a scheme each, each is asked about its own."""
+        plain, secure = RefusesSome(b"http"), RefusesSome(b"https")
+        self.filter_by(plain, secure)
+        for is_secure in (False, True):
+            client = self.client(is_secure)
+            client.ask()
+            self.assertEqual(client.heard().status, 403)
+        self.assertEqual((plain.asked, secure.asked), ([b"http"], [b"https"]))
