@@ -15,7 +15,7 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.proxy.contract.transport import KernelCopy, Receiver
 from ingress.proxy.transport import handshake_queue
-from ingress.proxy.transport.epoll.epoll_set import BURST, EpollSet
+from ingress.proxy.transport.epoll.epoll_set import BATCH, BURST, EpollSet
 from ingress.proxy.transport.epoll.stream import StreamTransport
 from ingress.proxy.transport.epoll.tls import TLSTransport
 from ingress.proxy.transport.handshake_queue import HandshakeQueue
@@ -208,6 +208,50 @@ class BatchTests(BatchCase):
         for far in fars:
             far.settimeout(5)
             self.assertEqual([far.recv(100), far.recv(100)], [b"an answer", b""])
+
+    def test_gathered_for_a_turn(self) -> None:
+        """What is gathered goes once in a turn, behind all of its batches and their calls; what that brings about follows at once."""
+        order: list[str] = []
+        epoll_set = self.epoll_set
+
+        class Gathered:
+            """Writes for many."""
+
+            is_marked = False
+
+            def send_fresh(self) -> None:
+                order.append("sent" if epoll_set.in_batch else "sent outside")
+                self.is_marked = False
+                epoll_set.later(lambda: order.append("told"))
+
+            def ready(self, events: int) -> None:
+                """Never."""
+
+            def failed(self, failure: Failure) -> None:
+                """Never."""
+
+        gathered = Gathered()
+
+        class Asking(Recorder):
+            """Has something gathered, and something called back."""
+
+            def dataReceived(self, data: bytes) -> None:
+                order.append("data")
+                epoll_set.later(lambda: order.append("called"))
+                if not gathered.is_marked:
+                    gathered.is_marked = True
+                    epoll_set.mark_for_turn(gathered)
+
+        fars = [self.connect(Asking())[1] for _ in range(BATCH + 2)]
+        for count in (1, 3, BATCH, BATCH + 2):
+            order.clear()
+            for far in fars[:count]:
+                far.send(b"x")
+            self.wait()
+            epoll_set.doRead()
+            batches = [min(count, BATCH), max(0, count - BATCH)]
+            expected = [word for size in batches for word in ["data"] * size + ["called"] * size]
+            self.assertEqual(order, [*expected, "sent", "told"], count)
 
     def test_waiting_for_a_turn(self) -> None:
         """A handshake that waits for its turn wakes nobody up, though what came for it is not read."""

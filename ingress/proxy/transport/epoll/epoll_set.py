@@ -225,9 +225,7 @@ class EpollSet:
             call()
             return
         self._later.append((call, None))
-        self._work([])
-        if self._marked_for_turn:
-            self._end_turn()
+        self._end_turn()
 
     def _call_soon(self) -> None:
         if not self._is_called_later:
@@ -247,9 +245,7 @@ class EpollSet:
 
     def _call_later(self) -> None:
         self._is_called_later = False
-        self._work([])
-        if self._marked_for_turn:
-            self._end_turn()
+        self._end_turn()
 
     # IReadDescriptor
 
@@ -289,21 +285,26 @@ class EpollSet:
             self.handshakes.new_turn()
         batches = 1
         burst = self.burst
-        burst.is_on = len(events) >= BURST
-        self._work(events)
+        count = len(events)
+        burst.is_on = count >= BURST
+        has_ended = self._work(events, count < BATCH)
         # What is ready by now goes before what was put off.
         while (
-            (len(events) >= BATCH or (len(events) > 1 and burst.calls and not self._marked_for_turn))
+            (count >= BATCH or (count > 1 and burst.calls and not has_ended))
             and batches < MAX_BATCHES
             and not self._is_closed
         ):
             batches += 1
             self.looks += 1
             events = self._epoll.poll(0, BATCH)
-            self._work(events)
-        is_full = len(events) >= BATCH
+            count = len(events)
+            has_ended = self._work(events, count < BATCH)
+        is_full = count >= BATCH
         if self._marked_for_turn:
-            self._end_turn()
+            if has_ended:
+                self._call_soon()
+            else:
+                self._end_turn()
         if burst.is_on:
             burst.end()
         # As in ``found_nothing``, which would be a call for each turn.
@@ -332,7 +333,12 @@ class EpollSet:
             self.stood_still()
         return True
 
-    def _work(self, events: Events) -> None:
+    def _work(self, events: Events, may_end: bool) -> bool:
+        """Tell of *events*, and send what was written meanwhile.
+
+        If the turn *may_end* with this batch, and something was gathered for its end, that is sent, too; return whether it was.
+        """
+        has_ended = False
         self.in_batch = True
         descriptors = self._descriptors
         try:
@@ -343,17 +349,23 @@ class EpollSet:
                         descriptor.ready(mask)
                     except Exception:
                         self.fail(descriptor)
-            if self._marked:
-                self._send_marked()
-            if self._later:
-                calls, self._later = self._later, []
-                for call, of in calls:
-                    try:
-                        call()
-                    except Exception:
-                        self.fail(of)
+            while True:
                 if self._marked:
                     self._send_marked()
+                if self._later:
+                    calls, self._later = self._later, []
+                    for call, of in calls:
+                        try:
+                            call()
+                        except Exception:
+                            self.fail(of)
+                    if self._marked:
+                        self._send_marked()
+                if has_ended or not may_end or not self._marked_for_turn:
+                    break
+                # What that brings about, such as an end, follows as after any batch.
+                has_ended = True
+                self._marked, self._marked_for_turn = self._marked_for_turn, self._marked
         finally:
             self.in_batch = False
             closing, self._closing = self._closing, []
@@ -361,12 +373,11 @@ class EpollSet:
                 sock.close()
             if self._later:
                 self._call_soon()
+        return has_ended
 
     def _end_turn(self) -> None:
-        """Send what was gathered; what that brings about, such as an end, follows as after any batch."""
-        self._marked.extend(self._marked_for_turn)
-        self._marked_for_turn.clear()
-        self._work([])
+        """Work off what is to follow, and send what was gathered."""
+        self._work([], True)
         if self._marked_for_turn:
             self._call_soon()
 
