@@ -170,6 +170,7 @@ class FrameReader:
             octets = self._behind_preface(octets)
         at = 0
         size = len(octets)
+        last = size - FRAME_HEAD_BYTES
         view: memoryview | None = None
         body: bytes | memoryview
         # What ``struct`` returns may be anything; compiled code calculates with numbers that it knows to be some.
@@ -178,19 +179,21 @@ class FrameReader:
         kind: int
         flags: int
         stream_id: int
-        budget = self._budget
+        budget, gathered = self._budget, self._gathered
         self.has_more = False
         self.work_left = self.turn_work
         if self._large is not None:
             self._whole_block(*self._large, sink)
             if self.is_closed:
                 return
+        is_amid = not self.knows_settings or self._block_of != 0
         while True:
-            if size - at < FRAME_HEAD_BYTES:
+            if at > last:
                 if not behind or at != size:
                     break
                 # The frame that had begun is read; to put all together for its sake would be a copy of everything.
                 octets, at, size, behind, view = received, behind, len(received), 0, None
+                last = size - FRAME_HEAD_BYTES
                 continue
             if self.work_left <= 0:
                 self.has_more = True
@@ -198,22 +201,32 @@ class FrameReader:
             high, length, kind, flags, stream_id = unpack_head(octets, at)
             if high or length > FRAME_BYTES:
                 raise ConnectionFault(ErrorCode.FRAME_SIZE_ERROR, "frame too large")
-            end = at + FRAME_HEAD_BYTES + length
+            begin = at + FRAME_HEAD_BYTES
+            end = begin + length
             if end > size:
                 break
+            at = end
             stream_id &= LARGEST_WINDOW
-            begin, at = at + FRAME_HEAD_BYTES, end
-            if kind == DATA and length > _MUCH and not flags:
-                # Of large reads nearly all; what of it belongs together is put together later, by one copy.
-                pieces = self._gathered.get(stream_id)
-                if pieces is not None:
-                    if view is None:
-                        view = memoryview(octets)
-                    self._budget.payload(length)
-                    self.work_left -= PIECE_WORK
-                    pieces.append(view[begin:end])
+            # Of these are nearly all, each with no more than it needs; all others are below.
+            if is_amid:
+                pass
+            elif kind == HEADERS:
+                if flags & _NOT_PLAIN == END_HEADERS and stream_id and length <= _LARGE_BLOCK:
+                    if gathered:
+                        # Bodies alone have no order among each other.
+                        self.pass_on_all(sink)
+                        if self.is_closed:
+                            break
+                    budget.useful += length
+                    self.work_left -= FRAME_WORK
+                    try:
+                        sink.block_received(stream_id, octets[begin:end], flags & END_STREAM != 0)
+                    except StreamFault as fault:
+                        sink.stream_fault(stream_id, fault)
+                    if self.is_closed:
+                        break
                     continue
-            if kind == WINDOW_UPDATE and self.knows_settings and not self._block_of:
+            elif kind == WINDOW_UPDATE:
                 # Of messages back and forth half of all frames, and of no account to bodies that come.
                 if length != 4:
                     raise ConnectionFault(ErrorCode.FRAME_SIZE_ERROR, "WINDOW_UPDATE of another size")
@@ -223,39 +236,20 @@ class FrameReader:
                 if self.is_closed:
                     break
                 continue
-            if self._gathered and kind != DATA:
-                # Bodies alone have no order among each other.
-                self.pass_on_all(sink)
-                if self.is_closed:
-                    break
-            if kind == DATA and length > _MUCH:
-                if view is None:
-                    view = memoryview(octets)
-                body, payload = view[begin:end], b""
-            else:
-                body = payload = octets[begin:end]
-            if self._block_of:
-                if kind != CONTINUATION or stream_id != self._block_of:
-                    raise ConnectionFault(ErrorCode.PROTOCOL_ERROR, "field block broken off")
-                self._continuation(flags, payload, sink)
-            elif not self.knows_settings:
-                if kind != SETTINGS or flags & ACK:
-                    raise ConnectionFault(ErrorCode.PROTOCOL_ERROR, "SETTINGS must be first")
-                self.knows_settings = True
-                sink.settings_received(flags, stream_id, payload)
-            elif kind == HEADERS:
-                if stream_id and flags & _NOT_PLAIN == END_HEADERS and length <= _LARGE_BLOCK:
-                    # Nearly all of them.
-                    budget.useful += length
-                    self.work_left -= FRAME_WORK
-                    try:
-                        sink.block_received(stream_id, payload, flags & END_STREAM != 0)
-                    except StreamFault as fault:
-                        sink.stream_fault(stream_id, fault)
-                else:
-                    self._headers(flags, stream_id, payload, sink)
             elif kind == DATA:
-                # Here and not in a method of its own, since it is nearly each message.
+                if length > _MUCH:
+                    if view is None:
+                        view = memoryview(octets)
+                    body = view[begin:end]
+                    pieces = None if flags else gathered.get(stream_id)
+                    if pieces is not None:
+                        # Of large reads nearly all; what of it belongs together is put together later, by one copy.
+                        budget.payload(length)
+                        self.work_left -= PIECE_WORK
+                        pieces.append(body)
+                        continue
+                else:
+                    body = octets[begin:end]
                 if not stream_id:
                     raise ConnectionFault(ErrorCode.PROTOCOL_ERROR, "DATA of no stream")
                 if flags & PADDED:
@@ -267,9 +261,9 @@ class FrameReader:
                         budget.frames += 1
                 elif not ended:
                     budget.spend()
-                gathered = self._gathered
-                goes_on = behind or (size - at > _KIND_AT and octets[at + _KIND_AT] == DATA)
-                if (ended and stream_id not in gathered) or not (gathered or goes_on):
+                if (ended and stream_id not in gathered) or not (
+                    gathered or behind or (size - at > _KIND_AT and octets[at + _KIND_AT] == DATA)
+                ):
                     self.work_left -= FRAME_WORK
                     whole = body if isinstance(body, bytes) else bytes(body)
                     sink.data_received(stream_id, whole, length, ended)
@@ -277,6 +271,25 @@ class FrameReader:
                     self._gather(stream_id, body, length)
                     if ended:
                         self._pass_on(stream_id, True, sink)
+                if self.is_closed:
+                    break
+                continue
+            if gathered:
+                self.pass_on_all(sink)
+                if self.is_closed:
+                    break
+            payload = octets[begin:end]
+            if self._block_of:
+                if kind != CONTINUATION or stream_id != self._block_of:
+                    raise ConnectionFault(ErrorCode.PROTOCOL_ERROR, "field block broken off")
+                self._continuation(flags, payload, sink)
+            elif not self.knows_settings:
+                if kind != SETTINGS or flags & ACK:
+                    raise ConnectionFault(ErrorCode.PROTOCOL_ERROR, "SETTINGS must be first")
+                self.knows_settings = True
+                sink.settings_received(flags, stream_id, payload)
+            elif kind == HEADERS:
+                self._headers(flags, stream_id, payload, sink)
             elif kind == CONTINUATION:
                 raise ConnectionFault(ErrorCode.PROTOCOL_ERROR, "CONTINUATION of nothing")
             else:
@@ -287,6 +300,7 @@ class FrameReader:
                     sink.control_received(kind, flags, stream_id, payload)
             if self.is_closed:
                 break
+            is_amid = not self.knows_settings or self._block_of != 0
         if self._gathered:
             self.pass_on_all(sink)
         if not self.is_closed:
