@@ -164,19 +164,18 @@ class Stream:
             block = outgoing.with_table_update(block)
         if not ended:
             final = b""
-        size = len(piece)
+        size, length = len(piece), len(block)
         if (
             size <= self.window
             and size <= outgoing.window
             and size <= FRAME_BYTES
-            and len(block) <= FRAME_BYTES
-            and len(final) <= FRAME_BYTES
+            and length <= FRAME_BYTES
             and not outgoing.is_full
+            and (not final or len(final) <= FRAME_BYTES)
         ):
-            # Nearly every message: one write for all of it.
-            length = len(block)
-            flags = END_HEADERS | END_STREAM if ended and not size and not final else END_HEADERS
-            frames = pack_head(length >> 16, length & 0xFFFF, HEADERS, flags, self.id) + block
+            # Nearly every message: one write for all of it, put together once.
+            flag = END_STREAM if ended and not final else 0
+            behind = self._final_frame(final) if final else b""
             if size:
                 self.window -= size
                 outgoing.window -= size
@@ -185,9 +184,12 @@ class Stream:
                     budget.sent(size, 1)
                 else:
                     budget.useful += size
-                flags = END_STREAM if ended and not final else 0
-                frames = b"%b%b%b" % (frames, pack_head(0, size, DATA, flags, self.id), piece)
-            outgoing.write(frames + self._final_frame(final) if final else frames)
+                head = pack_head(0, length, HEADERS, END_HEADERS, self.id)
+                body = pack_head(0, size, DATA, flag, self.id)
+                outgoing.write(b"".join((head, block, body, piece, behind)))
+            else:
+                head = pack_head(0, length, HEADERS, END_HEADERS | flag, self.id)
+                outgoing.write(b"".join((head, block, behind)))
             if ended:
                 self.local_ended = True
                 self.connection.stream_sent(self)
