@@ -89,6 +89,8 @@ class ConnectionLimit:
         self.deadline = NEVER
         self.is_paused = False
         self._connections = connections
+        self._at_most = 0
+        """How many there may be by now: they grow one by one, but who looks for how many there are counts the parts of several listeners."""
         self._bound(most)
         self._deadlines = deadlines
         self._metrics = metrics
@@ -141,7 +143,8 @@ class ConnectionLimit:
     def grown(self, newcomer: Connection) -> None:
         """There is another connection."""
         self._unheard[newcomer] = self._deadlines.exact_seconds()
-        if len(self._connections) >= self._near:
+        self._at_most = len(self._connections)
+        if self._at_most >= self._near:
             self._come_near()
 
     def _come_near(self) -> None:
@@ -262,7 +265,10 @@ class ConnectionLimit:
         A request over HTTP/2 costs no connection of a client, but most need one to an endpoint: what is left
         when few are is for clients that have nothing yet.
         """
-        if len(self._connections) + upstreams < self._scarce:
+        if self._at_most + upstreams < self._scarce:
+            return True
+        self._at_most = len(self._connections)
+        if self._at_most + upstreams < self._scarce:
             return True
         self._metrics.stream_refused()
         if self._may_tell():

@@ -43,6 +43,16 @@ class FakeConnection:
         self.drain()
 
 
+class CountingSet(set[FakeConnection]):
+    """Connections of which it is known how often somebody asked how many they are."""
+
+    asked = 0
+
+    def __len__(self) -> int:
+        self.asked += 1
+        return super().__len__()
+
+
 class FakePort:
     """A listener."""
 
@@ -69,7 +79,7 @@ class ConnectionLimitTests(SynchronousTestCase):
         self.deadlines = Deadlines(self.clock)
         self.deadlines.start()
         self.addCleanup(self.deadlines.stop)
-        self.connections: set[FakeConnection] = set()
+        self.connections = CountingSet()
         self.metrics = ConnectionMetrics()
         self.connection_limit = ConnectionLimit(self.connections, 32, self.deadlines, self.metrics)
         self.ports = [FakePort(), FakePort()]
@@ -99,6 +109,28 @@ class ConnectionLimitTests(SynchronousTestCase):
         self.clock.pump([1] * 5)
         self.assertFalse(any(each.closed for each in come))
         self.assertEqual(self.ports[0].said, [])
+
+    def test_room_beside(self) -> None:
+        """Another request of a busy client has room while fewer than 56 sockets are taken, by clients that are there now."""
+        has_room = self.connection_limit.has_room_beside
+        come = self.come(20, -NEVER)
+        for _ in range(2):
+            self.assertEqual((has_room(35), has_room(36)), (True, False))
+            come[-1].drain()
+            self.leave(come.pop())
+            self.assertEqual((has_room(35), has_room(36), has_room(37)), (True, True, False))
+            come += self.come(1, -NEVER)
+
+    def test_room_is_known(self) -> None:
+        """As long as nobody came since, no request has connections counted to know that there is room."""
+        come = self.come(20, -NEVER)
+        for one in come[:5]:
+            one.drain()
+            self.leave(one)
+        before = self.connections.asked
+        for _ in range(10):
+            self.assertTrue(self.connection_limit.has_room_beside(30))
+        self.assertEqual(self.connections.asked, before)
 
     def test_each_port_is_first(self) -> None:
         """Where one listener's clients take every place that is free, another listener has the first turn the next time."""
