@@ -4,6 +4,7 @@ A search is bounded, however many names there are: it is asked whether one is th
 or with a word more or less; where that is not so, and they are few, they are compared as ``difflib`` does.
 """
 
+import re
 from collections.abc import Iterable, Iterator
 from difflib import get_close_matches
 from functools import cached_property
@@ -17,12 +18,51 @@ _MOST_CHARACTERS: Final = 80
 """What is longer is looked for by words alone."""
 _LETTERS: Final = "abcdefghijklmnopqrstuvwxyz0123456789-."
 _LEAST_CLOSE: Final = 0.7
+_BETWEEN_WORDS: Final = re.compile("[-./]")
+_LEAST_LETTERS: Final = 5
+"""A word of fewer letters is not taken for another one that was mistyped: *eu*, *uk*, *test* and *rest* may all be meant."""
 
 
 def did_you_mean(name: str, names: Iterable[str]) -> str:
     """Return the end of a message: which one of a few *names* is meant by *name*, none of them; empty where none is close."""
     close = get_close_matches(name[:_MOST_CHARACTERS], names, 1)
     return f"; did you mean {close[0]}?" if close else ""
+
+
+def is_slip(name: str, meant: str) -> bool:
+    """Whether *name* is *meant* with one letter mistyped, so that hardly anybody can have meant another name by it.
+
+    That is so of one long word among equal ones, with two letters changed round, or with one doubled, wrong, lacking or too
+    many inside of it.  What differs at an end, or in a digit, may tell two names apart: nginx2, teama and teamb.
+    """
+    if name != meant and name.lower() == meant:
+        return True
+    words = list(zip(_BETWEEN_WORDS.split(name), _BETWEEN_WORDS.split(meant), strict=False))
+    other = [(one, wanted) for one, wanted in words if one != wanted]
+    if _BETWEEN_WORDS.findall(name) != _BETWEEN_WORDS.findall(meant) or len(other) != 1:
+        return False
+    return _is_mistyped(*other[0])
+
+
+def _is_mistyped(word: str, meant: str) -> bool:
+    shorter, longer = sorted((word, meant), key=len)
+    if len(meant) < _LEAST_LETTERS or not f"{word}{meant}".isalpha():
+        return False
+    before, behind = _same(word, meant), _same(word[::-1], meant[::-1])
+    if len(longer) == len(shorter):
+        at = slice(before, before + 2)
+        is_turned = before + behind == len(word) - 2 and word[at] == meant[at][::-1]
+        return is_turned or (before + behind == len(word) - 1 and 0 < before < len(word) - 1)
+    # Of a letter that is doubled nobody knows which of both is one too many.
+    is_doubled = before + behind > len(shorter)
+    is_inside = before + behind == len(shorter) and 0 < before < len(shorter)
+    return len(longer) == len(shorter) + 1 and (is_doubled or is_inside)
+
+
+def _same(one: str, other: str) -> int:
+    """Return how many characters both begin with."""
+    shortest = min(len(one), len(other))
+    return next((at for at in range(shortest) if one[at] != other[at]), shortest)
 
 
 class CloseNames:

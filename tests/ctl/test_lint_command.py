@@ -78,6 +78,20 @@ class StatusTests(LintCase):
         self.assertEqual(self.lint("objects.yaml").exit_code, 1)
         self.assertEqual(self.lint("objects.yaml", "--fail-on", "never").exit_code, 0)
 
+    def test_a_mistyped_class_fails_and_another_one_does_not(self) -> None:
+        """Nobody serves the one, by the name or by the controller of its IngressClass; the other is a warning where it is alone."""
+        seen = "apiVersion: networking.k8s.io/v1\nkind: IngressClass\nmetadata: {name: nginx}\nspec: {controller: %s}\n---\n"
+        for class_name, before, fails in (
+            ("ngnix", "", ("error", "warning")),
+            ("nginx", seen % "k8s.io/ingres-nginx", ("error", "warning")),
+            ("traefik", "", ("warning",)),
+            ("nginx", seen % "example.com/other", ()),
+        ):
+            self.manifest(before + ingress().replace("Name: nginx", f"Name: {class_name}"))
+            for level in ("error", "warning"):
+                result = self.lint("objects.yaml", "--fail-on", level)
+                self.assertEqual(result.exit_code, level in fails, (class_name, level, result.stdout))
+
     def test_what_is_not_understood_is_status_2(self) -> None:
         """A level, a format, a file that cannot be written, options that contradict each other."""
         self.warned()

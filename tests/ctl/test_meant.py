@@ -4,7 +4,7 @@ from functools import partial
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.ctl.close_names import CloseNames
+from ingress.ctl.close_names import CloseNames, is_slip
 from ingress.ctl.meant import Meant
 from ingress.model.objects import Kind, ObjectKey, Service
 from ingress.model.state import ClusterState
@@ -69,6 +69,51 @@ class CloseNamesTests(SynchronousTestCase):
             counts.append(calls(partial(close.close_to, "service-nubmer-77")))
         self.assertEqual(counts[0], counts[1])
         self.assertLess(counts[1], 10_000)
+
+
+class SlipTests(SynchronousTestCase):
+    """Names that can hardly be anything but another one, mistyped."""
+
+    def test_one_letter(self) -> None:
+        """Two changed round, one doubled, and one wrong, lacking or too many inside of a word."""
+        for name in (
+            "gninx",
+            "ngnix",
+            "ngixn",
+            "nginxx",
+            "nnginx",
+            "ngiinx",
+            "nggnx",
+            "ngnx",
+            "ngibnx",
+            "Nginx",
+        ):
+            self.assertTrue(is_slip(name, "nginx"), name)
+        for word in ("ingres", "ingresss", "ingerss", "ingtess"):
+            self.assertTrue(is_slip(f"k8s.io/{word}-nginx", "k8s.io/ingress-nginx"), word)
+
+    def test_what_may_be_meant(self) -> None:
+        """Names that end or begin otherwise, count, or are short; two mistakes; another number of words."""
+        for name, other in (
+            ("nginx", "nginx"),
+            ("", "nginx"),
+            ("teama", "teamb"),
+            ("atest", "btest"),
+            ("nginxb", "nginx"),
+            ("nginx", "nginxb"),
+            ("enginx", "nginx"),
+            ("nginx2", "nginx"),
+            ("ng1nx", "nginx"),
+            ("nginx-internal", "nginx"),
+            ("nginx-uk", "nginx-us"),
+            ("nginx-int", "nginx-ext"),
+            ("nginx-test", "nginx-rest"),
+            ("external", "internal"),
+            ("k8s.io/ingress/nginx", "k8s.io/ingress-nginx"),
+            ("k8s.io/ingres-ngnix", "k8s.io/ingress-nginx"),
+            ("nginx-tset", "nginx-test"),
+        ):
+            self.assertFalse(is_slip(name, other), (name, other))
 
 
 class MeantTests(SynchronousTestCase):

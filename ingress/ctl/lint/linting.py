@@ -13,7 +13,7 @@ from attrs import evolve
 
 from ingress.ctl.inputs.coverage import HIDDEN
 from ingress.ctl.inputs.input import Input, Place
-from ingress.ctl.lint.checks.classes import check_classes, why_not_ours
+from ingress.ctl.lint.checks.classes import check_classes, check_controllers, why_not_ours
 from ingress.ctl.lint.checks.effects import check_effects
 from ingress.ctl.lint.checks.hosts import check_hosts
 from ingress.ctl.lint.checks.paths import check_paths
@@ -22,7 +22,7 @@ from ingress.ctl.lint.checks.rewrites import check_rewrites
 from ingress.ctl.lint.checks.unsafe import check_safety
 from ingress.ctl.lint.finding import Finding, Level, LintReport, ObjectReport
 from ingress.ctl.lint.problems import findings_of, problem_findings
-from ingress.ctl.lint.rules import CORS_NULL, CRITICAL_RISK
+from ingress.ctl.lint.rules import CORS_NULL, CRITICAL_RISK, UNKNOWN_CLASS
 from ingress.ctl.lint.standings import standings
 from ingress.ctl.lint.survey import Subject, Survey
 from ingress.ctl.meant import Meant
@@ -45,6 +45,7 @@ def lint(given: Input) -> LintReport:
         for report in _reports(survey):
             at = (report.object_id, report.place)
             reports[at] = _joined(reports[at], report) if at in reports else report
+        others.update(dict.fromkeys(check_controllers(survey)))
         for object_id, problems in survey.given.problems_of.items():
             if object_id not in survey.subjects:
                 told = [one for one in problems if unknown.is_told(layer, one)]
@@ -58,6 +59,8 @@ def lint(given: Input) -> LintReport:
     others.update(dict.fromkeys(findings_of(given, given.problems)))
     not_checked = (*(f"{one.what}: {one.why}" for one in given.unread), *unknown.told())
     ordered = sorted(reports.values(), key=lambda one: (one.object_id, one.place.file, one.place.line))
+    if any(one.is_ours for one in ordered):
+        ordered = [_beside_ours(one) for one in ordered]
     return LintReport(tuple(ordered), _sorted(others), not_checked)
 
 
@@ -130,6 +133,17 @@ def _reports(survey: Survey) -> Iterator[ObjectReport]:
             _sorted(found),
             tuple(sorted(survey.given.labels.get(object_id, {}).items())),
         )
+
+
+def _beside_ours(one: ObjectReport) -> ObjectReport:
+    """Return *one* of a lint that judges others: that nobody is known to serve its class is most likely meant so."""
+    if one.is_ours:
+        return one
+    found = (
+        evolve(finding, level=Level.NOTE) if finding.rule == UNKNOWN_CLASS.name else finding
+        for finding in one.findings
+    )
+    return evolve(one, findings=_sorted(found))
 
 
 def _joined(one: ObjectReport, other: ObjectReport) -> ObjectReport:

@@ -419,7 +419,26 @@ NO_CLASS: Final = _rule(
     _WARNING,
     "The object has no class, so it is served only where the class is the default, or with `--watch-without-class`; it is judged as if it were.",
 )
-OTHER_CLASS: Final = _rule("OtherClass", _NOTE, "The object is of another class, and not judged.")
+OTHER_CLASS: Final = _rule(
+    "OtherClass", _NOTE, "The object is of another controller's class, and not judged."
+)
+UNKNOWN_CLASS: Final = _rule(
+    "UnknownClass",
+    _WARNING,
+    "Nobody is known to serve the class of the object, which is not judged; a note beside Ingresses that are.",
+)
+MISTYPED_CLASS: Final = _rule(
+    "MistypedClass",
+    _ERROR,
+    "Nobody is known to serve the class of the object, whose name is that of a class of ours with one letter mistyped.",
+)
+NOT_JUDGED: Final = frozenset({OTHER_CLASS.name, UNKNOWN_CLASS.name, MISTYPED_CLASS.name})
+"""What is found of objects that are not ours, and are not judged for it."""
+MISTYPED_CONTROLLER: Final = _rule(
+    "MistypedController",
+    _ERROR,
+    "The controller of an IngressClass is ours with one letter mistyped, so nobody serves the class.",
+)
 CLASS_BY_ANNOTATION: Final = _rule(
     "ClassByAnnotation",
     _NOTE,

@@ -13,8 +13,9 @@ from ingress.annotations.slash_redirect import SlashRedirect
 from ingress.ctl.inputs.input import Input, Place
 from ingress.ctl.lint.finding import Change, Finding
 from ingress.ctl.lint.rules import Rule
+from ingress.ctl.meant_classes import MeantClasses
 from ingress.model.frozen import frozen
-from ingress.model.objects import ClusterObject, ObjectId, Owner
+from ingress.model.objects import ClusterObject, Kind, ObjectId, Owner
 from ingress.model.problems import Problem
 from ingress.model.upstream_tls import ProtocolRefused
 from ingress.routing.expression_routes import PathTooLong
@@ -24,6 +25,7 @@ from ingress.translate.age import by_age
 from ingress.translate.claims import Claim, ParsedObject
 from ingress.translate.options import TranslateOptions
 from ingress.translate.ownership import wildcard_of
+from ingress.translate.readers.ingress.classes import controller_of
 from ingress.translate.readers.ingress.objects import Ingress
 from ingress.translate.readers.reader import Readers, Verdict
 from ingress.translate.readers.route_kinds import ROUTE_KINDS
@@ -148,6 +150,7 @@ class Survey:
         for route in self.given.snapshot.routes():
             if route.owner is not None:
                 routes.setdefault(route.owner.id, []).append(route)
+        self.classes = MeantClasses(given.state, given.options)
         prefix = given.options.annotations_prefix + "/"
         self._left: dict[str, int] = {}
         self.subjects: dict[ObjectId, Subject] = {}
@@ -166,6 +169,12 @@ class Survey:
                 given.strays.get(object_id, {}),
                 object_id in classless,
             )
+
+    def is_class_of_nobody(self, name: str) -> bool:
+        """Whether the class *name*, which is not ours, is nobody's as far as is known: in a cluster all classes have to be seen for that."""
+        given = self.given
+        is_seen = given.options.from_manifests or given.coverage.knows(Kind.INGRESS_CLASS, "")
+        return is_seen and controller_of(name, given.state) is None
 
     @property
     def snapshot(self) -> Snapshot:

@@ -1,21 +1,26 @@
 """Whose an object is, by its class."""
 
-import shlex
 from collections.abc import Iterator
 
 from ingress.annotations.values import quoted
-from ingress.ctl.close_names import CloseNames
 from ingress.ctl.lint.finding import Change, Finding
-from ingress.ctl.lint.rules import CLASS_BY_ANNOTATION, NO_CLASS, OTHER_CLASS
+from ingress.ctl.lint.rules import (
+    CLASS_BY_ANNOTATION,
+    MISTYPED_CLASS,
+    MISTYPED_CONTROLLER,
+    NO_CLASS,
+    OTHER_CLASS,
+    UNKNOWN_CLASS,
+)
 from ingress.ctl.lint.survey import Subject, Survey
+from ingress.model.objects import Kind
 from ingress.model.problems import Reason
 from ingress.translate.readers.gateway.not_ours import why_not_served_here
 from ingress.translate.readers.ingress.classes import class_named, controller_of
 from ingress.translate.readers.ingress.objects import CLASS_ANNOTATION, Ingress, classes_of
 
 _FIELD = "spec.ingressClassName"
-_BETWEEN = "/"
-"""Between words of a name, as in no name of a class: one with a word more is another class."""
+_ANNOTATION = f"metadata.annotations[{CLASS_ANNOTATION}]"
 
 
 def check_classes(survey: Survey, subject: Subject) -> Iterator[Finding]:
@@ -25,12 +30,8 @@ def check_classes(survey: Survey, subject: Subject) -> Iterator[Finding]:
         return
     is_told = any(problem.reason is Reason.CLASS_CONFLICT for problem in subject.problems)
     if not subject.verdict.is_ours:
-        if is_told:
-            return
-        name = class_named(value)
-        yield subject.found(
-            OTHER_CLASS, why_not_ours(survey, subject), _FIELD, _to_have_judged(survey, name) if name else ""
-        )
+        if not is_told:
+            yield _not_judged(survey, subject, value)
     elif subject.is_classless:
         yield subject.found(
             NO_CLASS,
@@ -48,9 +49,9 @@ def check_classes(survey: Survey, subject: Subject) -> Iterator[Finding]:
         f"{CLASS_ANNOTATION} is deprecated, and the field says the same"
         if value.class_name
         else f"{CLASS_ANNOTATION} is deprecated; the field for it is {_FIELD}",
-        f"metadata.annotations[{CLASS_ANNOTATION}]",
+        _ANNOTATION,
         "remove the annotation" if value.class_name else f"write {_FIELD}: {by_annotation}",
-        [*named, Change(f"metadata.annotations[{CLASS_ANNOTATION}]", None)],
+        [*named, Change(_ANNOTATION, None)],
     )
 
 
@@ -64,31 +65,39 @@ def why_not_ours(survey: Survey, subject: Subject) -> str:
         return "it names no class, and the default class is another controller's"
     options, controller = survey.given.options, controller_of(name, survey.given.state)
     if controller is None:
-        return f"its class is {quoted(name)}, and only class {quoted(options.ingress_class)} is judged"
+        return f"its class is {quoted(name)}, and {survey.classes.judged}"
     whose = f"whose controller is {quoted(controller)}"
     judged = f"only those of {quoted(options.controller_class)} are judged"
     return f"its class is {quoted(name)}, {whose}, and {judged}"
 
 
-def _to_have_judged(survey: Survey, name: str) -> str:
-    """Say how Ingresses of the class *name*, which is not ours, are judged, and which class may be meant by it."""
-    controller = controller_of(name, survey.given.state)
-    if controller is not None:
-        # The name decides nothing where there is a class of it.
-        option = f"controller-class={controller}"
-        return f"to have its classes judged: -o {shlex.quote(option)}" if controller else ""
-    judged = f"to have class {name} judged: {option_of_class(name)}"
-    options = survey.given.options
-    classes = classes_of(survey.given.state).items()
-    ours = {key.name for key, one in classes if one.controller == options.controller_class}
-    for meant in CloseNames({*ours, options.ingress_class}, _BETWEEN).close_to(name):
-        more = name.removeprefix(meant)
-        # nginx-internal or nginx2 is another class beside nginx.
-        if more == name or (len(more) == 1 and more.isalpha()):
-            return f"did you mean {meant}? Otherwise, {judged}"
-    return judged
+def check_controllers(survey: Survey) -> Iterator[Finding]:
+    """Yield the IngressClasses whose controller is meant to be ours."""
+    given = survey.given
+    ours = given.options.controller_class
+    for key, one in sorted(classes_of(given.state).items()):
+        if survey.classes.is_mistyped(one):
+            object_id = (Kind.INGRESS_CLASS, key)
+            yield Finding(
+                MISTYPED_CONTROLLER.level,
+                MISTYPED_CONTROLLER.name,
+                object_id,
+                f"its controller is {quoted(one.controller)}, and only classes of {quoted(ours)} are judged",
+                "spec.controller",
+                f"did you mean {ours}?",
+                given.place(object_id),
+                (Change("spec.controller", ours),),
+            )
 
 
-def option_of_class(name: str) -> str:
-    """Return the option that has the class *name* judged, as a shell takes it."""
-    return f"-o {shlex.quote(f'ingress-class={name}')}"
+def _not_judged(survey: Survey, subject: Subject, value: Ingress) -> Finding:
+    """Return what is said of an Ingress that is not ours."""
+    name = class_named(value)
+    field = _FIELD if value.class_name or not name else _ANNOTATION
+    message, advice = why_not_ours(survey, subject), survey.classes.advice(name) if name else ""
+    if not name or not survey.is_class_of_nobody(name):
+        return subject.found(OTHER_CLASS, message, field, advice)
+    meant = survey.classes.slip(name)
+    if meant:
+        return subject.found(MISTYPED_CLASS, message, field, advice, [Change(field, meant)])
+    return subject.found(UNKNOWN_CLASS, message, field, advice)

@@ -13,7 +13,7 @@ from ingress.ctl.lint.reports.remarks import MANY, AboutMany, AboutObject, Remar
 from ingress.ctl.lint.reports.results import Results, summary
 from ingress.ctl.lint.reports.texts import object_name
 from ingress.ctl.lint.reports.words import common_kind, findings_sentence, objects_sentence
-from ingress.ctl.lint.rules import OTHER_CLASS
+from ingress.ctl.lint.rules import NOT_JUDGED
 from ingress.ctl.terminal import printable
 from ingress.model.frozen import frozen
 from ingress.model.objects import ObjectId
@@ -270,7 +270,7 @@ class _Table:
             finding.advice
             for one in self.results.report.objects
             for finding in one.findings
-            if finding.rule == OTHER_CLASS.name and finding.advice
+            if finding.rule in NOT_JUDGED and finding.advice
         )
         sentence = f"{objects_sentence(counted, kind, advices)} {findings_sentence(counted)}"
         for line in wrapped(printable(_bounded(sentence)), self.look.width):
