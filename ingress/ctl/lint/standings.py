@@ -15,7 +15,7 @@ from ingress.annotations.values import ValueRefused
 from ingress.ctl.lint.checks.effects import without_effect
 from ingress.ctl.lint.finding import AnnotationReport, Finding, Standing
 from ingress.ctl.lint.mending import KNOWN, ROWS, unknown_names
-from ingress.ctl.lint.rules import CLOSED_PATHS
+from ingress.ctl.lint.rules import CLOSED_PATHS, REWRITE_TO_ITSELF
 from ingress.ctl.lint.survey import Subject
 from ingress.model.problems import Reason
 
@@ -151,6 +151,8 @@ def _standing(
         return Standing.HONORED, "it says nothing, which asks for nothing"
     if name in lacking:
         return Standing.IGNORED, f"it has no effect without {lacking[name]}"
+    if REWRITE_TO_ITSELF.name in by_rule:
+        return Standing.DIFFERS, by_rule[REWRITE_TO_ITSELF.name].message
     for reason, standing in _OF_REASONS.items():
         if reason.value in by_rule:
             found = by_rule[reason.value]

@@ -12,6 +12,7 @@ from attrs import define, evolve, field
 
 from ingress.ctl.inputs.input import Place
 from ingress.ctl.lint.finding import AnnotationReport, Finding, ObjectReport
+from ingress.ctl.lint.reports.texts import message
 from ingress.ctl.migrate.migration import Matter
 from ingress.ctl.migrate.outcome import Outcome, differing, is_mistake, outcome_of_finding
 from ingress.model.objects import ObjectId
@@ -43,8 +44,8 @@ class _Group:
         if not self.names:
             return evolve(self.matter, advice=advice, objects=objects)
         names = ", ".join(sorted(self.names))
-        message = f"{names}: {self.was} {'them' if len(self.names) > 1 else 'it'}; {self.has}"
-        return evolve(self.matter, message=message, advice=advice, objects=objects)
+        text = f"{names}: {self.was} {'them' if len(self.names) > 1 else 'it'}; {self.has}"
+        return evolve(self.matter, message=text, advice=advice, objects=objects)
 
 
 class Matters:
@@ -70,11 +71,10 @@ class Matters:
 
     def _of_finding(self, finding: Finding) -> _Group:
         found = _NAMES.fullmatch(finding.message) if finding.rule == Reason.UNKNOWN_ANNOTATION else None
-        matter = Matter(
-            finding.message, outcome_of_finding(finding), finding.rule, is_mistake=is_mistake(finding)
-        )
+        said = message(finding)
+        matter = Matter(said, outcome_of_finding(finding), finding.rule, is_mistake=is_mistake(finding))
         if found is None:
-            return self._groups.setdefault((finding.rule, finding.message), _Group(matter))
+            return self._groups.setdefault((finding.rule, said), _Group(matter))
         key = (finding.rule, found["was"], found["has"])
         group = self._groups.setdefault(key, _Group(matter, was=found["was"], has=found["has"]))
         group.names.update(found["names"].split(", "))

@@ -11,6 +11,7 @@ from ingress.ctl.inputs.coverage import Coverage
 from ingress.ctl.lint.checks.effects import NEEDS
 from ingress.ctl.lint.finding import Level, Standing
 from ingress.ctl.lint.mending import MEANT, ROWS
+from ingress.ctl.lint.reports.results import Results, summary
 from ingress.ctl.lint.standings import DIFFERENCES
 from ingress.model.objects import Kind, ObjectKey, Service
 from ingress.model.upstream_tls import ProtocolRefused
@@ -67,6 +68,15 @@ class StandingTests(LintCase):
             one = self.standing(name, ingress(**asked))
             self.assertIs(one.standing, Standing.DIFFERS, name)
             self.assertTrue(one.why)
+
+    def test_a_rewrite_to_the_path_itself_differs(self) -> None:
+        """The path is one that ingress-nginx sends all requests to, so the Ingress counts as one with a difference."""
+        value = ingress("/api", rewrite_target="/api")
+        one = self.standing("rewrite-target", value)
+        finding = self.found("RewriteToItself", value)
+        self.assertEqual((one.standing, one.why), (Standing.DIFFERS, finding.message))
+        counted = summary(Results(self.lint(value)))
+        self.assertEqual((counted.fully, counted.differing, counted.partly), (0, 1, 0))
 
     def test_ignored(self) -> None:
         """A value that is refused, what is not honored at all, and what has no effect alone; each says why."""

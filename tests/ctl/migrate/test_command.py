@@ -130,6 +130,18 @@ class PageTests(MigrateCase):
         )
         self.assertNotIn("owner", self.page(path, "--owner-label", "tier").split("## One by one")[0])
 
+    def test_lint_and_the_page_say_the_same_of_a_rewrite_to_the_path_itself(self) -> None:
+        """In the same words, with the name of the annotation, and both count it as a difference."""
+        text = ingress(rewrite_target="/api").replace("path: /", "path: /api")
+        path = self.manifest(text)
+        page, table = self.page(path), self.run_command("lint", path).stdout
+        said = 'rewrite-target: "/api" is the path itself, so nothing is rewritten; ingress-nginx asks for "/api"'
+        self.assertIn(said, page)
+        self.assertIn(said, " ".join(table.split()))
+        self.assertIn("**The only Ingress differs in something.**", page)
+        self.assertIn("| `rewrite-target` | 1 | honored with a difference |", page)
+        self.assertIn("0 honored fully, 1 with differences", table)
+
     def test_what_many_have_is_said_once(self) -> None:
         """With the list of those that have it, and not for each of them."""
         path = self.manifest("---\n".join(named(f"web{n}", rate_limit="5") for n in range(5)))
