@@ -73,25 +73,34 @@ class MeantClasses:
         """Whether the controller of *one* is surely meant to be ours."""
         return is_slip(one.controller, self._options.controller_class)
 
-    def advice(self, name: str) -> str:
-        """Say how Ingresses of the class *name*, which is not ours, are judged, and what may be meant by it."""
-        controller = controller_of(name, self._state)
+    def meant(self, name: str) -> str:
+        """Ask what may be meant by the class *name*, which is not ours; empty where nothing is close."""
+        controller, ours = controller_of(name, self._state), self._options.controller_class
         if controller is None:
             meant = self.slip(name) or self.close(name)
-            judged = f"to have class {name} judged: {_option('ingress-class', name)}"
-            return f"did you mean {meant}? Otherwise, {judged}" if meant else judged
+            return f"did you mean {meant}?" if meant else ""
+        is_meant = is_slip(controller, ours) or (
+            _is_close(controller, ours) and not _adds_to(controller, ours)
+        )
+        return f"did you mean {ours} as the controller of IngressClass {name}?" if is_meant else ""
+
+    def advice(self, name: str) -> str:
+        """Say how Ingresses of the class *name*, which is not ours, are judged, and what may be meant by it."""
         # The name decides nothing where there is a class of it.
-        if not controller:
+        controller = controller_of(name, self._state)
+        if controller == "":
             return ""
-        judged = f"to have its classes judged: {_option('controller-class', controller)}"
-        ours = self._options.controller_class
-        if is_slip(controller, ours) or (_is_close(controller, ours) and not _adds_to(controller, ours)):
-            return f"did you mean {ours} as the controller of IngressClass {name}? Otherwise, {judged}"
-        return judged
+        judged = (
+            f"to have class {name} judged: {_option('ingress-class', name)}"
+            if controller is None
+            else f"to have its classes judged: {_option('controller-class', controller)}"
+        )
+        meant = self.meant(name)
+        return f"{meant} Otherwise, {judged}" if meant else judged
 
 
 def _is_close(controller: str, ours: str) -> bool:
-    return bool(get_close_matches(controller[: 2 * len(ours)], [ours], 1, _CLOSE))
+    return controller != ours and bool(get_close_matches(controller[: 2 * len(ours)], [ours], 1, _CLOSE))
 
 
 def _adds_to(name: str, meant: str) -> bool:

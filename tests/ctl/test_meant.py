@@ -228,6 +228,25 @@ class CommandTests(CompletionCase):
         self.assertIn("did you mean shop.example.com?", found.stderr)
         self.assertEqual(self.run_command("explain", "http://shop.example.com/", path).stderr, "")
 
+    def test_explain_of_a_class(self) -> None:
+        """What is meant by the class of an Ingress with the host is asked, where nothing takes the request."""
+        seen = "---\napiVersion: networking.k8s.io/v1\nkind: IngressClass\nmetadata: {name: nginx}\nspec: {controller: %s}\n"
+        named = ingress() + ingress("b", host="'*.b.example.com'")
+        for text, meant in (
+            (named.replace("Name: nginx", "Name: ngnix"), "nginx"),
+            (
+                named + seen % "k8s.io/ingres-nginx",
+                "k8s.io/ingress-nginx as the controller of IngressClass nginx",
+            ),
+            (named.replace("Name: nginx", "Name: traefik"), ""),
+        ):
+            path = self.manifest(SERVICES + text)
+            for host in ("shop.example.com", "x.b.example.com"):
+                found = self.run_command("explain", f"http://{host}/", path)
+                self.assertEqual(found.exit_code, 1, found.stdout)
+                self.assertEqual(f"did you mean {meant}?" in found.stderr, bool(meant), found.stderr)
+        self.assertNotIn("did you mean", self.run_command("explain", "http://c.test/", path).stderr)
+
     def test_completion(self) -> None:
         """A shell is offered the hosts and Services of the manifests on the line, or those that are close."""
         path = self.manifest(SERVICES + ingress() + ingress("b", host="desk.example.com"))

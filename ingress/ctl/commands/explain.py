@@ -2,11 +2,13 @@
 
 import json
 import os
+from collections.abc import Collection
 from typing import Any
 
 import click
 from click.core import ParameterSource
 
+from ingress.annotations.values import quoted
 from ingress.ctl.admin_port import AdminPort, read_token
 from ingress.ctl.commands.asking import Source, live_parameters, option_parameter, read_input, tell_unread
 from ingress.ctl.commands.completing import complete_service, complete_url
@@ -16,6 +18,7 @@ from ingress.ctl.explained.text import text_of
 from ingress.ctl.inputs.input import Input
 from ingress.ctl.inputs.live.asked import LiveCluster
 from ingress.ctl.meant import Meant
+from ingress.ctl.meant_classes import MeantClasses
 from ingress.ctl.terminal import print_lines, printable, say, tell, width
 from ingress.explain.asked import USUAL_CLIENT, Asked, read_asked
 from ingress.explain.explaining import explain
@@ -23,6 +26,8 @@ from ingress.explain.explanation import Explanation
 from ingress.explain.plain import plain
 from ingress.explain.served import Served, served_by
 from ingress.explain.urls import UrlRefused
+from ingress.translate.readers.ingress.classes import class_named
+from ingress.translate.readers.ingress.objects import ingresses_of
 
 
 @click.command("explain")
@@ -129,6 +134,7 @@ def command(
         data = plain(_explained(asked, given))
         if not data["outcome"]["isTaken"]:
             _tell_meant_host(asked, given)
+            _tell_meant_classes({one["host"] for one in data["hosts"]}, given)
     _show(data, output, admin)
     differences = [] if expected is None else list(expected.differences(data))
     for difference in differences:
@@ -162,6 +168,22 @@ def _tell_meant_host(asked: Asked, given: Input) -> None:
         sentence = Meant(layer.state).host(asked.url.host)
         if sentence:
             tell(printable(f"no rule names {asked.url.host}; {sentence}"))
+            return
+
+
+def _tell_meant_classes(hosts: Collection[str], given: Input) -> None:
+    """Say which classes may be meant, where Ingresses with rules for *hosts* are of classes that are not served."""
+    for layer in given.layers:
+        meant = MeantClasses(layer.state, layer.options)
+        names = {
+            class_named(one)
+            for one in ingresses_of(layer.state).values()
+            if any(rule.host.lower() in hosts for rule in one.rules)
+        }
+        told = {name: sentence for name in sorted(names) if (sentence := meant.meant(name))}
+        for name, sentence in told.items():
+            tell(printable(f"the class {quoted(name)} is not served; {sentence}"))
+        if told:
             return
 
 

@@ -23,7 +23,7 @@ def _report(migration: Migration, asked: Asked) -> Mapping[str, Any]:
         "options": list(asked.options),
         "count": _count(migration.count),
         "mistaken": migration.mistaken,
-        "notOurs": dict(migration.not_ours),
+        "notOurs": [{"why": one.why, "advice": one.advice, "count": one.count} for one in migration.not_ours],
         "ownerLabel": migration.label,
         "groups": [
             {"namespace": row.namespace, "owner": row.owner, **_count(row.count)} for row in migration.rows

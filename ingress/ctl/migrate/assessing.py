@@ -8,9 +8,10 @@ from attrs import evolve
 
 from ingress.ctl.inputs.input import Input
 from ingress.ctl.lint.finding import LintReport, ObjectReport, Standing
+from ingress.ctl.lint.rules import NOT_JUDGED
 from ingress.ctl.migrate.config_map import config_map_report
 from ingress.ctl.migrate.matters import Located, Matters
-from ingress.ctl.migrate.migration import Annotation, Count, Entry, Matter, Migration, Row
+from ingress.ctl.migrate.migration import Annotation, Count, Entry, Matter, Migration, NotOurs, Row
 from ingress.ctl.migrate.outcome import Outcome, outcome_of, outcome_of_finding
 from ingress.ctl.migrate.owners import owner_label, owner_of
 from ingress.ctl.migrate.raw_ingress import before
@@ -36,12 +37,11 @@ def assess(given: Input, report: LintReport, owner_labels: Sequence[str] = ()) -
         groups.setdefault((entry.object_id[1].namespace, entry.owner), []).append(entry.outcome)
     rows = [Row(*group, count(outcomes)) for group, outcomes in groups.items()]
     mistaken = {located for matter, fields in sorted_matters if matter.is_mistake for located in fields}
-    not_ours = Counter(one.why_not for one in report.objects if not one.is_ours)
     found = config_map_report(given)
     return Migration(
         count(entry.outcome for entry in entries),
         len(mistaken),
-        dict(sorted(not_ours.items())),
+        tuple(sorted(_not_ours(report.objects), key=lambda one: (-one.count, one.why, one.advice))),
         label,
         tuple(sorted(rows, key=_row_order)),
         tuple(entries),
@@ -90,6 +90,17 @@ def _entries(
             any(outcome_of_finding(one) >= Outcome.NEEDS_CHANGE for one in mending.left),
             () if mending.known is None else before(mending.changes, mending.known.raw),
         )
+
+
+def _not_ours(reports: Iterable[ObjectReport]) -> Iterable[NotOurs]:
+    """Yield why objects are not judged, with the advice of the finding that says so."""
+    found: Counter[tuple[str, str]] = Counter()
+    for report in reports:
+        if not report.is_ours:
+            advices = (one.advice for one in report.findings if one.rule in NOT_JUDGED)
+            found[report.why_not, next(advices, "")] += 1
+    for (why, advice), how_many in found.items():
+        yield NotOurs(why, advice, how_many)
 
 
 def _contested(entries: Iterable[Entry]) -> Iterable[Entry]:

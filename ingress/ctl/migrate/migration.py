@@ -79,6 +79,15 @@ class Row:
 
 
 @frozen
+class NotOurs:
+    """How many objects are not served for the same reason: *why*, and what to do about it, which may be empty."""
+
+    why: str
+    advice: str
+    count: int
+
+
+@frozen
 class Annotation:
     """How often one annotation is used, and what becomes of it, the worst first."""
 
@@ -111,8 +120,8 @@ class Migration:
     count: Count
     mistaken: int
     """How many objects have something wrong that is as wrong in ingress-nginx."""
-    not_ours: Mapping[str, int]
-    """Objects that are not served, by why that is."""
+    not_ours: tuple[NotOurs, ...]
+    """Objects that are not served, by why that is, the most first."""
     label: str
     """The label by which owners are told; empty where objects have none."""
     rows: tuple[Row, ...]

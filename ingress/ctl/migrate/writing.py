@@ -24,7 +24,7 @@ from ingress.ctl.migrate.document import (
     Table,
     weight,
 )
-from ingress.ctl.migrate.migration import Asked, ConfigMapReport, Count, Entry, Matter, Migration
+from ingress.ctl.migrate.migration import Asked, ConfigMapReport, Count, Entry, Matter, Migration, NotOurs
 from ingress.ctl.migrate.outcome import Outcome
 from ingress.ctl.migrate.patches import ObjectPatch, Patches
 from ingress.ctl.migrate.verdict import verdict
@@ -113,12 +113,10 @@ class _Page:
                 )
             )
         if migration.not_ours:
-            one = number_of(sum(migration.not_ours.values()), "more is", "more are")
+            whys = migration.not_ours
+            one = number_of(sum(why.count for why in whys), "more is", "more are")
             yield Paragraph((f"{one} not counted, and not served by this controller:",))
-            whys = sorted(migration.not_ours.items(), key=lambda one: (-one[1], one[0]))
-            yield Points(
-                tuple((f"{how_many:,}: {_clipped(why, 200)}",) for why, how_many in whys[:MOST_CLASSES])
-            )
+            yield Points(tuple((_not_ours(why),) for why in whys[:MOST_CLASSES]))
             yield from self._more(len(whys) - MOST_CLASSES, "more reasons", "--output json")
 
     def _by_owner(self) -> Iterator[Block]:
@@ -315,6 +313,12 @@ class _Page:
     def _more(self, how_many: int, what: str, option: str) -> Iterator[Block]:
         if how_many > 0:
             yield Paragraph((f"{how_many:,} {what}; ", Code(self._command(option)), " has all."))
+
+
+def _not_ours(one: NotOurs) -> str:
+    # No full stop: advice ends in what is typed.
+    advice = f". {one.advice[:1].upper()}{_clipped(one.advice[1:], 600)}" if one.advice else ""
+    return f"{one.count:,}: {_clipped(one.why, 200)}{advice}"
 
 
 def _cells(count: Count) -> Iterator[Line]:

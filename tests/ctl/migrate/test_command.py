@@ -106,6 +106,31 @@ class PageTests(MigrateCase):
         ):
             self.assertLess(page.index(first), page.index(second), (first, second))
 
+    def test_classes_that_are_not_served_are_told_with_what_may_be_meant(self) -> None:
+        """Each reason once, the most first, in the words of lint."""
+        classes = ("traefik", "ngnix", "traefik")
+        path = self.manifest(
+            "---\n".join(
+                named(f"n{place}").replace("Name: nginx", f"Name: {name}")
+                for place, name in enumerate(classes)
+            )
+        )
+        whys = [f'its class is "{name}", and only class "nginx" is judged' for name in ("traefik", "ngnix")]
+        advices = [
+            "to have class traefik judged: -o ingress-class=traefik",
+            "did you mean nginx? Otherwise, to have class ngnix judged: -o ingress-class=ngnix",
+        ]
+        self.assertIn(
+            f"- 2: {whys[0]}. T{advices[0][1:]}\n- 1: {whys[1]}. D{advices[1][1:]}\n", self.page(path)
+        )
+        self.assertEqual(
+            self.data(path)["notOurs"],
+            [
+                {"why": why, "advice": advice, "count": count}
+                for why, advice, count in zip(whys, advices, (2, 1), strict=True)
+            ],
+        )
+
     def test_namespaces_and_owners_stand_by_how_bad_it_is(self) -> None:
         """The worst first; an Ingress without the label has no owner."""
         path = self.manifest(
