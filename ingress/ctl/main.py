@@ -16,7 +16,7 @@ import click
 
 from ingress.ctl.close_names import did_you_mean
 from ingress.ctl.errors import FINE, FOUND, INTERRUPTED, MISTAKEN
-from ingress.ctl.other_words import hint, instead_of_command
+from ingress.ctl.other_words import called_here, hint, instead_of_command
 from ingress.ctl.terminal import printable, tell
 
 COMMANDS: Final = {
@@ -56,7 +56,7 @@ class Commands(click.Group):
         """Find the command that *args* begin with; say which one may be meant."""
         name = args[0]
         if name not in COMMANDS and not name.startswith("-"):
-            meant = did_you_mean(name, COMMANDS) or instead_of_command(name)
+            meant = called_here(name) or did_you_mean(name, COMMANDS) or instead_of_command(name)
             ctx.fail(f"There is no command {name!r}{meant}")
         return super().resolve_command(ctx, args)
 
@@ -84,7 +84,8 @@ class Commands(click.Group):
             from ingress.options.table import OPTIONS
 
             own = {name for parameter in command.command.params for name in parameter.opts}
-            told = hint(error.option_name, command.info_name or "", own, OPTIONS)
+            values = {name: option.value for name, option in OPTIONS.items()}
+            told = hint(error.option_name, command.info_name or "", own, values)
             raise _explained(error, command.command_path, told) from None
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

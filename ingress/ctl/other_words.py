@@ -1,17 +1,22 @@
 """What is meant by options that other programs have: somebody who types them is told what it is called here.  Pure."""
 
 import os
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from typing import Final
 
 _FORMATS: Final = ("json", "yaml", "table", "sarif", "github", "junit", "text", "markdown", "html", "wide")
 _OTHER_NAMES: Final = {
     "--format": "--output",
-    "--file": "--output-file",
+    "--file": "",
     "--filename": "",
     "-f": "",
+    "--manifests": "",
+    "-m": "",
+    "--manifest": "",
     "--directory": "",
     "--path": "",
+    "--input": "",
+    "-i": "",
     "-R": "",
     "--recursive": "",
     "-l": "",
@@ -23,24 +28,44 @@ _OTHER_NAMES: Final = {
 }
 """Options of kubectl, of linters and the like, each with that of ours which does this, if any."""
 _SENTENCES: Final = {
-    "-f": "name files and folders without an option, as in ingressctl {command} FILE",
+    "-f": "name files and folders without an option, as in ingressctl {command} {paths}",
     "-R": "folders are looked through anyway",
     "-l": "objects are chosen by files, and by -n NAMESPACE",
     "--ignore": "what is accepted stands in .ingressctl.toml",
 }
 _SAME: Final = {
+    "--file": "-f",
     "--filename": "-f",
+    "--manifests": "-f",
+    "-m": "-f",
+    "--manifest": "-f",
     "--directory": "-f",
     "--path": "-f",
+    "--input": "-f",
+    "-i": "-f",
     "--recursive": "-R",
     "--selector": "-l",
 }
+_PATHS: Final = {"diff": "OLD NEW", "explain": "URL PATH", "render": "--as gateway PATH"}
+"""What stands behind a command that takes more than a path."""
+_OTHER_COMMANDS: Final = {
+    **dict.fromkeys(("validate", "check", "verify", "test", "analyze", "audit", "scan"), "lint PATH"),
+    **dict.fromkeys(("convert", "translate", "print", "export"), "render --as gateway PATH"),
+    **dict.fromkeys(("why", "trace", "curl", "route", "resolve"), "explain URL PATH"),
+    **dict.fromkeys(("report", "assess", "move"), "migrate PATH"),
+    "compare": "migrate --compare --help",
+    "plan": "diff OLD NEW",
+    "watch": "top",
+}
+"""What other programs call what is done here, each with what to write."""
+_SERVING: Final = frozenset({"run", "serve", "start"})
 
 
-def hint(option: str, command: str, own: Collection[str], of_controller: Collection[str]) -> str:
+def hint(option: str, command: str, own: Collection[str], of_controller: Mapping[str, str]) -> str:
     """Return what somebody who gave *command* the unknown *option* should write; empty where that is not known.
 
-    *own* are the options that *command* has, *of_controller* those of the controller, without dashes.
+    *own* are the options that *command* has, *of_controller* those of the controller, without dashes, each with what stands
+    for its value; that is empty for a flag.
     """
     name = option.lstrip("-")
     if name in _FORMATS and "--output" in own:
@@ -50,9 +75,10 @@ def hint(option: str, command: str, own: Collection[str], of_controller: Collect
         return f"here it is {other}"
     sentence = _SENTENCES.get(_SAME.get(option, option))
     if other is not None and sentence:
-        return sentence.format(command=command)
+        return sentence.format(command=command, paths=_PATHS.get(command, "PATH"))
     if option.startswith("--") and name in of_controller:
-        return f"it is one of the controller: write -o {name}"
+        value = of_controller[name]
+        return f"it is one of the controller: write -o {name}{value and f'={value}'}"
     return ""
 
 
@@ -63,6 +89,13 @@ def format_hint(text: str) -> str:
         if text in _FORMATS
         else ""
     )
+
+
+def called_here(name: str) -> str:
+    """Say what to write in the place of the command *name* of another program; empty where that is not known."""
+    if name in _SERVING:
+        return "; nothing is served by ingressctl: write twistd --nodaemon ingress --manifests PATH"
+    return f"; write ingressctl {_OTHER_COMMANDS[name]}" if name in _OTHER_COMMANDS else ""
 
 
 def instead_of_command(name: str) -> str:

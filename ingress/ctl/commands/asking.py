@@ -195,6 +195,8 @@ def read_input(paths: tuple[str, ...], options: tuple[str, ...], source: Source 
     from ingress.ctl.inputs.operator_config_map import with_config_map
 
     given = options_from(options)
+    if "manifests" in given.names:
+        raise Mistake("name files and folders without an option: PATH in the place of -o manifests=PATH")
     now = datetime.now(UTC)
     if isinstance(source, LiveCluster):
         if paths:
@@ -223,6 +225,25 @@ def tell_unread(given: Input) -> None:
     )
     for what in dict.fromkeys((*(f"{one.what}: {one.why}" for one in given.unread), *malformed)):
         tell(printable(f"not read: {what}"))
+
+
+def tell_unserved(given: Input) -> None:
+    """Say why nothing is served of a layer, and which classes may be meant, for commands that print what is served."""
+    from ingress.annotations.values import quoted
+    from ingress.ctl.meant_classes import MeantClasses
+    from ingress.translate.readers.ingress.classes import class_named
+    from ingress.translate.readers.ingress.nothing_served import why_nothing_is_served
+    from ingress.translate.readers.ingress.objects import ingresses_of
+
+    for layer in given.layers:
+        if not ingresses_of(layer.state) or any(verdict.is_ours for _, verdict in layer.route_objects()):
+            continue
+        tell(printable(f"nothing is served: {why_nothing_is_served(layer.state, layer.options)}"))
+        classes = MeantClasses(layer.state, layer.options)
+        for name in sorted({class_named(one) for one in ingresses_of(layer.state).values()}):
+            meant = classes.meant(name)
+            if meant:
+                tell(printable(f"class {quoted(name)}: {meant}"))
 
 
 def _read_live(

@@ -101,6 +101,9 @@ def command(
     The objects are those of manifests, of a cluster (--live), or of a running controller (--admin).
     The exit status is 1 where nothing takes the request: 404, 421, 503, or one that the proxy refuses.
     """
+    swapped = next((path for path in paths if "://" in path), None)
+    if swapped is not None and os.path.exists(url):
+        raise Mistake(printable(f"the URL comes first: ingressctl explain {swapped} {url}"))
     expected = read_expected(expect_service, expect_status)
     try:
         asked = read_asked(url, method, headers, client)

@@ -13,6 +13,7 @@ from ingress.ctl.commands.asking import (
     paths_parameter,
     read_input,
     tell_unread,
+    tell_unserved,
 )
 from ingress.ctl.errors import Mistake
 from ingress.ctl.inputs.input import Input
@@ -90,12 +91,16 @@ def command(
     output: str,
     **particulars: Any,
 ) -> None:
-    """Print what is served in another form."""
+    """Print what is served in another form.
+
+    PATH is a file, a folder, or - for standard input.
+    """
     for name, its_form in _OF_FORM.items():
         if form != its_form.value and context.get_parameter_source(name) is not ParameterSource.DEFAULT:
             raise Mistake(f"--{name.replace('_', '-')} is for --as {its_form.value}")
     given = read_input(paths, options, source)
     tell_unread(given)
+    tell_unserved(given)
     chosen = {name: value for name, value in particulars.items() if _OF_FORM[name].value == form}
     if form == _Form.SERVED.value:
         _print_served(given, output, **chosen)

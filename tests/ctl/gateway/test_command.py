@@ -52,3 +52,19 @@ class RenderTests(CtlCase):
             result = self.run_command("render", "--as", *arguments, path)
             self.assertEqual(result.exit_code, 2)
             self.assertIn("is for --as ", result.stderr)
+
+    def test_nothing_to_print_is_told_with_the_reason(self) -> None:
+        """Which classes there are, which one is served, and what may be meant; in either form."""
+        for class_line, told in (
+            ("ingressClassName: ngnix", 'of class "ngnix"; served is class "nginx" (--ingress-class)'),
+            ("rules2: []", "without class; served is"),
+        ):
+            path = self.manifest(ingress().replace("ingressClassName: nginx", class_line))
+            for form in ("gateway", "served"):
+                result = self.run_command("render", "--as", form, path)
+                self.assertIn(f"nothing is served: left alone are 1 Ingress {told}", result.stderr)
+                self.assertEqual('class "ngnix": did you mean nginx?' in result.stderr, "ngnix" in told)
+                self.assertNotIn("nothing is served", result.stdout)
+        self.assertNotIn(
+            "served", self.run_command("render", "--as", "served", self.manifest(ingress())).stderr
+        )
