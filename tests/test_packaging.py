@@ -2,6 +2,7 @@
 
 import ast
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -80,6 +81,14 @@ class CheckoutTests(SynchronousTestCase):
         self.assertEqual(
             [path.name for path in (REPOSITORY / "twisted").rglob("*.py")], ["ingress_plugin.py"]
         )
+
+    def test_pages_say_that_it_compiles(self) -> None:
+        """Whoever is told to install the sources is told how to do it without waiting for a compiler."""
+        pages = [REPOSITORY / "README.md", *sorted((REPOSITORY / "docs").glob("*.md"))]
+        telling = re.compile(r"pip install(?: -\S+)* (?:\.|PATH-OF|PATH-OR-WHEEL)|pre-commit\.com")
+        found = [page for page in pages if telling.search(page.read_text("utf-8"))]
+        self.assertIn(REPOSITORY / "README.md", found)
+        self.assertEqual([page.name for page in found if f"{SWITCH}=0" not in page.read_text("utf-8")], [])
 
     def test_bounds(self) -> None:
         """Each requirement names its lowest version, and an upper bound where something without a public name is used."""
