@@ -108,11 +108,14 @@ class Meant:
 
     def host(self, host: str) -> str:
         """Return which host of a rule may be meant by *host*, in a sentence; empty where none is close, or it is one."""
-        host = host.lower().removesuffix(".")
-        if host in self._hosts:
+        if self.has_host(host):
             return ""
-        close = self._hosts.close_to(host)
+        close = self._hosts.close_to(_normal(host))
         return f"did you mean {' or '.join(close)}?" if close else ""
+
+    def has_host(self, host: str) -> bool:
+        """Whether *host* is that of a rule."""
+        return _normal(host) in self._hosts
 
     @cached_property
     def _hosts(self) -> CloseNames:
@@ -148,6 +151,10 @@ class Meant:
         if kind is Kind.SERVICE:
             return self._state.services
         return self._state.secrets if kind is Kind.SECRET else self._state.of(kind)
+
+
+def _normal(host: str) -> str:
+    return host.lower().removesuffix(".")
 
 
 def _backend_at(ingress: Ingress, field: str) -> IngressBackend | None:

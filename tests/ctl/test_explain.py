@@ -224,6 +224,21 @@ class ExplainTests(CtlCase):
         self.assertIn("401: answers 401 Unauthorized", condition)
         self.assertIn("no answer: answers 500", condition)
 
+    def test_of_several_sets_that_one_explains_which_knows_of_the_host(self) -> None:
+        """Where none takes the request, it is the one whose rule it meets, and no other host is said to be meant."""
+        self.manifest(ingress(), "a.yaml")
+        named = ingress(enable_modsecurity="true").replace("shop.example.com", "shops.example.com")
+        self.manifest(named, "b/c.yaml")
+        result = self.run_command("explain", "http://shops.example.com/", str(self.folder))
+        self.assertEqual(result.exit_code, 1)
+        self.assertIn("answered 503 Service Unavailable by guard-missing", result.stdout)
+        self.assertNotIn("did you mean", result.stderr)
+        self.assertIn("there are 2 sets", result.stderr)
+        other = named.replace("ingressClassName: nginx", "ingressClassName: other")
+        self.manifest(other, "b/c.yaml")
+        result = self.run_command("explain", "http://shops.example.com/", str(self.folder))
+        self.assertIn("not served  Ingress shop/web", result.stdout)
+
     def test_credentials_are_never_shown(self) -> None:
         """Neither those of the URL nor those of a header."""
         path = self.manifest(ingress() + SERVICE)

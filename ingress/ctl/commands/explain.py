@@ -148,29 +148,30 @@ def command(
 
 
 def _explained(asked: Asked, given: Input) -> Explanation:
-    """Return what the first layer of *given* says that takes *asked*, or else the first of all."""
+    """Return what the first layer of *given* says that takes *asked*; else one that has it, or names its host; else the first of all."""
     layers = given.layers
     if len(layers) > 1:
         tell(
             f"some objects stand there in several forms, so there are {len(layers)} sets, as of overlays;"
-            " this is by the first that takes the request"
+            " this is by the first that takes the request, or else knows of it"
         )
-    first: Explanation | None = None
+    found: list[Explanation] = []
     for layer in layers:
-        found = explain(asked, _served(layer))
-        if found.outcome.is_taken:
-            return found
-        first = first or found
-    assert first is not None
-    return first
+        found.append(explain(asked, _served(layer)))
+        if found[-1].outcome.is_taken:
+            return found[-1]
+    return max(found, key=lambda one: (one.route is not None, bool(one.unserved)))
 
 
 def _tell_meant_host(asked: Asked, given: Input) -> None:
     """Say which host may be meant, where no rule names the one that is asked for."""
-    for layer in given.layers:
-        sentence = Meant(layer.state).host(asked.url.host)
+    host = asked.url.host
+    meant = [Meant(layer.state) for layer in given.layers]
+    if any(one.has_host(host) for one in meant):
+        return
+    for sentence in (one.host(host) for one in meant):
         if sentence:
-            tell(printable(f"no rule names {asked.url.host}; {sentence}"))
+            tell(printable(f"no rule names {host}; {sentence}"))
             return
 
 
