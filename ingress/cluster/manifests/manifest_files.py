@@ -122,7 +122,11 @@ def read_manifest_text(
                     raise
         return content_of(read_yaml(text))
     except DocumentError as error:
-        return broken_content(source_name, f"line {error.line}: {error.reason}{_template_hint(text)}")
+        return broken_content(source_name, f"line {error.line}: {error.reason}{_hint(text, error)}")
+
+
+_VALUE: Final = re.compile(r"(?:^|[:,-] +|[\[{,] *)(\*(?![\w-])|[@`%])")
+"""A text that begins with a sign by which YAML means something else."""
 
 
 def is_json(text: str) -> bool:
@@ -153,12 +157,18 @@ def _is_kustomization_file(source_name: str) -> bool:
     return source_name.rpartition("/")[2] in ("kustomization.yaml", "kustomization.yml", "Kustomization")
 
 
-def _template_hint(text: str) -> str:
+def _hint(text: str, error: DocumentError) -> str:
+    """Say what makes *text* no YAML, where that is a habit; empty otherwise."""
     position = text.find("{{")
-    if position < 0:
-        return ""
-    line = text.count("\n", 0, position) + 1
-    return f"; line {line} holds {{{{: a template must be rendered first, as with 'helm template'"
+    if position >= 0:
+        line = text.count("\n", 0, position) + 1
+        return f"; line {line} holds {{{{: a template must be rendered first, as with 'helm template'"
+    lines = text.split("\n", error.line)
+    written = lines[error.line - 1].lstrip(" ") if 0 < error.line <= len(lines) else ""
+    if written.startswith("\t"):
+        return "; the line is indented by a tab, and YAML is by spaces"
+    value = _VALUE.search(written)
+    return f"; what begins with {value[1]} has to stand in quotes" if value is not None else ""
 
 
 def _project(read: KindRead, raw: RawObject, annotations_prefix: str) -> tuple[ObjectKey | None, Projection]:

@@ -224,6 +224,29 @@ class ProblemTests(SynchronousTestCase):
                 "; line 2 holds {{: a template must be rendered first, as with 'helm template'", message
             )
 
+    def test_habits_that_are_no_yaml(self) -> None:
+        """A tab that indents, and a text that begins with a sign of YAML's own, are told with what to write."""
+        tab, quotes = (
+            "; the line is indented by a tab, and YAML is by spaces",
+            "; what begins with {} has to stand in quotes",
+        )
+        for text, hint in (
+            ("a:\n\tb: 1\n", tab),
+            ("a:\n  b:\n  \tc: 1\n", tab),
+            ("a: 1\nhost: *.example.com\n", quotes.format("*")),
+            ("a:\n- *.example.com\n", quotes.format("*")),
+            ("a:\n  hosts: [*.example.com]\n", quotes.format("*")),
+            ("a: 1\norigin: *\n", quotes.format("*")),
+            ("a: 1\nrealm: @all\n", quotes.format("@")),
+            ("a: 1\nb: `x`\n", quotes.format("`")),
+            ("a: 1\nb: *undefined\n", ""),
+            ("a: 1\n  b: 2 * 3\n", ""),
+            ("a: 1\n b\n", ""),
+        ):
+            (message,) = self.messages(text)
+            self.assertRegex(message, r"\Aline [1-4]: ", text)
+            self.assertEqual(message.partition(";")[1:], (hint[:1], hint[1:]), text)
+
     def test_overlays(self) -> None:
         """An overlay of kustomize is told to be built first, also where its file does not say what it is."""
         for text in ("patches:\n- path: a.yaml\n", "resources: [../base]\nnamePrefix: prod-\n"):
