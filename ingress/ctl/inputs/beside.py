@@ -1,12 +1,13 @@
-"""What commands want to know of a route object besides what translation needs: its labels, and annotations behind another prefix."""
+"""What commands want to know of a route object besides what translation needs: its labels, annotations behind another prefix, and fields that there are not."""
 
 from collections.abc import Mapping
 from typing import Final
 
 from ingress.annotations.unknown_names import OF_INGRESS_NGINX
 from ingress.cluster.kinds import KINDS
+from ingress.ctl.inputs.unknown_fields import UnknownField, unknown_fields
 from ingress.fields import RawObject, is_object
-from ingress.model.objects import ObjectId
+from ingress.model.objects import Kind, ObjectId
 
 ROUTE_KINDS: Final = frozenset(row.read.kind for row in KINDS.routes)
 _NO_TEXTS: Final[Mapping[str, str]] = {}
@@ -20,6 +21,8 @@ class Beside:
         self.labels: dict[ObjectId, Mapping[str, str]] = {}
         self.strays: dict[ObjectId, Mapping[str, str]] = {}
         """Annotations that are called as those of ingress-nginx are, behind another prefix."""
+        self.unknown: dict[ObjectId, tuple[UnknownField, ...]] = {}
+        """Of Ingresses: fields that there are not."""
 
     def saw(self, object_id: ObjectId, raw: RawObject) -> None:
         """Keep what *raw*, a route object or any other, says."""
@@ -35,6 +38,9 @@ class Beside:
         }
         if strays:
             self.strays[object_id] = strays
+        unknown = unknown_fields(raw) if object_id[0] == Kind.INGRESS else ()
+        if unknown:
+            self.unknown[object_id] = unknown
 
 
 def _texts(raw: RawObject, field: str) -> Mapping[str, str]:

@@ -9,6 +9,7 @@ from attrs import field
 
 from ingress.cluster.manifests.manifest_files import line_told
 from ingress.ctl.inputs.coverage import Coverage
+from ingress.ctl.inputs.unknown_fields import UnknownField
 from ingress.model.frozen import frozen
 from ingress.model.objects import Kind, ObjectId, ObjectKey
 from ingress.model.problems import Problem
@@ -81,6 +82,8 @@ class Input:
     """The labels of route objects."""
     strays: Mapping[ObjectId, Mapping[str, str]] = field(factory=dict, repr=False)
     """The annotations of route objects, by full name, that are called as those of ingress-nginx are, behind another prefix."""
+    unknown: Mapping[ObjectId, tuple[UnknownField, ...]] = field(factory=dict, repr=False)
+    """The fields of Ingresses that there are not."""
     unread: tuple[Unread, ...] = ()
     problems: tuple[Problem, ...] = ()
     """What is to be told of the options that the input brings itself: those of the operator's ConfigMap."""

@@ -4,7 +4,7 @@ import os
 import stat
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import Final
+from typing import Final, TypeVar
 
 from attrs import evolve
 
@@ -41,12 +41,14 @@ from ingress.ctl.inputs.kustomizations import Build, FileIdentity, Plan, plan
 from ingress.ctl.inputs.layers import Layer, Unit, in_layers
 from ingress.ctl.inputs.looks import may_hold_objects
 from ingress.ctl.inputs.reading import read_text
+from ingress.ctl.inputs.unknown_fields import UnknownField
 from ingress.model.objects import Kind, ObjectId
 from ingress.settings import Settings
 
 _MOST_TOLD: Final = 10
 _PATTERN: Final = frozenset("*?[")
 """What a shell replaces by names of files, and leaves where no file has such a name."""
+_T = TypeVar("_T")
 _ByPlace = dict[tuple[str, ObjectId], Mapping[str, str]]
 """Texts of objects, by file and object."""
 
@@ -70,6 +72,7 @@ class _Manifests:
         self._contents = Contents()
         self._labels: _ByPlace = {}
         self._strays: _ByPlace = {}
+        self._unknown: dict[tuple[str, ObjectId], tuple[UnknownField, ...]] = {}
         self._templates: dict[str, list[str]] = {}
         self._units: dict[str, list[tuple[str, ManifestContent]]] = {}
         self._built: list[Unit] = []
@@ -212,6 +215,8 @@ class _Manifests:
             self._labels[name, object_id] = labels
         for object_id, strays in reading.strays.items():
             self._strays[name, object_id] = strays
+        for object_id, unknown in reading.unknown.items():
+            self._unknown[name, object_id] = unknown
         if reading.is_template:
             self._templates.setdefault(os.path.dirname(name), []).append(name)
         return reading.content
@@ -256,11 +261,14 @@ class _Manifests:
             places=places,
             labels=_of_places(places, self._labels),
             strays=_of_places(places, self._strays),
+            unknown=_of_places(places, self._unknown),
             texts=self._texts,
         )
 
 
-def _of_places(places: Mapping[ObjectId, Place], by_place: _ByPlace) -> dict[ObjectId, Mapping[str, str]]:
+def _of_places(
+    places: Mapping[ObjectId, Place], by_place: Mapping[tuple[str, ObjectId], _T]
+) -> dict[ObjectId, _T]:
     """Return what the objects of *places* have where they stand."""
     return {
         object_id: found

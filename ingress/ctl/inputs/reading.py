@@ -8,6 +8,7 @@ from ingress.cluster.kinds import KINDS
 from ingress.cluster.manifests.manifest_files import ManifestContent, line_told, read_manifest
 from ingress.ctl.inputs.beside import ROUTE_KINDS, Beside
 from ingress.ctl.inputs.looks import is_template_before
+from ingress.ctl.inputs.unknown_fields import UnknownField
 from ingress.fields import RawObject, is_object
 from ingress.model.frozen import frozen
 from ingress.model.objects import Kind, ObjectId
@@ -21,6 +22,8 @@ class Reading:
     labels: Mapping[ObjectId, Mapping[str, str]] = Factory(dict)
     strays: Mapping[ObjectId, Mapping[str, str]] = Factory(dict)
     """The annotations of route objects that are called as those of ingress-nginx are, behind another prefix."""
+    unknown: Mapping[ObjectId, tuple[UnknownField, ...]] = Factory(dict)
+    """The fields of Ingresses that there are not."""
     is_template: bool = False
     """Whether it, or an object in it, has to be rendered first; such objects are not in *content*."""
 
@@ -42,7 +45,7 @@ def read_text(content: bytes, name: str, prefix: str, namespace: str, *, is_foun
     if onlooker.templates:
         read = evolve(read, objects=tuple(one for one in read.objects if one.id not in onlooker.templates))
     beside = onlooker.beside
-    return Reading(read, beside.labels, beside.strays, bool(onlooker.templates))
+    return Reading(read, beside.labels, beside.strays, beside.unknown, bool(onlooker.templates))
 
 
 class _Onlooker:

@@ -15,6 +15,7 @@ from ingress.ctl.inputs.coverage import HIDDEN
 from ingress.ctl.inputs.input import Input, Place
 from ingress.ctl.lint.checks.classes import check_classes, check_controllers, why_not_ours
 from ingress.ctl.lint.checks.effects import check_effects
+from ingress.ctl.lint.checks.fields import check_fields
 from ingress.ctl.lint.checks.hosts import check_hosts
 from ingress.ctl.lint.checks.paths import check_paths
 from ingress.ctl.lint.checks.prefixes import check_prefixes
@@ -31,7 +32,14 @@ from ingress.model.problems import Problem, Reason
 from ingress.wording import first_of
 
 _Check = Callable[[Survey, Subject], Iterator[Finding]]
-_CHECKS: Final[tuple[_Check, ...]] = (check_hosts, check_paths, check_rewrites, check_effects, check_prefixes)
+_CHECKS: Final[tuple[_Check, ...]] = (
+    check_fields,
+    check_hosts,
+    check_paths,
+    check_rewrites,
+    check_effects,
+    check_prefixes,
+)
 _MOST_NAMESPACES: Final = 8
 
 

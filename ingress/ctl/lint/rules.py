@@ -434,6 +434,11 @@ MISTYPED_CLASS: Final = _rule(
 )
 NOT_JUDGED: Final = frozenset({OTHER_CLASS.name, UNKNOWN_CLASS.name, MISTYPED_CLASS.name})
 """What is found of objects that are not ours, and are not judged for it."""
+UNKNOWN_FIELD: Final = _rule(
+    "UnknownField",
+    _ERROR,
+    "An Ingress has no field of this name, so what stands in it is asked of nobody: an API server drops it, or refuses the Ingress.",
+)
 MISTYPED_CONTROLLER: Final = _rule(
     "MistypedController",
     _ERROR,

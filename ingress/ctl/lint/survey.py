@@ -11,6 +11,7 @@ from ingress.annotations.guards import GuardMissing
 from ingress.annotations.regexes import REGEXES, RewriteMissing
 from ingress.annotations.slash_redirect import SlashRedirect
 from ingress.ctl.inputs.input import Input, Place
+from ingress.ctl.inputs.unknown_fields import UnknownField
 from ingress.ctl.lint.finding import Change, Finding
 from ingress.ctl.lint.rules import Rule
 from ingress.ctl.meant_classes import MeantClasses
@@ -54,6 +55,8 @@ class Subject:
     routes: tuple[Route, ...] = ()
     strays: Mapping[str, str] = Factory(dict)
     """Its annotations of other prefixes, by full name, that are called as those of ingress-nginx are."""
+    unknown: tuple[UnknownField, ...] = ()
+    """Its fields that there are not."""
     is_classless: bool = False
     """Whether it names no class, and is judged as if it were ours all the same."""
 
@@ -167,6 +170,7 @@ class Survey:
                 tuple(filter(is_told, self.given.problems_of.get(object_id, ()))),
                 tuple(routes.get(object_id, ())),
                 given.strays.get(object_id, {}),
+                given.unknown.get(object_id, ()),
                 object_id in classless,
             )
 

@@ -5,6 +5,7 @@ from functools import partial
 from attrs import evolve
 
 from ingress.ctl.inputs.coverage import Coverage
+from ingress.ctl.inputs.unknown_fields import UnknownField
 from ingress.ctl.lint.finding import Change, Level
 from ingress.ctl.lint.linting import lint
 from ingress.ctl.meant_classes import MeantClasses
@@ -157,6 +158,18 @@ class ClassesTests(LintCase):
         """Where field and annotation disagree, the problem says what counts."""
         value = evolve(ingress(class_name="user"), annotations={CLASS_ANNOTATION: "nginx"})
         self.assertEqual(rules_of(self.lint(value)), {"ClassConflict"})
+
+
+class FieldsTests(LintCase):
+    """Fields that there are not."""
+
+    def test_an_unknown_field_is_told(self) -> None:
+        """With what may be meant; tests/ctl/inputs has where these come from."""
+        value = ingress()
+        unknown = {(Kind.INGRESS, value.key): (UnknownField("spec", "tsl", "did you mean tls?"),)}
+        (finding,) = lint(evolve(input_of(value), unknown=unknown)).findings
+        self.assertEqual(finding.rule, "UnknownField")
+        self.assertEqual((finding.field, finding.advice), ("spec.tsl", "did you mean tls?"))
 
 
 class ControllersTests(LintCase):

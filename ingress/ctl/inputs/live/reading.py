@@ -153,6 +153,7 @@ class _Reading:
             coverage=Coverage(frozenset(self._whole | referred.whole), self._namespaces),
             labels=self._beside.labels,
             strays=self._beside.strays,
+            unknown=self._beside.unknown,
             unread=(*self._unread, *referred.unread),
         )
 
