@@ -9,6 +9,7 @@ from ingress.ctl.close_names import CloseNames
 from ingress.model.objects import Kind, ObjectKey
 from ingress.model.problems import Problem, Reason
 from ingress.model.state import ClusterState
+from ingress.routing.hosts import check_rule_host
 from ingress.translate.readers.gateway.routes import AnyRoute, BackendObject
 from ingress.translate.readers.ingress.objects import Ingress, IngressBackend, ingresses_of
 from ingress.wording import first_of
@@ -25,6 +26,7 @@ _BACKEND: Final = re.compile(
 _ROUTE_BACKEND: Final = re.compile(r"(spec\.rules\[\d+\])\.backendRefs\[(\d+)\]\.(?:name|port)")
 _TLS: Final = re.compile(r"spec\.tls\[(\d+)\]\.secretName")
 _ANNOTATION: Final = re.compile(r"metadata\.annotations\[(.+)\]")
+_URL: Final = re.compile(r"\A(?:[A-Za-z]+://)?([^/:?#]*)(?::\d*)?(?:[/?#].*)?\Z", re.DOTALL)
 _SHOWN_NAMESPACES: Final = 3
 
 
@@ -151,6 +153,13 @@ class Meant:
         if kind is Kind.SERVICE:
             return self._state.services
         return self._state.secrets if kind is Kind.SECRET else self._state.of(kind)
+
+
+def host_of_url(text: str) -> str:
+    """Return which host may be meant by *text*, which is none: that of a URL, or the one before a port; empty where that is none."""
+    host = _normal(_URL.sub(r"\1", text))
+    is_host = host != text and not check_rule_host(host)
+    return f"did you mean {host}?" if host and is_host else ""
 
 
 def _normal(host: str) -> str:

@@ -15,7 +15,7 @@ from ingress.ctl.lint.finding import Change, Finding, Level
 from ingress.ctl.lint.mending import mended, renamed, unknown_names
 from ingress.ctl.lint.rules import CLOSED_PATHS, REGEX_NOT_ASKED, RULE_SHADOWED, RULES
 from ingress.ctl.lint.survey import Subject
-from ingress.ctl.meant import Meant
+from ingress.ctl.meant import Meant, host_of_url
 from ingress.model.objects import Kind, ObjectId, ObjectKey, Projection
 from ingress.model.problems import Problem, Reason
 from ingress.translate.claims import Claim
@@ -33,6 +33,9 @@ _OF_CONTENT: Final = re.compile(rf"\Aline \d+: (?:{Kind.SECRET}|{Kind.CONFIG_MAP
 _CLOSES: Final = re.compile(r"\banswers? 503\b")
 _MISWRITTEN: Final = re.compile(r" run here: (?:missing|unexpected) ")
 """What RE2 says where a bracket or what is to be repeated is missing; what looks around or back it calls invalid."""
+_GLOB: Final = re.compile(r"((?:/[A-Za-z0-9_~%-]+)*)/\*")
+"""A path as other controllers have them, where the last sign stands for whatever is below; as an expression it repeats the slash."""
+_AT_HOST: Final = re.compile(r"spec\.(?:rules\[(\d+)\]\.host|tls\[(\d+)\]\.hosts\[(\d+)\])")
 _AT_PATH: Final = re.compile(r"spec\.rules\[(\d+)\]\.http\.paths\[\d+\]")
 
 
@@ -188,6 +191,16 @@ def _finding(
     regex = None if claim is None or problem.field != f"{claim.field}.path" else claim.regex
     if reason is Reason.INVALID_PATH and regex is not None and regex.is_likely and regex.fault is None:
         kind = Change(problem.field.removesuffix(".path") + ".pathType", "ImplementationSpecific")
+        below = None if claim is None else _GLOB.fullmatch(claim.path)
+        if below is not None:
+            plain = below[1] or "/"
+            return subject.found(
+                REGEX_NOT_ASKED,
+                problem.message,
+                problem.field,
+                f"to take all that is below, write {plain} with pathType: Prefix",
+                (Change(problem.field, plain), evolve(kind, value="Prefix")),
+            )
         changes = () if regex.expression is None else (subject.setting("use-regex", "true"), kind)
         return subject.found(REGEX_NOT_ASKED, problem.message, problem.field, changes=changes)
     if reason is Reason.UNKNOWN_ANNOTATION:
@@ -196,6 +209,8 @@ def _finding(
         return subject.found(RULES[reason.value], problem.message, problem.field, _advice(changes), changes)
     changes = _changes(subject, problem, claim)
     advice = f"write pathType: {changes[0].value}" if reason is Reason.MISSING_PATH_TYPE else ""
+    if reason is Reason.INVALID_HOST:
+        advice = host_of_url(_host_at(subject, problem.field))
     return subject.found(RULES[reason.value], problem.message, problem.field, advice, changes)
 
 
@@ -220,6 +235,19 @@ def _changes(subject: Subject, problem: Problem, claim: Claim | None) -> tuple[C
     if problem.reason is Reason.PATH_CONFLICT and _AT_PATH.fullmatch(problem.field):
         return (Change(problem.field, None),)
     return ()
+
+
+def _host_at(subject: Subject, field: str) -> str:
+    """Return the host that stands at *field*; empty where it is none of an Ingress."""
+    at, value = _AT_HOST.fullmatch(field), subject.value
+    if at is None or not isinstance(value, Ingress):
+        return ""
+    if at[1]:
+        number = int(at[1])
+        return value.rules[number].host if number < len(value.rules) else ""
+    number = int(at[2])
+    hosts = value.tls[number].hosts if number < len(value.tls) else ()
+    return hosts[int(at[3])] if int(at[3]) < len(hosts) else ""
 
 
 def _annotation(subject: Subject, field: str) -> str | None:

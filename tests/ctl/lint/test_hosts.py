@@ -89,6 +89,24 @@ class HostsTests(LintCase):
         first = next(one for one in report.findings if one.object_id[1] == ObjectKey("n0", "web"))
         self.assertIn("and 16 more", first.message)
 
+    def test_a_host_that_stands_in_more(self) -> None:
+        """The one of a URL, or before a port, is what is meant, in rules and in tls."""
+        for written, meant in (
+            ("https://a.example.com/", "a.example.com"),
+            ("http://A.example.com", "a.example.com"),
+            ("a.example.com:8080", "a.example.com"),
+            ("a.example.com/app?x#y", "a.example.com"),
+            ("*.example.com:443", "*.example.com"),
+            ("_x_.test:80", ""),
+            ("www.*.example.com", ""),
+            ("10.0.0.1:80", ""),
+            ("https://", ""),
+        ):
+            advice = f"did you mean {meant}?" if meant else ""
+            self.assertEqual(self.found("InvalidHost", ingress(hosts=[written])).advice, advice, written)
+            tls = self.found("InvalidHost", ingress(tls=[HOST, written]))
+            self.assertEqual((tls.field, tls.advice), ("spec.tls[0].hosts[1]", advice))
+
     def test_a_host_that_is_none_is_told_once(self) -> None:
         """Where rule and tls have the same one, the rule is what is told of."""
         finding = self.found("InvalidHost", ingress(hosts=["_x_.test"], tls=["_x_.test"]))

@@ -183,6 +183,20 @@ class ProblemTests(LintCase):
         self.assertIs(finding.level, Level.ERROR)
         self.assertEqual(self.lint(changed(value, finding.changes)).findings, ())
 
+    def test_a_star_at_the_end_that_stands_for_whatever_is_below(self) -> None:
+        """As paths of other controllers have it: the change is the prefix that means this, and no expression."""
+        for path, plain in (("/*", "/"), ("/api/*", "/api"), ("/a/b-c/*", "/a/b-c")):
+            for kind in ("Prefix", SPECIFIC):
+                value = ingress((path, kind))
+                finding = self.found("RegexNotAsked", value)
+                self.assertEqual(
+                    finding.advice, f"to take all that is below, write {plain} with pathType: Prefix"
+                )
+                mended = changed(value, finding.changes)
+                self.assertEqual(self.lint(mended).findings, ())
+                self.assertEqual(mended, ingress(plain))
+        self.assertIn("use-regex", self.found("RegexNotAsked", ingress(("/a.*/*", "Prefix"))).advice)
+
     def test_a_rule_all_of_whose_paths_are_others(self) -> None:
         """It is told once, with whose they are; the change removes the rule."""
         first = ingress("/a", "/b", name="a-first")
