@@ -7,6 +7,7 @@ from attrs import evolve
 from ingress.ctl.inputs.input import Place
 from ingress.ctl.lint.finding import AnnotationReport, Finding, LintReport, ObjectReport, Standing
 from ingress.ctl.lint.reports.texts import annotation_of, message
+from ingress.ctl.lint.rules import CRITICAL_RISK
 from ingress.model.frozen import frozen
 from ingress.model.objects import ObjectId
 
@@ -114,7 +115,9 @@ def _about_many(remark: Remark, objects: list[OneOfMany]) -> AboutMany:
 
 
 def _about(one: ObjectReport, accepted: Iterable[Finding]) -> AboutObject:
-    said = "\n".join(message(finding) for finding in (*one.findings, *accepted))
+    # That ingress-nginx grades an annotation so says nothing of what it does here.
+    told = (finding for finding in one.findings if finding.rule != CRITICAL_RISK.name)
+    said = "\n".join(map(message, (*told, *accepted)))
     remarks = list(_joined(one.findings))
     for annotation in one.annotations:
         tells = annotation.why and annotation.standing is not Standing.HONORED

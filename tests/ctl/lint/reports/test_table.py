@@ -184,6 +184,14 @@ class AnnotationTests(SynchronousTestCase):
         self.assertNotIn("in other words", printed(results(said)))
         self.assertNotIn("named in the text", printed(results(said)))
 
+    def test_a_grade_hides_no_difference(self) -> None:
+        """How ingress-nginx grades an annotation says nothing of what it does here."""
+        grade = finding(Level.NOTE, "rate-limit is graded Critical", rule="CriticalRisk", field=RATE_LIMIT)
+        differs = annotation("rate-limit", Standing.DIFFERS, "in a location, too")
+        text = printed(results(reported(findings=[grade], annotations=[differs])))
+        self.assertIn("is graded Critical", text)
+        self.assertIn("differs  rate-limit: in a location, too", text)
+
     def test_what_is_accepted_of_an_annotation_is_not_said_otherwise(self) -> None:
         """The difference that its finding told is known."""
         said = reported(annotations=[annotation("rate-limit", Standing.NEVER_EXISTED, "a typo")])
