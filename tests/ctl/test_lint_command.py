@@ -66,6 +66,24 @@ class NotOursTests(LintCase):
         )
 
 
+class ConfigMapTests(LintCase):
+    """The ConfigMap of ingress-nginx, beside its Ingresses or alone."""
+
+    def test_one_that_does_not_count_is_told_of(self) -> None:
+        """With the option by which it does, and what is wrong in it is found."""
+        text = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: %s, namespace: edge}\ndata: {proxy-boddy-size: 1m}\n"
+        self.manifest(text % "ingress-nginx-controller")
+        option = "configmap=edge/ingress-nginx-controller"
+        result = self.lint("objects.yaml")
+        self.assertIn(f"here it counts with -o {option}", " ".join(result.stdout.split()))
+        self.assertNotIn("proxy-boddy-size", result.stdout)
+        result = self.lint("objects.yaml", "-o", option)
+        self.assertNotIn("here it counts", result.stdout)
+        self.assertIn("proxy-boddy-size", result.stdout)
+        self.manifest(text % "settings")
+        self.assertEqual(self.lint("objects.yaml").stdout, "There is no Ingress. No findings.\n")
+
+
 class StatusTests(LintCase):
     """``--fail-on``, and the exit status."""
 

@@ -4,6 +4,7 @@ import os
 from collections.abc import Callable
 
 import click
+from attrs import evolve
 
 from ingress.ctl.commands.asking import (
     Source,
@@ -14,7 +15,9 @@ from ingress.ctl.commands.asking import (
 )
 from ingress.ctl.commands.destinations import Destination, DestinationType, chosen_destinations, print_to
 from ingress.ctl.errors import FINE, FOUND, Mistake
+from ingress.ctl.inputs.input import Input, Unread
 from ingress.ctl.inputs.live.asked import LiveCluster
+from ingress.ctl.inputs.usual_config_map import find_config_map
 from ingress.ctl.lint.accepted import accept, read_acceptances
 from ingress.ctl.lint.finding import Level
 from ingress.ctl.lint.linting import lint
@@ -81,7 +84,7 @@ def command(
     folder = os.getcwd()
     acceptances = read_acceptances(project.tables.get("accept", ()), project.prefix)
     level = _level(fail_on, project)
-    given = read_input(paths, options, source)
+    given = _telling_of_config_map(read_input(paths, options, source))
     report = placed(lint(given), given)
     relative = _relative_to(project.folder, folder)
     is_whole = _is_whole(paths, source, relative)
@@ -92,6 +95,15 @@ def command(
     for sentence in accepting.told:
         tell(printable(f"{project.prefix}{sentence}"))
     raise SystemExit(FOUND if results.fails else FINE)
+
+
+def _telling_of_config_map(given: Input) -> Input:
+    """Return *given* with word of the ConfigMap that is ingress-nginx's by its name, where no option names one."""
+    found = None if given.settings.config_map is not None else find_config_map(given)
+    if found is None:
+        return given
+    why = f"ingress-nginx mostly goes by one of that name; here it counts with -o configmap={found.key}"
+    return evolve(given, unread=(*given.unread, Unread(f"ConfigMap {found.key}", why)))
 
 
 def _detail(quiet: bool, verbose: bool) -> Detail:

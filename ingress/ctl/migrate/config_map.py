@@ -9,24 +9,15 @@ from typing import Final
 from attrs import evolve
 
 from ingress.ctl.inputs.input import Input
+from ingress.ctl.inputs.usual_config_map import find_config_map
 from ingress.ctl.migrate.migration import ConfigMapReport, Key
-from ingress.model.objects import ConfigMap, Kind, ObjectKey
+from ingress.model.objects import Kind
 from ingress.model.problems import Problem, Reason
 from ingress.options.config_map import read_config_map
 from ingress.options.config_map_keys import KEYS
 from ingress.options.merging import merge
 from ingress.options.option import DEFAULTS
 from ingress.options.table import SPELLINGS
-
-USUAL_NAMES: Final = (
-    "ingress-nginx-controller",
-    "ingress-nginx-ingress-nginx-controller",
-    "nginx-ingress-ingress-nginx-controller",
-    "nginx-ingress-controller",
-    "nginx-configuration",
-    "nginx-load-balancer-microk8s-conf",
-)
-"""What the Helm chart, the manifests of the project and distributions call it."""
 
 HONORED: Final = "honored"
 NOTHING: Final = "changes nothing"
@@ -51,20 +42,6 @@ def config_map_report(given: Input) -> ConfigMapReport | None:
         by_key.setdefault(problem.field.removeprefix("data."), []).append(problem)
     keys = sorted((_key(name, by_key.get(name, [])) for name in found.content), key=_order)
     return ConfigMapReport((Kind.CONFIG_MAP, found.key), tuple(keys))
-
-
-def find_config_map(given: Input) -> ConfigMap | None:
-    """Return the ConfigMap that an option names, else the one with a usual name; the first layer that has it decides."""
-    some: dict[ObjectKey, ConfigMap] = {}
-    for layer in given.layers:
-        for key, value in layer.state.of(Kind.CONFIG_MAP).items():
-            if isinstance(value, ConfigMap):
-                some.setdefault(key, value)
-    named = given.settings.config_map
-    if named is not None:
-        return some.get(named)
-    usual = sorted((USUAL_NAMES.index(key.name), key) for key in some if key.name in USUAL_NAMES)
-    return some[usual[0][1]] if usual else None
 
 
 def naming_config_map(given: Input) -> Input:
