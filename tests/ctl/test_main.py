@@ -83,6 +83,7 @@ class CommandsTests(CtlCase):
             (("plan",), "write ingressctl diff OLD NEW"),
             (("serve",), "write twistd --nodaemon ingress --manifests PATH"),
             (("lint", "nowhere/*.yaml"), "nothing matches this pattern"),
+            (("lint", "https://a.test/x.yaml"), "nothing is fetched; pipe it in, as in curl -s URL |"),
             (("lint",), "name files or folders (. is the current one)"),
             (("explain", "a.example.com"), "files or folders of manifests behind the URL"),
             (("explain", str(self.folder)), f"ingressctl explain URL {self.folder}"),

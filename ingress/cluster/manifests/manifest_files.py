@@ -125,6 +125,7 @@ def read_manifest_text(
         return broken_content(source_name, f"line {error.line}: {error.reason}{_hint(text, error)}")
 
 
+_TABLE: Final = re.compile("NAME(?:SPACE)? ")
 _VALUE: Final = re.compile(r"(?:^|[:,-] +|[\[{,] *)(\*(?![\w-])|[@`%])")
 """A text that begins with a sign by which YAML means something else."""
 
@@ -220,7 +221,9 @@ class _Reading:
         if not is_object(raw):
             if self._is_passed_over(raw):
                 return
-            self._report(line, f"an object is wanted, but this is {shape_of(raw)}")
+            is_table = isinstance(raw, str) and _TABLE.match(raw) is not None
+            hint = ": a table, as kubectl prints it; have it print YAML by --output=yaml" if is_table else ""
+            self._report(line, f"an object is wanted, but this is {shape_of(raw)}{hint}")
             return
         version, kind_name = raw.get("apiVersion"), raw.get("kind")
         if kind_name is None and version is None and _is_kustomization_file(self._source_name):

@@ -2,7 +2,7 @@
 
 import os
 import stat
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Final, TypeVar
 
@@ -17,6 +17,7 @@ from ingress.cluster.manifests.manifest_listing import display_name
 from ingress.cluster.manifests.manifest_scan import MAX_FILE_BYTES
 from ingress.cluster.store import Store
 from ingress.ctl.errors import Mistake
+from ingress.ctl.inputs.beside import ROUTE_KINDS
 from ingress.ctl.inputs.coverage import covered_by
 from ingress.ctl.inputs.folders import (
     KUSTOMIZATIONS,
@@ -44,6 +45,7 @@ from ingress.ctl.inputs.reading import read_text
 from ingress.ctl.inputs.unknown_fields import UnknownField
 from ingress.model.objects import Kind, ObjectId
 from ingress.settings import Settings
+from ingress.wording import first_of
 
 _MOST_TOLD: Final = 10
 _PATTERN: Final = frozenset("*?[")
@@ -239,7 +241,11 @@ class _Manifests:
         besides = tuple((Kind.CONFIG_MAP, key) for key in self._settings.config_maps)
         units = [one for files in self._units.values() for one in forms_of(Unit(tuple(files)))]
         layers = in_layers([*units, *self._built], self._namespaces, besides)
-        unread = (*self._contents.unread, *(_templates(*group) for group in self._templates.items()))
+        unread = (
+            *self._contents.unread,
+            *(_templates(*group) for group in self._templates.items()),
+            *self._elsewhere([*units, *self._built]),
+        )
         if unread and not self._units and not self._built:
             raise Mistake(
                 "\n".join(
@@ -248,6 +254,15 @@ class _Manifests:
             )
         first, *others = (self._layer(one, now) for one in layers)
         return evolve(first, unread=unread, others=tuple(others))
+
+    def _elsewhere(self, units: Iterable[Unit]) -> Iterator[Unread]:
+        """Yield the namespaces that were asked for where all route objects are in others."""
+        there = {key.namespace for unit in units for kind, key in unit.ids() if kind in ROUTE_KINDS} - {""}
+        if not self._namespaces or not there or there.intersection(self._namespaces):
+            return
+        shown = first_of(sorted(there), _MOST_TOLD)
+        for name in self._namespaces:
+            yield Unread(f"namespace {name}", f"nothing that is to be judged is in it; it is in {shown}")
 
     def _layer(self, layer: Layer, now: datetime) -> Input:
         store = Store()
@@ -284,6 +299,10 @@ def _mode(path: str) -> int:
     try:
         mode = os.stat(path).st_mode
     except (OSError, ValueError) as error:
+        if "://" in path:
+            raise Mistake(
+                f"{display_name(path)}: nothing is fetched; pipe it in, as in curl -s URL | ingressctl lint -"
+            ) from None
         matches = "; nothing matches this pattern" if _PATTERN.intersection(path) else ""
         raise Mistake(f"{display_name(path)}: {getattr(error, 'strerror', None) or error}{matches}") from None
     if stat.S_ISSOCK(mode) or stat.S_ISBLK(mode):

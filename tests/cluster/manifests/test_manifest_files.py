@@ -285,6 +285,12 @@ class ProblemTests(SynchronousTestCase):
             ],
         )
 
+    def test_a_table_of_kubectl(self) -> None:
+        """What ``kubectl get`` prints unless it is told otherwise is no object, and says how it becomes one."""
+        for text in ("NAME CLASS HOSTS\nweb nginx a.example.com\n", "NAMESPACE   NAME\nshop   web\n"):
+            (message,) = self.messages(text)
+            self.assertIn(": a table, as kubectl prints it; have it print YAML by --output=yaml", message)
+
     def test_nameless(self) -> None:
         """An object without a name is a problem of the file, with its line; the others count."""
         content = read(

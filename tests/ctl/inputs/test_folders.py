@@ -10,7 +10,7 @@ from unittest.mock import patch
 from ingress.ctl.commands.asking import read_input
 from ingress.ctl.errors import MISTAKEN, Mistake
 from ingress.ctl.inputs import folders
-from ingress.ctl.inputs.how import How
+from ingress.ctl.inputs.how import USUAL, How
 from tests.ctl.inputs.files_case import FilesCase, an_ingress
 
 TEMPLATE = """\
@@ -264,6 +264,25 @@ class NamespaceTests(FilesCase):
         self.assertEqual(list(self.ingresses(self.read(how=How(("shop",))))), ["shop/a"])
         self.assertEqual(list(self.ingresses(self.read(how=How(("shop", "other"))))), ["other/b", "shop/a"])
         self.assertEqual(list(self.ingresses(self.read(options=("namespace=other",)))), ["other/b"])
+
+    def test_a_namespace_that_has_nothing(self) -> None:
+        """It is told with those that have Ingresses; not where there are none at all, or one of those named has some."""
+        self.manifest(an_ingress("b").replace("name: b", "name: b\n  namespace: shop"), "b.yaml")
+        only = "metadata:\n  name: a\n  namespace: web\n"
+        self.manifest(an_ingress("a").replace("metadata:\n  name: a\n", only))
+        for how, options in ((How(("shpo",)), ()), (USUAL, ("namespace=shpo",))):
+            self.assertEqual(
+                self.unread(self.read(how=how, options=options)),
+                [("namespace shpo", "nothing that is to be judged is in it; it is in shop, web")],
+            )
+        self.assertEqual(self.unread(self.read(how=How(("shpo", "web")))), [])
+        result = self.run_command("lint", "-n", "shpo", str(self.folder))
+        self.assertIn(
+            "namespace shpo: nothing that is to be judged is in it; it is in shop, web", result.stdout
+        )
+        self.manifest("apiVersion: v1\nkind: Service\nmetadata: {name: a, namespace: web}\nspec: {}\n")
+        self.manifest("", "b.yaml")
+        self.assertEqual(self.unread(self.read(how=How(("shpo",)))), [])
 
 
 class LabelTests(FilesCase):
