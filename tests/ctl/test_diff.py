@@ -26,6 +26,18 @@ class DiffTests(CtlCase):
         self.assertEqual(absent.exit_code, 2)
         self.assertIn("absent.yaml: No such file", absent.stderr)
 
+    def test_that_nothing_is_served_is_told(self) -> None:
+        """Where that is so on both sides; nothing that is different says nothing then."""
+        one = self.manifest(ingress(), "old.yaml")
+        other = self.manifest(ingress().replace("Name: nginx", "Name: ngnix"), "new.yaml")
+        for sides, is_told in (((other, other), True), ((one, other), False), ((one, one), False)):
+            found = self.run_command("diff", *sides)
+            self.assertEqual("nothing is served: left alone" in found.stderr, is_told, sides)
+            self.assertEqual("did you mean nginx?" in found.stderr, is_told, sides)
+        found = self.run_command("migrate", "--compare", "--dry-run", other)
+        self.assertIn("did you mean nginx?", found.stderr)
+        self.assertNotIn("shop.example.com", found.stdout)
+
     def test_an_owner_alone_is_no_difference(self) -> None:
         """It is told, and the status is 0."""
         one = self.manifest(ingress(), "old.yaml")

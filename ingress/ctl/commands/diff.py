@@ -7,7 +7,7 @@ import click
 from attrs import evolve
 
 from ingress.cluster.manifests.manifest_listing import display_name
-from ingress.ctl.commands.asking import complete_option, option_parameter
+from ingress.ctl.commands.asking import complete_option, option_parameter, tell_unserved
 from ingress.ctl.errors import FINE, FOUND, Mistake
 from ingress.ctl.inputs.controller_options import GivenOptions, options_from
 from ingress.ctl.inputs.how import How
@@ -112,6 +112,9 @@ def command(
     )
     for side, given in ((old, first), (new or old, second)):
         _check_named(side, given)
+    if not (_serves(first) or _serves(second)):
+        # That nothing is different means nothing then.
+        tell_unserved(second)
     roots = ("" if is_live(old) else old, "" if is_live(new or old) else new or old)
     known = sides(first, second, roots)
     layers = [
@@ -129,6 +132,10 @@ def command(
     else:
         print_lines(_lines(layers, all_places=all_places), has_colour(color))
     raise SystemExit(FOUND if any(comparison.loud for _, comparison in layers) else FINE)
+
+
+def _serves(given: Input) -> bool:
+    return any(verdict.is_ours for layer in given.layers for _, verdict in layer.route_objects())
 
 
 def is_live(side: str) -> bool:

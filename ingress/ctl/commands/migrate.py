@@ -16,6 +16,7 @@ from ingress.ctl.commands.asking import (
     paths_parameter,
     read_input,
     tell_unread,
+    tell_unserved,
 )
 from ingress.ctl.commands.compare_parameters import AskedComparison, compare_parameters
 from ingress.ctl.errors import Mistake
@@ -127,6 +128,7 @@ def _compared(
     given = _with_usual_config_map(read_input(paths, options, source), options) if has_objects else None
     if given is not None:
         tell_unread(given)
+        tell_unserved(given)
     return compare(comparison, given, form)
 
 
