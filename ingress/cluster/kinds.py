@@ -6,6 +6,8 @@ from them, and the access rights that ship with the program are compared with th
 """
 
 from collections.abc import Iterable, Iterator, Mapping
+from difflib import get_close_matches
+from typing import Final
 
 from ingress.cluster.projecting.project import (
     project_config_map,
@@ -48,6 +50,11 @@ CONFIG_MAPS = KindRead(
 REFERRED_TO = (SECRETS, CONFIG_MAPS)
 """The kinds of which only those objects are kept that somebody refers to."""
 
+_MOST_CHARACTERS: Final = 64
+_CLOSE_KIND: Final = 0.92
+_CLOSE_GROUP: Final = 0.85
+"""How much a name has of another one that is likely meant: UDPRoute and BackendLBPolicy are kinds of their own, and networking.gke.io is no slip."""
+
 
 class ObjectKinds(Mapping[Kind, KindRead]):
     """All kinds that are read: those of *routes* and what these are judged by, and what they refer to."""
@@ -72,6 +79,26 @@ class ObjectKinds(Mapping[Kind, KindRead]):
     def written_as(self, api_version: str, name: str) -> KindRead | None:
         """Return the kind that an object with these ``apiVersion`` and ``kind`` is of, None if it is not read."""
         return self._written.get((api_version, name))
+
+    def meant_by(self, api_version: str, name: str) -> KindRead | None:
+        """Return the kind that is most likely meant by an ``apiVersion`` and ``kind`` that nothing is written as: by a slip in one of them."""
+        group = api_version.rpartition("/")[0]
+        spelled = {
+            read.kind.lower(): read
+            for (version, _), read in self._written.items()
+            if version.rpartition("/")[0] == group
+        }
+        found = (
+            get_close_matches(name.lower(), spelled, 1, _CLOSE_KIND) if len(name) <= _MOST_CHARACTERS else []
+        )
+        if found:
+            return spelled[found[0]]
+        read = self._reads.get(Kind(name))
+        known = "" if read is None or read.metadata_only else read.group
+        if not known or not group or len(group) > _MOST_CHARACTERS:
+            return None
+        is_meant = group == known.partition(".")[0] or get_close_matches(group, [known], 1, _CLOSE_GROUP)
+        return read if is_meant else None
 
     def __getitem__(self, kind: Kind) -> KindRead:
         return self._reads[kind]

@@ -244,9 +244,25 @@ class _Reading:
         elif kind_name == _KUSTOMIZATION and version.startswith(_KUSTOMIZE_GROUP):
             self._kustomization(raw)
         elif kind_name in self._kinds and version.rpartition("/")[0] in self._kinds.groups:
+            meant = self._kinds[Kind(kind_name)].api_version
             self._report(
-                line, f"apiVersion {version!r} has no kind {kind_name} that can be read", "apiVersion"
+                line,
+                f"apiVersion {version!r} has no kind {kind_name} that can be read; write {meant}",
+                "apiVersion",
             )
+        else:
+            self._slip(version, kind_name, line)
+
+    def _slip(self, version: str, kind_name: str, line: int) -> None:
+        """Tell of a kind that is passed over and hardly meant so."""
+        meant = self._kinds.meant_by(version, kind_name)
+        if meant is None:
+            return
+        if meant.kind == kind_name:
+            told = f"apiVersion {version!r} is none of kind {kind_name}; write {meant.api_version}"
+            self._report(line, told, "apiVersion")
+        else:
+            self._report(line, f"there is no kind {kind_name!r}; write {meant.kind}", "kind")
 
     def _is_passed_over(self, raw: object) -> bool:
         return self._onlooker is not None and self._onlooker.passes_over(raw)

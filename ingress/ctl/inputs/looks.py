@@ -7,7 +7,9 @@ from ingress.cluster.kinds import KINDS
 from ingress.cluster.manifests.manifest_files import UTF_16
 
 _NAMES: Final = "|".join((*sorted(KINDS), "")).rstrip("|")
-_KIND: Final = re.compile(rf"(?<![\w-])kind[\"']?\s*:\s*[\"']?(?:(?:{_NAMES})(?:List)?|List)\b".encode())
+_KIND: Final = re.compile(
+    rf"(?<![\w-])kind[\"']?\s*:\s*[\"']?(?:(?:{_NAMES})(?:List)?|List)\b".encode(), re.IGNORECASE
+)
 _MARKS: Final = re.compile(r"\{\{|\{%|<%")
 
 

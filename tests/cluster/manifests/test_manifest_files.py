@@ -80,9 +80,47 @@ class ObjectTests(SynchronousTestCase):
     def test_wrong_version(self) -> None:
         """A kind of ours in a version that is not read is a problem, as it is a likely mistake."""
         content = read("apiVersion: v1\nkind: Ingress\nmetadata: {name: a}\n")
-        message = "line 1: apiVersion 'v1' has no kind Ingress that can be read"
+        message = "line 1: apiVersion 'v1' has no kind Ingress that can be read; write networking.k8s.io/v1"
         problem = Problem("Manifest", "", "a.yaml", Reason.MALFORMED_OBJECT, message, "apiVersion")
         self.assertEqual(content, ManifestContent((), (problem,)))
+
+    def test_slips_of_kinds(self) -> None:
+        """A kind in other letters, or one letter off, and a group that is hardly another, are told with what is meant."""
+        for version, kind, message in (
+            ("networking.k8s.io/v1", "ingress", "there is no kind 'ingress'; write Ingress"),
+            ("networking.k8s.io/v1beta1", "Ingres", "there is no kind 'Ingres'; write Ingress"),
+            ("v1", "Services", "there is no kind 'Services'; write Service"),
+            ("gateway.networking.k8s.io/v1", "HttpRoute", "there is no kind 'HttpRoute'; write HTTPRoute"),
+            (
+                "networking/v1",
+                "Ingress",
+                "apiVersion 'networking/v1' is none of kind Ingress; write networking.k8s.io/v1",
+            ),
+            (
+                "network.k8s.io/v1",
+                "IngressClass",
+                "apiVersion 'network.k8s.io/v1' is none of kind IngressClass; write networking.k8s.io/v1",
+            ),
+        ):
+            (problem,) = read(f"apiVersion: {version}\nkind: {kind}\nmetadata: {{name: a}}\n").problems
+            self.assertEqual(problem.message, f"line 1: {message}")
+
+    def test_kinds_that_are_like_ours(self) -> None:
+        """Others have their own, and these are passed over."""
+        for version, kind in (
+            ("networking.k8s.io/v1", "NetworkPolicy"),
+            ("gateway.networking.k8s.io/v1alpha2", "UDPRoute"),
+            ("gateway.networking.k8s.io/v1alpha2", "BackendLBPolicy"),
+            ("gateway.networking.x-k8s.io/v1alpha1", "XListenerSet"),
+            ("networking.internal.knative.dev/v1alpha1", "Ingress"),
+            ("networking.gke.io/v1", "Gateway"),
+            ("networking.istio.io/v1", "Gateway"),
+            ("apps/v1", "Deployment"),
+            ("v1", "ServiceAccount"),
+            ("v1", "x" * 10_000),
+        ):
+            content = read(f"apiVersion: {version}\nkind: {kind}\nmetadata: {{name: a}}\n")
+            self.assertEqual(content, ManifestContent(), (version, kind[:20]))
 
     def test_lists(self) -> None:
         """Objects are found in ``List``, in typed lists that leave out kinds, and in lists in lists."""

@@ -252,6 +252,18 @@ class FolderTests(FilesCase):
         self.assertEqual(list(self.ingresses(given)), ["default/web"])
 
 
+class SlipTests(FilesCase):
+    """Kinds that are mistyped."""
+
+    def test_a_kind_in_other_letters_is_found(self) -> None:
+        """A file is opened for it, and told of; what is no object stays passed over."""
+        self.manifest(an_ingress().replace("kind: Ingress", "kind: ingress"), "a.yaml")
+        self.manifest("kind: service\nimage: x\n", "b.yaml")
+        self.assertEqual(
+            self.told_of_files(self.read()), ["a.yaml:1: line 1: there is no kind 'ingress'; write Ingress"]
+        )
+
+
 class NamespaceTests(FilesCase):
     """``-n`` narrows what is looked at."""
 
