@@ -45,6 +45,7 @@ from ingress.annotations.regexes import REGEXES
 from ingress.annotations.retries import RETRIES
 from ingress.annotations.route_facts import RouteFacts
 from ingress.annotations.satisfying import SATISFYING, joined
+from ingress.annotations.snippets.ending import ending
 from ingress.annotations.snippets.family import SNIPPETS
 from ingress.annotations.timeouts import TIMEOUTS
 from ingress.annotations.tracing import TRACING
@@ -68,6 +69,7 @@ FAMILIES: tuple[Family[Any], ...] = (
     ANSWER_REWRITES,
     SNIPPETS,
     URL_REDIRECTS,
+    REGEXES,
     REDIRECTS,
     CORS,
     BODIES,
@@ -84,7 +86,6 @@ FAMILIES: tuple[Family[Any], ...] = (
     ACCESS_LOGS,
     TRACING,
     CANARIES,
-    REGEXES,
     RATE_LIMITS,
     ANSWER_RATES,
     BLOCKING,
@@ -295,7 +296,8 @@ class AnnotationReader:
             if not (is_exempt and family.authenticates)
             for spec in filters(settings.of(family), facts)
         ]
-        return joined(asked) if settings.of(SATISFYING).is_any else tuple(spec for spec, _ in asked)
+        specs = joined(asked) if settings.of(SATISFYING).is_any else tuple(spec for spec, _ in asked)
+        return ending(specs) if settings.asks(SNIPPETS) else specs
 
     def unmatched_filters(self, settings: AnnotationSettings, facts: RouteFacts) -> tuple[FilterSpec, ...]:
         """Return those of them that stand before what no route of a host matches, too."""

@@ -78,7 +78,7 @@ REGEXES: Final = Family(
     name="regexes",
     settings=RegexSettings(),
     acts="makes regular expressions of the paths of the host, and replaces paths by targets",
-    phases=(Phase.REWRITE, Phase.ACCESS),
+    phases=(Phase.REWRITE, Phase.REDIRECT, Phase.ACCESS),
     by_path=True,
     by_path_where=lambda settings: settings.target != NO_TARGET,
     filters=regex_filters,
@@ -165,7 +165,7 @@ class _PathRewriting(Filter):
 class RewriteRedirect:
     """Redirects to *target*, an URL made of what *path* captures."""
 
-    phase: ClassVar[Phase] = Phase.REWRITE
+    phase: ClassVar[Phase] = Phase.REDIRECT
     name: ClassVar[str] = "rewrite-redirect"
 
     path: str

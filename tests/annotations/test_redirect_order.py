@@ -1,6 +1,7 @@
 """What comes before a redirect: as in nginx, the statements of a server and of a path, and what browsers ask beforehand."""
 
 from tests.annotations.served_case import ServedCase
+from tests.proxy.playing import OK
 from tests.translate.test_client_authentication import ingress
 
 ORIGIN = (b"Origin", b"https://a.test")
@@ -13,6 +14,14 @@ class BeforeRedirectsTests(ServedCase):
     def status(self, target: bytes = b"/x") -> int:
         """Return the status that a GET over plain HTTP is answered with."""
         return self.get(target=target).heard().status
+
+    def passed(self, target: bytes) -> bytes:
+        """Return what the endpoint is asked for."""
+        asking = self.get(target=target)
+        heard = self.upstream().take()
+        self.upstream().say(OK)
+        self.assertEqual(asking.heard().status, 200)
+        return heard.split(b" ")[1]
 
     def test_locations(self) -> None:
         """A ``location`` of the server answers at its path, such as a check of health over plain HTTP; all else is redirected."""
@@ -55,6 +64,44 @@ class BeforeRedirectsTests(ServedCase):
         )
         heard = self.get(method=b"OPTIONS", fields=PREFLIGHT).heard()
         self.assertEqual((heard.status, heard.all(b"access-control-allow-origin")), (204, [b"*"]))
+
+    def test_break(self) -> None:
+        """``break`` ends the statements of the path: then nothing is redirected elsewhere, and the path stays, but HTTPS is insisted on."""
+        ends = "if ($arg_a = b) { break; }"
+        for redirect, status in (
+            ({"permanent_redirect": "https://b.test"}, 301),
+            ({"temporal_redirect": "https://b.test$request_uri"}, 302),
+            ({"rewrite_target": "https://b.test/"}, 302),
+        ):
+            self.annotate(configuration_snippet=ends, **redirect)
+            self.assertEqual(self.status(b"/x"), status, redirect)
+            self.assertEqual(self.passed(b"/x?a=b"), b"/x?a=b")
+        self.annotate(configuration_snippet=ends, rewrite_target="/new")
+        self.assertEqual((self.passed(b"/x"), self.passed(b"/x?a=b")), (b"/new", b"/x?a=b"))
+        self.annotate(configuration_snippet="rewrite ^/x /y break;", permanent_redirect="https://b.test")
+        self.assertEqual((self.passed(b"/x"), self.status(b"/z")), (b"/y", 301))
+        self.annotate(configuration_snippet=ends, force_ssl_redirect="true")
+        self.assertEqual(self.status(b"/x?a=b"), 308)
+
+    def test_break_of_the_server(self) -> None:
+        """That of a server ends the server's alone."""
+        self.annotate(server_snippet="break;", permanent_redirect="https://b.test")
+        self.assertEqual(self.status(), 301)
+        self.annotate(
+            server_snippet="location /x { break; }",
+            configuration_snippet="if ($arg_a) { break; }",
+            permanent_redirect="https://b.test",
+        )
+        self.assertEqual(self.status(), 301)
+
+    def test_rewrite_to_elsewhere(self) -> None:
+        """A redirect comes before a rewrite that is one, and that before HTTPS."""
+        self.annotate(permanent_redirect="https://b.test/", rewrite_target="https://c.test/")
+        heard = self.get().heard()
+        self.assertEqual((heard.status, heard.all(b"location")), (301, [b"https://b.test/"]))
+        self.annotate(force_ssl_redirect="true", rewrite_target="https://c.test/")
+        heard = self.get().heard()
+        self.assertEqual((heard.status, heard.all(b"location")), (302, [b"https://c.test/"]))
 
     def test_root(self) -> None:
         """The way to the application comes before what its paths do, as it is the server's."""

@@ -37,6 +37,7 @@ from ingress.annotations.regexes import PathRewrite, RegexMissing, RewriteMissin
 from ingress.annotations.rewrite_targets import parse_rewrite_target
 from ingress.annotations.satisfying import AnyOf
 from ingress.annotations.slash_redirect import SlashRedirect
+from ingress.annotations.snippets.ending import UnlessEnded
 from ingress.annotations.snippets.filters import (
     AuthVariables,
     PathStatements,
@@ -100,7 +101,9 @@ SPECS: tuple[tuple[FilterSpec, Phase, Hook], ...] = (
     (RegexMissing(), Phase.ACCESS, Hook.REQUEST),
     (RewriteMissing(), Phase.ACCESS, Hook.REQUEST),
     (PathRewrite("/(.*)", parse_rewrite_target("/a/$1")), Phase.REWRITE, Hook.UPSTREAM),
-    (RewriteRedirect("/(.*)", parse_rewrite_target("https://a.test/$1")), Phase.REWRITE, Hook.REQUEST),
+    (RewriteRedirect("/(.*)", parse_rewrite_target("https://a.test/$1")), Phase.REDIRECT, Hook.REQUEST),
+    (UnlessEnded(UrlRedirect(read_template("/a"))), Phase.REDIRECT, Hook.REQUEST),
+    (UnlessEnded(PathRewrite("", parse_rewrite_target("/a"))), Phase.REWRITE, Hook.UPSTREAM),
     (AddressRanges(parse_ranges("10.0.0.0/8")), Phase.ACCESS, Hook.REQUEST),
     (PasswordCheck(b"bob:{PLAIN}x"), Phase.ACCESS, Hook.REQUEST),
     (DigestCheck(b"bob:r:" + b"0" * 32, "r"), Phase.ACCESS, Hook.REQUEST),

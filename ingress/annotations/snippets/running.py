@@ -57,7 +57,7 @@ class SnippetFacts(TemplateFacts, Protocol):
 class Course:
     """What snippets decided about one request so far."""
 
-    __slots__ = ("inner", "outer", "path", "place", "query", "replied", "size", "values", "whole")
+    __slots__ = ("inner", "is_ended", "outer", "path", "place", "query", "replied", "size", "values", "whole")
 
     def __init__(self) -> None:
         self.values: dict[str, bytes] = {}
@@ -78,6 +78,8 @@ class Course:
         """That of the last ``if`` there, or of its path."""
         self.replied: str = ""
         """Who answered it: ``server``, ``place``, or nobody yet."""
+        self.is_ended = False
+        """Whether ``break`` ended the statements that were run last."""
 
     def target(self) -> bytes | None:
         """Return the target that it is rewritten to, None where it is not."""
@@ -153,6 +155,7 @@ def run_path(block: Block, facts: SnippetFacts) -> Reply | None:
 def _run(block: Block, facts: SnippetFacts, course: Course) -> tuple[Reply | None, Level | None]:
     """Return the answer, and the level of the last ``if`` that took the request."""
     taken: Level | None = None
+    course.is_ended = False
     try:
         for statement in block.statements:
             if not isinstance(statement, If):
@@ -169,7 +172,7 @@ def _run(block: Block, facts: SnippetFacts, course: Course) -> tuple[Reply | Non
             if reply is not None:
                 return reply, taken
     except _Stops:
-        pass
+        course.is_ended = True
     except TooLong:
         return _TOO_LONG, taken
     return None, taken

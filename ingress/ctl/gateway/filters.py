@@ -23,6 +23,7 @@ from ingress.annotations.password_check import CredentialsKept
 from ingress.annotations.regexes import PathRewrite, RegexMissing, RewriteMissing, RewriteRedirect
 from ingress.annotations.slash_redirect import SlashRedirect
 from ingress.annotations.snippets.answers import AnswerPlan
+from ingress.annotations.snippets.ending import UnlessEnded
 from ingress.annotations.snippets.filters import (
     PathStatements,
     ServerStatements,
@@ -119,6 +120,8 @@ class FilterSaying:
     def _say(self, spec: FilterSpec) -> None:
         parts = self.parts
         match spec:
+            case UnlessEnded():
+                self._say(spec.spec)
             case UrlRedirect():
                 self._redirect(spec, spec.location, spec.status)
             case HostRedirect():
