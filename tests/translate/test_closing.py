@@ -128,8 +128,10 @@ class ClosingProperties(SynchronousTestCase):
         self, ingresses: list[Ingress], paths: list[str]
     ) -> None:
         """Each request has the location that ingress-nginx would choose, by the longest text, in whatever Ingress."""
-        entries = [(one, entry.path) for one in ingresses for entry in one.rules[0].paths or ()]
-        if not any(asks_for_expressions(*entry) for entry in entries):
+        entries = [(one, entry) for one in ingresses for entry in one.rules[0].paths or ()]
+        # A path that an older Ingress has asks for nothing.
+        had = {(entry.path, entry.path_type): (one, entry.path) for one, entry in reversed(entries)}
+        if not any(asks_for_expressions(*entry) for entry in had.values()):
             return
         snapshot = translate(state_of([*ingresses]), TranslateOptions(), NOW)
         for path in paths:

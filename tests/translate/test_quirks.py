@@ -90,6 +90,23 @@ class RegexQuirkTests(SynchronousTestCase):
         self.assertEqual(alone.table.find(HOST.encode(), b"/foo").match.value, "Exact")  # type: ignore[union-attr]
         self.assertEqual({one.reason for one in alone.problems}, {Reason.SERVICE_NOT_FOUND})
 
+    def test_a_path_that_is_lost_makes_no_expressions(self) -> None:
+        """An Ingress all of whose paths are an older one's asks for nothing; one that has another path, or another type, does."""
+        older = ingress("a", [("/api", "Prefix"), ("/foo", "Exact")], {})
+        for paths, found in (
+            ([("/api", "Prefix")], "404"),
+            ([("/api", "Prefix"), ("/foo", "Exact")], "404"),
+            ([("/api", "Prefix"), ("/x", "Prefix")], "a"),
+            ([("/api", "Exact")], "a"),
+            ([("/api", SPECIFIC)], "a"),
+        ):
+            for asked in (REGEX, {"rewrite-target": "/$1"}):
+                younger = ingress("b", paths, asked)
+                self.assertEqual(answer(snapshot(older, younger), "/FOObar"), found, (paths, asked))
+        stranger = ingress("b", [("/api", "Prefix")], REGEX, "theirs")
+        for is_shared in (False, True):
+            self.assertEqual(answer(snapshot(older, stranger, shared_hosts=is_shared), "/FOObar"), "404")
+
     def test_no_quirks_leaves_expressions_to_those_who_ask(self) -> None:
         """With ``--no-quirks`` the Ingress that asks has expressions, and the other keeps what it wrote."""
         asking = ingress("asking", [("/foo(.*)", SPECIFIC)], {"rewrite-target": "/$1"})
