@@ -6,6 +6,7 @@ comes before what the route's own object asks for.
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
+from itertools import filterfalse
 from operator import attrgetter
 
 from attrs import evolve
@@ -34,9 +35,10 @@ from ingress.annotations.retries import RETRIES
 from ingress.annotations.route_facts import RouteFacts
 from ingress.annotations.slash_redirect import SlashRedirect
 from ingress.annotations.snippets.blocks import EMPTY
+from ingress.annotations.snippets.ending import UnlessEnded
 from ingress.annotations.snippets.family import SNIPPETS, snippet_filters
 from ingress.annotations.timeouts import TIMEOUTS
-from ingress.annotations.url_redirects import URL_REDIRECTS
+from ingress.annotations.url_redirects import URL_REDIRECTS, UrlRedirect
 from ingress.filters import FilterSpec, Phase
 from ingress.model.backends import BackendReference
 from ingress.model.balancing import Balancing
@@ -67,7 +69,7 @@ _REGEX_MISSING = RegexMissing()
 _NOT_TERMINATED_HERE = NotTerminatedHere()
 _PHASE = attrgetter("phase")
 _OF_LOCATIONS = frozenset({Phase.PREFLIGHT, Phase.REWRITE})
-"""Phases of what nginx does in a location, which it does not enter where it redirects to a slash."""
+"""Phases of what is done in a location alone."""
 
 
 def host_routes(
@@ -105,7 +107,7 @@ def host_routes(
         parsed = asked[claim.owner]
         own = filters.of_claim(claim, parsed)
         if more:
-            own = _in_order((*(one for one in own if one.phase not in _OF_LOCATIONS), *more))
+            own = _in_order((*filterfalse(_is_of_location, own), *more))
         passed = passed_backend(claim) if claim is passing else None
         route = _route(claim, parsed, own, passed)
         if parsed.settings is DEFAULTS:
@@ -131,6 +133,14 @@ def host_routes(
     if len(routes) > 1:
         routes.sort(key=_order)
     return HostRoutes(tuple(routes), filters.of_host)
+
+
+def _is_of_location(spec: FilterSpec) -> bool:
+    """Whether nginx does *spec* in a location, which it does not enter where it redirects to a slash.
+
+    That of the redirect to HTTPS is left: it leads to the same, with two requests less.
+    """
+    return spec.phase in _OF_LOCATIONS or isinstance(spec, (UrlRedirect, UnlessEnded))
 
 
 class _HostFilters:

@@ -124,3 +124,16 @@ class BeforeRedirectsTests(ServedCase):
             for target, expected in ((b"/docs", of_server), (b"/docs/", status)):
                 heard = self.get(method=b"OPTIONS", target=target, fields=PREFLIGHT).heard()
                 self.assertEqual(heard.status, expected, (annotations, target))
+
+    def test_slashes_before_redirects(self) -> None:
+        """So it is before a redirect elsewhere, which then has the path with its slash; HTTPS, where that leads to the same, comes first."""
+        self.serve(
+            ingress("web", "/docs/", host="shop.test", permanent_redirect="https://b.test$request_uri")
+        )
+        for target, location in (
+            (b"/docs?a=b", b"http://shop.test/docs/?a=b"),
+            (b"/docs/?a=b", b"https://b.test/docs/?a=b"),
+        ):
+            self.assertEqual(self.get(target=target).heard().all(b"location"), [location])
+        self.serve(ingress("web", "/docs/", host="shop.test", force_ssl_redirect="true"))
+        self.assertEqual(self.get(target=b"/docs").heard().all(b"location"), [b"https://shop.test/docs"])
