@@ -2,7 +2,7 @@
 
 Joined are address ranges, passwords, what another service decides, and ``allow`` and ``deny`` of snippets: the families that say so
 (``Family.satisfies``).  With ``any`` the first that lets a request pass decides, and the others are not asked; where all refuse, the reply is
-nginx's: 401, or the way to sign in, where anybody asks for that, else 403.  Whatever else a member answers ends the matter, be it that
+nginx's: the way to sign in where there is one, else 401 where anybody asks for a password, else 403.  Whatever else a member answers ends the matter, be it that
 a service failed or that too many passwords wait.  Client certificates, filters of the operator's and guards that are missing are not joined.
 """
 
@@ -104,7 +104,7 @@ class _Joined(Filter):
                 return self._wait(facts, verdict, number + 1, refusal)
             if not _refuses(verdict):
                 return verdict
-            refusal = _first_asking(refusal, verdict)
+            refusal = _more_helpful(refusal, verdict)
         return refusal
 
     async def _wait(
@@ -113,7 +113,7 @@ class _Joined(Filter):
         verdict = await coming
         if verdict is None or not _refuses(verdict):
             return verdict
-        rest = self._ask(facts, after, _first_asking(refusal, verdict))
+        rest = self._ask(facts, after, _more_helpful(refusal, verdict))
         return rest if rest is None or isinstance(rest, Reply) else await rest
 
 
@@ -134,9 +134,13 @@ def _refuses(reply: Reply) -> bool:
     return reply.status in (401, 403) or 300 <= reply.status < 400
 
 
-def _first_asking(before: Reply | None, reply: Reply) -> Reply:
-    """Return what is said of two refusals: the first that is more than a no."""
-    return reply if before is None or (before.status == 403 and reply.status != 403) else before
+def _more_helpful(before: Reply | None, reply: Reply) -> Reply:
+    """Return what is said of two refusals: the way to sign in, or else who asks for a password; of two alike the first."""
+    return reply if before is None or _help(reply) > _help(before) else before
+
+
+def _help(reply: Reply) -> int:
+    return 0 if reply.status == 403 else 1 if reply.status == 401 else 2
 
 
 SATISFYING: Final = Family(
@@ -150,7 +154,7 @@ SATISFYING: Final = Family(
             values="`all` or `any`; `all`",
             meaning=(
                 "`any`: who is let in by address, by password or by `auth-url` is in, whatever the others say;"
-                " where all refuse it is 401 if a password or a sign-in would help, else 403"
+                " where all refuse it is the way to sign in if there is one, else 401 if a password would help, else 403"
             ),
             differs="where one of them cannot be honored the paths answer 503 all the same",
         )

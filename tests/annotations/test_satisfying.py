@@ -84,7 +84,7 @@ class VerdictTests(SynchronousTestCase):
         return 0 if found is None else int(found.status)
 
     def test_table(self) -> None:
-        """The first who lets pass decides; where all refuse it is 401 if anybody asks for that, or the way to sign in, else 403."""
+        """The first who lets pass decides; where all refuse it is the way to sign in if there is one, else 401 if anybody asks for that, else 403."""
         no, asks = status_reply(403), status_reply(401)
         for replies, status in (
             ((None, no), 0),
@@ -94,7 +94,9 @@ class VerdictTests(SynchronousTestCase):
             ((no, asks), 401),
             ((asks, no), 401),
             ((no, SIGN_IN), 302),
-            ((asks, SIGN_IN), 401),
+            ((asks, SIGN_IN), 302),
+            ((SIGN_IN, asks), 302),
+            ((SIGN_IN, no), 302),
             ((SIGN_IN, None), 0),
         ):
             self.assertEqual(self.status(*replies), status, replies)
