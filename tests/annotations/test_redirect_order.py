@@ -33,6 +33,26 @@ class BeforeRedirectsTests(ServedCase):
             self.assertEqual((self.status(b"/healthz"), self.status()), (200, status))
             self.assert_upstreams(0)
 
+    def test_access_of_locations(self) -> None:
+        """So does one that lets nobody in, or not this client; in nginx a redirect is none of its statements."""
+        for redirect, status in (
+            ({"force_ssl_redirect": "true"}, 308),
+            ({"permanent_redirect": "https://b.test"}, 301),
+        ):
+            self.annotate(server_snippet="location ~ /[.]git { deny all; }", **redirect)
+            self.assertEqual((self.status(b"/.git/config"), self.status(b"/git")), (403, status))
+            self.annotate(
+                server_snippet="location /admin { if ($arg_a) { return 410; } allow 10.0.0.9; deny all; }",
+                configuration_snippet='more_set_headers "X-Path: 1";',
+                **redirect,
+            )
+            heard = self.get(target=b"/admin").heard()
+            self.assertEqual((heard.status, heard.all(b"x-path")), (403, []))
+            self.assertEqual((self.status(b"/admin?a=b"), self.status(b"/x")), (410, status))
+            self.annotate(server_snippet="location /admin { allow all; }", **redirect)
+            self.assertEqual(self.status(b"/admin"), status)
+            self.assert_upstreams(0)
+
     def test_statements(self) -> None:
         """So do statements of the server and of the path whose condition holds."""
         for snippet in ("server_snippet", "configuration_snippet"):

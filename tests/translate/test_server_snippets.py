@@ -239,10 +239,7 @@ class SnippetTests(SynchronousTestCase):
         assert route is not None
         facts = FakeFacts(path=b"/api/admin/x")
         (statements,) = (one for one in route.filters if isinstance(one, ServerStatements))
-        (access,) = (one for one in route.filters if isinstance(one, SnippetAccess))
-        self.assertIsNone(statements.judge(facts))
-        refused = access.make(FakeServices()).on_request(facts)
-        self.assertEqual(refused, status_reply(403))
+        self.assertEqual(statements.judge(facts), status_reply(403))
 
     def test_beside_transport_security(self) -> None:
         """What a snippet says of answers comes after what the controller says of HTTPS, as in ingress-nginx."""

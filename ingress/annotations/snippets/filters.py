@@ -11,6 +11,7 @@ from ingress.annotations.snippets.blocks import Block, Level, Location
 from ingress.annotations.snippets.levels import Layers
 from ingress.annotations.snippets.requests import RequestPlan
 from ingress.annotations.snippets.running import (
+    FORBIDDEN,
     Course,
     course_of,
     known_course,
@@ -18,14 +19,13 @@ from ingress.annotations.snippets.running import (
     run_server,
     set_from_auth,
 )
-from ingress.filter_parts.judging import Judging, status_reply
+from ingress.filter_parts.judging import Judging
 from ingress.filters import AnswerEdit, Clock, Facts, Filter, Phase, Reply, RequestEdit, Services
 from ingress.model.frozen import frozen
 from ingress.model.templates import NO_VALUES
 
 P = TypeVar("P")
 
-_FORBIDDEN: Final = status_reply(403, reason="allow and deny of a snippet do not let the client in")
 _MOST_PLANS: Final = 256
 
 
@@ -123,7 +123,7 @@ class SnippetAccess:
 
         def judge(facts: Facts) -> Reply | None:
             level = plans.of(known_course(facts))
-            return None if lets_in(level, facts.method, facts.client) else _FORBIDDEN
+            return None if lets_in(level, facts.method, facts.client) else FORBIDDEN
 
         return Judging(judge)
 

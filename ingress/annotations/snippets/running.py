@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from typing import Final, Protocol
 from urllib.parse import quote_from_bytes
 
+from ingress.annotations.snippets.access_words import lets_in
 from ingress.annotations.snippets.blocks import (
     After,
     Block,
@@ -38,6 +39,7 @@ DEFAULT_TYPE: Final = b"text/html"
 PLAIN: Final = b"text/plain; charset=utf-8"
 
 _RETURNED: Final = "a snippet says return"
+FORBIDDEN: Final = status_reply(403, reason="allow and deny of a snippet do not let the client in")
 _TOO_LONG: Final = status_reply(414, reason="the target is longer than a snippet may look at or make")
 _ACTIVE: Final = ("html", "xml", "svg", "javascript")
 _BODILESS: Final = (204, 304)
@@ -139,9 +141,17 @@ def run_server(
     if place is not None:
         course.place = place
         reply, course.inner = _run(place.block, facts, course)
+        if reply is None and not _lets_in(place.block.level, course.inner, facts):
+            reply = FORBIDDEN
         if reply is not None:
             course.replied = "place"
     return reply
+
+
+def _lets_in(place: Level, inner: Level | None, facts: SnippetFacts) -> bool:
+    """Whether a ``location`` lets a request in by rules of its own: nothing else of the path is asked before, such as a redirect."""
+    level = place if inner is None else place.over(inner)
+    return lets_in(level, facts.method, facts.client)
 
 
 def run_path(block: Block, facts: SnippetFacts) -> Reply | None:
