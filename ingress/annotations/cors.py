@@ -319,6 +319,7 @@ CORS: Final = Family(
             parse_methods,
             values=f"methods, separated by commas; {_METHODS}",
             meaning="which methods origins may use",
+            differs="of a list with two spaces in a row, or one before a comma, ingress-nginx makes the default",
             risk=Risk.MEDIUM,
         ),
         "cors-allow-headers": Annotation(
@@ -333,6 +334,7 @@ CORS: Final = Family(
             parse_names,
             values="names of fields, separated by commas, or *; none",
             meaning="which fields of answers pages may read",
+            differs="of a list with two spaces in a row, or one before a comma, ingress-nginx makes none",
             risk=Risk.MEDIUM,
         ),
         "cors-allow-credentials": Annotation(

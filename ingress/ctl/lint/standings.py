@@ -39,6 +39,10 @@ def _beside(name: str) -> _Differs:
     return lambda subject, value: subject.says(name)
 
 
+def _spaced(subject: Subject, value: str) -> bool:
+    return "  " in value.strip() or " ," in value
+
+
 def _with_expressions(subject: Subject, value: str) -> bool:
     return subject.says("use-regex") or subject.says("rewrite-target")
 
@@ -64,7 +68,9 @@ DIFFERENCES: Final[Mapping[str, _Differs]] = {
     "configuration-snippet": lambda subject, value: "rewrite" in value,
     "connection-proxy-header": _is("close"),
     "cors-allow-credentials": _is("false"),
+    "cors-allow-methods": _spaced,
     "cors-allow-origin": _never,
+    "cors-expose-headers": _spaced,
     "custom-headers": _never,
     "custom-http-errors": _never,
     "default-backend": _never,

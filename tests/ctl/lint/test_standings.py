@@ -78,6 +78,18 @@ class StandingTests(LintCase):
         counted = summary(Results(self.lint(value)))
         self.assertEqual((counted.fully, counted.differing, counted.partly), (0, 1, 0))
 
+    def test_spaces_in_lists(self) -> None:
+        """A list that ingress-nginx does not read differs; usual ones do not."""
+        for value, standing in (
+            ("GET, POST", Standing.HONORED),
+            ("GET,POST", Standing.HONORED),
+            ("GET,  POST", Standing.DIFFERS),
+            ("GET , POST", Standing.DIFFERS),
+        ):
+            for name in ("cors-allow-methods", "cors-expose-headers"):
+                one = self.standing(name, ingress(enable_cors="true", **{name.replace("-", "_"): value}))
+                self.assertIs(one.standing, standing, (name, value))
+
     def test_ignored(self) -> None:
         """A value that is refused, what is not honored at all, and what has no effect alone; each says why."""
         for name, value in (
