@@ -160,6 +160,14 @@ def fault_of_connecting(why: str) -> Fault:
     return Fault.NO_SOCKET if why.lower() in _OWN_FAULTS else Fault.UNREACHABLE
 
 
+class Reuse(Enum):
+    """Which connection will do for an attempt."""
+
+    ANY = "any"
+    NEW = "one that has answered nobody yet, which others may share"
+    OWN = "one on which nobody else has a request yet"
+
+
 class Step(Enum):
     """What an exchange does after a fault."""
 

@@ -1,8 +1,8 @@
 """The attempts of one exchange: which endpoint is asked, which one after it, and what became of each.
 
 What follows from a fault stands in ``ingress.proxy.contract.faults``; this decides by it, and keeps the
-books.  Nothing here sends or waits.  A further attempt goes to another endpoint, unless a kept connection was stale: then
-to the same one on a new connection.
+books.  Nothing here sends or waits.  A further attempt goes to another endpoint, unless a kept connection was stale, or one
+that others use declined the request: then to the same one on a new connection, and next on one of its own.
 """
 
 from collections.abc import Callable
@@ -11,7 +11,7 @@ from typing import Final
 from ingress.model.backends import Endpoint
 from ingress.model.records import AttemptRecord
 from ingress.model.retries import RetryRule
-from ingress.proxy.contract.faults import Fault, Row, Step, fault_of_connecting, next_step
+from ingress.proxy.contract.faults import Fault, Reuse, Row, Step, fault_of_connecting, next_step
 from ingress.proxy.upstream.rotation import Rotation
 from ingress.routing.health import Liveness
 
@@ -38,6 +38,8 @@ class Attempts:
     """How long to wait before the attempt that was chosen last."""
     pauses = 0
     """How often that was asked for."""
+    reuse = Reuse.ANY
+    """Which connection will do for the attempt that was chosen last."""
     is_under_way = True
     """Whether the last one is not among these yet."""
     began = 0.0
@@ -88,7 +90,10 @@ class Attempts:
         if step is Step.RENEW and endpoint in self.rotation.endpoints:
             another: Endpoint | None = endpoint
             self.pause = 0.0
+            # Others may have come to the new one first; to the next nobody does.
+            self.reuse = Reuse.NEW if self.reuse is Reuse.ANY else Reuse.OWN
         else:
+            self.reuse = Reuse.NEW if step is Step.RENEW else Reuse.ANY
             self.tried |= {endpoint}
             another = self._next(endpoint)
             self.tries += 1

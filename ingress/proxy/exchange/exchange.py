@@ -204,7 +204,7 @@ class Exchange(AnswerSink):
 
     # Attempts
 
-    def _attempt(self, attempts: Attempts, endpoint: Endpoint | None, reuse: bool = True) -> None:
+    def _attempt(self, attempts: Attempts, endpoint: Endpoint | None) -> None:
         """Send the request to *endpoint*, or to another one where it has no room."""
         pool = self._context.pool
         if pool.most and endpoint is not None and not pool.has_room(endpoint):
@@ -215,7 +215,7 @@ class Exchange(AnswerSink):
         self.state = _CONNECTING
         if attempts.rotation.counts:
             attempts.tell_began(self._context.clock.seconds() - self.started)
-        pool.acquire(endpoint, self, reuse, fresh=self.head.method not in IDEMPOTENT)
+        pool.acquire(endpoint, self, attempts.reuse, fresh=self.head.method not in IDEMPOTENT)
 
     def _attempt_again(self, fault: Fault, outcome: str) -> bool:
         """Make the attempt that follows *fault*, if one may; *outcome* is what became of the last one."""
@@ -227,7 +227,7 @@ class Exchange(AnswerSink):
         if step is Step.FAIL:
             return False
         self._context.metrics.attempt_repeated(fault.word)
-        attempt = partial(self._attempt, attempts, attempts.endpoint, step is not Step.RENEW)
+        attempt = partial(self._attempt, attempts, attempts.endpoint)
         if attempts.pause and self._timing is not None:
             self.state = _CONNECTING
             self._timing.pause(attempts.pause, attempt)

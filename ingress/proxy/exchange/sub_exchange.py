@@ -141,11 +141,11 @@ class SubExchange:
             if attempts.endpoint is None:
                 self._end("no endpoint")
             else:
-                self._attempt(attempts, attempts.endpoint, reuse=True)
+                self._attempt(attempts, attempts.endpoint)
         except Exception:
             self.crash()
 
-    def _attempt(self, attempts: Attempts, endpoint: Endpoint, reuse: bool) -> None:
+    def _attempt(self, attempts: Attempts, endpoint: Endpoint) -> None:
         pool = self._pool
         if pool.most and not pool.has_room(endpoint):
             roomy = attempts.choose_roomy(pool.has_room)
@@ -156,7 +156,7 @@ class SubExchange:
         self._state = State.CONNECTING
         if attempts.rotation.counts:
             attempts.tell_began(self._now())
-        pool.acquire(endpoint, self, reuse, fresh=self.head.method not in IDEMPOTENT)
+        pool.acquire(endpoint, self, attempts.reuse, fresh=self.head.method not in IDEMPOTENT)
 
     def _go_on(self, row: Row, why: str) -> None:
         """Make the attempt that *row* allows, if there is an endpoint for it."""
@@ -167,7 +167,7 @@ class SubExchange:
             self._end(why)
         else:
             assert attempts.endpoint is not None
-            self._attempt(attempts, attempts.endpoint, reuse=step is not Step.RENEW)
+            self._attempt(attempts, attempts.endpoint)
 
     def _now(self) -> float:
         return self._deadlines.exact_seconds() - self._started

@@ -33,7 +33,7 @@ from ingress.http.response_head import (
 )
 from ingress.model.backends import Endpoint
 from ingress.proxy.contract.deadlines import NEVER, waiting_since
-from ingress.proxy.contract.faults import Fault
+from ingress.proxy.contract.faults import Fault, Reuse
 from ingress.proxy.contract.limits import LINGER_SECONDS, MAX_INTERIM, SPLICE_BYTES, TUNNEL_END_SECONDS
 from ingress.proxy.contract.never_raises import never_raises
 from ingress.proxy.contract.progress import Progress
@@ -138,7 +138,7 @@ class UpstreamConnection(Upstream, Hearer):
         """Whether upstream has said nothing to an idle connection, not even goodbye, as far as is known."""
         return self.transport.is_quiet
 
-    def open(self, reuse: bool) -> "UpstreamConnection":
+    def open(self, reuse: Reuse) -> "UpstreamConnection":
         """Return itself, which is new, for one exchange to begin."""
         return self
 

@@ -22,6 +22,7 @@ from ingress.http2.client import ClientConnection
 from ingress.http2.faults import ErrorCode
 from ingress.model.backends import Endpoint
 from ingress.proxy.contract.deadlines import NEVER, waiting_since
+from ingress.proxy.contract.faults import Reuse
 from ingress.proxy.contract.limits import LINGER_SECONDS, UPSTREAM_IDLE_SECONDS
 from ingress.proxy.contract.never_raises import never_raises
 from ingress.proxy.contract.sides import CLOSED
@@ -71,9 +72,11 @@ class UpstreamSession(ClientConnection[UpstreamStream], Hearer):
     def __repr__(self) -> str:
         return f"<UpstreamSession {self.endpoint} with {len(self.streams)} streams>"
 
-    def open(self, reuse: bool) -> UpstreamStream:
-        """Return a stream for one exchange to begin; without *reuse* it takes this for a connection of its own."""
-        return UpstreamStream(self, reuse and self.was_used, reuse and (self.was_used or bool(self.streams)))
+    def open(self, reuse: Reuse) -> UpstreamStream:
+        """Return a stream for one exchange to begin, for which a connection would have done as *reuse* says."""
+        is_reused = self.was_used and reuse is Reuse.ANY
+        is_shared = reuse is not Reuse.OWN and (self.was_used or bool(self.streams))
+        return UpstreamStream(self, is_reused, is_shared)
 
     @property
     def is_quiet(self) -> bool:

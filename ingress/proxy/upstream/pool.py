@@ -19,6 +19,7 @@ from ingress.metrics.metrics import Metrics
 from ingress.model.backends import Endpoint
 from ingress.model.limits import Timeouts
 from ingress.proxy.contract.deadlines import NEVER, Deadlines
+from ingress.proxy.contract.faults import Reuse
 from ingress.proxy.contract.limits import (
     DISTRUST_SECONDS,
     FRESH_SECONDS,
@@ -42,8 +43,11 @@ Connect = Callable[[Endpoint, Receiver, Callable[[str], None], float], None]
 
 Connection = UpstreamConnection | UpstreamSession
 
-_Waiting = dict[AnswerSink, bool]
-"""Exchanges that wait for one connection, and whether each would have taken one that was used before."""
+# Bound once: looking a member up in its class costs more than comparing it.
+_ANY: Final = Reuse.ANY
+
+_Waiting = dict[AnswerSink, Reuse]
+"""Exchanges that wait for one connection, and which one would have done for each."""
 
 
 class _AtEndpoint:
@@ -185,8 +189,8 @@ class UpstreamPool(Taker[UpstreamConnection]):
             busy = streams[endpoint] if known.is_shared else made - len(known.idle)
             yield str(endpoint), made, busy + waiting
 
-    def acquire(self, endpoint: Endpoint, exchange: AnswerSink, reuse: bool, fresh: bool) -> None:
-        """Give *exchange* a connection to *endpoint*, now or when one is made: any that will do if it may *reuse*, else a new one.
+    def acquire(self, endpoint: Endpoint, exchange: AnswerSink, reuse: Reuse, fresh: bool) -> None:
+        """Give *exchange* a connection to *endpoint* that will do as *reuse* says, now or when one is made.
 
         A shared one counts as new while it has answered nobody yet.  With *fresh*, only a connection that was
         in use a moment ago is reused, and only of an upstream that does not close them soon after answering: one that is
@@ -198,7 +202,7 @@ class UpstreamPool(Taker[UpstreamConnection]):
             link_settings = endpoint.link_settings
             known = _AtEndpoint(is_shared=link_settings is not None and link_settings.is_http2)
         idle = known.idle
-        if idle and reuse and not (fresh and self._may_be_closing(known)):
+        if idle and reuse is _ANY and not (fresh and self._may_be_closing(known)):
             connection = idle.pop()
             self._idle -= 1
             connection.is_reused = True
@@ -209,20 +213,22 @@ class UpstreamPool(Taker[UpstreamConnection]):
         elif known.is_shared:
             self._share(endpoint, known, exchange, reuse, fresh)
         else:
-            if idle and reuse and self.most and known.count >= self.most:
+            if idle and reuse is _ANY and self.most and known.count >= self.most:
                 # None of these will do, and there is no room beside them.
                 idle.pop(0).close()
                 self._idle -= 1
             self._join_or_make(endpoint, known, exchange, reuse)
 
     def _share(
-        self, endpoint: Endpoint, known: _AtEndpoint, exchange: AnswerSink, reuse: bool, fresh: bool
+        self, endpoint: Endpoint, known: _AtEndpoint, exchange: AnswerSink, reuse: Reuse, fresh: bool
     ) -> None:
         """Give *exchange* a stream; with *fresh*, of no connection at rest that may just be ending, if that can be seen."""
         if exchange.head.connect_protocol:
             exchange.fail(501, "no WebSocket leads to an endpoint that speaks HTTP/2")
             return
-        session = known.with_room(may_be_old=reuse, must_be_sure=fresh)
+        session: UpstreamSession | None = None
+        if reuse is not Reuse.OWN:
+            session = known.with_room(may_be_old=reuse is _ANY, must_be_sure=fresh)
         if session is None and self.most and known.count >= self.most and known.to_join() is None:
             # There is no room for a better one.
             session = known.with_room(may_be_old=True, must_be_sure=False)
@@ -234,10 +240,11 @@ class UpstreamPool(Taker[UpstreamConnection]):
         exchange.upstream_connected(session.open(reuse))
 
     def _join_or_make(
-        self, endpoint: Endpoint, known: _AtEndpoint, exchange: AnswerSink, reuse: bool
+        self, endpoint: Endpoint, known: _AtEndpoint, exchange: AnswerSink, reuse: Reuse
     ) -> None:
         """Have *exchange* wait for a connection that is being made, or for one of its own."""
-        joined = known.to_join()
+        may_join = reuse is not Reuse.OWN or 0 < self.most <= known.count
+        joined = known.to_join() if may_join else None
         if joined is not None:
             known.making[joined][exchange] = reuse
             self._made_for[exchange] = joined

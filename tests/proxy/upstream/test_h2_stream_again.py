@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ingress.model.retries import RetryRule
 from ingress.proxy.contract.limits import UPSTREAM_IDLE_SECONDS
+from ingress.proxy.upstream.pool import UpstreamPool
 from tests.fakes.http2_frames import (
     GOAWAY,
     INITIAL_WINDOW_SIZE,
@@ -67,6 +68,55 @@ class AgainTests(Http2UpstreamCase):
         self.server().send(reset(1, REFUSED_STREAM))
         self.assert_status(down.take(), 502)
         self.assert_upstreams(2)
+
+    def test_refused_among_others(self) -> None:
+        """What a new connection refused beside others is begun on one of its own, and there no second time."""
+        self.stage.publish((ONE,))
+        peers = [self.stage.open() for _ in range(4)]
+        for peer in peers:
+            peer.say(POST)
+        self.server().send(b"".join(reset(stream, REFUSED_STREAM) for stream in (3, 5, 7)))
+        self.assert_upstreams(2)
+        self.server().send(b"".join(reset(stream, REFUSED_STREAM) for stream in (3, 5)))
+        self.assert_upstreams(4)
+        self.assertEqual([len(self.server(number).requests()) for number in (2, 3)], [1, 1])
+        for number in (0, 1, 2):
+            self.server(number).answer(1)
+        for peer in peers[:3]:
+            self.assert_status(peer.take(), 200)
+        self.server(3).send(reset(1, REFUSED_STREAM))
+        self.assert_status(peers[3].take(), 502)
+        self.assert_upstreams(4)
+
+    def test_goodbye_after_each(self) -> None:
+        """An endpoint that takes one request of each connection gets as many connections as there are requests."""
+        peers = [self.stage.open() for _ in range(8)]
+        for peer in peers:
+            peer.say(POST)
+        number = 0
+        while number < len(self.connector.peers):
+            self.server(number).send(goaway(1))
+            self.server(number).answer(1)
+            number += 1
+        for peer in peers:
+            self.assert_status(peer.take(), 200)
+        self.assert_upstreams(8)
+
+    def test_refused_where_there_is_no_room(self) -> None:
+        """Where there may be no connection of its own, what is refused beside others fails in the end."""
+        self.stage.site.context.pool = self.stage.pool = UpstreamPool(
+            self.connector.connect, self.stage.deadlines, self.metrics, most=1
+        )
+        other, down = self.stage.open(), self.stage.open()
+        other.say(POST)
+        down.say(POST)
+        for stream in (3, 5, 7):
+            self.server().send(reset(stream, REFUSED_STREAM))
+        self.assert_status(down.take(), 502)
+        self.assertEqual(len(self.server().requests()), 4)
+        self.server().answer(1)
+        self.assert_status(other.take(), 200)
+        self.assert_upstreams(1)
 
     def test_refused_at_once(self) -> None:
         """One refused on a new connection is tried elsewhere, if the route wants that after errors."""
