@@ -272,11 +272,15 @@ def send(connection: SSL.Connection, octets: bytes | memoryview) -> int:
     return size
 
 
-def say_goodbye(connection: SSL.Connection) -> None:
-    """Tell the peer that nothing follows, if there is anybody to tell."""
-    if lib.SSL_shutdown(connection._ssl) < 0:
-        # The peer is gone, or never finished its handshake.
-        lib.ERR_clear_error()
+def say_goodbye(connection: SSL.Connection) -> bool:
+    """Tell the peer that nothing follows, if there is anybody to tell; return whether that is done, or False if it has to wait."""
+    result = lib.SSL_shutdown(connection._ssl)
+    if result >= 0:
+        return True
+    awaited = int(lib.SSL_get_error(connection._ssl, result))
+    # Else the peer is gone, or never finished its handshake.
+    lib.ERR_clear_error()
+    return awaited != WANT_WRITE
 
 
 def forget_errors() -> None:

@@ -34,6 +34,22 @@ NOTHING = (b"", 0, None)
 """What is received where nothing has come."""
 
 
+def fill(sock: socket.socket) -> int:
+    """Have *sock* take no more, by bytes of no connection; return how many."""
+    count = 0
+    try:
+        while True:
+            count += sock.send(bytes(1))
+    except BlockingIOError:
+        return count
+
+
+def drop(sock: socket.socket, count: int) -> None:
+    """Read so many bytes that are of no connection."""
+    while count:
+        count -= len(sock.recv(count))
+
+
 class StepTests(SynchronousTestCase):
     """Steps of a handshake in memory, and what was agreed on by it."""
 
@@ -178,8 +194,8 @@ class SendTests(TLSCase):
 
     def setUp(self) -> None:
         super().setUp()
-        near, self.sock = socket.socketpair()
-        self.near, self.far = self.connect(near, self.sock)
+        self.near_sock, self.sock = socket.socketpair()
+        self.near, self.far = self.connect(self.near_sock, self.sock)
 
     def test_sent(self) -> None:
         """Bytes and views are sent; what is taken of them is told."""
@@ -196,10 +212,20 @@ class SendTests(TLSCase):
 
     def test_goodbye(self) -> None:
         """The other side is told of the end; where there is none, nobody is, and nothing is left to be told of."""
-        say_goodbye(self.near)
+        self.assertTrue(say_goodbye(self.near))
         self.assertIsInstance(receive(self.far, 1)[2], SSL.ZeroReturnError)
-        say_goodbye(SSL.Connection(self.context, None))
+        self.assertTrue(say_goodbye(SSL.Connection(self.context, None)))
         self.assertEqual(lib.ERR_peek_error(), 0)
+
+    def test_goodbye_has_to_wait(self) -> None:
+        """A socket that takes no more has the end wait."""
+        self.assertEqual(receive(self.far, 1), NOTHING)
+        in_the_way = fill(self.near_sock)
+        self.assertFalse(say_goodbye(self.near))
+        self.assertEqual(lib.ERR_peek_error(), 0)
+        drop(self.sock, in_the_way)
+        self.assertTrue(say_goodbye(self.near))
+        self.assertIsInstance(receive(self.far, 1)[2], SSL.ZeroReturnError)
 
 
 class ReceiveTests(TLSCase):

@@ -15,7 +15,8 @@ HALF_CLOSED_SECONDS: Final = 60.0
 """How long a stream may rest once one side of it has ended, and how often it is looked at whether the other one takes the rest."""
 LINGER_GAP_SECONDS: Final = 5.0
 LINGER_SECONDS: Final = 30.0
-"""How long a body that nobody wants is still taken, so that our reply is not lost in a reset (nginx)."""
+"""How long is still taken what nobody wants, of a body or of a tunnel that has ended, so that what we said last is not lost in
+a reset (nginx)."""
 LEAVE_SECONDS: Final = 2.0
 """How long a client of HTTP/2 may take to notice that a connection takes no further requests."""
 ENDED_SECONDS: Final = 1.0

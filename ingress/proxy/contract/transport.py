@@ -156,7 +156,11 @@ class Transport(Speaker, Protocol):
         """Send what waits, then close."""
 
     def loseWriteConnection(self) -> None:
-        """Send what waits, then end our side only; over TLS, nothing."""
+        """Send what waits, then end our side only: over TLS by a goodbye, after which most peers end theirs, too.
+
+        Until the peer has, the socket stays: one that is closed while the peer speaks is reset, and what the kernel had still to send
+        is lost.
+        """
 
     def abortConnection(self) -> None:
         """Close at once, with a reset."""

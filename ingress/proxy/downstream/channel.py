@@ -188,9 +188,8 @@ class DownstreamChannel(Downstream, Hearer):
         self.sending.linger(self)
         self.reader.ahead.clear()
         self.update_reading()
-        if not self.is_secure:
-            self.is_full = False
-            self.transport.loseWriteConnection()
+        self.is_full = False
+        self.transport.loseWriteConnection()
 
     def _leave(self) -> None:
         """End the exchange, for the peer has left: nobody waits for the answer, nor for those to what it sent ahead."""
@@ -500,11 +499,12 @@ class DownstreamChannel(Downstream, Hearer):
         self.exchange = None
         self.is_request_paused = False
         is_whole = self._intake is None and not self._is_broken
-        if self.state is not EXCHANGE:
-            self.end()
-        elif not is_whole and not self.is_half_closed:
-            self._linger()
-        elif self._answers.keep_alive and is_whole:
+        if self.state is not EXCHANGE or not is_whole:
+            # Who may speak on is not to lose what was said last.
+            may_speak = (self.state is EXCHANGE or self.state is TUNNEL) and not self.is_half_closed
+            end = self._linger if may_speak else self.end
+            end()
+        elif self._answers.keep_alive:
             self.state = HEAD
             if self.is_reading and not self.is_full and not self.reader.ahead and not self.is_half_closed:
                 self.deadline = self.deadlines.now + self.limits.keep_alive_seconds

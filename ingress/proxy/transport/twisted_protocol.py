@@ -136,8 +136,8 @@ class TwistedTransport:
             below = below.transport
         self._connection: Any = below if isinstance(below, tcp.Connection) else None
         """What has the socket; None for a transport that has none."""
+        self._is_over = self._is_shutting = False
         # As they are, without a call more for each use.
-        self._is_over = False
         self.write: Callable[[bytes], None] = transport.write
         self.pauseProducing: Callable[[], None] = transport.pauseProducing
         self.resumeProducing: Callable[[], None] = transport.resumeProducing
@@ -220,10 +220,14 @@ class TwistedTransport:
             self._transport.loseConnection()
 
     def loseWriteConnection(self) -> None:
-        """Send what waits, then end our side only; over TLS, nothing."""
-        if not self._is_secure and not self._is_over:
+        """Send what waits, then end our side only."""
+        if not self._is_over and not self._is_shutting:
+            # What is written or asked then, Twisted's transports would try to send.
+            self._is_shutting, self.write = True, _nothing
             self._transport.unregisterProducer()
-            self._transport.loseWriteConnection()
+            # Twisted's layer of TLS waits for the goodbye of the peer, and is told meanwhile what that says.
+            end = self._transport.loseConnection if self._is_secure else self._transport.loseWriteConnection
+            end()
 
     # Receiving
 

@@ -1,7 +1,7 @@
 """Tests of clients that end their side: whoever has a whole request under way has left, unless the operator says else."""
 
 from ingress.model.limits import Limits
-from ingress.proxy.contract.limits import MAX_AHEAD, TUNNEL_END_SECONDS
+from ingress.proxy.contract.limits import LINGER_GAP_SECONDS, MAX_AHEAD, TUNNEL_END_SECONDS
 from tests.fakes.transports import Peer
 from tests.proxy.exchange.test_tunnel import ASK, SWITCH
 from tests.proxy.playing import GET, OK, ONE, TWO, ProxyCase, body_of
@@ -246,8 +246,25 @@ class TunnelEndTests(ProxyCase):
             self.reactor.pass_time(TUNNEL_END_SECONDS - 2)
             self.assertFalse(down.closed or self.upstream().closed)
             self.reactor.pass_time(4)
-            self.assertTrue(down.closed and self.upstream().closed)
+            self.assertTrue(down.saw_end and self.upstream().closed)
+            self.reactor.pass_time(LINGER_GAP_SECONDS)
+            self.assertTrue(down.closed)
         self.assert_ended(101, 101)
+
+    def test_speaks_on(self) -> None:
+        """A client that speaks on when the time of its tunnel is over is heard for a while, and has the end before that."""
+        down = self.open_tunnel()
+        self.upstream().finish()
+        self.reactor.pass_time(TUNNEL_END_SECONDS + 2)
+        self.assertTrue(self.upstream().closed)
+        for _ in range(14):
+            self.assertTrue(down.saw_end)
+            self.assertFalse(down.closed or down.unread)
+            down.say(b"?")
+            self.reactor.pass_time(2)
+        self.reactor.pass_time(4)
+        self.assertTrue(down.closed)
+        self.assert_ended(101)
 
     def test_nobody_takes_the_last_words(self) -> None:
         """Last words that nobody takes stop who says them, and do not keep the connections."""
@@ -274,7 +291,9 @@ class TunnelEndTests(ProxyCase):
             self.upstream().say(b"?")
             down.say(b"?")
             self.reactor.pass_time(2)
-            self.assertTrue(down.closed and self.upstream().closed, first)
+            self.assertTrue(down.saw_end and self.upstream().closed, first)
+            self.reactor.pass_time(LINGER_GAP_SECONDS)
+            self.assertTrue(down.closed, first)
         self.assert_ended(101, 101)
 
     def test_not_used_again(self) -> None:

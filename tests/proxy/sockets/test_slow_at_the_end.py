@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 
+from ingress.proxy.contract.limits import LINGER_SECONDS
 from ingress.proxy.dispatch.site import SessionRules
 from ingress.proxy.downstream.h2_session import DownstreamSession
 from tests.fakes.bodies import MEGABYTE, piece_at
@@ -24,6 +25,8 @@ from tests.proxy.leftovers_case import LeftoversCase, Peer, on_all_networks, wit
 WINDOW = 1 << 24
 SAID = piece_at(0, MEGABYTE)
 ANSWER = b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % len(SAID) + SAID
+SWITCH = b"HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n"
+UPGRADE = b"GET / HTTP/1.1\r\nHost: app.test\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n"
 LOOKS = 3
 PIECE = 32 * 1024
 
@@ -50,9 +53,9 @@ class SlowAtTheEndTests(LeftoversCase):
         client.sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 64 * 1024)
         return client
 
-    async def answer(self, backend: Peer) -> None:
+    async def answer(self, backend: Peer, answer: bytes = ANSWER) -> None:
         """Say all of the answer."""
-        left = memoryview(ANSWER)
+        left = memoryview(answer)
 
         def say() -> bool:
             nonlocal left
@@ -87,11 +90,26 @@ class SlowAtTheEndTests(LeftoversCase):
             if below.untaken < seen:
                 looks, seen = looks + 1, below.untaken
                 client.say(chatter)
-                channel.deadline = 0.0
-                self.deadlines.tick()
+                self.all_deadlines_come()
             return looks == LOOKS
 
         await self.until(take_and_look)
+
+    def all_deadlines_come(self) -> None:
+        """Have the deadline of each connection come, on either side."""
+        for each in (*self.channels, *self.pool.connections):
+            each.deadline = min(each.deadline, 0.0)
+        self.deadlines.tick()
+
+    async def last_words(self, client: Peer) -> None:
+        """Open a tunnel, of which the endpoint says a lot and closes."""
+        client.say(UPGRADE)
+        backend = await self.arrived()
+        await self.answer(backend, SWITCH + SAID)
+        backend.close()
+        (channel,) = self.channels
+        await self.until(lambda: channel.exchange is None or channel.exchange.sent == len(SAID))
+        await self.turns(5)
 
     async def takes_all(self, client: Peer, chatter: bytes) -> None:
         """Have *client* take the rest, saying *chatter*; it is the one who closes."""
@@ -140,6 +158,35 @@ class SlowAtTheEndTests(LeftoversCase):
         await self.takes_all(client, b"")
         self.assertTrue(client.received.endswith(SAID))
         backend.close()
+
+    async def test_tunnel(self) -> None:
+        """A client that speaks on gets the last words of an endpoint that has closed, and then the end."""
+        client = await self.calls()
+        await self.last_words(client)
+        await self.looks(client, b"x")
+        await self.takes_all(client, b"x")
+        self.assertTrue(client.received.endswith(SAID))
+
+    async def test_silent_tunnel(self) -> None:
+        """A client that has taken all that an endpoint said last, and neither speaks nor closes, is cut after a while."""
+        client = await self.calls()
+        await self.last_words(client)
+        (channel,) = self.channels
+
+        def take() -> bool:
+            self.take(client)
+            return client.is_over and not channel.transport.untaken
+
+        await self.until(take)
+        self.assertTrue(client.received.endswith(SAID))
+        for _ in range(4):
+            self.all_deadlines_come()
+            await self.turns(2)
+            if not self.channels:
+                break
+            self.assertLessEqual(channel.deadline - self.deadlines.now, LINGER_SECONDS)
+        self.assertEqual(self.channels, [])
+        client.close()
 
 
 with_tls(globals(), SlowAtTheEndTests)

@@ -24,7 +24,7 @@ from tests.fakes.key_updates import KeyUpdates
 from tests.proxy.sockets.test_tls import RawCase
 from tests.proxy.transport.recorder import Recorder
 from tests.proxy.transport.test_epoll_set import BatchReactor
-from tests.tls.test_binding import TLSCase
+from tests.tls.test_binding import TLSCase, drop, fill
 
 
 def counted_reads(test: SynchronousTestCase) -> list[str]:
@@ -84,7 +84,7 @@ class ReadTests(TLSCase):
 
     def open(self) -> tuple[Recorder, SSL.Connection, socket.socket]:
         """Return who is told of a new connection, and its other side with the socket of that."""
-        near, sock = socket.socketpair()
+        near, sock = self.near, _ = socket.socketpair()
         connection, far = self.connect(near, sock)
         recorder = Recorder()
         # Its handshake is done.
@@ -129,6 +129,25 @@ class ReadTests(TLSCase):
         self.far.send(b"goodbye")
         self.far.shutdown()
         self.assertEqual((self.read(), len(self.recorder.lost)), ([b"goodbye"], 0))
+        self.epoll_set.doRead()
+        self.assertEqual(len(self.recorder.lost), 1)
+
+    def test_end_that_has_to_wait(self) -> None:
+        """Where the socket takes no more, the peer is told of our end once it does, and heard until then and after."""
+        transport = self.recorder.transport
+        self.assertRaises(SSL.WantReadError, self.far.recv, 1)
+        in_the_way = fill(self.near)
+        transport.loseWriteConnection()
+        self.far.send(b"one")
+        self.assertEqual(self.read(), [b"one"])
+        drop(self.sock, in_the_way)
+        self.assertRaises(SSL.WantReadError, self.far.recv, 1)
+        self.epoll_set.doRead()
+        self.assertRaises(SSL.ZeroReturnError, self.far.recv, 1)
+        self.assertEqual(self.sock.recv(1), b"")
+        self.far.send(b"two")
+        self.assertEqual((self.read(), self.recorder.lost), ([b"two"], []))
+        self.far.shutdown()
         self.epoll_set.doRead()
         self.assertEqual(len(self.recorder.lost), 1)
 

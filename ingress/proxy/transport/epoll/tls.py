@@ -54,6 +54,7 @@ class TLSTransport(StreamTransport):
         "_fault",
         "_is_shaking",
         "_is_unheard",
+        "_owes_goodbye",
         "_read_at_look",
         "_read_needs_write",
         "_write_needs_read",
@@ -85,6 +86,8 @@ class TLSTransport(StreamTransport):
         """Whether the handshake of the server side is not over."""
         self._is_unheard = False
         """Whether the peer may have refused our certificate, which in TLS 1.3 it does when the handshake is over for us."""
+        self._owes_goodbye = False
+        """Whether the end of our side waits for the socket to take it."""
         if peer is not None:
             epoll_set.handshakes.begin(self)
 
@@ -120,7 +123,9 @@ class TLSTransport(StreamTransport):
         return not self._read_needs_write and super()._wants_read()
 
     def _wants_write(self) -> bool:
-        return self._read_needs_write or (bool(self._out) and not self._write_needs_read)
+        if self._read_needs_write or self._owes_goodbye:
+            return True
+        return bool(self._out) and not self._write_needs_read
 
     # The handshake
 
@@ -323,6 +328,15 @@ class TLSTransport(StreamTransport):
         say_goodbye(self._connection)
         super()._say_goodbye()
 
+    def _shut_down(self) -> None:
+        self._owes_goodbye = not say_goodbye(self._connection)
+        if self._owes_goodbye:
+            self.update()
+        else:
+            super()._shut_down()
+            if not self.is_over:
+                self.update()
+
     def deliver_to(self, receiver: Receiver) -> None:
         """Tell *receiver* whatever happens from now on, which borrows nothing yet."""
         self._borrower = None
@@ -339,6 +353,3 @@ class TLSTransport(StreamTransport):
 
     def copy_into(self, copy: KernelCopy, taker: CopyTaker) -> None:
         """Never: what comes must be decrypted first."""
-
-    def loseWriteConnection(self) -> None:
-        """Nothing: what ends our side of TLS ends both (see ``_end_of_input``)."""
