@@ -17,7 +17,7 @@ from ingress.model.causes import Cause
 from ingress.model.limits import Timeouts
 from ingress.proxy.contract.faults import Fault
 from ingress.proxy.contract.security import Security
-from ingress.proxy.contract.transport import KernelCopy
+from ingress.proxy.contract.transport import KernelCopy, Transport
 from ingress.routing.health import Liveness
 
 CLOSED: Final = "connection closed"
@@ -58,8 +58,11 @@ class Downstream(Protocol):
     def send_raw(self, octets: bytes) -> None:
         """Send bytes of a tunnel."""
 
-    def end_sending(self) -> bool:
-        """Upstream's side of a tunnel ended: end ours after what was sent, and go on receiving, if that is possible."""
+    def end_sending(self) -> Transport | None:
+        """Upstream's side of a tunnel ended: end ours after what was sent, and go on receiving, if that is possible.
+
+        Then return the transport, which tells what is still to be taken.
+        """
 
     def close_after_answer(self) -> None:
         """Take no request after this one."""
@@ -226,8 +229,8 @@ class AnswerSink(Protocol):
     def tunnel_from_upstream(self, octets: bytes) -> None:
         """Pass bytes of a tunnel on."""
 
-    def upstream_ended(self) -> bool:
-        """Upstream says no more in a tunnel; return whether downstream may still say something to it."""
+    def upstream_ended(self) -> Transport | None:
+        """Upstream says no more in a tunnel; return downstream's transport if that may still say something to it."""
 
     def upstream_lost(self, why: str, fault: Fault) -> None:
         """The connection is gone, or of no use any more."""

@@ -476,11 +476,12 @@ class DownstreamChannel(Downstream, Hearer):
         """Send bytes of a tunnel."""
         self.transport.write(octets)
 
-    def end_sending(self) -> bool:
+    def end_sending(self) -> Transport | None:
         """End our side of a tunnel alone, if that is possible: with TLS, the end of one side ends both."""
-        if not self.is_secure:
-            self.transport.loseWriteConnection()
-        return not self.is_secure
+        if self.is_secure:
+            return None
+        self.transport.loseWriteConnection()
+        return self.transport
 
     def close_after_answer(self) -> None:
         """Take no request after this one."""
@@ -569,7 +570,6 @@ class DownstreamChannel(Downstream, Hearer):
     @never_raises
     def expire(self) -> None:
         """Called by the deadlines: the peer took too long, or how it takes what is sent is to be looked at."""
-        now = self.deadlines.now
         if self.state is CLOSED or self.state is LINGERING:
             self.sending.expire(self)
         elif self.state is EXCHANGE and not self.is_reading and self._has_left():
@@ -588,7 +588,7 @@ class DownstreamChannel(Downstream, Hearer):
         else:
             # What the kernel moves is waited for by turns: for one side, then for the other.
             goes_on = self._is_by_kernel or (self.state is EXCHANGE and not self.is_reading)
-            self.deadline = now if goes_on else NEVER
+            self.deadline = self.deadlines.now if goes_on else NEVER
 
     @property
     def _is_by_kernel(self) -> bool:

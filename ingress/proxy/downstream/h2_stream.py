@@ -342,9 +342,8 @@ class DownstreamStream(Stream, Downstream):
         self.send(octets, False)
         self._tell_if_full(False)
 
-    def end_sending(self) -> bool:
+    def end_sending(self) -> None:
         """Never alone: what ends our side is the end of the tunnel."""
-        return False
 
     def close_after_answer(self) -> None:
         """Take no more requests on this connection."""

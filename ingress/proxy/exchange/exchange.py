@@ -31,7 +31,7 @@ from ingress.model.reply import Reply
 from ingress.model.traces import TraceContext
 from ingress.proxy.contract.faults import AFTER_HEAD, IDEMPOTENT, LEFT, TABLE, Fault, Side, State, Step
 from ingress.proxy.contract.sides import CLOSED, AnswerSink, Downstream, Upstream
-from ingress.proxy.contract.transport import KernelCopy
+from ingress.proxy.contract.transport import KernelCopy, Transport
 from ingress.proxy.exchange.attempts import NONE_MADE, Attempts
 from ingress.proxy.exchange.bugs import log_bug
 from ingress.proxy.exchange.chain import Chain
@@ -488,12 +488,12 @@ class Exchange(AnswerSink):
         self.sent += len(octets)
         self._downstream.send_raw(octets)
 
-    def upstream_ended(self) -> bool:
-        """Upstream says no more in a tunnel; return whether downstream may still say something to it."""
-        if self.state is not _TUNNEL or self._is_half_over or not self._downstream.end_sending():
-            return False
+    def upstream_ended(self) -> Transport | None:
+        """Upstream says no more in a tunnel; return downstream's transport if that may still say something to it."""
+        if self.state is not _TUNNEL or self._is_half_over:
+            return None
         self._is_half_over = True
-        return True
+        return self._downstream.end_sending()
 
     def upstream_full(self) -> None:
         """Upstream takes no more of the request for now."""

@@ -265,9 +265,8 @@ class SubExchange:
     def tunnel_from_upstream(self, octets: bytes) -> None:
         """There is no tunnel."""
 
-    def upstream_ended(self) -> bool:
+    def upstream_ended(self) -> None:
         """There is no tunnel."""
-        return False
 
     def upstream_full(self) -> None:
         """All of the request waits there already."""

@@ -51,35 +51,12 @@ class UpstreamConnection(Upstream, Hearer):
     """The upstream side of an exchange, speaking HTTP/1.1; to its transport a receiver."""
 
     __slots__ = (
-        "_buffer",
-        "_chunked_request",
-        "_closing",
-        "_deadlines",
-        "_decoder",
-        "_delivery",
-        "_full_read",
-        "_interim",
-        "_is_copying",
-        "_is_full",
-        "_is_half_over",
-        "_keep_alive",
-        "_keeper",
-        "_loss",
-        "_paused",
-        "_progress",
-        "_request_sent",
-        "_timeouts",
-        "_touched",
-        "_waits_for_turn",
-        "deadline",
-        "endpoint",
-        "exchange",
-        "half_closes",
-        "idle_since",
-        "is_reused",
-        "liveness",
+        "_buffer", "_chunked_request", "_closing", "_deadlines", "_decoder", "_delivery", "_full_read",
+        "_interim", "_is_copying", "_is_full", "_is_half_over", "_keep_alive", "_keeper", "_loss", "_paused",
+        "_progress", "_request_sent", "_taker", "_timeouts", "_touched", "_untaken", "_waits_for_turn",
+        "deadline", "endpoint", "exchange", "half_closes", "idle_since", "is_reused", "liveness",
         "transport",
-    )
+    )  # fmt: skip
 
     may_decline = False
     may_rest = False
@@ -115,17 +92,19 @@ class UpstreamConnection(Upstream, Hearer):
         # The answer
         self._buffer = b""
         self._decoder: Decoder | None = None
-        self._keep_alive = False
         self._interim = 0
-        self._touched = False
+        self._keep_alive = self._touched = False
         """Whether a byte of the answer has come."""
-        self._paused = False
-        self._waits_for_turn = False
+        self._paused = self._waits_for_turn = False
         """Whether more of an answer has come than one turn takes, and waits for the next one."""
         self._loss: Failure | None = None
         """Why the connection is gone, while something that came before is still read."""
         self._is_half_over = False
         """Whether one side of the tunnel has ended."""
+        self._taker: Transport | None = None
+        """Downstream's, while that may still say something in a tunnel of which upstream has ended its side."""
+        self._untaken = 0
+        """Bytes that were still to be taken at the last look."""
 
     def __repr__(self) -> str:
         doing = "idle" if self.exchange is None else repr(self.exchange)
@@ -253,7 +232,8 @@ class UpstreamConnection(Upstream, Hearer):
             return
         if exchange is None:
             # Nobody asked: whatever this is, it must not become the answer to the next request.
-            self.discard_and_abort()
+            if not self._closing:
+                self.discard_and_abort()
             return
         if self.half_closes:
             self._pass_on(exchange, received)
@@ -435,10 +415,7 @@ class UpstreamConnection(Upstream, Hearer):
             self.deadline = self._deadlines.now + self._timeouts.read_seconds
 
     def _tunnel_moved(self) -> None:
-        """Something went through a tunnel, which may rest as long as it likes unless its route says otherwise.
-
-        Once one side has ended, the other has a while for its last words.
-        """
+        """Something went through a tunnel, which may rest as long as it likes unless its route says otherwise."""
         if self._is_full:
             return
         if self._is_half_over:
@@ -451,7 +428,9 @@ class UpstreamConnection(Upstream, Hearer):
         """Called by the deadlines: idle, silent or closing for too long, or how the request is taken is to be looked at."""
         now = self._deadlines.now
         self.deadline = NEVER
-        if self._closing:
+        if self.half_closes and (self._closing or self._is_half_over) and self._is_taken():
+            self.deadline = now + (LINGER_SECONDS if self._closing else TUNNEL_END_SECONDS)
+        elif self._closing:
             self.transport.abortConnection()
         elif self.exchange is None:
             self.close_idle()
@@ -471,6 +450,12 @@ class UpstreamConnection(Upstream, Hearer):
         else:
             self._stop_waiting("upstream was silent for too long")
 
+    def _is_taken(self) -> bool:
+        """Whether something was taken since the last look, be it the last; at first that is not known."""
+        before, taker = self._untaken, self._taker
+        self._untaken = self.transport.untaken + (0 if taker is None else taker.untaken)
+        return self._untaken != before
+
     def _stop_waiting(self, why: str) -> None:
         if not self._touched:
             self.liveness.miss(waiting_since(self._deadlines, self._timeouts.read_seconds))
@@ -488,15 +473,25 @@ class UpstreamConnection(Upstream, Hearer):
             self.transport.loseWriteConnection()
 
     def end_tunnel(self) -> None:
-        """Downstream is gone from a tunnel: close once everything is sent."""
-        self.exchange = None
-        self.close()
+        """Downstream is gone from a tunnel: close once everything is sent, and what was said last is taken."""
+        self._begin_closing()
+        self._is_taken()
+        if self._untaken:
+            # Closed while upstream speaks, it would be reset, and the rest lost: what comes is dropped until upstream closes.
+            self.transport.loseWriteConnection()
+            self.transport.resumeProducing()
+        else:
+            self.transport.loseConnection()
 
     def close(self) -> None:
         """Close once everything is sent; a peer that does not take it has a while to do so."""
+        self._begin_closing()
+        self.transport.loseConnection()
+
+    def _begin_closing(self) -> None:
+        self.exchange = self._taker = None
         self._closing = True
         self.deadline = self._deadlines.now + LINGER_SECONDS
-        self.transport.loseConnection()
 
     def close_idle(self) -> None:
         """Close an idle connection, which was in use long ago."""
@@ -528,11 +523,12 @@ class UpstreamConnection(Upstream, Hearer):
     def readConnectionLost(self) -> None:
         """Upstream says no more in a tunnel; of any other connection that is the end."""
         exchange = self.exchange
-        if exchange is not None and exchange.upstream_ended():
-            self._is_half_over = True
-            self._tunnel_moved()
-            return
-        self.exchange = None
+        if exchange is not None:
+            self._taker = exchange.upstream_ended()
+            if self._taker is not None:
+                self._is_half_over = True
+                self._tunnel_moved()
+                return
         self.close()
         if exchange is not None:
             self._tell_lost(exchange, CLOSED, Fault.BROKEN)
@@ -547,7 +543,7 @@ class UpstreamConnection(Upstream, Hearer):
             return
         self._deadlines.forget(self)
         self._keeper.lost(self)
-        exchange, self.exchange = self.exchange, None
+        exchange, self.exchange, self._taker = self.exchange, None, None
         delivery, self._delivery = self._delivery, None
         took_nothing = delivery is not None and delivery.took_nothing()
         if exchange is None:

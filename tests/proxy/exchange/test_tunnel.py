@@ -4,7 +4,7 @@ from twisted.internet.defer import Deferred
 
 from ingress.filters import AnswerEdit, Facts, Filter, Reply
 from ingress.model.limits import AskedTimeouts, Limits
-from ingress.proxy.contract.limits import TUNNEL_END_SECONDS
+from ingress.proxy.contract.limits import LINGER_SECONDS, TUNNEL_END_SECONDS
 from tests.fakes.specs import SpecOf
 from tests.fakes.transports import Peer
 from tests.proxy.playing import GET, OK, ONE, TWO, ProxyCase, fields_of
@@ -225,7 +225,52 @@ class TunnelTests(ProxyCase):
         self.assertTrue(down.closed)
         self.assertFalse(self.upstream().closed)
         self.upstream().widen()
+        self.upstream().say(b"and on")
         self.assertEqual(self.upstream().take(), b"last words")
+        self.assertTrue(self.upstream().saw_end)
+        self.assertFalse(self.upstream().closed or self.upstream().unread)
+        self.upstream().finish()
+        self.assertTrue(self.upstream().closed)
+
+    def test_last_words_that_upstream_takes_slowly(self) -> None:
+        """As long as upstream takes what downstream said last, it may talk, and when downstream has left it gets all of that."""
+        down = self.stage.open()
+        down.say(ASK)
+        self.upstream().say(SWITCH)
+        self.upstream().take()
+        self.upstream().widen(0)
+        down.say(b"x" * 300)
+        down.finish()
+        for _ in range(3):
+            self.reactor.pass_time(TUNNEL_END_SECONDS - 2)
+            self.upstream().widen(10)
+        self.upstream().say(b"answer")
+        self.assertTrue(down.take().endswith(b"\r\n\r\nanswer"))
+        down.reset()
+        for _ in range(5):
+            self.reactor.pass_time(LINGER_SECONDS - 2)
+            self.assertFalse(self.upstream().closed)
+            self.upstream().widen(50)
+        self.assertEqual(self.upstream().take(), b"x" * 280)
+        self.reactor.pass_time(2 * LINGER_SECONDS + 2)
+        self.assertTrue(self.upstream().closed)
+
+    def test_last_words_that_downstream_takes_slowly(self) -> None:
+        """As long as downstream takes what upstream said last, it may talk, too."""
+        down = self.stage.open()
+        down.say(ASK)
+        self.upstream().say(SWITCH)
+        down.take()
+        down.widen(0)
+        self.upstream().say(b"x" * 30)
+        self.upstream().finish()
+        for _ in range(3):
+            self.reactor.pass_time(TUNNEL_END_SECONDS - 2)
+            down.widen(10)
+        down.say(b"thanks")
+        self.assertTrue(self.upstream().take().endswith(b"\r\n\r\nthanks"))
+        self.assertTrue(down.saw_end)
+        self.reactor.pass_time(2 * TUNNEL_END_SECONDS + 2)
         self.assertTrue(self.upstream().closed)
 
     def test_refused(self) -> None:

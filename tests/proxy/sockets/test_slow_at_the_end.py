@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+import ssl
 
 from ingress.proxy.contract.limits import LINGER_SECONDS
 from ingress.proxy.dispatch.site import SessionRules
@@ -61,7 +62,7 @@ class SlowAtTheEndTests(LeftoversCase):
             nonlocal left
             try:
                 left = left[backend.sock.send(left) :]
-            except BlockingIOError:
+            except (BlockingIOError, ssl.SSLWantWriteError):
                 pass
             return not left
 
@@ -167,6 +168,39 @@ class SlowAtTheEndTests(LeftoversCase):
         await self.takes_all(client, b"x")
         self.assertTrue(client.received.endswith(SAID))
 
+    async def test_left_tunnel(self) -> None:
+        """An endpoint that speaks on gets the last words of a client that has left, however slowly it takes them."""
+        self.listening.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 64 * 1024)
+        client = await self.call()
+        client.say(UPGRADE)
+        backend = await self.arrived()
+        backend.say(SWITCH)
+        await self.until(lambda: client.has(b"\r\n\r\n"))
+        backend.received = b""
+        said, size, seen = SAID[: MEGABYTE // 2], 0, 0
+        await self.answer(client, said)
+        (connection,) = self.pool.connections
+        await self.until(lambda: connection.transport.untaken > MEGABYTE // 8 and not self.queued())
+        await self.turns(5)
+        client.close()
+
+        def take() -> bool:
+            nonlocal size, seen
+            self.take(backend)
+            if len(backend.received) > size:
+                size = len(backend.received)
+                backend.say(b"x")
+            if not self.channels:
+                before, seen = seen, connection.transport.untaken
+                if seen < before:
+                    self.all_deadlines_come()
+            return backend.is_over
+
+        await self.until(take)
+        self.assertEqual(len(backend.received), len(said))
+        backend.close()
+        await self.until(lambda: not self.pool.connections)
+
     async def test_silent_tunnel(self) -> None:
         """A client that has taken all that an endpoint said last, and neither speaks nor closes, is cut after a while."""
         client = await self.calls()
@@ -184,7 +218,8 @@ class SlowAtTheEndTests(LeftoversCase):
             await self.turns(2)
             if not self.channels:
                 break
-            self.assertLessEqual(channel.deadline - self.deadlines.now, LINGER_SECONDS)
+            due = min(each.deadline for each in (channel, *self.pool.connections))
+            self.assertLessEqual(due - self.deadlines.now, LINGER_SECONDS)
         self.assertEqual(self.channels, [])
         client.close()
 
