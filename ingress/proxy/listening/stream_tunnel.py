@@ -273,7 +273,7 @@ class StreamTunnel:
             self._reason = self._reason or f"reset by the {side}"
         other = self.other(end)
         if other.is_open:
-            if is_clean:
+            if is_clean or self.state is State.CLOSING:
                 self._close(other)
             else:
                 self.state = State.CLOSING
@@ -281,11 +281,19 @@ class StreamTunnel:
         elif not self.downstream.is_open:
             self._done()
 
-    def _close(self, end: "TunnelEnd") -> None:
-        """Close *end* once everything is sent; a peer that takes nothing of it has a while to do so."""
+    def _close(self, end: "TunnelEnd", lingers: bool = True) -> None:
+        """Close *end* once everything is sent; a peer that takes nothing of it has a while to do so.
+
+        Closed while its peer speaks, it would be reset, and what is still on the way to that lost: it *lingers* until the peer ends
+        its side, too.
+        """
         self.state = State.CLOSING
         self.deadline = self._site.context.deadlines.now + LINGER_SECONDS
-        end.close()
+        if lingers and not end.has_ended and (end is self.downstream or end.transport.untaken):
+            end.end()
+            end.transport.resumeProducing()
+        else:
+            end.transport.loseConnection()
 
     def drain(self) -> None:
         """Go on: a tunnel ends when its peers say so, or when the time to drain is over."""
@@ -324,8 +332,10 @@ class StreamTunnel:
 
     def expire(self) -> None:
         """Called by the deadlines: it should have ended, and did not; unless a peer still takes what was passed on, end it."""
+        is_closing = self.state is State.CLOSING
         if self._is_taken():
-            self.deadline = self._site.context.deadlines.now + min(self._rest_seconds, HALF_CLOSED_SECONDS)
+            seconds = LINGER_SECONDS if is_closing else min(self._rest_seconds, HALF_CLOSED_SECONDS)
+            self.deadline = self._site.context.deadlines.now + seconds
             return
         self.deadline = NEVER
         if (
@@ -336,17 +346,17 @@ class StreamTunnel:
             # In order, for all that was said was taken.
             for end in (self.downstream, self.upstream):
                 if end.is_open:
-                    self._close(end)
+                    self._close(end, lingers=False)
         else:
-            self._cut("nothing moved for too long")
+            self._cut("" if is_closing and not self._untaken else "nothing moved for too long")
 
     def _is_taken(self) -> bool:
-        """Whether the peers have still to take something, and took some of it since the last look; at first that is not known."""
+        """Whether the peers took something since the last look, in the end be it the last; at first that is not known."""
         if self.state in _BEFORE:
             return False
         before = self._untaken
         self._untaken = sum(end.transport.untaken for end in (self.downstream, self.upstream) if end.is_open)
-        return 0 < self._untaken != before
+        return self._untaken != before and (self._untaken > 0 or self.state is State.CLOSING)
 
     def _done(self) -> None:
         if self.state is State.DONE:
@@ -423,13 +433,15 @@ class TunnelEnd:
         self._tunnel.shaken()
 
     def dataReceived(self, received: bytes) -> None:
-        """Pass on what has come."""
-        self.received += len(received)
+        """Pass on what has come; what comes while the tunnel closes is for nobody."""
         tunnel = self._tunnel
-        if tunnel.state in _BEFORE:
-            # What Twisted's layer of TLS had already when it was told to pause.
-            tunnel.first += received
+        if tunnel.state is not State.OPEN:
+            if tunnel.state in _BEFORE:
+                # What Twisted's layer of TLS had already when it was told to pause.
+                self.received += len(received)
+                tunnel.first += received
             return
+        self.received += len(received)
         other = tunnel.other(self)
         if other.is_open:
             other.transport.write(received)
@@ -458,10 +470,6 @@ class TunnelEnd:
     def end(self) -> None:
         """End our side once everything is sent."""
         self.transport.loseWriteConnection()
-
-    def close(self) -> None:
-        """Close once everything is sent."""
-        self.transport.loseConnection()
 
     # The transport tells how full it is.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import socket
+import ssl
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -456,6 +457,55 @@ class NameTests(StreamsCase):
         broker.leave()
         await self.until(lambda: self.broker.wires[-1].lost)
         await self.ended(broker)
+
+    async def test_speaks_on_after_the_end(self) -> None:
+        """A client that takes slowly what an endpoint said last, and speaks on, gets all of it."""
+        said = piece_at(0, MEGABYTE)
+        self.broker.on_data = lambda wire, received: (
+            wire.transport.write(said),
+            wire.transport.loseConnection(),
+        )
+        context = ssl.create_default_context()
+        context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+        sock = socket.create_connection(("127.0.0.1", self._secure.getHost().port))
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 64 * 1024)
+        sock.setblocking(False)
+        client = context.wrap_socket(sock, server_hostname="a.mqtt.test", do_handshake_on_connect=False)
+        self.addCleanup(client.close)
+        got = bytearray()
+
+        def tried(call: Callable[[], object]) -> bool:
+            try:
+                call()
+            except ssl.SSLWantReadError:
+                return False
+            return True
+
+        await self.until(lambda: tried(client.do_handshake))
+        client.send(b"x")
+        # Before its end has come, the endpoint would reset the connection for what it is told.
+        await self.until(lambda: self.broker.wires and self.broker.wires[0].lost)
+        await self.until(lambda: not self.channels or self.channels[0].upstream.has_ended)
+        seen = 2 * MEGABYTE
+
+        def take_and_look() -> bool:
+            nonlocal seen
+            if tried(lambda: got.extend(client.recv(16384))):
+                client.send(b"x")
+            if self.channels:
+                (tunnel,) = self.channels
+                below = tunnel.downstream.transport
+                if not below.queued and below.untaken < seen:
+                    seen, tunnel.deadline = below.untaken, 0.0
+                    self.deadlines.tick()
+            return len(got) == len(said)
+
+        await self.until(take_and_look)
+        self.assertEqual(got, said)
+        client.close()
+        await self.until(lambda: not self.channels)
+        (line,) = self.log_lines()
+        self.assertEqual(line[5], b"200")
 
     async def test_nowhere(self) -> None:
         """A name without route or endpoint is rejected, and so is one that no listener has where no requests are served."""
