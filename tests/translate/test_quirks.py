@@ -275,7 +275,7 @@ class StrictPathTests(SynchronousTestCase):
 
 
 class TextQuirkTests(SynchronousTestCase):
-    """Q7: ImplementationSpecific."""
+    """Q15: ImplementationSpecific."""
 
     def test_q7_all_that_begins_with_the_text_is_taken(self) -> None:
         """A path of that type takes what goes on within its last segment, too; the longest text has a request, an exact path first."""
