@@ -198,7 +198,8 @@ class CorpusCase(SocketsCase):
             await self.until(self._knows_all)
             ended, was_reset = talk.has_ended, client.was_reset and not client.saw_end
         finally:
-            client.transport.abortConnection()
+            if not client.lost:
+                client.transport.abortConnection()
             await self._reached(lambda: client.lost)
         outcome = Outcome(
             client.received,
