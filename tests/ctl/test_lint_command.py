@@ -110,6 +110,20 @@ class StatusTests(LintCase):
                 result = self.lint("objects.yaml", "--fail-on", level)
                 self.assertEqual(result.exit_code, level in fails, (class_name, level, result.stdout))
 
+    def test_a_class_is_told_in_the_same_words_however_it_is_named(self) -> None:
+        """By field and by annotation, so Ingresses of one class are told of together; each has its line."""
+        by_field = ingress().replace("Name: nginx", "Name: traefik")
+        by_annotation = ingress().replace("{}", '{kubernetes.io/ingress.class: "traefik"}')
+        by_annotation = by_annotation.replace("  ingressClassName: nginx\n", "")
+        texts = (by_field, by_annotation, by_field)
+        self.manifest(
+            "---\n".join(text.replace("name: web", f"name: n{at}", 1) for at, text in enumerate(texts))
+        )
+        table = self.lint("objects.yaml").stdout
+        self.assertEqual(table.count('  its class is "traefik", and only class "nginx" is judged'), 1, table)
+        self.assertIn("3 Ingresses\n  warning  its class", table)
+        self.assertIn("shop/n1  objects.yaml:22", table)
+
     def test_what_is_not_understood_is_status_2(self) -> None:
         """A level, a format, a file that cannot be written, options that contradict each other."""
         self.warned()

@@ -6,6 +6,7 @@ from json import JSONEncoder
 from typing import Final
 
 from ingress.ctl.lint.finding import Finding
+from ingress.ctl.lint.rules import NOT_JUDGED
 from ingress.model.objects import ObjectId
 
 _ANNOTATION: Final = re.compile(r"metadata\.annotations\[(?:[^/]*/)?(.*)\]\Z", re.DOTALL)
@@ -59,8 +60,8 @@ def annotation_of(field: str) -> str:
 
 
 def message(finding: Finding) -> str:
-    """Return the message of *finding*, with the annotation in it that it is about."""
-    name = annotation_of(finding.field)
+    """Return the message of *finding*, with the annotation in it that it is about, but for the one that names a class."""
+    name = "" if finding.rule in NOT_JUDGED else annotation_of(finding.field)
     return f"{name}: {finding.message}" if name and name not in finding.message else finding.message
 
 
