@@ -113,8 +113,9 @@ class AskedFilters:
     def ask(self) -> tuple[LiveFilter, Reply] | None:
         """Ask all until one answers; return who that is, and its reply."""
         for live, hook in self._chain.requests:
-            if live.methods is not None and self.facts.method not in live.methods:
-                self._says[live] = Says.NOT_ASKED, f"is not asked about {self.facts.method.decode('latin-1')}"
+            if not live.is_asked(self.facts):
+                asked = f"{self.facts.method.decode('latin-1')} by {self.facts.scheme.decode('latin-1')}"
+                self._says[live] = Says.NOT_ASKED, f"is not asked about {asked}"
                 continue
             try:
                 verdict: object = hook(self.facts)

@@ -209,6 +209,27 @@ class FilterTests(SynchronousTestCase):
         self.assertEqual(found.outcome.status, 500)
         self.assertIn("not made", self.only(found)[1])
 
+    def test_a_filter_is_asked_about_its_schemes_and_methods_alone(self) -> None:
+        """As in the proxy: of others it is told that it is not asked."""
+
+        class Clear(Filter):
+            asked_methods, asked_schemes = frozenset({b"GET"}), frozenset({b"http"})
+
+            def on_request(self, facts: Facts) -> Reply | None:
+                return Reply(451)
+
+        served = snapshot(Made(lambda services: Clear()))
+        for url, method, status in (
+            ("http://a.test/x", "GET", 451),
+            ("http://a.test/x", "HEAD", None),
+            ("https://a.test/x", "GET", None),
+        ):
+            found = explained(served, url, method=method)
+            self.assertEqual(found.outcome.status, status, url)
+            if status is None:
+                sentence = f"is not asked about {method} by {url.partition(':')[0]}"
+                self.assertEqual(self.only(found), (Says.NOT_ASKED, sentence))
+
     def test_a_coroutine_is_run_up_to_what_it_waits_for(self) -> None:
         """One that waits for nothing has decided; of another its question is told, and it is closed."""
 

@@ -65,6 +65,12 @@ class LiveFilter:
     changes: FieldChanges | ChangesBy | None = None
     """... and what says all of it beforehand, if anything does."""
 
+    def is_asked(self, facts: Facts) -> bool:
+        """Whether it is asked about the request of *facts*."""
+        return (self.methods is None or facts.method in self.methods) and (
+            self.schemes is None or facts.scheme in self.schemes
+        )
+
 
 def live_filter(name: str, made: Filter, phase: Phase = Phase.ANSWER) -> LiveFilter:
     """Return the filter that was *made*, and stands in *phase*.

@@ -165,9 +165,7 @@ class Filtering:
         requests = self._chain.requests
         while self._asked < len(requests):
             live, hook = requests[self._asked]
-            if (live.methods is not None and self._facts.method not in live.methods) or (
-                live.schemes is not None and self._facts.scheme not in live.schemes
-            ):
+            if not live.is_asked(self._facts):
                 self._asked += 1
                 continue
             if live.filter.holds_body and not self._holds(live.filter.holds_body):
