@@ -95,6 +95,8 @@ class BeforeRedirectsTests(ServedCase):
         ):
             self.annotate(configuration_snippet=ends, **redirect)
             self.assertEqual(self.status(b"/x"), status, redirect)
+            name = "rewrite-redirect" if "rewrite_target" in redirect else "redirect"
+            self.assertEqual(self.stage.metrics.records[-1].filter, name)
             self.assertEqual(self.passed(b"/x?a=b"), b"/x?a=b")
         self.annotate(configuration_snippet=ends, rewrite_target="/new")
         self.assertEqual((self.passed(b"/x"), self.passed(b"/x?a=b")), (b"/new", b"/x?a=b"))

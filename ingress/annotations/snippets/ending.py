@@ -4,7 +4,6 @@ In nginx these are statements of the same location, behind those of the snippet.
 """
 
 from collections.abc import Sequence
-from typing import ClassVar
 
 from ingress.annotations.regexes import PathRewrite, RewriteRedirect
 from ingress.annotations.snippets.blocks import After, Block, Break, If, Rewrite
@@ -21,9 +20,12 @@ _STATEMENTS = (UrlRedirect, RewriteRedirect, PathRewrite)
 class UnlessEnded:
     """Does what *spec* does, but for requests for which the statements of their path were ended."""
 
-    name: ClassVar[str] = "unless-ended"
-
     spec: UrlRedirect | RewriteRedirect | PathRewrite
+
+    @property
+    def name(self) -> str:
+        """That of what is done: who answers goes by one name in log and metrics, with ``break`` or without."""
+        return self.spec.name
 
     @property
     def phase(self) -> Phase:
