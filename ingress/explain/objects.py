@@ -266,7 +266,7 @@ class _AskedPath(NamedTuple):
 
     def takes(self, path: bytes) -> bool:
         """Whether it would take *path*, compared as text."""
-        return self.path.startswith("/") and takes(self.path, path, Match(self.match))
+        return self.path.startswith("/") and takes(self.path, path, is_exact=self.match == Match.EXACT.value)
 
 
 def _path_at(ingress: Ingress, field: str) -> tuple[str, _AskedPath] | None:

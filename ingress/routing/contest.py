@@ -169,7 +169,7 @@ def _takers(routes: Iterable[Route], path: bytes) -> Stepwise[list[tuple[Route, 
         if not number % AT_ONCE:
             yield
         if route.beginnings is None:
-            if takes(route.path, path, route.match):
+            if takes(route.path, path, is_exact=route.match is Match.EXACT):
                 found.append((route, True))
             continue
         if not _begins_like(route, path):
@@ -195,13 +195,11 @@ def _takers(routes: Iterable[Route], path: bytes) -> Stepwise[list[tuple[Route, 
     return found
 
 
-def takes(rule: str, path: bytes, match: Match) -> bool:
+def takes(rule: str, path: bytes, *, is_exact: bool) -> bool:
     """Whether *rule*, the path of a rule that is compared as text, takes *path*, in normal form, where no other does."""
     own = path_bytes(rule)
-    if match is Match.EXACT:
+    if is_exact:
         return path == own
-    if match is Match.TEXT:
-        return path.startswith(own)
     elements = own.rstrip(b"/")
     return path.startswith(elements) and path[len(elements) : len(elements) + 1] in (b"", b"/")
 

@@ -20,9 +20,7 @@ class Match(Enum):
 
     EXACT = "Exact"
     PREFIX = "Prefix"
-    """Element by element; ImplementationSpecific is read as this, where nobody counts on ingress-nginx."""
-    TEXT = "ImplementationSpecific"
-    """By the text that paths begin with, also within an element."""
+    """Element by element; ImplementationSpecific is read as this."""
     EXPRESSION = "Expression"
     """As a regular expression, fixed to the beginning of the path."""
     BEGINNING = "Beginning"

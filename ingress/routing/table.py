@@ -16,7 +16,6 @@ Precedence (``networking.k8s.io/v1``, IngressRule and HTTPIngressPath):
 3. The longest prefix, compared element by element.  ``/foo`` and ``/foo/`` match
    the same requests; where both exist, the longer text is used.
 
-Where a path takes whatever begins with its text (``ingress.routing.text_routes``), its text counts as a prefix does.
 Where paths of a host are regular expressions, or closed in the place of some, these are looked for besides, and
 have an order of their own (``ingress.routing.expression_routes``).
 
@@ -38,7 +37,6 @@ from ingress.routing.conditional_routes import ConditionalRoutes, order_of_path
 from ingress.routing.expression_routes import ExpressionRoutes, PathTooLong
 from ingress.routing.paths import rule_path
 from ingress.routing.route import Match, Route
-from ingress.routing.text_routes import TextRoutes
 
 AT_ONCE: Final = 200
 """Routes that are put in order in one step."""
@@ -62,7 +60,6 @@ class HostRoutes:
         "_expressions",
         "_others",
         "_prefixes",
-        "_texts",
         "chains",
         "filters",
         "is_kept",
@@ -82,10 +79,9 @@ class HostRoutes:
         self._exact: dict[bytes, Route] | None = None
         self._prefixes: dict[bytes, Route] = _NONE
         self._depth = 0
-        # Where there are any: the routes of regular expressions, those of texts that paths begin with, and all but the
-        # first.  Then there is no ``_exact``, so that other hosts need not ask for them.
+        # Where there are any: the routes of regular expressions, and all others.  Then there is no ``_exact``, so
+        # that other hosts need not ask for them.
         self._expressions: ExpressionRoutes | None = None
-        self._texts: TextRoutes | None = None
         self._others: HostRoutes | None = None
         # Where any has conditions, or they come in another order than that of their paths: all of them.  Then there is nothing else.
         self._conditional: ConditionalRoutes | None = None
@@ -94,7 +90,7 @@ class HostRoutes:
         """Put the routes in order before anybody asks, in steps: of a host that has thousands."""
         if self._is_conditional():
             yield from self._put_conditional()
-        elif not self._has_others():
+        elif all(route.beginnings is None for route in self.routes):
             yield from self._put_texts()
         elif len(self.routes) >= AT_ONCE:
             # Of fewer the first request has them put in order, for they take room.
@@ -154,21 +150,14 @@ class HostRoutes:
         others = HostRoutes(tuple([route for route in self.routes if route.beginnings is None]))
         yield
         yield from others._put_texts()
-        texts = [route for route in others.routes if route.match is Match.TEXT]
-        yield
-        self._texts = TextRoutes(texts) if texts else None
         self._expressions, self._others = found, others
-
-    def _has_others(self) -> bool:
-        """Whether any of the routes takes paths other than by their whole elements."""
-        return any(route.beginnings is not None or route.match is Match.TEXT for route in self.routes)
 
     def _set_apart(self) -> bool:
         """Set routes apart that are compared by more than their text; return whether there are any."""
         if self._is_conditional():
             deque(self._put_conditional(), maxlen=0)
             return True
-        if not self._has_others():
+        if all(route.beginnings is None for route in self.routes):
             return False
         deque(self._put_expressions(), maxlen=0)
         return True
@@ -179,8 +168,6 @@ class HostRoutes:
             return next(self._conditional.taking(path), None)
         assert self._others is not None and self._expressions is not None
         found = self._others.find(path)
-        if self._texts is not None:
-            found = self._texts.before(found, path)
         return self._expressions.before(found, path) or found
 
     def find(self, path: bytes) -> Route | None:

@@ -23,9 +23,9 @@ from ingress.translate.host_routes import FoundFor, host_routes
 from ingress.translate.merging import ALL_HOSTS, HostMerge, block, merge_host
 from ingress.translate.options import TranslateOptions
 from ingress.translate.passthrough import choose_passthrough
-from ingress.translate.quirky import quirky_namespaces
 from ingress.translate.redirects import RedirectRule
 from ingress.translate.server_snippets import ServerSnippets, server_snippets
+from ingress.translate.slashes import slash_claims
 
 
 class HostDecision(NamedTuple):
@@ -131,9 +131,7 @@ class HostRules:
         if default is None and all_parsed and not merged.claims and would_fall:
             merged = evolve(merged, claims=(block(host, all_parsed),))
         options = self._options
-        quirky = (
-            quirky_namespaces(all_parsed, is_shared=options.shared_hosts) if options.quirks else frozenset()
-        )
+        slashed = slash_claims(merged.claims, all_parsed, is_shared=options.shared_hosts)
         return (
             yield from host_routes(
                 host,
@@ -148,6 +146,6 @@ class HostRules:
                 decision.closing,
                 decision.snippets,
                 decision.canaries,
-                quirky,
+                slashed if options.quirks else (),
             )
         )

@@ -4,7 +4,7 @@ The filters of a route are in order of phase, and within a phase in order of pla
 comes before what the route's own object asks for.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from itertools import filterfalse
 from operator import attrgetter
@@ -57,10 +57,8 @@ from ingress.translate.closing import NOTHING_CLOSED, HostClosing
 from ingress.translate.merging import HostMerge
 from ingress.translate.ownership import owner_of
 from ingress.translate.passthrough import passed_backend
-from ingress.translate.quirky import is_quirky
 from ingress.translate.redirects import RedirectRule
 from ingress.translate.server_snippets import NO_SNIPPETS, ServerSnippets
-from ingress.translate.slashes import slash_claims
 
 FoundFor = Callable[[Owner | None], Found]
 """Says what was found of what an owner refers to, or the operator (None)."""
@@ -87,7 +85,7 @@ def host_routes(
     closing: HostClosing = NOTHING_CLOSED,
     snippets: ServerSnippets = NO_SNIPPETS,
     canaries: HostCanaries = NO_CANARIES,
-    quirky: frozenset[str] = frozenset(),
+    slashed: Iterable[Claim] = (),
 ) -> Stepwise[HostRoutes]:
     """Return, some claims a step, the routes of *host*, sorted by path and match, and what stands before it where none of them matches.
 
@@ -96,7 +94,7 @@ def host_routes(
     *passing* the claim whose backend gets TLS for the host as it is, *closing* what of the host is closed,
     *snippets* what stands before its paths by ``server-snippet``,
     *canaries* what stands behind its claims,
-    *quirky* the namespaces for whose paths the quirks of ingress-nginx hold.
+    *slashed* the paths that are redirected to themselves with a slash.
     """
     asked = {parsed.owner: parsed for parsed in all_parsed}
     owner = owner_of(host, all_parsed)
@@ -111,10 +109,7 @@ def host_routes(
         if more:
             own = _in_order((*filterfalse(_is_of_location, own), *more))
         passed = passed_backend(claim) if claim is passing else None
-        match = claim.match
-        if match is Match.PREFIX and not claim.is_prefix and _is_text(claim, quirky):
-            match = Match.TEXT
-        route = _route(claim, match, parsed, own, passed)
+        route = _route(claim, parsed, own, passed)
         if parsed.settings is DEFAULTS:
             return route
         return _asking_beside(route, parsed, filters.facts_of(claim, parsed), annotations)
@@ -127,7 +122,7 @@ def host_routes(
         if canaries.behind:
             pairs = zip(routes[at:], merged.claims[at : at + CLAIMS_AT_ONCE], strict=True)
             routes[at:] = [_with_canaries(*one, canaries, asked) for one in pairs]
-    for number, claim in enumerate(slash_claims(merged.claims, quirky), 1):
+    for number, claim in enumerate(slashed, 1):
         is_relative = asked[claim.owner].settings.of(URL_REDIRECTS).relative
         routes.append(made(claim, SlashRedirect(rule_path(claim.path) + b"/", is_relative)))
         if not number % CLAIMS_AT_ONCE:
@@ -300,17 +295,8 @@ def _default_route(
     )
 
 
-def _is_text(claim: Claim, quirky: frozenset[str]) -> bool:
-    """Whether *claim*, of type ImplementationSpecific, takes all that begins with its text, as it does in ingress-nginx."""
-    return not claim.path.endswith("/") and is_quirky(claim.owner, quirky)
-
-
 def _route(
-    claim: Claim,
-    match: Match,
-    parsed: ParsedObject,
-    filters: tuple[FilterSpec, ...],
-    passthrough: BackendReference | None,
+    claim: Claim, parsed: ParsedObject, filters: tuple[FilterSpec, ...], passthrough: BackendReference | None
 ) -> Route:
     backend = claim.backend
     secure = parsed.protocols.secure
@@ -319,7 +305,7 @@ def _route(
     return Route(
         claim.host,
         claim.path,
-        match,
+        claim.match,
         claim.owner,
         backend,
         settings.of(BODIES).max_bytes if asks else DEFAULT_MAX_BYTES,

@@ -274,62 +274,20 @@ class StrictPathTests(SynchronousTestCase):
             self.assertEqual(answer(found, "/plain-1.x_y/z"), "site")
 
 
-class TextQuirkTests(SynchronousTestCase):
-    """Q15: ImplementationSpecific."""
+class TypeTests(SynchronousTestCase):
+    """What is no quirk: ImplementationSpecific."""
 
-    def test_q7_all_that_begins_with_the_text_is_taken(self) -> None:
-        """A path of that type takes what goes on within its last segment, too; the longest text has a request, an exact path first."""
-        found = snapshot(
-            ingress("admin", [("/admin", SPECIFIC)], ANNOTATED),
-            ingress(
-                "page",
-                [("/admin.html", "Exact"), ("/admin/users", "Prefix"), ("/administrators", SPECIFIC)],
-                {},
-            ),
-            ingress("site", [("/", "Prefix"), ("/adm", SPECIFIC)], {}),
-        )
-        for path, owner in (
-            ("/admin", "admin"),
-            ("/admin/x", "admin"),
-            ("/admin.php", "admin"),
-            ("/admin.html", "page"),
-            ("/admin.html/", "admin"),
-            ("/admin/users/1", "page"),
-            ("/admin/users2", "admin"),
-            ("/administrator", "admin"),
-            ("/administrators-of", "page"),
-            ("/adm", "site"),
-            ("/Admin.php", "site"),
-            ("/", "site"),
-        ):
-            self.assertEqual(answer(found, path), owner, path)
-
-    def test_q7_types_and_slashes(self) -> None:
-        """What is of type Prefix, or ends in a slash, takes whole segments alone."""
-        for path, kind in (("/foo", "Prefix"), ("/foo/", SPECIFIC), ("/foo", "Exact")):
-            found = snapshot(ingress("site", [(path, kind)], ANNOTATED))
-            self.assertEqual(answer(found, "/foobar"), "404", (path, kind))
-
-    def test_q7_holds_where_somebody_counts_on_it(self) -> None:
-        """Without annotations of the prefix on the host, and with --no-quirks, whole segments are taken."""
-        plain = ingress("plain", [("/foo", SPECIFIC)], {})
-        far = ingress("far", [("/x", "Prefix")], ANNOTATED, "bank")
-        for found, owner in (
-            (snapshot(plain), "404"),
-            (snapshot(ingress("site", [("/foo", SPECIFIC)], ANNOTATED), quirks=False), "404"),
-            (snapshot(plain, far), "404"),
-            (snapshot(plain, far, shared_hosts=True), "plain"),
-            (snapshot(plain, ingress("near", [("/x", "Prefix")], ANNOTATED)), "plain"),
-        ):
-            self.assertEqual(answer(found, "/foobar"), owner)
-
-    def test_q7_beside_expressions_of_strangers(self) -> None:
-        """A host may have expressions of one namespace, and such texts of another one."""
-        found = snapshot(
-            ingress("asking", [("/x/(.*)", SPECIFIC)], REGEX, "bank"),
-            ingress("site", [("/foo", SPECIFIC)], ANNOTATED),
-        )
-        self.assertEqual([answer(found, path) for path in ("/x/1", "/foobar")], ["asking", "site"])
+    def test_implementation_specific_is_prefix(self) -> None:
+        """As in ingress-nginx, which makes that of it before anything else: whole segments are taken, whoever counts on it."""
+        for annotations in ({}, ANNOTATED):
+            for quirks in (True, False):
+                found = snapshot(
+                    ingress("admin", [("/admin", SPECIFIC)], annotations),
+                    ingress("site", [("/", "Prefix")], annotations),
+                    quirks=quirks,
+                )
+                answers = [answer(found, path) for path in ("/admin", "/admin/x", "/admin.php", "/admins/x")]
+                self.assertEqual(answers, ["admin", "admin", "site", "site"])
 
 
 class SpecTests(SynchronousTestCase):

@@ -93,7 +93,7 @@ def _rules(given: Input) -> list[_Rule]:
     }
     rules: dict[tuple[str, str], _Rule] = {}
     for route in sorted(given.snapshot.routes(), key=lambda one: (one.host, one.path, one.match.value)):
-        is_open = route.match in (Match.EXACT, Match.PREFIX, Match.TEXT)
+        is_open = route.match in (Match.EXACT, Match.PREFIX)
         asks = route.owner is not None and route.owner.key in cors
         rule = _Rule(route.host, route.path, None if is_open else route, asks)
         rules.setdefault((route.host, route.path), rule)

@@ -18,7 +18,6 @@ from ingress.routing.route import Match, Route
 
 MOST_CHARACTERS: Final = 1024
 _is_plain = re.compile(r"(?:[-A-Za-z0-9/._~!$&'()*+,;=:@]|%[0-9a-fA-F]{2})+").fullmatch
-_PREFIXES: Final = (Match.PREFIX, Match.TEXT)
 _REFUSED: Final = re.compile(r"//|/\.\.?(?:/|\Z)|%2[fF]|#")
 _is_literal = re.compile(r"[-A-Za-z0-9/_~%.]*").fullmatch
 # What may stand behind a literal path, and still says no more than "below it"; with the group that holds the rest.
@@ -90,13 +89,8 @@ def said_path(route: Route) -> PathSaid:
         )
     if route.match is Match.EXACT:
         return PathSaid({"type": "Exact", "value": path})
-    why = (
-        f"{route.path!a} takes all paths that begin so today, {route.path}x among them; as a prefix it takes whole elements"
-        if route.match is Match.TEXT
-        else ""
-    )
     # A prefix means the same with and without the slash; with it some implementations take less.
-    return PathSaid({"type": "PathPrefix", "value": path.rstrip("/") or "/"}, why)
+    return PathSaid({"type": "PathPrefix", "value": path.rstrip("/") or "/"})
 
 
 def _said_expression(route: Route) -> PathSaid:
@@ -129,13 +123,13 @@ def said_once(routes: tuple[Route, ...]) -> tuple[Route, ...]:
     """Leave out what no request gets to, since the same prefix stands there with a slash, which is longer."""
     best: dict[str, Route] = {}
     for route in routes:
-        if route.match in _PREFIXES:
+        if route.match is Match.PREFIX:
             elements = route.path.rstrip("/")
             known = best.get(elements)
             if known is None or len(route.path) > len(known.path):
                 best[elements] = route
     return tuple(
-        route for route in routes if route.match not in _PREFIXES or best[route.path.rstrip("/")] is route
+        route for route in routes if route.match is not Match.PREFIX or best[route.path.rstrip("/")] is route
     )
 
 

@@ -365,12 +365,6 @@ SLASH_REDIRECT: Final = _rule(
     _NOTE,
     "A path that ends in a slash answers a request without it by a redirect, as ingress-nginx does and the API does not.",
 )
-TEXT_TAKES_MORE: Final = _rule(
-    "TextTakesMore",
-    _NOTE,
-    "A path of type `ImplementationSpecific` takes whatever begins with its text, also within a segment, as in ingress-nginx.",
-    "write the type Prefix where whole segments are meant",
-)
 PATH_TAKEN: Final = _rule(
     "PathTakenByExpression",
     _WARNING,

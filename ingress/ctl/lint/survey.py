@@ -313,8 +313,7 @@ class Survey:
 
 
 def _is_alike(route: Route, claim: Claim) -> bool:
-    is_text = route.match is Match.TEXT and claim.match is Match.PREFIX
-    return is_text or route.match in (claim.match, Match.EXPRESSION, Match.BEGINNING)
+    return route.match in (claim.match, Match.EXPRESSION, Match.BEGINNING)
 
 
 def _with(given: Input, options: TranslateOptions) -> Input:

@@ -312,11 +312,7 @@ def _gone(at: Place, route: Data, other: _Side, *, is_new: bool) -> Difference:
     is_same = not any("expression" in one for one in other.hosts[host]["routes"]) and _serves_as(
         route, instead
     )
-    if is_same and at.match == Match.TEXT.value:
-        # What begins so and goes on within the element may go elsewhere.
-        within = other.takes(at.host, f"{at.path}{_NOBODYS}")
-        is_same = within is not None and _serves_as(route, within[1])
-    if is_same and at.match in (Match.PREFIX.value, Match.TEXT.value):
+    if is_same and at.match == Match.PREFIX.value:
         below = other.takes(at.host, f"{at.path.rstrip('/')}/{_NOBODYS}")
         is_same = below is not None and _serves_as(route, below[1])
     subject = Subject.REDUNDANT if is_same else Subject.ROUTE

@@ -11,7 +11,6 @@ from ingress.annotations.slash_redirect import SlashRedirect
 from ingress.ctl.gateway.rendering import render_gateway
 from ingress.ctl.gateway.saying import GatewayOptions, Json
 from ingress.ctl.inputs.input import Input
-from ingress.routing.route import Match
 from tests.ctl.gateway.gateway_case import GatewayCase, given_by, ingress
 from tests.ctl.gateway.model import rule_of
 from tests.ctl.gateway.schemas import faults
@@ -98,17 +97,6 @@ def is_the_same_in_both(read: Input, host: str) -> bool:
     return not any(f"*.{'.'.join(labels[at:])}" in known for at in range(2, len(labels)))
 
 
-def goes_on_within(read: Input, host: str, path: str) -> bool:
-    """Whether a path of type ImplementationSpecific takes the request for what goes on within its last segment, which is told."""
-    route = read.snapshot.table.find(host.encode(), path.encode())
-    return (
-        route is not None
-        and route.match is Match.TEXT
-        and not path.removeprefix(route.path).startswith("/")
-        and path != route.path
-    )
-
-
 class SameBackendTests(GatewayCase):
     @given(st.lists(_INGRESS, min_size=1, max_size=5))
     @settings(derandomize=True, deadline=None, max_examples=40)
@@ -123,7 +111,5 @@ class SameBackendTests(GatewayCase):
             found = by_gateway(rendering.objects, scheme, host, path)
             if scheme == "https" and found == "none":
                 # A host without certificate has no listener there, which is told.
-                continue
-            if goes_on_within(read, host, path):
                 continue
             self.assertEqual(found, by_table(read, scheme, host, path), (scheme, host, path))

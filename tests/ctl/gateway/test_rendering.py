@@ -58,15 +58,6 @@ class PathTests(GatewayCase):
             self.assertEqual(rule["matches"], [{"path": {"type": kind, "value": "/cart"}}])
             self.assertEqual(rule["backendRefs"], [{"name": "web", "port": 80}])
 
-    def test_a_text_that_paths_begin_with(self) -> None:
-        """Where such a path takes more than whole elements, that is said."""
-        rendering = self.render(
-            ingress(paths=("/cart",), path_type="ImplementationSpecific", proxy_body_size="1m")
-        )
-        (rule,) = self.rules(rendering)
-        self.assertEqual(rule["matches"], [{"path": {"type": "PathPrefix", "value": "/cart"}}])
-        self.assertIn(("path '/cart'", "differs"), self.unsaid(rendering))
-
     def test_paths_of_one_backend_share_a_rule_of_eight_matches(self) -> None:
         """Forty of them are five rules."""
         rules = self.rules(self.render(ingress(paths=tuple(f"/p{number}" for number in range(40)))))

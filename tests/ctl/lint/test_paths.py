@@ -10,7 +10,7 @@ from ingress.routing.paths import normal_path
 from ingress.translate.readers.ingress.objects import Ingress
 from tests.ctl.lint.lint_case import HOST, PREFIX, SPECIFIC, LintCase, changed, ingress, input_of
 
-QUIRKS = {"PathNeedsQuirk", "PathMadeExpression", "SlashRedirect", "TextTakesMore"}
+QUIRKS = {"PathNeedsQuirk", "PathMadeExpression", "SlashRedirect"}
 ASKED = ("/", "/a", "/a/", "/ax", "/A", "/a/x", "/b", "/b/", "/bx", "/B/x", "/c/1", "/c/x", "/c/.*", "/C")
 
 paths = st.sampled_from(["/", "/a", "/a/", "/b", "/b/", "/c/.*", "/c/[0-9]+", "/a/x"])
@@ -101,18 +101,6 @@ class QuirkTests(LintCase):
         self.assert_not_found(
             "PathMadeExpression", ingress("/"), ingress("/x", name="asking", use_regex="true")
         )
-
-    def test_a_text_that_takes_more_than_whole_segments(self) -> None:
-        """A path of type ImplementationSpecific is noted where that is so, once for all of them, and nowhere else."""
-        finding = self.found(
-            "TextTakesMore", ingress(("/a", SPECIFIC), ("/b", SPECIFIC), proxy_body_size="1m")
-        )
-        self.assertIn('paths "/a", "/b": what begins so is taken, as "/ax" is', finding.message)
-        self.assert_not_found("TextTakesMore", ingress(("/a", SPECIFIC)))
-        for paths in (("/a/", SPECIFIC), ("/", SPECIFIC), ("/a", "Prefix"), ("/a", "Exact")):
-            self.assert_not_found("TextTakesMore", ingress(paths, proxy_body_size="1m"))
-        self.assert_not_found("TextTakesMore", ingress(("/a", SPECIFIC), use_regex="true"))
-        self.assert_not_found("TextTakesMore", ingress(("/a", SPECIFIC), proxy_body_size="1m"), quirks=False)
 
     @settings(max_examples=150, deadline=None)
     @given(some_ingresses)

@@ -16,7 +16,6 @@ from ingress.ctl.lint.rules import (
     PATH_SHADOWED,
     PATH_TAKEN,
     SLASH_REDIRECT,
-    TEXT_TAKES_MORE,
     TYPE_MEANS_NOTHING,
 )
 from ingress.ctl.lint.survey import Subject, Survey
@@ -50,9 +49,6 @@ def check_paths(survey: Survey, subject: Subject) -> Iterator[Finding]:
         if host in survey.with_expressions:
             yield from _taken(survey, subject, host, [(claim, one) for claim, one in made if one is not None])
         yield from _slashes(survey, subject, host, claims)
-        yield from _texts(
-            subject, [claim for claim, one in made if one is not None and one.match is Match.TEXT]
-        )
 
 
 def _types(subject: Subject, claims: Sequence[Claim]) -> Iterator[Finding]:
@@ -157,7 +153,7 @@ def requests_for(route: Route) -> Iterator[bytes]:
     if route.beginnings is None:
         path = rule_path(route.path)
         yield path
-        if route.match is not Match.EXACT:
+        if route.match is Match.PREFIX:
             yield path.rstrip(b"/") + b"/x"
         return
     for beginning in (*route.beginnings.prefixes[:4], *sorted(route.beginnings.whole)[:4]):
@@ -188,17 +184,6 @@ def _slashes(survey: Survey, subject: Subject, host: str, claims: Sequence[Claim
         yield subject.found(
             SLASH_REDIRECT,
             f"{_shown(some)}: a request for {quoted(first.path[:-1])} is redirected there (301), as in ingress-nginx; with --no-quirks it is {without}",
-            f"{first.field}.path",
-        )
-
-
-def _texts(subject: Subject, claims: Sequence[Claim]) -> Iterator[Finding]:
-    """Yield the paths that take more than whole segments."""
-    if claims:
-        first = claims[0]
-        yield subject.found(
-            TEXT_TAKES_MORE,
-            f"{_shown(claims)}: what begins so is taken, as {quoted(f'{first.path}x')} is, as in ingress-nginx; with --no-quirks whole segments are",
             f"{first.field}.path",
         )
 

@@ -360,7 +360,7 @@ class _RulesReader:
             self.report(f"{at}.pathType", Reason.INVALID_PATH, message)
             backend = invalid_reference(self.owner, backend.name)
         elif match is None:
-            message = "pathType is missing; ImplementationSpecific is assumed"
+            message = "pathType is missing; ImplementationSpecific is assumed, which is read as Prefix"
             self.report(f"{at}.pathType", Reason.MISSING_PATH_TYPE, message)
         elif self.strict_path_types and path.path_type in _STRICT and not _is_strict(text):
             message = (
