@@ -96,16 +96,16 @@ class _Reading:
     def begin(self, all_parsed: Sequence[ParsedObject]) -> Iterator[None]:
         """Find out, some Ingresses a step, in which realms paths are expressions, and of which paths there is one alone."""
         plain: dict[str, Claim] = {}
-        had: set[tuple[str, str, bool, bool]] = set()
+        had: set[tuple[str, str, bool]] = set()
         for number, parsed in enumerate(all_parsed, 1):
             if not number % CLAIMS_AT_ONCE:
                 yield
             claims = _written(claims_to(parsed, self._host))
             realm = self._realm(parsed.owner)
             # As in ingress-nginx, a path that an older one has with the same type asks for nothing.
-            own = {(realm, one.path, one.match is Match.EXACT, one.is_prefix) for one in claims} - had
+            own = {(realm, one.path, one.match is Match.EXACT) for one in claims} - had
             had |= own
-            if parsed.settings.of(REGEXES).makes_regexes(tuple(path for _, path, _, _ in own)):
+            if parsed.settings.of(REGEXES).makes_regexes(tuple(path for _, path, _ in own)):
                 self._asking.setdefault(realm, parsed)
             if claims:
                 plain.setdefault(realm, claims[0])

@@ -93,24 +93,25 @@ def asks_for_expressions(one: Ingress, path: str) -> bool:
     return f"{PREFIX}/use-regex" in one.annotations or target != path
 
 
-def locations(ingresses: list[Ingress]) -> Iterator[tuple[str, Ingress]]:
-    """Yield what ingress-nginx has for the paths of a host that are expressions."""
-    entries = [(one, entry) for one in ingresses for entry in one.rules[0].paths or ()]
-    exact = {entry.path for _, entry in entries if entry.path_type == "Exact"}
-    for one, entry in entries:
-        is_twice = entry.path_type == "Prefix" and not asks_for_expressions(one, entry.path)
-        if not is_twice or entry.path.endswith("/"):
-            yield entry.path, one
+def locations(ingresses: list[Ingress]) -> Iterator[tuple[str, str, Ingress]]:
+    """Yield what ingress-nginx has for the paths of a host that are expressions, each with the path in whose place it stands."""
+    had: dict[tuple[str, bool], tuple[Ingress, str]] = {}
+    for one in ingresses:
+        for entry in one.rules[0].paths or ():
+            had.setdefault((entry.path, entry.path_type == "Exact"), (one, entry.path_type))
+    for (path, _), (one, kind) in had.items():
+        if kind != "Prefix" or path.endswith("/") or asks_for_expressions(one, path):
+            yield path, path, one
         else:
-            yield f"{entry.path}/", one
-            if entry.path not in exact:
-                yield entry.path, one
+            yield path, f"{path}/", one
+            if (path, True) not in had:
+                yield path, path, one
 
 
 def in_nginx(ingresses: list[Ingress], path: str) -> str:
     """Say what answers where the paths of a host are expressions, those that are not run here closed."""
     backwards = sorted(locations(ingresses), key=itemgetter(0), reverse=True)
-    for text, one in sorted(backwards, key=lambda pair: -len(pair[0])):
+    for _, text, one in sorted(backwards, key=lambda place: -len(place[0])):
         if "(?!" in text:
             if regex_beginnings(text).take(path.encode()):
                 return "503"
@@ -130,7 +131,9 @@ class ClosingProperties(SynchronousTestCase):
         """Each request has the location that ingress-nginx would choose, by the longest text, in whatever Ingress."""
         entries = [(one, entry) for one in ingresses for entry in one.rules[0].paths or ()]
         # A path that an older Ingress has asks for nothing.
-        had = {(entry.path, entry.path_type): (one, entry.path) for one, entry in reversed(entries)}
+        had = {
+            (entry.path, entry.path_type == "Exact"): (one, entry.path) for one, entry in reversed(entries)
+        }
         if not any(asks_for_expressions(*entry) for entry in had.values()):
             return
         snapshot = translate(state_of([*ingresses]), TranslateOptions(), NOW)

@@ -98,7 +98,7 @@ class RegexQuirkTests(SynchronousTestCase):
             ([("/api", "Prefix"), ("/foo", "Exact")], "404"),
             ([("/api", "Prefix"), ("/x", "Prefix")], "a"),
             ([("/api", "Exact")], "a"),
-            ([("/api", SPECIFIC)], "a"),
+            ([("/api", SPECIFIC)], "404"),
         ):
             for asked in (REGEX, {"rewrite-target": "/$1"}):
                 younger = ingress("b", paths, asked)
