@@ -52,7 +52,7 @@ class Receiver(Hearer, Protocol):
         """The handshake of a TLS connection that was accepted is over, and ``transport.tls`` knows how it went."""
 
     def readConnectionLost(self) -> None:
-        """The peer has ended its side; told only of a receiver that ``half_closes``."""
+        """The peer has ended its side, of TLS by ``close_notify``; told only of a receiver that ``half_closes``."""
 
     def connectionLost(self, reason: Failure, /) -> None:
         """The connection is gone, in order only if *reason* is ``ConnectionDone``; nothing is told after this."""

@@ -55,13 +55,13 @@ class DownstreamChannel(Downstream, Hearer):
 
     __slots__ = (  # A dictionary of attributes would be a twentieth more of a connection at rest.
         "_advancing", "_answers", "_began_at", "_intake", "_is_broken", "_is_proxied", "_origin", "_site",
-        "_waits_for_turn", "_waits_since", "beginning", "deadline", "deadlines", "exchange", "is_full",
-        "is_half_closed", "is_reading", "is_request_paused", "is_secure", "limits", "reader", "security", "sending",
+        "_waits_for_turn", "_waits_since", "beginning", "deadline", "deadlines", "exchange", "half_closes",
+        "is_full", "is_half_closed", "is_reading", "is_request_paused", "is_secure", "limits", "reader", "security", "sending",
         "state", "transport",
     )  # fmt: skip
 
     protocol = b"HTTP/1.1"
-    half_closes = True
+    half_closes: bool
     is_full: bool
     security: Security | None
     transport: Transport
@@ -85,7 +85,7 @@ class DownstreamChannel(Downstream, Hearer):
         self._advancing = self._waits_for_turn = False
         """Whether more has come than one turn takes, and waits for the next one."""
         self._waits_since = LONG_AGO
-        self.is_half_closed = False
+        self.is_half_closed, self.half_closes = False, not secure or self.limits.allow_half_close
         self._is_broken = False
         """Whether what was received could not be read, so that nobody knows where the next request begins."""
         # The exchange under way
@@ -463,7 +463,7 @@ class DownstreamChannel(Downstream, Hearer):
 
     def open_tunnel(self, head: ResponseHead, first: bytes) -> None:
         """Send the 101 head and turn into a pipe."""
-        self.state = TUNNEL
+        self.state, self.half_closes = TUNNEL, not self.is_secure
         self.transport.write(self._answers.switch(head, first))
         ahead = self.reader.ahead.take()
         self.update_reading()
@@ -597,4 +597,4 @@ class DownstreamChannel(Downstream, Hearer):
 
     def _has_left(self) -> bool:
         """Whether the peer, which is not being read, has ended its side, and is not one that may and stay."""
-        return (self.is_secure or not self.limits.allow_half_close) and self.transport.has_left
+        return not self.limits.allow_half_close and self.transport.has_left

@@ -407,10 +407,11 @@ _BEFORE = (State.SHAKING, State.CONNECTING)
 class TunnelEnd:
     """One of the two connections of a tunnel; *received* counts what came from its peer."""
 
-    half_closes = True
+    half_closes: bool
     transport: Transport
 
     def __init__(self, tunnel: StreamTunnel) -> None:
+        self.half_closes = True
         self.is_open = False
         self.has_ended = False
         self.received = 0
@@ -423,6 +424,8 @@ class TunnelEnd:
     def makeConnection(self, transport: Transport) -> None:
         """The connection is there."""
         self.transport = transport
+        # TLS has no half-close that peers of any protocol could rely on.
+        self.half_closes = transport.tls is None
         self.is_open = True
         self.transport.setTcpNoDelay(True)
         self.transport.setTcpKeepAlive(True)

@@ -270,7 +270,7 @@ class TLSTransport(StreamTransport):
         return received
 
     def _read_more(self) -> None:
-        if self._reading and not self.is_over:
+        if self._reading and not self._read_ended and not self.is_over:
             self._read()
 
     def _send_again(self) -> None:
@@ -285,8 +285,11 @@ class TLSTransport(StreamTransport):
             self._epoll_set.later(self._read_more, self)
 
     def _end_of_input(self) -> None:
-        # TLS has no half-close that peers could rely on: the end of one side is the end.
-        self._end(DONE)
+        if self._was_accepted:
+            super()._end_of_input()
+        else:
+            # An endpoint's ``close_notify`` is its end, as it was before TLS 1.3.
+            self._end(DONE)
 
     def _send(self, octets: bytes | memoryview) -> None:
         if self._ending is not None and len(octets) <= RECORD_BYTES:
