@@ -133,8 +133,12 @@ class _Reading:
             self._keys["trusted-proxies"] = "proxy-real-ip-cidr"
             if not networks:
                 key = next(key for key, is_on in asked.items() if is_on)
+                what = "where a request comes from"
+                is_said = "use-forwarded-host" in self._content or "use-forwarded-host" in self._given
+                if asked.get("use-forwarded-headers") and not is_said:
+                    what += " and which Host endpoints get"
                 message = (
-                    "without proxy-real-ip-cidr everybody is believed who says where a request comes from;"
+                    f"without proxy-real-ip-cidr everybody is believed who says {what};"
                     " name the networks of the load balancers there"
                 )
                 self._tell(key, Reason.OPTION_NOTE, message)

@@ -202,6 +202,13 @@ class ForwardingTests(SynchronousTestCase):
         (problem,) = found.problems
         self.assertTrue(problem.is_note)
         self.assertIn("proxy-real-ip-cidr", problem.message)
+        self.assertIn("which Host endpoints get", problem.message)
+        for content in (
+            {"enable-real-ip": "true"},
+            {"use-forwarded-headers": "true", "use-forwarded-host": "false"},
+        ):
+            (problem,) = merged(content).problems
+            self.assertNotIn("Host", problem.message)
 
     def test_enable_real_ip(self) -> None:
         """With enable-real-ip alone the address is believed, and nothing else."""
