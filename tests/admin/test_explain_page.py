@@ -1,9 +1,8 @@
 """The page that explains requests."""
 
 import json
-import sys
+from collections.abc import Iterator
 from datetime import UTC, datetime
-from types import FrameType
 from typing import Any
 from urllib.parse import quote
 
@@ -20,6 +19,7 @@ from ingress.routing.route import Match, Route
 from ingress.routing.table import RouteTable
 from ingress.translate.snapshot import Snapshot
 from tests.admin.site_case import SiteCase
+from tests.fakes.counting import longest_step
 
 OWNER = Owner(Kind.INGRESS, ObjectKey("web", "shop"))
 BACKEND = BackendReference("web", "shop", 80)
@@ -104,20 +104,14 @@ class SliceTests(SynchronousTestCase):
         """Return how many pieces there are, and how many calls the dearest takes."""
         table.table.find(b"a.test", b"/")
         pieces = explanation_as_json(read_asked(url, "GET", (), "::1"), Served(table, NOW))
-        calls = 0
+        number = 0
 
-        def count(frame: FrameType, event: str, argument: object) -> None:
-            nonlocal calls
-            calls += event == "call"
+        def taken() -> Iterator[None]:
+            nonlocal number
+            for number, _ in enumerate(pieces, 1):  # noqa: B007 - who asked for this looks at it
+                yield
 
-        most = number = 0
-        before = sys.getprofile()
-        sys.setprofile(count)
-        try:
-            for _ in pieces:
-                number, most, calls = number + 1, max(most, calls), 0
-        finally:
-            sys.setprofile(before)
+        most = longest_step(taken())
         return number, most
 
     def test_no_piece_of_a_host_of_10000_paths_takes_long(self) -> None:
@@ -126,14 +120,14 @@ class SliceTests(SynchronousTestCase):
         for url in ("http://a.test/77/x", "http://a.test/none", "http://none.test/"):
             pieces, most = self.most_calls(url, large)
             self.assertGreater(pieces, 50)
-            self.assertLess(most, 1000, url)
+            self.assertLess(most, 2500, url)
 
     def test_no_piece_of_10000_hosts_takes_long(self) -> None:
         """Where a name is looked for that is like theirs."""
         large = snapshot(*(route("/", f"h{number}.test") for number in range(10_000)))
         pieces, most = self.most_calls("http://h12x.test/", large)
         self.assertGreater(pieces, 100)
-        self.assertLess(most, 1000)
+        self.assertLess(most, 1200)
 
     def test_no_piece_of_10000_problems_of_one_object_takes_long(self) -> None:
         """Those of the object that takes the request are sorted, and the first are shown."""
@@ -141,7 +135,7 @@ class SliceTests(SynchronousTestCase):
         large = evolve(snapshot(route("/")), problems=tuple(reversed(told)))
         pieces, most = self.most_calls("http://a.test/", large)
         self.assertGreater(pieces, 100)
-        self.assertLess(most, 2000)
+        self.assertLess(most, 6000)
         shown = json.loads(
             "".join(explanation_as_json(read_asked("a.test", "GET", (), "::1"), Served(large, NOW)))
         )
