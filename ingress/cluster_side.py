@@ -68,6 +68,7 @@ def source_of(
         secret_selector=settings.secret_field_selector,
         single_service=settings.reporting.publish_service,
         single_config_maps=settings.config_maps,
+        single_node="" if settings.zone else own_node(settings),
         metrics=metrics.watch,
         kinds=objects,
     )
@@ -85,6 +86,11 @@ def as_api_server(settings: Settings, source: Source) -> "ApiServerSource | None
 def pod_name() -> str:
     """Return the name of the pod, as its manifest says it, or of the machine."""
     return os.environ.get("POD_NAME") or gethostname()
+
+
+def own_node(settings: Settings) -> str:
+    """Return the name of the Node that we run on, as the pod's manifest says it; nothing where that does not matter."""
+    return os.environ.get("NODE_NAME", "") if settings.topology_aware and not settings.manifests else ""
 
 
 def reporting_of(

@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING, Any
 from attrs import evolve
 from twisted.logger import Logger
 
+from ingress.cluster.own_node import OwnNode
 from ingress.cluster.source import Sink
 from ingress.controller import Controller
 from ingress.data_plane import DataPlane
 from ingress.model.happenings import ChangeSort, Mark
+from ingress.model.locality import Locality
 from ingress.model.problems import Problem
 from ingress.model.tcp_services import TcpServices
 from ingress.options.config_map_source import config_map_source
@@ -35,7 +37,7 @@ class OptionsInForce:
     """What *settings* and a second source come to, which has no say about what is *given* on the command line.
 
     *api_server* is where objects come from, if one is; *handed_over* are the sockets that were open before the process.  *options* is the
-    second source, unless the settings name a ConfigMap.
+    second source, unless the settings name a ConfigMap.  *node* is the Node that we run on, empty where that does not matter.
     """
 
     log = Logger()
@@ -48,6 +50,7 @@ class OptionsInForce:
         api_server: "ApiServerSource | None",
         handed_over: HandedOver,
         options: OptionSource | None = None,
+        node: str = "",
     ) -> None:
         self._settings = settings
         self._given = given
@@ -55,6 +58,8 @@ class OptionsInForce:
         self._api_server = api_server
         self._handed_over = handed_over
         self._second = options
+        self._node = node
+        self._zone = settings.zone
         self._controller: Controller | None = None
         self._data_plane: DataPlane | None = None
         self._beginning = settings
@@ -82,6 +87,13 @@ class OptionsInForce:
             self._second = sink = from_config_map
         if settings.tcp_services is not None:
             self._tcp_source = sink = tcp_services_source(settings.tcp_services, sink, self._reactor)
+        if settings.topology_aware and not self._zone:
+            if self._node:
+                sink = OwnNode(self._node, sink, self._located)
+            else:
+                self.log.warn(
+                    "--enable-topology-aware-routing does nothing: there is no --zone, and no NODE_NAME in the environment"
+                )
         if settings.udp_services is not None:
             self.apply()
         return sink
@@ -132,7 +144,18 @@ class OptionsInForce:
             allows_local=options.from_manifests,
             handed_over=self._handed_over,
         )
-        return evolve(options, endpoint_rules=rules, tcp_services=self._tcp_services)
+        is_somewhere = settings.topology_aware and bool(self._zone or self._node)
+        return evolve(
+            options,
+            endpoint_rules=rules,
+            tcp_services=self._tcp_services,
+            locality=Locality(self._zone, self._node) if is_somewhere else None,
+        )
+
+    def _located(self, zone: str) -> None:
+        self._zone = zone
+        self.log.info("This process runs in {locality}", locality=Locality(zone, self._node))
+        self.apply()
 
     def _said(self, said: OptionTexts) -> None:
         assert self._data_plane is not None, "govern() comes first"

@@ -29,7 +29,7 @@ from ingress.admin.site import admin_site
 from ingress.admin.tokens import TokenFile
 from ingress.cluster.source import Sink, Source
 from ingress.cluster.store import Store
-from ingress.cluster_side import as_api_server, pod_name, reporting_of
+from ingress.cluster_side import as_api_server, own_node, pod_name, reporting_of
 from ingress.controller import Controller
 from ingress.data_plane import DataPlane, OwnDataPlane, now
 from ingress.errors import StartError
@@ -143,7 +143,9 @@ class IngressService(Service):
         api_server = as_api_server(settings, source)
         if api_server is not None:
             addresses, yielding = api_server.addresses, api_server.yielding
-        self._options = OptionsInForce(settings, given, reactor, api_server, self._handed_over, options)
+        self._options = OptionsInForce(
+            settings, given, reactor, api_server, self._handed_over, options, own_node(settings)
+        )
         self._data_plane: DataPlane
         if settings.workers is None:
             self._data_plane = OwnDataPlane(

@@ -11,6 +11,7 @@ from attrs import Factory, evolve
 from ingress.annotations.operator_filters import OperatorFilter
 from ingress.model.frozen import frozen
 from ingress.model.listeners import Listener, port_of
+from ingress.model.locality import Locality
 from ingress.model.log_formats import LogForm
 from ingress.model.objects import ObjectKey
 from ingress.model.reporting import Reporting
@@ -80,6 +81,11 @@ class Settings:
     log_form: LogForm = LogForm.TEXT
     """What lines of the program's own log look like."""
 
+    topology_aware: bool = False
+    """Whether hints of EndpointSlices count."""
+    zone: str = ""
+    """The zone of this process; empty where the Node that it runs on says it."""
+
     filters: tuple[OperatorFilter, ...] = ()
     """What stands before all requests, of packages that the operator installed."""
 
@@ -115,6 +121,7 @@ def translate_options(settings: Settings) -> TranslateOptions:
         https_port=port_of(settings.https[0]) or 443,
         secret_selector=settings.secret_field_selector if watches_secrets else "",
         from_manifests=bool(settings.manifests),
+        locality=Locality(settings.zone) if settings.topology_aware and settings.zone else None,
         gateway=evolve(settings.translate.gateway, own_ports=own_ports, published=published),
     )
 

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import yaml
 
+from ingress.cluster.kinds import NODES
 from ingress.model.objects import ObjectKey
 from ingress.settings import Settings
 from tests.k8s_case import (
@@ -17,6 +18,7 @@ from tests.k8s_case import (
     options_of,
     pod,
     rendered,
+    rights,
     version,
 )
 
@@ -91,6 +93,37 @@ class RenderedTests(PodTestCase):
             )
             self.assertEqual(scaler["metadata"]["namespace"], workload["metadata"]["namespace"])
             self.assertEqual(scaler["spec"]["minReplicas"], 2)
+
+    def test_topology(self) -> None:
+        """Beside every overlay, the component for zones has the option, the name of the Node, and the right to read it."""
+        folder = Path(self.mktemp()).resolve()
+        folder.mkdir(parents=True)
+        for overlay in OVERLAYS:
+            content = {
+                "apiVersion": "kustomize.config.k8s.io/v1beta1",
+                "kind": "Kustomization",
+                "resources": [relpath(K8S / "overlays" / overlay, folder)],
+                "components": [relpath(K8S / "components" / "topology", folder)],
+            }
+            (folder / "kustomization.yaml").write_text(yaml.safe_dump(content), "utf-8")
+            found = rendered(folder)
+            (workload,) = (one for one in found if one["kind"] in WORKLOADS)
+            container = pod(workload)["containers"][0]
+            self.assertTrue(options_of(container).settings().topology_aware)
+            (variable,) = (one for one in container["env"] if one["name"] == "NODE_NAME")
+            self.assertEqual(variable["valueFrom"]["fieldRef"]["fieldPath"], "spec.nodeName")
+            (role,) = (
+                one for one in found if one["metadata"]["name"] == "txingress-topology" and "rules" in one
+            )
+            self.assertEqual(rights(role), {("", NODES.plural, verb, "") for verb in NODES.verbs})
+            (binding,) = (
+                one for one in found if one["metadata"]["name"] == "txingress-topology" and "roleRef" in one
+            )
+            (subject,) = binding["subjects"]
+            self.assertEqual(
+                (subject["name"], subject["namespace"]),
+                (pod(workload)["serviceAccountName"], workload["metadata"]["namespace"]),
+            )
 
     def test_beside(self) -> None:
         """Beside another controller there is one class, which is not called nginx, and it is the one that is served."""

@@ -26,7 +26,7 @@ from ingress.cluster.api.credentials import CredentialSource
 from ingress.cluster.api.outage import Outage
 from ingress.cluster.api.server_addresses import addresses_of, port_of
 from ingress.cluster.delta_queue import DeltaQueue
-from ingress.cluster.kinds import CONFIG_MAPS, KINDS, REFERRED_TO, SECRETS, SERVICES, ObjectKinds
+from ingress.cluster.kinds import CONFIG_MAPS, KINDS, NODES, REFERRED_TO, SECRETS, SERVICES, ObjectKinds
 from ingress.cluster.secrets.needed_secrets import ReferencedObjects
 from ingress.cluster.secrets.secret_reader import CONFIG_MAP_REFRESH_SECONDS, REFRESH_SECONDS, ObjectReader
 from ingress.cluster.secrets.secret_references import ObjectReferences
@@ -58,7 +58,7 @@ class ApiServerSource:
     *options* decide which route objects are ours, and so which Secrets are needed.
     *watch_secrets* says how these are read: by a watch of what *secret_selector* (a field
     selector, empty for all) shows, or each by its name.  *single_service* is read wherever it
-    is, and so is each of *single_config_maps*, by a watch of its own, whoever refers to it.  *reactor* has ``callFromThread`` and
+    is, and so is each of *single_config_maps*, by a watch of its own, whoever refers to it, and the Node *single_node*.  *reactor* has ``callFromThread`` and
     ``callLater``, *clock* returns monotonic seconds, *random* a number in [0, 1).  The timeouts
     are those of ``ingress.cluster.api.api_client.ApiAccess``, *backoff_seconds* is the wait after a
     first error, *refresh_seconds* and *config_map_refresh_seconds* those of ``ingress.cluster.secrets.secret_reader``.
@@ -77,6 +77,7 @@ class ApiServerSource:
         secret_selector: str = SECRETS.field_selector,
         single_service: ObjectKey | None = None,
         single_config_maps: Collection[ObjectKey] = (),
+        single_node: str = "",
         metrics: WatchMetrics | None = None,
         kinds: ObjectKinds = KINDS,
         environ: Mapping[str, str] = os.environ,
@@ -104,6 +105,8 @@ class ApiServerSource:
             self._scopes.append(_single(SERVICES, single_service))
         self._config_maps = tuple(single_config_maps)
         self._scopes += [_single(CONFIG_MAPS, key) for key in self._config_maps]
+        if single_node:
+            self._scopes.append(_single(NODES, ObjectKey("", single_node)))
         secrets = evolve(SECRETS, field_selector=secret_selector)
         self._secret_scopes: list[_Scope] = []
         if watch_secrets:
@@ -304,7 +307,7 @@ class ApiServerSource:
                 regained=self.rouse,
                 outage=self.outage,
                 # With Roles alone nobody may read what belongs to no namespace.
-                is_dispensable=bool(self._namespaces) and not read.namespaced,
+                is_dispensable=bool(self._namespaces) and not read.namespaced and read.kind is not Kind.NODE,
                 instead=discovery.look if read.kind is DEFINITION else lambda: True,
                 after=self._withdrawn.pop(name, None),
             )

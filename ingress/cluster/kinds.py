@@ -12,6 +12,7 @@ from typing import Final
 from ingress.cluster.projecting.project import (
     project_config_map,
     project_endpoint_slice,
+    project_node,
     project_secret,
     project_service,
 )
@@ -46,6 +47,10 @@ SECRETS = KindRead(
 # A ConfigMap is read by its name alone, where somebody refers to it: nobody lists them.
 CONFIG_MAPS = KindRead(
     Kind.CONFIG_MAP, "", "v1", "configmaps", project_config_map, optional=True, verbs=("get",)
+)
+# The one that this process runs on is watched, where its zone is asked for; objects are served without it.
+NODES = KindRead(
+    Kind.NODE, "", "v1", "nodes", project_node, namespaced=False, optional=True, metadata_only=True
 )
 REFERRED_TO = (SECRETS, CONFIG_MAPS)
 """The kinds of which only those objects are kept that somebody refers to."""

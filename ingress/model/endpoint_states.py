@@ -31,6 +31,8 @@ class EndpointStage(StrEnum):
     """Its pod says so."""
     TERMINATING = "terminating"
     """Its pod ends; it gets requests while no other is ready."""
+    ELSEWHERE = "elsewhere"
+    """It is for another zone or node; it gets requests while none is for this process."""
 
 
 class Ejection(Enum):

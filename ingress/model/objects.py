@@ -17,6 +17,7 @@ from typing import ClassVar, NamedTuple, Protocol
 from attrs import field
 
 from ingress.model.frozen import frozen
+from ingress.model.locality import Hints
 from ingress.model.many_ports import kept_ports
 from ingress.model.object_meta import NO_META, ObjectMeta
 from ingress.model.packed_texts import PackedTexts, packed, unpacked
@@ -38,6 +39,7 @@ class Kind(str):
     ENDPOINT_SLICE: ClassVar["Kind"]
     SECRET: ClassVar["Kind"]
     CONFIG_MAP: ClassVar["Kind"]
+    NODE: ClassVar["Kind"]
     MANIFEST: ClassVar["Kind"]
     """A manifest file on disk; it carries problems only, never a value."""
     WATCH: ClassVar["Kind"]
@@ -60,6 +62,7 @@ Kind.SERVICE = Kind("Service")
 Kind.ENDPOINT_SLICE = Kind("EndpointSlice")
 Kind.SECRET = Kind("Secret")
 Kind.CONFIG_MAP = Kind("ConfigMap")
+Kind.NODE = Kind("Node")
 Kind.MANIFEST = Kind("Manifest")
 Kind.WATCH = Kind("Watch")
 Kind.PROCESS = Kind("Process")
@@ -177,6 +180,8 @@ class EndpointSlice:
     _ready: PackedTexts = field(default=(), converter=packed)
     _draining: PackedTexts = field(default=(), converter=packed)
     _unready: PackedTexts = field(default=(), converter=packed)
+    hints: tuple[Hints, ...] = ()
+    """Those of each that is ready, in their order; nothing where none has any."""
 
     @property
     def ready(self) -> tuple[str, ...]:
@@ -201,8 +206,24 @@ class EndpointSlice:
     def named(self, service: ObjectKey) -> "EndpointSlice":
         """Return this one, whose Service has the key *service*; ``evolve`` takes a multiple of the time."""
         return EndpointSlice(
-            self.key, service, self.address_type, self.ports, self._ready, self._draining, self._unready
+            self.key,
+            service,
+            self.address_type,
+            self.ports,
+            self._ready,
+            self._draining,
+            self._unready,
+            self.hints,
         )
+
+
+@frozen(weakref_slot=False)
+class Node:
+    """A Node."""
+
+    key: ObjectKey
+    zone: str = ""
+    """Its label ``topology.kubernetes.io/zone``; empty for none."""
 
 
 @frozen(weakref_slot=False)

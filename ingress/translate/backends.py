@@ -408,7 +408,7 @@ def _in_cluster(
     slices = state.slices.get(key, ())
     if not slices:
         return BackendState(reason=_no_slice(key, options))
-    return slice_endpoints(service, port, slices, rules, api_servers)
+    return slice_endpoints(service, port, slices, rules, api_servers, options.locality)
 
 
 def _by_cluster_ip(

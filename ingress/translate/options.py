@@ -8,6 +8,7 @@ from ingress.annotations.policy import EVERYTHING, AnnotationPolicy
 from ingress.model.backends import BackendReference, ManualEndpoint
 from ingress.model.frozen import frozen
 from ingress.model.listeners import Listener
+from ingress.model.locality import Locality
 from ingress.model.objects import ObjectKey
 from ingress.model.strict_transport import STRICT_TRANSPORT, StrictTransport
 from ingress.model.tcp_services import TcpServices
@@ -64,6 +65,8 @@ class TranslateOptions:
     endpoint_rules: EndpointRules = Factory(EndpointRules)
     listeners: tuple[Listener, ...] = ()
     """Those of the command line."""
+    locality: Locality | None = None
+    """Where this process runs, if endpoints that are near by are preferred."""
     own_service: ObjectKey | None = None
     """The Service that leads to this controller."""
     https_port: int = 443

@@ -11,16 +11,19 @@ Source: ``discovery.k8s.io/v1``, EndpointSlice, and what kube-proxy makes of it:
   cluster IP is used, being the one that this cluster's Services are reached by; the
   other one only when the first has nothing.  A Service without cluster IP states no
   preference, and all of its slices are used;
+- of the ready endpoints, those that hints make ours are used (``ingress.model.locality``), unless none of them may be;
 - an endpoint that nobody may be sent to (``ingress.translate.endpoint_rules``) is left out, and told.
 """
 
 import ipaddress
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from operator import attrgetter, itemgetter
 
 from ingress.annotations.values import quoted
 from ingress.model.backends import BackendState, Endpoint
+from ingress.model.endpoint_states import EndpointStage
+from ingress.model.locality import NO_HINTS, Locality, nearest
 from ingress.model.many_ports import ports_like
 from ingress.model.objects import EndpointSlice, Service, ServicePort
 from ingress.model.problems import Problem, Reason
@@ -37,6 +40,9 @@ _DRAINING: Callable[[EndpointSlice], tuple[str, ...]] = attrgetter("draining")
 _ADDRESS: Callable[[Endpoint], str] = itemgetter(0)
 _PORT: Callable[[Endpoint], int] = itemgetter(1)
 
+_Numbered = Sequence[tuple[EndpointSlice, int]]
+"""Slices of one family, each with its number of the port."""
+
 
 def slice_endpoints(
     service: Service,
@@ -44,32 +50,28 @@ def slice_endpoints(
     slices: Iterable[EndpointSlice],
     rules: EndpointRules,
     api_servers: Collection[Pair],
+    locality: Locality | None = None,
 ) -> BackendState:
     """Return the usable endpoints of *port* of *service*, or why there are none.
 
-    By *rules*, some are refused; *api_servers* is where the API server is.
+    By *rules*, some are refused; *api_servers* is where the API server is.  Hints count for *locality*, and not without one.
     """
     usable = [one for one in slices if one.address_type in _ADDRESS_TYPES]
     if not usable:
         return BackendState(reason=f"no EndpointSlice of Service {service.key} has IP addresses")
-    with_port = [(one, number) for one in usable if (number := _number(one, port)) is not None]
+    with_port = _with_port(usable, port)
     if not with_port:
         name = f"named {quoted(port.name)}" if port.name else "without a name"
         return BackendState(reason=f"no EndpointSlice of Service {service.key} has a TCP port {name}")
-    groups = [with_port]
-    # One slice has one family.
-    preferred = _family(service.cluster_ip) if len(with_port) > 1 else None
-    if preferred is not None:
-        groups = [
-            [pair for pair in with_port if pair[0].address_type == preferred],
-            [pair for pair in with_port if pair[0].address_type != preferred],
-        ]
+    groups = _families(service, with_port)
     problems: list[Problem] = []
     for usable_of in (_READY, _DRAINING):
         for group in groups:
             endpoints: set[Endpoint] = set()
             for one, number in group:
                 endpoints |= _usable(one, number, usable_of(one), rules, api_servers, problems)
+            if locality is not None and usable_of is _READY:
+                endpoints = endpoints.intersection(_near(group, locality)) or endpoints
             if endpoints:
                 return BackendState(_in_order(endpoints), problems=tuple(sorted(problems)))
     if problems:
@@ -86,17 +88,50 @@ def _in_order(endpoints: Iterable[Endpoint]) -> tuple[Endpoint, ...]:
     return tuple(sorted(sorted(endpoints, key=_PORT), key=_ADDRESS))
 
 
-def unready_of(port: ServicePort, slices: Iterable[EndpointSlice]) -> Iterator[tuple[Endpoint, bool]]:
-    """Yield the endpoints of *port* that are not ready, each with whether it terminates and still serves."""
-    for one in slices:
-        number = _number(one, port)
-        if number is None or one.address_type not in _ADDRESS_TYPES:
-            continue
-        for texts, ends in ((one.draining, True), (one.unready, False)):
+def passed_over(
+    port: ServicePort, slices: Iterable[EndpointSlice], used: Collection[Endpoint]
+) -> Iterator[tuple[Endpoint, EndpointStage]]:
+    """Yield the endpoints of *port* that get no requests: they are not ready, or hints make just those *used* ours."""
+    at = {(one.address, one.port) for one in used}
+    families = {_family(address) for address, _ in at}
+    for one, number in _with_port((one for one in slices if one.address_type in _ADDRESS_TYPES), port):
+        is_hinted = bool(one.hints) and one.address_type in families
+        for texts, stage in (
+            (one.draining, EndpointStage.TERMINATING),
+            (one.unready, EndpointStage.NOT_READY),
+            (one.ready if is_hinted else (), EndpointStage.ELSEWHERE),
+        ):
             for text in texts:
                 address = _address(one.address_type, text)
-                if address is not None:
-                    yield Endpoint(address, number), ends
+                if address is not None and not (stage is EndpointStage.ELSEWHERE and (address, number) in at):
+                    yield Endpoint(address, number), stage
+
+
+def _families(service: Service, slices: _Numbered) -> Sequence[_Numbered]:
+    """Return *slices* by family, that of *service* first; together where none is preferred."""
+    # One slice has one family.
+    preferred = _family(service.cluster_ip) if len(slices) > 1 else None
+    if preferred is None:
+        return [slices]
+    return [
+        [pair for pair in slices if pair[0].address_type == preferred],
+        [pair for pair in slices if pair[0].address_type != preferred],
+    ]
+
+
+def _near(slices: _Numbered, locality: Locality) -> Iterator[Endpoint]:
+    """Yield the ready endpoints that are for *locality*; none where hints do not count."""
+    if not any(one.hints for one, _ in slices):
+        return
+    known = {hints for one, _ in slices for hints in one.hints or (NO_HINTS,) * bool(one.ready)}
+    is_near = nearest(known, locality)
+    if is_near is None:
+        return
+    for one, number in slices:
+        for text, hints in zip(one.ready, one.hints, strict=False):
+            address = _address(one.address_type, text) if is_near(hints) else None
+            if address is not None:
+                yield Endpoint(address, number)
 
 
 def _usable(
@@ -145,6 +180,10 @@ def _usable(
 def is_address(text: str) -> bool:
     """Say whether *text* is an IP address; the cluster IP of a headless Service is none."""
     return _family(text) is not None
+
+
+def _with_port(slices: Iterable[EndpointSlice], port: ServicePort) -> _Numbered:
+    return [(one, number) for one in slices if (number := _number(one, port)) is not None]
 
 
 def _number(one: EndpointSlice, port: ServicePort) -> int | None:

@@ -20,6 +20,7 @@ from ingress.admin.table import PAGES
 from ingress.explain.served import Served
 from ingress.model.endpoint_states import Ejection, EndpointsSeen, EndpointStage, PoolRow, RotationRow
 from ingress.model.happenings import Change, ChangeSort, FailedAttempt, Failure
+from ingress.model.locality import Locality
 from ingress.model.stepwise import finished
 from ingress.model.workers import WorkerStage, WorkerState
 from ingress.translate.unready import unready_endpoints
@@ -79,7 +80,7 @@ def busy() -> tuple[GatewayCluster, str]:
     options = read_options(
         {"said": {"global-allowed-response-headers": "X-Api-Key"}, "ssl_passthrough": True}
     )
-    cluster = GatewayCluster(**asdict(options, recurse=False))
+    cluster = GatewayCluster(**asdict(evolve(options, locality=Locality("eu-1a")), recurse=False))
     cluster.write("busy", MANIFESTS.read_text("utf-8"), *objects)
     return cluster, key.decode()
 

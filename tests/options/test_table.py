@@ -83,6 +83,8 @@ MEANINGS: dict[str, tuple[str | None, str, object]] = {
     "allow-external-name": (None, "translate.allow_external_name", True),
     "service-upstream": (None, "translate.service_upstream", True),
     "allow-endpoint-networks": ("fd00::1", "translate.endpoint_networks", ("fd00::1/128",)),
+    "enable-topology-aware-routing": (None, "topology_aware", True),
+    "zone": ("eu-1a", "zone", "eu-1a"),
     "load-balance": ("ewma", "serving.load_balance", Algorithm.EWMA),
     "slow-start": ("3", "serving.slow_start_seconds", 3.0),
     "no-ssl-redirect": (None, "translate.operators.redirects.ssl_redirect", False),
@@ -210,6 +212,7 @@ class TableTests(SynchronousTestCase):
             "gateway.own_ports",
             "gateway.published",
             "tcp_services",
+            "locality",
         }
 
         def leaves(value: Any, path: str = "") -> Iterator[str]:

@@ -5,9 +5,11 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.model.backends import BackendReference
 from ingress.model.endpoint_states import EndpointStage
+from ingress.model.locality import Hints, Locality
 from ingress.model.objects import EndpointSlice, ObjectKey, Service, ServicePort, SlicePort
 from ingress.model.state import ClusterState
 from ingress.model.stepwise import finished
+from ingress.translate.backends import resolve_backends
 from ingress.translate.options import TranslateOptions
 from ingress.translate.unready import MOST, Unready, unready_endpoints
 
@@ -16,9 +18,11 @@ WEB = BackendReference("shop", "web", 80)
 SERVICE = Service(KEY, ports=(ServicePort("http", 80),))
 
 
-def slice_of(number: int = 8080, family: str = "IPv4", **addresses: tuple[str, ...]) -> EndpointSlice:
+def slice_of(
+    number: int = 8080, family: str = "IPv4", hints: tuple[Hints, ...] = (), **addresses: tuple[str, ...]
+) -> EndpointSlice:
     """Return an EndpointSlice of the Service."""
-    return EndpointSlice(KEY, KEY, family, (SlicePort("http", number),), **addresses)
+    return EndpointSlice(KEY, KEY, family, (SlicePort("http", number),), hints=hints, **addresses)
 
 
 def unready(
@@ -26,8 +30,9 @@ def unready(
 ) -> Unready:
     """Return what is not ready of *service* with *slices*."""
     state = ClusterState(services={KEY: service}, slices={KEY: slices})
-    backends = (WEB, BackendReference("shop", "other", 80), BackendReference("shop", "web", 81))
-    return finished(unready_endpoints(backends, state, options or TranslateOptions()))
+    options = options or TranslateOptions()
+    references = (WEB, BackendReference("shop", "other", 80), BackendReference("shop", "web", 81))
+    return finished(unready_endpoints(resolve_backends(references, state, options), state, options))
 
 
 class UnreadyTests(SynchronousTestCase):
@@ -67,6 +72,22 @@ class UnreadyTests(SynchronousTestCase):
         self.assertEqual(unready(some, options=options, service=with_ip), {})
         self.assertEqual(len(unready(some, service=with_ip)), 1)
         self.assertEqual(len(unready(some, options=options)), 1)
+
+    def test_elsewhere(self) -> None:
+        """Those that are for other zones are named, if hints count; those of a family that nobody asks for are not."""
+        given = (
+            slice_of(ready=("10.0.0.1", "10.0.0.2"), hints=(Hints(("a",)), Hints(("b",)))),
+            slice_of(family="IPv6", ready=("fd00::1",), hints=(Hints(("b",)),)),
+        )
+        service = evolve(SERVICE, cluster_ip="10.96.0.1")
+        near = TranslateOptions(locality=Locality("a"))
+        self.assertEqual(
+            unready(*given, options=near, service=service),
+            {("shop/web:80", "10.0.0.2:8080"): EndpointStage.ELSEWHERE},
+        )
+        self.assertEqual(unready(*given, service=service), {})
+        nowhere = TranslateOptions(locality=Locality("c"))
+        self.assertEqual(unready(*given, options=nowhere, service=service), {})
 
     def test_bounded(self) -> None:
         """Of very many, some are named."""

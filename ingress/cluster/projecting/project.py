@@ -20,12 +20,14 @@ from sys import intern
 from ingress.cluster.projecting.gateway_services import owning_gateway
 from ingress.cluster.projecting.object_meta import meta_of
 from ingress.fields import FieldReader, RawObject, entry_path, is_object, is_text, shape_of
+from ingress.model.locality import NO_HINTS, Hints, hints_of
 from ingress.model.many_ports import FEW_PORTS
 from ingress.model.objects import (
     ClusterObject,
     ConfigMap,
     EndpointSlice,
     Kind,
+    Node,
     ObjectKey,
     Projection,
     Secret,
@@ -38,9 +40,11 @@ from ingress.model.secrets import ALL_KEYS, TLS_KEYS
 from ingress.translate.readers.reader import KindRead
 
 SERVICE_NAME_LABEL = "kubernetes.io/service-name"
+ZONE_LABEL = "topology.kubernetes.io/zone"
 
 _CONDITIONS = ("ready", "serving", "terminating")
 _FLAGS = frozenset((bool, type(None)))
+_FEW_HINTS = 16
 
 MAX_SECRET_CHARACTERS = 2 * 1024 * 1024
 """The API allows 1 MiB for the content of a Secret; base64 makes that a third more."""
@@ -196,6 +200,7 @@ def project_endpoint_slice(
         if name is not None and number is not None and protocol is not None:
             ports.append(_slice_port(name, None if entry.get("port") is None else number, protocol))
     ready: list[str] = []
+    hints: list[Hints] = []
     draining: list[str] = []
     unready: list[str] = []
     for index, one in enumerate(reader.entries(raw, "endpoints", "")):
@@ -203,6 +208,8 @@ def project_endpoint_slice(
         if endpoint is not None:
             address, is_ready, is_draining = endpoint
             (ready if is_ready else draining if is_draining else unready).append(address)
+            if is_ready:
+                hints.append(_hints(one, index, reader))
     return EndpointSlice(
         key=reader.key,
         service=ObjectKey(reader.key.namespace, service),
@@ -211,6 +218,7 @@ def project_endpoint_slice(
         ready=tuple(ready),
         draining=tuple(draining),
         unready=tuple(unready),
+        hints=tuple(hints) if any(one is not NO_HINTS for one in hints) else (),
     )
 
 
@@ -233,6 +241,27 @@ def _slice_endpoint(raw: object, index: int, reader: FieldReader) -> tuple[str, 
     return _unusual_endpoint(raw, entry_path("", "endpoints", index), reader)
 
 
+def _hints(raw: object, index: int, reader: FieldReader) -> Hints:
+    """Return the hints of an endpoint; those that cannot be read are told, and are none."""
+    if not is_object(raw) or not raw.get("hints"):
+        return NO_HINTS
+    at = entry_path("", "endpoints", index)
+    hints = reader.mapping(raw, "hints", at)
+    if not hints:
+        return NO_HINTS
+    zones, nodes = (
+        tuple(
+            name
+            for path, entry in reader.objects(hints, field, f"{at}.hints")
+            if (name := reader.word(entry, "name", path))
+        )
+        for field in ("forZones", "forNodes")
+    )
+    if not zones and not nodes:
+        return NO_HINTS
+    return hints_of(zones, nodes) if len(zones) + len(nodes) <= _FEW_HINTS else Hints(zones, nodes)
+
+
 def _unusual_endpoint(raw: object, at: str, reader: FieldReader) -> tuple[str, bool, bool] | None:
     if not is_object(raw):
         reader.wrong_shape(at, "an object", raw)
@@ -249,6 +278,14 @@ def _unusual_endpoint(raw: object, at: str, reader: FieldReader) -> tuple[str, b
     if conditions.get("ready") is not False:
         return addresses[0], True, False
     return addresses[0], False, bool(conditions.get("serving") and conditions.get("terminating"))
+
+
+def project_node(
+    raw: RawObject, metadata: RawObject, reader: FieldReader, annotations_prefix: str, old: bool, /
+) -> Node:
+    """Project a Node."""
+    labels = reader.mapping(metadata, "labels", "metadata") or {}
+    return Node(reader.key, reader.word(labels, ZONE_LABEL, "metadata.labels") or "")
 
 
 def project_secret(

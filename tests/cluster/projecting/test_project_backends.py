@@ -2,6 +2,7 @@
 
 from twisted.trial.unittest import SynchronousTestCase
 
+from ingress.model.locality import Hints
 from ingress.model.objects import (
     EndpointSlice,
     Kind,
@@ -129,6 +130,54 @@ class EndpointSliceTests(SynchronousTestCase):
             None,
         )
         self.assertEqual(found, {"ready": ("10.1.0.3",)})
+
+    def hinted(self, *hints: object) -> EndpointSlice:
+        """Return a slice whose endpoints have these hints, None for none."""
+        raw = good(Kind.ENDPOINT_SLICE)
+        raw["endpoints"] = [
+            {"addresses": [f"10.1.0.{number}"], "conditions": {"ready": True}}
+            | ({} if one is None else {"hints": one})
+            for number, one in enumerate(hints, 1)
+        ]
+        self.projection = projected(Kind.ENDPOINT_SLICE, raw)
+        value = self.projection.value
+        assert isinstance(value, EndpointSlice)
+        return value
+
+    def test_hints(self) -> None:
+        """Each endpoint that is ready has its hints; where none has any there is nothing to keep."""
+        zones = {"forZones": [{"name": "a"}, {"name": "b"}]}
+        nodes = {"forNodes": [{"name": "n1"}], "forZones": [{"name": "a"}]}
+        self.assertEqual(
+            self.hinted(zones, None, nodes).hints, (Hints(("a", "b")), Hints(), Hints(("a",), ("n1",)))
+        )
+        self.assertEqual(self.hinted(None, {}, {"forZones": []}, {"forZones": None}).hints, ())
+        raw = good(Kind.ENDPOINT_SLICE)
+        raw["endpoints"] = [{"addresses": ["10.1.0.1"], "conditions": {"ready": False}, "hints": zones}]
+        value = projected(Kind.ENDPOINT_SLICE, raw).value
+        assert isinstance(value, EndpointSlice)
+        self.assertEqual(value.hints, ())
+
+    def test_many_hints(self) -> None:
+        """However many there are, they are kept with their slice alone."""
+        many = tuple(f"z{number}" for number in range(40))
+        found = self.hinted({"forZones": [{"name": name} for name in many]}).hints
+        self.assertEqual(found, (Hints(many),))
+
+    def test_unreadable_hints(self) -> None:
+        """Hints that cannot be read are told, and the endpoint gets requests nevertheless."""
+        value = self.hinted("a", {"forZones": "a"}, {"forZones": [5, {"name": 5}, {"name": "b"}]})
+        self.assertEqual(value.ready, ("10.1.0.1", "10.1.0.2", "10.1.0.3"))
+        self.assertEqual(value.hints, (Hints(), Hints(), Hints(("b",))))
+        self.assertEqual(
+            faults(self.projection),
+            {
+                "endpoints[0].hints": "must be an object, but is text",
+                "endpoints[1].hints.forZones": "must be a list, but is text",
+                "endpoints[2].hints.forZones[0]": "must be an object, but is a number",
+                "endpoints[2].hints.forZones[1].name": "must be text, but is a number",
+            },
+        )
 
     def test_null_fields(self) -> None:
         """Null endpoints and ports are empty; a port without a number or name says so."""

@@ -1,0 +1,73 @@
+"""Endpoints near by are used where hints of EndpointSlices say so."""
+
+from twisted.trial.unittest import SynchronousTestCase
+
+from ingress.model.backends import BackendState
+from ingress.model.locality import Hints, Locality
+from ingress.model.objects import EndpointSlice, ObjectKey, Service, ServicePort, SlicePort
+from ingress.translate.endpoint_rules import EndpointRules
+from ingress.translate.slices import slice_endpoints
+
+KEY = ObjectKey("shop", "web")
+PORT = ServicePort("http", 80)
+A, B = Hints(("a",)), Hints(("b",))
+
+
+def slice_of(
+    ready: dict[str, Hints], draining: tuple[str, ...] = (), family: str = "IPv4", port: str = "http"
+) -> EndpointSlice:
+    """Return an EndpointSlice with endpoints that are ready, each with its hints."""
+    hints = tuple(ready.values()) if any(one != Hints() for one in ready.values()) else ()
+    return EndpointSlice(
+        KEY, KEY, family, (SlicePort(port, 8080),), tuple(ready), draining=draining, hints=hints
+    )
+
+
+class LocalityTests(SynchronousTestCase):
+    """``slice_endpoints`` with a locality."""
+
+    def state(self, *slices: EndpointSlice, zone: str = "a", cluster_ip: str = "10.96.0.1") -> BackendState:
+        service = Service(KEY, cluster_ip=cluster_ip, ports=(PORT,))
+        locality = Locality(zone) if zone else None
+        return slice_endpoints(service, PORT, slices, EndpointRules(), (), locality)
+
+    def addresses(self, *slices: EndpointSlice, zone: str = "a", cluster_ip: str = "10.96.0.1") -> set[str]:
+        """Return the addresses in use in *zone*; hints do not count without one."""
+        return {one.address for one in self.state(*slices, zone=zone, cluster_ip=cluster_ip).endpoints}
+
+    def test_zone(self) -> None:
+        """The endpoints for our zone are used, of all slices; without a zone all are."""
+        slices = slice_of({"10.0.0.1": A, "10.0.0.2": B}), slice_of({"10.0.0.3": A, "10.0.0.4": B})
+        self.assertEqual(self.addresses(*slices), {"10.0.0.1", "10.0.0.3"})
+        self.assertEqual(self.addresses(*slices, zone="b"), {"10.0.0.2", "10.0.0.4"})
+        self.assertEqual(len(self.addresses(*slices, zone="c")), 4)
+        self.assertEqual(len(self.addresses(*slices, zone="")), 4)
+
+    def test_without_hints(self) -> None:
+        """A slice with an endpoint that has none makes all count; one without endpoints, or without the port, does not."""
+        hinted, plain = slice_of({"10.0.0.1": A, "10.0.0.2": B}), slice_of({"10.0.0.3": Hints()})
+        self.assertEqual(len(self.addresses(hinted, plain)), 3)
+        self.assertEqual(self.addresses(hinted, slice_of({}, ("10.0.0.9",))), {"10.0.0.1"})
+        self.assertEqual(
+            self.addresses(hinted, slice_of({"10.0.0.3": Hints()}, port="metrics")), {"10.0.0.1"}
+        )
+
+    def test_families(self) -> None:
+        """Each family is looked at by itself, in any spelling of its addresses."""
+        slices = (
+            slice_of({"10.0.0.1": B}),
+            slice_of({"fd00:0::1": A, "fd00:0::2": B}, family="IPv6"),
+        )
+        self.assertEqual(self.addresses(*slices), {"10.0.0.1"})
+        self.assertEqual(self.addresses(*slices, cluster_ip="fd00::9"), {"fd00::1"})
+
+    def test_refused(self) -> None:
+        """Where none of those for our zone may be connected to, others are used; what is wrong is told wherever we are."""
+        one = slice_of({"127.0.0.1": A, "10.0.0.2": B})
+        self.assertEqual(self.addresses(one), {"10.0.0.2"})
+        self.assertEqual(self.state(one, zone="b").problems, self.state(one).problems)
+        self.assertEqual(len(self.state(one).problems), 1)
+
+    def test_draining(self) -> None:
+        """Where no endpoint is ready, those that end are used, wherever they are."""
+        self.assertEqual(self.addresses(slice_of({}, ("10.0.0.1", "10.0.0.2"))), {"10.0.0.1", "10.0.0.2"})
