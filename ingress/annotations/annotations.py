@@ -8,7 +8,7 @@ that it works; and where it would keep requests out, the Ingress is not served a
 (``ingress.annotations.guards``).  A family is added by a row in ``FAMILIES``, in whose order filters of one phase stand.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, Protocol, TypeVar
 
 from attrs import Factory, evolve, field
@@ -45,6 +45,7 @@ from ingress.annotations.regexes import REGEXES
 from ingress.annotations.retries import RETRIES
 from ingress.annotations.route_facts import RouteFacts
 from ingress.annotations.satisfying import SATISFYING, joined
+from ingress.annotations.signing_in import with_sign_in
 from ingress.annotations.snippets.ending import ending
 from ingress.annotations.snippets.family import SNIPPETS
 from ingress.annotations.timeouts import TIMEOUTS
@@ -290,12 +291,14 @@ class AnnotationReader:
             filtering = self._usual_filtering
         else:
             filtering = tuple(row for row in self._filtering if _filters(row[0], settings))
-        asked = [
+        asked: Sequence[tuple[FilterSpec, bool]] = [
             (spec, family.satisfies(spec) if callable(family.satisfies) else family.satisfies)
             for family, filters in filtering
             if not (is_exempt and family.authenticates)
             for spec in filters(settings.of(family), facts)
         ]
+        if settings.asks(PASSWORDS):
+            asked = with_sign_in(asked)
         specs = joined(asked) if settings.of(SATISFYING).is_any else tuple(spec for spec, _ in asked)
         return ending(specs) if settings.asks(SNIPPETS) else specs
 

@@ -336,9 +336,8 @@ class _Asking:
         if verdict.status == 401:
             challenges = [(b"WWW-Authenticate", value) for value in verdict.challenges]
             signin = self.spec.signin
-            if signin is not None and not _is_grpc(facts):
-                location = as_visible(signin.render(facts))
-                return status_reply(302, (b"Location", location), *challenges, *_cookie_fields(verdict))
+            if signin is not None and not is_grpc(facts):
+                return to_sign_in(signin, facts, *challenges, *_cookie_fields(verdict))
         reason = f"the service of auth-url answered {verdict.status}"
         return self._with_cookies(status_reply(verdict.status, *challenges, reason=reason), verdict)
 
@@ -356,7 +355,12 @@ def _cookie_fields(verdict: Verdict) -> tuple[tuple[bytes, bytes], ...]:
     return tuple((b"Set-Cookie", value) for value in verdict.cookies)
 
 
-def _is_grpc(facts: Facts) -> bool:
+def to_sign_in(page: Template, facts: Facts, *fields: tuple[bytes, bytes], reason: str = "") -> Reply:
+    """Return what sends a client to the sign-in *page*, with further *fields*."""
+    return status_reply(302, (b"Location", as_visible(page.render(facts))), *fields, reason=reason)
+
+
+def is_grpc(facts: Facts) -> bool:
     """Whether the client would take a redirect for a failure that nobody knows."""
     return facts.field(b"content-type").lower().startswith(b"application/grpc")
 

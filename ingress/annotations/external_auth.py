@@ -248,7 +248,7 @@ _ASKING: Final[Mapping[str, Annotation]] = {
         parse_signin,
         instead="who is not known gets 401",
         values="URL of http or https, with variables",
-        meaning="sends whom the service answers 401 there, with 302 and the way back in `rd`",
+        meaning="sends whom the service answers 401 there, with 302 and the way back in `rd`; and who shows no password, where one is asked for",
         differs="clients of gRPC get 401 as `grpc-status: 16`",
         risk=Risk.HIGH,
     ),

@@ -226,7 +226,7 @@ PASSWORDS: Final = Family(
             Scheme.REFUSED,
             _INSTEAD,
             values="`basic` or `digest`; none",
-            meaning="asks for a user and a password, which `auth-secret` has; who has none gets 401",
+            meaning="asks for a user and a password, which `auth-secret` has; who has none gets 401, or is sent to `auth-signin` where there is one beside an `auth-url`",
             differs="`auth-secret` alone asks, too",
         ),
         "auth-secret": Annotation(

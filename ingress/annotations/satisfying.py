@@ -26,6 +26,8 @@ from ingress.filters import (
 from ingress.model.frozen import frozen
 
 ANNOTATION: Final = "satisfy"
+_SIGN_IN: Final = 2
+"""How much it helps to be sent to a sign-in page."""
 
 
 def parse_satisfy(text: str) -> bool:
@@ -135,12 +137,18 @@ def _refuses(reply: Reply) -> bool:
 
 
 def _more_helpful(before: Reply | None, reply: Reply) -> Reply:
-    """Return what is said of two refusals: the way to sign in, or else who asks for a password; of two alike the first."""
-    return reply if before is None or _help(reply) > _help(before) else before
+    """Return what is said of two refusals: the way to sign in, or else who asks for a password; of two alike the first.
+
+    Of two ways to sign in it is the later one: a service that was asked may have set a cookie.
+    """
+    if before is None:
+        return reply
+    help_before, help_now = _help(before), _help(reply)
+    return reply if help_now > help_before or help_now == _SIGN_IN else before
 
 
 def _help(reply: Reply) -> int:
-    return 0 if reply.status == 403 else 1 if reply.status == 401 else 2
+    return 0 if reply.status == 403 else 1 if reply.status == 401 else _SIGN_IN
 
 
 SATISFYING: Final = Family(

@@ -36,6 +36,7 @@ from ingress.annotations.redirects import HttpsRedirect
 from ingress.annotations.regexes import PathRewrite, RegexMissing, RewriteMissing, RewriteRedirect
 from ingress.annotations.rewrite_targets import parse_rewrite_target
 from ingress.annotations.satisfying import AnyOf
+from ingress.annotations.signing_in import OrSignIn
 from ingress.annotations.slash_redirect import SlashRedirect
 from ingress.annotations.snippets.ending import UnlessEnded
 from ingress.annotations.snippets.filters import (
@@ -107,6 +108,7 @@ SPECS: tuple[tuple[FilterSpec, Phase, Hook], ...] = (
     (AddressRanges(parse_ranges("10.0.0.0/8")), Phase.ACCESS, Hook.REQUEST),
     (PasswordCheck(b"bob:{PLAIN}x"), Phase.ACCESS, Hook.REQUEST),
     (DigestCheck(b"bob:r:" + b"0" * 32, "r"), Phase.ACCESS, Hook.REQUEST),
+    (OrSignIn(PasswordCheck(b"bob:{PLAIN}x"), read_template("/a")), Phase.ACCESS, Hook.REQUEST),
     (
         AnyOf((AddressRanges(parse_ranges("10.0.0.0/8")), PasswordCheck(b"bob:{PLAIN}x"))),
         Phase.ACCESS,
@@ -213,7 +215,9 @@ class SpecTests(SynchronousTestCase):
 
     def test_names(self) -> None:
         """No two are called the same, but for one that does what another does; and names can stand in logs and metrics."""
-        by_type = {type(spec): spec for spec, *_ in (*SPECS, *OTHERS) if not isinstance(spec, UnlessEnded)}
+        by_type = {
+            type(spec): spec for spec, *_ in (*SPECS, *OTHERS) if not isinstance(spec, UnlessEnded | OrSignIn)
+        }
         names = [spec.name for spec in by_type.values()]
         self.assertEqual(len(set(names)), len(names))
         for name in names:

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import os
+
+from tests.annotations.test_htpasswd import PLAIN
+from tests.annotations.test_passwords import basic
 from tests.end_to_end.test_external_auth import ExternalAuthCase, fields_of, reply
 from tests.fakes.nginx import need_nginx, run_nginx
+from tests.fakes.objects import NAMESPACE
 from tests.fakes.processes import free_port
 from tests.fakes.upstreams import UpstreamWire
 
@@ -25,6 +30,11 @@ CASES: dict[str, tuple[str, str, dict[str, str]]] = {
     ),
 }
 """What each has in its location, and by its annotations."""
+PASSWORDS = {
+    "password": "",
+    "password-or-service": "satisfy any;",
+}
+"""What they have in their locations beside a password and the sign-in page."""
 
 _SERVER = """
 server {{
@@ -110,7 +120,9 @@ def tell(wire: UpstreamWire) -> None:
 class BesideNginxTests(ExternalAuthCase):
     """The same requests, here and there."""
 
-    async def asked(self, port: int, host: str, status: int, wanted: int, method: bytes) -> dict[str, object]:
+    async def asked(
+        self, port: int, host: str, status: int, wanted: int, method: bytes, authorization: bytes = b""
+    ) -> dict[str, object]:
         """Return what a client gets, and what the service was asked."""
         body = b"body" if method == b"POST" else b""
         lines = (
@@ -122,6 +134,7 @@ class BesideNginxTests(ExternalAuthCase):
             b"X-Missing: root",
             b"Cookie: a=b",
             b"X-Original-URL: forged",
+            b"Authorization: %b" % authorization if authorization else b"X-Nobody: 1",
             b"Content-Length: %d" % len(body) if body else b"X-Empty: 1",
             b"",
             body,
@@ -131,7 +144,8 @@ class BesideNginxTests(ExternalAuthCase):
         await self.until(lambda: client.lost)
         (answer,) = client.answers
         pairs = [line.partition(b": ")[::2] for line in answer.head.split(b"\r\n")[1:]]
-        service = fields_of(self.auth.wires[-1].heads[-1])
+        heads = [head for wire in self.auth.wires for head in wire.heads]
+        service = fields_of(self.auth.wires[-1].heads[-1]) if heads else {}
         return {
             "status": answer.status,
             "said": [value for name, value in pairs if name.lower() == b"x-said"],
@@ -140,6 +154,26 @@ class BesideNginxTests(ExternalAuthCase):
             "location": [value for name, value in pairs if name.lower() == b"location"],
             "asked": {name: service[name] for name in ASKED if name in service},
         }
+
+    def nginx(self, name: str, always: str, error_page: str) -> int:
+        """Run nginx with this in its location; return its port."""
+        port = free_port()
+        folder = self.directory / f"nginx-{name}"
+        folder.mkdir()
+        (folder / "auth").write_bytes(b"bob:" + PLAIN + b"\n")
+        for path in (folder, folder / "auth"):
+            path.chmod(0o755)
+        server = _SERVER.format(
+            port=port,
+            name=name,
+            always=always,
+            error_page=error_page.format(folder=folder),
+            app=self.app.endpoint,
+            auth=self.auth.endpoint,
+        )
+        own = "user root;\n" if os.geteuid() == 0 else ""
+        run_nginx(self, folder, own + _NGINX.format(folder=folder, servers=server), port)
+        return port
 
     async def test_same(self) -> None:
         """Status, cookies, challenges, locations, what the service is asked and what the application is told are the same."""
@@ -154,21 +188,51 @@ class BesideNginxTests(ExternalAuthCase):
                 "--auth-url-allow=127.0.0.1",
             )
             self.app.on_request, self.auth.on_request = tell, decide
-            port = free_port()
-            folder = self.directory / f"nginx-{name}"
-            folder.mkdir()
-            server = _SERVER.format(
-                port=port,
-                name=name,
-                always=always,
-                error_page=error_page,
-                app=self.app.endpoint,
-                auth=self.auth.endpoint,
-            )
-            run_nginx(self, folder, _NGINX.format(folder=folder, servers=server), port)
+            port = self.nginx(name, always, error_page)
             for status in STATUSES:
                 for wanted in WANTED if status == 200 else (200,):
                     for method in (b"GET", b"POST", b"HEAD"):
                         there = await self.asked(port, "localhost", status, wanted, method)
                         here = await self.asked(self.http, "localhost", status, wanted, method)
                         self.assertEqual(here, there, (name, status, wanted, method))
+
+    async def test_passwords(self) -> None:
+        """Beside a password, which is wrong or right or none, both send to the sign-in page in the same cases, and challenge alike."""
+        need_nginx()
+        secret = {
+            "apiVersion": "v1",
+            "kind": "Secret",
+            "metadata": {"name": "users", "namespace": NAMESPACE},
+            "stringData": {"auth": "bob:" + PLAIN.decode()},
+        }
+        self.write("secret", secret)
+        for name, satisfy in PASSWORDS.items():
+            is_any = bool(satisfy)
+            await self.serving(
+                {
+                    "auth-url": "http://127.0.0.1:{port}/check",
+                    "auth-signin": "http://signin.test/start?rd=x",
+                    "auth-response-headers": "X-User, X-Missing",
+                    "auth-type": "basic",
+                    "auth-secret": "users",
+                    "auth-realm": "staff",
+                    **({"satisfy": "any"} if is_any else {}),
+                },
+                "--auth-url-allow=127.0.0.1",
+            )
+            self.app.on_request, self.auth.on_request = tell, decide
+            location = (
+                'error_page 401 = /signin; auth_basic "staff"; auth_basic_user_file {folder}/auth;'
+                f' proxy_set_header Authorization ""; {satisfy}'
+            )
+            port = self.nginx(name, "", location)
+            for status in (200, 401, 403, 500):
+                for shown in (b"", basic(b"bob", b"wrong"), basic()):
+                    there = await self.asked(port, "localhost", status, 200, b"GET", shown)
+                    here = await self.asked(self.http, "localhost", status, 200, b"GET", shown)
+                    if is_any:
+                        # There the challenges of both go with it, and cookies also of a service that says 403.
+                        for one in (there, here):
+                            del one["challenges"]
+                            one["cookies"] = () if status == 403 else one["cookies"]
+                    self.assertEqual(here, there, (name, status, shown))
