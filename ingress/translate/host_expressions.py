@@ -85,8 +85,9 @@ class _Reading:
         self.problems: list[Problem] = []
         # By realm: the Ingress that makes expressions of its paths.
         self._asking: dict[str, ParsedObject] = {}
-        # The paths of realms with expressions that ingress-nginx has once: with each whether it is exact.
-        self._single: dict[tuple[str, str], bool] = {}
+        # The exact paths of realms with expressions, and those that ingress-nginx has once for another reason.
+        self._exact: set[tuple[str, str]] = set()
+        self._single: set[tuple[str, str]] = set()
         # One claim of each realm in which nobody makes expressions.
         self._plain: list[Claim] = []
         # The prefixes of those that were looked at, which are older, in lower case and without slash at the end: of each
@@ -115,9 +116,10 @@ class _Reading:
                 yield
             realm = self._realm(parsed.owner)
             for claim in _written(claims_to(parsed, self._host)):
-                if not _is_double(parsed, claim):
-                    is_exact = claim.match is Match.EXACT
-                    self._single[realm, claim.path] = self._single.get((realm, claim.path), False) or is_exact
+                if claim.match is Match.EXACT:
+                    self._exact.add((realm, claim.path))
+                elif not claim.is_prefix or not _is_double(parsed, claim):
+                    self._single.add((realm, claim.path))
         if self._quirks:
             self._tell_both_sides()
 
@@ -169,14 +171,15 @@ class _Reading:
         """Return what becomes of a path that is an expression."""
         path = claim.path
         texts: tuple[str, ...] = (path,)
-        is_double = _is_double(parsed, claim)
+        is_exacts = (realm, path) in self._exact
+        # What is only read as a prefix takes the same with both texts, but where one of them is another one's.
+        is_double = (claim.is_prefix or is_exacts) and _is_double(parsed, claim)
         if is_double:
             slashed = f"{path}/"
-            texts = (slashed, path)
-            is_exact = self._single.get((realm, path))
-            if is_exact is not None:
+            texts = (slashed,) if is_exacts else (slashed, path)
+            if is_exacts or (realm, path) in self._single:
                 # The text without slash is another one's, too, or alone.
-                path, texts = slashed, (slashed,) if is_exact else texts
+                path = slashed
         beginnings = regex_beginnings(texts[-1]) if claim.regex is None else claim.regex.beginnings
         refusal = "" if claim.regex is None else claim.regex.refusal
         expressions: tuple[PathExpression, ...] = ()
@@ -292,6 +295,6 @@ def _written(claims: Iterable[Claim]) -> tuple[Claim, ...]:
 
 def _is_double(parsed: ParsedObject, claim: Claim) -> bool:
     """Whether ingress-nginx has the path of *claim* twice, with a slash and without, both in the place of its text."""
-    if not claim.is_prefix or claim.path.endswith("/"):
+    if claim.match is Match.EXACT or claim.path.endswith("/"):
         return False
     return not parsed.settings.of(REGEXES).makes_regex(claim.path)

@@ -100,7 +100,7 @@ def locations(ingresses: list[Ingress]) -> Iterator[tuple[str, str, Ingress]]:
         for entry in one.rules[0].paths or ():
             had.setdefault((entry.path, entry.path_type == "Exact"), (one, entry.path_type))
     for (path, _), (one, kind) in had.items():
-        if kind != "Prefix" or path.endswith("/") or asks_for_expressions(one, path):
+        if kind == "Exact" or path.endswith("/") or asks_for_expressions(one, path):
             yield path, path, one
         else:
             yield path, f"{path}/", one

@@ -79,6 +79,22 @@ class RegexQuirkTests(SynchronousTestCase):
         elsewhere = evolve(other, rules=(evolve(other.rules[0], host="b.example.com"),))
         self.assertEqual(answer(snapshot(asking, elsewhere), "/FOObar", "b.example.com"), "404")
 
+    def test_exact_beside_a_prefix_that_is_an_expression(self) -> None:
+        """Of one path that is exact here and a prefix there, the exact one has all but what is below, which the older has, of whatever type the other is."""
+        asking = ingress("asking", [("/x(.*)", SPECIFIC)], REGEX)
+        exact = ingress("exact", [("/a", "Exact")], {})
+        for kind in ("Prefix", SPECIFIC, ""):
+            for name, below in (("a", "a"), ("younger", "exact")):
+                found = snapshot(asking, exact, ingress(name, [("/a", kind)], {}))
+                for path, owner in (("/a", "exact"), ("/ab", "exact"), ("/a/", below), ("/A/b", below)):
+                    self.assertEqual(answer(found, path), owner, (kind, name, path))
+        signs = ingress("a", [("/a[0-9]", SPECIFIC)], {})
+        found = snapshot(asking, ingress("exact", [("/a[0-9]", "Exact")], {}), signs)
+        for path, owner in (("/a1", "exact"), ("/a1b", "exact"), ("/a1/", "a")):
+            self.assertEqual(answer(found, path), owner, path)
+        own = ingress("a", [("/a", SPECIFIC)], REGEX)
+        self.assertEqual(answer(snapshot(exact, own), "/a/"), "a")
+
     def test_q3_a_target_makes_expressions_like_use_regex_unless_it_is_the_path(self) -> None:
         """rewrite-target alone makes expressions of all paths of the host; one that replaces no path makes none."""
         other = ingress("other", [("/foo", "Exact")], {})
