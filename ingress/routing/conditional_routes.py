@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from heapq import merge
 
 from ingress.routing.paths import rule_path
+from ingress.routing.prefix_tree import MOST_ELEMENTS, PrefixTree
 from ingress.routing.route import Match, Route
 
 _Numbered = tuple[int, Route]
@@ -16,13 +17,14 @@ _Numbered = tuple[int, Route]
 class ConditionalRoutes:
     """Finds the routes of a path, the first one first."""
 
-    __slots__ = ("_count", "_depth", "_exact", "_is_mixed", "_last", "_patterns", "_prefixes")
+    __slots__ = ("_count", "_deep", "_depth", "_exact", "_is_mixed", "_last", "_patterns", "_prefixes")
 
     def __init__(self) -> None:
         self._exact: dict[bytes, list[_Numbered]] = {}
-        # By path without trailing slash; the number of elements of the longest; what may take any path.
+        # By path without trailing slash; the number of elements of the longest, but for those of very many, and these; what may take any path.
         self._prefixes: dict[bytes, list[_Numbered]] = {}
         self._depth = 0
+        self._deep: PrefixTree[list[_Numbered]] | None = None
         self._patterns: list[_Numbered] = []
         self._count = 0
         # Whether any route comes behind one whose path says less, and how much the path of the last one says.
@@ -43,8 +45,17 @@ class ConditionalRoutes:
             self._exact.setdefault(path, []).append(numbered)
             return
         elements = path.rstrip(b"/")
-        self._prefixes.setdefault(elements, []).append(numbered)
-        self._depth = max(self._depth, elements.count(b"/"))
+        known = self._prefixes.get(elements)
+        if known is not None:
+            known.append(numbered)
+            return
+        some = self._prefixes[elements] = [numbered]
+        count = elements.count(b"/")
+        if count <= MOST_ELEMENTS:
+            self._depth = max(self._depth, count)
+        else:
+            self._deep = self._deep or PrefixTree()
+            self._deep.put(elements, some)
 
     def taking(self, path: bytes) -> Iterator[Route]:
         """Yield the routes that may take *path*, in normal form, in order of precedence.
@@ -60,6 +71,8 @@ class ConditionalRoutes:
         exact = self._exact.get(path)
         if exact is not None:
             yield exact
+        if self._deep is not None:
+            yield from reversed(self._deep.along(path))
         # As in ``HostRoutes.find``.
         end = 0
         for _ in range(self._depth):

@@ -2,7 +2,7 @@
 
 A table never changes.  A lookup costs a few dictionary look-ups: it does not depend
 on the number of hosts or routes, and depends on the number of path segments only down
-to the deepest prefix of the host.  Its successor (``RouteTable.patched``) costs what
+to the deepest prefix of the host; where that is very deep, the path is walked down once (``ingress.routing.prefix_tree``).  Its successor (``RouteTable.patched``) costs what
 is different, since it shares the routes of all other hosts: so one changed host among
 tens of thousands is published in microseconds, and still by one assignment.
 
@@ -36,6 +36,7 @@ from ingress.routing.chains_of_routes import chains_of
 from ingress.routing.conditional_routes import ConditionalRoutes, order_of_path
 from ingress.routing.expression_routes import ExpressionRoutes, PathTooLong
 from ingress.routing.paths import rule_path
+from ingress.routing.prefix_tree import MOST_ELEMENTS, PrefixTree
 from ingress.routing.route import Match, Route
 
 AT_ONCE: Final = 200
@@ -55,6 +56,7 @@ class HostRoutes:
 
     __slots__ = (
         "_conditional",
+        "_deep",
         "_depth",
         "_exact",
         "_expressions",
@@ -83,6 +85,8 @@ class HostRoutes:
         # that other hosts need not ask for them.
         self._expressions: ExpressionRoutes | None = None
         self._others: HostRoutes | None = None
+        # Likewise where there are any: the prefixes of very many elements.
+        self._deep: PrefixTree[Route] | None = None
         # Where any has conditions, or they come in another order than that of their paths: all of them.  Then there is nothing else.
         self._conditional: ConditionalRoutes | None = None
 
@@ -96,14 +100,19 @@ class HostRoutes:
             # Of fewer the first request has them put in order, for they take room.
             yield from self._put_expressions()
 
-    def _put_in_order(self) -> dict[bytes, Route]:
-        deque(self._put_texts(), maxlen=0)
-        assert self._exact is not None
-        return self._exact
+    def _put_in_order(self) -> None:
+        if self._is_conditional():
+            steps = self._put_conditional()
+        elif any(route.beginnings is not None for route in self.routes):
+            steps = self._put_expressions()
+        else:
+            steps = self._put_texts()
+        deque(steps, maxlen=0)
 
     def _put_texts(self) -> Iterator[None]:
         exact: dict[bytes, Route] = {}
         prefixes: dict[bytes, Route] = {}
+        deep: dict[bytes, Route] = {}
         depth = 0
         for number, route in enumerate(self.routes, 1):
             if not number % AT_ONCE:
@@ -113,13 +122,25 @@ class HostRoutes:
                 exact.setdefault(path, route)
                 continue
             elements = path.rstrip(b"/")
-            known = prefixes.get(elements)
+            count = elements.count(b"/")
+            alike = prefixes if count <= MOST_ELEMENTS else deep
+            known = alike.get(elements)
             if known is None or len(path) > len(rule_path(known.path)):
-                prefixes[elements] = route
-                depth = max(depth, elements.count(b"/"))
-        self._depth = depth
-        self._prefixes = prefixes or _NONE
-        self._exact = exact or _NONE
+                alike[elements] = route
+                if alike is prefixes:
+                    depth = max(depth, count)
+        one_by_one = HostRoutes(()) if deep else self
+        one_by_one._depth = depth
+        one_by_one._prefixes = prefixes or _NONE
+        one_by_one._exact = exact or _NONE
+        if deep:
+            tree: PrefixTree[Route] = PrefixTree()
+            # In their order, for what is put behind its like takes less.
+            for number, elements in enumerate(sorted(deep), 1):
+                if not number % AT_ONCE:
+                    yield
+                tree.put(elements, deep[elements])
+            self._others, self._deep = one_by_one, tree
 
     def _is_conditional(self) -> bool:
         """Whether the order of the routes decides, and not that of their paths alone."""
@@ -152,23 +173,19 @@ class HostRoutes:
         yield from others._put_texts()
         self._expressions, self._others = found, others
 
-    def _set_apart(self) -> bool:
-        """Set routes apart that are compared by more than their text; return whether there are any."""
-        if self._is_conditional():
-            deque(self._put_conditional(), maxlen=0)
-            return True
-        if all(route.beginnings is None for route in self.routes):
-            return False
-        deque(self._put_expressions(), maxlen=0)
-        return True
-
     def _find_beside(self, path: bytes) -> Route | None:
-        """Find the route of *path* where some routes are compared by more than their text."""
+        """Find the route of *path* where some routes are compared by more than their text, or have very much of it."""
         if self._conditional is not None:
             return next(self._conditional.taking(path), None)
-        assert self._others is not None and self._expressions is not None
+        assert self._others is not None
         found = self._others.find(path)
-        return self._expressions.before(found, path) or found
+        if self._expressions is not None:
+            return self._expressions.before(found, path) or found
+        assert self._deep is not None
+        if found is not None and found.match is Match.EXACT:
+            return found
+        deeper = self._deep.along(path)
+        return deeper[-1] if deeper else found
 
     def find(self, path: bytes) -> Route | None:
         """Find the route of *path*, which is in normal form; one that has conditions is the first of those that may take it.
@@ -177,9 +194,11 @@ class HostRoutes:
         """
         exact = self._exact
         if exact is None:
-            if self._others is not None or self._conditional is not None or self._set_apart():
+            if self._others is None and self._conditional is None:
+                self._put_in_order()
+                exact = self._exact
+            if exact is None:
                 return self._find_beside(path)
-            exact = self._put_in_order()
         route = exact.get(path)
         if route is not None:
             return route
