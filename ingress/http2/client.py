@@ -83,13 +83,14 @@ class AnswerConnection(StreamConnection, Protocol):
 class ClientStream(Stream):
     """A request and its answer; it has no number until it is begun."""
 
-    __slots__ = ("_client", "_interims", "is_head_request", "knows_head")
+    __slots__ = ("_client", "_interims", "has_no_content", "knows_head")
 
-    def __init__(self, connection: AnswerConnection, is_head_request: bool = False) -> None:
+    def __init__(self, connection: AnswerConnection, has_no_content: bool = False) -> None:
+        """*has_no_content* says that this is a HEAD request."""
         super().__init__(connection, 0, body_left=0)
         self._client = connection
-        self.is_head_request = is_head_request
-        """Whether the answer has no body whatever its head says (RFC 9110 section 9.3.2)."""
+        self.has_no_content = has_no_content
+        """Whether the answer has none whatever its head says (RFC 9110 section 6.4.1): to HEAD, and once it is known that it is 204 or 304."""
         self.knows_head = False
         """Whether the head of the final answer came."""
         self._interims = 0
@@ -149,7 +150,9 @@ class ClientStream(Stream):
                 raise StreamFault(ErrorCode.ENHANCE_YOUR_CALM, "too many interim answers")
             self.interim(head)
             return
-        self.body_left = head.content_length if head.has_body and not self.is_head_request else 0
+        if not head.has_body:
+            self.has_no_content = True
+        self.body_left = 0 if self.has_no_content else head.content_length
         if ended and self.body_left > 0:
             raise Malformed("a length, and no content")
         self.knows_head = True

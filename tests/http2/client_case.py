@@ -29,8 +29,8 @@ class Told(ClientStream):
 
     __slots__ = ("seen",)
 
-    def __init__(self, connection: Connected, is_head_request: bool = False) -> None:
-        super().__init__(connection, is_head_request)
+    def __init__(self, connection: Connected, has_no_content: bool = False) -> None:
+        super().__init__(connection, has_no_content)
         self.seen: list[object] = []
 
     def interim(self, head: ResponseHead) -> None:
@@ -108,9 +108,9 @@ class ClientCase(SynchronousTestCase):
         self.connection.greet()
         self.server.greet()
 
-    def ask(self, body: bytes = b"", ended: bool = True, is_head_request: bool = False) -> Told:
+    def ask(self, body: bytes = b"", ended: bool = True, has_no_content: bool = False) -> Told:
         """Begin a request."""
-        stream = Told(self.connection, is_head_request)
+        stream = Told(self.connection, has_no_content)
         self.connection.begin(stream, GET, body, ended)
         self.server.look()
         return stream

@@ -180,13 +180,13 @@ class AnswerTests(ClientCase):
 
     def test_without_a_body(self) -> None:
         """What answers HEAD, 204 and 304 have no body, whatever length they tell of."""
-        stream = self.ask(is_head_request=True)
+        stream = self.ask(has_no_content=True)
         self.server.send(headers(1, block([(b":status", b"200"), (b"content-length", b"5")])))
         self.assertEqual(stream.seen, [(200, True)])
         stream = self.ask()
         self.server.send(headers(3, block([(b":status", b"304"), (b"content-length", b"5")])))
         self.assertEqual(stream.seen, [(304, True)])
-        stream = self.ask(is_head_request=True)
+        stream = self.ask(has_no_content=True)
         self.server.send(headers(5, WITH_LENGTH, ended=False), data(5, b"ok", ended=True))
         self.assertEqual(stream.seen, [(200, False), "broken 1"])
 

@@ -94,7 +94,7 @@ class UpstreamStream(ClientStream, Upstream):
         head = exchange.head
         self._exchange = exchange
         self._timeouts = exchange.timeouts or session.timeouts
-        self.is_head_request = head.method == b"HEAD"
+        self.has_no_content = head.method == b"HEAD"
         self._request_sent = ended
         session.begin(self, request_block(head, session.scheme, fields), body, ended)
         if self.waiting:
@@ -187,7 +187,10 @@ class UpstreamStream(ClientStream, Upstream):
 
     def broken(self, code: ErrorCode | int, why: str) -> None:
         """The stream was reset, by the endpoint, or since what came cannot go on."""
-        if not self._is_over:
+        if self._has_all:
+            self._is_whole = self._is_over = True
+            self._note()
+        elif not self._is_over:
             fault = Fault.INVALID
             if code == ErrorCode.REFUSED_STREAM and not self._touched:
                 fault = Fault.DECLINED if self.is_shared else Fault.DECLINED_AT_ONCE
@@ -201,13 +204,24 @@ class UpstreamStream(ClientStream, Upstream):
         """The connection is gone; *is_untaken* says that the endpoint took nothing of this."""
         if self._is_over:
             return
-        if self._touched:
+        if self._has_all:
+            self._is_whole = True
+        elif self._touched:
             self._fault = (why, Fault.BROKEN)
         else:
             stale = Fault.UNTAKEN if is_untaken else Fault.STALE
             self._fault = (why, stale if self.is_reused else Fault.DROPPED)
         self._is_over = True
         self.deliver()
+
+    @property
+    def _has_all(self) -> bool:
+        """Whether nothing but its end is missing of the answer, since it has no content.
+
+        Then it is whole, as it is over HTTP/1.1, however the stream ends: content behind such a head makes an answer malformed (RFC 9113 section
+        8.1.1), but that comes when the head is on its way, and nobody is told of it.
+        """
+        return self.has_no_content and self.knows_head and not self._is_over
 
     def _note(self) -> None:
         self._touched = True
@@ -317,13 +331,18 @@ class UpstreamStream(ClientStream, Upstream):
             self._stop_waiting("upstream was silent for too long")
 
     def _stop_waiting(self, why: str) -> None:
-        exchange, self._exchange = self._exchange, None
+        self._is_whole = self._has_all
+        exchange = self._exchange
+        if not self._is_whole:
+            self._exchange = None
         self._give_up(ErrorCode.CANCEL)
         session, seconds = self._session, self._timeouts.read_seconds
         session.was_silent(seconds)
         if not self._touched:
             session.liveness.miss(waiting_since(session.deadlines, seconds))
-        if exchange is not None:
+        if self._is_whole:
+            self.deliver()
+        elif exchange is not None:
             try:
                 exchange.upstream_lost(why, Fault.STALLED if self._touched else Fault.SILENT)
             except Exception:

@@ -15,6 +15,7 @@ from tests.fakes.http2_frames import (
     CANCEL,
     NO_ERROR,
     PROTOCOL_ERROR,
+    RST_STREAM,
     block,
     data,
     headers,
@@ -230,6 +231,68 @@ class EndTests(Http2UpstreamCase):
         self.assertTrue(down.closed)
         self.assertNotIn(b"0\r\n\r\n", down.received)
         self.assert_ended(200)
+
+    def test_content_where_none_can_be(self) -> None:
+        """Content behind the answer to HEAD, or behind 204 or 304, is malformed and goes nowhere; the client has the head, and goes on."""
+        for method, status in ((b"HEAD", b"200"), (b"GET", b"204"), (b"GET", b"304")):
+            for is_at_once in (True, False):
+                down = self.stage.open()
+                down.say(GET.replace(b"GET", method))
+                server = self.server()
+                stream = server.requests()[-1].stream
+                head = block([(b":status", status), (b"etag", b"x")])
+                pieces = (
+                    headers(stream, head, ended=False),
+                    data(stream, b"content"),
+                    data(stream, b"", ended=True),
+                )
+                server.send(*([b"".join(pieces)] if is_at_once else pieces))
+                case = (method, status, is_at_once)
+                answered = down.take()
+                self.assert_status(answered, int(status))
+                self.assertTrue(answered.endswith(b"\r\n\r\n"), case)
+                self.assertFalse(down.closed, case)
+                self.assertEqual(codes(server)[-1], (stream, PROTOCOL_ERROR), case)
+                self.assertEqual(self.stage.metrics.records[-1].reason, "", case)
+                down.say(GET)
+                self.server().answer(stream + 2)
+                self.assert_status(down.take(), 200)
+                self.assert_upstreams(1)
+
+    def test_content_where_none_can_be_over_http2(self) -> None:
+        """A client of HTTP/2 gets the head and the end of its stream, and no reset."""
+        for status, method in ((b"200", b"HEAD"), (b"204", b"POST"), (b"304", b"GET")):
+            down = self.client()
+            down.send(down.request(1, method=method))
+            server = self.server()
+            stream = server.requests()[-1].stream
+            server.send(headers(stream, block([(b":status", status)]), ended=False))
+            server.send(data(stream, b"content"))
+            down.look()
+            self.assertEqual(down.statuses(1), [int(status)])
+            self.assertEqual(down.of(RST_STREAM), [])
+            self.assertTrue(down.has_ended(1))
+
+    def test_broken_off_behind_the_head(self) -> None:
+        """Of an answer without content nothing is missing where its stream or connection ends behind the head, or does not end."""
+        self.stage.publish((ONE,), timeouts=AskedTimeouts(read_seconds=5.0))
+        ends = (
+            lambda server: server.send(reset(server.requests()[-1].stream, CANCEL)),
+            lambda server: self.reactor.pass_time(7),
+            lambda server: self.upstream().finish(),
+        )
+        for end in ends:
+            down = self.stage.open()
+            down.say(GET.replace(b"GET", b"HEAD"))
+            server = self.server()
+            server.send(headers(server.requests()[-1].stream, HEAD, ended=False))
+            end(server)
+            self.assert_status(down.take(), 200)
+            self.assertFalse(down.closed)
+            down.say(GET)
+            server = self.server()
+            server.answer(server.requests()[-1].stream)
+            self.assert_status(down.take(), 200)
 
     def test_other_protocol(self) -> None:
         """An endpoint that speaks HTTP/1.1 is found out."""
