@@ -36,6 +36,8 @@ MAX_AHEAD: Final = 64 * 1024
 
 MAX_HELD: Final = 64 * 1024
 """Bytes of request body kept for an upstream that is not connected yet, or for another attempt."""
+MAX_DECLINABLE: Final = 128 * 1024
+"""The same where an endpoint of HTTP/2 has it, which may say that it has done nothing with it: what it takes at first, 64 KiB, and a read."""
 SMALL_HELD: Final = 1024
 """Pieces of it are put together up to this size: those of an octet each would take a hundred times as much."""
 DECISION_SECONDS: Final = 60.0

@@ -9,7 +9,7 @@ from attrs import evolve
 from ingress.http.request_head import RequestHead
 from ingress.http.response_head import ResponseHead
 from ingress.proxy.contract.faults import IDEMPOTENT
-from ingress.proxy.contract.limits import MAX_HELD
+from ingress.proxy.contract.limits import MAX_DECLINABLE, MAX_HELD
 from ingress.proxy.contract.sides import AnswerSink, Downstream, Upstream
 from ingress.proxy.contract.transport import KernelCopy
 from ingress.proxy.exchange.body_stages import BodyStages, StageFailed
@@ -98,8 +98,9 @@ class RequestPassage:
         if held is None:
             return
         held.add(piece)
-        if held.size > MAX_HELD and upstream is not None:
-            self.held = None
+        if upstream is not None:
+            if held.size > MAX_HELD and (held.size > MAX_DECLINABLE or not upstream.may_decline):
+                self.held = None
         elif held.size > max(MAX_HELD, self._wanted):
             self._downstream.pause_request()
         if self._wanted and held.size >= self._wanted:
@@ -142,11 +143,15 @@ class RequestPassage:
             self._exchange, fields, b"" if self.held is None else self.held.joined(), self.is_whole
         )
         held, method = self.held, self._head.method
-        if (
+        if upstream.may_decline:
+            # However long it is: that is said before more of it was taken.
+            if held is not None and held.size > MAX_DECLINABLE:
+                self.held = None
+        elif (
             held is None
             or held.size > MAX_HELD
             or self._head.content_length > MAX_HELD
-            or not (method in IDEMPOTENT or may_repeat or upstream.is_reused or upstream.may_decline)
+            or not (method in IDEMPOTENT or may_repeat or upstream.is_reused)
         ):
             self.held = None
 

@@ -15,9 +15,13 @@ from tests.fakes.http2_frames import (
     headers,
     reset,
     settings,
+    window_update,
 )
 from tests.proxy.h2_upstream_case import ONE, POST, TWO, Http2UpstreamCase
 from tests.proxy.playing import GET, body_of
+
+WINDOW = 65535
+"""What an endpoint takes at first."""
 
 
 class AgainTests(Http2UpstreamCase):
@@ -68,6 +72,40 @@ class AgainTests(Http2UpstreamCase):
         self.server().send(reset(1, REFUSED_STREAM))
         self.assert_status(down.take(), 502)
         self.assert_upstreams(2)
+
+    def test_large_body(self) -> None:
+        """A large body that was refused is sent again as long as no more of it has come than the endpoint takes at first."""
+        body = bytes(range(256)) * 1200
+        head = b"POST /add HTTP/1.1\r\nHost: shop.test\r\nContent-Length: %d\r\n\r\n" % len(body)
+        for refusal in (reset(3, REFUSED_STREAM), goaway(1)):
+            self.setUp()
+            other, down = self.stage.open(), self.stage.open()
+            other.say(POST)
+            down.say(head + body)
+            old = self.server()
+            self.assertEqual(len(old.body(3)), WINDOW - 2)
+            old.send(refusal)
+            self.assert_upstreams(2)
+            new = self.server()
+            while len(new.body(1)) < len(body):
+                new.send(window_update(1, WINDOW), window_update(0, WINDOW))
+                new.look()
+            self.assertEqual(new.body(1), body)
+            new.answer(1)
+            self.assert_status(down.take(), 200)
+
+    def test_too_large_body(self) -> None:
+        """Of what it has taken more of than is held nothing can be sent again."""
+        other, down = self.stage.open(), self.stage.open()
+        other.say(POST)
+        down.say(b"POST /add HTTP/1.1\r\nHost: shop.test\r\nContent-Length: 300000\r\n\r\n" + bytes(300_000))
+        server = self.server()
+        for _ in range(2):
+            server.send(window_update(3, WINDOW), window_update(0, WINDOW))
+            server.look()
+        server.send(reset(3, REFUSED_STREAM))
+        self.assert_status(down.take(), 502)
+        self.assert_upstreams(1)
 
     def test_refused_among_others(self) -> None:
         """What a new connection refused beside others is begun on one of its own, and there no second time."""
