@@ -98,6 +98,9 @@ def merge(
                 _stay(option, values, started)
             elif values:
                 decided[option] = option.joined(values)
+            elif option.read is None:
+                # It was read, and is not wanted.
+                decided.pop(option, None)
         except _Refused as refusal:
             key = said.keys.get(name, name)
             field = f"{said.field}.{key}" if said.field else key

@@ -173,7 +173,7 @@ def _is_unplaced(reference: BackendReference, state: ClusterState, options: Tran
     if state.slices.get(key):
         return False
     if service.type == "ExternalName":
-        return not options.allow_external_name
+        return not options.serves_external_names
     if _port_of(service, reference) is None:
         # Wherever the Service runs, it does not have this port.
         return False
@@ -270,8 +270,14 @@ def _external_name_fault(
 ) -> BackendFault | None:
     if _manual_endpoints(reference, port_of(reference, state), state, options):
         return None
-    if not options.allow_external_name:
-        message = f"Service {service.key} is of type ExternalName; allow these with --allow-external-name"
+    if not options.serves_external_names:
+        is_disabled = options.disable_external_name
+        what = (
+            ", which --disable-svc-external-name forbids"
+            if is_disabled
+            else "; allow these with --allow-external-name"
+        )
+        message = f"Service {service.key} is of type ExternalName{what}"
         return BackendFault(Reason.EXTERNAL_NAME_FORBIDDEN, message, "service.name")
     fault = external_name_fault(service.external_name)
     if fault is not None:

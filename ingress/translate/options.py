@@ -46,6 +46,8 @@ class TranslateOptions:
     ssl_passthrough: bool = False
     """Whether the annotation ``ssl-passthrough`` is honored."""
     allow_external_name: bool = False
+    disable_external_name: bool = False
+    """Whether no ExternalName Service is served, whoever allows these."""
     service_upstream: bool = False
     endpoint_networks: tuple[str, ...] = ()
     """Networks in which endpoints may be, whatever else speaks against them."""
@@ -77,6 +79,11 @@ class TranslateOptions:
     """Whether the objects come from files, where no API server completed them."""
     names_endpoint_option: bool = True
     """Whether what lacks an endpoint is told of the option ``--endpoint``, which helps where a process serves manifests."""
+
+    @property
+    def serves_external_names(self) -> bool:
+        """Whether requests are sent to ExternalName Services."""
+        return self.allow_external_name and not self.disable_external_name
 
     def is_alike(self, other: "TranslateOptions") -> bool:
         """Whether nothing is different but the TCP services, of which each is a matter of itself."""

@@ -157,6 +157,16 @@ class MergeTests(SynchronousTestCase):
         settings = attrgetter("translate.operators.address_ranges")(found.settings)
         self.assertEqual(range_filters(settings, NO_FACTS), (GuardMissing(),))
 
+    def test_flag_that_guards(self) -> None:
+        """It guards as long as it cannot be read, and does not where it says that it should not."""
+        for text, serves in (("false", True), ("true", False), ("perhaps", False)):
+            found = merged(allow_external_name="true", disable_svc_external_name=text)
+            self.assertEqual(found.settings.translate.serves_external_names, serves, text)
+            self.assertEqual(bool(found.problems), text == "perhaps", text)
+        self.assertIn("what it would guard is closed", found.problems[0].message)
+        found = merged("--disable-svc-external-name", allow_external_name="true")
+        self.assertFalse(found.settings.translate.serves_external_names)
+
     @with_any(
         st.dictionaries(
             st.sampled_from([*SPELLINGS, "bogus", "", "http.", "\n"]),

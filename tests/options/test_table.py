@@ -81,6 +81,7 @@ MEANINGS: dict[str, tuple[str | None, str, object]] = {
     "gateway-address": ("192.0.2.7", "translate.gateway.addresses", ("192.0.2.7",)),
     "gateway-ports": ("8080", "translate.gateway.ports", (8080,)),
     "allow-external-name": (None, "translate.allow_external_name", True),
+    "disable-svc-external-name": (None, "translate.disable_external_name", True),
     "service-upstream": (None, "translate.service_upstream", True),
     "allow-endpoint-networks": ("fd00::1", "translate.endpoint_networks", ("fd00::1/128",)),
     "enable-topology-aware-routing": (None, "topology_aware", True),

@@ -309,6 +309,7 @@ all_options = st.builds(
     operators=st.builds(said, st.booleans(), st.booleans(), st.sampled_from([(), (), (404,)])),
     strict_transport=st.sampled_from([STRICT_TRANSPORT, None]),
     allow_external_name=st.booleans(),
+    disable_external_name=st.booleans(),
     service_upstream=st.booleans(),
     ssl_passthrough=st.booleans(),
     manual_endpoints=st.sampled_from(

@@ -77,7 +77,11 @@ class _Form:
         self._lookup = lookup_in(given.state)
         self._anywhere = evolve(given.state, slices={})
         self._anywhere_options = evolve(
-            given.options, manual_endpoints=(_ANYWHERE,), from_manifests=True, allow_external_name=True
+            given.options,
+            manual_endpoints=(_ANYWHERE,),
+            from_manifests=True,
+            allow_external_name=True,
+            disable_external_name=False,
         )
 
     def all(self, *, endpoints: bool) -> Data:

@@ -11,7 +11,7 @@ from ingress.ctl.lint import survey
 from ingress.ctl.lint.finding import Level
 from ingress.ctl.lint.linting import lint
 from ingress.identity.certificates import TLS_SECRET_TYPE
-from ingress.model.objects import Kind, ObjectKey, Secret
+from ingress.model.objects import Kind, ObjectKey, Secret, Service
 from ingress.model.problems import Problem, Reason
 from tests.ctl.ctl_case import CtlCase
 from tests.ctl.ctl_case import ingress as manifest
@@ -26,6 +26,16 @@ def secret(name: str, *hosts: str, namespace: str = "shop") -> Secret:
     chain, key = issue(make_authority(), hosts, not_before=NOW, not_after=NOW + timedelta(days=30))
     content = {"tls.crt": chain, "tls.key": key}
     return Secret(ObjectKey(namespace, name), TLS_SECRET_TYPE, content)
+
+
+class OptionsTests(LintCase):
+    def test_external_names_that_are_disabled(self) -> None:
+        """They are told by the option that forbids them, also where another one allows them."""
+        out = Service(ObjectKey("shop", "web"), "ExternalName", external_name="a.test")
+        self.assert_not_found("ExternalNameForbidden", ingress(), out, allow_external_name=True)
+        options = {"allow_external_name": True, "disable_external_name": True}
+        found = self.found("ExternalNameForbidden", ingress(), out, **options)
+        self.assertIn("which --disable-svc-external-name forbids", found.message)
 
 
 class LayersTests(LintCase):
