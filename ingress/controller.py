@@ -513,6 +513,7 @@ class Controller:
             problems=sum(self._translation.reasons().values()),
             others={kind: count - ours.get(kind, 0) for kind, count in self._readers.count(state).items()},
             why_nothing=None if snapshot.route_count else self._why_nothing,
+            leaves_catch_alls=self._options.disable_catch_all,
         )
         self._publication_log.published(served, self._taken, routes)
 

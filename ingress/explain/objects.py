@@ -22,7 +22,7 @@ from ingress.translate.claims import DEFAULT_BACKEND_FIELD, SERVICE_KIND
 from ingress.translate.options import TranslateOptions
 from ingress.translate.readers.gateway.not_ours import why_not_served_here
 from ingress.translate.readers.gateway.routes import GRPCRoute, HTTPRoute, TLSRoute
-from ingress.translate.readers.ingress.classes import class_named, controller_of
+from ingress.translate.readers.ingress.classes import class_named, controller_of, is_catch_all
 from ingress.translate.readers.ingress.objects import Ingress
 from ingress.translate.readers.reader import Reader, Readers, RouteKind
 from ingress.translate.readers.route_kinds import ROUTE_KINDS
@@ -215,7 +215,8 @@ class KnownObjects:
             for index, rule in enumerate(value.rules):
                 if rule.host.lower() in hosts:
                     return f"spec.rules[{index}]"
-            return None
+            is_told = is_catch_all(value, self.options) and reader.judge(value, self.state).problems
+            return DEFAULT_BACKEND_FIELD if is_told else None
         verdict = reader.judge(value, self.state)
         if not verdict.is_ours:
             named = value.hostnames if isinstance(value, HTTPRoute | GRPCRoute | TLSRoute) else ()

@@ -127,6 +127,8 @@ class Reason(StrEnum):
     """The definitions of the Gateway API in the cluster are of another version."""
     CLASS_CONFLICT = "ClassConflict"
     """``ingressClassName`` and the old annotation disagree; the field is used."""
+    CATCH_ALL_DISABLED = "CatchAllDisabled"
+    """The Ingress has a default backend, and the operator wants none of these served."""
     INVALID_ANNOTATION = "InvalidAnnotation"
     UNSUPPORTED_ANNOTATION = "UnsupportedAnnotation"
     """The annotation has our prefix, and this controller does not honor it."""

@@ -46,6 +46,8 @@ class Served:
     problems: int
     others: Mapping[Kind, int] = Factory(dict)
     why_nothing: Callable[[], str] | None = None
+    leaves_catch_alls: bool = False
+    """Whether those with a default backend are left alone, too."""
 
 
 @frozen
@@ -108,7 +110,8 @@ class PublicationLog:
         objects, self._objects = self._objects, {}
         routes, self._routes = self._routes, RouteNews()
         others = ", ".join(f"{count} {plural_of(kind)}" for kind, count in served.others.items() if count)
-        left = f"; left alone, since of another class or of none: {others}" if others else ""
+        why = "another class or of none" + (", or with a defaultBackend" if served.leaves_catch_alls else "")
+        left = f"; left alone, since of {why}: {others}" if others else ""
         if served.why_nothing is not None:
             left = f": {served.why_nothing()}"
         log.info(

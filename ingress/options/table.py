@@ -98,6 +98,8 @@ _GROUPS: tuple[tuple[str, tuple[Option, ...]], ...] = (
                help="Serve the classes of all IngressClass objects whose spec.controller is this."),
         Option(name="watch-without-class", to="translate.watch_without_class",
                help="Serve Ingresses that name no class, too."),
+        Option(name="disable-catch-all", to="translate.disable_catch_all",
+               help="Serve nothing of Ingresses that have a defaultBackend, with or without rules, as ingress-nginx does; rules without host are served."),
         Option(name="shared-hosts", to="translate.shared_hosts",
                running=True,
                help="Let every namespace speak for whole hosts of others (TLS, client certificates), as ingress-nginx does."),

@@ -26,6 +26,8 @@ class TranslateOptions:
     ingress_class: str = "nginx"
     controller_class: str = "k8s.io/ingress-nginx"
     watch_without_class: bool = False
+    disable_catch_all: bool = False
+    """Whether Ingresses with a default backend are left alone."""
     shared_hosts: bool = False
     """Whether all namespaces speak for all hosts (``ingress.translate.ownership``)."""
     annotations_prefix: str = ANNOTATIONS_PREFIX

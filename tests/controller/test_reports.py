@@ -21,6 +21,7 @@ from ingress.model.problems import Problem, Reason
 from ingress.news.problem_log import SETTLE_SECONDS
 from ingress.news.publication_log import REPORT_SECONDS
 from ingress.translate.options import TranslateOptions
+from ingress.translate.readers.ingress.objects import IngressBackend
 from ingress.translate.readers.route_kinds import ROUTE_KINDS
 from ingress.translate.reports import Attached
 from tests.controller.controller_case import (
@@ -125,6 +126,19 @@ class ReportTests(ControllerTestCase):
         lines = self.logged(LogLevel.info, batch(ingress("mine", "mine.test"), *others))
         self.assertEqual(len(lines), 1)
         self.assertIn("; left alone, since of another class or of none: 2 Ingresses. ", lines[0])
+
+    def test_left_alone_for_a_default_backend(self) -> None:
+        """With --disable-catch-all that is another reason."""
+        self.options = TranslateOptions(disable_catch_all=True)
+        self.setUp()
+        self.start_shop()
+        self.clock.advance(REPORT_SECONDS)
+        caught = evolve(ingress("all", "all.test"), default_backend=IngressBackend("shop"))
+        lines = self.logged(LogLevel.info, batch(ingress("mine", "mine.test"), caught))
+        self.assertIn(
+            "; left alone, since of another class or of none, or with a defaultBackend: 1 Ingresses. ",
+            lines[0],
+        )
 
     def test_published_often(self) -> None:
         """A cluster that changes many times a second has one line a second, and the last one is true."""

@@ -57,6 +57,19 @@ class ExplainTests(CtlCase):
         self.assertEqual(outcome["location"], "https://shop.example.com/x?y")
         self.assertEqual(outcome["by"], data["filters"][0]["name"])
 
+    def test_a_catch_all_that_is_disabled_is_named(self) -> None:
+        """For its own hosts, and for those that nobody names; one of another class is not."""
+        default = "ingressClassName: nginx\n  defaultBackend: {service: {name: web, port: {number: 80}}}"
+        caught = ingress().replace("ingressClassName: nginx", default)
+        for host, field in (("shop", "spec.rules[0]"), ("other", "spec.defaultBackend")):
+            line = (f"http://{host}.example.com/", "-o", "disable-catch-all")
+            (unserved,) = self.explained(caught, *line, status=1)["unserved"]
+            self.assertEqual((unserved["object"], unserved["field"]), ("Ingress shop/web", field))
+            self.assertIn("--disable-catch-all forbids a defaultBackend", unserved["why"])
+            self.assertEqual(self.explained(caught + SERVICE, line[0])["outcome"]["end"], "sent")
+        others = caught.replace("ingressClassName: nginx", "ingressClassName: other")
+        self.assertEqual(self.explained(others, *line, status=1)["unserved"], [])
+
     def test_a_request_that_nobody_takes_is_status_1(self) -> None:
         """The host, the path, the endpoints: each is told."""
         for url, manifests, word in (

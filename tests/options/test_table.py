@@ -62,6 +62,7 @@ MEANINGS: dict[str, tuple[str | None, str, object]] = {
     "ingress-class": ("edge", "translate.ingress_class", "edge"),
     "controller-class": ("a.test/b", "translate.controller_class", "a.test/b"),
     "watch-without-class": (None, "translate.watch_without_class", True),
+    "disable-catch-all": (None, "translate.disable_catch_all", True),
     "shared-hosts": (None, "translate.shared_hosts", True),
     "no-quirks": (None, "translate.quirks", False),
     "strict-validate-path-type": (None, "translate.strict_path_types", True),

@@ -1,12 +1,15 @@
 """Tests for ``ingress.status.statuses`` and its writer: what is written, and what is not."""
 
+from attrs import evolve
 from twisted.logger import capturedLogs, formatEvent
 
 from ingress.model.object_meta import Address, ObjectMeta
 from ingress.model.objects import Kind, ObjectKey, Projection
 from ingress.model.reporting import Reporting
 from ingress.status.statuses import BOUNDS
-from ingress.translate.readers.ingress.objects import Ingress, IngressClass
+from ingress.translate.options import TranslateOptions
+from ingress.translate.readers.ingress.kind import REPORTED
+from ingress.translate.readers.ingress.objects import Ingress, IngressBackend, IngressClass
 from tests.status.statuses_case import ONE, SERVICE, TWO, US, WriterCase, key
 
 
@@ -146,6 +149,16 @@ class LeavingTests(WriterCase):
         self.put("web", class_name="other")
         self.turn(600)
         self.assertEqual(self.written(), [("web", None)])
+
+    def test_catch_all_that_is_disabled(self) -> None:
+        """An Ingress that is not served for its default backend shows no address of ours."""
+        served, default = Ingress(key("web"), class_name="nginx"), IngressBackend("web")
+        meta = ObjectMeta("uid", (ONE,), (), US)
+        options = TranslateOptions(disable_catch_all=True)
+        for value, is_ours in ((served, True), (evolve(served, default_backend=default), False)):
+            changes = self.store.changed({(Kind.INGRESS, value.key): Projection(value, (), meta)})
+            self.assertTrue(changes.objects)
+            self.assertEqual(REPORTED.is_ours(value.key, self.store.state(), options), is_ours)
 
     def test_before_we_led(self) -> None:
         """What a leader before us wrote, or we in another life, is removed, too."""

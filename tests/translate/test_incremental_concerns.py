@@ -60,6 +60,19 @@ class ConcernTests(SynchronousTestCase):
         self.follower.change(changed)
         return sum(1 for _ in self.follower.translation.round(self.follower.store.state(), NOW))
 
+    def test_catch_all_that_is_disabled(self) -> None:
+        """An Ingress ceases to be served with its default backend, also for the next older one's sake, and is again without it."""
+        first, second = asking("a", "a.test"), asking("b", "a.test", created="2026-01-02T00:00:00Z")
+        self.start(SERVICE, SLICE, first, second, options=TranslateOptions(disable_catch_all=True))
+        caught = evolve(first, default_backend=BACKEND)
+        for value, owner, reasons in (
+            (caught, "b", {Reason.CATCH_ALL_DISABLED}),
+            (first, "a", {Reason.PATH_CONFLICT}),
+        ):
+            found = self.change(batch(value))
+            self.assertEqual([route.owner.key.name for route in found.routes() if route.owner], [owner])
+            self.assertEqual({one.reason for one in found.problems}, reasons)
+
     def test_one_host(self) -> None:
         """A changed Ingress costs its own steps, however many others there are."""
         counts = []

@@ -263,6 +263,11 @@ _OF_REASONS: Final[Mapping[Reason, tuple[Level, str, str]]] = {
         "install the version that the message names",
     ),
     Reason.CLASS_CONFLICT: (_WARNING, "Field and annotation name different classes; the field counts.", ""),
+    Reason.CATCH_ALL_DISABLED: (
+        _ERROR,
+        "The Ingress has a defaultBackend, so nothing of it is served with `--disable-catch-all`.",
+        "write a rule with the path / for each host that is meant",
+    ),
     Reason.INVALID_ANNOTATION: (_ERROR, "The value of an annotation is not one that is accepted.", ""),
     Reason.UNSUPPORTED_ANNOTATION: (
         _WARNING,

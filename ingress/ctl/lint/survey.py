@@ -144,8 +144,8 @@ class Survey:
         for object_id, verdict in given.route_objects():
             if not verdict.is_ours:
                 kind, key = object_id
-                verdict = readers[kind].judge(given.state.of(kind)[key], given.state)
-                if verdict.is_ours:
+                before, verdict = verdict, readers[kind].judge(given.state.of(kind)[key], given.state)
+                if verdict.is_ours or verdict.problems != before.problems:
                     classless.add(object_id)
             objects.append((object_id, verdict))
         self.given = _with(given, served) if classless else given

@@ -111,6 +111,7 @@ BEARINGS: Final[Mapping[Reason, Bearing]] = {
     Reason.CERTIFICATE_NAME_MISMATCH: Bearing.SAME,
     Reason.CERTIFICATE_CONFLICT: Bearing.SAME,
     Reason.CLASS_CONFLICT: Bearing.SAME,
+    Reason.CATCH_ALL_DISABLED: Bearing.SAME,
     Reason.CANARY_WITHOUT_PRIMARY: Bearing.SAME,
     Reason.UNKNOWN_ANNOTATION: Bearing.SAME,
     Reason.WATCH_REFUSED: Bearing.SAME,

@@ -7,7 +7,7 @@ from ingress.cluster.secrets.secret_references import NeedChanges, ObjectReferen
 from ingress.model.objects import Kind, ObjectId, ObjectKey, Projection
 from ingress.model.secrets import TLS_KEYS, UPSTREAM_TLS_KEYS
 from ingress.translate.options import TranslateOptions
-from ingress.translate.readers.ingress.objects import Ingress, IngressClass, IngressTLS
+from ingress.translate.readers.ingress.objects import Ingress, IngressBackend, IngressClass, IngressTLS
 
 NOTHING = NeedChanges({}, set(), set())
 
@@ -71,6 +71,18 @@ class ObjectReferencesTests(SynchronousTestCase):
             batch(ingress("a", "t", class_name="other"), ingress("b", "t", class_name=None), annotated)
         )
         self.assertEqual(self.references.begin(), NOTHING)
+
+    def test_catch_all_that_is_disabled(self) -> None:
+        """An Ingress that is not served for its default backend needs nothing, and one like it without that does."""
+        self.references = ObjectReferences(TranslateOptions(disable_catch_all=True))
+        plain = ingress("a", "t1")
+        self.references.changed(
+            batch(plain, evolve(ingress("b", "t2"), default_backend=IngressBackend("web")))
+        )
+        self.references.begin()
+        self.assertEqual(self.names(), {"t1"})
+        caught = evolve(plain, default_backend=IngressBackend("web"))
+        self.assertEqual(self.references.changed(batch(caught)), NeedChanges({}, {key("t1")}, set()))
 
     def test_changes_of_a_class(self) -> None:
         """A class that comes to be ours, or ceases to be, brings or takes what its Ingresses need."""

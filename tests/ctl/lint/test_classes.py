@@ -10,7 +10,7 @@ from ingress.ctl.lint.finding import Change, Level
 from ingress.ctl.lint.linting import lint
 from ingress.ctl.meant_classes import MeantClasses
 from ingress.model.objects import Kind, ObjectKey
-from ingress.translate.readers.ingress.objects import IngressClass
+from ingress.translate.readers.ingress.objects import IngressBackend, IngressClass
 from tests.ctl.lint.lint_case import CLASS_ANNOTATION, LintCase, changed, ingress, input_of, rules_of
 from tests.fakes.counting import calls
 
@@ -143,6 +143,22 @@ class ClassesTests(LintCase):
         self.assert_not_found("NoClass", ingress(class_name=None), default)
         foreign = evolve(default, controller="example.com/other")
         self.assertEqual(rules_of(self.lint(ingress(class_name=None), foreign)), {"OtherClass"})
+
+    def test_a_catch_all_that_is_disabled_is_told_once(self) -> None:
+        """Whatever rules it has, and also without class; of another class it is another's matter."""
+        for class_name, rule in (
+            ("nginx", "CatchAllDisabled"),
+            (None, "CatchAllDisabled"),
+            ("x", "UnknownClass"),
+        ):
+            value = evolve(
+                ingress(class_name=class_name, nonsense="x"), default_backend=IngressBackend("web")
+            )
+            report = self.lint(value, disable_catch_all=True)
+            self.assertEqual(rules_of(report), {rule}, class_name)
+            (one,) = report.objects
+            self.assertEqual((one.is_ours, one.why_not), (False, one.findings[0].message))
+        self.assert_not_found("CatchAllDisabled", ingress(), disable_catch_all=True)
 
     def test_the_old_annotation_is_told_with_the_field_that_took_its_place(self) -> None:
         """The changes move the name into the field, or only remove the annotation where the field has it."""

@@ -20,6 +20,7 @@ from ingress.translate.readers.ingress.classes import class_named, controller_of
 from ingress.translate.readers.ingress.objects import CLASS_ANNOTATION, Ingress, classes_of
 
 _FIELD = "spec.ingressClassName"
+_TOLD = (Reason.CLASS_CONFLICT, Reason.CATCH_ALL_DISABLED)
 _ANNOTATION = f"metadata.annotations[{CLASS_ANNOTATION}]"
 
 
@@ -28,7 +29,7 @@ def check_classes(survey: Survey, subject: Subject) -> Iterator[Finding]:
     value, options = subject.value, survey.given.options
     if not isinstance(value, Ingress):
         return
-    is_told = any(problem.reason is Reason.CLASS_CONFLICT for problem in subject.problems)
+    is_told = any(problem.reason in _TOLD for problem in subject.problems)
     if not subject.verdict.is_ours:
         if not is_told:
             yield _not_judged(survey, subject, value)
@@ -60,6 +61,9 @@ def why_not_ours(survey: Survey, subject: Subject) -> str:
     value = subject.value
     if not isinstance(value, Ingress):
         return why_not_served_here(value, survey.given.state, survey.given.options.gateway)
+    for problem in subject.verdict.problems:
+        if problem.reason is Reason.CATCH_ALL_DISABLED:
+            return problem.message
     name = class_named(value)
     if not name:
         return "it names no class, and the default class is another controller's"

@@ -14,19 +14,39 @@ an Ingress without class wants none.  Manifests have not passed admission, so th
 default IngressClass is applied here.  Admission refuses an Ingress without class when
 two classes are the default; here such an Ingress is left alone and reported, unless
 all of them are ours, for then nothing depends on which it is.
+
+With ``--disable-catch-all`` an Ingress with a default backend is nobody's, as in ingress-nginx: all of it, whatever rules it has.
+
+Source: ``hasCatchAllIngressRule`` of ingress-nginx's ``internal/ingress/controller/store/store.go``.
 """
 
 from ingress.annotations.values import quoted
 from ingress.model.objects import ObjectKey
 from ingress.model.problems import Problem, Reason
 from ingress.model.state import ClusterState
+from ingress.translate.claims import DEFAULT_BACKEND_FIELD
 from ingress.translate.options import TranslateOptions
 from ingress.translate.readers.ingress.objects import CLASS_ANNOTATION, Ingress, classes_of
 from ingress.translate.readers.reader import Verdict
 
 
+def judge_ingress(ingress: Ingress, state: ClusterState, options: TranslateOptions) -> Verdict:
+    """Decide whether *ingress* is ours, by its class, and by its default backend where the operator wants none."""
+    verdict = judge_class(ingress, state, options)
+    if not (verdict.is_ours and is_catch_all(ingress, options)):
+        return verdict
+    message = "--disable-catch-all forbids a defaultBackend; nothing of the Ingress is served"
+    problem = ingress.owner.problem(Reason.CATCH_ALL_DISABLED, message, DEFAULT_BACKEND_FIELD)
+    return Verdict(False, (*verdict.problems, problem))
+
+
+def is_catch_all(ingress: Ingress, options: TranslateOptions) -> bool:
+    """Whether *ingress*, of whatever class, is not served for its default backend."""
+    return options.disable_catch_all and ingress.default_backend is not None
+
+
 def judge_class(ingress: Ingress, state: ClusterState, options: TranslateOptions) -> Verdict:
-    """Decide whether *ingress* is ours.
+    """Decide whether the class of *ingress* is ours.
 
     When field and annotation disagree the field is used.  That is reported, unless
     the Ingress is another controller's by both.

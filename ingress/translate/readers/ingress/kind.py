@@ -4,7 +4,7 @@ from ingress.model.objects import Kind, ObjectKey
 from ingress.model.state import ClusterState
 from ingress.model.writes import KindWrite, StatusField
 from ingress.translate.options import TranslateOptions
-from ingress.translate.readers.ingress.classes import judge_class
+from ingress.translate.readers.ingress.classes import judge_ingress
 from ingress.translate.readers.ingress.objects import ingresses_of
 from ingress.translate.readers.ingress.projection import project_ingress, project_ingress_class
 from ingress.translate.readers.ingress.reader import IngressReader
@@ -16,7 +16,7 @@ _GROUP, _VERSION, _PLURAL = "networking.k8s.io", "v1", "ingresses"
 
 def _is_ours(key: ObjectKey, state: ClusterState, options: TranslateOptions) -> bool | None:
     ingress = ingresses_of(state).get(key)
-    return None if ingress is None else judge_class(ingress, state, options).is_ours
+    return None if ingress is None else judge_ingress(ingress, state, options).is_ours
 
 
 REPORTED = ReportedKind(

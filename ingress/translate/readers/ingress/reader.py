@@ -9,7 +9,7 @@ from ingress.model.stepwise import Stepwise, finished
 from ingress.translate.annotation_reading import annotation_reader
 from ingress.translate.claims import ParsedObject
 from ingress.translate.options import TranslateOptions
-from ingress.translate.readers.ingress.classes import class_names, judge_class
+from ingress.translate.readers.ingress.classes import class_names, is_catch_all, judge_ingress
 from ingress.translate.readers.ingress.needs import needs_of
 from ingress.translate.readers.ingress.nothing_served import why_nothing_is_served
 from ingress.translate.readers.ingress.objects import Ingress
@@ -28,14 +28,14 @@ class IngressReader:
         self._quirks = options.quirks
 
     def judge(self, value: ClusterObject, state: ClusterState, /) -> Verdict:
-        """Decide by the class whether *value* is ours."""
+        """Decide by the class, and by whether it may have a default backend, whether *value* is ours."""
         assert isinstance(value, Ingress)
-        return judge_class(value, state, self._options)
+        return judge_ingress(value, state, self._options)
 
     def class_of(self, value: ClusterObject, /) -> Hashable:
-        """Return how *value* names its class."""
+        """Return how *value* names its class, and whether it is left alone whatever that is."""
         assert isinstance(value, Ingress)
-        return class_names(value)
+        return class_names(value), is_catch_all(value, self._options)
 
     def read(self, value: ClusterObject, related: Hashable, /) -> ParsedObject:
         """Return what *value* asks for."""
