@@ -41,7 +41,8 @@ def source_of(
     It reads the route objects of *kinds*, and what these refer to.  *is_following* says whether another process serves,
     whose place this one is to take.
     """
-    objects = ObjectKinds(kinds)
+    selector = settings.namespace_selector
+    objects = ObjectKinds(kinds, selects_namespaces=selector is not None)
     if settings.manifests:
         from ingress.cluster.manifests.manifests import ManifestSource
 
@@ -52,6 +53,7 @@ def source_of(
             reactor.callFromThread,
             reactor,
             kinds=objects,
+            namespace_selector=selector,
             besides=tuple((Kind.CONFIG_MAP, key) for key in settings.config_maps),
             is_following=is_following,
         )
@@ -63,6 +65,7 @@ def source_of(
         context=settings.context,
         server=settings.server,
         namespaces=settings.namespaces,
+        namespace_selector=selector,
         options=translate_options(settings),
         watch_secrets=settings.secret_mode == "watch",
         secret_selector=settings.secret_field_selector,

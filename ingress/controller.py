@@ -87,6 +87,12 @@ that never cease leave at least four fifths of the reactor's time to requests.""
 LONGEST_REST_SECONDS = 0.01
 """No change waits longer for its round, however long the last one took."""
 
+HOLD_SECONDS = 0.001
+"""After so long it is looked again whether all of a change has come."""
+
+LONGEST_HOLD_SECONDS = 2.0
+"""No round waits longer for the rest of a change: a source that has more time and again would let none come."""
+
 CALENDAR_SECONDS = 30.0
 """The calendar is looked at this often, while certificates are served: the delays of the reactor know
 nothing of a calendar that is set, or of a machine that slept."""
@@ -123,7 +129,8 @@ class Controller:
     *publish* makes a snapshot current; *clock* delays; *now* returns the current time
     with its zone, by which certificates are judged.  *follower* is told of changes;
     *kinds* are those of the objects that are served, and *listen* has just the
-    listeners of a snapshot open, once that is published; *tell* is told what changed.
+    listeners of a snapshot open, once that is published; *tell* is told what changed.  While there is more of a change
+    to come (*amid_change*), no round begins.
     """
 
     def __init__(
@@ -139,8 +146,10 @@ class Controller:
         serving: ServingSettings | None = None,
         listen: Callable[[Sequence[Listener]], None] = lambda listeners: None,
         tell: Tell = lambda mark, text: None,
+        amid_change: Callable[[], bool] = lambda: False,
     ) -> None:
         self._store = store
+        self._amid_change = amid_change
         self._kinds = kinds
         self._readers = Readers(kinds, options)
         self._options = options
@@ -299,6 +308,9 @@ class Controller:
         """Give the round one slice of time; begin one if there is none, and publish when it is done."""
         self._round_call = None
         started = self._slice_began = self._clock.seconds()
+        if self._round is None and self._amid_change() and self._waiting_seconds() < LONGEST_HOLD_SECONDS:
+            self._round_call = self._clock.callLater(HOLD_SECONDS, self._work)
+            return
         try:
             if self._round is None:
                 self._round = self._begin()

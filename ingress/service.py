@@ -192,6 +192,7 @@ class IngressService(Service):
             serving=settings.serving,
             listen=self._follow,
             tell=self._chronicle.tell,
+            amid_change=source.is_amid_change,
         )
 
         self._sink: Sink = self._options.govern(self._controller, self._data_plane)

@@ -10,6 +10,7 @@ from attrs import Factory, evolve
 
 from ingress.annotations.operator_filters import OperatorFilter
 from ingress.model.frozen import frozen
+from ingress.model.label_selectors import LabelSelector
 from ingress.model.listeners import Listener, port_of
 from ingress.model.locality import Locality
 from ingress.model.log_formats import LogForm
@@ -48,6 +49,9 @@ class Settings:
     server: str | None = None
     namespaces: tuple[str, ...] = ()
     """Namespaces to read; empty means all."""
+
+    namespace_selector: LabelSelector | None = None
+    """What the labels of namespaces have to be like for route objects in them to be read; None reads all."""
 
     secret_mode: str = "watch"
     """Whether Secrets are watched (``watch``), or read each by its name (``get``)."""
@@ -120,6 +124,7 @@ def translate_options(settings: Settings) -> TranslateOptions:
         own_service=settings.reporting.publish_service,
         https_port=port_of(settings.https[0]) or 443,
         secret_selector=settings.secret_field_selector if watches_secrets else "",
+        selects_namespaces=settings.namespace_selector is not None,
         from_manifests=bool(settings.manifests),
         locality=Locality(settings.zone) if settings.topology_aware and settings.zone else None,
         gateway=evolve(settings.translate.gateway, own_ports=own_ports, published=published),

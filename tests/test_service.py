@@ -14,9 +14,11 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.cluster.source import Sink
 from ingress.errors import StartError
+from ingress.model.objects import Kind, Projection
 from ingress.service import IngressService
 from ingress.settings import Settings, translate_options
 from tests.fakes.serving import logged_to
+from tests.translate.following import asking
 
 
 class ScriptedSource:
@@ -26,6 +28,7 @@ class ScriptedSource:
         self.sink: Sink | None = None
         self.started: Deferred[None] = succeed(None)
         self.is_stopped = False
+        self.is_amid = False
 
     def start(self, sink: Sink) -> Deferred[None]:
         self.sink = sink
@@ -34,6 +37,9 @@ class ScriptedSource:
     def stop(self) -> Deferred[None]:
         self.is_stopped = True
         return succeed(None)
+
+    def is_amid_change(self) -> bool:
+        return self.is_amid
 
     def missing(self) -> tuple[str, ...]:
         return ("Ingress",)
@@ -124,6 +130,20 @@ class StartTests(ServiceCase):
         """What takes long, and is done with all objects that there are at first, is done before anybody is served."""
         self.start(service := self.make())
         self.assertEqual(self.open_then, [10254])
+        self.stop(service)
+
+    def test_source_that_is_amid_a_change(self) -> None:
+        """What the source has handed over so far is not served before the rest has come."""
+        self.start(service := self.make())
+        assert self.source.sink is not None
+        self.source.is_amid = True
+        one = asking("shop", "shop.test")
+        self.source.sink.changed({(Kind.INGRESS, one.key): Projection(one)})
+        self.reactor.advance(0.1)
+        self.assertEqual(service._current().route_count, 0)
+        self.source.is_amid = False
+        self.reactor.advance(0.1)
+        self.assertEqual(service._current().route_count, 1)
         self.stop(service)
 
     def test_source_that_cannot_work(self) -> None:

@@ -32,10 +32,12 @@ from ingress.cluster.secrets.secret_reader import CONFIG_MAP_REFRESH_SECONDS, RE
 from ingress.cluster.secrets.secret_references import ObjectReferences
 from ingress.cluster.secrets.secret_rights import rights_awaited
 from ingress.cluster.secrets.watched_secrets import WatchedObjects
+from ingress.cluster.selected_namespaces import SelectedNamespaces
 from ingress.cluster.source import Sink
 from ingress.cluster.watching.defined_kinds import DefinedKinds, Discovery
 from ingress.cluster.watching.reflector import Reflector, reflector_name, scope_name
 from ingress.metrics.watch import WatchMetrics
+from ingress.model.label_selectors import LabelSelector
 from ingress.model.objects import Kind, ObjectKey
 from ingress.process.yielding import YieldToTraffic
 from ingress.translate.options import TranslateOptions
@@ -55,6 +57,7 @@ class ApiServerSource:
     """Reads all *kinds* from one API server, in all *namespaces* when none are given.
 
     IngressClasses belong to no namespace, and are asked for in the whole cluster in any case.
+    With *namespace_selector*, *kinds* have Namespaces, and of route objects those are handed on that are where it is met.
     *options* decide which route objects are ours, and so which Secrets are needed.
     *watch_secrets* says how these are read: by a watch of what *secret_selector* (a field
     selector, empty for all) shows, or each by its name.  *single_service* is read wherever it
@@ -73,6 +76,7 @@ class ApiServerSource:
         server: str | None,
         namespaces: tuple[str, ...],
         options: TranslateOptions,
+        namespace_selector: LabelSelector | None = None,
         watch_secrets: bool = True,
         secret_selector: str = SECRETS.field_selector,
         single_service: ObjectKey | None = None,
@@ -112,6 +116,8 @@ class ApiServerSource:
         if watch_secrets:
             self._secret_scopes += [(secrets, namespace) for namespace in secrets.scopes(namespaces)]
         self._namespaces = namespaces
+        self._namespace_selector = namespace_selector
+        self._selected: SelectedNamespaces | None = None
         self._options = options
         self._kinds = kinds
         self._metrics = metrics or WatchMetrics()
@@ -149,10 +155,18 @@ class ApiServerSource:
         config_maps = self._make_referenced(sink, CONFIG_MAPS)
         secrets = self._make_referenced(config_maps, SECRETS, counts=self._metrics.handed_over)
         self._referenced = secrets, config_maps
+        chosen: Sink = secrets
+        if self._namespace_selector is not None:
+            chosen = self._selected = SelectedNamespaces(
+                secrets,
+                self._namespace_selector,
+                self._kinds.selected,
+                soon=lambda turn: self._reactor.callLater(0, turn),
+            )
         self._delta_queue = DeltaQueue(
             self._reactor.callFromThread,
             DefinedKinds(
-                secrets,
+                chosen,
                 (read for read in self._kinds.values() if read.definition),
                 self._kind_came,
                 self._kind_went,
@@ -173,6 +187,8 @@ class ApiServerSource:
         self._is_stopping = True
         if self._delta_queue is not None:
             self._delta_queue.stop()
+        if self._selected is not None:
+            self._selected.stop()
         for reader in self._readers:
             reader.stop()
         for reflector in (*self._reflectors.values(), *self._withdrawn.values()):
@@ -213,6 +229,10 @@ class ApiServerSource:
         self._next_news_at = now + self._news.failed()
         for reflector in tuple(self._reflectors.values()):
             reflector.rouse()
+
+    def is_amid_change(self) -> bool:
+        """Whether objects of a namespace are still to come, or to go, whose labels changed."""
+        return self._selected is not None and self._selected.is_turning
 
     def missing(self) -> tuple[str, ...]:
         """What the first sync waits for: lists, and Secrets, each with what is wrong, if anything."""

@@ -9,6 +9,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from difflib import get_close_matches
 from typing import Final
 
+from attrs import evolve
+
 from ingress.cluster.projecting.project import (
     project_config_map,
     project_endpoint_slice,
@@ -19,6 +21,7 @@ from ingress.cluster.projecting.project import (
 from ingress.model.objects import Kind
 from ingress.model.writes import APPLY_PATCH, KindWrite
 from ingress.translate.options import SECRET_SELECTOR
+from ingress.translate.readers.gateway.kinds import NAMESPACES
 from ingress.translate.readers.reader import KindRead, RouteKind
 from ingress.translate.readers.route_kinds import REPORTED_KINDS, ROUTE_KINDS
 
@@ -62,12 +65,21 @@ _CLOSE_GROUP: Final = 0.85
 
 
 class ObjectKinds(Mapping[Kind, KindRead]):
-    """All kinds that are read: those of *routes* and what these are judged by, and what they refer to."""
+    """All kinds that are read: those of *routes* and what these are judged by, and what they refer to.
 
-    def __init__(self, routes: Iterable[RouteKind] = ROUTE_KINDS) -> None:
+    Where somebody *selects_namespaces*, these are read whatever else is, and nothing goes without them.
+    """
+
+    def __init__(
+        self, routes: Iterable[RouteKind] = ROUTE_KINDS, *, selects_namespaces: bool = False
+    ) -> None:
         self.routes = tuple(routes)
         """The kinds of route objects."""
         deciding = [read for row in self.routes for read in (row.read, *row.judged_by)]
+        self.selected = frozenset(read.kind for read in deciding if read.namespaced)
+        """Those of them that lie in namespaces: what is left alone in namespaces that are not selected."""
+        if selects_namespaces:
+            deciding.append(evolve(NAMESPACES, optional=False, definition=""))
         self.deciding = frozenset(read.kind for read in deciding)
         """The kinds of which objects decide what else is needed."""
         self._reads = {read.kind: read for read in (*deciding, SERVICES, ENDPOINT_SLICES, *REFERRED_TO)}

@@ -38,5 +38,8 @@ class Source(Protocol):
     def stop(self) -> Deferred[None]:
         """Hand nothing over any more, from this call on; fires when all threads and timers ended."""
 
+    def is_amid_change(self) -> bool:
+        """Whether more follows at once of what changed in one moment, so that there never was what was handed over so far."""
+
     def missing(self) -> tuple[str, ...]:
         """Say what the first complete content still waits for; empty once the sink was synced."""

@@ -16,6 +16,7 @@ from ingress.model.log_formats import read_line_form, read_log_format, read_skip
 from ingress.options import values as v
 from ingress.options.family_options import family_options
 from ingress.options.installed_filters import read_allowed_filter, read_filter
+from ingress.options.label_selectors import read_label_selector
 from ingress.options.log_destinations import read_access_log, read_running_access_log
 from ingress.options.option import Option
 from ingress.options.tracing_options import TRACING_OPTIONS
@@ -68,6 +69,9 @@ _GROUPS: tuple[tuple[str, tuple[Option, ...]], ...] = (
                help="URL of the API server, instead of the kubeconfig's."),
         Option(name="namespace", value="NAME", read=v.read_namespace, to="namespaces", repeatable=True,
                help="Namespace to read; without it, all of them."),
+        Option(name="watch-namespace-selector", value="SELECTOR", read=read_label_selector, to="namespace_selector",
+               excludes=("namespace",),
+               help="Labels of the namespaces in which Ingresses, and objects of the Gateway API, are read, as kubectl --selector has them: team=a,env!=dev,tier in (x,y),!old. When labels change, it follows."),
         Option(name="secret-mode", value="MODE", read=v.read_secret_mode, to="secret_mode",
                help="How Secrets are read: watch (list and watch them, keep those referred to) or get (ask for these by name)."),
         Option(name="secret-field-selector", value="SELECTOR", read=v.read_field_selector, to="secret_field_selector",

@@ -77,6 +77,8 @@ class TranslateOptions:
     """The port that a redirect to HTTPS sends browsers to."""
     secret_selector: str = ""
     """The field selector by which Secrets are watched; empty where none of them is hidden from the watch."""
+    selects_namespaces: bool = False
+    """Whether no more is known of the cluster than what lies in namespaces with certain labels."""
     from_manifests: bool = False
     """Whether the objects come from files, where no API server completed them."""
     names_endpoint_option: bool = True

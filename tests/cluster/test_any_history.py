@@ -12,10 +12,12 @@ import yaml
 from twisted.internet.task import deferLater
 
 from ingress.cluster.api.backoff import Backoff
+from ingress.cluster.kinds import ObjectKinds
 from ingress.cluster.store import Store
 from ingress.cluster.watching import reflector
 from ingress.controller import Controller
 from ingress.metrics.metrics import Metrics
+from ingress.model.label_selectors import LabelRequirement, LabelSelector
 from ingress.model.listeners import Listener
 from ingress.model.objects import Batch
 from ingress.translate.options import TranslateOptions
@@ -164,6 +166,13 @@ class AnyHistoryTests(SourceTestCase):
     async def test_some_namespaces(self) -> None:
         """Of the namespaces with objects one is watched."""
         await self._check(4, TranslateOptions(listeners=LISTENERS), namespaces=("shop", "infra"))
+
+    async def test_selected_namespaces(self) -> None:
+        """Of the namespaces those are watched that have a label."""
+        selector = LabelSelector((LabelRequirement("team", "In", ("x",)),))
+        kinds = ObjectKinds(selects_namespaces=True)
+        options = TranslateOptions(listeners=LISTENERS)
+        await self._check(5, options, namespace_selector=selector, kinds=kinds)
 
     async def _check(self, seed: int, options: TranslateOptions, **more: Any) -> None:
         """Live through a history, and compare time and again with a replica that has just started."""

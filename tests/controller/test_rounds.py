@@ -8,6 +8,8 @@ from ingress.annotations.transport_security import TransportSecurity
 from ingress.cluster.source import Sink
 from ingress.controller import (
     CALENDAR_SECONDS,
+    HOLD_SECONDS,
+    LONGEST_HOLD_SECONDS,
     Controller,
 )
 from ingress.model.objects import (
@@ -129,6 +131,41 @@ class RoundTests(ControllerTestCase):
         self.assertIs(second.table.get("shop.test"), first.table.get("shop.test"))
         self.assertIs(second.certificates, first.certificates)
         self.assertEqual([route.host for route in first.table.routes], ["shop.test"])
+
+    def test_amid_a_change(self) -> None:
+        """No round begins while more of a change is to come, but for so long; what is published holds all of it, and endpoints go on."""
+        amid = [False]
+        self.controller.stop()
+        self.controller = Controller(
+            self.store,
+            self.options,
+            self.published.append,
+            self.clock,
+            self.metrics,
+            lambda: NOW,
+            amid_change=lambda: amid[0],
+        )
+        self.addCleanup(self.controller.stop)
+        self.start_shop()
+        amid[0] = True
+        self.controller.changed(batch(ingress("a", "a.test")))
+        self.clock.pump([0.01] * 10)
+        self.assertEqual(self.published, [])
+        self.controller.changed(batch(endpoint_slice("shop-1", "shop", "10.0.0.2")))
+        self.clock.advance(0)
+        self.assertEqual((self.addresses(), self.hosts()), (["10.0.0.2"], ["shop.test"]))
+        self.controller.changed(batch(ingress("b", "b.test")))
+        amid[0] = False
+        self.published.clear()
+        self.clock.advance(HOLD_SECONDS)
+        self.assertEqual(len(self.published), 1)
+        self.assertEqual(self.hosts(), ["a.test", "b.test", "shop.test"])
+        amid[0] = True
+        self.controller.changed(batch(ingress("c", "c.test")))
+        self.clock.pump([LONGEST_HOLD_SECONDS / 100] * 99)
+        self.assertEqual(len(self.published), 1)
+        self.clock.pump([LONGEST_HOLD_SECONDS / 100] * 2)
+        self.assertIn("c.test", self.hosts())
 
     def test_verify(self) -> None:
         """What is published is what a full translation makes, and what is not yet is told."""

@@ -14,6 +14,7 @@ from ingress.annotations.operator_filters import operator_filter
 from ingress.annotations.values import Risk
 from ingress.model.backends import BackendReference, Endpoint, ManualEndpoint
 from ingress.model.balancing import Algorithm
+from ingress.model.label_selectors import LabelRequirement, LabelSelector
 from ingress.model.log_formats import LineForm, LogForm, LogFormat
 from ingress.model.object_meta import Address
 from ingress.model.objects import ObjectKey
@@ -55,6 +56,11 @@ MEANINGS: dict[str, tuple[str | None, str, object]] = {
     "tcp-services-configmap": ("a/b", "tcp_services", ObjectKey("a", "b")),
     "udp-services-configmap": ("a/b", "udp_services", ObjectKey("a", "b")),
     "namespace": ("shop", "namespaces", ("shop",)),
+    "watch-namespace-selector": (
+        "team in (a)",
+        "namespace_selector",
+        LabelSelector((LabelRequirement("team", "In", ("a",)),)),
+    ),
     "secret-mode": ("get", "secret_mode", "get"),
     "secret-field-selector": ("", "secret_field_selector", ""),
     "manifests": (FILE, "manifests", (FILE,)),
@@ -210,6 +216,7 @@ class TableTests(SynchronousTestCase):
             "own_service",
             "secret_selector",
             "from_manifests",
+            "selects_namespaces",
             "names_endpoint_option",
             "gateway.own_ports",
             "gateway.published",

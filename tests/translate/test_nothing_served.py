@@ -2,8 +2,10 @@
 
 from twisted.trial.unittest import SynchronousTestCase
 
+from ingress.model.label_selectors import LabelRequirement, LabelSelector
 from ingress.model.objects import Kind, ObjectKey
 from ingress.model.state import ClusterState
+from ingress.settings import Settings, translate_options
 from ingress.translate.options import TranslateOptions
 from ingress.translate.readers.ingress.nothing_served import why_nothing_is_served
 from ingress.translate.readers.ingress.objects import Ingress, IngressClass
@@ -35,6 +37,11 @@ class WhyNothingTests(SynchronousTestCase):
             "the manifests hold no Ingresses",
         )
         self.assertIn("has no Ingresses", why_nothing_is_served(state(), TranslateOptions()))
+        settings = Settings(namespace_selector=LabelSelector((LabelRequirement("team", "Exists"),)))
+        self.assertIn(
+            "has no Ingresses in namespaces that --watch-namespace-selector selects",
+            why_nothing_is_served(state(), translate_options(settings)),
+        )
 
     def test_other_classes(self) -> None:
         """The classes that were seen are named with their counts, those most seen first, and the options with them."""

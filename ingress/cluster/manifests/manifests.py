@@ -27,8 +27,10 @@ from ingress.cluster.delta_queue import DeltaQueue
 from ingress.cluster.kinds import KINDS, ObjectKinds
 from ingress.cluster.manifests.manifest_listing import SUFFIXES, display_name, unusable_path
 from ingress.cluster.manifests.manifest_scan import ManifestScan, changes, scan
+from ingress.cluster.selected_namespaces import SelectedNamespaces
 from ingress.cluster.source import Sink
 from ingress.errors import StartError
+from ingress.model.label_selectors import LabelSelector
 from ingress.model.objects import ObjectId
 
 SCAN_INTERVAL_SECONDS = 0.5
@@ -51,7 +53,8 @@ _EMPTY = (
 class ManifestSource:
     """Follows the manifests in *paths*, files and directories; a ``Source``.
 
-    *namespaces* limits the objects kept, but for those *besides*; none given means all.  *call_from_thread* and
+    *namespaces* limits the objects kept, but for those *besides*; none given means all.  Of route objects those are handed
+    on that are in namespaces whose labels meet *namespace_selector*, if there is one.  *call_from_thread* and
     *clock* are the reactor's.  *kinds* are those that are read.  *is_following* says, in any thread, whether another
     process serves what it has read of the same files until this one does.
     """
@@ -67,6 +70,7 @@ class ManifestSource:
         clock: IReactorTime,
         *,
         kinds: ObjectKinds = KINDS,
+        namespace_selector: LabelSelector | None = None,
         besides: Collection[ObjectId] = (),
         is_following: Callable[[], bool] = lambda: False,
         scan_interval_seconds: float = SCAN_INTERVAL_SECONDS,
@@ -78,6 +82,7 @@ class ManifestSource:
         self._annotations_prefix = annotations_prefix
         self._kinds = kinds
         self._namespaces = frozenset(namespaces)
+        self._namespace_selector = namespace_selector
         self._besides = frozenset(besides)
         self._call_from_thread = call_from_thread
         self._clock = clock
@@ -87,6 +92,7 @@ class ManifestSource:
         self._stopping = Event()
         # The reactor thread's own:
         self._delta_queue: DeltaQueue | None = None
+        self._selected: SelectedNamespaces | None = None
         self._started: Deferred[None] | None = None
         self._has_ended = False
         self._stop_waiters: list[Deferred[None]] = []
@@ -95,6 +101,13 @@ class ManifestSource:
     def start(self, sink: Sink) -> Deferred[None]:
         """Begin to follow the files; fails with ``StartError`` when a path does not exist, or content that is served would be lost."""
         self._started = Deferred()
+        if self._namespace_selector is not None:
+            sink = self._selected = SelectedNamespaces(
+                sink,
+                self._namespace_selector,
+                self._kinds.selected,
+                soon=lambda turn: self._clock.callLater(0, turn),
+            )
         self._delta_queue = DeltaQueue(self._call_from_thread, sink, (_LIST,))
         Thread(target=self._run, args=(self._delta_queue,), name="manifests", daemon=True).start()
         return self._started
@@ -102,6 +115,8 @@ class ManifestSource:
     def stop(self) -> Deferred[None]:
         """Hand over nothing more; fires when the thread ended, or soon will of itself."""
         self._stopping.set()
+        if self._selected is not None:
+            self._selected.stop()
         if self._delta_queue is None or self._has_ended:
             return succeed(None)
         self._delta_queue.stop()
@@ -110,6 +125,10 @@ class ManifestSource:
         if self._stop_deadline is None:
             self._stop_deadline = self._clock.callLater(STOP_SECONDS, self._stopped)
         return waiter
+
+    def is_amid_change(self) -> bool:
+        """Whether objects of a namespace are still to come, or to go, whose labels changed."""
+        return self._selected is not None and self._selected.is_turning
 
     def missing(self) -> tuple[str, ...]:
         """Name the manifests until their first content was handed over."""

@@ -42,6 +42,7 @@ from ingress.ctl.inputs.kustomizations import Build, FileIdentity, Plan, plan
 from ingress.ctl.inputs.layers import Layer, Unit, in_layers
 from ingress.ctl.inputs.looks import may_hold_objects
 from ingress.ctl.inputs.reading import read_text
+from ingress.ctl.inputs.selected import left_alone
 from ingress.ctl.inputs.unknown_fields import UnknownField
 from ingress.model.objects import Kind, ObjectId
 from ingress.settings import Settings
@@ -241,8 +242,13 @@ class _Manifests:
         besides = tuple((Kind.CONFIG_MAP, key) for key in self._settings.config_maps)
         units = [one for files in self._units.values() for one in forms_of(Unit(tuple(files)))]
         layers = in_layers([*units, *self._built], self._namespaces, besides)
+        alone = [left_alone(one.objects, self._settings.namespace_selector) for one in layers]
+        for layer, (left, _) in zip(layers, alone, strict=True):
+            for object_id in left:
+                del layer.objects[object_id]
         unread = (
             *self._contents.unread,
+            *dict.fromkeys(told for _, some in alone for told in some),
             *(_templates(*group) for group in self._templates.items()),
             *self._elsewhere([*units, *self._built]),
         )

@@ -16,6 +16,7 @@ from ingress.cluster.manifests.manifest_scan import ManifestScan, scan
 from ingress.cluster.manifests.manifests import ManifestSource
 from ingress.cluster.source import Source
 from ingress.errors import StartError
+from ingress.model.label_selectors import LabelRequirement, LabelSelector
 from ingress.model.objects import Batch, Kind, ObjectId, ObjectKey, Projection, Service
 
 PREFIX = "nginx.ingress.kubernetes.io"
@@ -102,7 +103,9 @@ class ManifestSourceTests(SynchronousTestCase):
             stream.write(text)
         os.replace(new, os.path.join(self.root, name))
 
-    def source(self, *paths: str, is_following: bool = False) -> ManifestSource:
+    def source(
+        self, *paths: str, is_following: bool = False, selector: LabelSelector | None = None
+    ) -> ManifestSource:
         """A quick source over *paths*, by default the directory; stopped when the test ends."""
         source = ManifestSource(
             paths or (self.root,),
@@ -110,6 +113,7 @@ class ManifestSourceTests(SynchronousTestCase):
             (),
             self.reactor_thread.call_from_thread,
             self.clock,
+            namespace_selector=selector,
             is_following=lambda: is_following,
             scan_interval_seconds=0.02,
             settle_seconds=0.01,
@@ -144,6 +148,30 @@ class ManifestSourceTests(SynchronousTestCase):
         self.assertEqual(self.sink.synced_with, [2])
         self.assertEqual(self.sink.threads, {threading.current_thread()})
         self.assertEqual(source.missing(), ())
+
+    def test_selected_namespaces(self) -> None:
+        """Ingresses come and go with the labels that the file of their Namespace says."""
+        text = "apiVersion: networking.k8s.io/v1\nkind: Ingress\nmetadata: {name: site, namespace: web}\nspec: {}\n"
+        label = "apiVersion: v1\nkind: Namespace\nmetadata: {{name: web, labels: {{team: {}}}}}\n".format
+        self.write("a.yaml", text_of("a"))
+        self.write("b.yaml", text)
+        self.write("c.yaml", label("b"))
+        source = self.source(selector=LabelSelector((LabelRequirement("team", "In", ("a",)),)))
+        self.wait(source.start(self.sink))
+        self.reactor_thread.run_until(lambda: self.sink.synced_with)
+        site = Kind.INGRESS, ObjectKey("web", "site")
+        self.assertEqual((self.sink.ports(), site in self.sink.objects), ({"a": 80}, False))
+        for team in ("a", "b"):
+            self.write("c.yaml", label(team))
+            self.reactor_thread.run_until(lambda: self.clock.getDelayedCalls())
+            self.assertTrue(source.is_amid_change())
+            self.clock.advance(0)
+            self.assertEqual((site in self.sink.objects, source.is_amid_change()), (team == "a", False))
+        self.write("c.yaml", label("a"))
+        self.reactor_thread.run_until(lambda: self.clock.getDelayedCalls())
+        self.stop(source)
+        self.clock.advance(1)
+        self.assertNotIn(site, self.sink.objects)
 
     def test_nothing_to_read(self) -> None:
         """An empty directory is complete content, too, and is told once."""

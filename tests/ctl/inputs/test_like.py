@@ -15,6 +15,7 @@ class ReadArgumentsTests(SynchronousTestCase):
             "--disable-svc-external-name=true": "disable-svc-external-name",
             "--disable-svc-external-name=false": None,
             "--disable-catch-all=true": "disable-catch-all",
+            "--watch-namespace-selector=team=a": "watch-namespace-selector=team=a",
         }.items():
             found = read_arguments(["/nginx-ingress-controller", argument], "system")
             self.assertEqual(found, LikeOptions(() if text is None else (text,)), argument)

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 
 from attrs import evolve
 
+from ingress.model.label_selectors import LabelRequirement, LabelSelector
 from ingress.model.listeners import Listener
 from ingress.model.objects import ClusterObject, Kind, ObjectKey
 from ingress.model.state import ClusterState
@@ -19,12 +20,7 @@ from ingress.translate.readers.gateway.gateways import (
     ListenerTls,
     RouteKindName,
 )
-from ingress.translate.readers.gateway.grants import (
-    LabelRequirement,
-    LabelSelector,
-    Namespace,
-    ReferenceGrant,
-)
+from ingress.translate.readers.gateway.grants import Namespace, ReferenceGrant
 from ingress.translate.readers.gateway.names import (
     GATEWAY,
     GATEWAY_CLASS,

@@ -3,6 +3,7 @@
 from attrs import evolve
 from twisted.trial.unittest import SynchronousTestCase
 
+from ingress.model.label_selectors import LabelRequirement
 from ingress.model.listeners import Listener
 from ingress.model.objects import ClusterObject, ObjectKey
 from ingress.model.problems import Problem, Reason
@@ -14,13 +15,7 @@ from ingress.translate.readers.gateway.gateways import (
     GatewayListener,
     ListenerTls,
 )
-from ingress.translate.readers.gateway.grants import (
-    GrantedFrom,
-    GrantedTo,
-    LabelRequirement,
-    Namespace,
-    ReferenceGrant,
-)
+from ingress.translate.readers.gateway.grants import GrantedFrom, GrantedTo, Namespace, ReferenceGrant
 from ingress.translate.readers.gateway.names import (
     GATEWAY,
     GROUP,

@@ -5,17 +5,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
+from ingress.model.label_selectors import LabelRequirement
 from ingress.model.objects import ClusterObject, Kind, ObjectKey
 from ingress.model.problems import Reason
 from ingress.model.state import ClusterState
 from ingress.translate.readers.gateway.gateways import AllowedNamespaces, ListenerTls, gateways_of
-from ingress.translate.readers.gateway.grants import (
-    GrantedFrom,
-    GrantedTo,
-    LabelRequirement,
-    Namespace,
-    ReferenceGrant,
-)
+from ingress.translate.readers.gateway.grants import GrantedFrom, GrantedTo, Namespace, ReferenceGrant
 from ingress.translate.readers.gateway.names import (
     GATEWAY,
     GATEWAY_CLASS,

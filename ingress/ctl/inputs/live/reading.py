@@ -17,7 +17,7 @@ from attrs import evolve
 
 from ingress.cluster.api.api_client import ApiAccess
 from ingress.cluster.api.credentials import CredentialSource
-from ingress.cluster.kinds import KINDS, REFERRED_TO
+from ingress.cluster.kinds import REFERRED_TO, ObjectKinds
 from ingress.cluster.projecting.project import project
 from ingress.cluster.store import Store
 from ingress.ctl.errors import Mistake
@@ -28,6 +28,7 @@ from ingress.ctl.inputs.live.api_server import ApiServer, Forbidden, items_of
 from ingress.ctl.inputs.live.asked import LiveCluster
 from ingress.ctl.inputs.live.like import LikeOptions, options_like
 from ingress.ctl.inputs.live.referring import read_referred_to
+from ingress.ctl.inputs.selected import left_alone
 from ingress.model.objects import Kind, ObjectId, ObjectKey, Projection
 from ingress.model.problems import Problem
 from ingress.model.secrets import is_secret_name
@@ -125,7 +126,8 @@ class _Reading:
 
     def input(self, now: datetime) -> Input:
         """Read everything."""
-        for kind, read in KINDS.items():
+        selector = self._settings.namespace_selector
+        for kind, read in ObjectKinds(selects_namespaces=selector is not None).items():
             if read in REFERRED_TO or read.metadata_only:
                 continue
             if read.definition and not self._is_served(read):
@@ -134,6 +136,10 @@ class _Reading:
                 continue
             self._read_kind(kind, read)
         self._expect_namespaces()
+        left, told = left_alone(self._objects, selector)
+        self._unread += told
+        for object_id in left:
+            del self._objects[object_id]
         referred = read_referred_to(
             self._server,
             self._objects,
@@ -169,6 +175,10 @@ class _Reading:
             if refusal is None:
                 self._whole.add(kind)
                 return
+            if not read.namespaced and not read.optional:
+                raise Mistake(
+                    f"{plural_of(kind)} may not be read, and --watch-namespace-selector goes by their labels: {refusal.why}"
+                )
             if not read.namespaced:
                 self._unread.append(Unread(plural_of(kind), refusal.why, kind in ROUTE_KINDS))
                 return

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from typing import cast
 
 from ingress.model.frozen import frozen
+from ingress.model.label_selectors import ANY_LABELS, LabelSelector
 from ingress.model.objects import ObjectKey, Owner
 from ingress.model.state import ClusterState
-from ingress.translate.readers.gateway.grants import ANY_LABELS, LabelSelector
 from ingress.translate.readers.gateway.names import GATEWAY, GATEWAY_CLASS, LISTENER_SET, ObjectReference
 
 

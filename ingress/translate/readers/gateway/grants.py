@@ -1,35 +1,15 @@
 """The values that are kept of what decides who may refer to whom: Namespaces with their labels, and ReferenceGrants.
 
-Source: core ``v1`` (Namespace), ``metav1.LabelSelector``, ``ReferenceGrant`` of ``gateway.networking.k8s.io/v1``.
+Source: core ``v1`` (Namespace), ``ReferenceGrant`` of ``gateway.networking.k8s.io/v1``.
 """
 
 from collections.abc import Mapping
-from typing import Final, cast
+from typing import cast
 
 from ingress.model.frozen import frozen
 from ingress.model.objects import ObjectKey
 from ingress.model.state import ClusterState
 from ingress.translate.readers.gateway.names import NAMESPACE, REFERENCE_GRANT
-
-
-@frozen(weakref_slot=False)
-class LabelRequirement:
-    """An entry of ``matchExpressions``; one of ``matchLabels`` is ``In`` one value."""
-
-    key: str
-    operator: str
-    """``In``, ``NotIn``, ``Exists`` or ``DoesNotExist``, or whatever else was written."""
-    values: tuple[str, ...] = ()
-
-
-@frozen(weakref_slot=False)
-class LabelSelector:
-    """Labels that have to meet all *requirements*; none at all is met by any."""
-
-    requirements: tuple[LabelRequirement, ...] = ()
-
-
-ANY_LABELS: Final = LabelSelector()
 
 
 @frozen(weakref_slot=False)

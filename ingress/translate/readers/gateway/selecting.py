@@ -9,7 +9,7 @@ from typing import Final
 from ingress.annotations.values import quoted
 from ingress.model.objects import ObjectKey
 from ingress.translate.readers.gateway.gateways import AllowedNamespaces
-from ingress.translate.readers.gateway.grants import LabelRequirement, Namespace
+from ingress.translate.readers.gateway.grants import Namespace
 
 _NAME_LABEL: Final = "kubernetes.io/metadata.name"
 _OPERATORS: Final = frozenset({"In", "NotIn", "Exists", "DoesNotExist"})
@@ -52,22 +52,6 @@ class NamespaceSelection:
         if known is not None:
             return known[1]
         value = self._namespaces.get(ObjectKey("", namespace))
-        labels = dict(((_NAME_LABEL, namespace),) if value is None else value.labels)
-        is_met = all(_is_met(one, labels) for one in allowed.selector.requirements)
+        is_met = allowed.selector.is_met(dict(((_NAME_LABEL, namespace),) if value is None else value.labels))
         self._known[id(allowed), namespace] = allowed, is_met
         return is_met
-
-
-def _is_met(requirement: LabelRequirement, labels: Mapping[str, str]) -> bool:
-    value = labels.get(requirement.key)
-    match requirement.operator:
-        case "In":
-            return value is not None and value in requirement.values
-        case "NotIn":
-            return value is None or value not in requirement.values
-        case "Exists":
-            return value is not None
-        case "DoesNotExist":
-            return value is None
-        case _:
-            return False

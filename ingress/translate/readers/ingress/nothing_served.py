@@ -22,7 +22,10 @@ def why_nothing_is_served(state: ClusterState, options: TranslateOptions) -> str
         where = (
             "the manifests hold" if options.from_manifests else "the cluster, or what is watched of it, has"
         )
-        return f"{where} no Ingresses"
+        selected = (
+            " in namespaces that --watch-namespace-selector selects" if options.selects_namespaces else ""
+        )
+        return f"{where} no Ingresses{selected}"
     counts: Counter[str] = Counter()
     ours = 0
     for ingress in ingresses.values():

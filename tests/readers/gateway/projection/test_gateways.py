@@ -4,6 +4,7 @@ from typing import Any
 
 from twisted.trial.unittest import SynchronousTestCase
 
+from ingress.model.label_selectors import LabelRequirement, LabelSelector
 from ingress.model.objects import ObjectKey
 from ingress.translate.readers.gateway.gateways import (
     AllowedNamespaces,
@@ -16,7 +17,6 @@ from ingress.translate.readers.gateway.gateways import (
     ListenerTls,
     RouteKindName,
 )
-from ingress.translate.readers.gateway.grants import LabelRequirement, LabelSelector
 from ingress.translate.readers.gateway.names import (
     GATEWAY,
     GATEWAY_CLASS,

@@ -4,6 +4,7 @@ from functools import lru_cache
 from typing import Final, Literal
 
 from ingress.fields import RawObject, path_of
+from ingress.model.label_selectors import ANY_LABELS
 from ingress.model.problems import Reason
 from ingress.translate.readers.gateway.gateways import (
     AllowedNamespaces,
@@ -11,7 +12,6 @@ from ingress.translate.readers.gateway.gateways import (
     ListenerTls,
     RouteKindName,
 )
-from ingress.translate.readers.gateway.grants import ANY_LABELS
 from ingress.translate.readers.gateway.names import GROUP
 from ingress.translate.readers.gateway.projection.parts import Parts
 

@@ -1,0 +1,434 @@
+"""``--watch-namespace-selector``: which objects come, and that they come and go with the labels of their namespaces."""
+
+import json
+from collections.abc import Callable, Iterable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from attrs import Factory, define
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from twisted.internet.task import Clock
+from twisted.logger import capturedLogs, formatEvent
+from twisted.trial.unittest import SynchronousTestCase
+
+from ingress.cluster.kinds import KINDS, ObjectKinds
+from ingress.cluster.namespace_labels import not_selected
+from ingress.cluster.selected_namespaces import SelectedNamespaces
+from ingress.cluster.store import Store
+from ingress.cluster_side import source_of
+from ingress.controller import Controller
+from ingress.metrics.metrics import Metrics
+from ingress.model.label_selectors import LabelRequirement, LabelSelector
+from ingress.model.objects import Batch, Kind, ObjectId, ObjectKey, Projection, Service
+from ingress.settings import Settings
+from ingress.translate.options import TranslateOptions
+from ingress.translate.readers.gateway.grants import Namespace, ReferenceGrant
+from ingress.translate.readers.gateway.names import NAMESPACE, REFERENCE_GRANT
+from ingress.translate.readers.ingress.kind import INGRESS
+from ingress.translate.readers.ingress.objects import Ingress
+from ingress.translate.readers.route_kinds import ROUTE_KINDS
+from ingress.translate.self_check import differences
+from tests.cluster.api_server_case import reactor
+from tests.cluster.source_case import Content, SourceTestCase, ingress, secret
+from tests.fakes.apiserver.access import Grant
+from tests.fakes.counting import calls
+from tests.translate.following import NOW, Follower, asking
+
+TEAM_A = LabelSelector((LabelRequirement("team", "In", ("a",)),))
+Changes = dict[ObjectId, Projection | None]
+
+
+def namespace(name: str, team: str | None) -> Changes:
+    """Return the change that a Namespace comes with the label of *team*; None for one without labels that could be read."""
+    key = ObjectKey("", name)
+    value = None if team is None else Namespace(key, (("kubernetes.io/metadata.name", name), ("team", team)))
+    return {(NAMESPACE, key): Projection(value)}
+
+
+def an_ingress(name: str, where: str = "shop", created: str = "") -> Changes:
+    key = ObjectKey(where, name)
+    return {(Kind.INGRESS, key): Projection(Ingress(key, created))}
+
+
+@define
+class Sink:
+    """Keeps what there is, and how much came at a time."""
+
+    objects: dict[ObjectId, Projection] = Factory(dict)
+    sizes: list[int] = Factory(list)
+    synced_with: list[int] = Factory(list)
+
+    def changed(self, batch: Batch) -> None:
+        self.sizes.append(len(batch))
+        for object_id, projection in batch.items():
+            if projection is None:
+                self.objects.pop(object_id, None)
+            else:
+                self.objects[object_id] = projection
+
+    def synced(self) -> None:
+        self.synced_with.append(len(self.objects))
+
+    def names(self, kind: Kind = Kind.INGRESS) -> set[str]:
+        return {key.name for of, key in self.objects if of is kind}
+
+
+class SelectedNamespacesTests(SynchronousTestCase):
+    """Before a sink."""
+
+    def setUp(self) -> None:
+        self.sink = Sink()
+        self.waiting: list[Callable[[], None]] = []
+        self.selected = SelectedNamespaces(
+            self.sink, TEAM_A, KINDS.selected, lambda call: self.waiting.append(call)
+        )
+
+    def change(self, *changes: Changes) -> None:
+        for one in changes:
+            self.selected.changed(one)
+
+    def turn(self) -> None:
+        waiting, self.waiting = self.waiting, []
+        for call in waiting:
+            call()
+
+    def settle(self) -> None:
+        while self.waiting:
+            self.turn()
+
+    def test_order_at_first(self) -> None:
+        """Before the sync an object comes with its namespace, whichever of the two was first, and is there when everything is."""
+        self.change(an_ingress("early"), an_ingress("other", "blog"), namespace("shop", "a"))
+        self.assertEqual(self.sink.names(), {"early"})
+        self.change({**an_ingress("late"), **namespace("blog", "b"), **an_ingress("lost", "nowhere")})
+        with capturedLogs() as events:
+            self.selected.synced()
+        self.assertEqual((self.sink.names(), self.sink.synced_with), ({"early", "late"}, [4]))
+        self.assertEqual(self.waiting, [])
+        self.assertIn("2 objects of 2 namespaces are left alone", str(formatEvent(events[0])))
+
+    def test_both_ways(self) -> None:
+        """Objects come and go with a label, and what changed meanwhile is as it is now."""
+        self.change(namespace("shop", "b"), an_ingress("one"), an_ingress("two"))
+        self.selected.synced()
+        self.change(an_ingress("one", created="later"), {(Kind.INGRESS, ObjectKey("shop", "two")): None})
+        self.assertEqual(self.sink.names(), set())
+        with capturedLogs() as events:
+            self.change(namespace("shop", "a"))
+            self.settle()
+            self.assertEqual(self.sink.names(), {"one"})
+            self.assertEqual(
+                self.sink.objects[Kind.INGRESS, ObjectKey("shop", "one")],
+                next(iter(an_ingress("one", created="later").values())),
+            )
+            self.change(namespace("shop", None))
+            self.settle()
+        self.assertEqual(self.sink.names(), set())
+        told = [str(formatEvent(event)) for event in events]
+        self.assertIn("Namespace shop is selected by --watch-namespace-selector: 1 object comes", told[0])
+        self.assertIn(
+            "Namespace shop is not selected any more by --watch-namespace-selector: 1 object goes", told[1]
+        )
+
+    def test_namespace_goes(self) -> None:
+        """A Namespace that is deleted selects nothing, also while its objects are still there."""
+        self.change(namespace("shop", "a"), an_ingress("one"))
+        self.selected.synced()
+        self.change({(NAMESPACE, ObjectKey("", "shop")): None})
+        self.settle()
+        self.assertEqual((self.sink.names(), self.sink.names(NAMESPACE)), (set(), set()))
+
+    def test_what_passes(self) -> None:
+        """What others refer to passes, and what has no namespace; who lets others refer does not."""
+        grant = ReferenceGrant(ObjectKey("shop", "grant"))
+        service = Service(ObjectKey("shop", "web"))
+        self.change(
+            {
+                (Kind.SERVICE, service.key): Projection(service),
+                (REFERENCE_GRANT, grant.key): Projection(grant),
+            }
+        )
+        self.change({(Kind.MANIFEST, ObjectKey("", "a.yaml")): Projection(None)})
+        self.assertEqual({kind for kind, _ in self.sink.objects}, {Kind.SERVICE, Kind.MANIFEST})
+
+    def test_changes_amid_a_turn(self) -> None:
+        """Of what has not come yet, what is newest comes; what turns back has never been there, or stays."""
+        self.change(namespace("shop", "b"), *(an_ingress(f"i{n}") for n in range(60)))
+        self.selected.synced()
+        self.change(namespace("shop", "a"))
+        self.turn()
+        self.assertEqual(len(self.sink.names()), 25)
+        there = self.sink.names()
+        waiting = next(f"i{n}" for n in range(60) if f"i{n}" not in there)
+        self.change(an_ingress("i60"), {(Kind.INGRESS, ObjectKey("shop", waiting)): None})
+        self.settle()
+        self.assertEqual(self.sink.names(), {f"i{n}" for n in range(61)} - {waiting})
+        self.change(namespace("shop", "b"))
+        self.turn()
+        self.change(namespace("shop", "a"), namespace("shop", "b"))
+        self.settle()
+        self.assertEqual(self.sink.names(), set())
+
+    def test_portions(self) -> None:
+        """Ten thousand objects come and go a few at a time, and not before the others' turn."""
+        for number in range(10_000):
+            self.change(an_ingress(f"i{number}"))
+        self.selected.synced()
+        for team, there in (("a", 10_000), ("b", 0)):
+            self.sink.sizes.clear()
+            self.change(namespace("shop", team))
+            self.assertEqual(self.sink.sizes, [1])
+            self.settle()
+            self.assertEqual(len(self.sink.names()), there)
+            self.assertEqual(set(self.sink.sizes[1:]), {25})
+
+    def test_stop(self) -> None:
+        """Nothing comes after a stop."""
+        self.change(an_ingress("one"))
+        self.selected.synced()
+        self.change(namespace("shop", "a"))
+        self.selected.stop()
+        self.settle()
+        self.assertEqual(self.sink.names(), set())
+
+    @given(
+        st.lists(
+            st.one_of(
+                st.builds(namespace, st.sampled_from("xy"), st.sampled_from(["a", "b", None])),
+                st.builds(an_ingress, st.sampled_from("ijk"), st.sampled_from("xy"), st.sampled_from("12")),
+                st.builds(
+                    lambda kind, where, name: {
+                        (
+                            kind,
+                            ObjectKey(
+                                "" if kind is NAMESPACE else where, where if kind is NAMESPACE else name
+                            ),
+                        ): None
+                    },
+                    st.sampled_from([NAMESPACE, Kind.INGRESS]),
+                    st.sampled_from("xy"),
+                    st.sampled_from("ijk"),
+                ),
+                st.sampled_from(["turn", "sync"]),
+            ),
+            max_size=30,
+        )
+    )
+    @settings(derandomize=True, deadline=None, max_examples=300)
+    def test_any_order(self, acts: list[Any]) -> None:
+        """Whatever happens, the sink ends with what is there where it is selected, and nothing else."""
+        self.setUp()
+        there: dict[ObjectId, Projection] = {}
+        for act in acts:
+            if act == "turn":
+                self.turn()
+            elif act == "sync":
+                if not self.sink.synced_with:
+                    self.selected.synced()
+            else:
+                self.change(act)
+                for object_id, projection in act.items():
+                    there.pop(object_id, None)
+                    if projection is not None:
+                        there[object_id] = projection
+        self.settle()
+        left = set(not_selected(there, TEAM_A, KINDS.selected))
+        self.assertEqual(self.sink.objects, {one: found for one, found in there.items() if one not in left})
+
+
+class GrowthTests(SynchronousTestCase):
+    """What it takes to translate what comes and goes with a label."""
+
+    def test_steps(self) -> None:
+        """No turn, and no step of a round, is longer for more objects; an incremental translation agrees with a whole one."""
+        self.longest(50)
+        for few, many in zip(self.longest(400), self.longest(800), strict=True):
+            self.assertLessEqual(many, few)
+
+    def longest(self, count: int) -> list[int]:
+        """Return the calls of the longest step when a namespace with *count* Ingresses is selected, and when it ceases to be."""
+        follower = Follower(TranslateOptions(), [])
+        follower.settle()
+        waiting: list[Callable[[], None]] = []
+        selected = SelectedNamespaces(_Following(follower), TEAM_A, KINDS.selected, waiting.append)
+        for number in range(count):
+            one = asking(f"i{number}", f"h{number}.test")
+            selected.changed({(Kind.INGRESS, one.key): Projection(one)})
+        selected.synced()
+        found = []
+        for team, routes in (("a", count), ("b", 0)):
+            steps = [calls(partial(selected.changed, namespace("demo", team)))]
+            while waiting:
+                steps.append(calls(waiting.pop()))
+            follower.work(1)
+            while follower.round is not None:
+                steps.append(calls(partial(follower.work, 1)))
+            snapshot = follower.settle()
+            self.assertEqual(snapshot.route_count, routes)
+            self.assertEqual(differences(snapshot, follower.expected()), ())
+            found.append(max(steps))
+        return found
+
+
+class PublishingTests(SynchronousTestCase):
+    """What is published of a namespace whose label changes."""
+
+    def setUp(self) -> None:
+        self.clock = Clock()
+        self.published: list[int] = []
+        self.controller = Controller(
+            Store(),
+            TranslateOptions(),
+            lambda snapshot: self.published.append(snapshot.route_count),
+            self.clock,
+            Metrics(),
+            lambda: NOW,
+            amid_change=lambda: self.selected.is_turning,
+        )
+        self.addCleanup(self.controller.stop)
+        soon = partial(self.clock.callLater, 0)
+        self.selected = SelectedNamespaces(self.controller, TEAM_A, KINDS.selected, soon)
+        for number in range(60):
+            one = asking(f"i{number}", f"h{number}.test")
+            self.selected.changed({(Kind.INGRESS, one.key): Projection(one)})
+        self.selected.synced()
+        self.published.clear()
+
+    def test_all_together(self) -> None:
+        """No snapshot has a part of its Ingresses: some of them may keep visitors from what others serve."""
+        for team, expected in (("a", [60]), ("b", [0])):
+            self.selected.changed(namespace("demo", team))
+            self.clock.pump([0.001] * 40)
+            self.assertEqual(self.published, expected)
+            self.assertEqual(self.controller.verify(), ())
+            self.published.clear()
+
+
+class _Following:
+    """Has a translation follow what comes."""
+
+    def __init__(self, follower: Follower) -> None:
+        self._follower = follower
+
+    def changed(self, batch: Batch) -> None:
+        self._follower.change(batch)
+
+    def synced(self) -> None:
+        pass
+
+
+def labelled(name: str, team: str) -> dict[str, Any]:
+    """Return a Namespace of the API."""
+    return {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name, "labels": {"team": team}}}
+
+
+class ApiServerTests(SourceTestCase):
+    """At an API server, without the definitions of the Gateway API."""
+
+    def settings(self, **more: Any) -> dict[str, Any]:
+        kinds = ObjectKinds(selects_namespaces=True)
+        return {"kinds": kinds, "namespace_selector": TEAM_A, **more}
+
+    async def test_labels_change(self) -> None:
+        """Ingresses and the Secrets that they need come and go with the label; no Secret is read for one that is left alone."""
+        for one in (labelled("shop", "b"), ingress("ours", "tls"), secret("tls")):
+            self.server.create(one)
+        content = await self.synced(**self.settings())
+        self.assertEqual((content.names(Kind.INGRESS), content.names(Kind.SECRET)), (set(), set()))
+        self.assertEqual(content.names(NAMESPACE), {"shop"})
+        for team, ingresses, secrets in (
+            ("a", {"ours"}, {"tls"}),
+            ("b", set(), set()),
+            ("a", {"ours"}, {"tls"}),
+        ):
+            self.server.apply(labelled("shop", team))
+            await self.until(
+                lambda i=ingresses, s=secrets: (
+                    (content.names(Kind.INGRESS), content.names(Kind.SECRET)) == (i, s)
+                )  # type: ignore[misc]
+            )
+
+    async def test_selected_from_the_start(self) -> None:
+        """What is selected, with its Secrets, is there when the first sync is."""
+        for one in (labelled("shop", "a"), ingress("ours", "tls"), secret("tls")):
+            self.server.create(one)
+        self.server.create(ingress("theirs", namespace="blog"))
+        content = await self.synced(**self.settings())
+        self.assertEqual((content.names(Kind.INGRESS), content.names(Kind.SECRET)), ({"ours"}, {"tls"}))
+
+    async def test_sources_of_settings(self) -> None:
+        """A source of either sort leaves alone what the settings do not select, and so without the Gateway API."""
+        objects = (
+            labelled("shop", "a"),
+            labelled("blog", "b"),
+            ingress("ours"),
+            ingress("theirs", namespace="blog"),
+        )
+        file = Path(self.mktemp()).with_suffix(".yaml")
+        file.write_text("\n---\n".join(json.dumps(one) for one in objects), "utf-8")
+        for one in objects:
+            self.server.create(one)
+        kubeconfig = Settings(kubeconfig=str(self.kubeconfig), namespace_selector=TEAM_A)
+        manifests = Settings(manifests=(str(file),), namespace_selector=TEAM_A)
+        for asked in (kubeconfig, manifests):
+            for kinds in (ROUTE_KINDS, (INGRESS,)):
+                content = Content()
+                source = source_of(asked, reactor, Metrics(), kinds)
+                await source.start(content)
+                try:
+                    await self.until(lambda found=content: found.synced_times > 0)  # type: ignore[misc]
+                finally:
+                    await source.stop()
+                self.assertEqual(content.names(Kind.INGRESS), {"ours"})
+
+    async def test_without_the_gateway_api(self) -> None:
+        """Namespaces are read also where nothing of the Gateway API is."""
+        self.server.create(labelled("shop", "a"))
+        self.server.create(ingress("ours"))
+        content = await self.synced(**self.settings(kinds=ObjectKinds((INGRESS,), selects_namespaces=True)))
+        self.assertEqual(content.names(Kind.INGRESS), {"ours"})
+
+    async def test_forbidden(self) -> None:
+        """Who may not read Namespaces is never ready, and is told what is missing."""
+        everything = {"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]}
+        resources = [
+            "ingresses",
+            "ingressclasses",
+            "services",
+            "endpointslices",
+            "secrets",
+            "customresourcedefinitions",
+        ]
+        token = str(self.server.token)
+        self.server.access.tokens = {token: (Grant({**everything, "resources": resources}),)}
+        content = await self.start(**self.settings())
+        await self.until(lambda: any("namespaces" in one and ":" in one for one in self.running.missing()))
+        self.assertEqual(content.synced_times, 0)
+        self.server.create(labelled("shop", "a"))
+        self.server.create(ingress("ours"))
+        self.server.access.tokens = {token: (Grant(everything),)}
+        await self.until(lambda: content.synced_times > 0)
+        self.assertEqual(content.names(Kind.INGRESS), {"ours"})
+
+
+def texts_of(values: Iterable[ObjectId]) -> set[str]:
+    return {str(key) for _, key in values}
+
+
+class NotSelectedTests(SynchronousTestCase):
+    """``not_selected``."""
+
+    def test_pure(self) -> None:
+        """What lies in namespaces that are not selected, or not known."""
+        objects = {
+            **namespace("shop", "a"),
+            **namespace("blog", "b"),
+            **an_ingress("one"),
+            **an_ingress("two", "blog"),
+            **an_ingress("three", "unknown"),
+            (Kind.SERVICE, ObjectKey("blog", "web")): Projection(Service(ObjectKey("blog", "web"))),
+        }
+        there = {object_id: one for object_id, one in objects.items() if one is not None}
+        self.assertEqual(texts_of(not_selected(there, TEAM_A, KINDS.selected)), {"blog/two", "unknown/three"})
