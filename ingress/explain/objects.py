@@ -23,7 +23,7 @@ from ingress.translate.options import TranslateOptions
 from ingress.translate.readers.gateway.not_ours import why_not_served_here
 from ingress.translate.readers.gateway.routes import GRPCRoute, HTTPRoute, TLSRoute
 from ingress.translate.readers.ingress.classes import class_named, controller_of, is_catch_all
-from ingress.translate.readers.ingress.objects import Ingress
+from ingress.translate.readers.ingress.objects import Ingress, IngressPath
 from ingress.translate.readers.reader import Reader, Readers, RouteKind
 from ingress.translate.readers.route_kinds import ROUTE_KINDS
 
@@ -280,8 +280,12 @@ def _path_at(ingress: Ingress, field: str) -> tuple[str, _AskedPath] | None:
     if paths is None or number >= len(paths):
         return None
     one = paths[number]
-    match = Match.EXACT if one.path_type == Match.EXACT.value else Match.PREFIX
-    return ingress.rules[rule].host.lower(), _AskedPath(one.path or "/", match.value)
+    return ingress.rules[rule].host.lower(), _AskedPath(one.path or "/", _match_of(one).value)
+
+
+def _match_of(path: IngressPath) -> Match:
+    """Return how *path* is compared: whatever its type is, if it is not Exact, it is read as a prefix."""
+    return Match.EXACT if path.path_type == Match.EXACT.value else Match.PREFIX
 
 
 def _not_given(kind: Kind, namespace: str) -> str:
@@ -301,13 +305,15 @@ def _field_in_ingress(ingress: Ingress, route: Route) -> Stepwise[str]:
             if not seen % AT_ONCE:
                 yield
             own = path.path or "/"
-            is_match = (
-                path.path_type in (route.match.value, "ImplementationSpecific")
-                or route.beginnings is not None
-            )
+            is_match = route.beginnings is not None or _match_of(path) is route.match
             if own == route.path and is_match:
                 return f"spec.rules[{index}].http.paths[{number}]"
             if is_match and own.startswith("/") and path_bytes(own) == wanted:
                 fallback = f"spec.rules[{index}].http.paths[{number}]"
-    is_default = ingress.default_backend is not None and route.path == "/" and "paths" not in fallback
+    is_default = (
+        ingress.default_backend is not None
+        and route.path == "/"
+        and route.match is not Match.EXACT
+        and "paths" not in fallback
+    )
     return DEFAULT_BACKEND_FIELD if is_default else fallback

@@ -181,6 +181,41 @@ class ExplainTests(CtlCase):
         )
         self.assertIn("belongs to Ingress shop/other", data["lost"][0]["sentence"])
 
+    def test_the_field_of_a_route_is_that_of_its_path_whatever_type_that_has(self) -> None:
+        """A type that is missing, wrong or up to the controller is read as a prefix, and is none where Exact is asked for."""
+        of_type = (
+            "          - path: {}\n{}            backend: {{service: {{name: web, port: {{number: 80}}}}}}\n"
+        )
+        paths = (("/a", ""), ("/b", "prefix"), ("/c", "ImplementationSpecific"), ("/c", "Exact"))
+        lines = [of_type.format(path, kind and f"            pathType: {kind}\n") for path, kind in paths]
+        manifests = ingress() + "".join(lines) + SERVICE
+        found = {
+            path: self.explained(manifests, f"http://shop.example.com{path}", status=int(path == "/b"))[
+                "route"
+            ]
+            for path in ("/a", "/b", "/c", "/c/d")
+        }
+        self.assertEqual(
+            {path: (route["match"], route["field"]) for path, route in found.items()},
+            {
+                "/a": ("Prefix", "spec.rules[0].http.paths[1]"),
+                "/b": ("Prefix", "spec.rules[0].http.paths[2]"),
+                "/c": ("Exact", "spec.rules[0].http.paths[4]"),
+                "/c/d": ("Prefix", "spec.rules[0].http.paths[3]"),
+            },
+        )
+
+    def test_the_root_that_app_root_adds_is_not_the_default_backend(self) -> None:
+        """The rule whose root it is has its place, also where the Ingress has a default backend besides."""
+        manifests = (
+            ingress(app_root="/x")
+            .replace("path: /", "path: /x")
+            .replace("  rules:", "  defaultBackend: {service: {name: web, port: {number: 80}}}\n  rules:")
+        )
+        for path, field in (("/", "spec.rules[0]"), ("/y", "spec.defaultBackend")):
+            route = self.explained(manifests + SERVICE, f"http://shop.example.com{path}")["route"]
+            self.assertEqual((route["path"], route["field"]), ("/", field))
+
     def test_canaries_are_told_with_conditions_and_shares(self) -> None:
         """Each backend has its share of what no condition decides."""
         canary = ingress(canary="true", canary_weight="20", canary_by_header="x-new")
