@@ -145,7 +145,7 @@ class KnownObjects:
     def not_checked(self, problem: Problem) -> str:
         """Say why *problem* is not known to be one."""
         kind = self.known.unknown(problem)
-        return "" if kind is None else _not_given(kind, problem.namespace)
+        return "" if kind is None else _not_given(kind, problem.looked_in)
 
     def field_of(self, route: Route) -> Stepwise[str]:
         """Find where the owner of *route* asks for it."""

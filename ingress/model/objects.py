@@ -100,9 +100,9 @@ class Owner(NamedTuple):
         """What the object is kept under."""
         return self.kind, self.key
 
-    def problem(self, reason: Reason, message: str, field: str = "") -> Problem:
+    def problem(self, reason: Reason, message: str, field: str = "", elsewhere: str = "") -> Problem:
         """Return a problem of the object."""
-        return Problem(self.kind, self.key.namespace, self.key.name, reason, message, field)
+        return Problem(self.kind, self.key.namespace, self.key.name, reason, message, field, elsewhere)
 
     def __str__(self) -> str:
         return f"{self.kind} {self.key}"

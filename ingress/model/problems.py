@@ -188,6 +188,13 @@ class Problem:
     reason: Reason
     message: str
     field: str = ""
+    elsewhere: str = ""
+    """The namespace of the Service that it is about, where that is not the object's own."""
+
+    @property
+    def looked_in(self) -> str:
+        """The namespace in which was looked for what it is about."""
+        return self.elsewhere or self.namespace
 
     @property
     def is_note(self) -> bool:

@@ -90,7 +90,8 @@ def backend_problems(
             if part.startswith(_SERVICE_AT):
                 part = parsed.service_at + part.removeprefix(_SERVICE_AT)
             at = f"{field}.{part}" if part and not field.startswith(_ANNOTATIONS_AT) else field
-            problems.append(parsed.owner.problem(fault.reason, fault.message, at))
+            elsewhere = "" if reference.namespace == parsed.owner.key.namespace else reference.namespace
+            problems.append(parsed.owner.problem(fault.reason, fault.message, at, elsewhere))
         if not number % _BACKENDS_A_STEP:
             yield
     return tuple(problems)

@@ -47,7 +47,7 @@ class Coverage:
         if hidden is not None:
             return hidden
         kinds = MISSING.get(problem.reason, ())
-        return next((kind for kind in kinds if not self.knows(kind, problem.namespace)), None)
+        return next((kind for kind in kinds if not self.knows(kind, problem.looked_in)), None)
 
 
 def covered_by(objects: Iterable[ObjectId]) -> Coverage:

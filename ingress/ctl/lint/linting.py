@@ -88,7 +88,7 @@ class _Unknown:
         if problem.reason in HIDDEN:
             self._forbidden.setdefault(HIDDEN[problem.reason], set()).add(problem.namespace)
         elif kind is not None:
-            self._absent.setdefault(kind, set()).add(problem.namespace)
+            self._absent.setdefault(kind, set()).add(problem.looked_in)
         return kind is None
 
     def told(self) -> Iterator[str]:

@@ -54,8 +54,9 @@ def findings_of(given: Input, problems: Iterable[Problem]) -> Iterator[Finding]:
             object_id in referred_to and not _is_nameless(problem)
         ):
             rule = evolve(rule, level=Level.NOTE, advice=f"{rule.advice}; no Ingress refers to it")
+        is_unread = _may_be_in_other_files(problem, given.coverage)
         yield Finding(
-            rule.level,
+            min(rule.level, Level.WARNING) if is_unread else rule.level,
             rule.name,
             object_id,
             problem.message,
@@ -63,6 +64,11 @@ def findings_of(given: Input, problems: Iterable[Problem]) -> Iterator[Finding]:
             rule.advice,
             given.place(object_id),
         )
+
+
+def _may_be_in_other_files(problem: Problem, coverage: Coverage) -> bool:
+    """Whether *problem* is that something is missing, of a kind of which others may be in files that were not read."""
+    return problem.reason in _ABSENT and _ABSENT[problem.reason] not in coverage.whole
 
 
 class _ReferredTo:
@@ -131,7 +137,7 @@ def problem_findings(subject: Subject, meant: Meant, coverage: Coverage) -> Iter
         if problem.reason is Reason.UNSUPPORTED_PATH and _MISWRITTEN.search(problem.message):
             found = evolve(found, advice="correct the expression, which ingress-nginx does not take, either")
         advice = "" if found.advice else meant.advice(problem)
-        if not advice and problem.reason in _ABSENT and _ABSENT[problem.reason] not in coverage.whole:
+        if not advice and _may_be_in_other_files(problem, coverage):
             found = evolve(found, level=min(found.level, Level.WARNING))
         yield evolve(found, advice=advice) if advice else found
     for number, some in shadowed.items():

@@ -162,6 +162,6 @@ def _unknown(given: Input) -> Iterator[str]:
     for problem in given.snapshot.problems:
         kind = given.coverage.unknown(problem)
         if kind is not None:
-            namespaces.setdefault(kind, set()).add(problem.namespace)
+            namespaces.setdefault(kind, set()).add(problem.looked_in)
     for kind, some in sorted(namespaces.items()):
         yield f"whether {plural_of(kind)} exist in {first_of(sorted(some), _SHOWN)}: neither side has any of there"
