@@ -28,7 +28,7 @@ def read_tcp_services(key: ObjectKey, content: Mapping[str, str]) -> TcpServices
     services: list[TcpService] = []
     problems: list[Problem] = []
     for name in sorted(content, key=lambda one: (len(one), one)):
-        field = f"data[{quoted(name)}]"
+        field = f"data[{quoted(name)[1:-1]}]"
         try:
             service = _read(name, content[name], field)
             if len(services) == MOST_SERVICES:

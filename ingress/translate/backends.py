@@ -48,7 +48,8 @@ _EXTERNAL_HTTP2 = LinkSettings(is_external=True, is_http2=True)
 
 
 _SERVICE_AT = "service."
-_ANNOTATIONS_AT = "metadata."
+_WHOLE_AT = ("metadata.", "data[")
+"""Where the fields begin that are one text, which names all of a backend: annotations, and entries of TCP services."""
 
 
 @frozen
@@ -89,7 +90,7 @@ def backend_problems(
             part = fault.field
             if part.startswith(_SERVICE_AT):
                 part = parsed.service_at + part.removeprefix(_SERVICE_AT)
-            at = f"{field}.{part}" if part and not field.startswith(_ANNOTATIONS_AT) else field
+            at = f"{field}.{part}" if part and not field.startswith(_WHOLE_AT) else field
             elsewhere = "" if reference.namespace == parsed.owner.key.namespace else reference.namespace
             problems.append(parsed.owner.problem(fault.reason, fault.message, at, elsewhere))
         if not number % _BACKENDS_A_STEP:

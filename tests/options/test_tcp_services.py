@@ -56,12 +56,12 @@ class ReadingTests(SynchronousTestCase):
         self.assertEqual(
             found.services,
             (
-                TcpService(80, ObjectKey("demo", "web"), "http", 'data["80"]'),
-                TcpService(9000, database, 5432, 'data["9000"]'),
-                TcpService(9001, database, 5432, 'data["9001"]', reads_header=True),
-                TcpService(9002, database, 5432, 'data["9002"]', sends_header=True),
-                TcpService(9003, database, 5432, 'data["9003"]', True, True),
-                TcpService(9004, database, 5432, 'data["9004"]'),
+                TcpService(80, ObjectKey("demo", "web"), "http", "data[80]"),
+                TcpService(9000, database, 5432, "data[9000]"),
+                TcpService(9001, database, 5432, "data[9001]", reads_header=True),
+                TcpService(9002, database, 5432, "data[9002]", sends_header=True),
+                TcpService(9003, database, 5432, "data[9003]", True, True),
+                TcpService(9004, database, 5432, "data[9004]"),
             ),
         )
 
@@ -95,7 +95,7 @@ class ReadingTests(SynchronousTestCase):
         for problem in found.problems:
             self.assertEqual((problem.kind, problem.name), ("ConfigMap", "tcp-services"))
             self.assertEqual((problem.reason, problem.is_the_operators), (Reason.INVALID_OPTION, True))
-            self.assertTrue(problem.field.startswith('data["'), problem.field)
+            self.assertTrue(problem.field.startswith("data["), problem.field)
             self.assertLess(len(str(problem)), 600)
             self.assertTrue(str(problem).isprintable(), str(problem))
 
@@ -165,9 +165,9 @@ class TranslationTests(SynchronousTestCase):
         self.assertEqual(
             [(one.reason, one.field) for one in found.problems],
             [
-                (Reason.INVALID_OPTION, 'data["9002"]'),
-                (Reason.SERVICE_NOT_FOUND, 'data["9000"].name'),
-                (Reason.SERVICE_PORT_NOT_FOUND, 'data["9001"].port'),
+                (Reason.INVALID_OPTION, "data[9002]"),
+                (Reason.SERVICE_NOT_FOUND, "data[9000]"),
+                (Reason.SERVICE_PORT_NOT_FOUND, "data[9001]"),
             ],
         )
         found = self.cluster.write("absent", service("absent"))
@@ -189,7 +189,7 @@ class TranslationTests(SynchronousTestCase):
         found = translate(self.cluster.store.state(), options, datetime(2026, 1, 1, tzinfo=UTC))
         self.assertEqual(len(found.listeners), 2)
         told = [(one.reason, one.field) for one in found.problems if one.kind == "ConfigMap"]
-        self.assertEqual(told, [(Reason.LISTENER_CONFLICT, f'data["{port}"]') for port in (10254, 443, 80)])
+        self.assertEqual(told, [(Reason.LISTENER_CONFLICT, f"data[{port}]") for port in (10254, 443, 80)])
 
     def test_beside_a_gateway(self) -> None:
         """Where a Gateway wants the port, too, the operator's entry has it, and the Gateway is told."""

@@ -1,5 +1,7 @@
 """The operator's ConfigMap among what is read, and options that a process needs a source for."""
 
+import json
+
 from ingress.ctl.inputs.how import How
 from tests.ctl.inputs.files_case import FilesCase, an_ingress
 
@@ -11,6 +13,20 @@ data:
   proxy-body-size: 8m
   hsts: "false"
   proxy-read-timeout: soon
+"""
+TCP_SERVICES = """\
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: tcp, namespace: infra}
+data:
+  "5432": shop/database:5432
+  "6379": shop/cache:redis
+  "80": nonsense
+---
+apiVersion: v1
+kind: Service
+metadata: {name: cache, namespace: shop}
+spec: {ports: [{port: 6379}]}
 """
 NAMED = "configmap=ingress-nginx/controller"
 
@@ -55,6 +71,24 @@ class ConfigMapTests(FilesCase):
         ((what, why),) = self.unread(given)
         self.assertEqual(what, "ConfigMap ingress-nginx/controller")
         self.assertIn("is not in the input", why)
+
+
+class TcpServicesTests(FilesCase):
+    """The ConfigMap of ``--tcp-services-configmap`` among what is read."""
+
+    def test_entries_have_lines(self) -> None:
+        """What is wrong with an entry is told where it stands, be it nonsense or a Service that there is not."""
+        path = self.manifest(TCP_SERVICES)
+        found = self.run_command("lint", "-o", "tcp-services-configmap=infra/tcp", "--output", "json", path)
+        told = [(one["field"], one["line"], one["rule"]) for one in json.loads(found.stdout)["findings"]]
+        self.assertEqual(
+            sorted(told),
+            [
+                ("data[5432]", 5, "ServiceNotFound"),
+                ("data[6379]", 6, "ServicePortNotFound"),
+                ("data[80]", 7, "InvalidOption"),
+            ],
+        )
 
 
 class EndpointTests(FilesCase):
