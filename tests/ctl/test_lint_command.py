@@ -66,6 +66,49 @@ class NotOursTests(LintCase):
         )
 
 
+OF_CLASSES = """\
+apiVersion: gateway.networking.k8s.io/v1
+kind: GatewayClass
+metadata: {{name: public}}
+spec: {{controllerName: {controller}}}
+---
+apiVersion: gateway.networking.k8s.io/v1
+kind: Gateway
+metadata: {{name: main, namespace: shop}}
+spec: {{gatewayClassName: {named}, listeners: [{{name: http, port: 80, protocol: HTTP}}]}}
+"""
+
+
+class MistypedGatewaysTests(LintCase):
+    """GatewayClasses by their controller, and Gateways by their class."""
+
+    ours = "txingress.dev/gateway"
+
+    def found(self, controller: str, named: str = "public", *options: str) -> list[tuple[str, str, int, str]]:
+        """Return rule, object, line and advice of each finding where a class has this *controller* and a Gateway is *named* so."""
+        self.manifest(OF_CLASSES.format(controller=controller, named=named))
+        result = self.lint("--output", "json", *options, "objects.yaml")
+        data = json.loads(result.stdout)
+        self.assertEqual(result.exit_code, int(data["summary"]["errors"] > 0))
+        some = [one for each in data["objects"] for one in each["findings"]]
+        return [(one["rule"], one["kind"], one["line"], one["advice"]) for one in some]
+
+    def test_a_controller_with_a_letter_mistyped_is_an_error(self) -> None:
+        """As of an IngressClass; another controller of the same organization may be meant as it is."""
+        meant = ("MistypedController", "GatewayClass", 4, f"did you mean {self.ours}?")
+        self.assertEqual(self.found("txingress.dev/gatway"), [meant])
+        for controller in (self.ours, f"{self.ours}-internal", f"{self.ours}s", "example.com/gateway"):
+            self.assertEqual(self.found(controller), [], controller)
+        self.assertEqual(self.found("txingress.dev/gatway", "public", "-o", "no-gateway-api"), [])
+
+    def test_a_class_with_a_letter_mistyped_is_an_error(self) -> None:
+        """Where there is no class of that name, and the one that is meant is of this controller."""
+        meant = ("MistypedClass", "Gateway", 9, "did you mean public?")
+        self.assertEqual(self.found(self.ours, "pubilc"), [meant])
+        self.assertEqual(self.found(self.ours, "internal"), [])
+        self.assertEqual(self.found("example.com/other", "pubilc"), [])
+
+
 class ConfigMapTests(LintCase):
     """The ConfigMap of ingress-nginx, beside its Ingresses or alone."""
 

@@ -447,7 +447,7 @@ UNKNOWN_FIELD: Final = _rule(
 MISTYPED_CONTROLLER: Final = _rule(
     "MistypedController",
     _ERROR,
-    "The controller of an IngressClass is ours with one letter mistyped, so nobody serves the class.",
+    "The controller of an IngressClass or a GatewayClass is ours with one letter mistyped, so nobody serves the class.",
 )
 CLASS_BY_ANNOTATION: Final = _rule(
     "ClassByAnnotation",

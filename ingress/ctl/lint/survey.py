@@ -1,7 +1,7 @@
 """What rules look at: the route objects of one layer with what they ask for, and what became of that."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import Final, NamedTuple
 
@@ -16,7 +16,7 @@ from ingress.ctl.lint.finding import Change, Finding
 from ingress.ctl.lint.rules import Rule
 from ingress.ctl.meant_classes import MeantClasses
 from ingress.model.frozen import frozen
-from ingress.model.objects import ClusterObject, Kind, ObjectId, Owner
+from ingress.model.objects import ClusterObject, Kind, ObjectId, ObjectKey, Owner
 from ingress.model.problems import Problem
 from ingress.model.upstream_tls import ProtocolRefused
 from ingress.routing.expression_routes import PathTooLong
@@ -26,6 +26,8 @@ from ingress.translate.age import by_age
 from ingress.translate.claims import Claim, ParsedObject
 from ingress.translate.options import TranslateOptions
 from ingress.translate.ownership import wildcard_of
+from ingress.translate.readers.gateway.gateways import gateway_classes_of
+from ingress.translate.readers.gateway.names import GATEWAY_CLASS
 from ingress.translate.readers.ingress.classes import controller_of
 from ingress.translate.readers.ingress.objects import Ingress
 from ingress.translate.readers.reader import Readers, Verdict
@@ -179,6 +181,19 @@ class Survey:
         given = self.given
         is_seen = given.options.from_manifests or given.coverage.knows(Kind.INGRESS_CLASS, "")
         return is_seen and controller_of(name, given.state) is None
+
+    def gateway_classes(self, name: str) -> Sequence[str]:
+        """Return the GatewayClasses of ours, if that of this *name* is none as far as is known; in a cluster all have to be seen for that."""
+        given = self.given
+        is_seen = given.options.from_manifests or given.coverage.knows(GATEWAY_CLASS, "")
+        classes = gateway_classes_of(given.state)
+        if not is_seen or ObjectKey("", name) in classes:
+            return ()
+        return sorted(
+            key.name
+            for key, one in classes.items()
+            if one.controller == given.options.gateway.controller_name
+        )
 
     @property
     def snapshot(self) -> Snapshot:

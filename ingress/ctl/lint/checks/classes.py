@@ -1,8 +1,9 @@
 """Whose an object is, by its class."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from ingress.annotations.values import quoted
+from ingress.ctl.close_names import is_slip
 from ingress.ctl.lint.finding import Change, Finding
 from ingress.ctl.lint.rules import (
     CLASS_BY_ANNOTATION,
@@ -15,6 +16,7 @@ from ingress.ctl.lint.rules import (
 from ingress.ctl.lint.survey import Subject, Survey
 from ingress.model.objects import Kind
 from ingress.model.problems import Reason
+from ingress.translate.readers.gateway.gateways import Gateway, GatewayClass
 from ingress.translate.readers.gateway.not_ours import why_not_served_here
 from ingress.translate.readers.ingress.classes import class_named, controller_of
 from ingress.translate.readers.ingress.objects import CLASS_ANNOTATION, Ingress, classes_of
@@ -25,8 +27,10 @@ _ANNOTATION = f"metadata.annotations[{CLASS_ANNOTATION}]"
 
 
 def check_classes(survey: Survey, subject: Subject) -> Iterator[Finding]:
-    """Yield what the class of an Ingress says, whether it is ours or not."""
+    """Yield what the class of an Ingress says, whether it is ours or not, and of which GatewayClass ours is meant."""
     value, options = subject.value, survey.given.options
+    if isinstance(value, GatewayClass | Gateway):
+        yield from _slips_of_gateways(survey, subject, value)
     if not isinstance(value, Ingress):
         return
     is_told = any(problem.reason in _TOLD for problem in subject.problems)
@@ -92,6 +96,24 @@ def check_controllers(survey: Survey) -> Iterator[Finding]:
                 given.place(object_id),
                 (Change("spec.controller", ours),),
             )
+
+
+def _slips_of_gateways(survey: Survey, subject: Subject, value: GatewayClass | Gateway) -> Iterator[Finding]:
+    """Yield the controller of a GatewayClass that is meant to be ours, or the class of a Gateway that is meant to be one of ours."""
+    options = survey.given.options.gateway
+    if subject.verdict.is_ours or not options.is_served:
+        return
+    names: Sequence[str]
+    if isinstance(value, GatewayClass):
+        rule, field, written = MISTYPED_CONTROLLER, "spec.controllerName", value.controller
+        names = [options.controller_name]
+    else:
+        rule, field, written = MISTYPED_CLASS, "spec.gatewayClassName", value.class_name
+        names = survey.gateway_classes(written)
+    meant = next((name for name in names if is_slip(written, name)), None)
+    if meant is not None:
+        message, advice = why_not_ours(survey, subject), f"did you mean {meant}?"
+        yield subject.found(rule, message, field, advice, [Change(field, meant)])
 
 
 def _not_judged(survey: Survey, subject: Subject, value: Ingress) -> Finding:
