@@ -109,6 +109,52 @@ class MistypedGatewaysTests(LintCase):
         self.assertEqual(self.found("example.com/other", "pubilc"), [])
 
 
+OLD_VERSIONS = """\
+apiVersion: gateway.networking.k8s.io/v1beta1
+kind: ReferenceGrant
+metadata: {name: front, namespace: shop}
+spec:
+  from: [{group: gateway.networking.k8s.io, kind: HTTPRoute, namespace: front}]
+  to: [{group: "", kind: Service}]
+---
+apiVersion: networking.k8s.io/v1beta1
+kind: IngressClass
+metadata: {name: nginx}
+spec: {controller: k8s.io/ingress-nginx}
+---
+apiVersion: networking.k8s.io/v1beta1
+kind: Ingress
+metadata: {name: web, namespace: shop}
+spec: {ingressClassName: nginx, backend: {serviceName: web, servicePort: 80}}
+"""
+
+
+class OldVersionsTests(LintCase):
+    """Objects that are written in an old version of their kind."""
+
+    def test_what_is_told_goes_by_the_kind(self) -> None:
+        """kubectl converts what is built into clusters; of the Gateway API a cluster may have both versions, or the old one alone."""
+        self.manifest(OLD_VERSIONS)
+        data = json.loads(self.lint("--output", "json", "objects.yaml").stdout)
+        some = [*data["findings"], *(one for each in data["objects"] for one in each["findings"])]
+        told = {one["kind"]: one for one in some if one["rule"] == "DeprecatedVersion"}
+        self.assertEqual(
+            {kind: (one["level"], one["advice"]) for kind, one in told.items()},
+            {
+                "ReferenceGrant": ("note", ""),
+                "IngressClass": ("warning", "kubectl convert writes all of it in the new version"),
+                "Ingress": (
+                    "warning",
+                    "kubectl convert writes all of it in the new version, backends and pathType, too",
+                ),
+            },
+        )
+        self.assertEqual(
+            told["ReferenceGrant"]["message"],
+            "gateway.networking.k8s.io/v1beta1 is an old version; write gateway.networking.k8s.io/v1 where the cluster has that",
+        )
+
+
 class ConfigMapTests(LintCase):
     """The ConfigMap of ingress-nginx, beside its Ingresses or alone."""
 

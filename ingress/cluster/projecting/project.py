@@ -82,8 +82,13 @@ def project(
     reader.key = key = known_as if key == known_as else key
     old = raw.get("apiVersion") in read.old_versions
     if old:
-        message = f"{raw['apiVersion']} is an old version that newer clusters do not serve; write {read.api_version}"
-        reader.report("apiVersion", message, Reason.DEPRECATED_VERSION)
+        # Which versions a cluster has of a kind that is defined in it goes by the release of its definition.
+        message = (
+            f"is an old version; write {read.api_version} where the cluster has that"
+            if read.definition
+            else f"is an old version that newer clusters do not serve; write {read.api_version}"
+        )
+        reader.report("apiVersion", f"{raw['apiVersion']} {message}", Reason.DEPRECATED_VERSION)
     value: ClusterObject | None
     if kind is Kind.SECRET:
         value = project_secret(raw, metadata, reader, annotations_prefix, old, keys=secret_keys)

@@ -13,7 +13,7 @@ from ingress.ctl.inputs.coverage import Coverage
 from ingress.ctl.inputs.input import Input, object_of
 from ingress.ctl.lint.finding import Change, Finding, Level
 from ingress.ctl.lint.mending import mended, renamed, unknown_names
-from ingress.ctl.lint.rules import CLOSED_PATHS, REGEX_NOT_ASKED, RULE_SHADOWED, RULES
+from ingress.ctl.lint.rules import CLOSED_PATHS, CONVERTED, REGEX_NOT_ASKED, RULE_SHADOWED, RULES, Rule
 from ingress.ctl.lint.survey import Subject
 from ingress.ctl.meant import Meant, host_of_url
 from ingress.model.objects import Kind, ObjectId, ObjectKey, Projection
@@ -54,6 +54,8 @@ def findings_of(given: Input, problems: Iterable[Problem]) -> Iterator[Finding]:
             object_id in referred_to and not _is_nameless(problem)
         ):
             rule = evolve(rule, level=Level.NOTE, advice=f"{rule.advice}; no Ingress refers to it")
+        elif problem.reason is Reason.DEPRECATED_VERSION:
+            rule = _of_old_version(problem.kind)
         is_unread = _may_be_in_other_files(problem, given.coverage)
         yield Finding(
             min(rule.level, Level.WARNING) if is_unread else rule.level,
@@ -64,6 +66,19 @@ def findings_of(given: Input, problems: Iterable[Problem]) -> Iterator[Finding]:
             rule.advice,
             given.place(object_id),
         )
+
+
+def _of_old_version(kind: str) -> Rule:
+    """Return what is said of an object of *kind* that is written in an old version.
+
+    kubectl converts nothing that is defined in the cluster, where both versions may be there, or the old one alone.
+    """
+    rule = RULES[Reason.DEPRECATED_VERSION.value]
+    if kind == Kind.INGRESS:
+        return rule
+    if kind in (Kind.INGRESS_CLASS, Kind.ENDPOINT_SLICE):
+        return evolve(rule, advice=CONVERTED)
+    return evolve(rule, level=Level.NOTE, advice="")
 
 
 def _may_be_in_other_files(problem: Problem, coverage: Coverage) -> bool:
@@ -194,6 +209,8 @@ def _finding(
             rule = evolve(CLOSED_PATHS, advice="") if is_value else CLOSED_PATHS
             return subject.found(rule, problem.message, problem.field, advice, changes)
         return subject.found(RULES[reason.value], problem.message, problem.field, advice, changes)
+    if reason is Reason.DEPRECATED_VERSION:
+        return subject.found(_of_old_version(problem.kind), problem.message, problem.field)
     regex = None if claim is None or problem.field != f"{claim.field}.path" else claim.regex
     if reason is Reason.INVALID_PATH and regex is not None and regex.is_likely and regex.fault is None:
         kind = Change(problem.field.removesuffix(".path") + ".pathType", "ImplementationSpecific")

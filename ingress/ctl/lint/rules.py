@@ -22,6 +22,7 @@ class Rule:
     advice: str = ""
 
 
+CONVERTED: Final = "kubectl convert writes all of it in the new version"
 _NOTE, _WARNING, _ERROR = Level.NOTE, Level.WARNING, Level.ERROR
 
 _OF_REASONS: Final[Mapping[Reason, tuple[Level, str, str]]] = {
@@ -43,8 +44,8 @@ _OF_REASONS: Final[Mapping[Reason, tuple[Level, str, str]]] = {
     ),
     Reason.DEPRECATED_VERSION: (
         _WARNING,
-        "The object is written in a version that clusters do not take any more.",
-        "kubectl convert writes all of it in the new version, backends and pathType, too",
+        "The object is written in a version that clusters do not take any more; of the Gateway API, in one that newer releases may not have, which is a note.",
+        f"{CONVERTED}, backends and pathType, too",
     ),
     Reason.MISSING_PATH_TYPE: (
         _WARNING,
