@@ -65,6 +65,19 @@ def _same(one: str, other: str) -> int:
     return next((at for at in range(shortest) if one[at] != other[at]), shortest)
 
 
+def _is_once_mistaken(name: str, meant: str) -> bool:
+    """Whether *name* is *meant* with a character too many, too few, wrong, or in its neighbour's place."""
+    if not meant or abs(len(name) - len(meant)) > 1 or name == meant:
+        return False
+    before = _same(name, meant)
+    rest, wanted = name[before:], meant[before:]
+    if rest[1:] == wanted:
+        return True
+    if rest[:2] == wanted[1::-1] and rest[2:] == wanted[2:]:
+        return True
+    return wanted[:1] in _LETTERS and wanted[1:] in (rest, rest[1:])
+
+
 class CloseNames:
     """Names, and what may be meant by others; *between* stands between the words of one."""
 
@@ -80,7 +93,7 @@ class CloseNames:
         found = dict.fromkeys(self._once_mistaken(name))
         found.update(dict.fromkeys(self._by_words(name)))
         if not found and len(self._names) <= _FEW and len(name) <= _MOST_CHARACTERS:
-            found.update(dict.fromkeys(get_close_matches(name, sorted(self._names), _MOST, _LEAST_CLOSE)))
+            found.update(dict.fromkeys(get_close_matches(name, self._sorted, _MOST, _LEAST_CLOSE)))
         found.pop(name, None)
         return tuple(found)[:_MOST]
 
@@ -91,6 +104,10 @@ class CloseNames:
         lowered = name.lower()
         if lowered in self._names:
             yield lowered
+        if len(self._names) <= _FEW:
+            # A few comparisons take less than thousands of spellings.
+            yield from (one for one in self._sorted if _is_once_mistaken(lowered, one))
+            return
         halves = [(lowered[:at], lowered[at:]) for at in range(len(lowered) + 1)]
         for before, after in halves:
             if after:
@@ -113,10 +130,14 @@ class CloseNames:
         yield from self._longer.get(name, ())
 
     @cached_property
+    def _sorted(self) -> list[str]:
+        return sorted(self._names)
+
+    @cached_property
     def _longer(self) -> dict[str, list[str]]:
         """By what is left of them without a word at an end: some names."""
         found: dict[str, list[str]] = {}
-        for name in sorted(self._names):
+        for name in self._sorted:
             for shorter in _ends(name, self._between):
                 some = found.setdefault(shorter, [])
                 if len(some) < _MOST:

@@ -2,6 +2,8 @@
 
 from functools import partial
 
+from hypothesis import given
+from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.ctl.close_names import CloseNames, is_slip
@@ -31,6 +33,13 @@ class CloseNamesTests(SynchronousTestCase):
             for name in ("carrt", "crt", "cbrt", "crat", "Cart", "cart-", "acrt"):
                 self.assertEqual(CloseNames(names).close_to(name)[:1], ("cart",), name)
 
+    @given(st.text("ab.-", min_size=2, max_size=5), st.text("ab.-", min_size=1, max_size=5))
+    def test_few_are_compared_as_many_are_looked_up(self, name: str, meant: str) -> None:
+        """What is found among very many names is found where it is the only one."""
+        others = [f"{number}-of-many-others" for number in range(200)]
+        if meant in CloseNames([meant, *others]).close_to(name):
+            self.assertEqual(CloseNames([meant]).close_to(name), (meant,))
+
     def test_a_word_more_or_less(self) -> None:
         """At either end."""
         names = ["cart-service", "shop-cart", "web", *(f"n{number}x" for number in range(1000))]
@@ -51,7 +60,7 @@ class CloseNamesTests(SynchronousTestCase):
     def test_nothing_is_close(self) -> None:
         """Nothing is made up, and a name is not close to itself."""
         for names in ([], ["cart"], [f"n{number}x" for number in range(1000)]):
-            for name in ("", "a", "something-else", "cart", "x" * 100_000):
+            for name in ("", "a", "something-else", "cart", "caxy", "xart2", "ctra", "x" * 100_000):
                 self.assertEqual(CloseNames(names).close_to(name), (), name[:20])
 
     def test_three_at_most(self) -> None:
@@ -69,6 +78,12 @@ class CloseNamesTests(SynchronousTestCase):
             counts.append(calls(partial(close.close_to, "service-nubmer-77")))
         self.assertEqual(counts[0], counts[1])
         self.assertLess(counts[1], 10_000)
+
+    def test_few_names_take_little(self) -> None:
+        """As where thousands of Ingresses have a class each, with a long name, and one class is ours."""
+        close = CloseNames(["nginx", "internal"], "/")
+        close.close_to("first")
+        self.assertLess(calls(partial(close.close_to, "class-of-somebody-" * 4)), 500)
 
 
 class SlipTests(SynchronousTestCase):
