@@ -85,6 +85,8 @@ _YES: Final = {
     "disabled": "false",
 }
 
+_TEXTS: Final = {"true": ("true", "on"), "false": ("false", "off")}
+
 
 def unknown_names(subject: Subject) -> Mapping[str, UnknownNames]:
     """Return the annotations of an object that mean nothing, each with all that mean the same, and what there is to say of them."""
@@ -143,6 +145,18 @@ def mended(subject: Subject, name: str) -> Iterator[Change]:
     accepted = next((one for one in _spellings(name, value) if _accepts(row, one)), None)
     if accepted is not None:
         yield subject.setting(name, accepted)
+
+
+def in_quotes(subject: Subject, name: str, written: str) -> Iterator[Change]:
+    """Yield what writes the annotation *name* as text where it is *written* without quotes, as a boolean or a number, if its meaning is plain.
+
+    YAML has ``on`` and ``off`` for booleans, too, and there is no telling which one was written but by what is accepted.
+    """
+    row = ROWS.get(name)
+    texts = _TEXTS.get(written, (written,) if written.isdecimal() else ())
+    accepted = [text for text in texts if row is not None and _accepts(row, text)]
+    if len(accepted) == 1:
+        yield subject.setting(name, accepted[0])
 
 
 def _spellings(name: str, value: str) -> Iterator[str]:

@@ -12,7 +12,7 @@ from ingress.cluster.secrets.secret_references import ObjectReferences
 from ingress.ctl.inputs.coverage import Coverage
 from ingress.ctl.inputs.input import Input, object_of
 from ingress.ctl.lint.finding import Change, Finding, Level
-from ingress.ctl.lint.mending import mended, renamed, unknown_names
+from ingress.ctl.lint.mending import in_quotes, mended, renamed, unknown_names
 from ingress.ctl.lint.rules import CLOSED_PATHS, CONVERTED, REGEX_NOT_ASKED, RULE_SHADOWED, RULES, Rule
 from ingress.ctl.lint.survey import Subject
 from ingress.ctl.meant import Meant, host_of_url
@@ -33,6 +33,8 @@ _OF_CONTENT: Final = re.compile(rf"\Aline \d+: (?:{Kind.SECRET}|{Kind.CONFIG_MAP
 _CLOSES: Final = re.compile(r"\banswers? 503\b")
 _MISWRITTEN: Final = re.compile(r" run here: (?:missing|unexpected) ")
 """What RE2 says where a bracket or what is to be repeated is missing; what looks around or back it calls invalid."""
+_UNQUOTED: Final = re.compile(r"must be text, but is (.+), which no API server takes")
+"""What is told of an annotation that is not text, with what stands there."""
 _GLOB: Final = re.compile(r"((?:/[A-Za-z0-9_~%-]+)*)/\*")
 """A path as other controllers have them, where the last sign stands for whatever is below; as an expression it repeats the slash."""
 _AT_HOST: Final = re.compile(r"spec\.(?:rules\[(\d+)\]\.host|tls\[(\d+)\]\.hosts\[(\d+)\])")
@@ -190,6 +192,9 @@ def _is_told_otherwise(subject: Subject, problem: Problem, invalid_hosts: frozen
     if problem.reason is Reason.UNSUPPORTED_PATH and GUARD_IS_MISSING in problem.message:
         # The annotation that closes all paths is told of.
         return True
+    if _UNQUOTED.match(problem.message) and _annotation(subject, problem.field) is not None:
+        # It is mended by now, so that it can be read.
+        return True
     # It is told with each annotation that has no effect without.
     return problem.field == subject.field("auth-tls-secret") and not subject.says("auth-tls-secret")
 
@@ -211,6 +216,12 @@ def _finding(
         return subject.found(RULES[reason.value], problem.message, problem.field, advice, changes)
     if reason is Reason.DEPRECATED_VERSION:
         return subject.found(_of_old_version(problem.kind), problem.message, problem.field)
+    unquoted = _UNQUOTED.match(problem.message) if reason is Reason.INVALID_ANNOTATION else None
+    if unquoted is not None:
+        name = problem.field.removeprefix(f"metadata.annotations[{subject.prefix}").removesuffix("]")
+        changes = tuple(in_quotes(subject, name, unquoted[1]))
+        advice = f"write {name}: {changes[0].value!r}" if changes else ""
+        return subject.found(RULES[reason.value], problem.message, problem.field, advice, changes)
     regex = None if claim is None or problem.field != f"{claim.field}.path" else claim.regex
     if reason is Reason.INVALID_PATH and regex is not None and regex.is_likely and regex.fault is None:
         kind = Change(problem.field.removesuffix(".path") + ".pathType", "ImplementationSpecific")

@@ -144,7 +144,7 @@ _CLOSING: Final = frozenset(
 )
 _QUOTED: Final = re.compile(r'"(?:[^"\\]|\\.)*"')
 # What begins with letters is found by them: the messages of a cluster are looked through many times.
-_EITHER: Final = re.compile(r"ingress-nginx does not .* either\b")
+_EITHER: Final = re.compile(r"ingress-nginx does not .* either\b|\bno API server takes\b")
 _CLOSES: Final = re.compile(r"\banswers? 503\b|\bis closed\b")
 
 

@@ -64,6 +64,7 @@ def changed(known: Known, changes: Iterable[Change]) -> Known:
         value,
         class_name=made.class_name,
         annotations=made.annotations,
+        unreadable=tuple(name for name in value.unreadable if name not in made.annotations),
         rules=made.rules,
         tls=made.tls,
     )

@@ -174,18 +174,28 @@ class IngressTests(SynchronousTestCase):
             f"{PREFIX}/d": "x" * (64 * 1024 + 1),
             f"{PREFIX}/e": "\ud800",
             f"{PREFIX}/f\x1b": "x",
+            f"{PREFIX}/g": 60,
+            f"{PREFIX}/h": 10**5000,
+            f"{PREFIX}/i": None,
             f"{PREFIX}x/f": True,
             PREFIX: 5,
         }
         projection = projected(Kind.INGRESS, raw)
         self.assertEqual(ingress(raw).annotations, {f"{PREFIX}/a": "one\n\ttwo"})
-        lost = [*(f"{PREFIX}/{name}" for name in "bcde"), f"{PREFIX}/f\x1b"]
+        lost = [
+            *(f"{PREFIX}/{name}" for name in "bcde"),
+            f"{PREFIX}/f\x1b",
+            *(f"{PREFIX}/{name}" for name in "ghi"),
+        ]
         self.assertEqual(list(ingress(raw).unreadable), lost)
         self.assertEqual(
             faults(projection),
             {
                 f"metadata.annotations[{PREFIX}/b]": "holds control characters",
-                f"metadata.annotations[{PREFIX}/c]": "must be text; write the value in quotes",
+                f"metadata.annotations[{PREFIX}/c]": "must be text, but is true, which no API server takes; write the value in quotes",
+                f"metadata.annotations[{PREFIX}/g]": "must be text, but is 60, which no API server takes; write the value in quotes",
+                f"metadata.annotations[{PREFIX}/h]": "must be text, but is a number, which no API server takes; write the value in quotes",
+                f"metadata.annotations[{PREFIX}/i]": "must be text, but is null, which no API server takes; write the value in quotes",
                 f"metadata.annotations[{PREFIX}/d]": "is longer than 65536 characters",
                 f"metadata.annotations[{PREFIX}/e]": "holds control characters",
                 f"metadata.annotations['{PREFIX}/f\\x1b']": "has unprintable characters in its name",

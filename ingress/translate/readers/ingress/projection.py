@@ -16,7 +16,7 @@ from functools import lru_cache
 from sys import intern
 from types import MappingProxyType
 
-from ingress.fields import FieldReader, RawObject, path_of
+from ingress.fields import FieldReader, RawObject, path_of, shape_of
 from ingress.model.problems import Reason
 from ingress.translate.readers.created import created_of
 from ingress.translate.readers.ingress.objects import (
@@ -46,6 +46,7 @@ MAX_ANNOTATION_CHARACTERS = 64 * 1024
 
 _NOT_IN_ANNOTATIONS = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")
 _DIGITS = re.compile(r"[0-9]{1,5}")
+_SHOWN_BELOW = 10**18
 
 # Most Ingresses have none, a few ports serve them all, and the paths of one lead to the same: one copy is kept.
 _NO_ANNOTATIONS: Mapping[str, str] = MappingProxyType({})
@@ -118,7 +119,9 @@ def _annotations(
             continue
         fault = ""
         if type(value) is not str:
-            fault = "must be text; write the value in quotes"
+            fault = (
+                f"must be text, but is {_shown(value)}, which no API server takes; write the value in quotes"
+            )
         elif len(value) > MAX_ANNOTATION_CHARACTERS:
             fault = f"is longer than {MAX_ANNOTATION_CHARACTERS} characters"
         elif not value.isprintable() and _NOT_IN_ANNOTATIONS.search(value) is not None:
@@ -135,6 +138,13 @@ def _annotations(
         reader.report(field, fault, Reason.INVALID_ANNOTATION)
         unreadable.append(name)
     return kept or _NO_ANNOTATIONS, tuple(unreadable)
+
+
+def _shown(value: object) -> str:
+    """Return *value*, which should be text, as it was most likely written, if it is short and can be; else its shape."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    return str(value) if isinstance(value, int) and abs(value) < _SHOWN_BELOW else shape_of(value)
 
 
 def _issued_by(metadata: RawObject) -> str:
