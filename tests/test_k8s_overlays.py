@@ -1,7 +1,9 @@
 """What ``kubectl kustomize`` renders of ``k8s/`` agrees with the code that it runs, where there is a ``kubectl``."""
 
+import re
 from os.path import relpath
 from pathlib import Path
+from textwrap import dedent
 
 import yaml
 
@@ -124,6 +126,23 @@ class RenderedTests(PodTestCase):
                 (subject["name"], subject["namespace"]),
                 (pod(workload)["serviceAccountName"], workload["metadata"]["namespace"]),
             )
+
+    def test_the_policy_for_draining_is_not_in_the_manifests(self) -> None:
+        """Kubernetes 1.25 does not know the field; the page has the patch that adds it where there is a budget."""
+        page = (K8S / "README.md").read_text("utf-8")
+        (shown,) = (
+            block
+            for block in re.findall(r"(?m)(?:^    .*\n)+", page)
+            if "unhealthyPodEvictionPolicy" in block
+        )
+        folder = Path(self.mktemp()).resolve()
+        folder.mkdir(parents=True)
+        base = relpath(K8S / "overlays" / "deployment-loadbalancer", folder)
+        (folder / "kustomization.yaml").write_text(f"resources: [{base}]\n{dedent(shown)}", "utf-8")
+        (usual,) = (one for one in rendered("base") if one["kind"] == "PodDisruptionBudget")
+        (budget,) = (one for one in rendered(folder) if one["kind"] == "PodDisruptionBudget")
+        self.assertEqual(budget["spec"], {**usual["spec"], "unhealthyPodEvictionPolicy": "AlwaysAllow"})
+        self.assertNotIn("unhealthyPodEvictionPolicy", usual["spec"])
 
     def test_beside(self) -> None:
         """Beside another controller there is one class, which is not called nginx, and it is the one that is served."""
