@@ -13,8 +13,8 @@ def columns(text: str) -> int:
     return sum(_columns(character) for character in text)
 
 
-def wrapped(text: str, width: int, *, divides: bool = True) -> list[str]:
-    """Return *text* as lines of at most *width* columns, broken at spaces.
+def wrapped(text: str, width: int, *, then: int | None = None, divides: bool = True) -> list[str]:
+    """Return *text* as lines of at most *width* columns, those behind the first of *then* where that is given, broken at spaces.
 
     A word that is longer is divided, or without *divides* a line that is too long: a path is only of use as a whole.
     """
@@ -26,10 +26,12 @@ def wrapped(text: str, width: int, *, divides: bool = True) -> list[str]:
         if line and used + 1 + taken > width:
             lines.append(" ".join(line))
             line, used = [], 0
+            width = width if then is None else then
         while divides and taken > width and len(word) > 1:
             head, word = _divided(word, width)
             lines.append(head)
             taken = columns(word)
+            width = width if then is None else then
         used += taken + bool(line)
         line.append(word)
     lines.append(" ".join(line))

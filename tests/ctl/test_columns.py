@@ -24,6 +24,11 @@ class ColumnsTests(SynchronousTestCase):
         """It has a line of its own then."""
         self.assertEqual(wrapped("a bcdefghijk l", 4, divides=False), ["a", "bcdefghijk", "l"])
 
+    def test_lines_behind_the_first_can_be_shorter(self) -> None:
+        """As where they stand deeper; so is what is left of a word that is divided."""
+        self.assertEqual(wrapped("ab cd ef gh", 8, then=5), ["ab cd ef", "gh"])
+        self.assertEqual(wrapped("abcdefghi kl", 6, then=3), ["abcdef", "ghi", "kl"])
+
     def test_no_width_is_too_small(self) -> None:
         """A character a line, at worst."""
         self.assertEqual(wrapped("中文", 1), ["中", "文"])

@@ -252,6 +252,14 @@ class ExplainTests(CtlCase):
             self.assertIn(word, data["unserved"][0]["why"])
             self.assertEqual(data["unserved"][0]["object"], "Ingress shop/web")
 
+    def test_lines_fit_the_terminal(self) -> None:
+        """All but the first two, also where a sentence goes on below."""
+        path = self.manifest(ingress().replace("  ingressClassName: nginx\n", ""))
+        for width in (60, 64, 68, 72, 76, 80):
+            asked = self.run_command("explain", "http://shop.example.com/", path, env={"COLUMNS": str(width)})
+            self.assertIn("it has no class", " ".join(asked.stdout.split()))
+            self.assertLessEqual(max(map(len, asked.stdout.splitlines()[2:])), width)
+
     def test_typos_of_hosts_and_paths_are_near(self) -> None:
         """The host and the path that may be meant are told."""
         self.assertEqual(

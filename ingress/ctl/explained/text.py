@@ -48,9 +48,10 @@ def _block(name: str, lines: Iterator[str], width: int) -> Iterator[str]:
     for number, line in enumerate(lines):
         text = line.lstrip(" ")
         margin = " " * (_WIDTH + len(line) - len(text))
-        for part in wrapped(printable(text), width - len(margin)):
+        deeper = " " * max(len(margin), _WIDTH + _INDENT)
+        for part in wrapped(printable(text), width - len(margin), then=width - len(deeper)):
             yield f"{margin}{part}" if number else f"{name:<{len(margin)}}{part}"
-            number, margin = 1, " " * max(len(margin), _WIDTH + _INDENT)
+            number, margin = 1, deeper
 
 
 def _request(request: Data) -> Iterator[str]:
