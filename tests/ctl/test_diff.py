@@ -25,6 +25,11 @@ class DiffTests(CtlCase):
         absent = self.run_command("diff", one, str(self.folder / "absent.yaml"))
         self.assertEqual(absent.exit_code, 2)
         self.assertIn("absent.yaml: No such file", absent.stderr)
+        for text in ("[]\n", f"- {ingress()}".replace("\n", "\n  "), "{broken", "apiVersion: v1\n"):
+            path = self.manifest(text, "none.yaml")
+            found = self.run_command("diff", path, path)
+            self.assertEqual((found.exit_code, found.stdout), (2, ""), text)
+            self.assertIn("none.yaml: line ", found.stderr)
 
     def test_that_nothing_is_served_is_told(self) -> None:
         """Where that is so on both sides; nothing that is different says nothing then."""

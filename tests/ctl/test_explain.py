@@ -150,6 +150,13 @@ class ExplainTests(CtlCase):
         self.assertEqual(len(told), 2, result.stderr)
         self.assertIn("template.yaml", told[0])
         self.assertIn("malformed.yaml: line ", told[1])
+        for text, why in (
+            ("- a\n", "this is a list"),
+            ("apiVersion: networking.k8s.io/v1\nkind: Ingress\n", "metadata.name"),
+        ):
+            other = self.run_command("explain", "http://a.test/", self.manifest(text, "other.yaml"))
+            self.assertIn("other.yaml: line 1: ", other.stderr)
+            self.assertIn(why, other.stderr)
 
     def test_a_project_file_does_not_keep_from_asking_a_controller(self) -> None:
         """Its options are for objects that are read; those of the command line contradict --admin."""

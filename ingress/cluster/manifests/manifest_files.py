@@ -221,8 +221,11 @@ class _Reading:
         if not is_object(raw):
             if self._is_passed_over(raw):
                 return
-            is_table = isinstance(raw, str) and _TABLE.match(raw) is not None
-            hint = ": a table, as kubectl prints it; have it print YAML by --output=yaml" if is_table else ""
+            hint = ""
+            if isinstance(raw, str) and _TABLE.match(raw) is not None:
+                hint = ": a table, as kubectl prints it; have it print YAML by --output=yaml"
+            elif isinstance(raw, list) and any(is_object(entry) and "kind" in entry for entry in raw):
+                hint = " of them; write them as documents of their own, as jq has them by '.items[]'"
             self._report(line, f"an object is wanted, but this is {shape_of(raw)}{hint}")
             return
         version, kind_name = raw.get("apiVersion"), raw.get("kind")
@@ -299,6 +302,8 @@ class _Reading:
     def _projected(self, read: KindRead, raw: RawObject, line: int) -> None:
         kind = read.kind
         metadata = raw.get("metadata")
+        if metadata is None:
+            metadata = {}
         if is_object(metadata) and metadata.get("namespace") in (None, ""):
             raw = {**raw, "metadata": {**metadata, "namespace": self._namespace}}
         key, projection = _project(read, raw, self._annotations_prefix)

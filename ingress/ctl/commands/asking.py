@@ -17,6 +17,7 @@ from ingress.ctl.inputs.live.asked import LiveCluster, SecretReading
 from ingress.ctl.progress import progress
 from ingress.ctl.project_file import NAME, ProjectFile, find_project_file
 from ingress.ctl.terminal import printable, tell
+from ingress.model.objects import Kind
 from ingress.model.problems import Reason
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -217,14 +218,18 @@ def read_input(paths: tuple[str, ...], options: tuple[str, ...], source: Source 
 
 def tell_unread(given: Input) -> None:
     """Say what was found and not read, for commands whose answer has no place for it."""
-    malformed = (
-        f"{problem.name}: {problem.message}"
-        for layer in given.layers
-        for problem in layer.state.problems
-        if problem.reason is Reason.MALFORMED_MANIFEST
-    )
+    malformed: list[str] = []
+    others: list[str] = []
+    for layer in given.layers:
+        for problem in layer.state.problems:
+            if problem.kind == Kind.MANIFEST:
+                is_unread = problem.reason is Reason.MALFORMED_MANIFEST
+                (malformed if is_unread else others).append(f"{problem.name}: {problem.message}")
     for what in dict.fromkeys((*(f"{one.what}: {one.why}" for one in given.unread), *malformed)):
         tell(printable(f"not read: {what}"))
+    # Some of it is no object, of some is told how it is read.
+    for what in dict.fromkeys(others):
+        tell(printable(what))
 
 
 def tell_unserved(given: Input) -> None:

@@ -6,7 +6,6 @@ from datetime import UTC, datetime
 import click
 from attrs import evolve
 
-from ingress.cluster.manifests.manifest_listing import display_name
 from ingress.ctl.commands.asking import complete_option, option_parameter, tell_unserved
 from ingress.ctl.errors import FINE, FOUND, Mistake
 from ingress.ctl.inputs.controller_options import GivenOptions, options_from
@@ -17,7 +16,7 @@ from ingress.ctl.inputs.live.asked import LiveCluster, SecretReading
 from ingress.ctl.inputs.manifests import read_manifests
 from ingress.ctl.inputs.operator_config_map import with_config_map
 from ingress.ctl.served.differences import Comparison, compare
-from ingress.ctl.served.holes import malformed, sides, without_unknown
+from ingress.ctl.served.holes import check_named, sides, without_unknown
 from ingress.ctl.served.pairing import paired
 from ingress.ctl.served.reports import as_json, as_markdown, as_text
 from ingress.ctl.terminal import COLOR_CHOICES, has_colour, print_lines, printable, say, tell
@@ -111,7 +110,7 @@ def command(
         old, new, _options_of_side(options, old_options), _options_of_side(options, new_options)
     )
     for side, given in ((old, first), (new or old, second)):
-        _check_named(side, given)
+        check_named((side,), given)
     if not (_serves(first) or _serves(second)):
         # That nothing is different means nothing then.
         tell_unserved(second)
@@ -141,13 +140,6 @@ def _serves(given: Input) -> bool:
 def is_live(side: str) -> bool:
     """Whether a side is a cluster: ``live``, or ``live:CONTEXT``."""
     return side == LIVE or side.startswith(f"{LIVE}:")
-
-
-def _check_named(side: str, given: Input) -> None:
-    """Raise ``Mistake`` where *side* itself is no manifest, so that there is nothing to be compared."""
-    for name, why in malformed(given):
-        if name == display_name(side):
-            raise Mistake(f"{'standard input' if side == STANDARD_INPUT else name}: {why}")
 
 
 def _options_of_side(for_both: tuple[str, ...], own: tuple[str, ...]) -> GivenOptions:

@@ -98,7 +98,10 @@ def command(
     for name, its_form in _OF_FORM.items():
         if form != its_form.value and context.get_parameter_source(name) is not ParameterSource.DEFAULT:
             raise Mistake(f"--{name.replace('_', '-')} is for --as {its_form.value}")
+    from ingress.ctl.served.holes import check_named
+
     given = read_input(paths, options, source)
+    check_named(paths, given)
     tell_unread(given)
     tell_unserved(given)
     chosen = {name: value for name, value in particulars.items() if _OF_FORM[name].value == form}

@@ -6,8 +6,11 @@ is no difference that anybody looks for.
 
 from collections.abc import Iterable
 
+from ingress.cluster.manifests.manifest_listing import display_name
+from ingress.ctl.errors import Mistake
 from ingress.ctl.inputs.beside import ROUTE_KINDS
 from ingress.ctl.inputs.input import Input
+from ingress.ctl.inputs.input_files import STANDARD_INPUT
 from ingress.ctl.served.differences import Comparison, Difference, Subject
 from ingress.ctl.served.pairing import below
 from ingress.model.frozen import frozen
@@ -49,11 +52,21 @@ def sides(old: Input, new: Input, roots: tuple[str, str]) -> tuple[Side, Side]:
 
 
 def malformed(given: Input) -> Iterable[tuple[str, str]]:
-    """Yield the names of files that are no manifests, each with why."""
+    """Yield the names of files that are no manifests, each with why: those that cannot be read, and those without any object."""
+    filled = {place.file for layer in given.layers for place in layer.places.values()}
     for layer in given.layers:
         for problem in layer.state.problems:
-            if problem.reason is Reason.MALFORMED_MANIFEST:
+            is_other = problem.reason is Reason.MALFORMED_OBJECT and problem.kind == Kind.MANIFEST
+            if problem.reason is Reason.MALFORMED_MANIFEST or (is_other and problem.name not in filled):
                 yield problem.name, problem.message
+
+
+def check_named(paths: Iterable[str], given: Input) -> None:
+    """Raise ``Mistake`` where one of *paths* itself is no manifest, so that nothing can be said of what is served by it."""
+    named = {display_name(path): path for path in paths}
+    for name, why in malformed(given):
+        if name in named:
+            raise Mistake(f"{'standard input' if named[name] == STANDARD_INPUT else name}: {why}")
 
 
 def without_unknown(comparison: Comparison, old: Side, new: Side) -> Comparison:

@@ -323,6 +323,16 @@ class ProblemTests(SynchronousTestCase):
             ],
         )
 
+    def test_a_list_without_a_kind(self) -> None:
+        """What jq makes of the items of a list says how they can be read."""
+        (message,) = self.messages('[{"apiVersion": "v1", "kind": "Service"}]')
+        self.assertIn("this is a list of them; write them as documents of their own", message)
+
+    def test_an_object_without_metadata(self) -> None:
+        """It lacks a name, and is in the usual namespace as any that names none."""
+        told = self.messages("apiVersion: networking.k8s.io/v1\nkind: Ingress\n")
+        self.assertEqual(told, ["line 1: Ingress: metadata.name is missing"])
+
     def test_a_table_of_kubectl(self) -> None:
         """What ``kubectl get`` prints unless it is told otherwise is no object, and says how it becomes one."""
         for text in ("NAME CLASS HOSTS\nweb nginx a.example.com\n", "NAMESPACE   NAME\nshop   web\n"):

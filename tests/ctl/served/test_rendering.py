@@ -33,6 +33,19 @@ class RenderingTests(ctl_case.CtlCase):
         self.assertEqual(form["settings"], {"load_balance": "ewma"})
         self.assertEqual(rendered(given, endpoints=True, full=True), served(given, endpoints=True))
 
+    def test_what_is_named_and_no_manifest_is_a_mistake(self) -> None:
+        """Whoever pipes the answer on must not take its emptiness for nothing that is served; in a folder it is told."""
+        self.manifest(ctl_case.ingress(), "good.yaml")
+        path = self.manifest("[]\n", "folder/none.yaml")
+        for form in ("served", "gateway"):
+            found = self.run_command("render", "--as", form, path)
+            self.assertEqual((found.exit_code, found.stdout), (2, ""))
+            self.assertIn("none.yaml: line 1: an object is wanted, but this is a list", found.stderr)
+        self.manifest(ctl_case.ingress() + "---\n{broken", "none.yaml")
+        found = self.run_command("render", "--as", "served", str(self.folder))
+        self.assertEqual(found.exit_code, 0)
+        self.assertIn("none.yaml: line ", found.stderr)
+
     def test_yaml_and_json_say_the_same(self) -> None:
         """Whatever a tenant wrote: nothing in it is obeyed by a terminal."""
         hostile = ingress(upstream_vhost="a.test").replace("name: web\n", 'name: "\\e[31m\\u202e# : {"\n', 1)
