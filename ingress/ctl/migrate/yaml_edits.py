@@ -32,6 +32,8 @@ from ingress.model.objects import ObjectId
 
 MOST_CHARACTERS: Final = 1 << 20
 """Of a document that is edited; larger ones are what programs write, and are not kept by people."""
+_MOST_ALONE: Final = 20
+"""So many objects of a document are edited one by one where that cannot be done with all at once: each time all of it is read again."""
 _OTHER_BREAKS: Final = re.compile("\r(?!\n)|[\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
 _NULL: Final = "tag:yaml.org,2002:null"
 _PLAIN: Final = re.compile(r"[A-Za-z/][A-Za-z0-9_./-]*")
@@ -92,22 +94,27 @@ def _edit(
     edits: dict[ObjectId, tuple[Edit, ...]],
     refused: dict[ObjectId, str],
 ) -> None:
-    """Add the edits of one document, which begins at offset *start* and *line*; together where that works, else one by one."""
+    """Add the edits of one document, which begins at offset *start* and *line*; together where that works, else some one by one."""
     try:
-        found = _checked(part, line, wanted)
+        found = _checked(part, line, wanted, refused)
     except Unsafe as error:
-        if len(wanted) > 1:
-            for one in wanted[:20]:
+        left = [one for one in wanted if one.object_id not in refused]
+        if len(left) > 1:
+            for one in left[:_MOST_ALONE]:
                 _edit(part, start, line, [one], edits, refused)
-        for one in wanted[20:] if len(wanted) > 1 else wanted:
-            refused.setdefault(one.object_id, str(error))
+            for one in left[_MOST_ALONE:]:
+                refused[one.object_id] = f"with the others of its document: {error}"
+        for one in left if len(left) == 1 else ():
+            refused[one.object_id] = str(error)
         return
     for object_id, some in found.items():
         edits[object_id] = tuple(Edit(one.start + start, one.end + start, one.text) for one in some)
 
 
-def _checked(part: str, line: int, wanted: Sequence[Wanted]) -> dict[ObjectId, list[Edit]]:
-    """Return the edits of the document *part*, each object's; raises ``Unsafe``."""
+def _checked(
+    part: str, line: int, wanted: Sequence[Wanted], refused: dict[ObjectId, str]
+) -> dict[ObjectId, list[Edit]]:
+    """Return the edits of the document *part*, each object's; notes which are *refused* alone, and raises ``Unsafe`` for all."""
     if len(part) > MOST_CHARACTERS:
         raise Unsafe("the document is too large to be edited")
     # The mark of UTF-8 is no character of the document, and counts in no column.
@@ -118,9 +125,13 @@ def _checked(part: str, line: int, wanted: Sequence[Wanted]) -> dict[ObjectId, l
     found: dict[ObjectId, list[Edit]] = {}
     places: list[tuple[int, Wanted]] = []
     for one in wanted:
-        number = _number(every, one, line)
+        try:
+            number = _number(every, one, line)
+            found[one.object_id] = _Editing(Text(text), every[number]).edits(one.changes)
+        except Unsafe as error:
+            refused[one.object_id] = str(error)
+            continue
         places.append((number, one))
-        found[one.object_id] = _Editing(Text(text), every[number]).edits(one.changes)
     new = applied(text, [edit for some in found.values() for edit in some])
     before, after = _values(text), _values(new)
     for number, one in places:

@@ -249,6 +249,32 @@ class RefusalTests(EditCase):
         self.assertIn("list", self.refusal(MANIFEST, Change("spec.rules[7]", "x"), line=2))
 
 
+class ManyObjectsTests(EditCase):
+    def test_one_that_is_not_edited_keeps_no_other_from_it(self) -> None:
+        """Of however many in one document, as in a list; each is refused for its own reason."""
+        names = [*(f"o{number}" for number in range(40)), "twice", "twice"]
+        entry = "- kind: Ingress\n  metadata: {{name: {}, namespace: shop, annotations: {{a/b: c}}}}\n"
+        text = "kind: List\nitems:\n" + "".join(entry.format(name) for name in names)
+        ids: list[ObjectId] = [(Kind.INGRESS, ObjectKey("shop", name)) for name in dict.fromkeys(names)]
+        found = edits_of(text, [Wanted(one, 1, (annotation("a/b", "d"),)) for one in ids])
+        self.assertEqual(set(found.edits), set(ids[:-1]))
+        self.assertEqual(found.refused, {ids[-1]: "where it stands in the file is not clear"})
+
+    def test_of_very_many_that_cannot_be_edited_at_once_some_are_tried(self) -> None:
+        """Each time the document is read again; the others are said to be refused with these."""
+        names = [f"o{number}" for number in range(40)]
+        entry = "- kind: Ingress\n  metadata: {{name: {}, namespace: shop, annotations: {}}}\n"
+        text = "kind: List\nitems:\n" + "".join(
+            entry.format(name, "*shared" if number else "&shared {a/b: c}")
+            for number, name in enumerate(names)
+        )
+        ids: list[ObjectId] = [(Kind.INGRESS, ObjectKey("shop", name)) for name in names]
+        found = edits_of(text, [Wanted(one, 1, (annotation("a/b", "d"),)) for one in ids])
+        self.assertEqual((found.edits, set(found.refused)), ({}, set(ids)))
+        together = [why.startswith("with the others of its document: ") for why in found.refused.values()]
+        self.assertEqual((together.count(False), together.count(True)), (20, 20))
+
+
 APPLYING = [
     command
     for command in (["git", "apply"], ["patch", "--quiet", "-p1", "--input"])
