@@ -142,10 +142,10 @@ class OldVersionsTests(LintCase):
             {kind: (one["level"], one["advice"]) for kind, one in told.items()},
             {
                 "ReferenceGrant": ("note", ""),
-                "IngressClass": ("warning", "kubectl convert writes all of it in the new version"),
+                "IngressClass": ("warning", "have kubectl convert write all of it in the new version"),
                 "Ingress": (
                     "warning",
-                    "kubectl convert writes all of it in the new version, backends and pathType, too",
+                    "have kubectl convert write all of it in the new version, backends and pathType, too",
                 ),
             },
         )

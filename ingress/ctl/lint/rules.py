@@ -22,7 +22,7 @@ class Rule:
     advice: str = ""
 
 
-CONVERTED: Final = "kubectl convert writes all of it in the new version"
+CONVERTED: Final = "have kubectl convert write all of it in the new version"
 _NOTE, _WARNING, _ERROR = Level.NOTE, Level.WARNING, Level.ERROR
 
 _OF_REASONS: Final[Mapping[Reason, tuple[Level, str, str]]] = {
