@@ -189,7 +189,7 @@ class Problem:
     message: str
     field: str = ""
     elsewhere: str = ""
-    """The namespace of the Service that it is about, where that is not the object's own."""
+    """The namespace of the Service or Secret that it is about, where that is not the object's own."""
 
     @property
     def looked_in(self) -> str:

@@ -86,7 +86,7 @@ class _Unknown:
             return False
         kind = given.coverage.unknown(problem)
         if problem.reason in HIDDEN:
-            self._forbidden.setdefault(HIDDEN[problem.reason], set()).add(problem.namespace)
+            self._forbidden.setdefault(HIDDEN[problem.reason], set()).add(problem.looked_in)
         elif kind is not None:
             self._absent.setdefault(kind, set()).add(problem.looked_in)
         return kind is None

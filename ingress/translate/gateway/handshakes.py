@@ -58,6 +58,8 @@ class HandshakeTables(NamedTuple):
     settings: HandshakeSettingsTable
 
 
+_ABSENT: Final = (Reason.SECRET_NOT_FOUND, Reason.SECRET_FORBIDDEN)
+"""What a Secret is that nobody has seen; it may have a certificate all the same."""
 NO_HANDSHAKES: Final = HandshakeTables(
     CertificateTable(covers_labels=True), HandshakeSettingsTable(covers_labels=True)
 )
@@ -72,8 +74,11 @@ def decide_handshake(
     for secret, field in request.certificates:
         found = load(secret)
         if not isinstance(found, Certificate):
-            _, message = refusal(secret, found)
-            problems.append(request.owner.problem(Reason.INVALID_CERTIFICATE_REF, message, field))
+            why, message = refusal(secret, found)
+            reason: Reason = why if why in _ABSENT else Reason.INVALID_CERTIFICATE_REF
+            owner = request.owner
+            elsewhere = "" if secret.namespace == owner.key.namespace else secret.namespace
+            problems.append(owner.problem(reason, message, field, elsewhere))
             continue
         certificates[found] = None
         for stale in state.problems_of.get((Kind.SECRET, secret), ()):

@@ -49,6 +49,53 @@ spec:
 """
 
 
+HTTPS = """\
+---
+apiVersion: gateway.networking.k8s.io/v1
+kind: GatewayClass
+metadata: {name: ours}
+spec: {controllerName: txingress.dev/gateway}
+---
+apiVersion: gateway.networking.k8s.io/v1
+kind: Gateway
+metadata: {name: main, namespace: infra}
+spec:
+  gatewayClassName: ours
+  listeners:
+    - {name: https, port: 443, protocol: HTTPS, tls: {certificateRefs: [{name: made, namespace: shop}]}}
+---
+apiVersion: gateway.networking.k8s.io/v1
+kind: ReferenceGrant
+metadata: {name: infra, namespace: shop}
+spec:
+  from: [{group: gateway.networking.k8s.io, kind: Gateway, namespace: infra}]
+  to: [{group: "", kind: Secret}]
+"""
+SECRET = """\
+---
+apiVersion: v1
+kind: Secret
+metadata: {{name: {}, namespace: shop}}
+type: kubernetes.io/tls
+data: {{tls.crt: "", tls.key: ""}}
+"""
+
+
+class CertificatesTests(FilesCase):
+    """The Secrets of listeners, which manifests mostly lack."""
+
+    def test_one_that_is_not_there_is_missing_where_others_are(self) -> None:
+        """As of Ingresses: else it is not checked, and one that is there and has no certificate is an error."""
+        for secret, status, told in (
+            ("", 0, "whether Secrets exist in shop: none of there was read"),
+            (SECRET.format("other"), 0, "warning  there is no Secret shop/made that holds a certificate"),
+            (SECRET.format("made"), 1, "error    Secret shop/made: "),
+        ):
+            found = self.run_command("lint", self.manifest(HTTPS + secret))
+            self.assertEqual(found.exit_code, status, found.stdout)
+            self.assertIn(told, found.stdout)
+
+
 class ElsewhereTests(FilesCase):
     """A Service is missing where its own namespace has others, whatever is known of the namespace that names it."""
 

@@ -71,7 +71,7 @@ class ListenerHandshakeTests(SynchronousTestCase):
         own = gateway("gate", listener("tls", 443, "HTTPS", tls=naming("own")))
         found = self.following.put(own)
         self.assertEqual(shown(found, "a.com"), [])
-        self.assertEqual(self.reasons(found), [("Gateway", Reason.INVALID_CERTIFICATE_REF, FIELD)])
+        self.assertEqual(self.reasons(found), [("Gateway", Reason.SECRET_NOT_FOUND, FIELD)])
         found = self.following.put(secret("own"))
         self.assertEqual((shown(found, "a.com"), self.reasons(found)), (["infra/own"], []))
         found = self.following.drop(secret("own"))

@@ -124,7 +124,7 @@ class CertificateTests(HandshakesCase):
         at = f"{FIELD}.tls.certificateRefs"
         self.check_problems(
             found,
-            (Reason.INVALID_CERTIFICATE_REF, f"{at}[0]", "there is no Secret infra/missing"),
+            (Reason.SECRET_NOT_FOUND, f"{at}[0]", "there is no Secret infra/missing"),
             (Reason.INVALID_CERTIFICATE_REF, f"{at}[1]", "tls.crt"),
         )
 
@@ -296,4 +296,4 @@ class TableTests(SynchronousTestCase):
             [evolve(request("missing"), table="")], lambda _: None, state(), NOW
         )
         self.assertEqual(tables, {})
-        self.assertEqual([one.reason for one in problems], [Reason.INVALID_CERTIFICATE_REF])
+        self.assertEqual([one.reason for one in problems], [Reason.SECRET_NOT_FOUND])
