@@ -82,7 +82,7 @@ page-pictures: $(page_environment) ## take pictures of that page in two themes a
 check: $(dev_environment) ## format, lint, types, layers, what mypyc takes: what CI asks besides the tests, plain and compiled
 	$(bin)/ruff format --check $(CODE)
 	$(bin)/ruff check $(CODE)
-	$(bin)/mypy setup.py compiling ingress tests twisted/plugins scripts/image_check.py scripts/options_page.py scripts/annotations_page.py scripts/config_map_page.py scripts/ingressctl_page.py scripts/lint_rules_page.py scripts/api_page.py scripts/gateway_api_page.py scripts/grafana_dashboard.py bench conformance examples/demo examples/whoami examples/filter
+	$(bin)/mypy setup.py compiling ingress tests twisted/plugins scripts/image_check.py scripts/options_page.py scripts/annotations_page.py scripts/config_map_page.py scripts/arguments_page.py scripts/ingressctl_page.py scripts/lint_rules_page.py scripts/api_page.py scripts/gateway_api_page.py scripts/grafana_dashboard.py bench conformance examples/demo examples/whoami examples/filter
 	$(bin)/python -m compiling.checking $(VENV)/translated
 	$(bin)/trial --temp-directory $(VENV)/trial-check tests.test_layers
 
@@ -99,13 +99,15 @@ fuzz-parsers: $(fuzz_environment) ## let atheris search the parsers, for FUZZ_SE
 http2: $(dev_environment) ## play the rules of HTTP/2 and every flood at a controller over sockets, in about three minutes
 	$(bin)/python -m tests.http2
 
-docs: $(dev_environment) ## write anew docs/options.md, docs/annotations.md, docs/configmap.md, docs/lint-rules.md, docs/api.md and the features in docs/gateway-api.md, from their tables, and the output of ingressctl in pages
+docs: $(dev_environment) ## write anew docs/options.md, docs/annotations.md, docs/configmap.md, docs/arguments.md, docs/lint-rules.md, docs/api.md and the features in docs/gateway-api.md, from their tables, and the output of ingressctl in pages
 	$(bin)/python -m scripts.options_page > $(VENV)/options.md
 	mv $(VENV)/options.md docs/options.md
 	$(bin)/python -m scripts.annotations_page > $(VENV)/annotations.md
 	mv $(VENV)/annotations.md docs/annotations.md
 	$(bin)/python -m scripts.config_map_page > $(VENV)/configmap.md
 	mv $(VENV)/configmap.md docs/configmap.md
+	$(bin)/python -m scripts.arguments_page > $(VENV)/arguments.md
+	mv $(VENV)/arguments.md docs/arguments.md
 	$(bin)/python -m scripts.api_page > $(VENV)/api.md
 	mv $(VENV)/api.md docs/api.md
 	$(bin)/python -m scripts.lint_rules_page > $(VENV)/lint-rules.md

@@ -8,6 +8,7 @@ from pathlib import Path
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.options.table import OPTIONS
+from scripts.arguments_page import arguments_page
 from scripts.config_map_page import config_map_page
 from scripts.options_page import options_page
 
@@ -53,3 +54,20 @@ class ConfigMapPageTests(SynchronousTestCase):
         keys = (PROJECT / "tests" / "options" / "documented_keys.txt").read_text("utf-8").split()
         page = config_map_page()
         self.assertEqual([key for key in keys if f"`{key}`" not in page], [])
+
+
+class ArgumentsPageTests(SynchronousTestCase):
+    """``arguments_page``."""
+
+    def test_in_step(self) -> None:
+        """``docs/arguments.md`` is what ``python -m scripts.arguments_page`` prints."""
+        page = PROJECT / "docs" / "arguments.md"
+        self.assertEqual(page.read_text("utf-8"), arguments_page())
+
+    def test_every_argument(self) -> None:
+        """Each argument that ingress-nginx takes has one row of four cells."""
+        names = (PROJECT / "tests" / "options" / "documented_arguments.txt").read_text("utf-8").split()
+        rows = arguments_page().partition("| Argument |")[2].splitlines()[2:]
+        self.assertEqual([row.split("`")[1] for row in rows], names)
+        for row in rows:
+            self.assertEqual(row.replace("\\|", "").count("|"), 5, row)
