@@ -56,6 +56,9 @@ class Onlooker(Protocol):
     def saw(self, object_id: ObjectId, raw: RawObject) -> None:
         """Be shown an object of a kind that is read."""
 
+    def saw_other(self, raw: RawObject, line: int) -> None:
+        """Be shown an object of any other kind, which is passed over."""
+
     def passes_over(self, raw: object) -> bool:
         """Whether *raw*, which is no Kubernetes object, is to be told to nobody."""
 
@@ -254,6 +257,8 @@ class _Reading:
                 "apiVersion",
             )
         else:
+            if self._onlooker is not None:
+                self._onlooker.saw_other(raw, line)
             self._slip(version, kind_name, line)
 
     def _slip(self, version: str, kind_name: str, line: int) -> None:

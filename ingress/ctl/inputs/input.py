@@ -37,6 +37,21 @@ NOWHERE = Place()
 
 
 @frozen
+class Workload:
+    """A Deployment or DaemonSet that runs ingress-nginx."""
+
+    kind: str
+    key: ObjectKey
+    words: tuple[str, ...] = field(default=(), repr=False)
+    """The words of its container, ``command`` and ``args``, with the values of variables as far as the object says them."""
+    on_host_network: bool = False
+    place: Place = NOWHERE
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.key}"
+
+
+@frozen
 class Unread:
     """What was found and not read, and why that is: a template, a forbidden kind."""
 
@@ -57,6 +72,10 @@ FieldOf = tuple[Place, ObjectId, str]
 
 class Texts(Protocol):
     """The texts in which objects stand."""
+
+    @property
+    def held(self) -> Mapping[str, bytes]:
+        """What cannot be read again, by the names of files in places."""
 
     def exact(self, asked: Iterable[FieldOf]) -> Mapping[FieldOf, Place]:
         """Return where fields stand; what is not found is not in the result."""
@@ -87,6 +106,8 @@ class Input:
     unread: tuple[Unread, ...] = ()
     problems: tuple[Problem, ...] = ()
     """What is to be told of the options that the input brings itself: those of the operator's ConfigMap."""
+    workloads: tuple[Workload, ...] = ()
+    """What runs ingress-nginx, each once; the first has those of all layers."""
     texts: Texts | None = field(default=None, repr=False)
     """What the objects were read from, where that has lines; the same for all layers."""
     others: tuple["Input", ...] = ()

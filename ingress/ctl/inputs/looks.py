@@ -10,6 +10,8 @@ _NAMES: Final = "|".join((*sorted(KINDS), "")).rstrip("|")
 _KIND: Final = re.compile(
     rf"(?<![\w-])kind[\"']?\s*:\s*[\"']?(?:(?:{_NAMES})(?:List)?|List)\b".encode(), re.IGNORECASE
 )
+_WORKLOAD: Final = re.compile(rb"(?<![\w-])kind[\"']?\s*:\s*[\"']?(?:Deployment|DaemonSet)\b")
+_INGRESS_NGINX: Final = re.compile(rb"ingress-nginx|nginx-ingress-controller")
 _MARKS: Final = re.compile(r"\{\{|\{%|<%")
 
 
@@ -19,6 +21,11 @@ def may_hold_objects(content: bytes) -> bool:
         # It is told that this is not read, if it would hold objects.
         content = content.replace(b"\0", b"")
     return _KIND.search(content) is not None
+
+
+def may_run_ingress_nginx(content: bytes) -> bool:
+    """Whether such a file may hold what runs ingress-nginx, and nothing else that matters."""
+    return _INGRESS_NGINX.search(content) is not None and _WORKLOAD.search(content) is not None
 
 
 def is_template_before(content: bytes, line: int) -> bool:

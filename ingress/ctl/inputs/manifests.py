@@ -29,7 +29,7 @@ from ingress.ctl.inputs.folders import (
 )
 from ingress.ctl.inputs.forms import forms_of
 from ingress.ctl.inputs.how import USUAL, How
-from ingress.ctl.inputs.input import Input, Place, Unread
+from ingress.ctl.inputs.input import Input, Place, Unread, Workload
 from ingress.ctl.inputs.input_files import (
     MOST_BYTES,
     STANDARD_INPUT,
@@ -40,7 +40,7 @@ from ingress.ctl.inputs.input_files import (
 )
 from ingress.ctl.inputs.kustomizations import Build, FileIdentity, Plan, plan
 from ingress.ctl.inputs.layers import Layer, Unit, in_layers
-from ingress.ctl.inputs.looks import may_hold_objects
+from ingress.ctl.inputs.looks import may_hold_objects, may_run_ingress_nginx
 from ingress.ctl.inputs.reading import read_text
 from ingress.ctl.inputs.selected import left_alone
 from ingress.ctl.inputs.unknown_fields import UnknownField
@@ -71,11 +71,12 @@ class _Manifests:
         self._how = how
         self._namespaces = how.namespaces or settings.namespaces
         self._usual = how.namespaces[0] if how.namespaces else DEFAULT_NAMESPACE
-        self._texts = Texts()
+        self._texts = Texts(dict(how.held))
         self._contents = Contents()
         self._labels: _ByPlace = {}
         self._strays: _ByPlace = {}
         self._unknown: dict[tuple[str, ObjectId], tuple[UnknownField, ...]] = {}
+        self._workloads: dict[tuple[object, ...], Workload] = {}
         self._templates: dict[str, list[str]] = {}
         self._units: dict[str, list[tuple[str, ManifestContent]]] = {}
         self._built: list[Unit] = []
@@ -85,8 +86,9 @@ class _Manifests:
         files, folders = self._look(paths)
         planned = plan(self._contents.kustomizations, folders)
         if STANDARD_INPUT in paths:
-            content = standard_input(self._how.standard_input)
-            self._texts.held[STANDARD_INPUT] = content
+            held = self._texts.held
+            content = held.get(STANDARD_INPUT) or standard_input(self._how.standard_input)
+            held[STANDARD_INPUT] = content
             self._add(STANDARD_INPUT, self._read(content, STANDARD_INPUT, is_found=False), STANDARD_INPUT)
         for path in files:
             self._named(path)
@@ -158,7 +160,7 @@ class _Manifests:
                 continue
             self._seen |= build.resources
             name = self._texts.name(build.kustomization.file)
-            content = _without_lines(self._read(built.content, name, is_found=False))
+            content = _without_lines(self._read(built.content, name, is_found=False, has_lines=False))
             self._built.append(Unit(((name, content),), build.resources))
         return unbuilt
 
@@ -180,6 +182,10 @@ class _Manifests:
 
     def _named(self, path: str) -> None:
         name = self._texts.name(path)
+        held = self._texts.held.get(name)
+        if held is not None:
+            self._add(name, self._read(held, name, is_found=False), os.path.dirname(path))
+            return
         try:
             content, identity = content_of(path)
         except OSError as error:
@@ -210,10 +216,16 @@ class _Manifests:
             folder = os.path.dirname(path)
             name = self._texts.name(path)
             self._add(name, self._read(content, name, is_found=True), folder)
+        elif may_run_ingress_nginx(content):
+            name = self._texts.name(path)
+            prefix = self._settings.translate.annotations_prefix
+            self._keep_workloads(read_text(content, name, prefix, self._usual, is_found=True).workloads)
 
-    def _read(self, content: bytes, name: str, *, is_found: bool) -> ManifestContent:
+    def _read(self, content: bytes, name: str, *, is_found: bool, has_lines: bool = True) -> ManifestContent:
         prefix = self._settings.translate.annotations_prefix
         reading = read_text(content, name, prefix, self._usual, is_found=is_found)
+        some = reading.workloads
+        self._keep_workloads(some if has_lines else [evolve(one, place=Place(name)) for one in some])
         for object_id, labels in reading.labels.items():
             self._labels[name, object_id] = labels
         for object_id, strays in reading.strays.items():
@@ -223,6 +235,10 @@ class _Manifests:
         if reading.is_template:
             self._templates.setdefault(os.path.dirname(name), []).append(name)
         return reading.content
+
+    def _keep_workloads(self, some: Iterable[Workload]) -> None:
+        for one in some:
+            self._workloads.setdefault((one.kind, one.key, one.words), one)
 
     def _add(self, name: str, content: ManifestContent, unit: str) -> None:
         if content.objects or content.problems:
@@ -259,7 +275,7 @@ class _Manifests:
                 )
             )
         first, *others = (self._layer(one, now) for one in layers)
-        return evolve(first, unread=unread, others=tuple(others))
+        return evolve(first, unread=unread, workloads=tuple(self._workloads.values()), others=tuple(others))
 
     def _elsewhere(self, units: Iterable[Unit]) -> Iterator[Unread]:
         """Yield the namespaces that were asked for where all route objects are in others."""

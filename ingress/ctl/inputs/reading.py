@@ -7,8 +7,10 @@ from attrs import Factory, evolve
 from ingress.cluster.kinds import KINDS
 from ingress.cluster.manifests.manifest_files import ManifestContent, line_told, read_manifest
 from ingress.ctl.inputs.beside import ROUTE_KINDS, Beside
+from ingress.ctl.inputs.input import Place, Workload
 from ingress.ctl.inputs.looks import is_template_before
 from ingress.ctl.inputs.unknown_fields import UnknownField
+from ingress.ctl.inputs.workloads import workload_of
 from ingress.fields import RawObject, is_object
 from ingress.model.frozen import frozen
 from ingress.model.objects import Kind, ObjectId
@@ -24,6 +26,8 @@ class Reading:
     """The annotations of route objects that are called as those of ingress-nginx are, behind another prefix."""
     unknown: Mapping[ObjectId, tuple[UnknownField, ...]] = Factory(dict)
     """The fields of Ingresses that there are not."""
+    workloads: tuple[Workload, ...] = ()
+    """What runs ingress-nginx."""
     is_template: bool = False
     """Whether it, or an object in it, has to be rendered first; such objects are not in *content*."""
 
@@ -34,7 +38,7 @@ def read_text(content: bytes, name: str, prefix: str, namespace: str, *, is_foun
     What is no object of Kubernetes, and a template, is passed over where the text *is_found* and nobody has named it.
     *namespace* is that of objects which name none.
     """
-    onlooker = _Onlooker(prefix, is_found, b"{{" in content)
+    onlooker = _Onlooker(prefix, is_found, b"{{" in content, name, namespace)
     read = read_manifest(content, name, prefix, namespace=namespace, onlooker=onlooker)
     if (
         is_found
@@ -45,23 +49,41 @@ def read_text(content: bytes, name: str, prefix: str, namespace: str, *, is_foun
     if onlooker.templates:
         read = evolve(read, objects=tuple(one for one in read.objects if one.id not in onlooker.templates))
     beside = onlooker.beside
-    return Reading(read, beside.labels, beside.strays, beside.unknown, bool(onlooker.templates))
+    return Reading(
+        read,
+        beside.labels,
+        beside.strays,
+        beside.unknown,
+        tuple(onlooker.workloads),
+        bool(onlooker.templates),
+    )
 
 
 class _Onlooker:
     """Looks at raw objects for what translation does not need; an ``Onlooker``."""
 
-    def __init__(self, prefix: str, is_found: bool, may_have_templates: bool) -> None:
+    def __init__(
+        self, prefix: str, is_found: bool, may_have_templates: bool, file: str, namespace: str
+    ) -> None:
         self._is_found = is_found
+        self._file = file
+        self._namespace = namespace
         self._may_have_templates = may_have_templates and is_found
         self.beside = Beside(prefix)
         self.templates: set[ObjectId] = set()
+        self.workloads: list[Workload] = []
 
     def saw(self, object_id: ObjectId, raw: RawObject) -> None:
         """Keep what a route object says besides, and look whether it has been rendered."""
         self.beside.saw(object_id, raw)
         if self._may_have_templates and object_id[0] in ROUTE_KINDS and "{{" in str(raw.get("spec")):
             self.templates.add(object_id)
+
+    def saw_other(self, raw: RawObject, line: int) -> None:
+        """Keep what runs ingress-nginx."""
+        found = workload_of(raw, self._namespace, Place(self._file, line))
+        if found is not None:
+            self.workloads.append(found)
 
     def passes_over(self, raw: object) -> bool:
         """Pass over what only lies in a folder, unless it says to be of a kind that is read."""

@@ -551,6 +551,24 @@ class LikeTests(LiveCase):
         self.assertIn("no-such-key", result.stdout)
         self.assertIn("not taken over: validating-webhook", result.output)
 
+    async def test_arguments_that_are_options_of_another_name_count(self) -> None:
+        """What is not needed here is not told, and false as a word of its own is no value of a boolean."""
+        self.workload(
+            "Deployment",
+            "/nginx-ingress-controller",
+            "--watch-ingress-without-class",
+            "false",
+            "--sync-period=10m",
+            "--health-check-path=/alive",
+        )
+        web = ingress_object("web", "shop.example.com")
+        del web["spec"]["ingressClassName"]
+        self.server.create(web)
+        self.assertIn("NoClass", (await self.run_command("lint", "--live")).stdout)
+        result = await self.run_command("lint", "--live", "--like", "system/controller")
+        self.assertNotIn("NoClass", result.stdout)
+        self.assertIn("not taken over: health-check-path\n", result.output)
+
     async def test_what_is_said_by_hand_comes_before(self) -> None:
         """A DaemonSet is as good; its options are those of twistd ingress."""
         self.workload(

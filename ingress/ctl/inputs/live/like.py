@@ -1,24 +1,25 @@
 """The options of a controller that runs in a cluster: by those its objects are judged there.
 
-They are the arguments of a container, of this controller or of ingress-nginx.  Of the latter those are taken over that
-mean the same here; what is left is told.
+They are the arguments of a container, of this controller or of ingress-nginx.  Of the latter those count that come to an option
+here; what is lost is told.
 """
 
 from collections.abc import Collection, Iterator, Sequence
-from typing import Any, Final
+from typing import Final
+
+from attrs import evolve
 
 from ingress.ctl.errors import Mistake
+from ingress.ctl.inputs.input import Workload
 from ingress.ctl.inputs.live.api_server import ApiServer, Forbidden
+from ingress.ctl.inputs.taken_arguments import judged_by, taken_arguments
+from ingress.ctl.inputs.workloads import WORKLOADS, controller_of, is_ours, unknown_variable
 from ingress.model.frozen import frozen
 from ingress.model.objects import ObjectKey
 from ingress.options.table import SPELLINGS
 
-_KINDS: Final = (("Deployment", "deployments"), ("DaemonSet", "daemonsets"))
-_NAMES: Final = {"watch-ingress-without-class": "watch-without-class"}
-"""Arguments of ingress-nginx that have another name here."""
 _WHERE: Final = frozenset({"context", "kubeconfig", "manifests", "namespace", "server"})
 """Options that say where objects come from, which is for the person to say."""
-_TRUE: Final = frozenset({"1", "t", "true"})
 
 
 @frozen
@@ -27,45 +28,43 @@ class LikeOptions:
 
     texts: tuple[str, ...]
     left: tuple[str, ...] = ()
+    workloads: tuple[Workload, ...] = ()
+    """The controller, if it is ingress-nginx."""
 
 
 def options_like(server: ApiServer, key: ObjectKey) -> LikeOptions:
     """Return the options of the controller that the Deployment or DaemonSet *key* runs; raises ``Mistake``."""
-    for kind, plural in _KINDS:
+    for kind, plural in WORKLOADS.items():
         found = server.single(f"/apis/apps/v1/namespaces/{key.namespace}/{plural}/{key.name}")
         if isinstance(found, Forbidden):
             raise Mistake(f"{kind} {key} may not be read: {found.why}")
         if found is not None:
-            arguments = _arguments(found)
-            if not arguments:
+            controller = controller_of(found, key.namespace)
+            if controller is None:
                 raise Mistake(f"{kind} {key} has no container with arguments of a controller")
-            return read_arguments(arguments, key.namespace)
+            like = read_arguments(controller.words, controller.key.namespace)
+            return like if is_ours(controller.words) else evolve(like, workloads=(controller,))
     raise Mistake(f"there is neither a Deployment nor a DaemonSet {key} at {server.url}")
 
 
-def _arguments(workload: Any) -> list[str]:
-    """Return the arguments of the container that looks most like a controller; none where there is none."""
-    try:
-        containers = workload["spec"]["template"]["spec"]["containers"]
-        lines = [[*(one.get("command") or ()), *(one.get("args") or ())] for one in containers]
-    except (AttributeError, KeyError, TypeError):
-        return []
-    texts = [[str(word) for word in line] for line in lines]
-    return next((line for line in texts if any("ingress" in word for word in line)), [])
-
-
 def read_arguments(arguments: Sequence[str], namespace: str) -> LikeOptions:
-    """Read *arguments*, a whole command line, of a container in *namespace*.  Pure."""
+    """Read *arguments*, a whole command line, of a controller in *namespace*, of ours or of ingress-nginx.  Pure."""
+    if is_ours(arguments):
+        return _read_own(arguments)
+    taken = taken_arguments(Workload("", ObjectKey(namespace, ""), tuple(arguments)))
+    texts = (one for one in judged_by(taken) if one.partition("=")[0] not in _WHERE)
+    return LikeOptions(tuple(texts), tuple(one.name for one in taken if one.is_lost))
+
+
+def _read_own(arguments: Sequence[str]) -> LikeOptions:
     texts: list[str] = []
     left: list[str] = []
-    for name, value in _pairs(arguments):
-        option = SPELLINGS.get(_NAMES.get(name, name))
-        text = None if value is None else value.replace("$(POD_NAMESPACE)", namespace)
-        if option is None or option.name in _WHERE or (text is not None and "$(" in text):
+    for name, text in _pairs(arguments):
+        option = SPELLINGS.get(name)
+        if option is None or option.name in _WHERE or (text is not None and unknown_variable(text)):
             left.append(name)
         elif option.read is None:
-            if text is None or text.lower() in _TRUE:
-                texts.append(option.name)
+            texts.append(option.name)
         elif text is not None:
             texts.append(f"{option.name}={text}")
     return LikeOptions(tuple(texts), tuple(dict.fromkeys(left)))
@@ -79,7 +78,7 @@ def _pairs(arguments: Sequence[str]) -> Iterator[tuple[str, str | None]]:
         if not word.startswith("--"):
             continue
         name, has_value, value = word[2:].partition("=")
-        option = SPELLINGS.get(_NAMES.get(name, name))
+        option = SPELLINGS.get(name)
         if not has_value and option is not None and option.read is not None and rest:
             yield name, rest.pop(0)
         else:
