@@ -18,6 +18,9 @@ All command-line arguments of ingress-nginx's controller, of its releases 1.12 t
 by `python -m scripts.arguments_page`; edit `ingress/options/ingress_nginx_arguments.py` instead. The options themselves are in
 [options.md](options.md); what its ConfigMap says is in [configmap.md](configmap.md).
 
+Nobody has to apply this by hand: [`ingressctl migrate`](ingressctl.md#the-arguments-of-ingress-nginx) finds the Deployment or DaemonSet of
+ingress-nginx, says of each argument of it what becomes of it, and writes the whole list for this controller.
+
 | Here | |
 |---|---|
 | the same | the option has the same name, and takes the same value |

@@ -172,7 +172,12 @@ def live_parameters(command: F) -> F:
             for name, value in given.items():
                 if value:
                     raise Mistake(f"{name} is for a cluster: add --live")
-            how = How(namespaces, builds=not no_kustomize, allows_remote=allow_remote_bases)
+            how = How(
+                namespaces,
+                all_namespaces=all_namespaces,
+                builds=not no_kustomize,
+                allows_remote=allow_remote_bases,
+            )
             return command(source=how, **others)
         for name, is_given in (
             ("--no-kustomize", no_kustomize),
@@ -181,9 +186,10 @@ def live_parameters(command: F) -> F:
             if is_given:
                 raise Mistake(f"{name} is for files, and --live reads none")
         reading = SecretReading.NAMES if secrets is None else SecretReading(secrets)
-        return command(
-            source=LiveCluster(kubeconfig, context, server, namespaces, reading, like or ""), **others
+        cluster = LiveCluster(
+            kubeconfig, context, server, namespaces, reading, all_namespaces=all_namespaces, like=like or ""
         )
+        return command(source=cluster, **others)
 
     given: Any = run
     for option in reversed((*_LIVE_OPTIONS, *_FILE_OPTIONS)):
@@ -195,6 +201,14 @@ def read_input(paths: tuple[str, ...], options: tuple[str, ...], source: Source 
     """Read what is meant, files or a cluster; raises ``Mistake``."""
     from ingress.ctl.inputs.operator_config_map import with_config_map
 
+    found, given = read_objects(paths, options, source)
+    return with_config_map(found, given.names)
+
+
+def read_objects(
+    paths: tuple[str, ...], options: tuple[str, ...], source: Source | None = None
+) -> tuple[Input, GivenOptions]:
+    """Read the same, and the options that count, without what the operator's ConfigMap says; raises ``Mistake``."""
     given = options_from(options)
     if "manifests" in given.names:
         raise Mistake("name files and folders without an option: PATH in the place of -o manifests=PATH")
@@ -213,7 +227,7 @@ def read_input(paths: tuple[str, ...], options: tuple[str, ...], source: Source 
         with progress() as tell_progress:
             how = evolve(source or How(), progress=tell_progress)
             found = read_manifests(paths, given.settings, now, how)
-    return with_config_map(found, given.names)
+    return found, given
 
 
 def tell_unread(given: Input) -> None:

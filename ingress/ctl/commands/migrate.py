@@ -14,21 +14,18 @@ from ingress.ctl.commands.asking import (
     live_parameters,
     option_parameter,
     paths_parameter,
-    read_input,
     tell_unread,
     tell_unserved,
 )
 from ingress.ctl.commands.compare_parameters import AskedComparison, compare_parameters
+from ingress.ctl.commands.leaving import read_leaving
 from ingress.ctl.errors import Mistake
-from ingress.ctl.inputs.controller_options import options_from
 from ingress.ctl.inputs.input import Input
 from ingress.ctl.inputs.live.asked import LiveCluster, SecretReading
-from ingress.ctl.inputs.operator_config_map import with_config_map
 from ingress.ctl.installed import installed_version
 from ingress.ctl.lint.linting import lint
 from ingress.ctl.migrate.as_json import as_json
 from ingress.ctl.migrate.assessing import assess
-from ingress.ctl.migrate.config_map import naming_config_map
 from ingress.ctl.migrate.edited_files import EditedFiles
 from ingress.ctl.migrate.html_page import as_html
 from ingress.ctl.migrate.markdown import as_markdown
@@ -108,7 +105,7 @@ def command(
             say(text.removesuffix("\n"))
             raise
         raise SystemExit(status)
-    given = _with_usual_config_map(read_input(paths, options, source), options)
+    given = read_leaving(paths, options, source)
     migration = assess(given, lint(given), owner_labels)
     asked = Asked(installed_version(), (*_source_words(source), *paths), options, owner_labels)
     read = EditedFiles(given.path, paths).read
@@ -125,7 +122,7 @@ def _compared(
     from ingress.ctl.commands.comparing import compare
 
     has_objects = bool(paths) or isinstance(source, LiveCluster)
-    given = _with_usual_config_map(read_input(paths, options, source), options) if has_objects else None
+    given = read_leaving(paths, options, source) if has_objects else None
     if given is not None:
         tell_unread(given)
         tell_unserved(given)
@@ -137,12 +134,6 @@ def _put(text: str, output_file: str | None) -> None:
         say(text.removesuffix("\n"))
     else:
         _write(Path(output_file), text)
-
-
-def _with_usual_config_map(given: Input, options: tuple[str, ...]) -> Input:
-    """Have the options of an ingress-nginx ConfigMap count that is found by its name."""
-    naming = naming_config_map(given)
-    return given if naming is given else with_config_map(naming, options_from(options).names)
 
 
 def _text(given: Input, migration: Migration, asked: Asked, output: str, read: ReadFile) -> str:
@@ -209,7 +200,12 @@ def _source_words(source: Source) -> Iterator[str]:
     named: dict[str, str | None] = {}
     if isinstance(source, LiveCluster):
         yield "--live"
-        named = {"--kubeconfig": source.kubeconfig, "--context": source.context, "--server": source.server}
+        named = {
+            "--kubeconfig": source.kubeconfig,
+            "--context": source.context,
+            "--server": source.server,
+            "--like": source.like,
+        }
         if source.secrets is not SecretReading.NAMES:
             named["--secrets"] = source.secrets.value
     else:
@@ -220,5 +216,7 @@ def _source_words(source: Source) -> Iterator[str]:
     for name, value in named.items():
         if value and not (name == "--server" and "@" in value):
             yield f"{name}={value}"
+    if source.all_namespaces:
+        yield "--all-namespaces"
     for namespace in source.namespaces:
         yield f"--namespace={namespace}"

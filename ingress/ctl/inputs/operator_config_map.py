@@ -26,7 +26,7 @@ def with_config_map(given: Input, names: Collection[str]) -> Input:
             given = _without(given, key, "so the options of the command line and the defaults count")
         else:
             merged = merge(given.settings, names, read_config_map(key, content, names))
-            given = _with_settings(given, merged.settings)
+            given = with_settings(given, merged.settings)
             given = evolve(given, problems=(*given.problems, *merged.problems))
     return _with_services(given)
 
@@ -42,7 +42,7 @@ def _with_services(given: Input) -> Input:
         return _without(given, key, "so no TCP service is served")
     listed: TcpServices = read_tcp_services(key, content)
     translating = evolve(given.settings.translate, tcp_services=listed)
-    return _with_settings(given, evolve(given.settings, translate=translating))
+    return with_settings(given, evolve(given.settings, translate=translating))
 
 
 def _content_of(key: ObjectKey, given: Input) -> Mapping[str, str] | None:
@@ -55,6 +55,7 @@ def _without(given: Input, key: ObjectKey, consequence: str) -> Input:
     return evolve(given, unread=(*given.unread, told))
 
 
-def _with_settings(given: Input, settings: Settings) -> Input:
+def with_settings(given: Input, settings: Settings) -> Input:
+    """Return *given* with *settings*, in all layers."""
     others = tuple(evolve(one, settings=settings) for one in given.others)
     return evolve(given, settings=settings, others=others)

@@ -6,7 +6,7 @@ from typing import Any
 
 from ingress.ctl.lint.finding import Finding
 from ingress.ctl.migrate.commands import commands, json_patch
-from ingress.ctl.migrate.migration import Asked, Count, Entry, Matter, Migration
+from ingress.ctl.migrate.migration import ArgumentsReport, Asked, Count, Entry, Matter, Migration
 from ingress.model.objects import ObjectId
 
 
@@ -38,6 +38,7 @@ def _report(migration: Migration, asked: Asked) -> Mapping[str, Any]:
             }
             for one in migration.annotations
         ],
+        "arguments": [_arguments(one) for one in migration.arguments],
         "configMap": config_map
         and {
             **_name(config_map.object_id),
@@ -45,6 +46,30 @@ def _report(migration: Migration, asked: Asked) -> Mapping[str, Any]:
         },
         "others": [_finding(finding) for finding in migration.others],
         "notChecked": list(migration.not_checked),
+    }
+
+
+def _arguments(report: ArgumentsReport) -> Mapping[str, Any]:
+    workload = report.workload
+    return {
+        "kind": workload.kind,
+        "namespace": workload.key.namespace,
+        "name": workload.key.name,
+        "file": workload.place.file,
+        "line": workload.place.line,
+        "arguments": [
+            {
+                "name": one.taken.name,
+                "given": one.taken.given,
+                "becomes": one.taken.becomes,
+                "write": one.write,
+                "why": one.taken.why,
+                "isLost": one.taken.is_lost,
+            }
+            for one in report.arguments
+        ],
+        "args": list(report.own),
+        "kustomization": report.kustomization,
     }
 
 

@@ -9,6 +9,7 @@ from attrs import evolve
 from ingress.ctl.inputs.input import Input
 from ingress.ctl.lint.finding import LintReport, ObjectReport, Standing
 from ingress.ctl.lint.rules import NOT_JUDGED
+from ingress.ctl.migrate.arguments import arguments_report
 from ingress.ctl.migrate.config_map import config_map_report
 from ingress.ctl.migrate.matters import Located, Matters
 from ingress.ctl.migrate.migration import Annotation, Count, Entry, Matter, Migration, NotOurs, Row
@@ -47,6 +48,7 @@ def assess(given: Input, report: LintReport, owner_labels: Sequence[str] = ()) -
         tuple(entries),
         tuple(matter for matter, _ in sorted_matters),
         tuple(_annotations(ours)),
+        tuple(map(arguments_report, given.workloads)),
         found,
         tuple(one for one in report.others if found is None or one.object_id != found.object_id),
         report.not_checked,

@@ -11,17 +11,13 @@ from ingress.wording import number_of
 def checklist(migration: Migration) -> Iterator[Line]:
     """Yield the steps; those that there is nothing to do for are left out."""
     yield from _changes(migration)
+    yield from _lost_arguments(migration)
     yield from _reading(migration)
     yield (
         "Start this controller beside ingress-nginx, with an IngressClass and a load balancer of its own; ingress-nginx does not"
         " notice.",
     )
-    if migration.config_map is not None and migration.config_map.keys:
-        yield (
-            "Give it the content of the ",
-            Reference("ConfigMap", "configmap"),
-            " as it is, and what ingress-nginx has in its arguments as options.",
-        )
+    yield from _options(migration)
     yield (
         "Move one Ingress that matters little: have its ",
         Code("ingressClassName"),
@@ -40,6 +36,15 @@ def checklist(migration: Migration) -> Iterator[Line]:
         Code("nginx"),
         ".",
     )
+
+
+def _options(migration: Migration) -> Iterator[Line]:
+    where = ("the arguments that are ", Reference("listed below", "arguments")) if migration.arguments else ()
+    if migration.config_map is not None and migration.config_map.keys:
+        config_map = ("Give it the content of the ", Reference("ConfigMap", "configmap"), " as it is, and ")
+        yield (*config_map, *(where or ("what ingress-nginx has in its arguments as options",)), ".")
+    elif where:
+        yield ("Give it ", *where, ".")
 
 
 def _changes(migration: Migration) -> Iterator[Line]:
@@ -70,6 +75,16 @@ def _changes(migration: Migration) -> Iterator[Line]:
         yield (
             f"Decide about {number_of(not_honored, 'key')} of the ",
             Reference("ConfigMap", "configmap"),
+            " that would have no effect.",
+        )
+
+
+def _lost_arguments(migration: Migration) -> Iterator[Line]:
+    lost = sum(one.taken.is_lost for report in migration.arguments[:1] for one in report.arguments)
+    if lost:
+        yield (
+            f"Decide about {number_of(lost, 'argument')} of ",
+            Reference("ingress-nginx", "arguments"),
             " that would have no effect.",
         )
 

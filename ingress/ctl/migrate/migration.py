@@ -5,7 +5,8 @@ from typing import Any
 
 from attrs import field
 
-from ingress.ctl.inputs.input import Place
+from ingress.ctl.inputs.input import Place, Workload
+from ingress.ctl.inputs.taken_arguments import Taken
 from ingress.ctl.lint.finding import Change, Finding, Standing
 from ingress.ctl.migrate.outcome import Outcome
 from ingress.model.frozen import frozen
@@ -114,6 +115,26 @@ class ConfigMapReport:
 
 
 @frozen
+class Argument:
+    """One argument of ingress-nginx, and what to *write* here; empty for nothing."""
+
+    taken: Taken
+    write: str
+
+
+@frozen
+class ArgumentsReport:
+    """What becomes of the arguments of an ingress-nginx, and what this controller is started with in its place."""
+
+    workload: Workload
+    arguments: tuple[Argument, ...]
+    """The worst first."""
+    own: tuple[str, ...]
+    """All arguments of this controller, as ``args`` has them."""
+    kustomization: str = field(repr=False)
+
+
+@frozen
 class Migration:
     """All that the page says."""
 
@@ -132,6 +153,8 @@ class Migration:
     """The worst first."""
     annotations: tuple[Annotation, ...]
     """By count, the most used first."""
+    arguments: tuple[ArgumentsReport, ...]
+    """Of each ingress-nginx that was found; objects are judged by those of the first."""
     config_map: ConfigMapReport | None
     others: tuple[Finding, ...]
     """What concerns files, Secrets and whatever else is no route object."""

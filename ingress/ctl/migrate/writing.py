@@ -28,6 +28,7 @@ from ingress.ctl.migrate.migration import Asked, ConfigMapReport, Count, Entry, 
 from ingress.ctl.migrate.outcome import Outcome
 from ingress.ctl.migrate.patches import ObjectPatch, Patches
 from ingress.ctl.migrate.verdict import verdict
+from ingress.ctl.migrate.writing_arguments import MOST_WORKLOADS, written_arguments
 from ingress.model.objects import ObjectId
 from ingress.model.problems import Reason
 from ingress.wording import first_of, number_of
@@ -98,6 +99,7 @@ class _Page:
         yield from self._matters()
         yield from self._objects()
         yield from self._annotations()
+        yield from self._arguments()
         yield from self._config_map()
         yield from self._others()
         yield from self._not_checked()
@@ -254,6 +256,12 @@ class _Page:
         )
         yield from self._more(len(annotations) - MOST_ROWS, "more annotations", "--output json")
 
+    def _arguments(self) -> Iterator[Block]:
+        reports = self._migration.arguments
+        yield Heading(2, ("The arguments of ingress-nginx",), "arguments")
+        yield from written_arguments(reports, is_live="--live" in self._asked.given)
+        yield from self._more(len(reports) - MOST_WORKLOADS, "more of these", "--output json")
+
     def _config_map(self) -> Iterator[Block]:
         report = self._migration.config_map
         yield Heading(2, ("The ConfigMap of ingress-nginx",), "configmap")
@@ -281,10 +289,9 @@ class _Page:
         points: list[Line] = [
             (_clipped(sentence, 600), ".") for sentence in self._migration.not_checked[:MOST_ROWS]
         ]
-        points += [
-            ("How anything answers: that is for requests to show.",),
-            ("What ingress-nginx was started with (its arguments), and TCP and UDP services.",),
-        ]
+        points.append(("How anything answers: that is for requests to show.",))
+        if not self._migration.arguments:
+            points.append(("What ingress-nginx was started with (its arguments), and TCP and UDP services.",))
         yield Points(tuple(points))
 
     def _made_by(self) -> Iterator[Block]:

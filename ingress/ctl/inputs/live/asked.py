@@ -28,5 +28,7 @@ class LiveCluster:
     server: str | None = None
     namespaces: tuple[str, ...] = ()
     secrets: SecretReading = SecretReading.NAMES
+    all_namespaces: bool = False
+    """Whether somebody has asked for all of them in so many words."""
     like: str = ""
     """``NAMESPACE/NAME`` of the Deployment or DaemonSet whose controller's options count; empty for none."""

@@ -29,6 +29,7 @@ from ingress.ctl.inputs.live.asked import LiveCluster
 from ingress.ctl.inputs.live.like import LikeOptions, options_like
 from ingress.ctl.inputs.live.referring import read_referred_to
 from ingress.ctl.inputs.selected import left_alone
+from ingress.ctl.inputs.live.workloads import FoundWorkloads, find_workloads
 from ingress.model.objects import Kind, ObjectId, ObjectKey, Projection
 from ingress.model.problems import Problem
 from ingress.model.secrets import is_secret_name
@@ -106,6 +107,23 @@ def _server(
         clock=clock,
     )
     return ApiServer(access, clock, sleep)
+
+
+def read_workloads(
+    asked: LiveCluster,
+    namespaces: Collection[str] = (),
+    *,
+    environ: Mapping[str, str] = os.environ,
+    clock: Callable[[], float] = time.monotonic,
+    sleep: Callable[[float], object] = _wait,
+    silence_seconds: float = SILENCE_SECONDS,
+) -> FoundWorkloads:
+    """Look for ingress-nginx in the cluster *asked* for, or in *namespaces* alone where all of it is forbidden."""
+    server = _server(asked, environ, clock, sleep, silence_seconds)
+    try:
+        return find_workloads(server, namespaces)
+    finally:
+        server.close()
 
 
 class _Reading:
