@@ -46,6 +46,7 @@ _HERE = {
     Becomes.NOT_HONORED: "not honored",
 }
 _OPTION = re.compile(r"(?:twistd )?--[a-z0-9-]+")
+_PATH = re.compile(r"k8s/[a-z]+/[a-z]+")
 _PAGE = re.compile(r"docs/([a-z-]+\.md)")
 
 
@@ -68,8 +69,12 @@ def _here(row: Argument) -> str:
 
 
 def _remark(told: str) -> str:
-    named = _OPTION.sub(lambda found: f"`{found[0]}`", told)
+    named = _PATH.sub(_code, _OPTION.sub(_code, told))
     return cell(_PAGE.sub(r"[\1](\1)", named))
+
+
+def _code(found: re.Match[str]) -> str:
+    return f"`{found[0]}`"
 
 
 if __name__ == "__main__":

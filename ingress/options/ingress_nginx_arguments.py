@@ -151,6 +151,8 @@ ARGUMENTS: Final[dict[str, Argument]] = {
     ),
     "watch-ingress-without-class": _other("watch-without-class", type=_BOOLEAN),
     "watch-namespace": _other("namespace", "may stand once for each namespace", silent=("",)),
+    "watch-namespace-selector": _same("not beside --namespace, as there; labels that change are followed at once, and comparisons by size are not taken"),
+    "disable-catch-all": _same("an Ingress with a defaultBackend is left alone, whether it has rules or not; rules without a host are served", _BOOLEAN),
     "apiserver-host": _other("server", silent=("",)),
     "certificate-authority": _missing("a kubeconfig names the certificate authority, by --kubeconfig"),
     "kubeconfig": _same("the file has to be in this container, too"),
@@ -167,6 +169,13 @@ ARGUMENTS: Final[dict[str, Argument]] = {
     "default-backend-service": _same(),
     "default-ssl-certificate": _same(),
     "enable-ssl-chain-completion": _missing("a Secret has to have the whole chain", _BOOLEAN, _NO),
+    "disable-svc-external-name": _same(
+        "without it, Services of type ExternalName are asked there, and here they answer 503 unless --allow-external-name is given",
+        _BOOLEAN,
+    ),
+    "enable-topology-aware-routing": _same(
+        "k8s/components/topology has what it takes besides; trafficDistribution of a Service counts here, too", _BOOLEAN
+    ),
     "enable-ssl-passthrough": _same(type=_BOOLEAN),
     "ssl-passthrough-proxy-port": _needless("TLS that passes through needs no port of its own", _WHOLE),
     "tcp-services-configmap": _same("needs the right to get, list and watch that ConfigMap, where it is"),

@@ -19,7 +19,7 @@ from ingress.settings import Settings
 
 USUAL_NAMESPACE: Final = "ingress-nginx"
 """Where it is looked for, too, where the whole cluster is forbidden."""
-_READ_BY: Final = frozenset({"annotations-prefix", "namespace"})
+_READ_BY: Final = frozenset({"annotations-prefix", "namespace", "watch-namespace-selector"})
 """Options by which something else is read of files."""
 
 

@@ -46,6 +46,11 @@ class Taken:
     """Whether something that it asks for is not done here, or not known."""
 
     @property
+    def option_name(self) -> str:
+        """The name of that option; empty for none."""
+        return self.option.partition("=")[0]
+
+    @property
     def is_own(self) -> bool:
         """Whether this controller has something of its own in the place of what it names."""
         return self.becomes == Becomes.OWN.value
@@ -54,15 +59,33 @@ class Taken:
 def taken_arguments(workload: Workload) -> tuple[Taken, ...]:
     """Return what the arguments of *workload* come to, each once, in their order: as in Go the last one of a name counts."""
     flags = {flag.name: flag for flag in read_flags(arguments_in(workload.words), _TYPES)}
-    return tuple(_taken(flag) for flag in flags.values())
+    taken: list[Taken] = []
+    for flag in flags.values():
+        one = _taken(flag)
+        other = _excluding(one.option_name, [before.option_name for before in taken])
+        if other:
+            why = f"--{one.option_name} cannot stand beside --{other}"
+            one = Taken(one.name, one.given, Becomes.NOT_HONORED.value, why=why, is_lost=True)
+        taken.append(one)
+    return tuple(taken)
 
 
 def judged_by(taken: Collection[Taken], said: Collection[str] = ()) -> Iterator[str]:
-    """Yield what objects are judged by, as ``-o`` has it, but for options that were *said*, by name."""
+    """Yield what objects are judged by, as ``-o`` has it, but for options that were *said*, by name, and what excludes these."""
     for one in taken:
-        name = one.option.partition("=")[0]
-        if name and name not in _UNJUDGED and name not in said:
+        name = one.option_name
+        if name and name not in _UNJUDGED and name not in said and not _excluding(name, said):
             yield one.option
+
+
+def _excluding(name: str, others: Collection[str]) -> str:
+    """Return which of *others*, names of options or nothing, the option *name* cannot stand beside; empty for none."""
+    if not name:
+        return ""
+    return next(
+        (one for one in others if one and (one in OPTIONS[name].excludes or name in OPTIONS[one].excludes)),
+        "",
+    )
 
 
 def counting(

@@ -47,6 +47,8 @@ HOST_NETWORK: Final = Overlay(
 )
 BESIDE: Final = ("--ingress-class=txingress", "--controller-class=txingress/ingress")
 """The classes that the overlay ``beside`` has."""
+_TOPOLOGY: Final = "components: [../txingress/k8s/components/topology]"
+"""What the pods need besides for hints of zones: the name of their Node, and a right."""
 _PORTS: Final = ("http", "https", "probes")
 """The options that name the ports of the container, in the order of the manifests."""
 _PROBE_SECONDS: Final = 2
@@ -90,6 +92,7 @@ def kustomization(workload: Workload, arguments: Sequence[str]) -> str:
         "apiVersion: kustomize.config.k8s.io/v1beta1",
         "kind: Kustomization",
         f"resources: [../txingress/k8s/overlays/{overlay.name}]",
+        *(_TOPOLOGY for one in arguments if one == "--enable-topology-aware-routing"),
         "patches:",
         f"  - target: {{kind: {overlay.kind}, name: txingress}}",
         "    patch: |-",

@@ -96,6 +96,12 @@ class TakenTests(SynchronousTestCase):
         self.assertRegex(found.why, "^--default-ssl-certificate: ")
         self.check("--election-ttl=300ms", Becomes.NOT_HONORED, is_lost=True)
 
+    def test_what_cannot_stand_beside_another(self) -> None:
+        """The first counts, as either controller refuses both."""
+        first, second = taken("--watch-namespace=shop", "--watch-namespace-selector=team=a")
+        self.assertEqual((first.option, second.option, second.is_lost), ("namespace=shop", "", True))
+        self.assertIn("cannot stand beside --namespace", second.why)
+
     def test_variables_that_are_not_known(self) -> None:
         """What they stand for has to be written out; where nothing comes of an argument it does not matter."""
         found = self.check("--publish-status-address=$(NODE_IP)", Becomes.NOT_HONORED, is_lost=True)
@@ -133,6 +139,19 @@ class JudgingTests(SynchronousTestCase):
         args = ("--ingress-class=edge", *where, "--enable-ssl-passthrough")
         self.assertEqual(options(*args), ["ingress-class=edge", "enable-ssl-passthrough"])
         self.assertEqual(options(*args, said=("ingress-class",)), ["enable-ssl-passthrough"])
+
+    def test_what_excludes_what_was_said(self) -> None:
+        """Who names namespaces has these judged, and whoever names labels those."""
+        labels = "watch-namespace-selector"
+        self.assertEqual(options(f"--{labels}=team=a"), [f"{labels}=team=a"])
+        self.assertEqual(options(f"--{labels}=team=a", said=("namespace",)), [])
+        self.assertEqual(options("--watch-namespace=shop", said=(labels,)), [])
+
+    def test_options_of_the_same_name(self) -> None:
+        """They are flags, and on if they are said so."""
+        for name in ("disable-catch-all", "disable-svc-external-name", "enable-topology-aware-routing"):
+            self.assertEqual(options(f"--{name}"), [name])
+            self.assertEqual(options(f"--{name}=false"), [])
 
     def test_of_several_one_comes_first(self) -> None:
         """The usual class, or the one that was asked for; else the first."""

@@ -155,6 +155,17 @@ class JudgedTests(ArgumentsCase):
         self.assertEqual(self.count(path, "--all-namespaces"), 2)
         self.assertEqual(self.count(path, "-o", "namespace=blog", "-o", "namespace=shop"), 2)
 
+    def test_the_labels_of_namespaces_that_are_watched(self) -> None:
+        """Objects of others are not served there; who names namespaces, or all, has those judged."""
+        some = "apiVersion: v1\nkind: Namespace\nmetadata: {name: %s, labels: {team: %s}}\n"
+        namespaces = [some % ("shop", "a"), some % ("blog", "b")]
+        text = "---\n".join([*namespaces, named("a", "shop"), named("b", "blog")])
+        path = self.written("--watch-namespace-selector=team=a", text=text)
+        self.assertEqual(self.count(path), 1)
+        self.assertEqual(self.count(path, "-n", "blog", "-n", "shop"), 2)
+        self.assertEqual(self.count(path, "--all-namespaces"), 2)
+        self.assertEqual(self.count(path, "-o", "namespace=blog", "-o", "namespace=shop"), 2)
+
     def test_the_prefix_of_annotations(self) -> None:
         """Those behind another prefix are read, also of what can be read but once."""
         text = ingress(enable_modsecurity="true").replace("nginx.ingress.kubernetes.io", "example.com")

@@ -139,6 +139,13 @@ class OverlayTests(SynchronousTestCase):
             usual["containers"][0]["args"] = wanted
             self.assertEqual(spec, usual)
 
+    def test_zones(self) -> None:
+        """The component for them is there, and gives the pod the name of its node."""
+        spec, wanted = self.build("--enable-topology-aware-routing")
+        controller = spec["containers"][0]
+        self.assertEqual(controller["args"], wanted)
+        self.assertIn("NODE_NAME", [one["name"] for one in controller["env"]])
+
     def test_ports_and_the_end_of_the_pod_go_with_them(self) -> None:
         """The kubelet finds the ports by their names, and waits long enough."""
         for fields, ports in (

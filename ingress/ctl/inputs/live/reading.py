@@ -28,8 +28,8 @@ from ingress.ctl.inputs.live.api_server import ApiServer, Forbidden, items_of
 from ingress.ctl.inputs.live.asked import LiveCluster
 from ingress.ctl.inputs.live.like import LikeOptions, options_like
 from ingress.ctl.inputs.live.referring import read_referred_to
-from ingress.ctl.inputs.selected import left_alone
 from ingress.ctl.inputs.live.workloads import FoundWorkloads, find_workloads
+from ingress.ctl.inputs.selected import left_alone
 from ingress.model.objects import Kind, ObjectId, ObjectKey, Projection
 from ingress.model.problems import Problem
 from ingress.model.secrets import is_secret_name
