@@ -6,6 +6,7 @@ found instead, and lets the caller decide how small a part is lost.  It knows
 nothing of kinds.  As in the API, ``null`` and absent mean the same.
 """
 
+from collections.abc import Iterator
 from functools import lru_cache
 from sys import intern
 from typing import TypeGuard
@@ -88,17 +89,19 @@ class FieldReader:
 
     def objects(self, parent: RawObject, name: str, at: str) -> list[tuple[str, RawObject]]:
         """Return the objects of a list field, each with its path; other entries are dropped."""
-        found: list[tuple[str, RawObject]] = []
+        return list(self.each_object(parent, name, at))
+
+    def each_object(self, parent: RawObject, name: str, at: str) -> Iterator[tuple[str, RawObject]]:
+        """Yield the same one by one, where there may be thousands."""
         entries = parent.get(name)
         if not isinstance(entries, list):
             entries = self.entries(parent, name, at)
         for index, entry in enumerate(entries):
             path = entry_path(at, name, index)
             if isinstance(entry, dict):
-                found.append((path, entry))
+                yield path, entry
             else:
                 self.wrong_shape(path, "an object", entry)
-        return found
 
     def texts(self, parent: RawObject, name: str, at: str) -> tuple[str, ...]:
         """Return the texts of a list field; other entries are dropped."""

@@ -18,6 +18,7 @@ from types import MappingProxyType
 
 from ingress.fields import FieldReader, RawObject, path_of, shape_of
 from ingress.model.problems import Reason
+from ingress.model.stepwise import Stepwise, finished
 from ingress.translate.readers.created import created_of
 from ingress.translate.readers.ingress.objects import (
     CLASS_ANNOTATION,
@@ -47,6 +48,7 @@ MAX_ANNOTATION_CHARACTERS = 64 * 1024
 _NOT_IN_ANNOTATIONS = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")
 _DIGITS = re.compile(r"[0-9]{1,5}")
 _SHOWN_BELOW = 10**18
+_ENTRIES_A_STEP = 50
 
 # Most Ingresses have none, a few ports serve them all, and the paths of one lead to the same: one copy is kept.
 _NO_ANNOTATIONS: Mapping[str, str] = MappingProxyType({})
@@ -58,8 +60,15 @@ def project_ingress(
     raw: RawObject, metadata: RawObject, reader: FieldReader, annotations_prefix: str, old: bool, /
 ) -> Ingress | None:
     """Project an Ingress; *old* says that it is written as ``v1beta1``."""
+    return finished(projecting_ingress(raw, metadata, reader, annotations_prefix, old))
+
+
+def projecting_ingress(
+    raw: RawObject, metadata: RawObject, reader: FieldReader, annotations_prefix: str, old: bool, /
+) -> Stepwise[Ingress | None]:
+    """Do the same in steps, for who has to do it beside requests: it may have thousands of paths."""
     spec = reader.mapping(raw, "spec", "")
-    found = _annotations(metadata, reader, annotations_prefix)
+    found = yield from _annotations(metadata, reader, annotations_prefix)
     if spec is None or found is None:
         return None
     annotations, unreadable = found
@@ -72,6 +81,9 @@ def project_ingress(
         if class_name is None:
             return None
     name = "backend" if old and spec.get("defaultBackend") is None else "defaultBackend"
+    default = _backend(spec, name, "spec", reader, old)
+    rules = yield from _rules(spec, reader, old)
+    tls = yield from _tls(spec, reader)
     return Ingress(
         key=reader.key,
         created=created_of(metadata, reader),
@@ -79,9 +91,9 @@ def project_ingress(
         annotations=annotations,
         unreadable=unreadable,
         issued_by=_issued_by(metadata),
-        default_backend=_backend(spec, name, "spec", reader, old),
-        rules=_rules(spec, reader, old),
-        tls=_tls(spec, reader),
+        default_backend=default,
+        rules=rules,
+        tls=tls,
     )
 
 
@@ -103,7 +115,7 @@ def project_ingress_class(
 
 def _annotations(
     metadata: RawObject, reader: FieldReader, prefix: str
-) -> tuple[Mapping[str, str], tuple[str, ...]] | None:
+) -> Stepwise[tuple[Mapping[str, str], tuple[str, ...]] | None]:
     """Return the annotations that matter, and the names of those that cannot be read; None when one of these is that of the class.
 
     What one would guard that cannot be read is for the reader of annotations to close.
@@ -114,7 +126,9 @@ def _annotations(
     annotations = reader.mapping(metadata, "annotations", "metadata")
     if annotations is None:
         return None
-    for name, value in annotations.items():
+    for number, (name, value) in enumerate(annotations.items(), 1):
+        if not number % _ENTRIES_A_STEP:
+            yield
         if not isinstance(name, str) or not (name.startswith(below) or name == CLASS_ANNOTATION):
             continue
         fault = ""
@@ -157,23 +171,29 @@ def _issued_by(metadata: RawObject) -> str:
     )
 
 
-def _rules(spec: RawObject, reader: FieldReader, old: bool) -> tuple[IngressRule, ...]:
+def _rules(spec: RawObject, reader: FieldReader, old: bool) -> Stepwise[tuple[IngressRule, ...]]:
     rules: list[IngressRule] = []
-    for at, raw in reader.objects(spec, "rules", "spec"):
+    for number, (at, raw) in enumerate(reader.each_object(spec, "rules", "spec"), 1):
+        if not number % _ENTRIES_A_STEP:
+            yield
         host = reader.text(raw, "host", at)
         if host is None:
             continue
         paths: tuple[IngressPath, ...] | None = None
         if raw.get("http") is not None:
             http = reader.mapping(raw, "http", at)
-            paths = () if http is None else _paths(http, path_of(at, "http"), reader, old)
+            paths = () if http is None else (yield from _paths(http, path_of(at, "http"), reader, old))
         rules.append(IngressRule(host, paths))
     return tuple(rules)
 
 
-def _paths(http: RawObject, http_at: str, reader: FieldReader, old: bool) -> tuple[IngressPath, ...]:
+def _paths(
+    http: RawObject, http_at: str, reader: FieldReader, old: bool
+) -> Stepwise[tuple[IngressPath, ...]]:
     paths: list[IngressPath] = []
-    for at, raw in reader.objects(http, "paths", http_at):
+    for number, (at, raw) in enumerate(reader.each_object(http, "paths", http_at), 1):
+        if not number % _ENTRIES_A_STEP:
+            yield
         # ``v1beta1`` defaults the type of a path; ``v1`` has no default.
         path_type = reader.word(raw, "pathType", at, "ImplementationSpecific" if old else "")
         path = reader.word(raw, "path", at)
@@ -235,9 +255,11 @@ def _old_backend(raw: RawObject, at: str, reader: FieldReader) -> IngressBackend
     return IngressBackend(service, ServicePortReference(number=port or 0))
 
 
-def _tls(spec: RawObject, reader: FieldReader) -> tuple[IngressTLS, ...]:
+def _tls(spec: RawObject, reader: FieldReader) -> Stepwise[tuple[IngressTLS, ...]]:
     entries: list[IngressTLS] = []
-    for at, raw in reader.objects(spec, "tls", "spec"):
+    for number, (at, raw) in enumerate(reader.each_object(spec, "tls", "spec"), 1):
+        if not number % _ENTRIES_A_STEP:
+            yield
         hosts = reader.texts(raw, "hosts", at)
         if raw.get("hosts") and not hosts:
             # No hosts at all would mean "every host of this Ingress".
