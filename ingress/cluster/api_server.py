@@ -201,6 +201,10 @@ class ApiServerSource:
         for referenced in self._referenced:
             referenced.refer(options)
 
+    def knows(self, kind: Kind, key: ObjectKey, keys: frozenset[str]) -> bool:
+        """Whether the sink has what there is under *keys* of a Secret or ConfigMap, be it nothing."""
+        return any(one.kind is kind and one.knows(key, keys) for one in self._referenced)
+
     def addresses(self) -> frozenset[str]:
         """The IP addresses of the API server, as far as they are known."""
         return self._addresses

@@ -22,7 +22,7 @@ from ingress.cluster.secrets.secret_references import NeedChanges, ObjectReferen
 from ingress.cluster.secrets.watched_secrets import WatchedObjects
 from ingress.cluster.source import Sink
 from ingress.metrics.watch import WatchMetrics
-from ingress.model.objects import Batch, ObjectId, ObjectKey, Projection, Secret
+from ingress.model.objects import Batch, Kind, ObjectId, ObjectKey, Projection, Secret
 from ingress.translate.options import TranslateOptions
 
 log = Logger()
@@ -112,6 +112,20 @@ class ReferencedObjects:
         """Take a Secret that was read by name."""
         self._note(key, projection)
         self._sink.changed({(self._kind, key): projection})
+
+    @property
+    def kind(self) -> Kind:
+        """The kind of what is kept."""
+        return self._kind
+
+    def knows(self, key: ObjectKey, keys: frozenset[str]) -> bool:
+        """Whether the sink has what there is under *keys* of an object, be it nothing; of one that nobody refers to that is not known."""
+        if not keys <= self._references.keys_of(key):
+            return False
+        given = self._given.get(key)
+        if given is not None:
+            return keys <= given
+        return self._reader is not None and not self._reader.is_unread(key)
 
     def read_changed(self) -> None:
         """Tell the sink that it is synced, when it is."""

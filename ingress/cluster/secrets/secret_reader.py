@@ -169,6 +169,10 @@ class ObjectReader:
         """How many Secrets there is no word about yet."""
         return len(self._unread)
 
+    def is_unread(self, key: ObjectKey) -> bool:
+        """Whether there is no word about a Secret yet that is to be read."""
+        return key in self._unread
+
     @property
     def forbidden(self) -> Set[ObjectKey]:
         """The Secrets that may not be read, as far as is known."""
