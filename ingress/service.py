@@ -15,7 +15,7 @@ from typing import Any, cast
 from attrs import evolve
 from twisted.application.service import Service
 from twisted.internet.defer import CancelledError, Deferred, TimeoutError, maybeDeferred
-from twisted.internet.interfaces import IListeningPort
+from twisted.internet.interfaces import IListeningPort, IProtocolFactory
 from twisted.internet.task import deferLater
 from twisted.logger import Logger, globalLogPublisher
 from twisted.python.failure import Failure
@@ -265,6 +265,43 @@ class IngressService(Service):
         for description, site in wanted:
             sock = self._open_socket(description)
             self._admin_ports[description] = await listen(self._reactor, description, site, AdminPort, sock)
+        if settings.admission is not None:
+            sock = self._open_socket(settings.admission)
+            factory = self._admission()
+            self._admin_ports[settings.admission] = await listen(
+                self._reactor, settings.admission, factory, AdminPort, sock
+            )
+
+    def _admission(self) -> IProtocolFactory:
+        """Return what answers reviews of Ingresses."""
+        # For who asks for it: TLS is that of other processes, where there are workers.
+        from ingress.admission.key_files import KeyFiles
+        from ingress.admission.webhook import Judged, admission_factory
+
+        settings = self._settings
+        api_server = as_api_server(settings, self._source)
+        judged = Judged(
+            self._store.state,
+            lambda: self._controller.options,
+            now,
+            (lambda kind, key, keys: True) if api_server is None else api_server.knows,
+            self._kinds,
+            settings.namespaces,
+        )
+        files = KeyFiles(
+            settings.admission_certificate or "",
+            settings.admission_key or "",
+            settings.tls_min_version,
+            self._reactor,
+        )
+        return admission_factory(
+            judged,
+            lambda: self._published.number > 0 and not self._is_stopping,
+            files,
+            self._reactor,
+            self._metrics.admission,
+            self._admin_connections,
+        )
 
     def _known(self) -> Known:
         """Return what the pages for operators are made of."""

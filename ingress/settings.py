@@ -32,6 +32,11 @@ class Settings:
     """Where health, readiness and metrics alone are shown, besides the admin port."""
     admin_hosts: tuple[str, ...] = ()
     """Names, in lower case, by which either may be asked."""
+    admission: str | None = None
+    """Where reviews of Ingresses are answered, over TLS; None for nowhere."""
+    admission_certificate: str | None = None
+    admission_key: str | None = None
+    """The PEM files by which TLS is spoken there."""
     durations_by_service: bool = False
     """Whether metrics have histograms of each Ingress and Service."""
     show_queries: bool = False
@@ -106,13 +111,17 @@ class Settings:
     @property
     def listeners(self) -> tuple[str, ...]:
         """The descriptions of all that is listened on, the pages for operators included."""
-        return (*self.http, *self.https, self.admin, *(() if self.probes is None else (self.probes,)))
+        return (*self.http, *self.https, *self.own_listeners)
+
+    @property
+    def own_listeners(self) -> tuple[str, ...]:
+        """Those of them that are for operators and API servers, and serve no route."""
+        return (self.admin, *(one for one in (self.probes, self.admission) if one is not None))
 
 
 def translate_options(settings: Settings) -> TranslateOptions:
     """Return what translation needs: its part of *settings*, and what follows from others."""
-    pages = (settings.admin, *(() if settings.probes is None else (settings.probes,)))
-    own_ports = tuple(port for one in pages if (port := port_of(one)))
+    own_ports = tuple(port for one in settings.own_listeners if (port := port_of(one)))
     published = tuple(one.ip for one in settings.reporting.publish_addresses if one.ip)
     watches_secrets = settings.secret_mode == "watch" and not settings.manifests
     return evolve(

@@ -19,6 +19,7 @@ from prometheus_client import CollectorRegistry, GCCollector, PlatformCollector
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 
 from ingress.metrics.admin import AdminMetrics
+from ingress.metrics.admission import AdmissionMetrics
 from ingress.metrics.build import BuildMetrics
 from ingress.metrics.certificates import CertificateMetrics
 from ingress.metrics.connections import ConnectionMetrics
@@ -115,6 +116,8 @@ class Metrics:
         """What reporting back to the cluster counts."""
         self.admin = AdminMetrics()
         """What the admin port counts."""
+        self.admission = AdmissionMetrics()
+        """What the admission webhook counts."""
         self.workers = WorkerMetrics()
         """What is known of workers."""
         self.added: Callable[[Iterable[Metric | None]], Iterable[Metric | None]] = _as_they_are
@@ -209,6 +212,7 @@ class Metrics:
         yield from self.watch.families()
         yield from self.status.families()
         yield from self.admin.families()
+        yield from self.admission.families()
         yield from self.workers.families()
 
     def serving_families(self) -> Iterator[Metric]:

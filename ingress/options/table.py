@@ -60,6 +60,14 @@ _GROUPS: tuple[tuple[str, tuple[Option, ...]], ...] = (
         Option(name="enable-ssl-passthrough", to="translate.ssl_passthrough",
                help="Honor ssl-passthrough: look for the server name before TLS begins."),
     )),
+    ("Admission webhook", (
+        Option(name="admission", value="DESCRIPTION", read=v.read_description, to="admission", needs="admission-certificate",
+               help="Where an API server asks, over TLS, what would not be honored of an Ingress that somebody applies, as a Twisted endpoint description without certificates. Nothing is ever refused."),
+        Option(name="admission-certificate", value="FILE", read=v.read_path, to="admission_certificate", needs="admission-key",
+               help="PEM file with the certificate of --admission, and those of its issuers. It is read again when it changes."),
+        Option(name="admission-key", value="FILE", read=v.read_path, to="admission_key", needs="admission",
+               help="PEM file with the key of --admission-certificate. It is read again when it changes."),
+    )),
     ("Objects from an API server", (
         Option(name="kubeconfig", value="FILE", read=v.read_existing_path, to="kubeconfig",
                help="Kubeconfig file that names the API server and the credentials."),

@@ -238,6 +238,7 @@ class TotalsTests(WorkersCase):
             "ingress_build_info",
             "ingress_changes_waiting_seconds",
             "ingress_admin_refused",
+            "ingress_admission_reviews",
         }
         of_each = {"ingress_reactor_lag_seconds"}
         of_rows = {

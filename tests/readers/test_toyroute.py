@@ -349,7 +349,7 @@ class HistoryTests(SynchronousTestCase):
 
 
 PACKAGE = Path(ingress.__file__).parent
-TELLING = (PACKAGE / "ctl", PACKAGE / "explain")
+TELLING = (PACKAGE / "admission", PACKAGE / "ctl", PACKAGE / "explain")
 """Rooms that judge and explain Ingresses for people: nothing is served by them."""
 
 
