@@ -7,6 +7,7 @@ from textwrap import dedent
 
 import yaml
 
+from ingress.admission.reviews import DEADLINE_SECONDS
 from ingress.cluster.kinds import NODES
 from ingress.model.objects import ObjectKey
 from ingress.settings import Settings
@@ -143,6 +144,57 @@ class RenderedTests(PodTestCase):
         (budget,) = (one for one in rendered(folder) if one["kind"] == "PodDisruptionBudget")
         self.assertEqual(budget["spec"], {**usual["spec"], "unhealthyPodEvictionPolicy": "AlwaysAllow"})
         self.assertNotIn("unhealthyPodEvictionPolicy", usual["spec"])
+
+    def test_admission(self) -> None:
+        """Beside every overlay, the webhook's port, Service, Secret and configuration fit, and it stands in nobody's way."""
+        folder = Path(self.mktemp()).resolve()
+        folder.mkdir(parents=True)
+        for overlay in OVERLAYS:
+            content = {
+                "apiVersion": "kustomize.config.k8s.io/v1beta1",
+                "kind": "Kustomization",
+                "resources": [relpath(K8S / "overlays" / overlay, folder)],
+                "components": [relpath(K8S / "components" / "admission", folder)],
+            }
+            (folder / "kustomization.yaml").write_text(yaml.safe_dump(content), "utf-8")
+            found = rendered(folder)
+            (workload,) = (one for one in found if one["kind"] in WORKLOADS)
+            self.check_security(workload)
+            self.check_controller(workload)
+            spec = pod(workload)
+            (container,) = spec["containers"]
+            settings = options_of(container).settings()
+            (port,) = (one for one in container["ports"] if one["name"] == "admission")
+            self.assertEqual(settings.admission, f"tcp:{port['containerPort']}")
+            (mount,), (volume,) = container["volumeMounts"], spec["volumes"]
+            self.assertEqual((mount["name"], mount["readOnly"]), (volume["name"], True))
+            self.assertTrue(volume["secret"]["optional"])
+            for path, name in (
+                (settings.admission_certificate, "tls.crt"),
+                (settings.admission_key, "tls.key"),
+            ):
+                self.assertEqual(path, f"{mount['mountPath']}/{name}")
+            (webhook,) = (one for one in found if one["kind"] == "ValidatingWebhookConfiguration")
+            (hook,) = webhook["webhooks"]
+            self.assertEqual((hook["failurePolicy"], hook["sideEffects"]), ("Ignore", "None"))
+            self.assertGreater(hook["timeoutSeconds"], DEADLINE_SECONDS)
+            (rule,) = hook["rules"]
+            self.assertEqual((rule["resources"], rule["operations"]), (["ingresses"], ["CREATE", "UPDATE"]))
+            asked = hook["clientConfig"]["service"]
+            (service,) = (
+                one for one in found if one["kind"] == "Service" and one["metadata"]["name"] == asked["name"]
+            )
+            self.assertEqual(service["metadata"]["namespace"], workload["metadata"]["namespace"])
+            self.assertEqual(service["spec"]["selector"], workload["spec"]["template"]["metadata"]["labels"])
+            (reached,) = service["spec"]["ports"]
+            self.assertEqual((reached["port"], reached["targetPort"]), (asked["port"], port["name"]))
+            (certificate,) = (one for one in found if one["kind"] == "Certificate")
+            name = f"{asked['name']}.{asked['namespace']}.svc"
+            self.assertEqual(certificate["spec"]["dnsNames"], [name])
+            self.assertEqual(certificate["spec"]["secretName"], volume["secret"]["secretName"])
+            (injected,) = webhook["metadata"]["annotations"].values()
+            metadata = certificate["metadata"]
+            self.assertEqual(injected, f"{metadata['namespace']}/{metadata['name']}")
 
     def test_beside(self) -> None:
         """Beside another controller there is one class, which is not called nginx, and it is the one that is served."""
