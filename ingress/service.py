@@ -286,7 +286,7 @@ class IngressService(Service):
             now,
             (lambda kind, key, keys: True) if api_server is None else api_server.knows,
             self._kinds,
-            settings.namespaces,
+            self._source.reads,
         )
         files = KeyFiles(
             settings.admission_certificate or "",

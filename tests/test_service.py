@@ -38,6 +38,9 @@ class ScriptedSource:
         self.is_stopped = True
         return succeed(None)
 
+    def reads(self, namespace: str) -> bool:
+        return True
+
     def is_amid_change(self) -> bool:
         return self.is_amid
 

@@ -1,6 +1,6 @@
 """The webhook put together: what it judges by, and how it is spoken to."""
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -32,13 +32,13 @@ class Judged:
     now: Callable[[], datetime]
     knows: Knows
     kinds: Sequence[RouteKind]
-    namespaces: Collection[str] = ()
-    """Those that are read; none for all."""
+    reads: Callable[[str], bool]
+    """Whether the objects of a namespace are read."""
 
     def problems(self, asked: Asked) -> Stepwise[Sequence[Problem] | None]:
         """Find the problems that an Ingress would have; None for one that is not ours."""
         kind = next((row for row in self.kinds if row.kind is Kind.INGRESS), None)
-        if kind is None or (self.namespaces and asked.namespace not in self.namespaces):
+        if kind is None or not self.reads(asked.namespace):
             return None
         state, options, now = self.state(), self.options(), self.now()
         projection = yield from projected(asked, state, options.annotations_prefix, now)

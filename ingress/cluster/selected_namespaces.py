@@ -89,6 +89,10 @@ class SelectedNamespaces:
             )
         self._sink.synced()
 
+    def selects(self, namespace: str) -> bool:
+        """Whether objects of *namespace* are handed on."""
+        return namespace in self._selected
+
     @property
     def is_turning(self) -> bool:
         """Whether a namespace came to be selected, or ceased to be, and the sink does not know of all of its objects yet."""

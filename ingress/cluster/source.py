@@ -38,6 +38,9 @@ class Source(Protocol):
     def stop(self) -> Deferred[None]:
         """Hand nothing over any more, from this call on; fires when all threads and timers ended."""
 
+    def reads(self, namespace: str) -> bool:
+        """Whether objects of *namespace* are handed over, as far as is known."""
+
     def is_amid_change(self) -> bool:
         """Whether more follows at once of what changed in one moment, so that there never was what was handed over so far."""
 

@@ -128,7 +128,7 @@ _BOOLEAN, _WHOLE, _DURATION = ArgumentType.BOOLEAN, ArgumentType.WHOLE, Argument
 _NO: Final = ("false",)
 _YES: Final = ("true",)
 _INSIDE: Final = "it is between nginx and the process beside it, and here is one process"
-_WEBHOOK: Final = "is for the admission webhook, which there is none of here"
+_WEBHOOK: Final = "the webhook of k8s/components/admission has a certificate of its own"
 _METRICS: Final = "metrics have names, labels and buckets of their own (docs/metrics.md)"
 _GEO: Final = "nothing is looked up about addresses"
 _LOG: Final = "the log goes to standard output in one form, or as JSON by --log-format"
@@ -250,12 +250,11 @@ ARGUMENTS: Final[dict[str, Argument]] = {
     ),
     "disable-sync-events": _needless("Events tell of problems alone", _BOOLEAN),
     "validating-webhook": _missing(
-        "there is no admission webhook: an Ingress that cannot be served as it is written has a problem and an Event, and"
-        " ingressctl lint tells of it before it is applied"
+        "the admission webhook here warns whoever applies an Ingress, and refuses nothing; k8s/components/admission turns it on"
     ),
     "validating-webhook-certificate": _needless(_WEBHOOK),
     "validating-webhook-key": _needless(_WEBHOOK),
-    "disable-full-test": _needless(_WEBHOOK, _BOOLEAN),
+    "disable-full-test": _needless("there is no configuration to test", _BOOLEAN),
     # The end.
     "shutdown-grace-period": _other(
         "shutdown-delay", "raise terminationGracePeriodSeconds, and failureThreshold of the readiness probe, with it", _WHOLE,

@@ -58,7 +58,14 @@ class JudgedTests(SynchronousTestCase):
     """``Judged``."""
 
     def setUp(self) -> None:
-        self.judged = Judged(lambda: state_of(SERVICE), TranslateOptions, lambda: NOW, knows_all, ROUTE_KINDS)
+        self.judged = Judged(
+            lambda: state_of(SERVICE),
+            TranslateOptions,
+            lambda: NOW,
+            knows_all,
+            ROUTE_KINDS,
+            lambda name: True,
+        )
 
     def problems(self, raw: dict[str, Any], judged: Judged | None = None) -> Sequence[Problem] | None:
         """Return the problems of *raw*."""
@@ -97,8 +104,8 @@ class JudgedTests(SynchronousTestCase):
     def test_other_namespaces(self) -> None:
         """One of a namespace that is not read is none of ours."""
         wrong = ingress(service="gone")
-        self.assertIsNone(self.problems(wrong, evolve(self.judged, namespaces=("shop",))))
-        self.assertTrue(self.problems(wrong, evolve(self.judged, namespaces=("shop", "demo"))))
+        self.assertIsNone(self.problems(wrong, evolve(self.judged, reads=("shop",).__contains__)))
+        self.assertTrue(self.problems(wrong, evolve(self.judged, reads=("shop", "demo").__contains__)))
 
     def test_other_kinds(self) -> None:
         """Without Ingresses among the kinds that are served, nothing is judged."""

@@ -141,6 +141,7 @@ class SyncTests(SourceTestCase):
             self.server.create(service(name, namespace))
         content = await self.synced(namespaces=("one", "two"))
         self.assertEqual(content.names(), {"a", "b"})
+        self.assertEqual((self.running.reads("two"), self.running.reads("three")), (True, False))
         scopes = {(call.plural, call.namespace) for call in self.server.requests}
         names = {read.plural for read in WATCHED if read.namespaced}
         everywhere = {("ingressclasses", ""), ("customresourcedefinitions", "")}

@@ -349,6 +349,7 @@ class ApiServerTests(SourceTestCase):
                     (content.names(Kind.INGRESS), content.names(Kind.SECRET)) == (i, s)
                 )  # type: ignore[misc]
             )
+            self.assertEqual((self.running.reads("shop"), self.running.reads("blog")), (team == "a", False))
 
     async def test_selected_from_the_start(self) -> None:
         """What is selected, with its Secrets, is there when the first sync is."""

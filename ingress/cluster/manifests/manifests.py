@@ -126,6 +126,12 @@ class ManifestSource:
             self._stop_deadline = self._clock.callLater(STOP_SECONDS, self._stopped)
         return waiter
 
+    def reads(self, namespace: str) -> bool:
+        """Whether objects of *namespace* are handed over, as far as is known."""
+        if self._namespaces and namespace not in self._namespaces:
+            return False
+        return self._selected is None or self._selected.selects(namespace)
+
     def is_amid_change(self) -> bool:
         """Whether objects of a namespace are still to come, or to go, whose labels changed."""
         return self._selected is not None and self._selected.is_turning

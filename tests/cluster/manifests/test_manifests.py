@@ -167,6 +167,7 @@ class ManifestSourceTests(SynchronousTestCase):
             self.assertTrue(source.is_amid_change())
             self.clock.advance(0)
             self.assertEqual((site in self.sink.objects, source.is_amid_change()), (team == "a", False))
+            self.assertEqual((source.reads("web"), source.reads("blog")), (team == "a", False))
         self.write("c.yaml", label("a"))
         self.reactor_thread.run_until(lambda: self.clock.getDelayedCalls())
         self.stop(source)
