@@ -88,7 +88,7 @@ PLACES: Mapping[str, Place] = {
     "operator's default backend": Place(
         "", kind="Service", options={"default_backend_service": BackendReference(INFRA, "out", 8080)}
     ),
-    "TCP service": Place('data["9000"].name', kind="ConfigMap", options={"tcp_services": TCP_SERVICES}),
+    "TCP service": Place('data["9000"]', kind="ConfigMap", options={"tcp_services": TCP_SERVICES}),
     "HTTPRoute": Place(AT_A_ROUTE, (GATEWAY, route("r", rule("out"))), "HTTPRoute"),
     "mirror": Place(
         "spec.rules[0].filters[0].requestMirror.backendRef.name",
