@@ -61,7 +61,7 @@ class DownstreamWire(Protocol):
 
     def __init__(self) -> None:
         self.answers: list[Answer] = []
-        self.tunnel = b""
+        self.tunnel = bytearray()
         self.interims = 0
         self.saw_end = False
         self.lost: BaseException | None = None
@@ -137,7 +137,7 @@ class DownstreamWire(Protocol):
         self._left = max(0, length)
         self.answers.append(Answer(head, status, framing, whole=framing == b"none"))
         if status == 101:
-            self.tunnel, self._buffer = self._buffer, b""
+            self.tunnel, self._buffer = bytearray(self._buffer), b""
         return True
 
     def _read_body(self, answer: Answer) -> bool:
