@@ -40,7 +40,9 @@ class TrafficTests(TakeoverCase):
         began = self.reactor.seconds()
         client.send(message(TEXT, b"still there?", masked=True))
         await self.until(lambda: client.tunnel)
-        self.assertEqual([one.octets for one in MessageReader().feed(bytes(client.tunnel))], [b"still there?"])
+        self.assertEqual(
+            [one.octets for one in MessageReader().feed(bytes(client.tunnel))], [b"still there?"]
+        )
         self.assertIsNone(client.lost)
         await self.taken_over(old)
         await self.until(lambda: client.lost is not None)
