@@ -166,6 +166,8 @@ class RenderedTests(PodTestCase):
             settings = options_of(container).settings()
             (port,) = (one for one in container["ports"] if one["name"] == "admission")
             self.assertEqual(settings.admission, f"tcp:{port['containerPort']}")
+            # Patches name the others by their places.
+            self.assertEqual(container["ports"][-1], port)
             (mount,), (volume,) = container["volumeMounts"], spec["volumes"]
             self.assertEqual((mount["name"], mount["readOnly"]), (volume["name"], True))
             self.assertTrue(volume["secret"]["optional"])
