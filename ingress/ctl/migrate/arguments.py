@@ -13,6 +13,7 @@ _WORST: Final = (
     REFUSED,
     *(one.value for one in (Becomes.NOT_HONORED, Becomes.OTHER, Becomes.OWN, Becomes.SAME, Becomes.NEEDLESS)),
 )
+_WEBHOOK: Final = "validating-webhook"
 
 
 def arguments_report(workload: Workload) -> ArgumentsReport:
@@ -22,4 +23,6 @@ def arguments_report(workload: Workload) -> ArgumentsReport:
     by_name = {one[2:].partition("=")[0]: one for one in own}
     rows = [Argument(one, by_name.get(one.option.partition("=")[0], "")) for one in taken]
     rows.sort(key=lambda row: (_WORST.index(row.taken.becomes), row.taken.name))
-    return ArgumentsReport(workload, tuple(rows), own, kustomization(workload, own))
+    has_webhook = any(one.name == _WEBHOOK and one.is_lost for one in taken)
+    text = kustomization(workload, own, has_webhook=has_webhook)
+    return ArgumentsReport(workload, tuple(rows), own, text)

@@ -49,6 +49,12 @@ BESIDE: Final = ("--ingress-class=txingress", "--controller-class=txingress/ingr
 """The classes that the overlay ``beside`` has."""
 _TOPOLOGY: Final = "components: [../txingress/k8s/components/topology]"
 """What the pods need besides for hints of zones: the name of their Node, and a right."""
+_ADMISSION: Final = (
+    "--admission=tcp:8443",
+    "--admission-certificate=/etc/txingress/admission/tls.crt",
+    "--admission-key=/etc/txingress/admission/tls.key",
+)
+"""What the component ``admission`` adds, in whose place the list stands."""
 _PORTS: Final = ("http", "https", "probes")
 """The options that name the ports of the container, in the order of the manifests."""
 _PROBE_SECONDS: Final = 2
@@ -85,8 +91,11 @@ def own_arguments(workload: Workload, taken: Sequence[Taken]) -> tuple[str, ...]
     return tuple(map(_argument, [*{**texts, **given}.items(), *classes.items()]))
 
 
-def kustomization(workload: Workload, arguments: Sequence[str]) -> str:
-    """Return the text of a kustomization that gives *arguments* to the pods of the overlay that is meant."""
+def kustomization(workload: Workload, arguments: Sequence[str], *, has_webhook: bool = False) -> str:
+    """Return the text of a kustomization that gives *arguments* to the pods of the overlay that is meant.
+
+    Whoever *has_webhook* may want one again.
+    """
     overlay = overlay_for(workload)
     lines = [
         "apiVersion: kustomize.config.k8s.io/v1beta1",
@@ -100,6 +109,7 @@ def kustomization(workload: Workload, arguments: Sequence[str]) -> str:
         "        path: /spec/template/spec/containers/0/args",
         "        value:",
         *(f"          - {_scalar(one)}" for one in arguments[:-2]),
+        *(_webhook() if has_webhook else ()),
         "          # As long as ingress-nginx runs beside it, build on the overlay beside, and have it serve a class of its own:",
         f"          # {' and '.join(BESIDE)} in the place of these.",
         *(f"          - {_scalar(one)}" for one in arguments[-2:]),
@@ -111,6 +121,12 @@ def kustomization(workload: Workload, arguments: Sequence[str]) -> str:
             f"        value: {value}",
         ]
     return "\n".join([*lines, ""])
+
+
+def _webhook() -> Iterator[str]:
+    yield "          # With the component k8s/components/admission, these, too: this list stands in the place of what it adds."
+    for one in _ADMISSION:
+        yield f"          # - {one}"
 
 
 def _given(taken: Sequence[Taken]) -> Iterator[tuple[str, str | None]]:

@@ -7,6 +7,7 @@ import yaml
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.ctl.inputs.taken_arguments import taken_arguments
+from ingress.ctl.migrate.arguments import arguments_report
 from ingress.ctl.migrate.own_arguments import (
     BESIDE,
     HOST_NETWORK,
@@ -121,14 +122,20 @@ class OverlayTests(SynchronousTestCase):
         """The pod that comes of the kustomization for *args*, and what arguments it was to have."""
         found = workload(*args, **fields)
         arguments = own_arguments(found, taken_arguments(found))
-        folder = Path(self.mktemp())
+        folder = self.folder(kustomization(found, arguments))
+        return self.arguments_of(folder)[1], list(arguments)
+
+    def folder(self, text: str) -> Path:
+        """A folder with the kustomization *text*, which has paths from there in the place of those that are beside."""
+        folder = Path(self.mktemp()).absolute()
         folder.mkdir(parents=True)
-        text = kustomization(found, arguments)
-        # A path from here in the place of one that is beside.
-        above = "/".join([".."] * len(folder.absolute().parts[1:]))
-        text = text.replace("../txingress/k8s", f"{above}{K8S}")
+        text = text.replace("../txingress/k8s", f"{self.above(folder)}{K8S}")
         (folder / "kustomization.yaml").write_text(text, "utf-8")
-        return self.arguments_of(folder.absolute())[1], list(arguments)
+        return folder
+
+    def above(self, folder: Path) -> str:
+        """The way up from *folder*, since kustomize takes no absolute paths."""
+        return "/".join([".."] * len(folder.parts[1:]))
 
     def test_the_kustomization_gives_the_arguments(self) -> None:
         """As they are, whatever stands in a value; and nothing else is another."""
@@ -145,6 +152,26 @@ class OverlayTests(SynchronousTestCase):
         controller = spec["containers"][0]
         self.assertEqual(controller["args"], wanted)
         self.assertIn("NODE_NAME", [one["name"] for one in controller["env"]])
+
+    def test_webhook(self) -> None:
+        """Who had one may have the component's: the list, with the lines that wait for it, has what it would add, and ports are kept apart."""
+        args = ("--validating-webhook=:8443", "--healthz-port=10255")
+        found = workload(*args)
+        text = arguments_report(found).kustomization
+        self.assertNotIn("admission", arguments_report(workload("--validating-webhook=")).kustomization)
+        folder = self.folder(text.replace("# - --", "- --"))
+        with_component = f"components: [{self.above(folder)}{K8S}/components/admission]\npatches:"
+        path = folder / "kustomization.yaml"
+        path.write_text(path.read_text("utf-8").replace("patches:", with_component), "utf-8")
+        spec = self.arguments_of(folder)[1]
+        controller = spec["containers"][0]
+        path.write_text(path.read_text("utf-8").partition("patches:")[0], "utf-8")
+        added = self.arguments_of(folder)[1]["containers"][0]["args"][-3:]
+        self.assertEqual(
+            sorted(controller["args"]), sorted([*own_arguments(found, taken_arguments(found)), *added])
+        )
+        ports = {one["name"]: one["containerPort"] for one in controller["ports"]}
+        self.assertEqual(ports, {"http": 80, "https": 443, "probes": 10255, "admission": 8443})
 
     def test_ports_and_the_end_of_the_pod_go_with_them(self) -> None:
         """The kubelet finds the ports by their names, and waits long enough."""
