@@ -132,6 +132,8 @@ class IngressService(Service):
         self._have_all_served = False
         """Whether all workers did, if there are any: to be ready, one of them is enough from then on."""
         self._is_stopping = False
+        self._knows_objects = True
+        """Whether changes of objects still come to be known."""
         self._in_no_hurry = True
         self._waiting: Deferred[None] | None = None
 
@@ -296,7 +298,7 @@ class IngressService(Service):
         )
         return admission_factory(
             judged,
-            lambda: self._published.number > 0 and not self._is_stopping,
+            lambda: self._published.number > 0 and self._knows_objects,
             files,
             self._reactor,
             self._metrics.admission,
@@ -525,6 +527,7 @@ class IngressService(Service):
         self._data_plane.abort()
         self._expiry.stop()
         self._lag.stop()
+        self._knows_objects = False
         self._controller.stop()
         await self._source.stop()
         self._options.stop()

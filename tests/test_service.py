@@ -1,22 +1,26 @@
 """The order of things: what starts when, what stops when, and what ends the process."""
 
 import os
-from typing import Any
+from typing import Any, cast
 
 from twisted.internet.address import IPv4Address
 from twisted.internet.defer import Deferred, fail, succeed
-from twisted.internet.error import CannotListenError
+from twisted.internet.error import CannotListenError, ConnectionDone
 from twisted.internet.interfaces import IAddress, IListeningPort
 from twisted.internet.protocol import ServerFactory
 from twisted.internet.testing import MemoryReactorClock, StringTransport
 from twisted.logger import capturedLogs, formatEvent, globalLogPublisher
+from twisted.python.failure import Failure
 from twisted.trial.unittest import SynchronousTestCase
 
+from ingress.admission.reviews import REST_SECONDS
 from ingress.cluster.source import Sink
 from ingress.errors import StartError
 from ingress.model.objects import Kind, Projection
 from ingress.service import IngressService
 from ingress.settings import Settings, translate_options
+from tests.admission.asking import ingress, posted, review
+from tests.admission.site_case import PEER, answers, response
 from tests.fakes.serving import logged_to
 from tests.translate.following import asking
 
@@ -246,6 +250,35 @@ class StopTests(ServiceCase):
         self.assertIn(b"event: status\n", transport.value())
         self.stop(self.service)
         self.assertTrue(transport.value().endswith(b'{"why":"the process is stopping"}\n\n\r\n0\r\n\r\n'))
+
+    def test_reviews(self) -> None:
+        """The admission webhook judges as long as objects are followed: an API server keeps its connection during the delay."""
+        serving = logged_to(self.mktemp())
+        service = self.make(
+            settings=Settings(
+                serving=serving,
+                use_epoll=False,
+                admission="tcp:8443",
+                admission_certificate="",
+                admission_key="",
+            )
+        )
+        with capturedLogs():
+            self.start(service)
+        [factory] = [factory for port, factory, *_ in self.reactor.tcpServers if port == 8443]
+        stopped = self.stop(service)
+        self.reactor.advance(4.9)
+        self.assertFalse(self.source.is_stopped)
+        connection: Any = cast(Any, factory).wrappedFactory.buildProtocol(PEER)
+        transport = StringTransport(peerAddress=PEER)
+        connection.makeConnection(transport)
+        connection.dataReceived(posted(review(ingress())))
+        self.reactor.pump([REST_SECONDS] * 20)
+        [(_, content)] = answers(transport.value())
+        self.assertEqual(len(response(content)["warnings"]), 1)
+        self.reactor.advance(1)
+        self.successResultOf(stopped)
+        connection.connectionLost(Failure(ConnectionDone()))
 
     def test_grace(self) -> None:
         """What still runs when the grace is over is cut, and the stop goes on to its end."""
