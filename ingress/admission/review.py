@@ -5,12 +5,13 @@ The answer is always yes.  Warnings are what the API server takes of them: 256 c
 """
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Final
 
 from ingress.fields import RawObject, is_object, is_text
 from ingress.model.frozen import frozen
 from ingress.model.problems import Problem, Reason
+from ingress.model.stepwise import SORTED_AT_ONCE, Stepwise, in_order
 
 API_VERSION: Final = "admission.k8s.io/v1"
 KIND: Final = "AdmissionReview"
@@ -114,10 +115,16 @@ def answer(uid: str, warnings: Sequence[str] = ()) -> bytes:
     return json.dumps({"apiVersion": API_VERSION, "kind": KIND, "response": response}).encode()
 
 
-def told(problems: Iterable[Problem]) -> list[Problem]:
-    """Return those of *problems* that whoever applies the object is told, the worst first: those that are Events, too."""
-    found = [one for one in problems if not one.is_note and not one.is_the_operators]
-    return sorted(found, key=lambda one: (one.reason in MILD, one))
+def told(problems: Sequence[Problem]) -> Stepwise[Sequence[Problem]]:
+    """Find those of *problems* that whoever applies the object is told, the worst first: those that are Events, too."""
+    found: list[Problem] = []
+    for number, one in enumerate(problems, 1):
+        if not one.is_note and not one.is_the_operators:
+            found.append(one)
+        if not number % SORTED_AT_ONCE:
+            yield
+    # All are of one object; problems themselves take long to compare.
+    return (yield from in_order(found, lambda one: (one.reason in MILD, one.reason, one.message, one.field)))
 
 
 def warnings_of(problems: Sequence[Problem]) -> tuple[str, ...]:

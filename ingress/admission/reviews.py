@@ -134,7 +134,7 @@ class Reviews:
         if problems is None:
             self._answer(review, ReviewOutcome.FOREIGN)
             return
-        warnings = warnings_of(told(problems))
+        warnings = warnings_of((yield from told(problems)))
         self._answer(review, ReviewOutcome.WARNED if warnings else ReviewOutcome.CLEAN, warnings)
 
     def _late(self, review: _Review) -> None:

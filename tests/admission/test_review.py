@@ -21,7 +21,9 @@ from ingress.admission.review import (
 from ingress.ctl.lint.finding import Level
 from ingress.ctl.lint.rules import RULES
 from ingress.model.problems import Problem, Reason
+from ingress.model.stepwise import finished
 from tests.admission.asking import RESOURCE, UID, ingress, review
+from tests.fakes.counting import longest_step
 
 
 def problem(message: str, field: str = "spec", reason: Reason = Reason.SERVICE_NOT_FOUND) -> Problem:
@@ -178,7 +180,14 @@ class WarningTests(SynchronousTestCase):
             problem("a", reason=Reason.ANNOTATION_NOTE),
             Problem("Secret", "demo", "a", Reason.SECRET_FORBIDDEN, "no right"),
         ]
-        self.assertEqual(told([mild, *others, *bad]), [bad[1], bad[0], mild])
+        self.assertEqual(finished(told([mild, *others, *bad])), [bad[1], bad[0], mild])
+
+    def test_many(self) -> None:
+        """However many there are, requests wait for a part of the sorting alone."""
+        problems = [problem(f"number {number % 7}", f"spec.tls[{number}]") for number in range(5000)]
+        self.assertLess(longest_step(told(problems)), 5000)
+        found = finished(told(problems))
+        self.assertEqual([one.message for one in found], sorted(one.message for one in problems))
 
     def test_mild(self) -> None:
         """What is told last is what lint calls a warning."""
