@@ -13,6 +13,7 @@ from ingress.translate.readers.gateway.names import NAMESPACE
 from ingress.wording import first_of, number_of
 
 _NAMED: Final = 3
+_ABSENT: Final = "--watch-namespace-selector goes by labels, and no such Namespace was read: kubectl get namespaces --output=yaml writes them"
 
 
 def left_alone(
@@ -28,7 +29,7 @@ def _told(counts: Counter[str], objects: Mapping[ObjectId, Projection]) -> Itera
     others = [name for name in sorted(counts) if name not in absent]
     for names, why in (
         (others, "--watch-namespace-selector does not select that"),
-        (absent, "--watch-namespace-selector goes by labels, and no such Namespace was read"),
+        (absent, _ABSENT),
     ):
         if names:
             what = number_of(sum(counts[name] for name in names), "object")

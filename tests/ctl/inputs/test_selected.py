@@ -44,7 +44,8 @@ class FilesTests(FilesCase):
                 Unread("1 object of namespace blog", "--watch-namespace-selector does not select that"),
                 Unread(
                     "1 object of namespace lost",
-                    "--watch-namespace-selector goes by labels, and no such Namespace was read",
+                    "--watch-namespace-selector goes by labels, and no such Namespace was read:"
+                    " kubectl get namespaces --output=yaml writes them",
                     may_have_routes=True,
                 ),
             ),
