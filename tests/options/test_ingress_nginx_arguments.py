@@ -47,8 +47,7 @@ class TableTests(SynchronousTestCase):
         for name, row in ARGUMENTS.items():
             if row.option and name != "update-status":
                 is_flag = OPTIONS[row.option].read is None
-                takes_boolean = row.type is ArgumentType.BOOLEAN
-                self.assertTrue(takes_boolean if is_flag else True, name)
+                self.assertEqual(row.type is ArgumentType.BOOLEAN, is_flag, name)
 
     def test_values_are_turned_into_what_options_take(self) -> None:
         """Ports become listeners, a verbosity a level, a duration seconds; an option reads what comes of it."""
