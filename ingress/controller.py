@@ -90,9 +90,6 @@ LONGEST_REST_SECONDS = 0.01
 HOLD_SECONDS = 0.001
 """After so long it is looked again whether all of a change has come."""
 
-LONGEST_HOLD_SECONDS = 2.0
-"""No round waits longer for the rest of a change: a source that has more time and again would let none come."""
-
 CALENDAR_SECONDS = 30.0
 """The calendar is looked at this often, while certificates are served: the delays of the reactor know
 nothing of a calendar that is set, or of a machine that slept."""
@@ -308,7 +305,7 @@ class Controller:
         """Give the round one slice of time; begin one if there is none, and publish when it is done."""
         self._round_call = None
         started = self._slice_began = self._clock.seconds()
-        if self._round is None and self._amid_change() and self._waiting_seconds() < LONGEST_HOLD_SECONDS:
+        if self._round is None and self._amid_change():
             self._round_call = self._clock.callLater(HOLD_SECONDS, self._work)
             return
         try:

@@ -161,7 +161,7 @@ class ApiServerSource:
                 secrets,
                 self._namespace_selector,
                 self._kinds.selected,
-                soon=lambda turn: self._reactor.callLater(0, turn),
+                self._reactor,
             )
         self._delta_queue = DeltaQueue(
             self._reactor.callFromThread,

@@ -3,15 +3,17 @@
 It stands before everything that makes something of route objects: of a namespace that is not selected there are none
 behind it, and so nobody looks for what these refer to.  A namespace that is not known is not selected.  All objects are kept here, since their
 namespace may be selected at any time: then they come, in portions, as if they were new; and they go as if they were deleted.
-While they do, nothing is published of them (``Source.is_amid_change``): some may keep visitors from what others serve.
+While they do, nothing is published of them (``Source.is_amid_change``): some may keep visitors from what others serve.  Labels that change
+meanwhile are judged once that is over, and there was time for a round, so that it is over however often they do.
 
 Services, EndpointSlices, Secrets and ConfigMaps pass: they matter only to who refers to them, which another namespace does only with a
 ReferenceGrant of theirs, and those do not pass; or else the operator does.  ingress-nginx does it alike.
 """
 
-from collections.abc import Callable, Container
+from collections.abc import Container
 from typing import Final
 
+from twisted.internet.interfaces import IDelayedCall, IReactorTime
 from twisted.logger import Logger
 
 from ingress.cluster.namespace_labels import is_selected
@@ -23,6 +25,8 @@ from ingress.wording import number_of
 
 _PORTION: Final = 25
 """As many objects as a delta queue hands over at a time."""
+REST_SECONDS: Final = 0.05
+"""For so long nothing comes or goes by other labels after something has: that of a round to begin, which looks far more often."""
 
 log = Logger()
 
@@ -30,7 +34,7 @@ log = Logger()
 class SelectedNamespaces:
     """A sink before *sink*, which gets objects of *kinds* where labels of their namespace meet *selector*.  Reactor thread.
 
-    *soon* has something called in the next turn.
+    *clock* is the reactor's.
     """
 
     def __init__(
@@ -38,17 +42,21 @@ class SelectedNamespaces:
         sink: Sink,
         selector: LabelSelector,
         kinds: Container[Kind],
-        soon: Callable[[Callable[[], None]], object],
+        clock: IReactorTime,
     ) -> None:
         self._sink = sink
         self._selector = selector
         self._kinds = kinds
-        self._soon = soon
+        self._clock = clock
         self._known: dict[str, dict[ObjectId, Projection]] = {}
         self._selected: set[str] = set()
         # What the sink is still to be told of, since its namespace came to be selected, or ceased to be.
         self._turning: dict[ObjectId, None] = {}
-        self._is_waiting = False
+        # Namespaces that changed since that began, as they are now, and those that changed before, which are judged with it.
+        self._unjudged: dict[ObjectId, Projection | None] = {}
+        self._judging: dict[ObjectId, Projection | None] = {}
+        # What goes on with it, or ends the rest behind it.
+        self._call: IDelayedCall | None = None
         self._is_synced = False
         self._is_stopped = False
 
@@ -57,12 +65,17 @@ class SelectedNamespaces:
 
     def changed(self, batch: Batch) -> None:
         """Take changes, and hand on what the sink is to have of them."""
-        for (kind, key), projection in batch.items():
-            if kind is NAMESPACE:
-                self._judge(key.name, projection)
+        is_judged = self._call is None
+        if is_judged:
+            for (kind, key), projection in batch.items():
+                if kind is NAMESPACE:
+                    self._judge(key.name, projection)
         part: dict[ObjectId, Projection | None] = {}
         for object_id, projection in batch.items():
             kind, key = object_id
+            if kind is NAMESPACE and not is_judged:
+                self._unjudged[object_id] = projection
+                continue
             if kind in self._kinds:
                 self._keep(key.namespace, object_id, projection)
                 if key.namespace not in self._selected:
@@ -75,7 +88,7 @@ class SelectedNamespaces:
             if part:
                 self._sink.changed(part)
         finally:
-            self._go_on()
+            self._begin_turning()
 
     def synced(self) -> None:
         """Hand on that everything is there, and say what is left alone."""
@@ -96,11 +109,13 @@ class SelectedNamespaces:
     @property
     def is_turning(self) -> bool:
         """Whether a namespace came to be selected, or ceased to be, and the sink does not know of all of its objects yet."""
-        return bool(self._turning)
+        return bool(self._turning or self._judging)
 
     def stop(self) -> None:
         """Hand over nothing from now on."""
         self._is_stopped = True
+        if self._call is not None and self._call.active():
+            self._call.cancel()
 
     def _judge(self, name: str, namespace: Projection | None) -> None:
         before, after = name in self._selected, is_selected(namespace, self._selector)
@@ -139,16 +154,28 @@ class SelectedNamespaces:
             found[object_id] = there.get(object_id)
         return found
 
-    def _go_on(self) -> None:
-        if self._turning and not self._is_waiting and not self._is_stopped:
-            self._is_waiting = True
-            self._soon(self._turn)
+    def _begin_turning(self) -> None:
+        if self.is_turning and self._call is None and not self._is_stopped:
+            self._call = self._clock.callLater(0, self._turn)
 
     def _turn(self) -> None:
-        self._is_waiting = False
-        if self._is_stopped:
-            return
+        part: dict[ObjectId, Projection | None] = {}
+        while self._judging and len(part) < _PORTION:
+            object_id, namespace = self._judging.popitem()
+            self._judge(object_id[1].name, namespace)
+            part[object_id] = namespace
+        part.update(self._turned(_PORTION - len(part)))
         try:
-            self._sink.changed(self._turned(_PORTION))
+            self._sink.changed(part)
         finally:
-            self._go_on()
+            if not self._is_stopped:
+                self._call = (
+                    self._clock.callLater(0, self._turn)
+                    if self.is_turning
+                    else self._clock.callLater(REST_SECONDS, self._rested)
+                )
+
+    def _rested(self) -> None:
+        self._call = None
+        self._judging, self._unjudged = self._unjudged, {}
+        self._begin_turning()

@@ -42,7 +42,10 @@ class Source(Protocol):
         """Whether objects of *namespace* are handed over, as far as is known."""
 
     def is_amid_change(self) -> bool:
-        """Whether more follows at once of what changed in one moment, so that there never was what was handed over so far."""
+        """Whether more follows at once of what changed in one moment, so that there never was what was handed over so far.
+
+        However much changes, it is over after a while, and not so again before whoever asks every 10 ms knows it.
+        """
 
     def missing(self) -> tuple[str, ...]:
         """Say what the first complete content still waits for; empty once the sink was synced."""

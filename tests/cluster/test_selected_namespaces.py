@@ -9,13 +9,14 @@ from typing import Any
 from attrs import Factory, define
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from twisted.internet.interfaces import IDelayedCall
 from twisted.internet.task import Clock
 from twisted.logger import capturedLogs, formatEvent
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.cluster.kinds import KINDS, ObjectKinds
 from ingress.cluster.namespace_labels import not_selected
-from ingress.cluster.selected_namespaces import SelectedNamespaces
+from ingress.cluster.selected_namespaces import REST_SECONDS, SelectedNamespaces
 from ingress.cluster.store import Store
 from ingress.cluster_side import source_of
 from ingress.controller import Controller
@@ -52,6 +53,18 @@ def an_ingress(name: str, where: str = "shop", created: str = "") -> Changes:
     return {(Kind.INGRESS, key): Projection(Ingress(key, created))}
 
 
+TURN = 0.001
+
+
+class TurnClock(Clock):
+    """Has what is asked for in a turn come in a later one, as a reactor does; ``Clock`` goes on within one ``advance``."""
+
+    def callLater(
+        self, delay: float, callable: Callable[..., Any], *args: object, **kw: object
+    ) -> IDelayedCall:
+        return super().callLater(max(delay, TURN), callable, *args, **kw)
+
+
 @define
 class Sink:
     """Keeps what there is, and how much came at a time."""
@@ -80,22 +93,18 @@ class SelectedNamespacesTests(SynchronousTestCase):
 
     def setUp(self) -> None:
         self.sink = Sink()
-        self.waiting: list[Callable[[], None]] = []
-        self.selected = SelectedNamespaces(
-            self.sink, TEAM_A, KINDS.selected, lambda call: self.waiting.append(call)
-        )
+        self.clock = TurnClock()
+        self.selected = SelectedNamespaces(self.sink, TEAM_A, KINDS.selected, self.clock)
 
     def change(self, *changes: Changes) -> None:
         for one in changes:
             self.selected.changed(one)
 
     def turn(self) -> None:
-        waiting, self.waiting = self.waiting, []
-        for call in waiting:
-            call()
+        self.clock.advance(TURN)
 
     def settle(self) -> None:
-        while self.waiting:
+        while self.clock.getDelayedCalls():
             self.turn()
 
     def test_order_at_first(self) -> None:
@@ -106,7 +115,7 @@ class SelectedNamespacesTests(SynchronousTestCase):
         with capturedLogs() as events:
             self.selected.synced()
         self.assertEqual((self.sink.names(), self.sink.synced_with), ({"early", "late"}, [4]))
-        self.assertEqual(self.waiting, [])
+        self.assertEqual(self.clock.getDelayedCalls(), [])
         self.assertIn("2 objects of 2 namespaces are left alone", str(formatEvent(events[0])))
 
     def test_both_ways(self) -> None:
@@ -171,6 +180,46 @@ class SelectedNamespacesTests(SynchronousTestCase):
         self.settle()
         self.assertEqual(self.sink.names(), set())
 
+    def test_one_after_another(self) -> None:
+        """Labels that change while objects come and go are judged once that is over, and what is published had its turn."""
+        self.change(namespace("shop", "b"), namespace("blog", "b"), an_ingress("post", "blog"))
+        self.change(*(an_ingress(f"i{n}") for n in range(60)))
+        self.selected.synced()
+        self.change(namespace("shop", "a"))
+        for there in (25, 50, 60):
+            self.assertTrue(self.selected.is_turning)
+            self.change(namespace("blog", "a"))
+            self.turn()
+            self.assertEqual(len(self.sink.names()), there)
+        self.assertFalse(self.selected.is_turning)
+        self.change(namespace("shop", "b"))
+        self.clock.advance(REST_SECONDS * 0.9)
+        self.assertEqual((self.selected.is_turning, self.selected.selects("blog")), (False, False))
+        known = self.sink.objects[NAMESPACE, ObjectKey("", "blog")]
+        self.assertEqual(known, next(iter(namespace("blog", "b").values())))
+        self.clock.advance(REST_SECONDS * 0.2)
+        self.turn()
+        self.assertEqual((self.selected.selects("shop"), self.selected.selects("blog")), (False, True))
+        self.settle()
+        self.assertEqual(self.sink.names(), {"post"})
+
+    def test_many_namespaces(self) -> None:
+        """So are the labels of a thousand namespaces, a few in each turn, and what they come to is published together."""
+        names = [f"n{number}" for number in range(1000)]
+        self.change(namespace("shop", "b"), an_ingress("one"), *(an_ingress("post", name) for name in names))
+        self.selected.synced()
+        self.change(namespace("shop", "a"))
+        self.change(*(namespace(name, "a") for name in names))
+        most, ends = 0, []
+        while self.clock.getDelayedCalls():
+            with capturedLogs() as events:
+                before = self.selected.is_turning
+                self.turn()
+            most = max(most, len(events))
+            if before and not self.selected.is_turning:
+                ends.append(sum(kind is Kind.INGRESS for kind, _ in self.sink.objects))
+        self.assertEqual((most, ends, set(self.sink.sizes[-80:])), (25, [1, 1001], {25}))
+
     def test_portions(self) -> None:
         """Ten thousand objects come and go a few at a time, and not before the others' turn."""
         for number in range(10_000):
@@ -190,7 +239,7 @@ class SelectedNamespacesTests(SynchronousTestCase):
         self.selected.synced()
         self.change(namespace("shop", "a"))
         self.selected.stop()
-        self.settle()
+        self.assertEqual(self.clock.getDelayedCalls(), [])
         self.assertEqual(self.sink.names(), set())
 
     @given(
@@ -251,8 +300,8 @@ class GrowthTests(SynchronousTestCase):
         """Return the calls of the longest step when a namespace with *count* Ingresses is selected, and when it ceases to be."""
         follower = Follower(TranslateOptions(), [])
         follower.settle()
-        waiting: list[Callable[[], None]] = []
-        selected = SelectedNamespaces(_Following(follower), TEAM_A, KINDS.selected, waiting.append)
+        clock = TurnClock()
+        selected = SelectedNamespaces(_Following(follower), TEAM_A, KINDS.selected, clock)
         for number in range(count):
             one = asking(f"i{number}", f"h{number}.test")
             selected.changed({(Kind.INGRESS, one.key): Projection(one)})
@@ -260,8 +309,8 @@ class GrowthTests(SynchronousTestCase):
         found = []
         for team, routes in (("a", count), ("b", 0)):
             steps = [calls(partial(selected.changed, namespace("demo", team)))]
-            while waiting:
-                steps.append(calls(waiting.pop()))
+            while clock.getDelayedCalls():
+                steps.append(calls(partial(clock.advance, TURN)))
             follower.work(1)
             while follower.round is not None:
                 steps.append(calls(partial(follower.work, 1)))
@@ -276,7 +325,7 @@ class PublishingTests(SynchronousTestCase):
     """What is published of a namespace whose label changes."""
 
     def setUp(self) -> None:
-        self.clock = Clock()
+        self.clock = TurnClock()
         self.published: list[int] = []
         self.controller = Controller(
             Store(),
@@ -288,8 +337,7 @@ class PublishingTests(SynchronousTestCase):
             amid_change=lambda: self.selected.is_turning,
         )
         self.addCleanup(self.controller.stop)
-        soon = partial(self.clock.callLater, 0)
-        self.selected = SelectedNamespaces(self.controller, TEAM_A, KINDS.selected, soon)
+        self.selected = SelectedNamespaces(self.controller, TEAM_A, KINDS.selected, self.clock)
         for number in range(60):
             one = asking(f"i{number}", f"h{number}.test")
             self.selected.changed({(Kind.INGRESS, one.key): Projection(one)})
@@ -300,10 +348,26 @@ class PublishingTests(SynchronousTestCase):
         """No snapshot has a part of its Ingresses: some of them may keep visitors from what others serve."""
         for team, expected in (("a", [60]), ("b", [0])):
             self.selected.changed(namespace("demo", team))
-            self.clock.pump([0.001] * 40)
+            self.clock.pump([TURN] * 80)
             self.assertEqual(self.published, expected)
             self.assertEqual(self.controller.verify(), ())
             self.published.clear()
+
+    def test_slow_turns(self) -> None:
+        """Nor has any where all of it takes long, or comes behind a change that has waited for long."""
+        late = asking("late", "late.test")
+        self.controller.changed({(Kind.INGRESS, late.key): Projection(late)})
+        self.selected.changed(namespace("demo", "a"))
+        self.clock.pump([5.0] * 6)
+        self.assertEqual(self.published, [61])
+
+    def test_labels_that_do_not_rest(self) -> None:
+        """Labels that change in each turn keep nothing else from being published; of what they select that is all or nothing."""
+        for number in range(200):
+            self.selected.changed(namespace("demo", "ab"[number % 2]))
+            self.clock.pump([TURN])
+        self.assertTrue(self.published)
+        self.assertLessEqual(set(self.published), {0, 60})
 
 
 class _Following:

@@ -103,10 +103,7 @@ class ManifestSource:
         self._started = Deferred()
         if self._namespace_selector is not None:
             sink = self._selected = SelectedNamespaces(
-                sink,
-                self._namespace_selector,
-                self._kinds.selected,
-                soon=lambda turn: self._clock.callLater(0, turn),
+                sink, self._namespace_selector, self._kinds.selected, self._clock
             )
         self._delta_queue = DeltaQueue(self._call_from_thread, sink, (_LIST,))
         Thread(target=self._run, args=(self._delta_queue,), name="manifests", daemon=True).start()

@@ -14,6 +14,7 @@ from twisted.trial.unittest import SynchronousTestCase
 from ingress.cluster.manifests import manifests
 from ingress.cluster.manifests.manifest_scan import ManifestScan, scan
 from ingress.cluster.manifests.manifests import ManifestSource
+from ingress.cluster.selected_namespaces import REST_SECONDS
 from ingress.cluster.source import Source
 from ingress.errors import StartError
 from ingress.model.label_selectors import LabelRequirement, LabelSelector
@@ -168,6 +169,7 @@ class ManifestSourceTests(SynchronousTestCase):
             self.clock.advance(0)
             self.assertEqual((site in self.sink.objects, source.is_amid_change()), (team == "a", False))
             self.assertEqual((source.reads("web"), source.reads("blog")), (team == "a", False))
+            self.clock.advance(REST_SECONDS)
         self.write("c.yaml", label("a"))
         self.reactor_thread.run_until(lambda: self.clock.getDelayedCalls())
         self.stop(source)
