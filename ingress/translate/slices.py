@@ -89,13 +89,23 @@ def _in_order(endpoints: Iterable[Endpoint]) -> tuple[Endpoint, ...]:
 
 
 def passed_over(
-    port: ServicePort, slices: Iterable[EndpointSlice], used: Collection[Endpoint]
+    port: ServicePort,
+    slices: Iterable[EndpointSlice],
+    used: Collection[Endpoint],
+    locality: Locality | None = None,
 ) -> Iterator[tuple[Endpoint, EndpointStage]]:
-    """Yield the endpoints of *port* that get no requests: they are not ready, or hints make just those *used* ours."""
-    at = {(one.address, one.port) for one in used}
-    families = {_family(address) for address, _ in at}
-    for one, number in _with_port((one for one in slices if one.address_type in _ADDRESS_TYPES), port):
-        is_hinted = bool(one.hints) and one.address_type in families
+    """Yield the endpoints of *port* that get no requests: they are not ready, or hints make others ours, among them those *used*.
+
+    What is ready and may not be connected to is none of these, and told as a problem.
+    """
+    with_port = _with_port((one for one in slices if one.address_type in _ADDRESS_TYPES), port)
+    families = {_family(one.address) for one in used}
+    group = [pair for pair in with_port if pair[0].address_type in families]
+    near = () if locality is None else tuple(_near(group, locality))
+    # Whatever connections to those in use are.
+    ours = {(one.address, one.port) for one in (*near, *used)}
+    for one, number in with_port:
+        is_hinted = bool(near) and one.address_type in families
         for texts, stage in (
             (one.draining, EndpointStage.TERMINATING),
             (one.unready, EndpointStage.NOT_READY),
@@ -103,7 +113,9 @@ def passed_over(
         ):
             for text in texts:
                 address = _address(one.address_type, text)
-                if address is not None and not (stage is EndpointStage.ELSEWHERE and (address, number) in at):
+                if address is None:
+                    continue
+                if stage is not EndpointStage.ELSEWHERE or (address, number) not in ours:
                     yield Endpoint(address, number), stage
 
 

@@ -42,7 +42,9 @@ def unready_endpoints(
         if key in concerned and _goes_by_slices(reference, state, options):
             port = port_of(reference, state)
             slices = state.slices.get(key, ())
-            for endpoint, stage in () if port is None else passed_over(port, slices, backend.endpoints):
+            if port is None:
+                continue
+            for endpoint, stage in passed_over(port, slices, backend.endpoints, options.locality):
                 if len(found) >= MOST:
                     return found
                 found[str(reference), str(endpoint)] = stage

@@ -3,14 +3,16 @@
 from attrs import evolve
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.model.backends import BackendReference
+from ingress.model.backends import BackendReference, Endpoint
 from ingress.model.endpoint_states import EndpointStage
 from ingress.model.locality import Hints, Locality
 from ingress.model.objects import EndpointSlice, ObjectKey, Service, ServicePort, SlicePort
 from ingress.model.state import ClusterState
 from ingress.model.stepwise import finished
+from ingress.model.upstream_tls import LinkSettings
 from ingress.translate.backends import resolve_backends
 from ingress.translate.options import TranslateOptions
+from ingress.translate.slices import passed_over
 from ingress.translate.unready import MOST, Unready, unready_endpoints
 
 KEY = ObjectKey("shop", "web")
@@ -88,6 +90,25 @@ class UnreadyTests(SynchronousTestCase):
         self.assertEqual(unready(*given, service=service), {})
         nowhere = TranslateOptions(locality=Locality("c"))
         self.assertEqual(unready(*given, options=nowhere, service=service), {})
+
+    def test_other_connections(self) -> None:
+        """Those in use, where those for our zone may not be connected to, are known by their addresses, whatever connections to them are."""
+        some = slice_of(ready=("10.0.0.1", "10.0.0.2"), hints=(Hints(("b",)), Hints(("a",))))
+        used = (Endpoint("10.0.0.1", 8080, LinkSettings(is_http2=True)),)
+        found = passed_over(SERVICE.ports[0], (some,), used, Locality("a"))
+        self.assertEqual(list(found), [])
+
+    def test_refused(self) -> None:
+        """One that may not be connected to is not told as one for another zone: hints do not count, or it is for ours."""
+        here, there = Hints(("a",)), Hints(("b",))
+        for hints, locality in (
+            ((here, there, Hints()), Locality("a")),
+            ((here, there, there), None),
+            ((here, there, there), Locality("a")),
+        ):
+            some = slice_of(ready=("127.0.0.1", "10.0.0.2", "10.0.0.3"), unready=("10.0.0.4",), hints=hints)
+            found = unready(some, options=TranslateOptions(locality=locality))
+            self.assertEqual(dict(found), {("shop/web:80", "10.0.0.4:8080"): EndpointStage.NOT_READY})
 
     def test_bounded(self) -> None:
         """Of very many, some are named."""
