@@ -4,6 +4,7 @@ import re
 from os.path import relpath
 from pathlib import Path
 from textwrap import dedent
+from typing import Any
 
 import yaml
 
@@ -28,6 +29,19 @@ from tests.k8s_case import (
 
 class RenderedTests(PodTestCase):
     """What ``kubectl kustomize`` makes of the overlays."""
+
+    def with_component(self, overlay: str, component: str) -> list[dict[str, Any]]:
+        """Return what a kustomization renders that has *overlay* and *component*."""
+        folder = Path(self.mktemp()).resolve()
+        folder.mkdir(parents=True)
+        content = {
+            "apiVersion": "kustomize.config.k8s.io/v1beta1",
+            "kind": "Kustomization",
+            "resources": [relpath(K8S / "overlays" / overlay, folder)],
+            "components": [relpath(K8S / "components" / component, folder)],
+        }
+        (folder / "kustomization.yaml").write_text(yaml.safe_dump(content), "utf-8")
+        return rendered(folder)
 
     def test_every_overlay(self) -> None:
         """Each overlay has one controller, as safe as the template, with account, rights and class."""
@@ -74,18 +88,9 @@ class RenderedTests(PodTestCase):
 
     def test_autoscaler(self) -> None:
         """Beside every overlay with a Deployment the autoscaler says alone how many replicas there are, and at least two."""
-        folder = Path(self.mktemp()).resolve()
-        folder.mkdir(parents=True)
         deployed = [overlay for overlay in OVERLAYS if overlay != "daemonset-hostnetwork"]
         for overlay in deployed:
-            content = {
-                "apiVersion": "kustomize.config.k8s.io/v1beta1",
-                "kind": "Kustomization",
-                "resources": [relpath(K8S / "overlays" / overlay, folder)],
-                "components": [relpath(K8S / "components" / "autoscaler", folder)],
-            }
-            (folder / "kustomization.yaml").write_text(yaml.safe_dump(content), "utf-8")
-            found = rendered(folder)
+            found = self.with_component(overlay, "autoscaler")
             (workload,) = (one for one in found if one["kind"] in WORKLOADS)
             (scaler,) = (one for one in found if one["kind"] == "HorizontalPodAutoscaler")
             self.assertNotIn("replicas", workload["spec"])
@@ -99,17 +104,8 @@ class RenderedTests(PodTestCase):
 
     def test_topology(self) -> None:
         """Beside every overlay, the component for zones has the option, the name of the Node, and the right to read it."""
-        folder = Path(self.mktemp()).resolve()
-        folder.mkdir(parents=True)
         for overlay in OVERLAYS:
-            content = {
-                "apiVersion": "kustomize.config.k8s.io/v1beta1",
-                "kind": "Kustomization",
-                "resources": [relpath(K8S / "overlays" / overlay, folder)],
-                "components": [relpath(K8S / "components" / "topology", folder)],
-            }
-            (folder / "kustomization.yaml").write_text(yaml.safe_dump(content), "utf-8")
-            found = rendered(folder)
+            found = self.with_component(overlay, "topology")
             (workload,) = (one for one in found if one["kind"] in WORKLOADS)
             container = pod(workload)["containers"][0]
             self.assertTrue(options_of(container).settings().topology_aware)
@@ -147,17 +143,8 @@ class RenderedTests(PodTestCase):
 
     def test_admission(self) -> None:
         """Beside every overlay, the webhook's port, Service, Secret and configuration fit, and it stands in nobody's way."""
-        folder = Path(self.mktemp()).resolve()
-        folder.mkdir(parents=True)
         for overlay in OVERLAYS:
-            content = {
-                "apiVersion": "kustomize.config.k8s.io/v1beta1",
-                "kind": "Kustomization",
-                "resources": [relpath(K8S / "overlays" / overlay, folder)],
-                "components": [relpath(K8S / "components" / "admission", folder)],
-            }
-            (folder / "kustomization.yaml").write_text(yaml.safe_dump(content), "utf-8")
-            found = rendered(folder)
+            found = self.with_component(overlay, "admission")
             (workload,) = (one for one in found if one["kind"] in WORKLOADS)
             self.check_security(workload)
             self.check_controller(workload)

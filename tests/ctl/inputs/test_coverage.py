@@ -18,12 +18,16 @@ kind: Service
 metadata: {{name: web, namespace: {}}}
 spec: {{ports: [{{port: 80}}]}}
 """
-ROUTE = """\
+CLASS = """\
 ---
 apiVersion: gateway.networking.k8s.io/v1
 kind: GatewayClass
 metadata: {name: ours}
 spec: {controllerName: txingress.dev/gateway}
+"""
+ROUTE = (
+    CLASS
+    + """\
 ---
 apiVersion: gateway.networking.k8s.io/v1
 kind: Gateway
@@ -47,14 +51,10 @@ spec:
   from: [{group: gateway.networking.k8s.io, kind: HTTPRoute, namespace: front}]
   to: [{group: "", kind: Service}]
 """
-
-
-HTTPS = """\
----
-apiVersion: gateway.networking.k8s.io/v1
-kind: GatewayClass
-metadata: {name: ours}
-spec: {controllerName: txingress.dev/gateway}
+)
+HTTPS = (
+    CLASS
+    + """\
 ---
 apiVersion: gateway.networking.k8s.io/v1
 kind: Gateway
@@ -71,6 +71,7 @@ spec:
   from: [{group: gateway.networking.k8s.io, kind: Gateway, namespace: infra}]
   to: [{group: "", kind: Secret}]
 """
+)
 SECRET = """\
 ---
 apiVersion: v1
