@@ -12,8 +12,8 @@ from typing import Final
 
 from attrs import evolve
 
+from ingress.admission.altered import Altered
 from ingress.admission.neighbours import neighbours
-from ingress.admission.overlay import Overlay
 from ingress.admission.review import Asked
 from ingress.fields import FieldReader, is_object
 from ingress.identity.certificates import Certificate
@@ -110,16 +110,16 @@ def _put_over(
     unknown: dict[ObjectId, tuple[Problem, ...]],
 ) -> ClusterState:
     """Return *state* with *ingress* as it is to be; what is *unknown* counts as forbidden, so that it is neither there nor missing."""
-    ingresses = Overlay(state.of(Kind.INGRESS), {ingress.key: ingress})
-    config_maps = Overlay(
+    ingresses = Altered(state.of(Kind.INGRESS), {ingress.key: ingress})
+    config_maps = Altered(
         state.of(Kind.CONFIG_MAP), {key: None for kind, key in unknown if kind is Kind.CONFIG_MAP}
     )
     return ClusterState(
         objects={**state.objects, Kind.INGRESS: ingresses, Kind.CONFIG_MAP: config_maps},
         services=state.services,
         slices=state.slices,
-        secrets=Overlay(state.secrets, {key: None for kind, key in unknown if kind is Kind.SECRET}),
-        problems_of=Overlay(
+        secrets=Altered(state.secrets, {key: None for kind, key in unknown if kind is Kind.SECRET}),
+        problems_of=Altered(
             state.problems_of, {**unknown, (Kind.INGRESS, ingress.key): tuple(found) or None}
         ),
         derived=Derived(),

@@ -32,7 +32,7 @@ from ingress.cluster.secrets.secret_reader import CONFIG_MAP_REFRESH_SECONDS, RE
 from ingress.cluster.secrets.secret_references import ObjectReferences
 from ingress.cluster.secrets.secret_rights import rights_awaited
 from ingress.cluster.secrets.watched_secrets import WatchedObjects
-from ingress.cluster.selected_namespaces import SelectedNamespaces
+from ingress.cluster.selected_namespaces import SelectedNamespaces, is_read
 from ingress.cluster.source import Sink
 from ingress.cluster.watching.defined_kinds import DefinedKinds, Discovery
 from ingress.cluster.watching.reflector import Reflector, reflector_name, scope_name
@@ -236,9 +236,7 @@ class ApiServerSource:
 
     def reads(self, namespace: str) -> bool:
         """Whether objects of *namespace* are handed over, as far as is known."""
-        if self._namespaces and namespace not in self._namespaces:
-            return False
-        return self._selected is None or self._selected.selects(namespace)
+        return is_read(namespace, self._namespaces, self._selected)
 
     def is_amid_change(self) -> bool:
         """Whether objects of a namespace are still to come, or to go, whose labels changed."""

@@ -10,7 +10,7 @@ Services, EndpointSlices, Secrets and ConfigMaps pass: they matter only to who r
 ReferenceGrant of theirs, and those do not pass; or else the operator does.  ingress-nginx does it alike.
 """
 
-from collections.abc import Container
+from collections.abc import Collection, Container
 from typing import Final
 
 from twisted.internet.interfaces import IDelayedCall, IReactorTime
@@ -179,3 +179,10 @@ class SelectedNamespaces:
         self._call = None
         self._judging, self._unjudged = self._unjudged, {}
         self._begin_turning()
+
+
+def is_read(namespace: str, named: Collection[str], selected: SelectedNamespaces | None) -> bool:
+    """Whether a source reads *namespace*, which has those that are *named*, all where none is, as far as labels have them *selected*."""
+    if named and namespace not in named:
+        return False
+    return selected is None or selected.selects(namespace)

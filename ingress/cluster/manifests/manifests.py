@@ -27,7 +27,7 @@ from ingress.cluster.delta_queue import DeltaQueue
 from ingress.cluster.kinds import KINDS, ObjectKinds
 from ingress.cluster.manifests.manifest_listing import SUFFIXES, display_name, unusable_path
 from ingress.cluster.manifests.manifest_scan import ManifestScan, changes, scan
-from ingress.cluster.selected_namespaces import SelectedNamespaces
+from ingress.cluster.selected_namespaces import SelectedNamespaces, is_read
 from ingress.cluster.source import Sink
 from ingress.errors import StartError
 from ingress.model.label_selectors import LabelSelector
@@ -125,9 +125,7 @@ class ManifestSource:
 
     def reads(self, namespace: str) -> bool:
         """Whether objects of *namespace* are handed over, as far as is known."""
-        if self._namespaces and namespace not in self._namespaces:
-            return False
-        return self._selected is None or self._selected.selects(namespace)
+        return is_read(namespace, self._namespaces, self._selected)
 
     def is_amid_change(self) -> bool:
         """Whether objects of a namespace are still to come, or to go, whose labels changed."""

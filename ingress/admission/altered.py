@@ -7,7 +7,7 @@ K = TypeVar("K")
 V = TypeVar("V")
 
 
-class Overlay(Mapping[K, V]):
+class Altered(Mapping[K, V]):
     """*below*, which may go on changing, with other values for the keys of *changes*; None stands for no entry."""
 
     def __init__(self, below: Mapping[K, V], changes: Mapping[K, V | None]) -> None:
