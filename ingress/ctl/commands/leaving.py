@@ -39,8 +39,7 @@ def read_leaving(paths: tuple[str, ...], options: tuple[str, ...], source: Sourc
 def _read_cluster(
     paths: tuple[str, ...], options: tuple[str, ...], source: LiveCluster
 ) -> tuple[Input, GivenOptions]:
-    from ingress.ctl.inputs.live.reading import read_like, read_workloads
-    from ingress.ctl.inputs.live.workloads import FoundWorkloads
+    from ingress.ctl.inputs.live.reading import read_around, read_like, read_workloads
 
     said = options_from(options)
     if paths:
@@ -49,7 +48,7 @@ def _read_cluster(
         named = read_like(source).workloads
         if not named:
             return read_objects((), options, source)
-        found, source = FoundWorkloads(named), evolve(source, like="")
+        found, source = read_around(source, named), evolve(source, like="")
     else:
         key = said.settings.config_map
         namespaces = (*(() if key is None else (key.namespace,)), USUAL_NAMESPACE, *source.namespaces)
@@ -59,7 +58,8 @@ def _read_cluster(
     watched = tuple(one.removeprefix("namespace=") for one in texts if one.startswith("namespace="))
     source = evolve(source, namespaces=source.namespaces or watched)
     given, counted = read_objects((), (*texts, *options), source)
-    return evolve(given, workloads=workloads, unread=(*given.unread, *found.unread)), counted
+    unread = (*given.unread, *found.unread)
+    return evolve(given, workloads=workloads, around=found.around, unread=unread), counted
 
 
 def _read_files(paths: tuple[str, ...], options: tuple[str, ...], source: How) -> tuple[Input, GivenOptions]:

@@ -28,6 +28,7 @@ from ingress.ctl.migrate.as_json import as_json
 from ingress.ctl.migrate.assessing import assess
 from ingress.ctl.migrate.edited_files import EditedFiles
 from ingress.ctl.migrate.html_page import as_html
+from ingress.ctl.migrate.installation.files import INSTALLATION, installation_files, is_of_installation
 from ingress.ctl.migrate.markdown import as_markdown
 from ingress.ctl.migrate.migration import Asked, Migration
 from ingress.ctl.migrate.owners import USUAL_LABELS
@@ -73,7 +74,7 @@ _SUFFIXES: Final = {".html": "html", ".htm": "html", ".json": "json"}
     "patches_directory",
     metavar="DIRECTORY",
     type=click.Path(),
-    help="Write a patch for each file, and for each Ingress, there.",
+    help="Write a patch for each file, and for each Ingress, there, and what installs this controller like ingress-nginx.",
 )
 @compare_parameters
 def command(
@@ -147,7 +148,7 @@ def _text(given: Input, migration: Migration, asked: Asked, output: str, read: R
 
 def _write_patches(migration: Migration, directory: Path, read: ReadFile) -> None:
     patches = patches_of(migration.entries, read)
-    files = patch_files(patches)
+    files = {**patch_files(patches), **installation_files(migration.arguments)}
     _remove_earlier(directory, files)
     for name, text in files.items():
         _write_below(directory, name, text)
@@ -163,10 +164,11 @@ def _write_patches(migration: Migration, directory: Path, read: ReadFile) -> Non
 def _remove_earlier(directory: Path, files: Container[str]) -> None:
     """Remove what an earlier run wrote into *directory* and this one, with *files*, does not: nobody is to apply it."""
     names = [MANIFESTS, ROOT_MANIFESTS, COMMANDS, NOT_EDITED]
-    objects = directory / OBJECTS
     try:
-        if objects.is_dir() and not objects.is_symlink():
-            names += (f"{OBJECTS}/{path.name}" for path in objects.iterdir() if is_of_object(path.name))
+        for folder, is_ours in ((OBJECTS, is_of_object), (INSTALLATION, is_of_installation)):
+            below = directory / folder
+            if below.is_dir() and not below.is_symlink():
+                names += (f"{folder}/{path.name}" for path in below.iterdir() if is_ours(path.name))
         for name in names:
             if name not in files:
                 (directory / name).unlink(missing_ok=True)

@@ -10,6 +10,7 @@ from attrs import field
 from ingress.cluster.manifests.manifest_files import line_told
 from ingress.ctl.inputs.coverage import Coverage
 from ingress.ctl.inputs.unknown_fields import UnknownField
+from ingress.fields import RawObject, is_object
 from ingress.model.frozen import frozen
 from ingress.model.objects import Kind, ObjectId, ObjectKey
 from ingress.model.problems import Problem
@@ -46,6 +47,23 @@ class Workload:
     """The words of its container, ``command`` and ``args``, with the values of variables as far as the object says them."""
     on_host_network: bool = False
     place: Place = NOWHERE
+    spec: RawObject = field(factory=dict, repr=False, eq=False)
+    """As the API has it: ``spec`` of the object."""
+    container: RawObject = field(factory=dict, repr=False, eq=False)
+    """The container of the controller."""
+
+    @property
+    def template(self) -> RawObject:
+        """The template of its pods."""
+        found = self.spec.get("template")
+        return found if is_object(found) else {}
+
+    @property
+    def labels(self) -> Mapping[str, object]:
+        """The labels of its pods."""
+        metadata = self.template.get("metadata")
+        labels = metadata.get("labels") if is_object(metadata) else None
+        return labels if is_object(labels) else {}
 
     def __str__(self) -> str:
         return f"{self.kind} {self.key}"
@@ -108,6 +126,8 @@ class Input:
     """What is to be told of the options that the input brings itself: those of the operator's ConfigMap."""
     workloads: tuple[Workload, ...] = ()
     """What runs ingress-nginx, each once; the first has those of all layers."""
+    around: tuple[RawObject, ...] = field(default=(), repr=False)
+    """What may be around these: raw objects with their namespaces (``ingress.ctl.inputs.installation``)."""
     texts: Texts | None = field(default=None, repr=False)
     """What the objects were read from, where that has lines; the same for all layers."""
     others: tuple["Input", ...] = ()

@@ -10,7 +10,9 @@ _NAMES: Final = "|".join((*sorted(KINDS), "")).rstrip("|")
 _KIND: Final = re.compile(
     rf"(?<![\w-])kind[\"']?\s*:\s*[\"']?(?:(?:{_NAMES})(?:List)?|List)\b".encode(), re.IGNORECASE
 )
-_WORKLOAD: Final = re.compile(rb"(?<![\w-])kind[\"']?\s*:\s*[\"']?(?:Deployment|DaemonSet)\b")
+_WORKLOAD: Final = re.compile(
+    rb"(?<![\w-])kind[\"']?\s*:\s*[\"']?(?:Deployment|DaemonSet|HorizontalPodAutoscaler)\b"
+)
 _INGRESS_NGINX: Final = re.compile(rb"ingress-nginx|nginx-ingress-controller")
 _MARKS: Final = re.compile(r"\{\{|\{%|<%")
 

@@ -44,6 +44,7 @@ from ingress.ctl.inputs.looks import may_hold_objects, may_run_ingress_nginx
 from ingress.ctl.inputs.reading import read_text
 from ingress.ctl.inputs.selected import left_alone
 from ingress.ctl.inputs.unknown_fields import UnknownField
+from ingress.fields import RawObject
 from ingress.model.objects import Kind, ObjectId
 from ingress.settings import Settings
 from ingress.wording import first_of
@@ -77,6 +78,7 @@ class _Manifests:
         self._strays: _ByPlace = {}
         self._unknown: dict[tuple[str, ObjectId], tuple[UnknownField, ...]] = {}
         self._workloads: dict[tuple[object, ...], Workload] = {}
+        self._around: list[RawObject] = []
         self._templates: dict[str, list[str]] = {}
         self._units: dict[str, list[tuple[str, ManifestContent]]] = {}
         self._built: list[Unit] = []
@@ -219,12 +221,15 @@ class _Manifests:
         elif may_run_ingress_nginx(content):
             name = self._texts.name(path)
             prefix = self._settings.translate.annotations_prefix
-            self._keep_workloads(read_text(content, name, prefix, self._usual, is_found=True).workloads)
+            reading = read_text(content, name, prefix, self._usual, is_found=True)
+            self._around += reading.around
+            self._keep_workloads(reading.workloads)
 
     def _read(self, content: bytes, name: str, *, is_found: bool, has_lines: bool = True) -> ManifestContent:
         prefix = self._settings.translate.annotations_prefix
         reading = read_text(content, name, prefix, self._usual, is_found=is_found)
         some = reading.workloads
+        self._around += reading.around
         self._keep_workloads(some if has_lines else [evolve(one, place=Place(name)) for one in some])
         for object_id, labels in reading.labels.items():
             self._labels[name, object_id] = labels
@@ -275,7 +280,13 @@ class _Manifests:
                 )
             )
         first, *others = (self._layer(one, now) for one in layers)
-        return evolve(first, unread=unread, workloads=tuple(self._workloads.values()), others=tuple(others))
+        return evolve(
+            first,
+            unread=unread,
+            workloads=tuple(self._workloads.values()),
+            around=tuple(self._around),
+            others=tuple(others),
+        )
 
     def _elsewhere(self, units: Iterable[Unit]) -> Iterator[Unread]:
         """Yield the namespaces that were asked for where all route objects are in others."""

@@ -8,6 +8,7 @@ from ingress.cluster.kinds import KINDS
 from ingress.cluster.manifests.manifest_files import ManifestContent, line_told, read_manifest
 from ingress.ctl.inputs.beside import ROUTE_KINDS, Beside
 from ingress.ctl.inputs.input import Place, Workload
+from ingress.ctl.inputs.installation import belonging
 from ingress.ctl.inputs.looks import is_template_before
 from ingress.ctl.inputs.unknown_fields import UnknownField
 from ingress.ctl.inputs.workloads import workload_of
@@ -28,6 +29,8 @@ class Reading:
     """The fields of Ingresses that there are not."""
     workloads: tuple[Workload, ...] = ()
     """What runs ingress-nginx."""
+    around: tuple[RawObject, ...] = ()
+    """What may be around it."""
     is_template: bool = False
     """Whether it, or an object in it, has to be rendered first; such objects are not in *content*."""
 
@@ -55,6 +58,7 @@ def read_text(content: bytes, name: str, prefix: str, namespace: str, *, is_foun
         beside.strays,
         beside.unknown,
         tuple(onlooker.workloads),
+        tuple(onlooker.around),
         bool(onlooker.templates),
     )
 
@@ -72,18 +76,27 @@ class _Onlooker:
         self.beside = Beside(prefix)
         self.templates: set[ObjectId] = set()
         self.workloads: list[Workload] = []
+        self.around: list[RawObject] = []
 
     def saw(self, object_id: ObjectId, raw: RawObject) -> None:
         """Keep what a route object says besides, and look whether it has been rendered."""
         self.beside.saw(object_id, raw)
+        if object_id[0] == Kind.SERVICE:
+            self._keep_around(raw, object_id[1].namespace)
         if self._may_have_templates and object_id[0] in ROUTE_KINDS and "{{" in str(raw.get("spec")):
             self.templates.add(object_id)
 
     def saw_other(self, raw: RawObject, line: int) -> None:
-        """Keep what runs ingress-nginx."""
+        """Keep what runs ingress-nginx, and what scales it."""
+        self._keep_around(raw, self._namespace)
         found = workload_of(raw, self._namespace, Place(self._file, line))
         if found is not None:
             self.workloads.append(found)
+
+    def _keep_around(self, raw: RawObject, namespace: str) -> None:
+        found = belonging(raw, namespace)
+        if found is not None:
+            self.around.append(found)
 
     def passes_over(self, raw: object) -> bool:
         """Pass over what only lies in a folder, unless it says to be of a kind that is read."""

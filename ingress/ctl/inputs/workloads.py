@@ -58,7 +58,8 @@ def _made(raw: RawObject, container: RawObject, namespace: str, place: Place) ->
     key = ObjectKey(own if isinstance(own, str) and own else namespace, name)
     variables = _variables(container, key.namespace)
     words = tuple(_with_variables(word, variables) for word in _words(container))
-    return Workload(str(raw.get("kind")), key, words, _pod(raw).get("hostNetwork") is True, place)
+    on_host_network = _pod(raw).get("hostNetwork") is True
+    return Workload(str(raw.get("kind")), key, words, on_host_network, place, _object(raw, "spec"), container)
 
 
 def arguments_in(words: Sequence[str]) -> list[str]:

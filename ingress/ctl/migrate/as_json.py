@@ -6,6 +6,7 @@ from typing import Any
 
 from ingress.ctl.lint.finding import Finding
 from ingress.ctl.migrate.commands import commands, json_patch
+from ingress.ctl.migrate.installation.kustomization import KUSTOMIZATION
 from ingress.ctl.migrate.migration import ArgumentsReport, Asked, Count, Entry, Matter, Migration
 from ingress.model.objects import ObjectId
 
@@ -69,7 +70,12 @@ def _arguments(report: ArgumentsReport) -> Mapping[str, Any]:
             for one in report.arguments
         ],
         "args": list(report.own),
-        "kustomization": report.kustomization,
+        "around": [
+            {"object": one.owner, "field": one.field, "becomes": one.fate.value, "why": one.why}
+            for one in report.around
+        ],
+        "kustomization": report.files[KUSTOMIZATION],
+        "files": dict(report.files),
     }
 
 

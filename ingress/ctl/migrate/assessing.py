@@ -48,7 +48,7 @@ def assess(given: Input, report: LintReport, owner_labels: Sequence[str] = ()) -
         tuple(entries),
         tuple(matter for matter, _ in sorted_matters),
         tuple(_annotations(ours)),
-        tuple(map(arguments_report, given.workloads)),
+        tuple(arguments_report(one, given.around) for one in given.workloads),
         found,
         tuple(one for one in report.others if found is None or one.object_id != found.object_id),
         report.not_checked,

@@ -8,6 +8,7 @@ from attrs import field
 from ingress.ctl.inputs.input import Place, Workload
 from ingress.ctl.inputs.taken_arguments import Taken
 from ingress.ctl.lint.finding import Change, Finding, Standing
+from ingress.ctl.migrate.installation.carried import CarriedField
 from ingress.ctl.migrate.outcome import Outcome
 from ingress.model.frozen import frozen
 from ingress.model.objects import ObjectId
@@ -124,14 +125,17 @@ class Argument:
 
 @frozen
 class ArgumentsReport:
-    """What becomes of the arguments of an ingress-nginx, and what this controller is started with in its place."""
+    """What becomes of an ingress-nginx's arguments and of what is around it, and what puts this controller into its place."""
 
     workload: Workload
     arguments: tuple[Argument, ...]
     """The worst first."""
     own: tuple[str, ...]
     """All arguments of this controller, as ``args`` has them."""
-    kustomization: str = field(repr=False)
+    around: tuple[CarriedField, ...]
+    """Fields of its pods, Services and autoscaler, the worst first."""
+    files: Mapping[str, str] = field(repr=False)
+    """The texts of the files of a kustomization, by their names; the first is the one that names the others."""
 
 
 @frozen

@@ -1,9 +1,11 @@
-"""The part of the page that is about the arguments of ingress-nginx."""
+"""The part of the page that is about ingress-nginx itself: its arguments, and what is around it."""
 
 from collections.abc import Iterator, Sequence
 from typing import Final
 
 from ingress.ctl.migrate.document import Block, Code, Line, Listing, Paragraph, Part, Reference, Table
+from ingress.ctl.migrate.installation.carried import CarriedField
+from ingress.ctl.migrate.installation.kustomization import KUSTOMIZATION
 from ingress.ctl.migrate.migration import Argument, ArgumentsReport
 from ingress.wording import number_of
 
@@ -46,12 +48,23 @@ def written_arguments(reports: Sequence[ArgumentsReport], *, is_live: bool) -> I
                 ("Argument", "What becomes of it", "What to write here", "Remark"),
                 rows,
             )
-        if len(report.kustomization) > _MOST_LISTED:
-            long = "All arguments of this controller in its place are too long to be shown; "
-            yield Paragraph((long, Code("--output json"), " has them."))
+        around = tuple(map(_around, report.around[:_MOST_ARGUMENTS]))
+        if around:
+            yield Table(
+                "What becomes of what is around it, the worst first",
+                ("Of", "Field", "What becomes of it", "Remark"),
+                around,
+            )
+        if sum(map(len, report.files.values())) > _MOST_LISTED:
+            long = "What puts this controller into its place is too long to be shown; "
+            yield Paragraph((long, Code("--output json"), " and ", Code("--patches"), " have it."))
             continue
-        yield Paragraph(("All arguments of this controller in its place, as a kustomization:",))
-        yield Listing(report.kustomization.rstrip("\n"), "yaml")
+        in_place = "This controller in its place, with all its arguments, as a kustomization; "
+        yield Paragraph((in_place, Code("../txingress"), " is this repository:"))
+        for name, text in report.files.items():
+            if name != KUSTOMIZATION:
+                yield Paragraph(("Beside it ", Code(name), ":"))
+            yield Listing(text.rstrip("\n"), "yaml")
 
 
 def _about(report: ArgumentsReport, *, counts: bool, is_alone: bool) -> Iterator[Part]:
@@ -77,6 +90,10 @@ def _row(one: Argument) -> tuple[Line, ...]:
     taken = one.taken
     write: Line = (Code(_clipped(one.write)),) if one.write else ("nothing",)
     return (Code(_clipped(taken.given)),), (taken.becomes,), write, (_clipped(taken.why),)
+
+
+def _around(one: CarriedField) -> tuple[Line, ...]:
+    return (_clipped(one.owner),), (Code(_clipped(one.field)),), (one.fate.value,), (_clipped(one.why),)
 
 
 def _clipped(text: str) -> str:

@@ -8,13 +8,22 @@ from ingress.ctl.inputs.workloads import workload_of
 
 IMAGE = "registry.k8s.io/ingress-nginx/controller:v1.14.0@sha256:0123"
 
+LABELS = {"app.kubernetes.io/name": "ingress-nginx", "app.kubernetes.io/component": "controller"}
+"""Those of its pods, by which it is selected."""
+PORTS = [
+    {"name": "http", "containerPort": 80},
+    {"name": "https", "containerPort": 443},
+    {"name": "metrics", "containerPort": 10254},
+    {"name": "webhook", "containerPort": 8443},
+]
+
 
 def container(*args: str, **fields: Any) -> dict[str, Any]:
     """A container that starts ingress-nginx with *args*, as Helm writes it."""
     namespace = {"name": "POD_NAMESPACE", "valueFrom": {"fieldRef": {"fieldPath": "metadata.namespace"}}}
     name = {"name": "POD_NAME", "valueFrom": {"fieldRef": {"fieldPath": "metadata.name"}}}
     usual = {"name": "controller", "image": IMAGE, "args": ["/nginx-ingress-controller", *args]}
-    return {**usual, "env": [name, namespace], **fields}
+    return {**usual, "env": [name, namespace], "ports": PORTS, **fields}
 
 
 def deployment(
@@ -24,14 +33,44 @@ def deployment(
     namespace: str = "ingress-nginx",
     labels: dict[str, str] | None = None,
     containers: list[dict[str, Any]] | None = None,
+    spec: dict[str, Any] | None = None,
+    pod_metadata: dict[str, Any] | None = None,
     **pod: Any,
 ) -> dict[str, Any]:
-    """A Deployment whose controller has *args*; *containers* stand in the place of that one."""
+    """A Deployment whose controller has *args*; *containers* stand in the place of that one, and *spec* has fields besides."""
+    template = {
+        "metadata": {"labels": LABELS, **(pod_metadata or {})},
+        "spec": {"containers": containers or [container(*args)], **pod},
+    }
     return {
         "apiVersion": "apps/v1",
         "kind": kind,
         "metadata": {"name": name, "namespace": namespace, "labels": labels or {}},
-        "spec": {"template": {"spec": {"containers": containers or [container(*args)], **pod}}},
+        "spec": {"selector": {"matchLabels": LABELS}, "template": template, **(spec or {})},
+    }
+
+
+def service(
+    name: str = "ingress-nginx-controller", *, annotations: Any = None, **spec: Any
+) -> dict[str, Any]:
+    """A Service that leads to its pods, as Helm writes it, with *spec* besides."""
+    ports = [
+        {"name": "http", "port": 80, "protocol": "TCP", "targetPort": "http"},
+        {"name": "https", "port": 443, "protocol": "TCP", "targetPort": "https"},
+    ]
+    metadata = {"name": name, "namespace": "ingress-nginx", "annotations": annotations or {}}
+    usual = {"type": "LoadBalancer", "externalTrafficPolicy": "Cluster", "selector": LABELS, "ports": ports}
+    return {"apiVersion": "v1", "kind": "Service", "metadata": metadata, "spec": {**usual, **spec}}
+
+
+def autoscaler(**spec: Any) -> dict[str, Any]:
+    """What scales the Deployment, with *spec* besides."""
+    target = {"apiVersion": "apps/v1", "kind": "Deployment", "name": "ingress-nginx-controller"}
+    return {
+        "apiVersion": "autoscaling/v2",
+        "kind": "HorizontalPodAutoscaler",
+        "metadata": {"name": "ingress-nginx-controller", "namespace": "ingress-nginx"},
+        "spec": {"scaleTargetRef": target, **spec},
     }
 
 

@@ -121,7 +121,7 @@ class PageTests(ArgumentsCase):
         some = (deployment("--v=2", name=f"edge{number}") for number in range(MOST_WORKLOADS + 2))
         path = self.manifest(ingress() + "---\n" + as_yaml(*some))
         page = self.page(path)
-        self.assertEqual(page.count("as a kustomization:"), MOST_WORKLOADS)
+        self.assertEqual(page.count("as a kustomization; "), MOST_WORKLOADS)
         self.assertIn("2 more of these", page)
         self.assertEqual(len(self.reports(path)), MOST_WORKLOADS + 2)
 

@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from tests.ctl.inputs.controllers import deployment
+from tests.ctl.inputs.controllers import autoscaler, deployment, service
 from tests.ctl.inputs.live_case import LiveCase, grant, lists
 from tests.fakes.apiserver.kinds import KINDS, KindTable, ResourceType
 from tests.fakes.objects import ingress_object
@@ -13,6 +13,7 @@ APPS = (
     ResourceType("apps", "v1", "deployments", "Deployment"),
     ResourceType("apps", "v1", "daemonsets", "DaemonSet"),
 )
+SCALING = ResourceType("autoscaling", "v2", "horizontalpodautoscalers", "HorizontalPodAutoscaler")
 
 
 class WithoutAppsTests(LiveCase):
@@ -26,7 +27,7 @@ class WithoutAppsTests(LiveCase):
         self.assertIn("Deployments: the API server says that it has none", result.stdout)
 
 
-class ArgumentsTests(LiveCase):
+class ArgumentsCase(LiveCase):
     kinds = KindTable((*KINDS, *APPS))
 
     async def data(self, *line: str) -> Any:
@@ -41,6 +42,49 @@ class ArgumentsTests(LiveCase):
         web["spec"]["ingressClassName"] = class_name
         self.server.create(web)
 
+
+class AroundTests(ArgumentsCase):
+    """What is around it."""
+
+    kinds = KindTable((*KINDS, *APPS, SCALING))
+
+    def create_all(self) -> None:
+        for one in (
+            deployment(nodeSelector={"pool": "edge"}),
+            service(loadBalancerSourceRanges=["10.0.0.0/8"]),
+            service("web", selector={"app": "web"}),
+            autoscaler(maxReplicas=7),
+        ):
+            self.server.create(one)
+
+    async def test_it_is_carried_over(self) -> None:
+        """The Service and the autoscaler, of its namespace alone; also where it is named."""
+        self.create_all()
+        for line in ((), ("--like", "ingress-nginx/ingress-nginx-controller")):
+            (found,) = (await self.data(*line))["arguments"]
+            self.assertEqual(
+                {one["field"] for one in found["around"] if one["becomes"] == "taken over"},
+                {"nodeSelector", "loadBalancerSourceRanges", "externalTrafficPolicy", "maxReplicas"},
+            )
+        asked = {request.path for request in self.server.requests if "horizontalpod" in request.path}
+        self.assertEqual(asked, {"/apis/autoscaling/v2/namespaces/ingress-nginx/horizontalpodautoscalers"})
+
+    async def test_it_may_not_be_read(self) -> None:
+        """That is said, and all else is there."""
+        self.create_all()
+        self.permit(*lists("services"), grant("apps", "deployments", "list"))
+        data = await self.data("--namespace", "shop")
+        (found,) = data["arguments"]
+        self.assertEqual({one["field"] for one in found["around"]}, {"nodeSelector"})
+        told = [one for one in data["notChecked"] if "of what is around ingress-nginx" in one]
+        self.assertEqual(
+            [one.partition(" in ")[0] for one in told],
+            ["Services", "HorizontalPodAutoscalers"],
+            data["notChecked"],
+        )
+
+
+class ArgumentsTests(ArgumentsCase):
     async def test_it_is_found_wherever_it_runs(self) -> None:
         """Among other Deployments; its class, its ConfigMap and what it watches count, and the page has the list."""
         self.server.create(deployment(containers=[{"image": "nginx:1"}], namespace="shop", name="web"))

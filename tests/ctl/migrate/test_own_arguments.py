@@ -6,15 +6,12 @@ from typing import Any
 import yaml
 from twisted.trial.unittest import SynchronousTestCase
 
+from ingress.ctl.inputs.installation import Installation
 from ingress.ctl.inputs.taken_arguments import taken_arguments
 from ingress.ctl.migrate.arguments import arguments_report
-from ingress.ctl.migrate.own_arguments import (
-    BESIDE,
-    HOST_NETWORK,
-    LOAD_BALANCER,
-    kustomization,
-    own_arguments,
-)
+from ingress.ctl.migrate.installation.kustomization import BESIDE, KUSTOMIZATION, kustomization
+from ingress.ctl.migrate.installation.overlays import HOST_NETWORK, LOAD_BALANCER, OVERLAYS
+from ingress.ctl.migrate.own_arguments import own_arguments
 from ingress.tap import Options
 from tests.ctl.inputs.controllers import workload
 from tests.k8s_case import K8S, WORKLOADS, pod, rendered
@@ -26,7 +23,7 @@ CLASSES = ("--ingress-class=nginx", "--controller-class=k8s.io/ingress-nginx")
 def own(*args: str, **fields: Any) -> list[str]:
     """All arguments of this controller but the classes, which are the usual ones."""
     found = workload(*args, **fields)
-    *arguments, ingress_class, controller_class = own_arguments(found, taken_arguments(found))
+    *arguments, ingress_class, controller_class = own_arguments(Installation(found), taken_arguments(found))
     if (ingress_class, controller_class) != CLASSES:
         raise AssertionError((ingress_class, controller_class))
     return arguments
@@ -77,7 +74,7 @@ class ArgumentTests(SynchronousTestCase):
     def test_classes(self) -> None:
         """They stand at the end."""
         found = workload("--ingress-class=edge", "--controller-class=example.com/edge", "--v=4")
-        arguments = own_arguments(found, taken_arguments(found))
+        arguments = own_arguments(Installation(found), taken_arguments(found))
         self.assertEqual(arguments[-2:], ("--ingress-class=edge", "--controller-class=example.com/edge"))
         self.assertEqual(arguments[-3], "--log-level=debug")
 
@@ -94,7 +91,7 @@ class ArgumentTests(SynchronousTestCase):
         taken = taken_arguments(found)
         self.assertEqual([one.name for one in taken if not one.option], [])
         options = Options()
-        options.parseOptions(list(own_arguments(found, taken)))
+        options.parseOptions(list(own_arguments(Installation(found), taken)))
         settings = options.settings()
         self.assertEqual((settings.http, settings.https), (("tcp:8080",), ("tcp:8443",)))
         self.assertEqual(settings.namespaces, ("shop",))
@@ -111,18 +108,21 @@ class OverlayTests(SynchronousTestCase):
 
     def test_the_overlays_have_these_arguments(self) -> None:
         """In this order, and of this kind."""
-        for overlay in (LOAD_BALANCER, HOST_NETWORK):
+        for overlay in OVERLAYS:
             kind, spec = self.arguments_of(f"overlays/{overlay.name}")
             self.assertEqual(kind, overlay.kind)
             wanted = [f"--{name}={value}" for name, value in overlay.arguments.items()]
             self.assertEqual(sorted(spec["containers"][0]["args"]), sorted(wanted))
+            services = [one for one in rendered(f"overlays/{overlay.name}") if one["kind"] == "Service"]
+            types = [overlay.service_type] if overlay.service_type else []
+            self.assertEqual([one["spec"]["type"] for one in services], types)
         self.assertEqual(tuple(self.arguments_of("overlays/beside")[1]["containers"][0]["args"][-2:]), BESIDE)
 
     def build(self, *args: str, **fields: Any) -> tuple[dict[str, Any], list[str]]:
         """The pod that comes of the kustomization for *args*, and what arguments it was to have."""
         found = workload(*args, **fields)
-        arguments = own_arguments(found, taken_arguments(found))
-        folder = self.folder(kustomization(found, arguments))
+        arguments = own_arguments(Installation(found), taken_arguments(found))
+        folder = self.folder(arguments_report(found).files[KUSTOMIZATION])
         return self.arguments_of(folder)[1], list(arguments)
 
     def folder(self, text: str) -> Path:
@@ -157,8 +157,9 @@ class OverlayTests(SynchronousTestCase):
         """Who had one may have the component's: the list, with the lines that wait for it, has what it would add, and ports are kept apart."""
         args = ("--validating-webhook=:8443", "--healthz-port=10255")
         found = workload(*args)
-        text = arguments_report(found).kustomization
-        self.assertNotIn("admission", arguments_report(workload("--validating-webhook=")).kustomization)
+        text = arguments_report(found).files[KUSTOMIZATION]
+        without = arguments_report(workload("--validating-webhook=")).files[KUSTOMIZATION]
+        self.assertNotIn("admission", without)
         folder = self.folder(text.replace("# - --", "- --"))
         with_component = f"components: [{self.above(folder)}{K8S}/components/admission]\npatches:"
         path = folder / "kustomization.yaml"
@@ -168,7 +169,8 @@ class OverlayTests(SynchronousTestCase):
         path.write_text(path.read_text("utf-8").partition("patches:")[0], "utf-8")
         added = self.arguments_of(folder)[1]["containers"][0]["args"][-3:]
         self.assertEqual(
-            sorted(controller["args"]), sorted([*own_arguments(found, taken_arguments(found)), *added])
+            sorted(controller["args"]),
+            sorted([*own_arguments(Installation(found), taken_arguments(found)), *added]),
         )
         ports = {one["name"]: one["containerPort"] for one in controller["ports"]}
         self.assertEqual(ports, {"http": 80, "https": 443, "probes": 10255, "admission": 8443})
@@ -227,7 +229,8 @@ class TextTests(SynchronousTestCase):
             "tcp6:80:interface=\\:\\:1",
         ):
             argument = f"--ingress-class={value}"
-            text = kustomization(workload(), ("--shutdown-delay=35", argument, "--controller-class=x"))
-            (patch,) = yaml.safe_load(text)["patches"]
+            arguments = ("--shutdown-delay=35", argument, "--controller-class=x")
+            files = kustomization(Installation(workload()), arguments, {"http": 80, "https": 443})
+            (patch,) = yaml.safe_load(files.texts[KUSTOMIZATION])["patches"]
             (change,) = yaml.safe_load(patch["patch"])
             self.assertEqual(change["value"], ["--shutdown-delay=35", argument, "--controller-class=x"])

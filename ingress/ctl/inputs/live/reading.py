@@ -23,12 +23,12 @@ from ingress.cluster.store import Store
 from ingress.ctl.errors import Mistake
 from ingress.ctl.inputs.beside import ROUTE_KINDS, Beside
 from ingress.ctl.inputs.coverage import Coverage
-from ingress.ctl.inputs.input import Input, Unread
+from ingress.ctl.inputs.input import Input, Unread, Workload
 from ingress.ctl.inputs.live.api_server import ApiServer, Forbidden, items_of
 from ingress.ctl.inputs.live.asked import LiveCluster
 from ingress.ctl.inputs.live.like import LikeOptions, options_like
 from ingress.ctl.inputs.live.referring import read_referred_to
-from ingress.ctl.inputs.live.workloads import FoundWorkloads, find_workloads
+from ingress.ctl.inputs.live.workloads import FoundWorkloads, find_around, find_workloads
 from ingress.ctl.inputs.selected import left_alone
 from ingress.model.objects import Kind, ObjectId, ObjectKey, Projection
 from ingress.model.problems import Problem
@@ -122,6 +122,23 @@ def read_workloads(
     server = _server(asked, environ, clock, sleep, silence_seconds)
     try:
         return find_workloads(server, namespaces)
+    finally:
+        server.close()
+
+
+def read_around(
+    asked: LiveCluster,
+    workloads: Collection[Workload],
+    *,
+    environ: Mapping[str, str] = os.environ,
+    clock: Callable[[], float] = time.monotonic,
+    sleep: Callable[[float], object] = _wait,
+    silence_seconds: float = SILENCE_SECONDS,
+) -> FoundWorkloads:
+    """Return *workloads*, which were named, with what may be around them in the cluster *asked* for."""
+    server = _server(asked, environ, clock, sleep, silence_seconds)
+    try:
+        return FoundWorkloads(tuple(workloads), *find_around(server, workloads))
     finally:
         server.close()
 

@@ -1,13 +1,21 @@
 """What runs ingress-nginx in a cluster, as far as a person may read that; nothing here is a failure."""
 
 from collections.abc import Collection
-from typing import Any
+from typing import Any, Final
 
 from ingress.ctl.inputs.input import Unread, Workload
+from ingress.ctl.inputs.installation import AUTOSCALER, SERVICE, belonging
 from ingress.ctl.inputs.live.api_server import ApiServer, Forbidden, items_of
 from ingress.ctl.inputs.workloads import WORKLOADS, workload_of
+from ingress.fields import RawObject
 from ingress.model.frozen import frozen
 from ingress.wording import plural_of
+
+_AROUND: Final = {
+    SERVICE: ("", "v1", "services"),
+    AUTOSCALER: ("autoscaling", "v2", "horizontalpodautoscalers"),
+}
+"""The kinds around it, each with its group, version and plural."""
 
 
 @frozen
@@ -15,6 +23,8 @@ class FoundWorkloads:
     """What was found, by kind and key, and what could not be read."""
 
     workloads: tuple[Workload, ...] = ()
+    around: tuple[RawObject, ...] = ()
+    """What may be around these, with their namespaces (``ingress.ctl.inputs.installation``)."""
     unread: tuple[Unread, ...] = ()
 
 
@@ -39,7 +49,39 @@ def find_workloads(server: ApiServer, namespaces: Collection[str]) -> FoundWorkl
                 found += listed
         but = f" but those in {', '.join(read)}" if read else ""
         unread.append(Unread(f"{plural_of(kind)}{but}", everywhere.why))
-    return FoundWorkloads(tuple(sorted(found, key=lambda one: (one.kind, one.key))), tuple(unread))
+    workloads = tuple(sorted(found, key=lambda one: (one.kind, one.key)))
+    around, not_listed = find_around(server, workloads)
+    return FoundWorkloads(workloads, around, (*unread, *not_listed))
+
+
+def find_around(
+    server: ApiServer, workloads: Collection[Workload]
+) -> tuple[tuple[RawObject, ...], tuple[Unread, ...]]:
+    """Return what may be around *workloads*, of their namespaces, and what could not be read of that."""
+    found: list[RawObject] = []
+    unread: list[Unread] = []
+    for kind, (group, version, plural) in _AROUND.items():
+        namespaces = sorted({one.key.namespace for one in workloads})
+        if group and namespaces and plural not in server.plurals(group, version):
+            continue
+        for namespace in namespaces:
+            root = f"/apis/{group}/{version}" if group else f"/api/{version}"
+            listed = _listed_around(server, kind, f"{root}/namespaces/{namespace}/{plural}", namespace)
+            if isinstance(listed, Forbidden):
+                unread.append(
+                    Unread(f"{plural_of(kind)} in {namespace}, of what is around ingress-nginx", listed.why)
+                )
+            else:
+                found += listed
+    return tuple(found), tuple(unread)
+
+
+def _listed_around(server: ApiServer, kind: str, path: str, namespace: str) -> list[RawObject] | Forbidden:
+    def take(page: dict[str, Any]) -> list[RawObject]:
+        some = (belonging({**raw, "kind": kind}, namespace) for raw in items_of(page))
+        return [one for one in some if one is not None]
+
+    return server.listed(path, take)
 
 
 def _listed(server: ApiServer, kind: str, path: str, namespace: str) -> list[Workload] | Forbidden:

@@ -1,0 +1,166 @@
+"""The files of a kustomization that puts this controller into the place of an ingress-nginx.  Pure."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from math import ceil
+from typing import Final
+
+from ingress.ctl.inputs.installation import Installation
+from ingress.ctl.migrate.installation.carried import Carried, CarriedField, Change, worst_first
+from ingress.ctl.migrate.installation.overlays import LOAD_BALANCER, OWN_NAME, Overlay, overlay_for
+from ingress.ctl.migrate.installation.pods import namespace_carried, pods_carried
+from ingress.ctl.migrate.installation.scaling import scaling_carried
+from ingress.ctl.migrate.installation.services import bare_service, own_names, service_carried
+from ingress.ctl.migrate.installation.yaml_text import block, quoted, scalar
+from ingress.fields import RawObject, is_object
+from ingress.model.frozen import frozen
+from ingress.options.option import DEFAULTS
+
+KUSTOMIZATION: Final = "kustomization.yaml"
+BESIDE: Final = ("--ingress-class=txingress", "--controller-class=txingress/ingress")
+"""The classes that the overlay ``beside`` has."""
+_COMPONENTS: Final = "../txingress/k8s/components"
+_ADMISSION: Final = (
+    "--admission=tcp:8443",
+    "--admission-certificate=/etc/txingress/admission/tls.crt",
+    "--admission-key=/etc/txingress/admission/tls.key",
+)
+"""What the component ``admission`` adds, in whose place the list stands."""
+_PORTS: Final = ("http", "https", "probes")
+"""The options that name the ports of the container, in the order of the manifests."""
+_PROBE_SECONDS: Final = 2
+"""How often the kubelet asks whether a pod is ready."""
+_ENDING_SECONDS: Final = 40
+"""How long the end takes behind the delay: --shutdown-grace, and room to stop."""
+_PORT: Final = re.compile(r"tcp:([0-9]+)")
+_POD: Final = "/spec/template/spec"
+_LATER: Final = "# Once the one of ingress-nginx is gone, this can have what is its own:"
+
+
+@frozen
+class Files:
+    """*texts* by the names of files, of which ``KUSTOMIZATION`` names the others, and what became of *fields*."""
+
+    texts: Mapping[str, str]
+    fields: tuple[CarriedField, ...]
+    """The worst first."""
+
+
+def kustomization(
+    found: Installation, arguments: Sequence[str], ports: Mapping[str, int], *, has_webhook: bool = False
+) -> Files:
+    """Return what gives *arguments* to the pods of the overlay that is meant, and carries over what is around ingress-nginx.
+
+    *ports* are those of its container for the traffic, by name.  Whoever *has_webhook* may want one again.
+    """
+    overlay = overlay_for(found)
+    pods = pods_carried(found, overlay, ports)
+    scaling = scaling_carried(found, overlay)
+    services = [(one, service_carried(found, one, overlay, ports)) for one in found.services]
+    patched = services[:1] if overlay.service_type else []
+    resources, texts = [f"../txingress/k8s/overlays/{overlay.name}"], {}
+    names = own_names(found.services)
+    for name, (_, carried) in list(zip(names, services, strict=True))[len(patched) :]:
+        file = f"{name.replace(OWN_NAME, 'service', 1)}.yaml"
+        resources.append(file)
+        texts[file] = _written_service(bare_service(name), carried)
+    components = [
+        *("topology" for one in arguments if one == "--enable-topology-aware-routing"),
+        *("autoscaler" for _ in scaling.changes[:1]),
+    ]
+    lines = [
+        "apiVersion: kustomize.config.k8s.io/v1beta1",
+        "kind: Kustomization",
+        f"resources: [{', '.join(resources)}]",
+        *(f"components: [{', '.join(f'{_COMPONENTS}/{one}' for one in components)}]" for _ in components[:1]),
+        "# Where your image is:",
+        "# images: [{name: txingress, newName: REGISTRY/txingress, newTag: TAG}]",
+        "patches:",
+        f"  - target: {{kind: {overlay.kind}, name: {OWN_NAME}}}",
+        "    patch: |-",
+        *_arguments(arguments, has_webhook=has_webhook),
+        *_changes([*_besides(overlay, arguments), *pods.changes]),
+    ]
+    for kind, carried in (
+        *(("Service", carried) for _, carried in patched),
+        ("HorizontalPodAutoscaler", scaling),
+        ("Namespace", namespace_carried(found)),
+    ):
+        lines += _patch(kind, carried)
+    fields = [*pods.fields, *scaling.fields, *(one for _, carried in services for one in carried.fields)]
+    return Files({KUSTOMIZATION: "\n".join([*lines, ""]), **texts}, worst_first(fields))
+
+
+def _patch(kind: str, carried: Carried) -> Iterator[str]:
+    if carried.changes:
+        yield f"  - target: {{kind: {kind}, name: {OWN_NAME}}}"
+        yield "    patch: |-"
+        yield from _changes(carried.changes)
+    if carried.later:
+        if not carried.changes:
+            yield f"  # - target: {{kind: {kind}, name: {OWN_NAME}}}"
+            yield "  #   patch: |-"
+        yield f"      {_LATER}"
+        yield from (f"      # {line[6:]}" for line in _changes(carried.later))
+
+
+def _changes(changes: Sequence[Change]) -> Iterator[str]:
+    for one in changes:
+        yield f"      - op: {'remove' if one.value is None else 'add'}"
+        yield f"        path: {one.path if _is_plain(one.path) else quoted(one.path)}"
+        if one.value is not None:
+            yield from block({"value": one.value}, 8)
+
+
+def _is_plain(path: str) -> bool:
+    return re.fullmatch(r"/[\w./~-]*", path, re.ASCII) is not None
+
+
+def _written_service(own: RawObject, carried: Carried) -> str:
+    """Return the manifest of a Service: *own* with all that is carried over."""
+    for one in carried.changes:
+        parent, _, name = one.path[1:].partition("/")
+        holder = own[parent]
+        assert is_object(holder)
+        holder[name] = one.value
+    lines = list(block(own, 0))
+    if carried.later:
+        lines.append(_LATER)
+        for one in carried.later:
+            path = one.path[1:].replace("/", ".").replace("~1", "/").replace("~0", "~")
+            lines.append(f"# {path}: {quoted(one.value)}")
+    return "\n".join([*lines, ""])
+
+
+def _arguments(arguments: Sequence[str], *, has_webhook: bool) -> Iterator[str]:
+    yield "      - op: replace"
+    yield f"        path: {_POD}/containers/0/args"
+    yield "        value:"
+    yield from (f"          - {scalar(one)}" for one in arguments[:-2])
+    if has_webhook:
+        yield "          # With the component k8s/components/admission, these, too: this list stands in the place of what it adds."
+        yield from (f"          # - {one}" for one in _ADMISSION)
+    yield "          # As long as ingress-nginx runs beside it, build on the overlay beside, and have it serve a class of its own:"
+    yield f"          # {' and '.join(BESIDE)} in the place of these."
+    yield from (f"          - {scalar(one)}" for one in arguments[-2:])
+
+
+def _besides(overlay: Overlay, arguments: Sequence[str]) -> Iterator[Change]:
+    """Yield what has to be another in the pod for *arguments*: ports, and how long its end may take (docs/shutdown.md)."""
+    usual = {
+        "http": DEFAULTS.http[0],
+        "https": DEFAULTS.https[0],
+        "probes": LOAD_BALANCER.arguments["probes"],
+    }
+    texts = dict(one[2:].split("=", 1) for one in arguments if "=" in one)
+    for place, name in enumerate(_PORTS):
+        found, known = _PORT.match(texts.get(name, "")), _PORT.match(usual[name])
+        if found is not None and known is not None and found[1] != known[1]:
+            yield Change(f"{_POD}/containers/0/ports/{place}/containerPort", int(found[1]))
+    delay = texts.get("shutdown-delay")
+    if delay is not None and delay != overlay.arguments.get("shutdown-delay"):
+        seconds = ceil(float(delay))
+        yield Change(
+            f"{_POD}/containers/0/readinessProbe/failureThreshold", ceil(seconds / _PROBE_SECONDS) + 2
+        )
+        yield Change(f"{_POD}/terminationGracePeriodSeconds", seconds + _ENDING_SECONDS)

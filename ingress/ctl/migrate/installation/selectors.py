@@ -1,0 +1,73 @@
+"""Label selectors of the Kubernetes API, and those among them that select the pods of ingress-nginx.  Pure."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from ingress.ctl.inputs.input import Workload
+from ingress.ctl.inputs.installation import object_in, objects_in
+from ingress.ctl.migrate.installation.overlays import OWN_LABELS
+from ingress.fields import RawObject, is_object
+
+_SCHEDULING = (
+    "requiredDuringSchedulingIgnoredDuringExecution",
+    "preferredDuringSchedulingIgnoredDuringExecution",
+)
+
+
+def selects(selector: RawObject, labels: Mapping[str, object]) -> bool:
+    """Whether *selector* selects a pod that has *labels* (``LabelSelector``); an empty one selects nothing that is meant."""
+    wanted, expressions = object_in(selector, "matchLabels"), objects_in(selector, "matchExpressions")
+    if not wanted and not expressions:
+        return False
+    return all(labels.get(name) == value for name, value in wanted.items()) and all(
+        _holds(one, labels) for one in expressions
+    )
+
+
+def _holds(expression: RawObject, labels: Mapping[str, object]) -> bool:
+    name, values = expression.get("key"), expression.get("values")
+    value = labels.get(name) if isinstance(name, str) else None
+    is_named = isinstance(values, list) and value in values
+    match expression.get("operator"):
+        case "In":
+            return is_named
+        case "NotIn":
+            return not is_named
+        case "Exists":
+            return value is not None
+        case "DoesNotExist":
+            return value is None
+        case _:
+            return False
+
+
+def with_own_affinity(affinity: RawObject, workload: Workload) -> RawObject:
+    """Return *affinity* of the pods of *workload*; where it is about these, it is about those of this controller."""
+    own = dict(affinity)
+    for name in ("podAffinity", "podAntiAffinity"):
+        if is_object(rules := affinity.get(name)):
+            own[name] = {field: _terms(field, terms, workload) for field, terms in rules.items()}
+    return own
+
+
+def _terms(field: str, terms: object, workload: Workload) -> object:
+    if not isinstance(terms, list):
+        return terms
+    if field == _SCHEDULING[0]:
+        return [with_own_selector(one, workload) if is_object(one) else one for one in terms]
+    return [
+        {**one, "podAffinityTerm": with_own_selector(object_in(one, "podAffinityTerm"), workload)}
+        if is_object(one)
+        else one
+        for one in terms
+    ]
+
+
+def with_own_selector(term: RawObject, workload: Workload) -> RawObject:
+    """Return *term*, which has a ``labelSelector``; one of the pods of *workload* is one of this controller's pods."""
+    if not selects(object_in(term, "labelSelector"), workload.labels):
+        return term
+    own: dict[str, Any] = {**term, "labelSelector": {"matchLabels": dict(OWN_LABELS)}}
+    if own.get("namespaces") == [workload.key.namespace]:
+        del own["namespaces"]
+    return own

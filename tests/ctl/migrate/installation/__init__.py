@@ -1,0 +1,1 @@
+"""What is carried over of what is around an ingress-nginx."""

@@ -1,0 +1,70 @@
+"""The same as files, and out of files."""
+
+import json
+from pathlib import Path
+
+from tests.ctl.ctl_case import ingress
+from tests.ctl.inputs.controllers import as_yaml, autoscaler, deployment, service
+from tests.ctl.migrate.test_command import MigrateCase
+
+INTERNAL = service("ingress-nginx-controller-internal")
+FILES = ["kustomization.yaml", "service-internal.yaml"]
+
+
+class FilesTests(MigrateCase):
+    """``--patches``, and the page."""
+
+    def installed(self, *paths: str) -> tuple[list[str], Path]:
+        """The names of the files that are written for *paths*, and where."""
+        out = Path(self.mktemp()).absolute()
+        self.run_command("migrate", *paths, "--patches", str(out))
+        return sorted(path.name for path in (out / "installation").glob("*")), out
+
+    def test_they_are_written_and_removed(self) -> None:
+        """What an earlier run wrote goes with what it was for; what somebody else put there stays."""
+        path = self.manifest(ingress() + "---\n" + as_yaml(deployment(), service(), INTERNAL))
+        names, out = self.installed(path)
+        self.assertEqual(names, FILES)
+        text = (out / "installation" / "kustomization.yaml").read_text("utf-8")
+        page = self.page(path)
+        self.assertIn(text, page)
+        self.assertIn("Beside it `service-internal.yaml`:", page)
+        (out / "installation" / "mine.yaml").write_text("")
+        alone = self.manifest(as_yaml(deployment(), service()))
+        self.run_command("migrate", alone, "--patches", str(out))
+        left = sorted(path.name for path in (out / "installation").iterdir())
+        self.assertEqual(left, ["kustomization.yaml", "mine.yaml"])
+
+    def test_without_an_ingress_nginx(self) -> None:
+        """There is nothing to be replaced."""
+        names, _ = self.installed(self.manifest(ingress() + "---\n" + as_yaml(service())))
+        self.assertEqual(names, [])
+
+    def test_a_folder_of_files(self) -> None:
+        """Each in its own, as Helm and kustomize write them; the autoscaler is found in one that has nothing else."""
+        folder = Path(self.mktemp())
+        folder.mkdir()
+        for name, one in (("a", deployment()), ("b", service()), ("c", autoscaler(maxReplicas=9))):
+            (folder / f"{name}.yaml").write_text(as_yaml(one), "utf-8")
+        (folder / "d.yaml").write_text(ingress(), "utf-8")
+        (found,) = json.loads(self.page(str(folder), "--output", "json"))["arguments"]
+        self.assertEqual(
+            {(one["object"].split()[0], one["field"], one["becomes"]) for one in found["around"]},
+            {
+                ("Service", "externalTrafficPolicy", "taken over"),
+                ("HorizontalPodAutoscaler", "maxReplicas", "taken over"),
+            },
+        )
+
+    def test_whatever_stands_in_them_is_text(self) -> None:
+        """On the page, in YAML and in JSON."""
+        hostile = "`</code><script>|\n# x: &a {{y}}"
+        annotated = service(annotations={"example.com/note": hostile})
+        path = self.manifest(
+            ingress()
+            + "---\n"
+            + as_yaml(deployment(schedulerName=hostile, priorityClassName=hostile), annotated)
+        )
+        self.assertNotIn("<script>", self.page(path, "--output", "html"))
+        (found,) = json.loads(self.page(path, "--output", "json"))["arguments"]
+        self.assertIn(json.dumps(hostile), found["kustomization"])

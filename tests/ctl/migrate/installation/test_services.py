@@ -1,0 +1,197 @@
+"""What Services get of those that lead to an ingress-nginx."""
+
+from typing import Any
+
+import yaml
+
+from tests.ctl.inputs.controllers import LABELS, PORTS, container, service
+from tests.ctl.migrate.installation.installation_case import InstallationCase, fates, report_of, said
+from tests.k8s_case import pod
+
+SERVICE = ("Service", "txingress")
+INTERNAL = "ingress-nginx-controller-internal"
+
+
+class ServiceTests(InstallationCase):
+    """The one in front."""
+
+    def spec(self, *around: dict[str, Any], **fields: Any) -> dict[str, Any]:
+        """That of the Service that comes of it."""
+        found: dict[str, Any] = self.build(report_of(*around, **fields))[SERVICE]["spec"]
+        return found
+
+    def test_a_load_balancer(self) -> None:
+        """Its policy and whom it lets in; nothing else is another."""
+        usual = self.overlay("deployment-loadbalancer")[SERVICE]["spec"]
+        self.assertEqual(self.spec(service()), {**usual, "externalTrafficPolicy": "Cluster"})
+        more: dict[str, Any] = {
+            "loadBalancerSourceRanges": ["10.0.0.0/8"],
+            "loadBalancerClass": "a/b",
+            "ipFamilyPolicy": "PreferDualStack",
+        }
+        self.assertEqual(self.spec(service(**more)), {**usual, "externalTrafficPolicy": "Cluster", **more})
+
+    def test_what_one_service_alone_can_have_waits(self) -> None:
+        """As a comment: an address, names; with the comment's marks taken away, it is there."""
+        waiting = {
+            "external-dns.alpha.kubernetes.io/hostname": "a.example.com",
+            "metallb.universe.tf/loadBalancerIPs": "192.0.2.1",
+            "service.beta.kubernetes.io/aws-load-balancer-eip-allocations": "eipalloc-1",
+            "service.beta.kubernetes.io/aws-load-balancer-name": "edge",
+        }
+        shared = {"service.beta.kubernetes.io/aws-load-balancer-type": "nlb"}
+        left = {"kubectl.kubernetes.io/last-applied-configuration": "{}", "cloud.google.com/neg-status": "{}"}
+        report = report_of(service(annotations={**waiting, **shared, **left}, loadBalancerIP="192.0.2.1"))
+        found = fates(report)
+        self.assertEqual({name for name, fate in found.items() if fate == "LATER"}, {
+            "loadBalancerIP", *(f"annotation {name}" for name in waiting)
+        })  # fmt: skip
+        built = self.build(report)[SERVICE]
+        self.assertEqual(built["metadata"]["annotations"], shared)
+        self.assertNotIn("loadBalancerIP", built["spec"])
+        text = (
+            report.files["kustomization.yaml"]
+            .replace("      # - op", "      - op")
+            .replace("      #   ", "        ")
+        )
+        (patch,) = (one for one in yaml.safe_load(text)["patches"] if one["target"]["kind"] == "Service")
+        values = {
+            one["path"].rpartition("/")[2].replace("~1", "/"): one["value"]
+            for one in yaml.safe_load(patch["patch"])
+        }
+        self.assertEqual(values["loadBalancerIP"], "192.0.2.1")
+        self.assertEqual({name: values[name] for name in waiting}, waiting)
+
+    def test_ports(self) -> None:
+        """TLS that ends before it, services of TCP by number; not those for metrics and the webhook."""
+        ports = [
+            {"name": "http", "port": 80, "targetPort": 80, "nodePort": 31080},
+            {"name": "https", "port": 443, "targetPort": "http", "appProtocol": "http"},
+            {"name": "5432-tcp", "port": 5432, "targetPort": "5432-tcp"},
+            {"port": 9000},
+            {"name": "lost", "port": 1, "targetPort": "nowhere"},
+            {"name": "metrics", "port": 10254, "targetPort": "metrics"},
+            {"name": "webhook", "port": 8443, "targetPort": 8443},
+        ]
+        named = [*PORTS, {"name": "5432-tcp", "containerPort": 5432}]
+        report = report_of(service(ports=ports), containers=[container(ports=named)])
+        self.assertEqual(said(report)["port lost"][0].name, "LEFT")
+        self.assertEqual(
+            self.build(report)[SERVICE]["spec"]["ports"],
+            [
+                {"name": "http", "port": 80, "targetPort": "http"},
+                {"name": "https", "port": 443, "targetPort": "http", "appProtocol": "http"},
+                {"name": "5432-tcp", "port": 5432, "targetPort": 5432},
+                {"name": "port-9000", "port": 9000, "targetPort": 9000},
+            ],
+        )
+
+    def test_other_ports_of_the_container(self) -> None:
+        """It may listen at others, by its arguments; the Service finds ours by their names."""
+        ports = [
+            {"name": "web", "port": 80, "targetPort": 8080},
+            {"name": "tls", "port": 443, "targetPort": 8443},
+        ]
+        named = [{"name": "http", "containerPort": 8080}, {"name": "https", "containerPort": 8443}]
+        args = ("--http-port=8080", "--https-port=8443")
+        found = self.spec(service(ports=ports), containers=[container(*args, ports=named)])
+        self.assertEqual([one["targetPort"] for one in found["ports"]], ["http", "https"])
+
+    def test_a_node_port(self) -> None:
+        """Of that overlay; the numbers are free when the other one is gone."""
+        ports = [
+            {"name": "http", "port": 80, "targetPort": "http", "nodePort": 32080},
+            {"name": "https", "port": 443, "targetPort": "https", "nodePort": 32443},
+        ]
+        report = report_of(service(type="NodePort", ports=ports))
+        self.assertIn("overlays/deployment-nodeport]", report.files["kustomization.yaml"])
+        self.assertNotIn("--publish-service=txingress/txingress", report.own)
+        self.assertEqual(fates(report)["nodePort 32443"], "LATER")
+        self.assertIn(
+            "      #   path: /spec/ports/1/nodePort\n      #   value: 32443\n",
+            report.files["kustomization.yaml"],
+        )
+        self.assertEqual(self.build(report)[SERVICE]["spec"]["type"], "NodePort")
+
+    def test_inside_of_the_cluster(self) -> None:
+        """It has no policy for what comes from outside, which the API would refuse."""
+        found = self.spec(service(type="ClusterIP"))
+        self.assertEqual(found["type"], "ClusterIP")
+        self.assertNotIn("externalTrafficPolicy", found)
+
+    def test_two(self) -> None:
+        """The one whose address is published comes first; the other one gets a file, with all that it has."""
+        inside = service(INTERNAL, annotations={"a/internal": "true"}, loadBalancerIP="10.0.0.1")
+        report = report_of(
+            inside,
+            service(),
+            service("ingress-nginx-controller-metrics", ports=[{"port": 10254, "targetPort": "metrics"}]),
+        )
+        self.assertEqual(list(report.files), ["kustomization.yaml", "service-internal.yaml"])
+        built = self.build(report)["Service", "txingress-internal"]
+        self.assertEqual(built["metadata"]["annotations"], {"a/internal": "true"})
+        self.assertEqual(built["spec"]["selector"], {"app.kubernetes.io/name": "txingress"})
+        self.assertEqual(
+            (built["spec"]["type"], built["spec"]["externalTrafficPolicy"]), ("LoadBalancer", "Cluster")
+        )
+        self.assertIn('\n# spec.loadBalancerIP: "10.0.0.1"\n', report.files["service-internal.yaml"])
+        args = (f"--publish-service=ingress-nginx/{INTERNAL}",)
+        other = report_of(service(), inside, args=args)
+        self.assertEqual(self.build(other)[SERVICE]["metadata"]["annotations"], {"a/internal": "true"})
+
+    def test_beside_the_network_of_nodes(self) -> None:
+        """There is no Service in that overlay, so it is a file; its address is published if it was."""
+        fields: dict[str, Any] = {"kind": "DaemonSet", "hostNetwork": True}
+        args = ("--publish-service=ingress-nginx/ingress-nginx-controller",)
+        report = report_of(service(), args=args, **fields)
+        built = self.build(report)
+        self.assertEqual(built[SERVICE]["spec"]["type"], "LoadBalancer")
+        found = pod(built["DaemonSet", "txingress"])["containers"][0]["args"]
+        self.assertIn("--publish-service=txingress/txingress", found)
+        self.assertNotIn("--publish-service=txingress/txingress", report_of(service(), **fields).own)
+        self.assertNotIn("--publish-service=txingress/txingress", report_of(args=args, **fields).own)
+
+    def test_those_of_others(self) -> None:
+        """By what they select, and where they are."""
+        elsewhere = service()
+        elsewhere["metadata"]["namespace"] = "shop"
+        for other in (service(selector={**LABELS, "instance": "b"}), service(selector={}), elsewhere):
+            self.assertEqual(report_of(other).around, ())
+
+    def test_names_that_are_no_names_of_files(self) -> None:
+        """They lead nowhere else, and no two are alike."""
+        names = (
+            "ingress-nginx-controller/../../x",
+            "ingress-nginx-controller-x",
+            "ingress-nginx-controller-X",
+            "😀",
+        )
+        report = report_of(service(), *(service(name) for name in names))
+        self.assertEqual(len(report.files), 5)
+        for name in report.files:
+            self.assertRegex(name, r"\A[a-z0-9-]+\.yaml\Z")
+        self.build(report)
+
+    def test_odd_shapes(self) -> None:
+        """Whatever stands where something else is meant leads nowhere, or is not taken over."""
+        odd: Any
+        for odd in (
+            None,
+            1,
+            "x",
+            [],
+            {},
+            [1],
+            {"a": 1},
+            [[]],
+            [{"name": 1, "port": []}],
+            True,
+            [{"targetPort": {}}],
+        ):
+            report_of(service(annotations=odd))
+            report_of(service(annotations={"a/b": odd}))
+            for name in (
+                "type", "selector", "ports", "externalIPs", "loadBalancerIP", "externalTrafficPolicy", "ipFamilies",
+                "sessionAffinity", "loadBalancerSourceRanges",
+            ):  # fmt: skip
+                report_of(service(**{name: odd}))
