@@ -5,7 +5,7 @@ is refused in one line of text, which an API server takes for a yes by its ``fai
 """
 
 from functools import partial
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 from twisted.internet.defer import CancelledError
 from twisted.internet.interfaces import IReactorTime
@@ -30,21 +30,41 @@ _TYPE: Final = "application/json"
 _PHRASES: Final = {413: b"Content Too Large"}
 
 
+class Holder(Protocol):
+    """Whose content is held."""
+
+    def make_way(self) -> None:
+        """Hold nothing any more: whoever comes after it has the room."""
+
+
 class Room:
-    """Counts the bytes that are held for all requests."""
+    """Counts the bytes that are held for all requests, those of which more is to come by how long it has been coming.
+
+    An API server sends a review at once, so whoever makes a newcomer wait is slow, or wants the newcomer to wait.
+    """
 
     def __init__(self, most: int = MOST_HELD) -> None:
         self._left = most
+        self._coming: dict[Holder, None] = {}
 
-    def take(self, count: int) -> bool:
-        """Hold *count* bytes more; return whether there is room for them."""
-        if count > self._left:
-            return False
+    def take(self, one: Holder, count: int) -> bool:
+        """Hold *count* bytes more of *one*, for which those make way that have been coming for longer; return whether there is room."""
+        while count > self._left:
+            longest = next(iter(self._coming), one)
+            if longest is one:
+                return False
+            longest.make_way()
         self._left -= count
+        self._coming[one] = None
         return True
 
-    def give(self, count: int) -> None:
-        """Hold *count* bytes less."""
+    def came(self, one: Holder) -> None:
+        """All of *one* is here: it keeps its room."""
+        self._coming.pop(one, None)
+
+    def give(self, one: Holder, count: int) -> None:
+        """Hold nothing of *one* any more, which were *count* bytes."""
+        self._coming.pop(one, None)
         self._left += count
 
 
@@ -70,7 +90,7 @@ class ReviewRequest(Request):
             return
         if self._held + len(data) > MOST_CONTENT:
             self._refuse(413, f"a review has at most {MOST_CONTENT} bytes")
-        elif not self._room.take(len(data)):
+        elif not self._room.take(self, len(data)):
             self._refuse(503, "too many reviews are sent at once")
         else:
             self._held += len(data)
@@ -78,6 +98,7 @@ class ReviewRequest(Request):
 
     def requestReceived(self, command: bytes, path: bytes, version: bytes) -> None:
         """Answer, unless it is refused already."""
+        self._room.came(self)
         if not self._is_refused:
             super().requestReceived(command, path, version)
 
@@ -91,8 +112,12 @@ class ReviewRequest(Request):
         self._release()
         super().connectionLost(reason)
 
+    def make_way(self) -> None:
+        """End, for others whose content comes faster."""
+        self._refuse(503, "this review came too slowly, while others waited for its room")
+
     def _release(self) -> None:
-        self._room.give(self._held)
+        self._room.give(self, self._held)
         self._held = 0
         self.octets = bytearray()
 

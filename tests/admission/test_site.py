@@ -4,6 +4,7 @@ import json
 from typing import Any
 
 from twisted.internet.defer import Deferred
+from twisted.internet.testing import StringTransport
 
 from ingress.admin.connections import REQUEST_SECONDS
 from ingress.admission.reviews import DEADLINE_SECONDS, MOST_WAITING, REST_SECONDS
@@ -208,20 +209,64 @@ class BusyTests(WebhookCase):
         answered.cancel()
         self.assertEqual(self.clock.getDelayedCalls(), [])
 
-    def test_held(self) -> None:
-        """Of all that is sent so much is kept, and of more nothing; what was answered or given up makes room again."""
+    def fill(self, rest: bytes = b"") -> list[tuple[Any, StringTransport]]:
+        """Connect as often as it takes to have no room left, and send all but the last byte of a content, or *rest* after it."""
         head = b"POST / HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n"
-        slow = []
+        found = []
         for _ in range(MOST_HELD // MOST_CONTENT):
             connection, transport = self.connect()
             connection.dataReceived(head % MOST_CONTENT)
             connection.dataReceived(b" " * (MOST_CONTENT - 1))
-            slow.append((connection, transport))
+            connection.dataReceived(rest)
+            found.append((connection, transport))
+        return found
+
+    def test_held(self) -> None:
+        """Of all that is sent so much is kept, and of more nothing; what was answered or given up makes room again."""
+        whole = self.fill(b"1")
         small = posted(review(ingress()))
-        self.assertEqual(self.ask(small)[0], 503)
-        self.lose(slow[0][0])
+        connection, transport = self.connect()
+        connection.dataReceived(small)
+        self.assertEqual([status for status, _ in answers(transport.value())], [503])
+        self.lose(whole[0][0])
         self.assertEqual(self.ask(small)[0], 200)
-        self.assertEqual(self.ask(small)[0], 200)
+        self.assertEqual([transport.value()[:12] for _, transport in whole[1:]], [b"HTTP/1.1 400"] * 3)
+        self.fill(b"1")
+
+    def test_half_sent(self) -> None:
+        """Contents that do not come to an end make way for others, the one that has been coming for longest first."""
+        slow = self.fill()
+        status, _ = self.ask(posted(review(ingress())))
+        self.assertEqual(status, 200)
+        ((status, why),) = answers(slow[0][1].value())
+        self.assertEqual(
+            (status, why), (503, b"this review came too slowly, while others waited for its room\n")
+        )
+        self.assertTrue(slow[0][1].disconnecting)
+        self.assertEqual([transport.value() for _, transport in slow[1:]], [b""] * 3)
+        # What it goes on to send is not kept, and the others may end.
+        slow[0][0].dataReceived(b"1")
+        slow[1][0].dataReceived(b"1")
+        self.turn(60)
+        ((status, _),) = answers(slow[1][1].value())
+        self.assertEqual(status, 400)
+
+    def test_half_sent_again(self) -> None:
+        """However often one of them comes again, each that is sent at once is answered."""
+        for _ in range(3):
+            self.fill()
+            self.assertEqual(self.ask(posted(review(ingress())))[0], 200)
+
+    def test_too_slow_for_itself(self) -> None:
+        """The one that has been coming for longest is refused where there is no room for the rest of it."""
+        (slow, transport), *others = self.fill()
+        for connection, _ in others:
+            connection.dataReceived(b"1")
+        last, _ = self.connect()
+        last.dataReceived(b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\n1")
+        slow.dataReceived(b"1")
+        ((status, why),) = answers(transport.value())
+        self.assertEqual((status, why), (503, b"too many reviews are sent at once\n"))
 
     def test_slow(self) -> None:
         """Who does not send all of it in time is cut, however often a byte comes."""
