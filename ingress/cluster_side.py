@@ -91,6 +91,11 @@ def pod_name() -> str:
     return os.environ.get("POD_NAME") or gethostname()
 
 
+def pod_namespace() -> str:
+    """Return the namespace of the pod, as its manifest says it; empty where there is none."""
+    return os.environ.get("POD_NAMESPACE", "")
+
+
 def own_node(settings: Settings) -> str:
     """Return the name of the Node that we run on, as the pod's manifest says it; nothing where that does not matter."""
     return os.environ.get("NODE_NAME", "") if settings.topology_aware and not settings.manifests else ""

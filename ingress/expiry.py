@@ -5,7 +5,6 @@ The admin view and the metric say of each certificate when it ends; this says it
 
 from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime
-from typing import Protocol
 
 from twisted.internet.interfaces import IReactorTime
 from twisted.internet.task import LoopingCall
@@ -22,11 +21,8 @@ MOST_LINES = 100
 """How many certificates are named at a time."""
 
 
-class ShownCertificates(Protocol):
-    """What is shown to clients: a snapshot, or a table of certificates."""
-
-    def shown(self) -> Iterable[tuple[str, Certificate]]:
-        """Return each host with each of its certificates; an empty host for the default."""
+Shown = Iterable[tuple[str, Certificate]]
+"""Each host with each of its certificates; an empty host for the default.  One that is in a file has no namespace, and is called after it."""
 
 
 class ExpiryWatch:
@@ -40,7 +36,7 @@ class ExpiryWatch:
 
     def __init__(
         self,
-        certificates: Callable[[], ShownCertificates],
+        certificates: Callable[[], Shown],
         now: Callable[[], datetime],
         clock: IReactorTime,
     ) -> None:
@@ -66,7 +62,7 @@ class ExpiryWatch:
         """Tell of the certificates that end soon and were not told of within a day."""
         now, seconds = self._now(), self._clock.seconds()
         ending: dict[Certificate, str] = {}
-        for host, certificate in self._certificates().shown():
+        for host, certificate in self._certificates():
             if certificate.ends_soon(now):
                 ending.setdefault(certificate, host)
         told = {
@@ -80,7 +76,8 @@ class ExpiryWatch:
         news.sort(key=lambda one: (one.not_after, one.secret))
         for certificate in news[:MOST_LINES]:
             self.log.warn(
-                "The certificate of Secret {secret}, shown for {host}, {ends} at {when}",
+                "The certificate of {whose} {secret}, shown for {host}, {ends} at {when}",
+                whose="Secret" if certificate.secret.namespace else "file",
                 secret=str(certificate.secret),
                 host=ending[certificate] or "names without a certificate of their own",
                 ends="ends" if certificate.not_after > now else "ended",
@@ -88,7 +85,7 @@ class ExpiryWatch:
                 change=Mark(
                     ChangeSort.CERTIFICATE,
                     "ends soon" if certificate.not_after > now else "ended",
-                    Kind.SECRET,
+                    Kind.SECRET if certificate.secret.namespace else Kind.PROCESS,
                     str(certificate.secret),
                     (ending[certificate],) if ending[certificate] else (),
                     is_trouble=True,
@@ -102,8 +99,8 @@ class ExpiryWatch:
         self._told = told | {one.fingerprint: seconds for one in news}
 
 
-def expiries(table: ShownCertificates) -> Iterator[tuple[str, str, str, str, float]]:
-    """Yield what the metric shows: namespace and name of the Secret, host, type of the key, and the end."""
-    for host, certificate in table.shown():
+def expiries(certificates: Shown) -> Iterator[tuple[str, str, str, str, float]]:
+    """Yield what the metric shows of *certificates*: namespace and name of the Secret, host, type of the key, and the end."""
+    for host, certificate in certificates:
         secret = certificate.secret
         yield secret.namespace, secret.name, host, certificate.key_type, certificate.not_after.timestamp()

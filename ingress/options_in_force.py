@@ -5,6 +5,7 @@ that are decided once, it may say until the listeners open.
 """
 
 from collections.abc import Collection
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from attrs import evolve
@@ -67,7 +68,7 @@ class OptionsInForce:
         self._started_with: Settings | None = None
         """That, once the listeners open."""
         self._merged = Merged(settings)
-        self._worker_problems: tuple[Problem, ...] = ()
+        self._process_problems: dict[str, tuple[Problem, ...]] = {}
         self._tcp_source: FollowedConfigMap[TcpServices] | None = None
         self._tcp_services: TcpServices | None = None
 
@@ -116,9 +117,9 @@ class OptionsInForce:
         """Have what is decided at the start stay as it is: the listeners open."""
         self._started_with = self._beginning
 
-    def tell_of_workers(self, problems: tuple[Problem, ...]) -> None:
-        """Have the operator know just these *problems* of workers."""
-        self._worker_problems = problems
+    def tell_of(self, part: str, problems: tuple[Problem, ...]) -> None:
+        """Have the operator know just these *problems* of a *part* of the process."""
+        self._process_problems[part] = problems
         self.apply()
 
     def apply(self) -> TranslateOptions:
@@ -127,7 +128,7 @@ class OptionsInForce:
         merged = self._merged
         options = self.translation(merged.settings)
         udp = self._settings.udp_services
-        problems = (*merged.problems, *self._worker_problems)
+        problems = (*merged.problems, *chain.from_iterable(self._process_problems.values()))
         if udp is not None:
             problems = (*problems, udp_services_problem(udp))
         self._controller.configure(options, merged.settings.serving, problems)

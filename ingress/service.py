@@ -8,9 +8,10 @@ What cannot work is told to *failed* as a ``StartError`` of one line.
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
+from itertools import chain
 from socket import socket
 from threading import current_thread, main_thread
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from attrs import evolve
 from twisted.application.service import Service
@@ -29,11 +30,11 @@ from ingress.admin.site import admin_site
 from ingress.admin.tokens import TokenFile
 from ingress.cluster.source import Sink, Source
 from ingress.cluster.store import Store
-from ingress.cluster_side import as_api_server, own_node, pod_name, reporting_of
+from ingress.cluster_side import as_api_server, own_node, pod_name, pod_namespace, reporting_of
 from ingress.controller import Controller
 from ingress.data_plane import DataPlane, OwnDataPlane, now
 from ingress.errors import StartError
-from ingress.expiry import ExpiryWatch, expiries
+from ingress.expiry import ExpiryWatch, Shown, expiries
 from ingress.explain.objects import KnownObjects
 from ingress.explain.served import Served
 from ingress.live.live import Live
@@ -64,6 +65,10 @@ from ingress.translate.readers.route_kinds import ROUTE_KINDS
 from ingress.translate.snapshot import Snapshot
 from ingress.translate.unready import Unready, unready_endpoints
 from ingress.wording import number_of
+
+if TYPE_CHECKING:
+    # For who asks for it, as below.
+    from ingress.admission.own_certificate import OwnCertificate
 
 REST_SECONDS = 5.0
 """How long connections at rest, and those to the pages, may go on with another request where another process has taken over."""
@@ -124,6 +129,8 @@ class IngressService(Service):
         """Whether another process serves in place of this one."""
         self._admin_ports: dict[str, IListeningPort] = {}
         self._admin_connections = AdminConnections()
+        self._own_certificate: OwnCertificate | None = None
+        """That of the admission webhook, once that is asked."""
         self._shows = False
         self._live: Live | None = None
         """What whoever looks is told; None before the pages are shown."""
@@ -173,7 +180,7 @@ class IngressService(Service):
                 self._refused,
                 addresses,
                 failed,
-                self._options.tell_of_workers,
+                partial(self._options.tell_of, "workers"),
                 socket_of=self._socket_of,
                 metrics=self._metrics,
                 failures=self._rings.failures,
@@ -199,8 +206,8 @@ class IngressService(Service):
 
         self._sink: Sink = self._options.govern(self._controller, self._data_plane)
 
-        self._expiry = ExpiryWatch(self._current, now, reactor)
-        self._metrics.certificates.expiries = lambda: expiries(self._current())
+        self._expiry = ExpiryWatch(self._shown, now, reactor)
+        self._metrics.certificates.expiries = lambda: expiries(self._shown())
         self._metrics.build.versions = versions()
         self._metrics.memory.cap = own_memory()
         self._metrics.shows_durations_by_service = settings.durations_by_service
@@ -278,6 +285,7 @@ class IngressService(Service):
         """Return what answers reviews of Ingresses."""
         # For who asks for it: TLS is that of other processes, where there are workers.
         from ingress.admission.key_files import KeyFiles
+        from ingress.admission.own_certificate import OwnCertificate
         from ingress.admission.webhook import Judged, admission_factory
 
         settings = self._settings
@@ -296,6 +304,9 @@ class IngressService(Service):
             settings.tls_min_version,
             self._reactor,
         )
+        tell = partial(self._options.tell_of, "admission")
+        self._own_certificate = OwnCertificate(files, pod_namespace(), now, self._reactor, tell)
+        self._own_certificate.start()
         return admission_factory(
             judged,
             lambda: self._published.number > 0 and self._knows_objects,
@@ -468,6 +479,10 @@ class IngressService(Service):
     def _current(self) -> Snapshot:
         return self._published.snapshot
 
+    def _shown(self) -> Shown:
+        own = self._own_certificate
+        return chain(self._current().shown(), () if own is None else own.shown())
+
     def _most_connections(self) -> int:
         """Return how many connections of clients there may be, those of all workers together."""
         asked = self._serving().limits.max_connections
@@ -526,6 +541,8 @@ class IngressService(Service):
         await self._wait(self._data_plane.drain(patience), self._serving().shutdown_grace_seconds)
         self._data_plane.abort()
         self._expiry.stop()
+        if self._own_certificate is not None:
+            self._own_certificate.stop()
         self._lag.stop()
         self._knows_objects = False
         self._controller.stop()

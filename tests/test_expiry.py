@@ -8,7 +8,7 @@ from twisted.logger import capturedLogs
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress import expiry
-from ingress.expiry import LOOK_SECONDS, ExpiryWatch, expiries
+from ingress.expiry import LOOK_SECONDS, ExpiryWatch, Shown, expiries
 from ingress.identity.certificates import Certificate, CertificateTable
 from ingress.model.objects import ObjectKey
 from tests.tls.test_contexts import certificate
@@ -25,7 +25,7 @@ class ExpiryWatchTests(SynchronousTestCase):
         self.now = END - timedelta(days=20)
         self.table = CertificateTable({"one.test": (ONE,)}, {".one.test": (ONE,)}, DEFAULT)
         self.clock = Clock()
-        self.watch = ExpiryWatch(lambda: self.table, lambda: self.now, self.clock)
+        self.watch = ExpiryWatch(lambda: self.table.shown(), lambda: self.now, self.clock)
 
     def told(self, *, at: datetime) -> list[tuple[str, str, str]]:
         """Let time pass until *at*, then look; return Secret, host and verb of what was told."""
@@ -91,11 +91,11 @@ class ExpiryWatchTests(SynchronousTestCase):
         """It looks when it is started, and then every hour, until it is stopped."""
         looks: list[datetime] = []
 
-        def table() -> CertificateTable:
+        def shown() -> Shown:
             looks.append(self.now)
-            return self.table
+            return self.table.shown()
 
-        watch = ExpiryWatch(table, lambda: self.now, self.clock)
+        watch = ExpiryWatch(shown, lambda: self.now, self.clock)
         watch.start()
         self.clock.pump([LOOK_SECONDS] * 2)
         self.assertEqual(len(looks), 3)
@@ -106,7 +106,7 @@ class ExpiryWatchTests(SynchronousTestCase):
     def test_metric(self) -> None:
         """The metric has each host with its Secret, the type of its key, and the end."""
         self.assertEqual(
-            sorted(expiries(self.table)),
+            sorted(expiries(self.table.shown())),
             [
                 ("shop", "default.test", "", "ECDSA", DEFAULT.not_after.timestamp()),
                 ("shop", "one.test", "*.one.test", "ECDSA", END.timestamp()),

@@ -15,7 +15,13 @@ from twisted.logger import Logger
 from twisted.protocols.tls import TLSMemoryBIOProtocol
 from zope.interface import implementer
 
-from ingress.identity.certificates import CHAIN_KEY, PRIVATE_KEY_KEY, TLS_SECRET_TYPE, CertificateError
+from ingress.identity.certificates import (
+    CHAIN_KEY,
+    PRIVATE_KEY_KEY,
+    TLS_SECRET_TYPE,
+    Certificate,
+    CertificateError,
+)
 from ingress.identity.key_pairs import load_certificate
 from ingress.model.objects import ObjectKey, Secret
 from ingress.tls.building import build_context
@@ -45,7 +51,10 @@ class KeyFiles:
         self._context: SSL.Context | None = None
         self._signature: _Signature = ()
         self._looks_at = 0.0
-        self._is_in_trouble = False
+        self.certificate: Certificate | None = None
+        """What is in use, called after its file."""
+        self.trouble = ""
+        """Why the files cannot be used as they are, as a sentence; empty where they are in use."""
 
     def __repr__(self) -> str:
         return f"<KeyFiles {self._paths[0]}>"
@@ -56,9 +65,9 @@ class KeyFiles:
         signature = _signature(self._paths)
         if signature == self._signature:
             return
-        context, trouble = self._context, ""
+        context, pair, trouble = self._context, self.certificate, ""
         try:
-            context = self._read()
+            pair, context = self._read()
         except _UnusableError as error:
             trouble = str(error)
         if _signature(self._paths) != signature:
@@ -67,18 +76,16 @@ class KeyFiles:
         self._signature = signature
         certificate, key = self._paths
         if trouble:
-            self.log.error(
-                "--admission-certificate {certificate} and --admission-key {key} cannot be used: {trouble}; {instead}",
-                certificate=certificate,
-                key=key,
-                trouble=trouble,
-                instead="nobody can ask the webhook until they can"
+            instead = (
+                "nobody can ask the webhook until they can"
                 if context is None
-                else "the last good ones stay in use",
+                else "the last good ones stay in use"
             )
-        elif self._context is not None or self._is_in_trouble:
+            trouble = f"--admission-certificate {certificate} and --admission-key {key} cannot be used: {trouble}; {instead}"
+            self.log.error("{trouble}", trouble=trouble)
+        elif self._context is not None or self.trouble:
             self.log.info("--admission-certificate {certificate} was read again", certificate=certificate)
-        self._context, self._is_in_trouble = context, bool(trouble)
+        self._context, self.certificate, self.trouble = context, pair, trouble
 
     def serverConnectionForTLS(self, tlsProtocol: TLSMemoryBIOProtocol) -> SSL.Connection:
         """Begin a connection; without any pair its handshake fails."""
@@ -86,13 +93,13 @@ class KeyFiles:
             self.look()
         return SSL.Connection(self._context or new_server_context(self._least_version), None)
 
-    def _read(self) -> SSL.Context:
+    def _read(self) -> tuple[Certificate, SSL.Context]:
         content = {
             name: _content(path) for name, path in zip((CHAIN_KEY, PRIVATE_KEY_KEY), self._paths, strict=True)
         }
         try:
-            pair = load_certificate(Secret(ObjectKey("", "files"), TLS_SECRET_TYPE, content))
-            return build_context(self._least_version, (pair,))
+            pair = load_certificate(Secret(ObjectKey("", self._paths[0]), TLS_SECRET_TYPE, content))
+            return pair, build_context(self._least_version, (pair,))
         except CertificateError as error:
             raise _UnusableError(error.message) from None
         except (SSL.Error, ValueError) as error:

@@ -58,7 +58,6 @@ def admission_factory(
 ) -> ServerTLSFactory:
     """Return what makes the connections of the webhook's port, which are among *connections*."""
     site = admission_site(Reviews(judged.problems, is_ready, reactor, metrics), reactor, connections)
-    key_files.look()
     factory = ServerTLSFactory(key_files, False, site, reactor)
     factory.handshakes = HandshakeQueue(reactor)
     return factory

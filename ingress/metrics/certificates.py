@@ -12,7 +12,7 @@ from prometheus_client.core import GaugeMetricFamily, Metric
 from ingress.metrics.text import in_parts
 
 Expiry = tuple[str, str, str, str, float]
-"""Namespace and name of the Secret, host (empty: all others), type of the key, and seconds since the epoch."""
+"""Namespace and name of the Secret (or none, and a file), host (empty: all others), type of the key, and seconds since the epoch."""
 
 
 def _none() -> Iterable[Expiry]:
@@ -32,7 +32,8 @@ class CertificateMetrics:
                 GaugeMetricFamily,
                 "ingress_certificate_expiry_timestamp_seconds",
                 "When a certificate ends that is shown for a host, in seconds since the epoch; "
-                "an empty host stands for names without a certificate of their own.",
+                "an empty host stands for names without a certificate of their own. "
+                "That of the admission webhook has no namespace, and its file as secret.",
                 labels=("namespace", "secret", "host", "key_type"),
             ),
             (

@@ -1,6 +1,5 @@
 """The webhook's certificate: shown as the files are, and never lost by files that cannot be used."""
 
-import os
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +10,8 @@ from twisted.logger import capturedLogs, formatEvent
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.admission.key_files import LOOK_SECONDS, MOST_BYTES, KeyFiles
+from ingress.identity.certificates import Certificate
+from tests.admission.secret_folder import SecretFolder
 from tests.fakes.certificates import issue, make_authority
 
 
@@ -18,26 +19,11 @@ class KeyFilesTests(SynchronousTestCase):
     """``KeyFiles``, with files as a Secret has them in a pod."""
 
     def setUp(self) -> None:
-        self.folder = Path(self.mktemp()).resolve()
-        self.folder.mkdir(parents=True)
+        self.secret = SecretFolder(Path(self.mktemp()))
+        self.swap = self.secret.swap
         self.authority = make_authority()
         self.clock: Any = Clock()
-        self.files = KeyFiles(str(self.folder / "tls.crt"), str(self.folder / "tls.key"), "1.2", self.clock)
-        for name in ("tls.crt", "tls.key"):
-            (self.folder / name).symlink_to(Path("..data") / name)
-        self.count = 0
-
-    def swap(self, chain: bytes | None, key: bytes | None) -> None:
-        """Have another folder with these files stand behind the links, as the kubelet does it."""
-        self.count += 1
-        folder = self.folder / f"..{self.count}"
-        folder.mkdir()
-        for name, content in (("tls.crt", chain), ("tls.key", key)):
-            if content is not None:
-                (folder / name).write_bytes(content)
-        link = self.folder / "..draft"
-        link.symlink_to(folder.name)
-        os.replace(link, self.folder / "..data")
+        self.files = KeyFiles(self.secret.certificate, self.secret.key, "1.2", self.clock)
 
     def shown(self) -> str:
         """Return the name in the certificate that a connection shows; empty where a handshake fails."""
@@ -130,7 +116,7 @@ class KeyFilesTests(SynchronousTestCase):
         self.swap(chain, issue(self.authority, ["b.test"])[1])
         read = self.files._read
 
-        def read_amid() -> SSL.Context:
+        def read_amid() -> tuple[Certificate, SSL.Context]:
             try:
                 return read()
             finally:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
-from pathlib import Path
+from datetime import UTC, datetime, timedelta
 from signal import SIGTERM
 from typing import Any
 
@@ -13,6 +12,7 @@ from twisted.internet.defer import Deferred
 from ingress.admission.review import warnings_of
 from ingress.model.problems import Problem
 from tests.admission.asking import UID, review
+from tests.admission.secret_folder import SecretFolder
 from tests.admission.site_case import response
 from tests.end_to_end.end_to_end_case import EndToEndCase
 from tests.end_to_end.takeover_case import TakeoverCase
@@ -33,30 +33,17 @@ class AdmissionCase(EndToEndCase):
     def setUp(self) -> None:
         super().setUp()
         self.port = free_port()
-        self.secret = self.directory / "secret"
-        self.secret.mkdir()
-        for name in ("tls.crt", "tls.key"):
-            (self.secret / name).symlink_to(Path("..data") / name)
+        self.secret = SecretFolder(self.directory / "secret")
+        self.put = self.secret.swap
         self.authority = make_authority()
-        self.count = 0
-
-    def put(self, chain: bytes, key: bytes) -> None:
-        """Have the Secret hold this pair, as the kubelet does it."""
-        self.count += 1
-        folder = self.secret / f"..{self.count}"
-        folder.mkdir()
-        (folder / "tls.crt").write_bytes(chain)
-        (folder / "tls.key").write_bytes(key)
-        (self.secret / "..draft").symlink_to(folder.name)
-        os.replace(self.secret / "..draft", self.secret / "..data")
 
     @property
     def webhook(self) -> tuple[str, ...]:
         """The options of the webhook."""
         return (
             f"--admission=tcp:{self.port}:interface=127.0.0.1",
-            f"--admission-certificate={self.secret / 'tls.crt'}",
-            f"--admission-key={self.secret / 'tls.key'}",
+            f"--admission-certificate={self.secret.certificate}",
+            f"--admission-key={self.secret.key}",
         )
 
     async def reviewed(self, raw: Any, trust: Authority | None = None, **more: Any) -> dict[str, Any]:
@@ -182,6 +169,26 @@ class ManifestTests(AdmissionCase):
         self.put(*issue(self.authority, [HOST]))
         found = await self.until_reviewed(raw, self.authority)
         self.assertEqual(len(found["warnings"]), 1)
+        await self.end(controller)
+
+    async def test_expired(self) -> None:
+        """A certificate that has ended is told of without anybody asking: as a problem, in the log, and by the metric."""
+        ended = datetime.now(UTC) - timedelta(hours=1)
+        self.put(*issue(self.authority, [HOST], not_before=ended - timedelta(days=90), not_after=ended))
+        controller = self.start_with_manifests(*self.webhook)
+        await self.until_ready(controller)
+        page = await self.until_shown(b"CertificateExpired", "/api/v1/problems")
+        (problem,) = json.loads(page)["problems"]
+        self.assertEqual((problem["kind"], problem["name"]), ("Process", "admission"))
+        self.assertIn(f"{self.secret.certificate} ended at", problem["message"])
+        self.assertIn(
+            f"file {self.secret.certificate}, shown for {HOST}, ended at".encode(), controller.output
+        )
+        labels = f'host="{HOST}",key_type="ECDSA",namespace="",secret="{self.secret.certificate}"'
+        self.assertIn(
+            f"ingress_certificate_expiry_timestamp_seconds{{{labels}}}".encode(),
+            await self.until_shown(b"ingress_certificate_expiry"),
+        )
         await self.end(controller)
 
     async def test_needs_all(self) -> None:
