@@ -94,13 +94,16 @@ class RoundRobin(Balancer):
 
     def _change(self, endpoints: tuple[Endpoint, ...]) -> None:
         upcoming = self._endpoints[self._turn :] + self._endpoints[: self._turn]
-        places = {endpoint: place for place, endpoint in enumerate(endpoints)}
         self._endpoints = endpoints
-        for endpoint in upcoming:
-            if endpoint in places:
-                self._turn = places[endpoint]
-                return
-        self._turn = self._turn % len(endpoints) if endpoints else 0
+        following = next(iter(upcoming), None)
+        if following not in endpoints:
+            # As it is seldom: a set of thousands takes milliseconds.
+            left = frozenset(endpoints)
+            following = next((endpoint for endpoint in upcoming if endpoint in left), None)
+        if following is not None:
+            self._turn = endpoints.index(following)
+        else:
+            self._turn = self._turn % len(endpoints) if endpoints else 0
 
     def pick(self, exclude: Container[Endpoint] = (), key: bytes = b"") -> Endpoint | None:
         """Choose the endpoint whose turn it is, passing over those in *exclude*."""

@@ -15,7 +15,7 @@ Decides and does nothing else.  Times are arguments, in seconds of any clock tha
 go back.
 """
 
-from collections.abc import MutableMapping
+from collections.abc import Container, MutableMapping
 from math import inf
 from typing import Final
 
@@ -28,6 +28,8 @@ WINDOW_SECONDS: Final = 10.0
 FIRST_SECONDS: Final = 10.0
 LONGEST_SECONDS: Final = 60.0
 MISSES: Final = 3
+_FEW: Final = 8
+"""So many are looked for one by one: to make a set of all endpoints takes longer."""
 
 
 @mypyc_attr(native_class=False)  # Others refer to it weakly, which native classes do not allow.
@@ -215,8 +217,10 @@ class Health:
         When only ejected ones are left, they are ejected no more.
         """
         if self._failures or self._past or self._watched:
+            are_many = len(self._failures) + len(self._past) + len(self._watched) > _FEW
+            present: Container[Endpoint] = frozenset(endpoints) if are_many else endpoints
             for known in (self._failures, self._ejected, self._past, self._watched, self._silent):
-                for endpoint in [each for each in known if each not in endpoints]:
+                for endpoint in [each for each in known if each not in present]:
                     del known[endpoint]
             self._trials.intersection_update(endpoints)
         if not self._ejected:

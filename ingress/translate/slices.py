@@ -18,7 +18,8 @@ Source: ``discovery.k8s.io/v1``, EndpointSlice, and what kube-proxy makes of it:
 import ipaddress
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from operator import attrgetter, itemgetter
+from operator import attrgetter
+from typing import Final
 
 from ingress.annotations.values import quoted
 from ingress.model.backends import BackendState, Endpoint
@@ -37,11 +38,13 @@ _PLAIN_IPV4 = re.compile(rf"{_OCTET}(?:\.{_OCTET}){{3}}")
 
 _READY: Callable[[EndpointSlice], tuple[str, ...]] = attrgetter("ready")
 _DRAINING: Callable[[EndpointSlice], tuple[str, ...]] = attrgetter("draining")
-_ADDRESS: Callable[[Endpoint], str] = itemgetter(0)
-_PORT: Callable[[Endpoint], int] = itemgetter(1)
+# Not by its name, which takes twice as long.
+_new: Final = tuple.__new__
 
 _Numbered = Sequence[tuple[EndpointSlice, int]]
 """Slices of one family, each with its number of the port."""
+_Addresses = dict[int, set[str]]
+"""Addresses by the number of their port."""
 
 
 def slice_endpoints(
@@ -67,13 +70,20 @@ def slice_endpoints(
     problems: list[Problem] = []
     for usable_of in (_READY, _DRAINING):
         for group in groups:
-            endpoints: set[Endpoint] = set()
+            near = _near(group, locality) if locality is not None and usable_of is _READY else None
+            found: _Addresses = {}
+            ours: _Addresses = {}
             for one, number in group:
-                endpoints |= _usable(one, number, usable_of(one), rules, api_servers, problems)
-            if locality is not None and usable_of is _READY:
-                endpoints = endpoints.intersection(_near(group, locality)) or endpoints
+                addresses = _usable(one, number, usable_of(one), rules, api_servers, problems)
+                found.setdefault(number, set()).update(addresses)
+                if near is not None:
+                    hinted = zip(addresses, one.hints, strict=False)
+                    ours.setdefault(number, set()).update(
+                        [text for text, hints in hinted if id(hints) in near]
+                    )
+            endpoints = _in_order(ours) or _in_order(found)
             if endpoints:
-                return BackendState(_in_order(endpoints), problems=tuple(sorted(problems)))
+                return BackendState(endpoints, problems=tuple(sorted(problems)))
     if problems:
         message = f"no endpoint of Service {service.key} may be connected to"
         return BackendState(reason=message, problems=tuple(sorted(problems)))
@@ -83,9 +93,15 @@ def slice_endpoints(
     return BackendState(reason=f"none of the {count} endpoints of Service {service.key} is ready")
 
 
-def _in_order(endpoints: Iterable[Endpoint]) -> tuple[Endpoint, ...]:
-    """Sort *endpoints*, of which none has settings: texts alone are compared in a tenth of the time that endpoints are."""
-    return tuple(sorted(sorted(endpoints, key=_PORT), key=_ADDRESS))
+def _in_order(addresses: _Addresses) -> tuple[Endpoint, ...]:
+    """Return the endpoints at *addresses*, which are sorted as texts: in a tenth of the time that endpoints take."""
+    for texts in addresses.values():
+        texts.discard("")
+    if len(addresses) == 1:
+        ((number, texts),) = addresses.items()
+        return tuple([_new(Endpoint, (text, number, None)) for text in sorted(texts)])
+    pairs = sorted([(text, number) for number, texts in addresses.items() for text in texts])
+    return tuple([_new(Endpoint, (text, number, None)) for text, number in pairs])
 
 
 def passed_over(
@@ -101,11 +117,17 @@ def passed_over(
     with_port = _with_port((one for one in slices if one.address_type in _ADDRESS_TYPES), port)
     families = {_family(one.address) for one in used}
     group = [pair for pair in with_port if pair[0].address_type in families]
-    near = () if locality is None else tuple(_near(group, locality))
+    near = None if locality is None else _near(group, locality)
     # Whatever connections to those in use are.
-    ours = {(one.address, one.port) for one in (*near, *used)}
+    ours: set[tuple[str | None, int]] = {(one.address, one.port) for one in used}
+    if near is not None:
+        for one, number in group:
+            hinted = zip(one.ready, one.hints, strict=False)
+            ours.update(
+                (_address(one.address_type, text), number) for text, hints in hinted if id(hints) in near
+            )
     for one, number in with_port:
-        is_hinted = bool(near) and one.address_type in families
+        is_hinted = near is not None and one.address_type in families
         for texts, stage in (
             (one.draining, EndpointStage.TERMINATING),
             (one.unready, EndpointStage.NOT_READY),
@@ -131,19 +153,16 @@ def _families(service: Service, slices: _Numbered) -> Sequence[_Numbered]:
     ]
 
 
-def _near(slices: _Numbered, locality: Locality) -> Iterator[Endpoint]:
-    """Yield the ready endpoints that are for *locality*; none where hints do not count."""
+def _near(slices: _Numbered, locality: Locality) -> Collection[int] | None:
+    """Return the ``id`` of each of the hints that are for *locality*; None where hints do not count.
+
+    The same hints are one object in most places, and objects are compared in a tenth of the time that hints are.
+    """
     if not any(one.hints for one, _ in slices):
-        return
-    known = {hints for one, _ in slices for hints in one.hints or (NO_HINTS,) * bool(one.ready)}
-    is_near = nearest(known, locality)
-    if is_near is None:
-        return
-    for one, number in slices:
-        for text, hints in zip(one.ready, one.hints, strict=False):
-            address = _address(one.address_type, text) if is_near(hints) else None
-            if address is not None:
-                yield Endpoint(address, number)
+        return None
+    distinct = {id(hints): hints for one, _ in slices for hints in one.hints or (NO_HINTS,) * bool(one.ready)}
+    is_near = nearest(distinct.values(), locality)
+    return None if is_near is None else {key for key, hints in distinct.items() if is_near(hints)}
 
 
 def _usable(
@@ -153,16 +172,20 @@ def _usable(
     rules: EndpointRules,
     api_servers: Collection[Pair],
     problems: list[Problem],
-) -> set[Endpoint]:
-    """Return the endpoints at *texts*, addresses of *one*, by port *number*; add to *problems* why some are refused."""
+) -> Sequence[str]:
+    """Return the addresses of *texts*, which *one* has, to connect to by port *number*; add to *problems* why some are refused.
+
+    They are in their order, and empty where they are refused.
+    """
     is_plain = one.address_type == "IPv4" and number not in rules.ports
     if is_plain and all(number != other for _, other in api_servers) and all(map(is_harmless, texts)):
-        return {Endpoint(text, number) for text in texts}
-    endpoints: set[Endpoint] = set()
+        return texts
+    addresses: list[str] = []
     refused: dict[str, str] = {}
     hint = ""
     for text in texts:
         address = _address(one.address_type, text)
+        addresses.append("")
         if address is None:
             refused[quoted(text)] = f"is no {one.address_type} address"
             continue
@@ -171,12 +194,11 @@ def _usable(
             refused[address] = fault
             hint = f"; {OPTION} is for exceptions"
             continue
-        endpoint = Endpoint(address, number)
         fault = rules.port_fault(address, number, api_servers)
         if fault is None:
-            endpoints.add(endpoint)
+            addresses[-1] = address
         else:
-            refused[str(endpoint)] = fault
+            refused[str(Endpoint(address, number))] = fault
             hint = f"; {OPTION} is for exceptions"
     if refused:
         (first, why), *_ = refused.items()
@@ -186,7 +208,7 @@ def _usable(
         problems.append(
             Problem("EndpointSlice", key.namespace, key.name, Reason.ENDPOINT_FORBIDDEN, message, "endpoints")
         )
-    return endpoints
+    return addresses
 
 
 def is_address(text: str) -> bool:

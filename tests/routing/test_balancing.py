@@ -97,6 +97,25 @@ class RoundRobinTests(SynchronousTestCase):
         balancer.endpoints = (one, three, four)
         self.assertEqual(picks(balancer, 3), [three, four, one])
 
+    def test_many(self) -> None:
+        """Of a backend with very many endpoints, one of which is another, nearly all are left as they are."""
+        hashed = 0
+
+        class Counted(str):
+            __slots__ = ()
+
+            def __hash__(self) -> int:
+                nonlocal hashed
+                hashed += 1
+                return super().__hash__()
+
+        some = [Endpoint(Counted(f"10.0.{number >> 8}.{number & 255}"), 80) for number in range(1000)]
+        balancer = RoundRobin(tuple(some))
+        balancer.pick()
+        some[500] = Endpoint(Counted("10.1.0.0"), 80)
+        balancer.endpoints = tuple(some)
+        self.assertEqual((balancer.pick(), hashed), (some[1], 0))
+
     def test_fair_though_backend_changes_often(self) -> None:
         """An endpoint that comes and goes with each request takes nothing from the others."""
         one, two, three, other = endpoints(1, 2, 3, 9)

@@ -6,7 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.routing.health import FIRST_SECONDS, LONGEST_SECONDS, Health
+from ingress.model.backends import Endpoint
+from ingress.routing.health import FAILURES, FIRST_SECONDS, LONGEST_SECONDS, Health
 from tests.routing.test_balancing import endpoints
 
 ONE, TWO, THREE = ALL = endpoints(1, 2, 3)
@@ -18,26 +19,26 @@ class HealthTests(SynchronousTestCase):
     def setUp(self) -> None:
         self.health = Health()
 
-    def fail(self, *times: float, endpoint: object = ONE) -> list[float]:  # type: ignore[override]
+    def failing(self, *times: float, endpoint: object = ONE) -> list[float]:
         """Let *endpoint* fail at *times*; for how long it is ejected each time."""
         return [self.health.failed(endpoint, ALL, time) for time in times]  # type: ignore[arg-type]
 
     def test_three_failures_in_ten_seconds(self) -> None:
         """The third failure within ten seconds ejects for ten seconds."""
-        self.assertEqual(self.fail(0.0, 5.0, 9.9), [0.0, 0.0, FIRST_SECONDS])
+        self.assertEqual(self.failing(0.0, 5.0, 9.9), [0.0, 0.0, FIRST_SECONDS])
         self.assertEqual(self.health.ejected, (ONE,))
         self.assertEqual(self.health.next_return, 19.9)
         self.assertEqual(self.health.in_rotation(ALL), (TWO, THREE))
 
     def test_failures_far_apart(self) -> None:
         """Failures that are ten seconds apart never eject."""
-        self.assertEqual(self.fail(*(4.0 * n for n in range(2)), 10.0, 20.0, 30.0), [0.0] * 5)
+        self.assertEqual(self.failing(*(4.0 * n for n in range(2)), 10.0, 20.0, 30.0), [0.0] * 5)
         self.assertEqual(self.health.ejected, ())
         self.assertEqual(self.health.next_return, inf)
 
     def test_return(self) -> None:
         """An endpoint comes back when its time is over, and not before."""
-        self.fail(0.0, 0.0, 0.0)
+        self.failing(0.0, 0.0, 0.0)
         self.assertEqual(self.health.returning(9.9), ())
         self.assertEqual(self.health.returning(10.0), (ONE,))
         self.assertEqual(self.health.in_rotation(ALL), ALL)
@@ -47,7 +48,7 @@ class HealthTests(SynchronousTestCase):
         """Each ejection in a row is twice as long, up to a limit."""
         now, lengths = 0.0, []
         for _ in range(5):
-            length = self.fail(now, now, now)[-1]
+            length = self.failing(now, now, now)[-1]
             lengths.append(length)
             now += length
             self.assertEqual(self.health.returning(now), (ONE,))
@@ -55,61 +56,61 @@ class HealthTests(SynchronousTestCase):
 
     def test_forgiven(self) -> None:
         """After a while without ejection, the next one is short again."""
-        self.fail(0.0, 0.0, 0.0)
+        self.failing(0.0, 0.0, 0.0)
         self.health.returning(10.0)
         now = 10.0 + LONGEST_SECONDS
-        self.assertEqual(self.fail(now, now, now)[-1], FIRST_SECONDS)
+        self.assertEqual(self.failing(now, now, now)[-1], FIRST_SECONDS)
 
     def test_not_forgiven_yet(self) -> None:
         """That while begins when the ejection is over, not when it began."""
-        self.fail(0.0, 0.0, 0.0)
+        self.failing(0.0, 0.0, 0.0)
         self.health.returning(10.0)
         now = 9.9 + LONGEST_SECONDS
-        self.assertEqual(self.fail(now, now, now)[-1], 2 * FIRST_SECONDS)
+        self.assertEqual(self.failing(now, now, now)[-1], 2 * FIRST_SECONDS)
 
     def test_late_failures(self) -> None:
         """Attempts that were under way when their endpoint was ejected change nothing."""
-        self.fail(0.0, 0.0, 0.0)
-        self.assertEqual(self.fail(1.0, 2.0, 3.0), [0.0, 0.0, 0.0])
+        self.failing(0.0, 0.0, 0.0)
+        self.assertEqual(self.failing(1.0, 2.0, 3.0), [0.0, 0.0, 0.0])
         self.assertEqual(self.health.next_return, 10.0)
         self.assertEqual(self.health.failed(endpoints(9)[0], ALL, 0.0), 0.0)
 
     def test_never_the_last_one(self) -> None:
         """The last endpoint that is left is not ejected, however often it fails."""
         for endpoint in (ONE, TWO):
-            self.fail(0.0, 0.0, 0.0, endpoint=endpoint)
-        self.assertEqual(self.fail(*range(9), endpoint=THREE), [0.0] * 9)
+            self.failing(0.0, 0.0, 0.0, endpoint=endpoint)
+        self.assertEqual(self.failing(*range(9), endpoint=THREE), [0.0] * 9)
         self.assertEqual(self.health.in_rotation(ALL), (THREE,))
         self.assertEqual([Health().failed(ONE, (ONE,), 0.0) for _ in range(5)], [0.0] * 5)
 
     def test_last_one_when_another_is_back(self) -> None:
         """As soon as another endpoint is back, one more failure ejects what was the last one."""
         for endpoint in (ONE, TWO):
-            self.fail(0.0, 0.0, 0.0, endpoint=endpoint)
-        self.fail(0.0, 1.0, 2.0, endpoint=THREE)
+            self.failing(0.0, 0.0, 0.0, endpoint=endpoint)
+        self.failing(0.0, 1.0, 2.0, endpoint=THREE)
         self.assertTrue(self.health.reached(ONE, 2.0))
-        self.assertEqual(self.fail(3.0, endpoint=THREE), [10.0])
+        self.assertEqual(self.failing(3.0, endpoint=THREE), [10.0])
         self.assertEqual(self.health.in_rotation(ALL), (ONE,))
 
     def test_reached(self) -> None:
         """An ejected endpoint that was connected to comes back at once, and its past is not forgotten."""
         self.assertFalse(self.health.reached(ONE, 0.0))
-        self.fail(0.0, 0.0, 0.0)
+        self.failing(0.0, 0.0, 0.0)
         self.assertTrue(self.health.reached(ONE, 1.0))
         self.assertEqual(self.health.in_rotation(ALL), ALL)
-        self.assertEqual(self.fail(2.0, 2.0, 2.0)[-1], 20.0)
+        self.assertEqual(self.failing(2.0, 2.0, 2.0)[-1], 20.0)
 
     def test_only_ejected_ones_left(self) -> None:
         """When all others leave the backend, an ejected endpoint is used again."""
-        self.fail(0.0, 0.0, 0.0)
+        self.failing(0.0, 0.0, 0.0)
         self.assertEqual(self.health.in_rotation((ONE,)), (ONE,))
         self.assertEqual(self.health.ejected, ())
         self.assertEqual(self.health.in_rotation(ALL), ALL)
 
     def test_those_that_left_are_forgotten(self) -> None:
         """Nothing is kept of endpoints that the backend does not have any more."""
-        self.fail(0.0, 0.0, 0.0)
-        self.fail(0.0, endpoint=TWO)
+        self.failing(0.0, 0.0, 0.0)
+        self.failing(0.0, endpoint=TWO)
         self.assertEqual(self.health.in_rotation((THREE,)), (THREE,))
         self.assertEqual([one for one in ALL if self.health.remembers(one)], [])
 
@@ -136,3 +137,24 @@ class HealthTests(SynchronousTestCase):
             self.assertEqual(set(left) | set(self.health.ejected), set(some))
         self.health.returning(now + LONGEST_SECONDS)
         self.assertEqual(self.health.ejected, ())
+
+    def test_many(self) -> None:
+        """However many of very many endpoints failed, those that are left are looked for once."""
+        compared = 0
+
+        class Counted(str):
+            __slots__ = ()
+            __hash__ = str.__hash__
+
+            def __eq__(self, other: object) -> bool:
+                nonlocal compared
+                compared += 1
+                return super().__eq__(other)
+
+        many = tuple(Endpoint(Counted(f"10.0.{number >> 8}.{number & 255}"), 80) for number in range(1000))
+        for endpoint in many[:200]:
+            for _ in range(FAILURES):
+                self.health.failed(endpoint, many, 0.0)
+        compared = 0
+        self.assertEqual(len(self.health.in_rotation(many)), 800)
+        self.assertLess(compared, 10_000)

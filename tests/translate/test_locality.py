@@ -7,6 +7,8 @@ from ingress.model.locality import Hints, Locality
 from ingress.model.objects import EndpointSlice, ObjectKey, Service, ServicePort, SlicePort
 from ingress.translate.endpoint_rules import EndpointRules
 from ingress.translate.slices import slice_endpoints
+from tests.fakes.counting import calls
+from tests.fakes.plain_code import need_plain_code
 
 KEY = ObjectKey("shop", "web")
 PORT = ServicePort("http", 80)
@@ -71,3 +73,19 @@ class LocalityTests(SynchronousTestCase):
     def test_draining(self) -> None:
         """Where no endpoint is ready, those that end are used, wherever they are."""
         self.assertEqual(self.addresses(slice_of({}, ("10.0.0.1", "10.0.0.2"))), {"10.0.0.1", "10.0.0.2"})
+
+    def test_many(self) -> None:
+        """Thousands of endpoints in one Service take a few calls each, hints or not: they are found in one turn."""
+        zones = (A, B, Hints(("c",)))
+        slices = [
+            slice_of({f"10.0.{high}.{low}": zones[low % 3] for low in range(100)}) for high in range(20)
+        ]
+        need_plain_code("calls of compiled functions are not seen")
+        for zone, count, most in (("a", 680, 4), ("", 2000, 2)):
+            found: list[BackendState] = []
+
+            def find(zone: str = zone, found: list[BackendState] = found) -> None:
+                found.append(self.state(*slices, zone=zone))
+
+            self.assertLess(calls(find), 2000 * most)
+            self.assertEqual(len(found[0].endpoints), count)
