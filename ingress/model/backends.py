@@ -90,6 +90,17 @@ def _are_endpoints(kept: _Kept) -> TypeGuard[tuple[Endpoint, ...]]:
     return isinstance(kept, tuple) and isinstance(kept[0], Endpoint)
 
 
+def _unkept(kept: _Kept) -> tuple[Endpoint, ...]:
+    if not kept:
+        return ()
+    if _are_endpoints(kept):
+        return kept
+    text, settings = (kept, None) if isinstance(kept, str) else cast("tuple[str, LinkSettings]", kept)
+    number, *addresses = unpacked(text)
+    port = int(number)
+    return tuple([Endpoint(address, port, settings) for address in addresses])
+
+
 @frozen(weakref_slot=False)
 class BackendState:
     """The usable endpoints of a backend, sorted; when there are none, *reason* says why.
@@ -104,16 +115,14 @@ class BackendState:
     """Why others, which objects name, are not used."""
     is_broken: bool = False
     """Whether it leads nowhere as it is written; a Service without endpoints is not."""
+    _elsewhere: _Kept = field(default=(), converter=_kept)
 
     @property
     def endpoints(self) -> tuple[Endpoint, ...]:
-        """All that may be used."""
-        kept = self._endpoints
-        if not kept:
-            return ()
-        if _are_endpoints(kept):
-            return kept
-        text, settings = (kept, None) if isinstance(kept, str) else cast("tuple[str, LinkSettings]", kept)
-        number, *addresses = unpacked(text)
-        port = int(number)
-        return tuple([Endpoint(address, port, settings) for address in addresses])
+        """All that may be used; where hints count, those near by."""
+        return _unkept(self._endpoints)
+
+    @property
+    def elsewhere(self) -> tuple[Endpoint, ...]:
+        """Those that hints make other zones' or nodes', sorted: they may be used as long as those near by fail."""
+        return _unkept(self._elsewhere)

@@ -32,7 +32,7 @@ class EndpointStage(StrEnum):
     TERMINATING = "terminating"
     """Its pod ends; it gets requests while no other is ready."""
     ELSEWHERE = "elsewhere"
-    """It is for another zone or node; it gets requests while none is for this process."""
+    """It is for another zone or node; it gets requests while none is for this process, or those that are fail."""
 
 
 class Ejection(Enum):

@@ -211,24 +211,28 @@ class Health:
                 self._trials.add(endpoint)
         return heard + tuple(endpoint for endpoint in over if endpoint not in self._silent)
 
-    def in_rotation(self, endpoints: tuple[Endpoint, ...]) -> tuple[Endpoint, ...]:
+    def in_rotation(
+        self, endpoints: tuple[Endpoint, ...], elsewhere: tuple[Endpoint, ...] = ()
+    ) -> tuple[Endpoint, ...]:
         """Return those of *endpoints* that requests may be sent to, in the same order; forget all others.
 
-        When only ejected ones are left, they are ejected no more.
+        When only ejected ones are left, those *elsewhere* stand in; when only ejected ones are left there, too, they are ejected no more.
         """
         if self._failures or self._past or self._watched:
             are_many = len(self._failures) + len(self._past) + len(self._watched) > _FEW
-            present: Container[Endpoint] = frozenset(endpoints) if are_many else endpoints
+            both = endpoints + elsewhere
+            present: Container[Endpoint] = frozenset(both) if are_many else both
             for known in (self._failures, self._ejected, self._past, self._watched, self._silent):
                 for endpoint in [each for each in known if each not in present]:
                     del known[endpoint]
-            self._trials.intersection_update(endpoints)
+            self._trials.intersection_update(both)
         if not self._ejected:
             return endpoints
-        left = tuple(endpoint for endpoint in endpoints if endpoint not in self._ejected)
-        if not left:
-            self._ejected.clear()
-            self._silent.clear()
-            self._trials.clear()
-            return endpoints
-        return left
+        for some in (endpoints, elsewhere):
+            left = tuple(endpoint for endpoint in some if endpoint not in self._ejected)
+            if left:
+                return left
+        self._ejected.clear()
+        self._silent.clear()
+        self._trials.clear()
+        return endpoints

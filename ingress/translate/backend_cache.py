@@ -218,7 +218,7 @@ class BackendCache:
                 # A round is on its way to it, or nobody names it any more.
                 continue
             found = self._resolve(reference, state)
-            work += 1 + len(found.endpoints) // _ENDPOINTS_LIKE_ONE
+            work += 1 + (len(found.endpoints) + len(found.elsewhere)) // _ENDPOINTS_LIKE_ONE
             if before is not None and found != before:
                 changes[reference] = found
             if reference in self._uses and found != coming:

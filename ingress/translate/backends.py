@@ -351,10 +351,13 @@ def resolve_backend(
         ours, external = _HTTP2, _EXTERNAL_HTTP2
     else:
         return found
-    on_terms = (
-        one._replace(link_settings=ours if one.link_settings is None else external) for one in found.endpoints
-    )
-    return evolve(found, endpoints=tuple(on_terms))
+
+    def on_terms(some: tuple[Endpoint, ...]) -> tuple[Endpoint, ...]:
+        return tuple(
+            [one._replace(link_settings=ours if one.link_settings is None else external) for one in some]
+        )
+
+    return evolve(found, endpoints=on_terms(found.endpoints), elsewhere=on_terms(found.elsewhere))
 
 
 def protocol_of(

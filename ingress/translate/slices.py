@@ -11,7 +11,8 @@ Source: ``discovery.k8s.io/v1``, EndpointSlice, and what kube-proxy makes of it:
   cluster IP is used, being the one that this cluster's Services are reached by; the
   other one only when the first has nothing.  A Service without cluster IP states no
   preference, and all of its slices are used;
-- of the ready endpoints, those that hints make ours are used (``ingress.model.locality``), unless none of them may be;
+- of the ready endpoints, those that hints make ours are used (``ingress.model.locality``), unless none of them may be; the others
+  stand by for when these fail, of which kube-proxy knows nothing;
 - an endpoint that nobody may be sent to (``ingress.translate.endpoint_rules``) is left out, and told.
 """
 
@@ -81,7 +82,11 @@ def slice_endpoints(
                     ours.setdefault(number, set()).update(
                         [text for text, hints in hinted if id(hints) in near]
                     )
-            endpoints = _in_order(ours) or _in_order(found)
+            endpoints = _in_order(ours)
+            if endpoints:
+                others = {number: texts - ours[number] for number, texts in found.items()}
+                return BackendState(endpoints, problems=tuple(sorted(problems)), elsewhere=_in_order(others))
+            endpoints = _in_order(found)
             if endpoints:
                 return BackendState(endpoints, problems=tuple(sorted(problems)))
     if problems:

@@ -12,7 +12,7 @@ from tests.end_to_end.test_rights_process import ACCOUNT, K8S, RightsCase, shipp
 from tests.end_to_end.test_watch_process import HOST
 from tests.fakes.apiserver.access import Grant, grants_from_manifests
 from tests.fakes.objects import ingress_object, service_object, slice_object
-from tests.fakes.processes import ControllerProcess
+from tests.fakes.processes import ControllerProcess, free_port
 
 NODE = "node-1"
 OPTION = "--enable-topology-aware-routing"
@@ -91,6 +91,18 @@ class TopologyTests(TopologyCase):
         self.assertEqual(await self.answering(), {b"eu-1a", b"eu-1b"})
         asked = [call for call in self.server.requests if call.plural == "nodes"]
         self.assertEqual({call.query.get("fieldSelector") for call in asked}, {f"metadata.name={NODE}"})
+        await self.end(controller)
+
+    async def test_fails(self) -> None:
+        """Where the only endpoint near by refuses connections, the other zone answers, and nobody notices."""
+        self.grant(with_the_right_to_nodes())
+        self.slices["eu-1a"]["ports"][0]["port"] = free_port()
+        self.server.replace(self.slices["eu-1a"])
+        controller = await self.started()
+        await self.until_shown(b'"elsewhere"', "/api/v1/endpoints")
+        self.assertEqual(await self.answering(), {b"eu-1b"})
+        shown = json.loads((await self.get(self.admin, "/api/v1/endpoints?state=ejected"))[1])
+        self.assertEqual(len(shown["endpoints"]), 1)
         await self.end(controller)
 
     async def test_without_the_right(self) -> None:

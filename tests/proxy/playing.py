@@ -211,6 +211,7 @@ class Stage:
         balancing: Balancing | None = None,
         retries: RetryRule = DEFAULT_RETRIES,
         timeouts: AskedTimeouts | None = None,
+        elsewhere: tuple[Endpoint, ...] = (),
     ) -> None:
         """Publish one route, for every path of *host*."""
         route = Route(
@@ -226,7 +227,7 @@ class Stage:
             filters=filters,
         )
         table = RouteTable().patched({host: HostRoutes((route,), host_filters)})
-        self.resource.publish(table, {BACKEND: BackendState(endpoints, reason)})
+        self.resource.publish(table, {BACKEND: BackendState(endpoints, reason, elsewhere=elsewhere)})
 
     def open(self, secure: bool = False, window: int | None = None) -> Peer:
         """Open a downstream connection."""

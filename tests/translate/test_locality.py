@@ -1,5 +1,6 @@
 """Endpoints near by are used where hints of EndpointSlices say so."""
 
+from attrs import evolve
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.model.backends import BackendState
@@ -44,6 +45,24 @@ class LocalityTests(SynchronousTestCase):
         self.assertEqual(self.addresses(*slices, zone="b"), {"10.0.0.2", "10.0.0.4"})
         self.assertEqual(len(self.addresses(*slices, zone="c")), 4)
         self.assertEqual(len(self.addresses(*slices, zone="")), 4)
+
+    def test_elsewhere(self) -> None:
+        """The others stand by, each once and in order; nobody does where hints do not count."""
+        slices = (
+            slice_of({"10.0.0.1": A, "10.0.0.9": B, "10.0.0.3": B}),
+            slice_of({"10.0.0.3": A, "10.0.0.4": B, "127.0.0.1": B}, draining=("10.0.0.8",)),
+        )
+        found = self.state(*slices)
+        self.assertEqual([one.address for one in found.elsewhere], ["10.0.0.4", "10.0.0.9"])
+        for zone in ("c", ""):
+            self.assertEqual(self.state(*slices, zone=zone).elsewhere, ())
+
+    def test_elsewhere_on_other_ports(self) -> None:
+        """They have the ports of their own slices."""
+        near, other = slice_of({"10.0.0.1": A}), slice_of({"10.0.0.1": B, "10.0.0.2": B})
+        found = self.state(near, evolve(other, ports=(SlicePort("http", 9090),)))
+        self.assertEqual([str(one) for one in found.endpoints], ["10.0.0.1:8080"])
+        self.assertEqual([str(one) for one in found.elsewhere], ["10.0.0.1:9090", "10.0.0.2:9090"])
 
     def test_without_hints(self) -> None:
         """A slice with an endpoint that has none makes all count; one without endpoints, or without the port, does not."""

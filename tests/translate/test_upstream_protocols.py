@@ -6,6 +6,7 @@ from attrs import evolve
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.model.backends import Endpoint, ManualEndpoint
+from ingress.model.locality import Hints, Locality
 from ingress.model.objects import (
     ClusterObject,
     EndpointSlice,
@@ -91,6 +92,15 @@ class UpstreamProtocolTests(SynchronousTestCase):
         self.assertEqual(len(set(endpoints.values())), 4)
         self.follower.change(batch(service(HTTP2_IN_THE_CLEAR)))
         self.assertEqual(self.endpoint("a.test"), endpoints["c"])
+
+    def test_elsewhere(self) -> None:
+        """Endpoints elsewhere are on the terms of those near by."""
+        hints = Hints(("a",)), Hints(("b",))
+        both = evolve(SLICE, ready=("10.0.0.1", "10.0.0.2"), hints=hints)
+        self.begin(service(), both, ingress("a", "HTTPS"), options=TranslateOptions(locality=Locality("a")))
+        near = self.endpoint()
+        (state,) = self.follower.settle().backends.values()
+        self.assertEqual(state.elsewhere, (near._replace(address="10.0.0.2"),))
 
     def test_service_changes(self) -> None:
         """A change of ``appProtocol`` alone is published, and changes nothing where the Ingress says something."""

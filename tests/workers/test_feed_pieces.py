@@ -65,6 +65,16 @@ class CostTests(FeedCase):
         (has,) = self.follower.snapshot.backends.values()
         self.assertIs(has.endpoints[-1].address, had.endpoints[-1].address)
 
+    def test_elsewhere(self) -> None:
+        """Those elsewhere travel with those near by, and where only these are others, next to nothing does."""
+        for near in (2000, 1990, 0, 3000):
+            state = BackendState(ENDPOINTS[:near], elsewhere=ENDPOINTS[near:])
+            told = self.tell(Snapshot(backends=SharedMap({WEB: state})))
+            (has,) = self.follower.snapshot.backends.values()
+            self.assertEqual((has.endpoints, has.elsewhere), (state.endpoints, state.elsewhere))
+            if near != 2000:
+                self.assertLess(len(b"".join(told)), 300)
+
     def test_host(self) -> None:
         """A host that changes travels alone; of one with thousands of routes, those that are different."""
         before = wide(3, routes=2000)
@@ -194,7 +204,7 @@ class MalformedTests(FeedCase):
             pickle.dumps(()),
             pickle.dumps(Path("/tmp")),
             b"cos\nsystem\n(S'exit 1'\ntR.",
-            pickle.dumps((1, "txingress feed 2", True)) + pickle.dumps((19,)) + b"\x80",
+            pickle.dumps((1, "txingress feed 3", True)) + pickle.dumps((19,)) + b"\x80",
         )
         for octets in evil:
             self.assertRaises(SnapshotError, self.follower.take, octets)

@@ -199,7 +199,7 @@ class _Look:
         if stage is EndpointStage.NOT_READY:
             return "its pod is not ready"
         if stage is EndpointStage.ELSEWHERE:
-            return "it is for another zone or node, by the hints of its EndpointSlice"
+            return "it is for another zone or node, by the hints of its EndpointSlice, and stands in where those for this one fail"
         if stage is EndpointStage.SLOW_START:
             return "it is new, and has a growing share of the requests"
         if told is None or told.ejection is Ejection.NONE:

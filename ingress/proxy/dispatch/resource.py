@@ -93,9 +93,9 @@ class IngressProxyResource(ReverseProxyResource):
             rotation = self._rotations.get(reference)
             if rotation is None:
                 continue
-            endpoints = () if state is None else state.endpoints
+            endpoints, elsewhere = ((), ()) if state is None else (state.endpoints, state.elsewhere)
             for each in (rotation, *self._asked_for.get(reference, {}).values()):
-                each.assign(endpoints)
+                each.assign(endpoints, elsewhere)
                 each.show(state is not None)
             if state is None:
                 del self._rotations[reference]
@@ -305,8 +305,10 @@ class IngressProxyResource(ReverseProxyResource):
     def _new_rotation(self, reference: BackendReference) -> Rotation:
         """Make the rotation of a backend when it is first asked for: many never are."""
         state = self._backends.get(reference)
-        rotation = self._make_rotations.make(reference, state.endpoints if state is not None else ())
-        if state is not None:
+        if state is None:
+            rotation = self._make_rotations.make(reference, ())
+        else:
+            rotation = self._make_rotations.make(reference, state.endpoints, elsewhere=state.elsewhere)
             self._rotations[reference] = rotation
             rotation.show()
         return rotation
@@ -326,7 +328,8 @@ class IngressProxyResource(ReverseProxyResource):
                 old.assign(())
                 old.show(False)
             state = self._backends[reference]
-            rotation = asked_for[balancing] = self._make_rotations.make(reference, state.endpoints, balancing)
+            rotation = self._make_rotations.make(reference, state.endpoints, balancing, state.elsewhere)
+            asked_for[balancing] = rotation
             rotation.show()
         return rotation
 

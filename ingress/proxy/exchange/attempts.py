@@ -87,7 +87,7 @@ class Attempts:
         step = next_step(row, self.retries, method, is_held, self.tries, now)
         if step is Step.FAIL:
             return step
-        if step is Step.RENEW and endpoint in self.rotation.endpoints:
+        if step is Step.RENEW and self.rotation.may_renew(endpoint):
             another: Endpoint | None = endpoint
             self.pause = 0.0
             # Others may have come to the new one first; to the next nobody does.

@@ -5,6 +5,9 @@ ejects, and the endpoints that the snapshot gives.  The balancer only ever has t
 that may be used, so that a request pays nothing for health while all is well: its ``pick``
 *is* the balancer's.
 
+Where hints leave endpoints to other zones, those near by are the backend's; the others *elsewhere* stand in once all near by are
+ejected, and for a request that all near by have failed, which costs nothing before.
+
 An ejection ends by the deadlines, by a connection that was made all the same, or with the
 last other endpoint; that of one that was silent also as soon as anything comes from it.  When every endpoint in rotation failed a request, the ejected ones
 are tried too: one of them may be back.
@@ -35,14 +38,16 @@ class Rotation:
     """The endpoints of one backend, for routes that share requests among them in one way."""
 
     __slots__ = (
-        "_all",
         "_clock",
         "_deadlines",
+        "_elsewhere",
         "_first_seconds",
         "_health",
         "_is_shown",
         "_known",
         "_metrics",
+        "_near",
+        "_other_turn",
         "_out",
         "backend",
         "balancer",
@@ -60,6 +65,7 @@ class Rotation:
         deadlines: Deadlines,
         metrics: Metrics,
         first_seconds: float = FIRST_SECONDS,
+        elsewhere: tuple[Endpoint, ...] = (),
     ) -> None:
         self.backend = backend
         self.balancer = balancer
@@ -69,7 +75,10 @@ class Rotation:
         self._metrics = metrics
         self._first_seconds = first_seconds
         """How long the first ejection of an endpoint takes."""
-        self._all = balancer.endpoints
+        self._near = balancer.endpoints
+        self._elsewhere = elsewhere
+        self._other_turn = 0
+        """Index of the one elsewhere that is next for a request which all near by have failed."""
         self._health: Health | None = None
         self._is_shown = False
         self._known = self._out = 0
@@ -86,7 +95,7 @@ class Rotation:
     @property
     def all(self) -> tuple[Endpoint, ...]:
         """Those of the snapshot, in rotation or not."""
-        return self._all
+        return self._near + self._elsewhere
 
     @property
     def health(self) -> Health | None:
@@ -94,11 +103,12 @@ class Rotation:
         return self._health
 
     def __repr__(self) -> str:
-        return f"<Rotation of {self.backend}: {len(self.endpoints)} of {len(self._all)}>"
+        return f"<Rotation of {self.backend}: {len(self.endpoints)} of {len(self._near)}>"
 
-    def assign(self, endpoints: tuple[Endpoint, ...]) -> None:
+    def assign(self, endpoints: tuple[Endpoint, ...], elsewhere: tuple[Endpoint, ...] = ()) -> None:
         """Take the endpoints of a new snapshot, none when the backend left; of those that stay all is kept."""
-        self._all = endpoints
+        self._near = endpoints
+        self._elsewhere = elsewhere
         self._rotate()
 
     def show(self, is_shown: bool = True) -> None:
@@ -107,11 +117,30 @@ class Rotation:
         self._count()
 
     def another(self, tried: Container[Endpoint], key: bytes) -> Endpoint | None:
-        """Choose an endpoint that was not *tried*: one in rotation, or else an ejected one."""
+        """Choose an endpoint that was not *tried*: one in rotation, or else one elsewhere, or else an ejected one."""
         endpoint = self.pick(tried, key)
+        if endpoint is None and self._elsewhere:
+            endpoint = self._another_elsewhere(tried)
         if endpoint is None and self._health is not None:
             return next((each for each in self._health.ejected if each not in tried), None)
         return endpoint
+
+    def _another_elsewhere(self, tried: Container[Endpoint]) -> Endpoint | None:
+        """Choose one elsewhere that was not *tried*, in turn: who is in rotation is near by, and fails this request."""
+        some, ejected = self._elsewhere, () if self._health is None else self._health.ejected
+        for _ in some:
+            self._other_turn = (self._other_turn + 1) % len(some)
+            endpoint = some[self._other_turn]
+            if endpoint not in tried and endpoint not in ejected:
+                return endpoint
+        return None
+
+    def may_renew(self, endpoint: Endpoint) -> bool:
+        """Whether *endpoint* may be asked again on a new connection: the backend has it still, and it is not ejected."""
+        if endpoint in self.endpoints:
+            return True
+        is_ejected = self._health is not None and self._health.back_at(endpoint) is not None
+        return endpoint in self._elsewhere and not is_ejected
 
     def began(self, endpoint: Endpoint) -> None:
         """Tell the balancer that an attempt begins; one on trial gets no other meanwhile."""
@@ -128,7 +157,7 @@ class Rotation:
         health = self._health
         if health is None:
             health = self._health = Health(self._first_seconds)
-        seconds = health.failed(endpoint, self._all, self._clock.seconds())
+        seconds = health.failed(endpoint, self.all, self._clock.seconds())
         if seconds:
             log.warn(
                 "{endpoint} of {backend} gets no requests for {seconds} s: {failures} connections to it failed",
@@ -146,7 +175,7 @@ class Rotation:
         health = self._health
         if health is None:
             health = self._health = Health(self._first_seconds)
-        seconds = health.silent(endpoint, self._all, self._clock.seconds(), liveness)
+        seconds = health.silent(endpoint, self.all, self._clock.seconds(), liveness)
         if seconds:
             log.warn(
                 "{endpoint} of {backend} gets no requests for {seconds} s: {misses} in a row waited in vain, "
@@ -205,10 +234,10 @@ class Rotation:
         """Give the balancer the endpoints that may be used now."""
         health = self._health
         if health is None:
-            self.balancer.endpoints = self.endpoints = self._all
+            self.balancer.endpoints = self.endpoints = self._near
             self._count()
             return
-        self.balancer.endpoints = self.endpoints = health.in_rotation(self._all)
+        self.balancer.endpoints = self.endpoints = health.in_rotation(self._near, self._elsewhere)
         self._count()
         self.deadline = health.next_return
         self.counts = self.balancer.counts or health.has_trials
@@ -217,9 +246,19 @@ class Rotation:
         else:
             self._deadlines.forget(self)
 
+    def _others_stand_in(self) -> bool:
+        """Whether none near by is in rotation, and those elsewhere are."""
+        health = self._health
+        if health is None or not self._elsewhere:
+            return False
+        return all(health.back_at(endpoint) is not None for endpoint in self._near)
+
     def _count(self) -> None:
         """Tell metrics what is different."""
-        known, out = (len(self._all), len(self._all) - len(self.endpoints)) if self._is_shown else (0, 0)
+        known = out = 0
+        if self._is_shown:
+            known = len(self._near)
+            out = known if self._others_stand_in() else known - len(self.endpoints)
         metrics, balancer = self._metrics.endpoints, self.balancer
         metrics.known += known - self._known
         metrics.out += out - self._out
@@ -265,8 +304,9 @@ class Rotations:
         backend: BackendReference,
         endpoints: tuple[Endpoint, ...],
         balancing: Balancing | None = None,
+        elsewhere: tuple[Endpoint, ...] = (),
     ) -> Rotation:
-        """Return a rotation over *endpoints* of *backend*."""
+        """Return a rotation over *endpoints* of *backend*, for which those *elsewhere* stand in."""
         balancer = make_balancer(
             balancing or self._default,
             endpoints,
@@ -274,4 +314,6 @@ class Rotations:
             self._random.random,
             self._slow_start_seconds,
         )
-        return Rotation(backend, balancer, self._clock, self._deadlines, self._metrics, self._first_seconds)
+        return Rotation(
+            backend, balancer, self._clock, self._deadlines, self._metrics, self._first_seconds, elsewhere
+        )

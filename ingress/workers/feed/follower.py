@@ -12,6 +12,7 @@ from ingress.identity.certificates import Certificate, CertificateTable
 from ingress.identity.server_names import HandshakeSettings, HandshakeSettingsTable
 from ingress.model.backends import BackendReference, BackendState, Endpoint
 from ingress.model.listeners import MAIN
+from ingress.model.problems import Problem
 from ingress.model.serving import ServingSettings
 from ingress.model.shared_map import SharedMap
 from ingress.routing.route import Route
@@ -299,15 +300,23 @@ class _Making:
         self._endpoints += _checked_all(endpoints, Endpoint)
 
     def _backend(
-        self, reference: BackendReference, start: int, stop: int, endpoints: tuple[Endpoint, ...], *about: Any
+        self,
+        reference: BackendReference,
+        start: int,
+        stop: int,
+        endpoints: tuple[Endpoint, ...],
+        near: int,
+        reason: str,
+        problems: tuple[Problem, ...],
+        is_broken: bool,
     ) -> None:
         known = self._backends.get(_checked(reference, BackendReference)) or _NO_STATE
         replaced = self._endpoints + _checked_all(endpoints, Endpoint)
         self._endpoints = ()
-        before = known.endpoints
+        before = known.endpoints + known.elsewhere
         together = before[:start] + replaced + before[stop:]
         self.replaced.append(known)
-        self._states[reference] = BackendState(together, *about)
+        self._states[reference] = BackendState(together[:near], reason, problems, is_broken, together[near:])
 
     def _no_backend(self, reference: BackendReference) -> None:
         self._states[_checked(reference, BackendReference)] = None

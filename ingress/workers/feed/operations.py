@@ -14,13 +14,14 @@
         COUNTED counts          how many entries it has now
       NO_TABLE name
       ENDPOINTS endpoints       some of those of the next backend, which has too many for one piece
-      BACKEND reference start stop endpoints reason problems broken
+      BACKEND reference start stop endpoints near reason problems broken
       NO_BACKEND reference
       SERVING settings, LISTENERS listeners, REPLICAS count
     MORE                        ends a piece that another one follows
     END backends tables         ends the last one; how many of these there are now
 
-*start* and *stop* say which of the routes or endpoints that were there are replaced; all others stay, in their places.  The counts are
+*start* and *stop* say which of the routes or endpoints that were there are replaced; all others stay, in their places.  The first *near* of
+the endpoints are those near by, the others elsewhere.  The counts are
 there so that a follower which went astray finds that out, and by more than what it answers.
 """
 
@@ -34,7 +35,7 @@ from ingress.translate.snapshot import ListenerTable
 K = TypeVar("K")
 V = TypeVar("V")
 
-FORMAT: Final = "txingress feed 2"
+FORMAT: Final = "txingress feed 3"
 """What the first piece begins with; another number for another arrangement."""
 
 Operation = tuple[Any, ...]

@@ -195,14 +195,12 @@ def _backend_steps(
     reference: BackendReference, was: BackendState | None, now: BackendState
 ) -> Iterator[Step]:
     known = _NO_STATE if was is None else was
-    present = now.endpoints
-    start, stop, end = yield from _difference(known.endpoints, present)
+    near = now.endpoints
+    present = near + now.elsewhere
+    start, stop, end = yield from _difference(known.endpoints + known.elsewhere, present)
     is_same = start == stop == end and was is not None
-    if is_same and (known.reason, known.problems, known.is_broken) == (
-        now.reason,
-        now.problems,
-        now.is_broken,
-    ):
+    about = len(near), now.reason, now.problems, now.is_broken
+    if is_same and (len(known.endpoints), known.reason, known.problems, known.is_broken) == about:
         yield 1, None
         return
     place = start
@@ -211,8 +209,7 @@ def _backend_steps(
         place += _ENDPOINTS
     endpoints = present[place:end]
     cost = _AN_ENTRY + len(endpoints) * _AN_ENDPOINT
-    about = reference, start, stop, endpoints, now.reason, now.problems, now.is_broken
-    yield _say(cost, Word.BACKEND, *about)
+    yield _say(cost, Word.BACKEND, reference, start, stop, endpoints, *about)
 
 
 def _difference(
