@@ -5,7 +5,8 @@ answer that comes in one piece, as nearly all do, is one call whatever frames it
 what the exchange does then happens amid reading.
 
 How long an endpoint may take is as with HTTP/1.1 (``connection``), but for one stream: it ends by
-RST_STREAM, and the connection goes on for the others.
+RST_STREAM, and the connection goes on for the others.  An answer without content (to HEAD, or 204 or 304) is whole with its head, as over
+HTTP/1.1: the exchange is over then, and a stream that does not end soon is reset.
 """
 
 from typing import Protocol
@@ -19,6 +20,7 @@ from ingress.http2.faults import ErrorCode, name_of_code
 from ingress.model.limits import Timeouts
 from ingress.proxy.contract.deadlines import NEVER, Deadlines, waiting_since
 from ingress.proxy.contract.faults import Fault
+from ingress.proxy.contract.limits import STREAM_END_SECONDS
 from ingress.proxy.contract.progress import Progress
 from ingress.proxy.contract.sides import AnswerSink, Upstream
 from ingress.proxy.contract.transport import KernelCopy
@@ -223,6 +225,11 @@ class UpstreamStream(ClientStream, Upstream):
         """
         return self.has_no_content and self.knows_head and not self._is_over
 
+    @property
+    def _is_answered(self) -> bool:
+        """Whether the client has waited for all that there can be, and the stream alone has not ended."""
+        return self._has_all and self._request_sent and not self._is_full
+
     def _note(self) -> None:
         self._touched = True
         if not self._has_news:
@@ -252,7 +259,7 @@ class UpstreamStream(ClientStream, Upstream):
                 if self._pieces is not None:
                     piece, self._pieces = b"".join(self._pieces), None
             head = self._head
-            is_whole = self._is_whole
+            is_whole = self._is_whole or (self.has_no_content and self._is_answered)
             if is_whole:
                 self._exchange = None
             if head is not None:
@@ -311,6 +318,8 @@ class UpstreamStream(ClientStream, Upstream):
         """Set until when the endpoint has to act."""
         if self._is_full:
             self.deadline = self._session.deadlines.now
+        elif self.has_no_content and self._is_answered:
+            self.deadline = self._session.deadlines.now + STREAM_END_SECONDS
         elif self.is_paused or not self._request_sent:
             self.deadline = NEVER
         else:
@@ -327,6 +336,9 @@ class UpstreamStream(ClientStream, Upstream):
             now = self._session.deadlines.now
             if self._progress.is_stuck(self.unsent, now, self._timeouts.send_seconds):
                 self._stop_waiting("upstream took nothing of the request for too long")
+        elif self._exchange is None:
+            # It has its answer, and nobody waits.
+            self._give_up(ErrorCode.CANCEL)
         else:
             self._stop_waiting("upstream was silent for too long")
 

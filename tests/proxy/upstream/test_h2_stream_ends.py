@@ -10,7 +10,7 @@ from twisted.logger import capturedLogs
 from twisted.python.failure import Failure
 
 from ingress.model.limits import AskedTimeouts, Timeouts
-from ingress.proxy.contract.limits import UPSTREAM_IDLE_SECONDS
+from ingress.proxy.contract.limits import STREAM_END_SECONDS, UPSTREAM_IDLE_SECONDS
 from tests.fakes.http2_frames import (
     CANCEL,
     NO_ERROR,
@@ -293,6 +293,56 @@ class EndTests(Http2UpstreamCase):
             server = self.server()
             server.answer(server.requests()[-1].stream)
             self.assert_status(down.take(), 200)
+
+    def test_no_end_behind_the_head(self) -> None:
+        """An answer without content is whole with its head: the client goes on at once, and a stream that does not end is reset soon."""
+        for status, method in ((b"200", b"HEAD"), (b"204", b"DELETE"), (b"304", b"GET")):
+            down = self.stage.open()
+            down.say(GET.replace(b"GET", method))
+            server = self.server()
+            stream = server.requests()[-1].stream
+            server.send(headers(stream, block([(b":status", status)]), ended=False))
+            self.assert_status(down.take(), int(status))
+            down.say(GET)
+            server.answer(stream + 2)
+            self.assert_status(down.take(), 200)
+            self.assertNotIn(stream, dict(codes(server)))
+            self.reactor.pass_time(STREAM_END_SECONDS + 2)
+            self.assertEqual(codes(server)[-1], (stream, CANCEL))
+            self.assert_upstreams(1)
+            self.assertEqual([record.reason for record in self.stage.metrics.records[-2:]], ["", ""])
+
+    def test_late_end_behind_the_head(self) -> None:
+        """A stream that ends a little later is not reset, and one of HTTP/2 has ended for its client before."""
+        down = self.client()
+        down.send(down.request(1, method=b"HEAD"))
+        server = self.server()
+        stream = server.requests()[-1].stream
+        server.send(headers(stream, HEAD, ended=False))
+        down.look()
+        self.assertTrue(down.has_ended(1))
+        self.reactor.pass_time(STREAM_END_SECONDS - 2)
+        server.send(data(stream, b"", ended=True))
+        self.reactor.pass_time(STREAM_END_SECONDS + 2)
+        self.assertEqual(codes(server), [])
+
+    def test_head_amid_a_request(self) -> None:
+        """A request that still comes when such a head does goes on to its end, and the answer is whole soon after."""
+        down = self.stage.open()
+        down.say(POST[:-1])
+        server = self.server()
+        stream = server.requests()[-1].stream
+        server.send(headers(stream, block([(b":status", b"204")]), ended=False))
+        self.assert_status(down.take(), 204)
+        self.reactor.pass_time(STREAM_END_SECONDS + 2)
+        self.assertEqual(codes(server), [])
+        down.say(POST[-1:] + GET)
+        server.look()
+        self.assertEqual((server.body(stream), len(server.requests())), (b"hi", 1))
+        self.reactor.pass_time(STREAM_END_SECONDS + 2)
+        self.assertEqual(codes(server), [(stream, CANCEL)])
+        server.answer(stream + 2)
+        self.assert_status(down.take(), 200)
 
     def test_other_protocol(self) -> None:
         """An endpoint that speaks HTTP/1.1 is found out."""
