@@ -1,7 +1,7 @@
 """What a controller with ``--watch-namespace-selector`` leaves alone of what was read."""
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Container, Iterator, Mapping
 from typing import Final
 
 from ingress.cluster.kinds import KINDS
@@ -17,10 +17,19 @@ _ABSENT: Final = "--watch-namespace-selector goes by labels, and no such Namespa
 
 
 def left_alone(
-    objects: Mapping[ObjectId, Projection], selector: LabelSelector | None
+    objects: Mapping[ObjectId, Projection],
+    selector: LabelSelector | None,
+    unknown: Container[str] = (),
 ) -> tuple[Collection[ObjectId], tuple[Unread, ...]]:
-    """Return those of *objects* that *selector* does not let in, and what is to be told of them."""
-    left = () if selector is None else tuple(not_selected(objects, selector, KINDS.selected))
+    """Return those of *objects* that *selector* does not let in, and what is to be told of them.
+
+    Nothing is said of those in namespaces of which the labels are *unknown*.
+    """
+    if selector is None:
+        return (), ()
+    left = tuple(
+        one for one in not_selected(objects, selector, KINDS.selected) if one[1].namespace not in unknown
+    )
     return left, tuple(_told(Counter(key.namespace for _, key in left), objects))
 
 

@@ -105,8 +105,29 @@ class LiveTests(LiveCase):
         self.assertNotIn("1 object of namespace shop", told)
         self.assertIn("there is no Secret shop/shop-tls", told)
 
-    async def test_labels_that_may_not_be_read(self) -> None:
-        """Without them nothing can be said."""
+    async def test_labels_that_may_not_be_listed(self) -> None:
+        """Where Namespaces may be read by their names alone, that is what they are: of what has something."""
         self.permit(*lists("namespaces"), grant("", "namespaces", "get"))
         self.server.create(ingress_object("web", "shop.example.com"))
-        self.assertIn("Namespaces may not be read, and --watch-namespace-selector", await self.selected())
+        self.server.create(labelled("shop", "b"))
+        self.server.create(labelled("other", "a"))
+        told = await self.selected()
+        self.assertIn("1 object of namespace shop", told)
+        self.assertNotIn("labels of", told)
+        self.server.apply(labelled("shop", "a"))
+        self.assertIn("shop/web", await self.selected())
+        asked = {
+            call.name for call in self.server.requests if call.plural == "namespaces" and call.verb == "get"
+        }
+        self.assertEqual(asked, {"shop"})
+
+    async def test_labels_that_may_not_be_read(self) -> None:
+        """Without them all is judged, which is told."""
+        self.permit(*lists("namespaces"))
+        self.server.create(ingress_object("web", "shop.example.com"))
+        self.server.create(labelled("shop", "b"))
+        for command in ("lint", "migrate"):
+            told = (await self.run_command(command, "--live", *OPTION)).output
+            self.assertIn("labels of", told)
+            self.assertIn("--watch-namespace-selector goes by these, so all there is judged", told)
+            self.assertIn("shop/web", told)

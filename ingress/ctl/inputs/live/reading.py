@@ -17,7 +17,7 @@ from attrs import evolve
 
 from ingress.cluster.api.api_client import ApiAccess
 from ingress.cluster.api.credentials import CredentialSource
-from ingress.cluster.kinds import REFERRED_TO, ObjectKinds
+from ingress.cluster.kinds import KINDS, REFERRED_TO, ObjectKinds
 from ingress.cluster.projecting.project import project
 from ingress.cluster.store import Store
 from ingress.ctl.errors import Mistake
@@ -35,7 +35,7 @@ from ingress.model.problems import Problem
 from ingress.model.secrets import is_secret_name
 from ingress.settings import Settings
 from ingress.translate.readers.gateway.kinds import VERSION
-from ingress.translate.readers.gateway.names import GROUP
+from ingress.translate.readers.gateway.names import GROUP, NAMESPACE
 from ingress.translate.readers.reader import KindRead
 from ingress.wording import first_of, number_of, plural_of
 
@@ -44,6 +44,7 @@ SILENCE_SECONDS: Final = 30.0
 _NAMESPACES: Final = "/api/v1/namespaces"
 _NAMESPACE: Final = re.compile(r"[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?")
 _NAMED: Final = 3
+_MOST_BY_NAME: Final = 100
 
 _Found = tuple[ObjectKey | None, Projection]
 
@@ -158,6 +159,8 @@ class _Reading:
         self._unread: list[Unread] = []
         self._visible: tuple[str, ...] | None = None
         self._defined: frozenset[str] | None = None
+        self._unlisted_namespaces: KindRead | None = None
+        """How Namespaces are read, where a selector goes by their labels and they may not be listed."""
 
     def input(self, now: datetime) -> Input:
         """Read everything."""
@@ -171,7 +174,8 @@ class _Reading:
                 continue
             self._read_kind(kind, read)
         self._expect_namespaces()
-        left, told = left_alone(self._objects, selector)
+        unknown = self._read_namespaces_by_name()
+        left, told = left_alone(self._objects, selector, unknown)
         self._unread += told
         for object_id in left:
             del self._objects[object_id]
@@ -210,10 +214,9 @@ class _Reading:
             if refusal is None:
                 self._whole.add(kind)
                 return
-            if not read.namespaced and not read.optional:
-                raise Mistake(
-                    f"{plural_of(kind)} may not be read, and --watch-namespace-selector goes by their labels: {refusal.why}"
-                )
+            if kind is NAMESPACE:
+                self._unlisted_namespaces = read
+                return
             if not read.namespaced:
                 self._unread.append(Unread(plural_of(kind), refusal.why, kind in ROUTE_KINDS))
                 return
@@ -246,6 +249,32 @@ class _Reading:
             else:
                 self._visible = tuple(sorted(found))
         return self._visible
+
+    def _read_namespaces_by_name(self) -> frozenset[str]:
+        """Read each Namespace that has something, where they may not be listed; return those that may not be read either, and tell so.
+
+        Whoever may read a namespace may mostly read its Namespace, too.
+        """
+        read = self._unlisted_namespaces
+        if read is None:
+            return frozenset()
+        unread: dict[str, str] = {}
+        names = {key.namespace for kind, key in self._objects if kind in KINDS.selected}
+        for number, name in enumerate(sorted(names)):
+            if number >= _MOST_BY_NAME:
+                unread[name] = f"more than {_MOST_BY_NAME} of them are not read by their names"
+                continue
+            found = self._server.single(f"{_NAMESPACES}/{name}")
+            if isinstance(found, Forbidden):
+                unread[name] = found.why
+            elif found is not None:
+                key, projection = project(read, found, self._prefix)
+                if key is not None:
+                    self._objects[NAMESPACE, key] = projection
+        if unread:
+            why = f"--watch-namespace-selector goes by these, so all there is judged: {next(iter(unread.values()))}"
+            self._unread.append(Unread(f"labels of {_named(unread)}", why))
+        return frozenset(unread)
 
     def _list(self, kind: Kind, read: KindRead, namespace: str) -> Forbidden | None:
         """List *kind* in *namespace*, the empty one for the whole cluster; keep what comes, or say why it may not be read."""
