@@ -28,7 +28,8 @@ from ingress.ctl.migrate.as_json import as_json
 from ingress.ctl.migrate.assessing import assess
 from ingress.ctl.migrate.edited_files import EditedFiles
 from ingress.ctl.migrate.html_page import as_html
-from ingress.ctl.migrate.installation.files import INSTALLATION, installation_files, is_of_installation
+from ingress.ctl.migrate.installation.kustomization import KUSTOMIZATION
+from ingress.ctl.migrate.installation.files import installation_files, is_of_controller, is_of_installation
 from ingress.ctl.migrate.markdown import as_markdown
 from ingress.ctl.migrate.migration import Asked, Migration
 from ingress.ctl.migrate.owners import USUAL_LABELS
@@ -148,15 +149,18 @@ def _text(given: Input, migration: Migration, asked: Asked, output: str, read: R
 
 def _write_patches(migration: Migration, directory: Path, read: ReadFile) -> None:
     patches = patches_of(migration.entries, read)
-    files = {**patch_files(patches), **installation_files(migration.arguments)}
+    installations = installation_files(migration.arguments)
+    files = {**patch_files(patches), **installations}
     _remove_earlier(directory, files)
     for name, text in files.items():
         _write_below(directory, name, text)
+    kustomizations = [name for name in installations if name.endswith(KUSTOMIZATION)]
     edited = sum(bool(one.edits) for one in patches.objects)
     tell(
         printable(
             f"wrote {number_of(len(files), 'file')} into {directory}: patches of"
             f" {number_of(len(patches.objects), 'object')}, {edited:,} of them in their manifests"
+            + (f", and {number_of(len(kustomizations), 'kustomization')}" if kustomizations else "")
         )
     )
 
@@ -165,15 +169,22 @@ def _remove_earlier(directory: Path, files: Container[str]) -> None:
     """Remove what an earlier run wrote into *directory* and this one, with *files*, does not: nobody is to apply it."""
     names = [MANIFESTS, ROOT_MANIFESTS, COMMANDS, NOT_EDITED]
     try:
-        for folder, is_ours in ((OBJECTS, is_of_object), (INSTALLATION, is_of_installation)):
-            below = directory / folder
-            if below.is_dir() and not below.is_symlink():
-                names += (f"{folder}/{path.name}" for path in below.iterdir() if is_ours(path.name))
+        names += _in_folders(directory)
         for name in names:
             if name not in files:
                 (directory / name).unlink(missing_ok=True)
     except OSError as error:
         raise Mistake(f"{error.filename or directory}: {error.strerror or error}") from None
+
+
+def _in_folders(directory: Path) -> Iterator[str]:
+    """Yield the names of the files in folders of *directory* that are called as ours are."""
+    for folder in directory.iterdir() if directory.is_dir() else ():
+        is_ours = is_of_object if folder.name == OBJECTS else is_of_installation
+        if folder.name != OBJECTS and not is_of_controller(folder.name):
+            continue
+        if folder.is_dir() and not folder.is_symlink():
+            yield from (f"{folder.name}/{path.name}" for path in folder.iterdir() if is_ours(path.name))
 
 
 def _write(path: Path, text: str) -> None:

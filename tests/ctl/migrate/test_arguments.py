@@ -5,6 +5,8 @@ import threading
 from pathlib import Path
 from typing import Any
 
+import yaml
+
 from ingress.ctl.migrate.writing_arguments import MOST_WORKLOADS
 from tests.ctl.ctl_case import ingress
 from tests.ctl.inputs.controllers import as_yaml, deployment
@@ -102,6 +104,42 @@ class PageTests(ArgumentsCase):
         )
         self.assertIn("--log-level=debug", found["args"])
         self.assertIn("overlays/daemonset-hostnetwork]", found["kustomization"])
+
+    def test_as_files(self) -> None:
+        """With --patches each kustomization is a file, that of the controller which counts first, and nothing is left of an earlier run."""
+        folder = self.folder / "patches.d"
+        both = (
+            self.written("--v=2"),
+            self.manifest(as_yaml(deployment("--watch-namespace=b", name="other")), "other.yaml"),
+        )
+        result = self.run_command("migrate", *both, "--patches", str(folder))
+        self.assertEqual(result.exit_code, 0, result.stderr)
+        self.assertIn(", and 2 kustomizations", result.stderr)
+        files = {str(path.relative_to(folder)): path.read_text("utf-8") for path in folder.rglob("*.yaml")}
+        texts = [one["kustomization"] for one in self.reports(*both)]
+        self.assertEqual(
+            files,
+            {"controller/kustomization.yaml": texts[0], "controller-2/kustomization.yaml": texts[1]},
+        )
+        self.assertEqual(yaml.safe_load(texts[0])["kind"], "Kustomization")
+        (folder / "controller-mine").mkdir()
+        (folder / "controller-mine" / "kustomization.yaml").write_text("")
+        self.run_command("migrate", both[0], "--patches", str(folder))
+        left = {str(path.relative_to(folder)) for path in folder.rglob("*.yaml")}
+        self.assertEqual(left, {"controller/kustomization.yaml", "controller-mine/kustomization.yaml"})
+
+    def test_a_link_among_the_files(self) -> None:
+        """Nothing is written to where a link leads that waits there, and nothing removed."""
+        folder, other = self.folder / "patches.d", self.folder / "other"
+        for path in (folder, other):
+            path.mkdir()
+        (other / "kustomization.yaml").write_text("mine")
+        (folder / "controller").symlink_to(other.resolve())
+        result = self.run_command("migrate", self.written("--v=2"), "--patches", str(folder))
+        self.assertEqual(result.exit_code, 2)
+        self.assertIn("controller: is a link", result.stderr)
+        self.run_command("migrate", self.manifest(ingress()), "--patches", str(folder))
+        self.assertEqual((other / "kustomization.yaml").read_text(), "mine")
 
     def test_secrets_are_not_on_the_page(self) -> None:
         """Neither of an argument that holds one, nor of one whose name is mistyped."""

@@ -18,21 +18,21 @@ class FilesTests(MigrateCase):
         """The names of the files that are written for *paths*, and where."""
         out = Path(self.mktemp()).absolute()
         self.run_command("migrate", *paths, "--patches", str(out))
-        return sorted(path.name for path in (out / "installation").glob("*")), out
+        return sorted(path.name for path in (out / "controller").glob("*")), out
 
     def test_they_are_written_and_removed(self) -> None:
         """What an earlier run wrote goes with what it was for; what somebody else put there stays."""
         path = self.manifest(ingress() + "---\n" + as_yaml(deployment(), service(), INTERNAL))
         names, out = self.installed(path)
         self.assertEqual(names, FILES)
-        text = (out / "installation" / "kustomization.yaml").read_text("utf-8")
+        text = (out / "controller" / "kustomization.yaml").read_text("utf-8")
         page = self.page(path)
         self.assertIn(text, page)
         self.assertIn("Beside it `service-internal.yaml`:", page)
-        (out / "installation" / "mine.yaml").write_text("")
+        (out / "controller" / "mine.yaml").write_text("")
         alone = self.manifest(as_yaml(deployment(), service()))
         self.run_command("migrate", alone, "--patches", str(out))
-        left = sorted(path.name for path in (out / "installation").iterdir())
+        left = sorted(path.name for path in (out / "controller").iterdir())
         self.assertEqual(left, ["kustomization.yaml", "mine.yaml"])
 
     def test_without_an_ingress_nginx(self) -> None:
