@@ -12,7 +12,7 @@ from attrs import evolve
 from ingress.ctl.errors import Mistake
 from ingress.ctl.inputs.controller_options import GivenOptions, names_beginning, options_from
 from ingress.ctl.inputs.how import How
-from ingress.ctl.inputs.input import Input, Unread
+from ingress.ctl.inputs.input import Input
 from ingress.ctl.inputs.live.asked import LiveCluster, SecretReading
 from ingress.ctl.progress import progress
 from ingress.ctl.project_file import NAME, ProjectFile, find_project_file
@@ -117,8 +117,8 @@ _LIVE_OPTIONS: Final = (
     click.option(
         "--like",
         metavar="NAMESPACE/NAME",
-        help="With --live: take the options of the controller that this Deployment or DaemonSet runs, of ours or"
-        " ingress-nginx; -o comes before them.",
+        help="Take the options of the controller that this Deployment or DaemonSet runs: of ingress-nginx among the files,"
+        " or with --live of ours, too; -o comes before them.",
     ),
     click.option(
         "--secrets",
@@ -167,7 +167,6 @@ def live_parameters(command: F) -> F:
                 "--context": context,
                 "--server": server,
                 "--secrets": secrets,
-                "--like": like,
             }
             for name, value in given.items():
                 if value:
@@ -177,6 +176,7 @@ def live_parameters(command: F) -> F:
                 all_namespaces=all_namespaces,
                 builds=not no_kustomize,
                 allows_remote=allow_remote_bases,
+                like=like or "",
             )
             return command(source=how, **others)
         for name, is_given in (
@@ -218,16 +218,34 @@ def read_objects(
             raise Mistake("name files or --live, not both")
         found, given = _read_live(source, options, given, now)
     else:
-        from ingress.ctl.inputs.manifests import read_manifests
-
         if not paths:
             raise Mistake(
                 "name files or folders (. is the current one), - for standard input, or --live for a cluster"
             )
         with progress() as tell_progress:
             how = evolve(source or How(), progress=tell_progress)
-            found = read_manifests(paths, given.settings, now, how)
+            found, given = _read_files(paths, options, how, given, now)
     return found, given
+
+
+def _read_files(
+    paths: tuple[str, ...], options: tuple[str, ...], how: How, given: GivenOptions, now: datetime
+) -> tuple[Input, GivenOptions]:
+    """Read files, by *options* and those of the controller among them that *how* names."""
+    from ingress.ctl.inputs.manifests import read_manifests
+
+    found = read_manifests(paths, given.settings, now, how)
+    if not how.like:
+        return found, given
+    from ingress.ctl.inputs.like import among, left_by, read_arguments, unsaid_by
+
+    workload = among(found.workloads, how.like)
+    like = read_arguments(workload.words, workload.key.namespace)
+    given = options_from((*unsaid_by(like, given.names), *options))
+    # What these decide may be how files are read.
+    held = {} if found.texts is None else found.texts.held
+    found = read_manifests(paths, given.settings, now, evolve(how, held=held))
+    return evolve(found, unread=(*found.unread, *left_by(like, how.like))), given
 
 
 def tell_unread(given: Input) -> None:
@@ -269,7 +287,7 @@ def _read_live(
     source: LiveCluster, options: tuple[str, ...], given: GivenOptions, now: datetime
 ) -> tuple[Input, GivenOptions]:
     """Read a cluster, by *options* and those of the controller that *source* names."""
-    from ingress.ctl.inputs.live.like import unsaid_by
+    from ingress.ctl.inputs.like import left_by, unsaid_by
     from ingress.ctl.inputs.live.reading import read_like, read_live
 
     if not source.like:
@@ -277,7 +295,4 @@ def _read_live(
     like = read_like(source)
     given = options_from((*unsaid_by(like, given.names), *options))
     found = read_live(source, given.settings, now)
-    if like.left:
-        left = Unread(f"options of {source.like}", f"not taken over: {', '.join(like.left)}")
-        found = evolve(found, unread=(*found.unread, left))
-    return found, given
+    return evolve(found, unread=(*found.unread, *left_by(like, source.like))), given

@@ -10,6 +10,7 @@ from ingress.ctl.commands.asking import Source, read_objects
 from ingress.ctl.inputs.controller_options import GivenOptions, options_from
 from ingress.ctl.inputs.how import How
 from ingress.ctl.inputs.input import Input, Workload
+from ingress.ctl.inputs.like import among
 from ingress.ctl.inputs.live.asked import LiveCluster
 from ingress.ctl.inputs.operator_config_map import with_config_map, with_settings
 from ingress.ctl.inputs.taken_arguments import counting, judged_by, taken_arguments
@@ -63,8 +64,12 @@ def _read_cluster(
 
 
 def _read_files(paths: tuple[str, ...], options: tuple[str, ...], source: How) -> tuple[Input, GivenOptions]:
+    like, source = source.like, evolve(source, like="")
     given, said = read_objects(paths, options, source)
-    workloads = counting(given.workloads, said.settings, said.names)
+    if like:
+        workloads: tuple[Workload, ...] = (among(given.workloads, like),)
+    else:
+        workloads = counting(given.workloads, said.settings, said.names)
     texts = _texts(workloads, said.names, source)
     counted = options_from(texts, given.settings)
     if any(_is_other(name, given.settings, counted.settings) for name in _READ_BY & counted.names):

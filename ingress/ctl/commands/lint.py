@@ -15,6 +15,7 @@ from ingress.ctl.commands.asking import (
 )
 from ingress.ctl.commands.destinations import Destination, DestinationType, chosen_destinations, print_to
 from ingress.ctl.errors import FINE, FOUND, Mistake
+from ingress.ctl.inputs.controller_options import options_from
 from ingress.ctl.inputs.input import Input, Unread
 from ingress.ctl.inputs.live.asked import LiveCluster
 from ingress.ctl.inputs.usual_config_map import find_config_map
@@ -84,7 +85,7 @@ def command(
     folder = os.getcwd()
     acceptances = read_acceptances(project.tables.get("accept", ()), project.prefix)
     level = _level(fail_on, project)
-    given = _telling_of_config_map(read_input(paths, options, source))
+    given = _telling_of_config_map(_telling_of_arguments(read_input(paths, options, source), source))
     report = placed(lint(given), given)
     relative = _relative_to(project.folder, folder)
     is_whole = _is_whole(paths, source, relative)
@@ -95,6 +96,22 @@ def command(
     for sentence in accepting.told:
         tell(printable(f"{project.prefix}{sentence}"))
     raise SystemExit(FOUND if results.fails else FINE)
+
+
+def _telling_of_arguments(given: Input, source: Source) -> Input:
+    """Return *given* with word of each ingress-nginx in it that is started with what objects would be judged by, where none is named."""
+    if source.like or not given.workloads:
+        return given
+    # For who has one among the files.
+    from ingress.ctl.inputs.taken_arguments import judged_by, taken_arguments
+
+    unread = list(given.unread)
+    for workload in given.workloads:
+        counting = tuple(judged_by(taken_arguments(workload)))
+        if options_from(counting, given.settings).settings != given.settings:
+            why = f"ingress-nginx goes by them; here they count with --like {workload.key}"
+            unread.append(Unread(f"arguments of {workload}", why))
+    return evolve(given, unread=tuple(unread))
 
 
 def _telling_of_config_map(given: Input) -> Input:

@@ -226,6 +226,7 @@ def _source_words(source: Source) -> Iterator[str]:
             yield "--no-kustomize"
         if source.allows_remote:
             yield "--allow-remote-bases"
+        named["--like"] = source.like
     for name, value in named.items():
         if value and not (name == "--server" and "@" in value):
             yield f"{name}={value}"

@@ -24,6 +24,8 @@ class How:
     """Whether kustomizations are built by the program for that."""
     allows_remote: bool = False
     """Whether that may fetch what is not here."""
+    like: str = ""
+    """``NAMESPACE/NAME`` of the ingress-nginx among them whose arguments count; empty for none."""
     standard_input: BinaryIO | None = None
     """What ``-`` stands for, where that is not the process's own."""
     held: Mapping[str, bytes] = Factory(dict)

@@ -2,7 +2,7 @@
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.ctl.inputs.live.like import LikeOptions, read_arguments
+from ingress.ctl.inputs.like import LikeOptions, read_arguments
 
 
 class ReadArgumentsTests(SynchronousTestCase):
