@@ -21,7 +21,8 @@ The options of `twistd ingress`, as `twistd ingress --help` shows them. This pag
 A listener description is a Twisted endpoint description: `tcp:80` is port 80 of all IPv4 addresses,
 `tcp:8080:interface=127.0.0.1` port 8080 of one of them, `tcp6:80` port 80 of all IPv6 addresses and of no
 other, and `unix:/run/ingress.sock` a socket in the file system, which takes the place of one at which nobody listens any
-more. A wrong value ends the process with one line on standard error and status 1.
+more. `backlog=` says how many connections may wait to be accepted (`tcp:80:backlog=1024`): without it 4096, and 1024 at ports with pages, or as many as the
+system allows. A wrong value ends the process with one line on standard error and status 1.
 """
 
 

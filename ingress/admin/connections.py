@@ -17,7 +17,7 @@ from ingress.admin.places import Places
 from ingress.proxy.transport.accepting import PausablePort
 
 if TYPE_CHECKING:
-    from twisted.web.server import Request, Site
+    from twisted.web.server import Request
 
 REQUEST_SECONDS: Final = 10
 """For a whole request, however it comes; of a new connection from the accept, later from its first byte."""
@@ -27,7 +27,6 @@ TAKING_SECONDS: Final = 30
 """For the client to take the rest of what was sent, once nothing follows."""
 _LEAVING_SECONDS: Final = 1
 """The same for one that makes way."""
-_BACKLOG: Final = 1024
 
 
 class AdminChannel(HTTPChannel):
@@ -144,10 +143,7 @@ class AdminPort(PausablePort):
     Meanwhile many may wait, and a probe need not try again for a flood.
     """
 
-    def __init__(
-        self, port: int, factory: "Site", backlog: int = 50, interface: str = "", reactor: Any = None
-    ) -> None:
-        super().__init__(port, factory, max(backlog, _BACKLOG), interface, reactor)
+    usual_backlog = 1024
 
 
 class AdminConnections:

@@ -10,6 +10,12 @@ MAIN: Final = ""
 
 _tcp_port: Final = re.compile(r"tcp6?:(?:.*:)?(?:port=)?(\d+)(?=:|$)").match
 _interface: Final = re.compile(r".*:interface=((?:[^:\\]|\\.)*)").match
+_PLACES: Final = {
+    "tcp": ("port", "interface", "backlog"),
+    "tcp6": ("port", "backlog", "interface"),
+    "unix": ("address", "mode", "backlog", "lockfile"),
+}
+"""What the arguments of listener descriptions are that have no name, in their order."""
 
 
 @frozen
@@ -32,6 +38,29 @@ class Listener:
     def __str__(self) -> str:
         protocol = "TCP" if self.is_stream else "HTTPS" if self.is_secure else "HTTP"
         return f"{protocol} on {self.description}"
+
+
+def arguments_of(description: str) -> dict[str, str]:
+    """Return the arguments of a listener description that Twisted can read, by their names; none of a kind that only a plugin knows."""
+    # A colon that is escaped ends no argument, and stands in none that is a number.
+    kind, *written = re.sub(r"\\.", "_", re.sub("^(haproxy:)+", "", description)).split(":")
+    found: dict[str, str] = {}
+    if kind not in _PLACES:
+        return found
+    places = iter(_PLACES[kind])
+    for argument in written:
+        name, equals, value = argument.partition("=")
+        if equals:
+            found[name] = value
+        else:
+            found[next(places, "")] = argument
+    return found
+
+
+def backlog_of(description: str) -> int | None:
+    """Return how many connections may wait to be accepted, as *description* says it; None where it does not."""
+    said = arguments_of(description).get("backlog")
+    return None if said is None else int(said)
 
 
 def port_of(description: str) -> int | None:

@@ -19,6 +19,7 @@ from ingress.annotations.policy import parse_risk, parse_words
 from ingress.annotations.values import Risk, ValueRefused, parse_boolean
 from ingress.model.backends import BackendReference, Endpoint, ManualEndpoint
 from ingress.model.balancing import Algorithm
+from ingress.model.listeners import arguments_of
 from ingress.model.log_formats import LOG_LEVELS, LogForm
 from ingress.model.object_meta import Address
 from ingress.model.objects import ObjectKey
@@ -43,12 +44,6 @@ _SUBDOMAIN = re.compile(rf"(?=.{{1,253}}\Z){_LABEL}(?:\.{_LABEL})*")
 _HOST_NAME = re.compile(r"(?=.{1,253}\Z)(?!.*\.[0-9]+\.?\Z)[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)*\.?")
 _PORT_NAME = re.compile(r"(?=.{1,15}\Z)(?=.*[a-z])[a-z0-9]+(?:-[a-z0-9]+)*")
 _FIELD_COMPARISON = re.compile(r"[A-Za-z][A-Za-z.]*(?:==?|!=)[^\s,=!]*")
-_PLACES = {
-    "tcp": ("port", "interface", "backlog"),
-    "tcp6": ("port", "backlog", "interface"),
-    "unix": ("address", "mode", "backlog", "lockfile"),
-}
-"""What the arguments of listener descriptions are that have no name, in their order."""
 _LARGEST_BACKLOG = 2**31 - 1
 
 # By lower case.  Those over finite fields are left out: they are slow, and nobody needs them.
@@ -298,25 +293,8 @@ def read_description(text: str, reactor: Any = None) -> str:
         raise ValueError(form) from None
     except Exception as error:  # Descriptions are read by plugins, which raise what they like.
         raise ValueError(f"{form} ({' '.join(str(error).split())})") from None
-    _check_numbers(_arguments_of(text))
+    _check_numbers(arguments_of(text))
     return text
-
-
-def _arguments_of(description: str) -> dict[str, str]:
-    """Return the arguments of a listener description that Twisted can read, by their names; none of a kind that only a plugin knows."""
-    # A colon that is escaped ends no argument, and stands in none that is a number.
-    kind, *written = re.sub(r"\\.", "_", re.sub("^(haproxy:)+", "", description)).split(":")
-    found: dict[str, str] = {}
-    if kind not in _PLACES:
-        return found
-    places = iter(_PLACES[kind])
-    for argument in written:
-        name, equals, value = argument.partition("=")
-        if equals:
-            found[name] = value
-        else:
-            found[next(places, "")] = argument
-    return found
 
 
 def _check_numbers(arguments: Mapping[str, str]) -> None:

@@ -14,7 +14,7 @@ from twisted.python.failure import Failure
 
 from ingress.data_plane import SocketOf
 from ingress.errors import StartError
-from ingress.model.listeners import Listener
+from ingress.model.listeners import Listener, backlog_of
 from ingress.proxy.listening.listeners import listen
 from ingress.proxy.listening.open_listeners import OpenListeners
 from ingress.proxy.transport.accepting import BACKLOG
@@ -72,7 +72,8 @@ class HeldListeners:
             # Others listen on the same socket, also after it was closed here.
             port._shouldShutdown = False
             port.socket.setblocking(False)
-            port.socket.listen(BACKLOG)
+            said = backlog_of(listener.description)
+            port.socket.listen(BACKLOG if said is None else said)
         except (AttributeError, OSError) as error:
             await maybeDeferred(port.stopListening)
             raise StartError(

@@ -42,13 +42,15 @@ class EpollPort:
         build: Callable[[], Receiver],
         secure: MakeConnection | None,
         connection_starts: ConnectionStarts | None = None,
+        backlog: int = BACKLOG,
     ) -> None:
-        """With *connection_starts*, the first bytes of each connection decide what becomes of it."""
+        """With *connection_starts*, the first bytes of each connection decide what becomes of it; *backlog* of them may wait to be accepted."""
         self._epoll_set = epoll_set
         self._sock = sock
         self._build = build
         self._secure = secure
         self._connection_starts = connection_starts
+        self._backlog = backlog
         self._port: int = sock.getsockname()[1]
         self._is_listening = False
         self._alone = 0
@@ -64,7 +66,7 @@ class EpollPort:
         # Accepted sockets have these from their listener, which saves two calls for each.
         self._sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
-        self._sock.listen(BACKLOG)
+        self._sock.listen(self._backlog)
         self._is_listening = True
         self._watch(not self.rest.is_on)
 

@@ -23,7 +23,7 @@ from zope.interface import implementer
 
 from ingress.errors import StartError
 from ingress.http.plain_request import ANSWER, is_plain_request
-from ingress.model.listeners import interface_of, port_of
+from ingress.model.listeners import backlog_of, interface_of, port_of
 from ingress.proxy.contract.transport import Receiver, is_ip_address
 from ingress.proxy.transport.accepting import FamilyPort
 from ingress.proxy.transport.handshake_queue import HandshakeQueue
@@ -121,14 +121,20 @@ class _OwnPorts:
     """Stands for a reactor in ``serverFromString``: its ports of TCP are of *kind*, those of paths have no lock, all else is the
     reactor's own.
 
-    Where *sock* is given, its port listens on that.
+    Where *sock* is given, its port listens on that.  What *description* says of a backlog counts, or else what is usual for *kind*.
     """
 
     def __init__(
-        self, reactor: PosixReactorBase, kind: type[FamilyPort], sock: socket.socket | None = None
+        self,
+        reactor: PosixReactorBase,
+        kind: type[FamilyPort],
+        description: str,
+        sock: socket.socket | None = None,
     ) -> None:
         self._reactor = reactor
         self._kind = kind
+        said = backlog_of(description)
+        self._backlog = kind.usual_backlog if said is None else said
         self._given = sock
 
     def __getattr__(self, name: str) -> object:
@@ -144,7 +150,8 @@ class _OwnPorts:
             if self._given is not None and self._given.family == socket.AF_INET6:
                 # The addresses of peers are of the family that the port takes from this.
                 interface = "::"
-            listening = self._kind(port, factory, backlog, interface, self._reactor)
+            # Twisted does not tell whether anybody has said one.
+            listening = self._kind(port, factory, self._backlog, interface, self._reactor)
         if self._given is not None:
             listening._preexistingSocket = self._given
         listening.startListening()
@@ -153,7 +160,7 @@ class _OwnPorts:
     def listenUNIX(
         self, address: str, factory: ServerFactory, backlog: int = 50, mode: int = 0o666, wantPID: int = 0
     ) -> IListeningPort:
-        listening = PathPort(cast(Any, address), factory, backlog, mode, self._reactor)
+        listening = PathPort(cast(Any, address), factory, self._backlog, mode, self._reactor)
         listening.startListening()
         return cast(IListeningPort, listening)
 
@@ -188,7 +195,7 @@ async def listen(
     Where *sock* is given it listens already, and is the port's own from now on.
     """
     if isinstance(reactor, PosixReactorBase):
-        reactor = _OwnPorts(reactor, kind, sock)
+        reactor = _OwnPorts(reactor, kind, description, sock)
     try:
         written = description if sock is None else _without_address(description)
         endpoint = serverFromString(cast(Any, reactor), written)

@@ -16,6 +16,7 @@ from twisted.internet.task import deferLater
 
 from ingress.model.backends import Endpoint
 from ingress.model.limits import Timeouts
+from ingress.model.listeners import backlog_of
 from ingress.process.lateness import Lateness
 from ingress.process.yielding import YieldToTraffic
 from ingress.proxy.contract.burst import Burst
@@ -32,7 +33,7 @@ from ingress.proxy.listening.connection_starts import (
 from ingress.proxy.listening.epoll_port import EpollPort
 from ingress.proxy.listening.listeners import listen, tls_factory
 from ingress.proxy.listening.stream_factory import StreamFactory
-from ingress.proxy.transport.accepting import AcceptingSocket, NewTurn, join, keep_to_family
+from ingress.proxy.transport.accepting import BACKLOG, AcceptingSocket, NewTurn, join, keep_to_family
 from ingress.proxy.transport.connecting import Connector
 from ingress.proxy.transport.epoll.connecting import EpollConnecting
 from ingress.proxy.transport.epoll.epoll_set import CAN_SPLICE, EpollSet, is_available
@@ -211,7 +212,13 @@ class EpollNetwork(TwistedNetwork):
         secure = contexts.connection_on if contexts is not None else None
         connection_starts = connection_starts_of(site, rules, self.connect, contexts is not None)
         listening = _EpollListening(
-            self._reactor, self.epoll_set, factory.build, secure, connection_starts, sock
+            self._reactor,
+            self.epoll_set,
+            factory.build,
+            secure,
+            connection_starts,
+            sock,
+            backlog_of(description),
         )
         port = await listen(listening, description, factory, sock=sock)
         return join(site.connections.limit, port, self.new_turn)
@@ -228,14 +235,16 @@ class _EpollListening:
         secure: Any,
         connection_starts: ConnectionStarts | None,
         sock: socket.socket | None,
+        backlog: int | None,
     ) -> None:
-        """Where *sock* is given, that is what is listened on."""
+        """Where *sock* is given, that is what is listened on; *backlog* is None where nobody says one."""
         self._reactor = reactor
         self._epoll_set = epoll_set
         self._build = build
         self._secure = secure
         self._connection_starts = connection_starts
         self._given = sock
+        self._backlog = BACKLOG if backlog is None else backlog
 
     def __getattr__(self, name: str) -> object:
         return getattr(self._reactor, name)
@@ -257,7 +266,9 @@ class _EpollListening:
 
     def _listen(self, sock: socket.socket) -> IListeningPort:
         accepting = AcceptingSocket(sock)
-        port = EpollPort(self._epoll_set, accepting, self._build, self._secure, self._connection_starts)
+        port = EpollPort(
+            self._epoll_set, accepting, self._build, self._secure, self._connection_starts, self._backlog
+        )
         try:
             port.startListening()
         except OSError:

@@ -193,6 +193,9 @@ class AcceptingSocket(socket.socket):
 class FamilyPort(tcp.Port):
     """Twisted's port, for one family of addresses."""
 
+    usual_backlog = BACKLOG
+    """How many connections may wait to be accepted where nobody says how many."""
+
     # Twisted would shut a socket down that it closes, and with it the listening of all processes that share the socket.
     _shouldShutdown = False  # noqa: N815 - Twisted's name
 

@@ -13,7 +13,6 @@ the same behavior.
 from typing import Any
 
 from twisted.internet import main, tcp
-from twisted.internet.protocol import ServerFactory
 
 from ingress.proxy.transport.accepting import PausablePort
 
@@ -69,11 +68,6 @@ class DirectClient(_SendsAtOnce, tcp.Client):
 
 
 class DirectPort(PausablePort):
-    """A listening port whose connections are ``DirectServer``, of which many may wait to be accepted."""
+    """A listening port whose connections are ``DirectServer``."""
 
     transport = DirectServer
-
-    def __init__(
-        self, port: int, factory: ServerFactory, backlog: int = 50, interface: str = "", reactor: Any = None
-    ) -> None:
-        super().__init__(port, factory, max(backlog, 1024), interface, reactor)
