@@ -310,6 +310,7 @@ class ApiServerSource:
             self._scopes.remove(scope)
             self._withdrawn[name] = reflector = self._reflectors.pop(name)
             reflector.withdraw()
+            self._metrics.over(reflector.counts)
 
     def _scopes_of(self, read: KindRead) -> "list[_Scope]":
         return [(read, namespace) for namespace in read.scopes(self._namespaces)]

@@ -74,6 +74,10 @@ class WatchMetrics:
         self.reflectors.append(counts)
         return counts
 
+    def over(self, counts: ReflectorCounts) -> None:
+        """Show the counts of one reflector no more: it has ended, and is missing nothing."""
+        self.reflectors = [one for one in self.reflectors if one is not counts]
+
     def handed_over(self, changes: int) -> None:
         """Count a batch that came into the reactor thread."""
         self._batches += 1

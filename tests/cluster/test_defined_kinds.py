@@ -8,6 +8,7 @@ from attrs import evolve
 from twisted.logger import LogLevel, capturedLogs
 
 from ingress.cluster.kinds import ObjectKinds
+from ingress.metrics.watch import WatchMetrics
 from ingress.model.objects import ObjectKey
 from ingress.translate.readers.gateway.definitions import Definition
 from ingress.translate.readers.gateway.names import (
@@ -171,6 +172,23 @@ class DefinedKindsTests(SourceTestCase):
             self.server.create(definition_of(HTTP_ROUTES))
             await self.until(lambda: content.names(HTTP_ROUTE) == {"web"})
         self.assertEqual(content.names(), {"web"})
+
+    async def test_counts_go_with_them(self) -> None:
+        """Of a kind that is gone no series grows older, and one that came again has one series of each."""
+        self.server.define()
+        metrics = WatchMetrics()
+        content = await self.synced(metrics=metrics)
+
+        def shown() -> list[str]:
+            return [one.kind for one in metrics.reflectors if one.kind == HTTP_ROUTE]
+
+        self.assertEqual(shown(), [HTTP_ROUTE])
+        self.server.delete("CustomResourceDefinition", DEFINITION_NAME)
+        await self.until(lambda: shown() == [])
+        self.server.create(definition_of(HTTP_ROUTES))
+        self.server.create(route("web"))
+        await self.until(lambda: content.names(HTTP_ROUTE) == {"web"})
+        self.assertEqual(shown(), [HTTP_ROUTE])
 
     async def test_goes_before_it_was_read(self) -> None:
         """A definition that goes while its objects are asked for holds nobody back."""

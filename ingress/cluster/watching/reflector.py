@@ -131,7 +131,8 @@ class Reflector:
         self._withdraws = False
         self._contact = Contact(self.name, clock, outage=outage, holds=True)
         self._changes = ObjectChanges(self.name, read, annotations_prefix, selection)
-        self._counts = counts or ReflectorCounts(read.kind, namespace, clock)
+        self.counts = counts or ReflectorCounts(read.kind, namespace, clock)
+        """What it counts."""
         self._version: str | None = None
         self._list_cause = ""
         self._can_stream_list = True
@@ -199,7 +200,7 @@ class Reflector:
         """Make one request to its end; return the seconds to wait before the next."""
         version = self._version
         if self._was_cut:
-            self._counts.reconnects += 1
+            self.counts.reconnects += 1
         self._was_cut = True
         try:
             if version is not None:
@@ -224,12 +225,12 @@ class Reflector:
         if self._contact.regained():
             self._regained()
         self._receiver.put(self._refusal.answered())
-        self._counts.refused_since = None
+        self.counts.refused_since = None
         if self._version is not None:
             if self._refusal.is_lasting:
                 self._receiver.synced(self.name)
             self._refusal.permitted()
-        self._counts.last_contact = self._clock()
+        self.counts.last_contact = self._clock()
         return response
 
     def _page_list(self) -> float:
@@ -246,8 +247,8 @@ class Reflector:
                 began = self._clock()
                 for event in page.objects:
                     self._changes.note(event, changes)
-                self._counts.decode_seconds += self._clock() - began
-            self._counts.events += len(page.objects)
+                self.counts.decode_seconds += self._clock() - began
+            self.counts.events += len(page.objects)
             next_page = page.next_page
             if next_page:
                 self._receiver.put(changes)
@@ -269,7 +270,7 @@ class Reflector:
         with self._decoding:
             began = self._clock()
             page = page_from_json(decoded_or_broken(body))
-            self._counts.decode_seconds += self._clock() - began
+            self.counts.decode_seconds += self._clock() - began
         return page
 
     def _stream_list(self) -> float:
@@ -323,7 +324,7 @@ class Reflector:
             finally:
                 # What the index has noted is handed over, whatever came behind it.
                 self._receiver.put(changes)
-                self._counts.objects = len(self._changes)
+                self.counts.objects = len(self._changes)
             if self._version is not None and self._receiver.is_behind:
                 # Decoding more would only take the interpreter from the reactor, which serves requests.
                 self._pause.rest(_BEHIND_SECONDS)
@@ -338,7 +339,7 @@ class Reflector:
                 self._contact.silent()
                 return b""
             raise
-        self._counts.last_contact = self._clock()
+        self.counts.last_contact = self._clock()
         self._contact.heard()
         return b"" if self._pause.is_over else chunk
 
@@ -348,8 +349,8 @@ class Reflector:
             event = event_from_json(decoded_or_broken(line))
             if isinstance(event, ObjectEvent):
                 self._changes.note(event, changes)
-                self._counts.events += 1
-            self._counts.decode_seconds += self._clock() - began
+                self.counts.events += 1
+            self.counts.decode_seconds += self._clock() - began
         if isinstance(event, ErrorEvent):
             raise WatchError(event.error)
         if self._version is not None:
@@ -369,7 +370,7 @@ class Reflector:
         self._receiver.synced(self.name)
         self._version = version
         self._absences = 0
-        self._counts.objects = len(self._changes)
+        self.counts.objects = len(self._changes)
         if self._list_cause:
             self._contact.listed_again(len(self._changes), self._list_cause)
         else:
@@ -399,7 +400,7 @@ class Reflector:
         self._sleeps_lightly = error.status != 500 and not at_least
         if error.status and not self._is_dispensable:
             self._receiver.put(self._refusal.refused(error))
-            self._counts.refused_since = self._refusal.since
+            self.counts.refused_since = self._refusal.since
         if error.status == 403:
             seconds = self._refusal.forbidden(at_least)
             if not self._read.optional:
@@ -460,7 +461,7 @@ class Reflector:
         """Let the next turn list; *cause* is for the log, *sort* for the metrics."""
         self._upstream_errors = 0
         if self._version is not None:
-            self._counts.relists[sort] += 1
+            self.counts.relists[sort] += 1
             self._version = None
             self._list_cause = cause
 
