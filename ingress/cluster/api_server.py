@@ -9,7 +9,7 @@ without; ConfigMaps are read by name, but for the one that the operator wants fo
 """
 
 import os
-from collections.abc import Callable, Collection, Iterable, Mapping, Set
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Set
 from random import random as random_number
 from threading import Thread
 from time import monotonic
@@ -34,8 +34,9 @@ from ingress.cluster.secrets.secret_rights import rights_awaited
 from ingress.cluster.secrets.watched_secrets import WatchedObjects
 from ingress.cluster.selected_namespaces import SelectedNamespaces, is_read
 from ingress.cluster.source import Sink
+from ingress.cluster.watching.aside import Aside, AsideSink, Scope
 from ingress.cluster.watching.defined_kinds import DefinedKinds, Discovery
-from ingress.cluster.watching.reflector import Reflector, reflector_name, scope_name
+from ingress.cluster.watching.reflector import Receiver, Reflector, reflector_name, scope_name
 from ingress.metrics.watch import WatchMetrics
 from ingress.model.label_selectors import LabelSelector
 from ingress.model.objects import Kind, ObjectKey
@@ -49,8 +50,6 @@ from ingress.translate.references import needs_of_options
 log = Logger()
 
 _STOP_SECONDS = 1.0
-
-_Scope = tuple[KindRead, str]
 
 
 class ApiServerSource:
@@ -100,7 +99,7 @@ class ApiServerSource:
             read_seconds=read_seconds,
             clock=clock,
         )
-        self._scopes: list[_Scope] = []
+        self._scopes: list[Scope] = []
         for read in kinds.values():
             # What needs a definition is asked for as soon as that is there.
             if read not in REFERRED_TO and not read.definition:
@@ -112,7 +111,7 @@ class ApiServerSource:
         if single_node:
             self._scopes.append(_single(NODES, ObjectKey("", single_node)))
         secrets = evolve(SECRETS, field_selector=secret_selector)
-        self._secret_scopes: list[_Scope] = []
+        self._secret_scopes: list[Scope] = []
         if watch_secrets:
             self._secret_scopes += [(secrets, namespace) for namespace in secrets.scopes(namespaces)]
         self._namespaces = namespaces
@@ -141,6 +140,7 @@ class ApiServerSource:
         self._readers: list[ObjectReader] = []
         self._reflectors: dict[str, Reflector] = {}
         self._withdrawn: dict[str, Reflector] = {}
+        self._asides: list[Aside] = []
         self._addresses: frozenset[str] = frozenset()
         self._port = 0
         self._secrets_have_begun = False
@@ -193,6 +193,8 @@ class ApiServerSource:
             reader.stop()
         for reflector in (*self._reflectors.values(), *self._withdrawn.values()):
             reflector.stop()
+        for aside in self._asides:
+            aside.stop()
         Thread(target=self._join, args=(stopped,), name="ingress stop", daemon=True).start()
         return stopped
 
@@ -231,8 +233,27 @@ class ApiServerSource:
         if now < self._next_news_at:
             return
         self._next_news_at = now + self._news.failed()
-        for reflector in tuple(self._reflectors.values()):
+        asides = (reflector for aside in tuple(self._asides) for reflector in aside.reflectors)
+        for reflector in (*self._reflectors.values(), *asides):
             reflector.rouse()
+
+    def watch_aside(self, scopes: Sequence[Scope], sink: AsideSink) -> Callable[[], None]:
+        """Watch *scopes* for *sink* alone, once started; return what ends that.  Reactor thread.
+
+        The sink of the source gets nothing of it but the problem that the API server refuses the watch, and does not wait for it.
+        """
+        assert self._delta_queue is not None, "start() comes first"
+        aside = Aside(self._reactor.callFromThread, scopes, sink, self._reflector, self._delta_queue.put)
+        self._asides.append(aside)
+
+        def stop() -> None:
+            if aside in self._asides:
+                self._asides.remove(aside)
+                aside.stop()
+                for reflector in aside.reflectors:
+                    self._metrics.over(reflector.counts)
+
+        return stop
 
     def reads(self, namespace: str) -> bool:
         """Whether objects of *namespace* are handed over, as far as is known."""
@@ -312,35 +333,42 @@ class ApiServerSource:
             reflector.withdraw()
             self._metrics.over(reflector.counts)
 
-    def _scopes_of(self, read: KindRead) -> "list[_Scope]":
+    def _scopes_of(self, read: KindRead) -> list[Scope]:
         return [(read, namespace) for namespace in read.scopes(self._namespaces)]
 
-    def _reflect(self, scopes: "list[_Scope]") -> None:
+    def _reflect(self, scopes: list[Scope]) -> None:
         assert self._delta_queue is not None
         for read, namespace in scopes:
             name = reflector_name(read, namespace)
-            connection = ApiConnection(self._access)
-            discovery = Discovery(connection, VERSION, self._delta_queue.put)
-            self._reflectors[name] = Reflector(
-                read,
-                namespace,
-                connection,
-                self._delta_queue,
-                self._options.annotations_prefix,
-                decoding=self.yielding,
-                clock=self._clock,
-                random=self._random,
-                backoff_seconds=self._backoff_seconds,
-                selection=self._watched.get(read.kind),
-                counts=self._metrics.reflector(read.kind, scope_name(read, namespace), self._clock),
-                regained=self.rouse,
-                outage=self.outage,
-                # With Roles alone nobody may read what belongs to no namespace.
-                is_dispensable=bool(self._namespaces) and not read.namespaced and read.kind is not Kind.NODE,
-                instead=discovery.look if read.kind is DEFINITION else lambda: True,
-                after=self._withdrawn.pop(name, None),
+            self._reflectors[name] = self._reflector(
+                read, namespace, self._delta_queue, self._withdrawn.pop(name, None)
             )
             self._reflectors[name].start()
+
+    def _reflector(
+        self, read: KindRead, namespace: str, receiver: Receiver, after: Reflector | None = None
+    ) -> Reflector:
+        connection = ApiConnection(self._access)
+        discovery = Discovery(connection, VERSION, receiver.put)
+        return Reflector(
+            read,
+            namespace,
+            connection,
+            receiver,
+            self._options.annotations_prefix,
+            decoding=self.yielding,
+            clock=self._clock,
+            random=self._random,
+            backoff_seconds=self._backoff_seconds,
+            selection=self._watched.get(read.kind),
+            counts=self._metrics.reflector(read.kind, scope_name(read, namespace), self._clock),
+            regained=self.rouse,
+            outage=self.outage,
+            # With Roles alone nobody may read what belongs to no namespace.
+            is_dispensable=bool(self._namespaces) and not read.namespaced and read.kind is not Kind.NODE,
+            instead=discovery.look if read.kind is DEFINITION else lambda: True,
+            after=after,
+        )
 
     def _make_referenced(
         self, sink: Sink, read: KindRead, counts: Callable[[int], None] | None = None
@@ -395,9 +423,10 @@ class ApiServerSource:
     def _join(self, stopped: Deferred[None]) -> None:
         """Thread: wait for the reflectors."""
         deadline = monotonic() + _STOP_SECONDS
+        asides = (reflector for aside in self._asides for reflector in aside.reflectors)
         late = [
-            name
-            for name, reflector in (*self._reflectors.items(), *self._withdrawn.items())
+            reflector.name
+            for reflector in (*self._reflectors.values(), *self._withdrawn.values(), *asides)
             if not reflector.join(max(0.0, deadline - monotonic()))
         ]
         for reader in self._readers:
@@ -408,6 +437,6 @@ class ApiServerSource:
         self._reactor.callFromThread(stopped.callback, None)
 
 
-def _single(read: KindRead, key: ObjectKey) -> _Scope:
+def _single(read: KindRead, key: ObjectKey) -> Scope:
     """Return the scope of one object, which is watched wherever it is."""
     return evolve(read, field_selector=f"metadata.name={key.name}", optional=True), key.namespace

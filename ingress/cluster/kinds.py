@@ -15,6 +15,7 @@ from ingress.cluster.projecting.project import (
     project_config_map,
     project_endpoint_slice,
     project_node,
+    project_pod,
     project_secret,
     project_service,
 )
@@ -55,6 +56,9 @@ CONFIG_MAPS = KindRead(
 NODES = KindRead(
     Kind.NODE, "", "v1", "nodes", project_node, namespaced=False, optional=True, metadata_only=True
 )
+# All of them with their status, and the pods of our own namespace: by the leader alone, where it shows the addresses of Nodes.
+WHOLE_NODES = evolve(NODES, metadata_only=False)
+PODS = KindRead(Kind.POD, "", "v1", "pods", project_pod, optional=True)
 REFERRED_TO = (SECRETS, CONFIG_MAPS)
 """The kinds of which only those objects are kept that somebody refers to."""
 

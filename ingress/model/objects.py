@@ -8,7 +8,7 @@ whether they make sense is for ``ingress.translate`` to judge.
 Those of route objects, and of what these are judged by, are with their readers
 (``ingress.translate.readers``).
 
-Sources: core ``v1`` (Service, Secret, ConfigMap), ``discovery.k8s.io/v1`` (EndpointSlice).
+Sources: core ``v1`` (Service, Secret, ConfigMap, Node, Pod), ``discovery.k8s.io/v1`` (EndpointSlice).
 """
 
 from collections.abc import Mapping
@@ -40,6 +40,7 @@ class Kind(str):
     SECRET: ClassVar["Kind"]
     CONFIG_MAP: ClassVar["Kind"]
     NODE: ClassVar["Kind"]
+    POD: ClassVar["Kind"]
     MANIFEST: ClassVar["Kind"]
     """A manifest file on disk; it carries problems only, never a value."""
     WATCH: ClassVar["Kind"]
@@ -63,6 +64,7 @@ Kind.ENDPOINT_SLICE = Kind("EndpointSlice")
 Kind.SECRET = Kind("Secret")
 Kind.CONFIG_MAP = Kind("ConfigMap")
 Kind.NODE = Kind("Node")
+Kind.POD = Kind("Pod")
 Kind.MANIFEST = Kind("Manifest")
 Kind.WATCH = Kind("Watch")
 Kind.PROCESS = Kind("Process")
@@ -224,6 +226,21 @@ class Node:
     key: ObjectKey
     zone: str = ""
     """Its label ``topology.kubernetes.io/zone``; empty for none."""
+    external_ip: str = ""
+    internal_ip: str = ""
+    """The first of ``status.addresses`` of the types ExternalIP and InternalIP; empty for none, and where nothing but metadata is read."""
+
+
+@frozen(weakref_slot=False)
+class Pod:
+    """A Pod, as far as it says where a controller runs."""
+
+    key: ObjectKey
+    node: str = ""
+    """The Node that it is on; empty before it is on any."""
+    labels: frozenset[tuple[str, str]] = frozenset()
+    is_ready: bool = False
+    """Whether it runs, its condition ``Ready`` holds, and it is not about to end."""
 
 
 @frozen(weakref_slot=False)

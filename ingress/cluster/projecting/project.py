@@ -29,6 +29,7 @@ from ingress.model.objects import (
     Kind,
     Node,
     ObjectKey,
+    Pod,
     Projection,
     Secret,
     Service,
@@ -288,9 +289,46 @@ def _unusual_endpoint(raw: object, at: str, reader: FieldReader) -> tuple[str, b
 def project_node(
     raw: RawObject, metadata: RawObject, reader: FieldReader, annotations_prefix: str, old: bool, /
 ) -> Node:
-    """Project a Node."""
+    """Project a Node; its status is there unless nothing but metadata was asked for."""
     labels = reader.mapping(metadata, "labels", "metadata") or {}
-    return Node(reader.key, reader.word(labels, ZONE_LABEL, "metadata.labels") or "")
+    zone = reader.word(labels, ZONE_LABEL, "metadata.labels") or ""
+    addresses = _entries(_member(raw, "status"), "addresses")
+    return Node(
+        reader.key, zone, _first_of_type(addresses, "ExternalIP"), _first_of_type(addresses, "InternalIP")
+    )
+
+
+def _first_of_type(addresses: list[RawObject], sort: str) -> str:
+    found = (one.get("address") for one in addresses if one.get("type") == sort)
+    return next((address for address in found if isinstance(address, str) and address), "")
+
+
+def project_pod(
+    raw: RawObject, metadata: RawObject, reader: FieldReader, annotations_prefix: str, old: bool, /
+) -> Pod:
+    """Project a Pod.  What cannot be read counts as absent: its status is written by programs."""
+    status, node = _member(raw, "status"), _member(raw, "spec").get("nodeName")
+    is_ready = any(
+        one.get("type") == "Ready" and one.get("status") == "True" for one in _entries(status, "conditions")
+    )
+    return Pod(
+        reader.key,
+        node if isinstance(node, str) else "",
+        frozenset(
+            (name, text) for name, text in _member(metadata, "labels").items() if isinstance(text, str)
+        ),
+        is_ready and status.get("phase") == "Running" and not metadata.get("deletionTimestamp"),
+    )
+
+
+def _member(raw: RawObject, name: str) -> RawObject:
+    member = raw.get(name)
+    return member if is_object(member) else {}
+
+
+def _entries(raw: RawObject, name: str) -> list[RawObject]:
+    entries = raw.get(name)
+    return [one for one in entries if is_object(one)] if isinstance(entries, list) else []
 
 
 def project_secret(

@@ -100,6 +100,15 @@ KINDS: tuple[ResourceType, ...] = (
     *GATEWAY_KINDS,
     ResourceType("", "v1", "namespaces", "Namespace", namespaced=False, has_status=True, short_names=("ns",)),
     ResourceType("", "v1", "nodes", "Node", namespaced=False, has_status=True, short_names=("no",)),
+    ResourceType(
+        "",
+        "v1",
+        "pods",
+        "Pod",
+        has_status=True,
+        short_names=("po",),
+        fields=("spec.nodeName", "status.phase"),
+    ),
     ResourceType("", "v1", "configmaps", "ConfigMap", short_names=("cm",)),
     ResourceType("", "v1", "secrets", "Secret", fields=("type",)),
     ResourceType(
