@@ -16,7 +16,7 @@ from ingress.cluster.source import Source
 from ingress.cluster.store import Store
 from ingress.data_plane import now
 from ingress.metrics.metrics import Metrics
-from ingress.model.objects import Kind
+from ingress.model.objects import Kind, ObjectKey
 from ingress.settings import Settings, translate_options
 from ingress.translate.readers.reader import RouteKind, reported_by
 from ingress.translate.readers.route_kinds import ROUTE_KINDS
@@ -96,6 +96,12 @@ def pod_namespace() -> str:
     return os.environ.get("POD_NAMESPACE", "")
 
 
+def own_pod() -> ObjectKey | None:
+    """Return the pod that we are, as its manifest says it; None where it does not, or there is none."""
+    namespace, name = (os.environ.get(variable, "") for variable in ("POD_NAMESPACE", "POD_NAME"))
+    return ObjectKey(namespace, name) if namespace and name else None
+
+
 def own_node(settings: Settings) -> str:
     """Return the name of the Node that we run on, as the pod's manifest says it; nothing where that does not matter."""
     return os.environ.get("NODE_NAME", "") if settings.topology_aware and not settings.manifests else ""
@@ -133,4 +139,6 @@ def reporting_of(
         regained=api_server.rouse,
         outage=api_server.outage,
         kinds=reported_by(kinds),
+        watch=api_server.watch_aside,
+        own_pod=own_pod(),
     )

@@ -13,7 +13,7 @@ import yaml
 from attrs import evolve
 
 from examples.whoami import whoami
-from ingress.cluster.kinds import KINDS, LEASES, NODES, REFERRED_TO
+from ingress.cluster.kinds import KINDS, LEASES, NODES, REFERRED_TO, WHOLE_NODES
 from ingress.cluster.manifests.manifest_files import read_manifest
 from ingress.cluster.store import Store
 from ingress.model.objects import EndpointSlice, Kind, ObjectKey, Projection, SlicePort
@@ -87,6 +87,9 @@ class FileTests(PodTestCase):
                 "txingress": called_in_namespaces() | called_in_the_cluster(),
                 "txingress-gateway-api": called_for_gateways(),
                 "txingress-topology": {("", NODES.plural, verb, "") for verb in NODES.verbs},
+                "txingress-node-addresses": {
+                    ("", WHOLE_NODES.plural, verb, "") for verb in WHOLE_NODES.verbs
+                },
             },
         )
 

@@ -9,7 +9,7 @@ from typing import Any
 import yaml
 
 from ingress.admission.reviews import DEADLINE_SECONDS
-from ingress.cluster.kinds import NODES
+from ingress.cluster.kinds import NODES, PODS, WHOLE_NODES
 from ingress.model.objects import ObjectKey
 from ingress.settings import Settings
 from tests.k8s_case import (
@@ -123,6 +123,32 @@ class RenderedTests(PodTestCase):
                 (subject["name"], subject["namespace"]),
                 (pod(workload)["serviceAccountName"], workload["metadata"]["namespace"]),
             )
+
+    def test_node_addresses(self) -> None:
+        """Beside every overlay, the component for addresses of nodes has the option, who we are, and just the rights that it takes."""
+        name = "txingress-node-addresses"
+        for overlay in OVERLAYS:
+            found = self.with_component(overlay, "node-addresses")
+            (workload,) = (one for one in found if one["kind"] in WORKLOADS)
+            (container,) = pod(workload)["containers"]
+            reporting = options_of(container).settings().reporting
+            self.assertTrue(reporting.publish_node_addresses)
+            self.assertEqual(reporting.looks_for_nodes, reporting.publish_service is None, overlay)
+            fields = {one["name"]: one["valueFrom"]["fieldRef"]["fieldPath"] for one in container["env"]}
+            self.assertEqual(
+                (fields["POD_NAME"], fields["POD_NAMESPACE"]), ("metadata.name", "metadata.namespace")
+            )
+            ours = {one["kind"]: one for one in found if one["metadata"]["name"] == name}
+            for kind, read in (("Role", PODS), ("ClusterRole", WHOLE_NODES)):
+                self.assertEqual(rights(ours[kind]), {("", read.plural, verb, "") for verb in read.verbs})
+                binding = ours[f"{kind}Binding"]
+                self.assertEqual((binding["roleRef"]["kind"], binding["roleRef"]["name"]), (kind, name))
+                (subject,) = binding["subjects"]
+                self.assertEqual(
+                    (subject["name"], subject["namespace"]),
+                    (pod(workload)["serviceAccountName"], workload["metadata"]["namespace"]),
+                )
+            self.assertEqual(ours["Role"]["metadata"]["namespace"], workload["metadata"]["namespace"])
 
     def test_the_policy_for_draining_is_not_in_the_manifests(self) -> None:
         """Kubernetes 1.25 does not know the field; the page has the patch that adds it where there is a budget."""

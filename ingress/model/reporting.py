@@ -21,6 +21,15 @@ class Reporting:
     publish_addresses: tuple[Address, ...] = ()
     """Addresses that the Ingresses show; they come before those of the Service."""
     publish_service: ObjectKey | None = None
-    """Service whose addresses the Ingresses show."""
+    """Service whose addresses the Ingresses show; it comes before Nodes."""
     clear_status_on_shutdown: bool = False
     """Whether the addresses are removed at the end, when no other replica is there."""
+    publish_node_addresses: bool = False
+    """Whether the Ingresses show the addresses of the Nodes that the replicas run on."""
+    reports_internal_addresses: bool = False
+    """Whether those of Nodes are their internal ones, though they have others."""
+
+    @property
+    def looks_for_nodes(self) -> bool:
+        """Whether it is Nodes whose addresses are shown."""
+        return self.publish_node_addresses and not self.publish_addresses and self.publish_service is None

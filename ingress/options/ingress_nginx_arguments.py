@@ -233,8 +233,9 @@ ARGUMENTS: Final[dict[str, Argument]] = {
     # What is written into the cluster.
     "publish-service": _own("names the Service in front of this controller"),
     "publish-status-address": _same(),
-    "report-node-internal-ip-address": _missing(
-        "addresses of nodes are not looked up: --publish-status-address names them", _BOOLEAN, _NO
+    "report-node-internal-ip-address": _same(
+        "with --publish-node-addresses, by which Ingresses show addresses of nodes: there they do where neither publish-service nor"
+        " publish-status-address is given", _BOOLEAN, silent=_NO
     ),
     "update-status": _other(
         "", "false is neither --publish-service nor --publish-status-address: then no address is written", _BOOLEAN, silent=_YES

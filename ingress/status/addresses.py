@@ -26,13 +26,18 @@ _LABEL = r"[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?"
 _DNS_NAME = re.compile(rf"(?=.{{1,253}}\Z){_LABEL}(?:\.{_LABEL})*")
 
 
-def published_addresses(settings: Reporting, state: ClusterState) -> tuple[Address, ...] | None:
+def published_addresses(
+    settings: Reporting, state: ClusterState, of_nodes: tuple[Address, ...] | None = None
+) -> tuple[Address, ...] | None:
     """Return the addresses to show, sorted; None when nothing is known or to be said about them.
 
-    No addresses at all is an answer, too: a load balancer that has none yet.
+    No addresses at all is an answer, too: a load balancer that has none yet.  *of_nodes* are those of Nodes, None while
+    they are not known.
     """
     if settings.publish_addresses:
         return normalized(settings.publish_addresses)
+    if settings.looks_for_nodes:
+        return of_nodes
     key = settings.publish_service
     service = None if key is None else state.services.get(key)
     if key is None or service is None:

@@ -22,6 +22,7 @@ from ingress.cluster.api.outage import Outage
 from ingress.cluster.store import Changes
 from ingress.metrics.status import StatusMetrics
 from ingress.model.frozen import frozen
+from ingress.model.object_meta import Address
 from ingress.model.objects import ObjectId, ObjectKey
 from ingress.model.problems import Problem
 from ingress.model.reporting import Reporting
@@ -31,6 +32,7 @@ from ingress.status.election import Terms
 from ingress.status.elector import Elector
 from ingress.status.events import Events
 from ingress.status.gateway_services import GatewayServices
+from ingress.status.node_addresses import NodeAddresses, Watch
 from ingress.status.refusals import Refusals
 from ingress.status.report_writer import Sending
 from ingress.status.statuses import BOUNDS, Statuses
@@ -85,7 +87,8 @@ class ClusterReporting:
     *now* returns the time with its zone, *steady* seconds of a clock that nobody sets, *random* a
     number in [0, 1).  *regained* is called when the API server answers again: the election asks
     it every few seconds, and so is mostly the first to know.  *outage* is shared by all who ask it.
-    *kinds* are those whose status is written.
+    *kinds* are those whose status is written.  *watch* watches kinds for us alone, *own_pod* is the pod that we are, None outside
+    of any: by these the addresses of Nodes are found, where they are to be shown.
     """
 
     def __init__(
@@ -105,6 +108,8 @@ class ClusterReporting:
         regained: Callable[[], None] = lambda: None,
         outage: Outage | None = None,
         kinds: Iterable[ReportedKind] = REPORTED_KINDS,
+        watch: Watch | None = None,
+        own_pod: ObjectKey | None = None,
     ) -> None:
         self._reactor = reactor
         self._settings = settings
@@ -122,6 +127,20 @@ class ClusterReporting:
         self._regained = regained
         self._outage = outage
         self._kinds = tuple(kinds)
+        self._node_addresses: NodeAddresses | None = None
+        if settings.looks_for_nodes and watch is not None:
+            if own_pod is None:
+                log.warn(
+                    "--publish-node-addresses does nothing: there is no POD_NAME, or no POD_NAMESPACE, in the environment"
+                )
+            else:
+                self._node_addresses = NodeAddresses(
+                    own_pod,
+                    watch,
+                    self._nodes_changed,
+                    reactor,
+                    is_internal=settings.reports_internal_addresses,
+                )
         self._election_thread = ApiThread(reactor, connections, "election")
         self._writing_thread = ApiThread(reactor, connections, "status and Events", BOUNDS.under_way)
         self._write_hold = WriteHold(self._ask_as_leader)
@@ -161,6 +180,7 @@ class ClusterReporting:
             self._metrics,
             self._now,
             kinds=self._kinds,
+            of_nodes=self._of_nodes,
         )
         statuses.problems_changed(tuple(self._problems), ())
         statuses.attached_changed(self._attached)
@@ -305,7 +325,7 @@ class ClusterReporting:
         """Return what the admin port shows: who leads as far as we know, and what waits to be written."""
         parts = self._parts
         lease = None if parts is None else parts.elector.candidacy.lease
-        published = published_addresses(self._settings, self._state())
+        published = published_addresses(self._settings, self._state(), self._of_nodes())
         is_leading = parts is not None and parts.elector.may_act()
         # A lease that was ours and could not be renewed makes nobody the leader, as far as is known.
         is_known = is_leading or (lease is not None and lease.holder != self._identity)
@@ -325,8 +345,20 @@ class ClusterReporting:
         assert self._parts is not None, "start() comes before writing"
         self._writing_thread.ask(request, done, self._parts.elector.may_act)
 
+    def _of_nodes(self) -> tuple[Address, ...] | None:
+        return None if self._node_addresses is None else self._node_addresses.addresses
+
+    def _nodes_changed(self) -> None:
+        if self._parts is not None:
+            self._parts.statuses.nodes_changed()
+
     def _leader_changed(self, is_leading: bool) -> None:
         assert self._parts is not None, "start() comes before leading"
+        if self._node_addresses is not None:
+            if is_leading:
+                self._node_addresses.lead()
+            else:
+                self._node_addresses.follow()
         for part in (self._parts.statuses, self._parts.events, self._parts.services):
             if is_leading:
                 part.lead()

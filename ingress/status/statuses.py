@@ -67,7 +67,7 @@ class Statuses:
     """Keeps the statuses of all *kinds* as they are to be.
 
     *state* returns the content of the store; *options* say which objects are ours, *settings* which
-    addresses are to be shown.  *name* is the field manager under which we write, *now* returns the time.
+    addresses are to be shown, *of_nodes* returns those of Nodes.  *name* is the field manager under which we write, *now* returns the time.
     """
 
     def __init__(
@@ -82,8 +82,10 @@ class Statuses:
         *,
         kinds: Iterable[ReportedKind] = REPORTED_KINDS,
         bounds: Bounds = BOUNDS,
+        of_nodes: Callable[[], tuple[Address, ...] | None] = lambda: None,
     ) -> None:
         self._sending = sending
+        self._of_nodes = of_nodes
         self._state = state
         self._settings = settings
         self._options = options
@@ -178,6 +180,12 @@ class Statuses:
         else:
             self._look_at(changed)
 
+    def nodes_changed(self) -> None:
+        """Look at everything: Nodes have other addresses, or others are shown."""
+        if self._writer.is_leading:
+            self._find_addresses()
+            self._writer.look_at_all(self._everything())
+
     def problems_changed(self, came: Sequence[Problem], went: Sequence[Problem]) -> None:
         """Look at the objects with conditions that have other problems now."""
         changed: dict[ObjectId, None] = {}
@@ -241,7 +249,7 @@ class Statuses:
 
     def _find_addresses(self) -> None:
         """See what our addresses are; the operator is told, once, that the Service to take them from is not there."""
-        self._published = published_addresses(self._settings, self._state())
+        self._published = published_addresses(self._settings, self._state(), self._of_nodes())
         service = self._settings.publish_service
         is_missing = self._published is None and service is not None
         if is_missing and not self._is_service_missing:

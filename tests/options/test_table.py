@@ -128,6 +128,8 @@ MEANINGS: dict[str, tuple[str | None, str, object]] = {
     "max-endpoint-connections": ("12", "serving.limits.max_endpoint_connections", 12),
     "publish-status-address": ("a.test,192.0.2.1", "reporting.publish_addresses", (Address("", "a.test"), Address("192.0.2.1"))),
     "publish-service": ("a/b", "reporting.publish_service", ObjectKey("a", "b")),
+    "publish-node-addresses": (None, "reporting.publish_node_addresses", True),
+    "report-node-internal-ip-address": (None, "reporting.reports_internal_addresses", True),
     "election-id": ("ours", "reporting.election_id", "ours"),
     "election-namespace": ("a", "reporting.election_namespace", "a"),
     "election-ttl": ("30s", "reporting.election_ttl_seconds", 30),

@@ -53,7 +53,11 @@ class Replica:
     """What a process has of all this, without its proxy."""
 
     def __init__(
-        self, kubeconfig: Path, name: str, settings: Reporting, namespaces: tuple[str, ...] = ()
+        self,
+        kubeconfig: Path,
+        name: str,
+        settings: Reporting,
+        namespaces: tuple[str, ...] = (),
     ) -> None:
         self.metrics = Metrics()
         self.source = ApiServerSource(
@@ -65,6 +69,7 @@ class Replica:
             options=OPTIONS,
             single_service=settings.publish_service,
             environ={"POD_NAMESPACE": "txingress"},
+            metrics=self.metrics.watch,
         )
         store = self.store = Store()
         self.snapshot = Snapshot()
@@ -79,6 +84,8 @@ class Replica:
             self.metrics.status,
             now=now,
             random=random.random,
+            watch=self.source.watch_aside,
+            own_pod=ObjectKey("txingress", name),
         )
         self.controller = Controller(
             store, OPTIONS, self._publish, reactor, self.metrics, now, self.reporting

@@ -19,8 +19,11 @@ UNKNOWN: Final = "unknown"
 REFUSED: Final = "refused"
 _ENDS: Final = "ingress-nginx does not start with it"
 _NOTHING: Final = "nothing has to be written for this value"
-_UNJUDGED: Final = frozenset({"kubeconfig", "server", "http", "https", "probes"})
-"""Options that say where objects come from, which is for the person to say, and where the process listens."""
+_UNJUDGED: Final = frozenset(
+    {"kubeconfig", "server", "http", "https", "probes", "report-node-internal-ip-address"}
+)
+"""Options that say where objects come from, which is for the person to say, where the process listens, and what it writes
+beside another option, which ingress-nginx has without a word."""
 _FILES: Final = frozenset({"kubeconfig"})
 """Options that name files, which are not on this machine."""
 _TYPES: Final = {name: row.type for name, row in ARGUMENTS.items()}

@@ -12,6 +12,8 @@ from ingress.ctl.inputs.taken_arguments import USUAL_CLASSES, Taken
 from ingress.ctl.migrate.installation.overlays import LOAD_BALANCER, overlay_for
 
 _PUBLISH: Final = "publish-service"
+_ADDRESS: Final = "publish-status-address"
+_INTERNAL: Final = "report-node-internal-ip-address"
 _PORT: Final = re.compile(r"tcp:([0-9]+)")
 
 
@@ -23,11 +25,17 @@ def own_arguments(found: Installation, taken: Sequence[Taken]) -> tuple[str, ...
     if not overlay.service_type and found.services and any(one.name == _PUBLISH for one in taken):
         # A Service beside the network of nodes.
         texts[_PUBLISH] = LOAD_BALANCER.arguments[_PUBLISH]
+    is_internal = given.pop(_INTERNAL, "") is None
     if any(one.given == "--update-status=false" for one in taken):
         texts.pop(_PUBLISH, None)
-        given.pop("publish-status-address", None)
-    if "publish-status-address" in given:
+        given.pop(_ADDRESS, None)
+    elif _ADDRESS in given:
         texts.pop(_PUBLISH, None)
+    elif _shows_nodes(found, taken):
+        texts.pop(_PUBLISH, None)
+        given["publish-node-addresses"] = None
+        if is_internal:
+            given[_INTERNAL] = None
     if not found.workload.on_host_network:
         # A Service finds the ports by their names, and redirects to HTTPS go on to name none.
         given.pop("http", None)
@@ -38,6 +46,18 @@ def own_arguments(found: Installation, taken: Sequence[Taken]) -> tuple[str, ...
         texts["probes"] = _PORT.sub(probes, texts["probes"] or "", count=1)
     classes = {name: given.pop(name, usual) for name, usual in USUAL_CLASSES.items()}
     return tuple(map(_argument, [*{**texts, **given}.items(), *classes.items()]))
+
+
+def _shows_nodes(found: Installation, taken: Sequence[Taken]) -> bool:
+    """Whether Ingresses have the addresses of nodes, as they have where nothing else is said.
+
+    What runs behind a balancer and not on each node had a Service that nobody named, and gets one that is named.
+    """
+    said = {one.name for one in taken if one.given != f"--{one.name}="}
+    if said & {_PUBLISH, _ADDRESS}:
+        return False
+    is_on_nodes = overlay_for(found) is not LOAD_BALANCER or found.workload.kind == "DaemonSet"
+    return is_on_nodes or any(one.given == f"--{_INTERNAL}=true" for one in taken)
 
 
 def _given(taken: Sequence[Taken]) -> Iterator[tuple[str, str | None]]:

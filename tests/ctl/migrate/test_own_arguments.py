@@ -17,6 +17,7 @@ from tests.ctl.inputs.controllers import workload
 from tests.k8s_case import K8S, WORKLOADS, pod, rendered
 
 USUAL = [f"--{name}={value}" for name, value in LOAD_BALANCER.arguments.items()]
+NODES = "--publish-node-addresses"
 CLASSES = ("--ingress-class=nginx", "--controller-class=k8s.io/ingress-nginx")
 
 
@@ -57,10 +58,25 @@ class ArgumentTests(SynchronousTestCase):
         )
         self.assertEqual(own("--update-status=false", "--publish-status-address=192.0.2.1"), without)
 
+    def test_addresses_of_nodes(self) -> None:
+        """They are shown where they were: by what runs on nodes and says nothing else, or asks for internal ones."""
+        without = [one for one in USUAL if not one.startswith("--publish-service")]
+        internal = "--report-node-internal-ip-address"
+        self.assertEqual(own(internal), [*without, NODES, internal])
+        self.assertEqual(own(f"{internal}=false"), USUAL)
+        self.assertEqual(own(kind="DaemonSet"), [*without, NODES])
+        self.assertEqual(own("--publish-service=", kind="DaemonSet"), [*without, NODES])
+        self.assertEqual(own("--publish-service=$(X)/y", internal), USUAL)
+        self.assertEqual(own("--publish-service=a/b", internal, kind="DaemonSet"), USUAL)
+        self.assertEqual(own("--update-status=false", internal, kind="DaemonSet"), without)
+        address = "--publish-status-address=192.0.2.1"
+        self.assertEqual(own(address, internal, kind="DaemonSet"), [*without, address])
+
     def test_on_the_network_of_the_node(self) -> None:
         """Probes are asked at the loopback address, on whatever port."""
         usual = [f"--{name}={value}" for name, value in HOST_NETWORK.arguments.items()]
-        self.assertEqual(own(hostNetwork=True), usual)
+        self.assertEqual(own(hostNetwork=True), [*usual, NODES])
+        self.assertEqual(own("--publish-service=a/b", hostNetwork=True), usual)
         self.assertEqual(
             own("--healthz-port=10255", hostNetwork=True)[0], "--probes=tcp:10255:interface=127.0.0.1"
         )
@@ -69,7 +85,7 @@ class ArgumentTests(SynchronousTestCase):
         """They are those of ingress-nginx where they are the node's; elsewhere a Service leads to whatever port there is."""
         args = ("--http-port=8080", "--https-port=8443")
         self.assertEqual(own(*args), USUAL)
-        self.assertEqual(own(*args, hostNetwork=True)[-2:], ["--http=tcp:8080", "--https=tcp:8443"])
+        self.assertEqual(own(*args, hostNetwork=True)[-3:-1], ["--http=tcp:8080", "--https=tcp:8443"])
 
     def test_classes(self) -> None:
         """They stand at the end."""
@@ -152,6 +168,24 @@ class OverlayTests(SynchronousTestCase):
         controller = spec["containers"][0]
         self.assertEqual(controller["args"], wanted)
         self.assertIn("NODE_NAME", [one["name"] for one in controller["env"]])
+
+    def test_nodes(self) -> None:
+        """The component for addresses of nodes is there, too, with its rights, alone and beside that for zones."""
+        for args in ((), ("--enable-topology-aware-routing", "--report-node-internal-ip-address")):
+            found = workload(*args, hostNetwork=True)
+            arguments = own_arguments(Installation(found), taken_arguments(found))
+            objects = rendered(self.folder(arguments_report(found).files[KUSTOMIZATION]))
+            (daemon_set,) = (one for one in objects if one["kind"] == "DaemonSet")
+            self.assertEqual(pod(daemon_set)["containers"][0]["args"], list(arguments))
+            roles = {one["metadata"]["name"] for one in objects if one["kind"] == "ClusterRole"}
+            self.assertIn("txingress-node-addresses", roles)
+            self.assertEqual("txingress-topology" in roles, bool(args))
+            options = Options()
+            options.parseOptions(list(arguments))
+            reporting = options.settings().reporting
+            self.assertEqual(
+                (reporting.looks_for_nodes, reporting.reports_internal_addresses), (True, bool(args))
+            )
 
     def test_webhook(self) -> None:
         """Who had one may have the component's: the list, with the lines that wait for it, has what it would add, and ports are kept apart."""

@@ -20,6 +20,11 @@ KUSTOMIZATION: Final = "kustomization.yaml"
 BESIDE: Final = ("--ingress-class=txingress", "--controller-class=txingress/ingress")
 """The classes that the overlay ``beside`` has."""
 _COMPONENTS: Final = "../txingress/k8s/components"
+_FOR_ARGUMENTS: Final = {
+    "--enable-topology-aware-routing": "topology",
+    "--publish-node-addresses": "node-addresses",
+}
+"""The components with what pods need besides for an argument: the name of their Node, and rights."""
 _ADMISSION: Final = (
     "--admission=tcp:8443",
     "--admission-certificate=/etc/txingress/admission/tls.crt",
@@ -65,7 +70,7 @@ def kustomization(
         resources.append(file)
         texts[file] = _written_service(bare_service(name), carried)
     components = [
-        *("topology" for one in arguments if one == "--enable-topology-aware-routing"),
+        *(name for argument, name in _FOR_ARGUMENTS.items() if argument in arguments),
         *("autoscaler" for _ in scaling.changes[:1]),
     ]
     lines = [
