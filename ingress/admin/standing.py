@@ -26,7 +26,10 @@ LEADER: Final[Schema] = fields_of(
         "leader": text("Who leads, as far as is known here; empty where nobody does."),
         "renewed": text("When the Lease was renewed last, as it says itself; empty before it was seen."),
         "transitions": whole_number("How often it went from one to another."),
-        "addresses": or_null(list_of(text()), "What is written into statuses; null where nothing is, and those of Nodes unless this replica leads."),
+        "addresses": or_null(
+            list_of(text()),
+            "What is written into statuses; null where nothing is, and those of Nodes unless this replica leads.",
+        ),
         "statusesPending": whole_number("Statuses that wait to be written."),
         "eventsPending": whole_number("Events that wait to be written."),
     }

@@ -9,7 +9,7 @@ from ingress.annotations.values import quoted
 from ingress.ctl.close_names import CloseNames, is_slip
 from ingress.model.state import ClusterState
 from ingress.translate.options import TranslateOptions
-from ingress.translate.readers.ingress.classes import controller_of
+from ingress.translate.readers.ingress.classes import controller_of, is_class_ours
 from ingress.translate.readers.ingress.objects import IngressClass, classes_of
 from ingress.wording import first_of
 
@@ -31,15 +31,10 @@ class MeantClasses:
     @cached_property
     def _ours(self) -> tuple[str, ...]:
         """The names by which an Ingress is ours, that of the option first."""
-        named = self._options.ingress_class
-        is_named = controller_of(named, self._state) in (None, self._options.controller_class)
-        classes = classes_of(self._state)
-        others = sorted(
-            key.name
-            for key, one in classes.items()
-            if one.controller == self._options.controller_class and key.name != named
-        )
-        return (*([named] if is_named else []), *others)
+        named, classes = self._options.ingress_class, classes_of(self._state)
+        ours = {key.name for key, one in classes.items() if is_class_ours(one, self._options)}
+        is_named = named in ours or controller_of(named, self._state) is None
+        return (*([named] if is_named else []), *sorted(ours - {named}))
 
     @cached_property
     def _names(self) -> CloseNames:
@@ -70,8 +65,10 @@ class MeantClasses:
         return next((meant for meant in self._close(name) if not _adds_to(name, meant)), "")
 
     def is_mistyped(self, one: IngressClass) -> bool:
-        """Whether the controller of *one* is surely meant to be ours."""
-        return is_slip(one.controller, self._options.controller_class)
+        """Whether the controller of *one* is surely meant to be ours, where that decides."""
+        return not is_class_ours(one, self._options) and is_slip(
+            one.controller, self._options.controller_class
+        )
 
     def meant(self, name: str) -> str:
         """Ask what may be meant by the class *name*, which is not ours; empty where nothing is close."""

@@ -22,7 +22,7 @@ from ingress.translate.claims import DEFAULT_BACKEND_FIELD, SERVICE_KIND
 from ingress.translate.options import TranslateOptions
 from ingress.translate.readers.gateway.not_ours import why_not_served_here
 from ingress.translate.readers.gateway.routes import GRPCRoute, HTTPRoute, TLSRoute
-from ingress.translate.readers.ingress.classes import class_named, controller_of, is_catch_all
+from ingress.translate.readers.ingress.classes import class_named, controller_of, is_catch_all, served_classes
 from ingress.translate.readers.ingress.objects import Ingress, IngressPath
 from ingress.translate.readers.reader import Reader, Readers, RouteKind
 from ingress.translate.readers.route_kinds import ROUTE_KINDS
@@ -255,7 +255,7 @@ class KnownObjects:
         if controller is None:
             return f"its class is {quoted(name)}, of which no IngressClass is known, and {served}"
         # The name alone decides nothing where there is a class of it.
-        ours = f"this controller serves those of {quoted(self.options.controller_class)} (--controller-class)"
+        ours = f"this controller serves {served_classes(self.options)}"
         return f"its class is {quoted(name)}, whose controller is {quoted(controller)}, and {ours}"
 
 

@@ -145,9 +145,8 @@ ARGUMENTS: Final[dict[str, Argument]] = {
     "annotations-prefix": _same(),
     "controller-class": _same(_BESIDE, silent=()),
     "ingress-class": _same(_BESIDE, silent=()),
-    "ingress-class-by-name": _missing(
-        "an IngressClass counts by its controller: the one that is called as ingress-class says has to name that of controller-class",
-        _BOOLEAN, _NO,
+    "ingress-class-by-name": _same(
+        "those of controller-class count besides, as there; a class that is deleted or changed is followed at once", _BOOLEAN, silent=_NO
     ),
     "watch-ingress-without-class": _other("watch-without-class", type=_BOOLEAN),
     "watch-namespace": _other("namespace", "may stand once for each namespace", silent=("",)),

@@ -108,6 +108,8 @@ _GROUPS: tuple[tuple[str, tuple[Option, ...]], ...] = (
                help="Class to serve where no IngressClass object of that name exists."),
         Option(name="controller-class", value="NAME", read=v.read_word, to="translate.controller_class",
                help="Serve the classes of all IngressClass objects whose spec.controller is this."),
+        Option(name="ingress-class-by-name", to="translate.class_by_name",
+               help="Serve the IngressClass object of the name in --ingress-class, too, whatever its spec.controller is."),
         Option(name="watch-without-class", to="translate.watch_without_class",
                help="Serve Ingresses that name no class, too."),
         Option(name="disable-catch-all", to="translate.disable_catch_all",

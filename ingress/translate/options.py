@@ -25,6 +25,8 @@ class TranslateOptions:
 
     ingress_class: str = "nginx"
     controller_class: str = "k8s.io/ingress-nginx"
+    class_by_name: bool = False
+    """Whether the IngressClass that is called as ``ingress_class`` is ours whatever its controller, besides those of ``controller_class``."""
     watch_without_class: bool = False
     disable_catch_all: bool = False
     """Whether Ingresses with a default backend are left alone."""

@@ -259,6 +259,19 @@ class ExplainTests(CtlCase):
             self.assertIn(word, data["unserved"][0]["why"])
             self.assertEqual(data["unserved"][0]["object"], "Ingress shop/web")
 
+    def test_a_class_by_its_name(self) -> None:
+        """It is served whatever its controller where that is asked for, and whose others are is said with it."""
+        option = ("-o", "ingress-class-by-name")
+        foreign = f"{ingress()}{SERVICE}---\n{OTHER_CONTROLLER}"
+        self.explained(foreign, "http://shop.example.com/", status=1)
+        self.assertEqual(self.explained(foreign, "http://shop.example.com/", *option)["unserved"], [])
+        other = foreign.replace("nginx", "edge")
+        data = self.explained(other, "http://shop.example.com/", *option, status=1)
+        self.assertIn(
+            'those of "k8s.io/ingress-nginx" (--controller-class) and class "nginx" (--ingress-class-by-name)',
+            data["unserved"][0]["why"],
+        )
+
     def test_lines_fit_the_terminal(self) -> None:
         """All but the first two, also where a sentence goes on below."""
         path = self.manifest(ingress().replace("  ingressClassName: nginx\n", ""))

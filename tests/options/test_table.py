@@ -70,6 +70,7 @@ MEANINGS: dict[str, tuple[str | None, str, object]] = {
     "endpoint": ("*=a:1", "translate.manual_endpoints", (ManualEndpoint(None, "", Endpoint("a", 1)),)),
     "ingress-class": ("edge", "translate.ingress_class", "edge"),
     "controller-class": ("a.test/b", "translate.controller_class", "a.test/b"),
+    "ingress-class-by-name": (None, "translate.class_by_name", True),
     "watch-without-class": (None, "translate.watch_without_class", True),
     "disable-catch-all": (None, "translate.disable_catch_all", True),
     "shared-hosts": (None, "translate.shared_hosts", True),

@@ -55,6 +55,17 @@ class WhyNothingTests(SynchronousTestCase):
             ' controller "k8s.io/ingress-nginx" (--controller-class), and none without class (--watch-without-class)',
         )
 
+    def test_class_by_name(self) -> None:
+        """Which class is served by its name alone is said, and an Ingress of that class is none that is left alone."""
+        options = TranslateOptions(class_by_name=True)
+        found = why_nothing_is_served(state("nginx", "edge", seen={"nginx": "example.com/edge"}), options)
+        self.assertEqual(
+            found,
+            'left alone are 1 Ingress of class "edge", the problems of 1 Ingress say why; served is class "nginx"'
+            ' (--ingress-class), with the controller "k8s.io/ingress-nginx" (--controller-class), or whatever controller it has'
+            " (--ingress-class-by-name)",
+        )
+
     def test_old_annotation(self) -> None:
         """A class by the old annotation is one, too."""
         key = ObjectKey("demo", "a")

@@ -149,9 +149,21 @@ class JudgingTests(SynchronousTestCase):
 
     def test_options_of_the_same_name(self) -> None:
         """They are flags, and on if they are said so."""
-        for name in ("disable-catch-all", "disable-svc-external-name", "enable-topology-aware-routing"):
+        for name in (
+            "disable-catch-all",
+            "disable-svc-external-name",
+            "enable-topology-aware-routing",
+            "ingress-class-by-name",
+        ):
             self.assertEqual(options(f"--{name}"), [name])
             self.assertEqual(options(f"--{name}=false"), [])
+
+    def test_addresses_of_nodes(self) -> None:
+        """Nothing is judged by which of them are shown, and it is told as the option that it is."""
+        flag = "--report-node-internal-ip-address"
+        self.assertEqual(options(flag), [])
+        (taken,) = taken_arguments(workload(flag))
+        self.assertEqual((taken.becomes, taken.option, taken.is_lost), (Becomes.SAME.value, flag[2:], False))
 
     def test_of_several_one_comes_first(self) -> None:
         """The usual class, or the one that was asked for; else the first."""

@@ -117,6 +117,24 @@ class ClassesTests(LintCase):
             message = self.found("UnknownClass", web, *classes).message
             self.assertEqual(message, f'its class is "web", and {judged}')
 
+    def test_a_class_by_its_name(self) -> None:
+        """With --ingress-class-by-name it is judged whatever its controller, which then is no slip, and named among those that are."""
+        named = IngressClass(ObjectKey("", "nginx"), "k8s.io/ingres-nginx")
+        self.found("MistypedController", ingress(), named)
+        report = self.lint(ingress(), named, class_by_name=True)
+        self.assertTrue(report.objects[0].is_ours)
+        self.assertEqual({"OtherClass", "MistypedController"} & rules_of(report), set())
+        web, theirs = ingress(class_name="web"), IngressClass(ObjectKey("", "web"), "example.com/other")
+        self.assertEqual(
+            self.found("UnknownClass", web, named, class_by_name=True).message,
+            'its class is "web", and only class "nginx" is judged',
+        )
+        self.assertEqual(
+            self.found("OtherClass", web, theirs, class_by_name=True).message,
+            'its class is "web", whose controller is "example.com/other", '
+            'and only those of "k8s.io/ingress-nginx" and class "nginx" are judged',
+        )
+
     def test_a_thousand_ingresses_of_one_class_are_compared_once(self) -> None:
         """With the classes of ours."""
         classes = [IngressClass(ObjectKey("", f"c{n}"), "k8s.io/ingress-nginx") for n in range(1000)]

@@ -75,7 +75,8 @@ def why_not_ours(survey: Survey, subject: Subject) -> str:
     if controller is None:
         return f"its class is {quoted(name)}, and {survey.classes.judged}"
     whose = f"whose controller is {quoted(controller)}"
-    judged = f"only those of {quoted(options.controller_class)} are judged"
+    by_name = f" and class {quoted(options.ingress_class)}" if options.class_by_name else ""
+    judged = f"only those of {quoted(options.controller_class)}{by_name} are judged"
     return f"its class is {quoted(name)}, {whose}, and {judged}"
 
 

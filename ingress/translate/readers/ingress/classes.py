@@ -4,7 +4,7 @@ The class name of an Ingress is ``spec.ingressClassName``, or else the old annot
 ``kubernetes.io/ingress.class``; an empty text is no name.  The Ingress is ours when
 
 1. an IngressClass of that name exists, and its ``spec.controller`` is our controller
-   class; or
+   class, or, with ``--ingress-class-by-name``, its name is our ingress class; or
 2. no IngressClass of that name can be seen (it was never made, it was deleted, or we
    may not list them), and the name is our ingress class; or
 3. it has no class at all, and we are told to serve those.
@@ -17,7 +17,8 @@ all of them are ours, for then nothing depends on which it is.
 
 With ``--disable-catch-all`` an Ingress with a default backend is nobody's, as in ingress-nginx: all of it, whatever rules it has.
 
-Source: ``hasCatchAllIngressRule`` of ingress-nginx's ``internal/ingress/controller/store/store.go``.
+Source: ``hasCatchAllIngressRule``, and what is done with ``IngressClassByName`` where an IngressClass comes, of ingress-nginx's
+``internal/ingress/controller/store/store.go``.  There that class stays ours when it is deleted; here it is known by its name then.
 """
 
 from ingress.annotations.values import quoted
@@ -26,7 +27,7 @@ from ingress.model.problems import Problem, Reason
 from ingress.model.state import ClusterState
 from ingress.translate.claims import DEFAULT_BACKEND_FIELD
 from ingress.translate.options import TranslateOptions
-from ingress.translate.readers.ingress.objects import CLASS_ANNOTATION, Ingress, classes_of
+from ingress.translate.readers.ingress.objects import CLASS_ANNOTATION, Ingress, IngressClass, classes_of
 from ingress.translate.readers.reader import Verdict
 
 
@@ -84,15 +85,29 @@ def controller_of(name: str, state: ClusterState) -> str | None:
     return None if seen is None else seen.controller
 
 
+def is_class_ours(one: IngressClass, options: TranslateOptions) -> bool:
+    """Whether an IngressClass is ours: by its controller, or, where the operator wants that, by its name."""
+    return one.controller == options.controller_class or (
+        options.class_by_name and one.key.name == options.ingress_class
+    )
+
+
+def served_classes(options: TranslateOptions) -> str:
+    """Say which of the IngressClasses that there are, are ours: those of a controller, and maybe one by its name."""
+    ours = f"those of {quoted(options.controller_class)} (--controller-class)"
+    by_name = f" and class {quoted(options.ingress_class)} (--ingress-class-by-name)"
+    return f"{ours}{by_name}" if options.class_by_name else ours
+
+
 def _names_ours(name: str, state: ClusterState, options: TranslateOptions) -> bool:
-    controller = controller_of(name, state)
-    return name == options.ingress_class if controller is None else controller == options.controller_class
+    seen = classes_of(state).get(ObjectKey("", name))
+    return name == options.ingress_class if seen is None else is_class_ours(seen, options)
 
 
 def _judge_classless(ingress: Ingress, state: ClusterState, options: TranslateOptions) -> Verdict:
     if options.from_manifests:
         defaults = {one.key.name: one for one in classes_of(state).values() if one.is_default}
-        ours = [one for one in defaults.values() if one.controller == options.controller_class]
+        ours = [one for one in defaults.values() if is_class_ours(one, options)]
         if defaults and len(ours) in (0, len(defaults)):
             return Verdict(bool(ours))
         if defaults:

@@ -43,7 +43,8 @@ def why_nothing_is_served(state: ClusterState, options: TranslateOptions) -> str
     parts += [f"{_ingresses(without)} without class"] if without else []
     parts += [f"the problems of {_ingresses(ours)} say why"] if ours else []
     served = [f"served is class {quoted(options.ingress_class)} (--ingress-class)"]
-    served.append(f"with the controller {quoted(options.controller_class)} (--controller-class)")
+    whatever = ", or whatever controller it has (--ingress-class-by-name)" if options.class_by_name else ""
+    served.append(f"with the controller {quoted(options.controller_class)} (--controller-class){whatever}")
     if without and not options.watch_without_class:
         served.append("and none without class (--watch-without-class)")
     return f"left alone are {', '.join(parts)}; {', '.join(served)}"
