@@ -98,7 +98,7 @@ def pod_namespace() -> str:
 
 def own_pod() -> ObjectKey | None:
     """Return the pod that we are, as its manifest says it; None where it does not, or there is none."""
-    namespace, name = (os.environ.get(variable, "") for variable in ("POD_NAMESPACE", "POD_NAME"))
+    namespace, name = pod_namespace(), os.environ.get("POD_NAME", "")
     return ObjectKey(namespace, name) if namespace and name else None
 
 
