@@ -18,7 +18,7 @@ STREAM_STATUSES = (200, 400, 499, 502, 503, 504)
 """What the log says of streams, or of what was to be one: 400 where a client certificate was not accepted."""
 
 
-_COUNTED = (StreamSort.TCP, StreamSort.TERMINATED)
+_COUNTED = (StreamSort.TCP, StreamSort.UDP, StreamSort.TERMINATED)
 """The sorts that are counted by themselves; TLS that passes through has series of its own."""
 
 
@@ -149,12 +149,12 @@ class ConnectionMetrics:
         """Yield the series about streams whose bytes are seen here."""
         streams = GaugeMetricFamily(
             "ingress_stream_connections",
-            "Connections open now that are streams of TCP, or of TLS that is terminated here, by sort.",
+            "Connections open now that are streams of TCP, or of TLS that is terminated here, and sessions of UDP, by sort.",
             labels=("sort",),
         )
         ended = CounterMetricFamily(
             "ingress_stream_connections_ended",
-            "Connections ended that were such streams, or were to be, by sort and status of the log.",
+            "Connections and sessions ended that were such streams, or were to be, by sort and status of the log.",
             labels=("sort", "status"),
         )
         octets = CounterMetricFamily(

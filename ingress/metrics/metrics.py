@@ -37,6 +37,7 @@ from ingress.metrics.status import StatusMetrics
 from ingress.metrics.sub_requests import SubRequestMetrics
 from ingress.metrics.text import PROMETHEUS, Format, as_text
 from ingress.metrics.tracing import TracingMetrics
+from ingress.metrics.udp import UdpMetrics
 from ingress.metrics.watch import WatchMetrics
 from ingress.metrics.workers import WorkerMetrics
 from ingress.model.objects import ObjectKey
@@ -100,6 +101,8 @@ class Metrics:
         """Until when each certificate is good."""
         self.connections = ConnectionMetrics()
         """What connections without exchanges count."""
+        self.udp = UdpMetrics()
+        """What ports of UDP count."""
         self.http2 = Http2Metrics()
         """What connections with streams count."""
         self.overload = OverloadMetrics()
@@ -204,6 +207,7 @@ class Metrics:
         yield from self.memory.families()
         yield from self.certificates.families()
         yield from self.connections.families()
+        yield from self.udp.families()
         yield from self.http2.families()
         yield from self.overload.families()
         yield from self.sub_requests.families()
@@ -223,6 +227,7 @@ class Metrics:
         yield from self.endpoints.families()
         yield from self.reactor.families()
         yield from self.connections.families()
+        yield from self.udp.families()
         yield from self.http2.families()
         yield from self.overload.families()
         yield from self.sub_requests.families()

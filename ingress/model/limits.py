@@ -86,4 +86,8 @@ class Limits:
     allow_half_close: bool = False
     """Whether a client that ends its side after a whole request is taken to wait for the answer, and not to have left."""
     stream_rest_seconds: float = 600.0
-    """How long a stream may rest, of TCP or TLS; ingress-nginx ``proxy-stream-timeout`` 600 s."""
+    """How long a stream may rest, of TCP, TLS or UDP; ingress-nginx ``proxy-stream-timeout`` 600 s."""
+    stream_responses: int = 1
+    """Answers to each datagram of UDP after which its session is over; 0: none is awaited; ingress-nginx ``proxy-stream-responses`` 1."""
+    max_udp_sessions: int = 8192
+    """Sessions of UDP at once."""

@@ -9,6 +9,7 @@ MAIN: Final = ""
 """The name of the table that the listeners of the command line share, and that Ingresses are served from."""
 
 _tcp_port: Final = re.compile(r"tcp6?:(?:.*:)?(?:port=)?(\d+)(?=:|$)").match
+_udp_port: Final = re.compile(r"udp6?:(\d+)(?=:|$)").match
 _interface: Final = re.compile(r".*:interface=((?:[^:\\]|\\.)*)").match
 _PLACES: Final = {
     "tcp": ("port", "interface", "backlog"),
@@ -23,20 +24,25 @@ class Listener:
     """An address on which connections are accepted."""
 
     description: str
-    """For Twisted, as in ``tcp:8080:interface=10.0.0.1``."""
+    """For Twisted, as in ``tcp:8080:interface=10.0.0.1``; of UDP in the same form, ``udp:53:interface=10.0.0.1``."""
     is_secure: bool = False
     """Whether connections begin with TLS."""
     table: str = MAIN
     """The name of the table whose routes, certificates and handshake settings hold there."""
     is_stream: bool = False
     """Whether connections are streams of TCP, of which no request is read; over TLS the names decide that, each time."""
+    is_udp: bool = False
+    """Whether datagrams of UDP come there, and no connections."""
     reads_header: bool | None = None
     """Whether connections begin with a PROXY header; None where the operator decides that for all at once."""
     is_required: bool = False
     """Whether the process cannot do without it, as without those of the command line."""
 
     def __str__(self) -> str:
-        protocol = "TCP" if self.is_stream else "HTTPS" if self.is_secure else "HTTP"
+        if self.is_udp:
+            protocol = "UDP"
+        else:
+            protocol = "TCP" if self.is_stream else "HTTPS" if self.is_secure else "HTTP"
         return f"{protocol} on {self.description}"
 
 
@@ -70,6 +76,12 @@ def port_of(description: str) -> int | None:
     return int(match[1]) if match else None
 
 
+def udp_port_of(description: str) -> int | None:
+    """Return the UDP port that *description* names, as ``udp_description`` writes it, or None."""
+    match = _udp_port(description)
+    return int(match[1]) if match else None
+
+
 def interface_of(description: str) -> str:
     """Return the address that *description* names (``tcp:80:interface=10.0.0.1``); empty where it names none."""
     written = _interface(description)
@@ -78,6 +90,15 @@ def interface_of(description: str) -> str:
 
 def tcp_description(port: int, interface: str = "", like: str = "tcp") -> str:
     """Return what describes *port* of *interface*, or of all addresses; *like* is a description of TCP whose form it gets."""
-    kind = "tcp6" if like.startswith("tcp6") else "tcp"
+    return _description("tcp", port, interface, like)
+
+
+def udp_description(port: int, interface: str = "", like: str = "tcp") -> str:
+    """Return the same for a port of UDP."""
+    return _description("udp", port, interface, like)
+
+
+def _description(protocol: str, port: int, interface: str, like: str) -> str:
+    kind = f"{protocol}6" if like.startswith("tcp6") else protocol
     escaped = interface.replace("\\", "\\\\").replace(":", "\\:")
     return f"{kind}:{port}:interface={escaped}" if interface else f"{kind}:{port}"

@@ -8,6 +8,8 @@ class StreamSort(Enum):
 
     TCP = "tcp"
     """Nothing is known but the listener that took it."""
+    UDP = "udp"
+    """Datagrams, of which nothing is known but the port that took them."""
     PASSTHROUGH = "passthrough"
     """TLS of which the server name is known, and that goes on as it is."""
     TERMINATED = "terminated"

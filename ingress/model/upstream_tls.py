@@ -135,7 +135,18 @@ class ByPolicy:
 
 BY_POLICY: Final = ByPolicy()
 
-UpstreamProtocol = ProtocolAsked | ProtocolRefused | ByPolicy | None
+
+@frozen(cache_hash=True)
+class Datagrams:
+    """Datagrams of UDP, so that the port of the Service is one of UDP, too."""
+
+    def __str__(self) -> str:
+        return "UDP"
+
+
+DATAGRAMS: Final = Datagrams()
+
+UpstreamProtocol = ProtocolAsked | ProtocolRefused | ByPolicy | Datagrams | None
 """How a backend is to be spoken to; None, for most: as its Service says, which is HTTP/1.1 in the clear
 unless the ``appProtocol`` of the port is another one."""
 

@@ -10,5 +10,5 @@ def must_be_explained(record: Record) -> None:
     own = record.cause is Cause.UPSTREAM and record.attempts and record.attempts[-1].outcome.isdigit()
     if not record.reason and not own:
         raise AssertionError(f"{record.status} without a reason: {record}")
-    if not record.id and record.method not in (b"TLS", b"TCP"):
+    if not record.id and record.method not in (b"TLS", b"TCP", b"UDP"):
         raise AssertionError(f"{record.status} without an id: {record}")

@@ -156,8 +156,8 @@ class IngressProxyResource(ReverseProxyResource):
         hosts = self._table.host_of(server_name), self._streams.host_of(server_name)
         return max(map(how_specific, hosts))
 
-    def tcp_stream(self) -> StreamRoute | None:
-        """Return where connections of TCP lead; None where they are closed."""
+    def port_stream(self) -> StreamRoute | None:
+        """Return where connections of TCP, or datagrams of UDP, lead; None where they are closed, or dropped."""
         return self._streams.get("")
 
     def rotations(self) -> Sequence[Rotation]:

@@ -50,7 +50,7 @@ class SideBySideResource:
         first, second = self._first, self._second
         return (second if second.says(server_name) > first.says(server_name) else first).stream(server_name)
 
-    def tcp_stream(self) -> StreamRoute | None:
+    def port_stream(self) -> StreamRoute | None:
         """Return where connections of TCP lead: they share no port."""
         return None
 

@@ -23,7 +23,7 @@ from zope.interface import implementer
 
 from ingress.errors import StartError
 from ingress.http.plain_request import ANSWER, is_plain_request
-from ingress.model.listeners import backlog_of, interface_of, port_of
+from ingress.model.listeners import backlog_of, interface_of, port_of, udp_port_of
 from ingress.proxy.contract.transport import Receiver, is_ip_address
 from ingress.proxy.transport.accepting import FamilyPort
 from ingress.proxy.transport.handshake_queue import HandshakeQueue
@@ -215,11 +215,11 @@ def _without_address(description: str) -> str:
 
 
 def bound_to(description: str) -> tuple[str, int] | None:
-    """Return the address and TCP port that *description* listens on, or None where it names no port.
+    """Return the address and the port, of TCP or UDP, that *description* listens on, or None where it names no port.
 
     The address is empty for all of this machine, and also where a name stands for it.
     """
-    port = port_of(description)
+    port = port_of(description) or udp_port_of(description)
     if not port:
         return None
     interface = interface_of(description)

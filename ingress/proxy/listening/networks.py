@@ -35,10 +35,11 @@ from ingress.proxy.listening.listeners import listen, tls_factory
 from ingress.proxy.listening.stream_factory import StreamFactory
 from ingress.proxy.transport.accepting import BACKLOG, AcceptingSocket, NewTurn, join, keep_to_family
 from ingress.proxy.transport.connecting import Connector
+from ingress.proxy.transport.datagrams import ReactorSockets, Sockets
 from ingress.proxy.transport.epoll.connecting import EpollConnecting
 from ingress.proxy.transport.epoll.epoll_set import CAN_SPLICE, EpollSet, is_available
 from ingress.proxy.transport.name_lookups import NameLookups
-from ingress.proxy.transport.resolving import AddressRules, NamedConnecting
+from ingress.proxy.transport.resolving import AddressRules, Dial, NamedConnecting
 from ingress.proxy.transport.twisted_transports import DirectPort
 from ingress.tls.contexts import ServerContexts
 from ingress.tls.upstream import UpstreamContexts
@@ -70,6 +71,8 @@ class TwistedNetwork:
         """How late it is; None where nobody can say."""
         self.burst = Burst()
         """On where many events are told in one turn; never where nobody can say."""
+        self.sockets: Sockets = ReactorSockets(reactor)
+        """Who tells of datagrams."""
 
     def after_standing_still(self, call: Callable[[], None]) -> None:
         """Call when the process stood still, before what came meanwhile is told, where that is known."""
@@ -103,6 +106,15 @@ class TwistedNetwork:
         def dial(address: str, seconds: float, failed: Callable[[str], None]) -> None:
             self.dial(endpoint, address, receiver, failed, seconds)
 
+        self.find_address(endpoint, dial, failed, seconds)
+
+    def find_address(
+        self, endpoint: Endpoint, dial: Dial, failed: Callable[[str], None], seconds: float
+    ) -> None:
+        """Find the addresses of *endpoint*, judge them where a tenant has chosen it, and *dial* one after the other within *seconds*.
+
+        Where none of them will do *failed* is called once with the reason.
+        """
         NamedConnecting(self._reactor, self.names, endpoint, dial, failed, seconds, self.rules).start()
 
     def dial(
@@ -156,6 +168,7 @@ class EpollNetwork(TwistedNetwork):
     ) -> None:
         super().__init__(reactor, rules, contexts)
         self.epoll_set = EpollSet(reactor, can_splice, yielding)
+        self.sockets = self.epoll_set
         self.lateness = self.epoll_set.lateness
         self.burst = self.epoll_set.burst
 

@@ -21,7 +21,7 @@ class StreamFactory(ServerFactory):
     def build(self) -> Receiver:
         """Make what receives one connection."""
         resource = self._site.resource
-        route = resource.tcp_stream()
+        route = resource.port_stream()
         if route is None or route.owner is None:
             return Unserved(self._site)
         return StreamTunnel(self._site, self._connect, route, resource.rotation_for(route)).downstream
