@@ -233,7 +233,7 @@ class Controller:
             return
         self._proxy_settings, self._option_problems = serving, problems
         if options.is_alike(self._options):
-            if options.tcp_services != self._options.tcp_services:
+            if options.port_services != self._options.port_services:
                 self._options = options
                 self._translation.follow(options)
             self._translation.configure(serving, problems)

@@ -17,13 +17,12 @@ from ingress.controller import Controller
 from ingress.data_plane import DataPlane
 from ingress.model.happenings import ChangeSort, Mark
 from ingress.model.locality import Locality
+from ingress.model.port_services import PortServices
 from ingress.model.problems import Problem
-from ingress.model.tcp_services import TcpServices
 from ingress.options.config_map_source import config_map_source
 from ingress.options.followed_config_map import FollowedConfigMap
 from ingress.options.merging import Merged, OptionSource, OptionTexts, merge
-from ingress.options.tcp_services import udp_services_problem
-from ingress.options.tcp_services_source import tcp_services_source
+from ingress.options.port_services_source import port_services_source
 from ingress.process.systemd_sockets import HandedOver
 from ingress.proxy.listening.reach import endpoint_rules
 from ingress.settings import Settings, translate_options
@@ -69,8 +68,9 @@ class OptionsInForce:
         """That, once the listeners open."""
         self._merged = Merged(settings)
         self._process_problems: dict[str, tuple[Problem, ...]] = {}
-        self._tcp_source: FollowedConfigMap[TcpServices] | None = None
-        self._tcp_services: TcpServices | None = None
+        self._port_sources: list[FollowedConfigMap[PortServices]] = []
+        self._tcp_services: PortServices | None = None
+        self._udp_services: PortServices | None = None
 
     def __repr__(self) -> str:
         return f"<OptionsInForce {', '.join(self._merged.in_force) or 'of the command line'}>"
@@ -86,8 +86,10 @@ class OptionsInForce:
         if settings.config_map is not None:
             from_config_map = config_map_source(settings.config_map, sink, self._reactor, self._given)
             self._second = sink = from_config_map
-        if settings.tcp_services is not None:
-            self._tcp_source = sink = tcp_services_source(settings.tcp_services, sink, self._reactor)
+        for key, is_udp in ((settings.tcp_services, False), (settings.udp_services, True)):
+            if key is not None:
+                source = sink = port_services_source(key, sink, self._reactor, is_udp=is_udp)
+                self._port_sources.append(source)
         if settings.topology_aware and not self._zone:
             if self._node:
                 sink = OwnNode(self._node, sink, self._located)
@@ -95,23 +97,21 @@ class OptionsInForce:
                 self.log.warn(
                     "--enable-topology-aware-routing does nothing: there is no --zone, and no NODE_NAME in the environment"
                 )
-        if settings.udp_services is not None:
-            self.apply()
         return sink
 
     def start(self) -> None:
         """Hear whoever says options."""
         if self._second is not None:
             self._second.start(self._said)
-        if self._tcp_source is not None:
-            self._tcp_source.start(self._tcp_services_said)
+        for source in self._port_sources:
+            source.start(self._port_services_said)
 
     def stop(self) -> None:
         """Hear nobody any more."""
         if self._second is not None:
             self._second.stop()
-        if self._tcp_source is not None:
-            self._tcp_source.stop()
+        for source in self._port_sources:
+            source.stop()
 
     def keep_beginning(self) -> None:
         """Have what is decided at the start stay as it is: the listeners open."""
@@ -127,10 +127,7 @@ class OptionsInForce:
         assert self._controller is not None, "govern() comes first"
         merged = self._merged
         options = self.translation(merged.settings)
-        udp = self._settings.udp_services
         problems = (*merged.problems, *chain.from_iterable(self._process_problems.values()))
-        if udp is not None:
-            problems = (*problems, udp_services_problem(udp))
         self._controller.configure(options, merged.settings.serving, problems)
         return options
 
@@ -150,6 +147,7 @@ class OptionsInForce:
             options,
             endpoint_rules=rules,
             tcp_services=self._tcp_services,
+            udp_services=self._udp_services,
             locality=Locality(self._zone, self._node) if is_somewhere else None,
         )
 
@@ -177,6 +175,9 @@ class OptionsInForce:
             change=Mark(ChangeSort.OPTION, "changed", said.kind, f"{said.namespace}/{said.name}"),
         )
 
-    def _tcp_services_said(self, services: TcpServices) -> None:
-        self._tcp_services = services
+    def _port_services_said(self, services: PortServices) -> None:
+        if services.is_udp:
+            self._udp_services = services
+        else:
+            self._tcp_services = services
         self.apply()

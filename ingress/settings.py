@@ -72,7 +72,7 @@ class Settings:
     tcp_services: ObjectKey | None = None
     """The ConfigMap that lists TCP services, as ingress-nginx has it."""
     udp_services: ObjectKey | None = None
-    """One that lists UDP services, of which nothing is served."""
+    """The one that lists UDP services."""
 
     tls_min_version: str = "1.2"
     """Oldest version of TLS that is spoken downstream: ``1.2`` or ``1.3``."""
@@ -105,7 +105,7 @@ class Settings:
     @property
     def config_maps(self) -> tuple[ObjectKey, ...]:
         """The ConfigMaps that are followed, each once."""
-        named = (self.config_map, self.tcp_services)
+        named = (self.config_map, self.tcp_services, self.udp_services)
         return tuple(dict.fromkeys(one for one in named if one is not None))
 
     @property

@@ -132,6 +132,7 @@ KEYS: Final[dict[str, ConfigMapKey]] = {
     "ssl-reject-handshake": ConfigMapKey("strict-sni"),
     "block-cidrs": ConfigMapKey("denylist-source-range", adds=True),
     "proxy-stream-timeout": ConfigMapKey("stream-timeout", _plain_seconds),
+    "proxy-stream-responses": ConfigMapKey("stream-responses"),
     "worker-shutdown-timeout": ConfigMapKey("shutdown-grace", _plain_seconds),
     "error-log-level": ConfigMapKey("log-level", _log_level),
     "otel-service-name": ConfigMapKey("tracing-service"),
@@ -216,7 +217,7 @@ _INSIDES: Final = """
     worker-serial-reloads variables-hash-bucket-size variables-hash-max-size nginx-status-ipv4-whitelist
     nginx-status-ipv6-whitelist debug-connections proxy-ssl-location-only gzip-disable
     grpc-buffer-size-kb proxy-stream-next-upstream proxy-stream-next-upstream-timeout
-    proxy-stream-next-upstream-tries proxy-stream-responses log-format-stream stream-access-log-path
+    proxy-stream-next-upstream-tries log-format-stream stream-access-log-path
     opentelemetry-config opentracing-operation-name
     opentracing-location-operation-name opentracing-trust-incoming-span zipkin-collector-host zipkin-collector-port
     zipkin-service-name zipkin-sample-rate jaeger-collector-host jaeger-collector-port jaeger-endpoint

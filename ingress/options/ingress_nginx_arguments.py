@@ -178,7 +178,7 @@ ARGUMENTS: Final[dict[str, Argument]] = {
     "enable-ssl-passthrough": _same(type=_BOOLEAN),
     "ssl-passthrough-proxy-port": _needless("TLS that passes through needs no port of its own", _WHOLE),
     "tcp-services-configmap": _same("needs the right to get, list and watch that ConfigMap, where it is"),
-    "udp-services-configmap": _missing("UDP is not proxied; the option is taken, and a problem says so"),
+    "udp-services-configmap": _same("needs the right to get, list and watch that ConfigMap, where it is"),
     "maxmind-edition-ids": _missing(_GEO, silent=("", "GeoLite2-City,GeoLite2-ASN")),
     "maxmind-license-key": _missing(_GEO, is_secret=True),
     "maxmind-mirror": _missing(_GEO),

@@ -97,11 +97,11 @@ _GROUPS: tuple[tuple[str, tuple[Option, ...]], ...] = (
         Option(name="configmap", value="NAMESPACE/NAME", read=v.read_key, to="config_map",
                help="ConfigMap with options of running processes, by ingress-nginx's keys or by their names here; it is followed, and the command line beats it."),
     )),
-    ("TCP services", (
+    ("TCP and UDP services", (
         Option(name="tcp-services-configmap", value="NAMESPACE/NAME", read=v.read_key, to="tcp_services",
                help="ConfigMap that lists ports and the Services that get their connections, PORT: NAMESPACE/SERVICE:PORT, as ingress-nginx has it; it is followed."),
         Option(name="udp-services-configmap", value="NAMESPACE/NAME", read=v.read_key, to="udp_services",
-               help="Not supported: UDP is not proxied, and a problem says so."),
+               help="The same for ports of UDP, and Services that get their datagrams."),
     )),
     ("Which Ingresses are served", (
         Option(name="ingress-class", value="NAME", read=v.read_word, to="translate.ingress_class",
@@ -263,7 +263,12 @@ _GROUPS: tuple[tuple[str, tuple[Option, ...]], ...] = (
                help="Connections to one endpoint at once, at all workers together, rounded up to a whole number for each; then others get its requests, or the answer is 503. 0 for no limit."),
         Option(name="stream-timeout", value="SECONDS", read=v.read_timeout, to="serving.limits.stream_rest_seconds",
                running=True,
-               help="Seconds that a stream of TCP, or of TLS by its name, may rest while neither side says anything."),
+               help="Seconds that a stream of TCP, of TLS by its name, or a session of UDP, may rest while neither side says anything."),
+        Option(name="stream-responses", value="COUNT", read=v.read_responses, to="serving.limits.stream_responses",
+               running=True,
+               help="Answers to each datagram of a client after which its session of UDP is over; more than there ever are have it end by --stream-timeout alone. 0 where no answer is awaited: each datagram is then a session."),
+        Option(name="max-udp-sessions", value="COUNT", read=v.read_most, to="serving.limits.max_udp_sessions", running=True,
+               help="Sessions of UDP at once; then those that were idle longest make way for others. Fewer where the process may not have eight times as many open files."),
     )),
     ("Overload", (
         Option(name="overload-after", value="SECONDS", read=v.read_seconds, to="serving.overload_seconds",

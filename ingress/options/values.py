@@ -34,6 +34,7 @@ MAX_PAGE_BYTES = 1024 * 1024
 LONGEST_SECONDS = 31_536_000
 LARGEST_COUNT = 1_000_000_000
 MOST_CONNECTIONS = 1_000_000
+MOST_RESPONSES = 1_000_000_000
 MOST_WORKERS = 256
 SHORTEST_LEASE_SECONDS = 2
 
@@ -380,6 +381,11 @@ def read_most(text: str) -> int:
 def read_most_or_all(text: str) -> int:
     """Read how many connections there may be; 0 means as many as are asked for."""
     return _read_count(text, 0, MOST_CONNECTIONS)
+
+
+def read_responses(text: str) -> int:
+    """Read how many answers to a datagram there are."""
+    return _read_count(text, 0, MOST_RESPONSES)
 
 
 def read_addresses(text: str) -> tuple[Address, ...]:

@@ -25,7 +25,14 @@ from ingress.model.objects import ObjectKey, Service, ServicePort
 from ingress.model.problems import Problem, Reason
 from ingress.model.state import ClusterState
 from ingress.model.stepwise import Stepwise
-from ingress.model.upstream_tls import ByPolicy, LinkSettings, ProtocolAsked, ProtocolRefused, UpstreamTls
+from ingress.model.upstream_tls import (
+    ByPolicy,
+    Datagrams,
+    LinkSettings,
+    ProtocolAsked,
+    ProtocolRefused,
+    UpstreamTls,
+)
 from ingress.translate.claims import INVALID_KIND, SERVICE_KIND, ParsedObject
 from ingress.translate.endpoint_rules import API_SERVER, OPTION, EndpointRules, Pair
 from ingress.translate.external_names import external_name_fault
@@ -200,27 +207,34 @@ def port_of(reference: BackendReference, state: ClusterState) -> ServicePort | N
 
 def _port_of(service: Service, reference: BackendReference) -> ServicePort | None:
     """Find the port of *service*, else the one whose ``targetPort`` is named: the API has no such reference, and ingress-nginx serves it."""
-    found = _find_port(service, reference.port)
+    transport = transport_of(reference)
+    found = _find_port(service, reference.port, transport)
     if found is not None or isinstance(reference.protocol, ByPolicy):
         # For an HTTPRoute or a GRPCRoute the Service is to have just that port.
         return found
     some = ports_like(service.ports, reference.port)
-    return next((port for port in _usable(some) if port.target_port == reference.port), None)
+    usable = _usable(some, transport)
+    return next((port for port in usable if port.target_port == reference.port), None)
 
 
-def _usable(ports: Iterable[ServicePort]) -> Iterator[ServicePort]:
-    return (port for port in ports if port.protocol == "TCP" and 0 < port.number <= _HIGHEST_PORT)
+def transport_of(reference: BackendReference) -> str:
+    """Return the ``protocol`` of the Service port that *reference* means: a port may be there for both under one number."""
+    return "UDP" if isinstance(reference.protocol, Datagrams) else "TCP"
 
 
-def _find_port(service: Service, wanted: int | str) -> ServicePort | None:
-    """Find the TCP port of *service* by number or name; the first one when *wanted* is empty.
+def _usable(ports: Iterable[ServicePort], transport: str) -> Iterator[ServicePort]:
+    return (port for port in ports if port.protocol == transport and 0 < port.number <= _HIGHEST_PORT)
+
+
+def _find_port(service: Service, wanted: int | str, transport: str) -> ServicePort | None:
+    """Find the port of *service* for *transport* by number or name; the first one when *wanted* is empty.
 
     Nothing maps ports behind an external name, so the number of the Service port is that
     to dial.  A Service of this type may list no ports; then a number stands for itself.
     """
     if service.type == "ExternalName" and not service.ports and isinstance(wanted, int):
-        return ServicePort("", wanted)
-    for port in _usable(service.ports if wanted == "" else ports_like(service.ports, wanted)):
+        return ServicePort("", wanted, protocol=transport)
+    for port in _usable(service.ports if wanted == "" else ports_like(service.ports, wanted), transport):
         if wanted == "" or wanted in (port.number, port.name):
             return port
     return None
@@ -250,9 +264,7 @@ def backend_fault(
         return _external_name_fault(reference, service, state, options)
     port = _port_of(service, reference)
     if port is None:
-        return BackendFault(
-            Reason.SERVICE_PORT_NOT_FOUND, _missing_port(service, reference.port), "service.port"
-        )
+        return BackendFault(Reason.SERVICE_PORT_NOT_FOUND, _missing_port(service, reference), "service.port")
     unspoken = _unspoken(reference, port, state)
     return BackendFault(Reason.UNSUPPORTED_PROTOCOL, unspoken, "service.port") if unspoken else None
 
@@ -285,10 +297,8 @@ def _external_name_fault(
     if fault is not None:
         message = f"Service {service.key}: externalName {quoted(service.external_name)} {fault}"
         return BackendFault(Reason.EXTERNAL_NAME_FORBIDDEN, message, "service.name")
-    if _find_port(service, reference.port) is None:
-        return BackendFault(
-            Reason.SERVICE_PORT_NOT_FOUND, _missing_port(service, reference.port), "service.port"
-        )
+    if _find_port(service, reference.port, transport_of(reference)) is None:
+        return BackendFault(Reason.SERVICE_PORT_NOT_FOUND, _missing_port(service, reference), "service.port")
     return None
 
 
@@ -316,10 +326,11 @@ def _shown_port(wanted: int | str) -> str:
     return quoted(wanted) if isinstance(wanted, str) else str(wanted)
 
 
-def _missing_port(service: Service, wanted: int | str) -> str:
+def _missing_port(service: Service, reference: BackendReference) -> str:
+    wanted, transport = reference.port, transport_of(reference)
     shown = _shown_port(wanted)
     if any(wanted in (port.number, port.name) for port in ports_like(service.ports, wanted)):
-        return f"port {shown} of Service {service.key} is not a TCP port"
+        return f"port {shown} of Service {service.key} is not a {transport} port"
     has = ", ".join(map(str, service.ports[:8])) or "no ports"
     return f"Service {service.key} has no port {shown}; it has {has}"
 
@@ -335,6 +346,8 @@ def resolve_backend(
     if unspoken := _unspoken(reference, port, state):
         return BackendState(reason=unspoken, is_broken=True)
     tls: UpstreamTls | None = None
+    if isinstance(reference.protocol, Datagrams):
+        return _resolve(reference, port, state, options)
     if protocol is None:
         is_http2 = _is_http2(port)
     else:
@@ -365,6 +378,8 @@ def protocol_of(
 ) -> ProtocolAsked | ProtocolRefused | None:
     """Return how *reference*, which means *port*, is spoken to; None: as its Service says."""
     protocol = reference.protocol
+    if isinstance(protocol, Datagrams):
+        return None
     if not isinstance(protocol, ByPolicy):
         return protocol
     is_http2 = protocol.is_http2 or _is_http2(port)
@@ -411,9 +426,9 @@ def _in_cluster(
 ) -> BackendState:
     """Return where *port* of *service*, which has nothing strange about it, leads."""
     key = service.key
-    rules = options.endpoint_rules
+    rules = options.endpoint_rules.over(port.protocol)
     # The way to the API server that the cluster has for everybody.
-    api_servers = () if key == API_SERVER else rules.api_servers(state)
+    api_servers = () if key == API_SERVER or port.protocol == "UDP" else rules.api_servers(state)
     if is_by_ip(reference, options) and is_address(service.cluster_ip):
         return _by_cluster_ip(service, Endpoint(service.cluster_ip, port.number), rules, api_servers)
     slices = state.slices.get(key, ())

@@ -71,6 +71,8 @@ class EndpointRules:
     is_own: Callable[[str], bool] = _is_foreign
     api_server: Callable[[], Collection[Pair]] = _nothing
     bound_to: Callable[[str], Pair | None] = _unbound
+    udp_listeners: tuple[Pair, ...] = ()
+    """What we take datagrams on: one that is sent there would come back as often as it is passed on."""
     ports: frozenset[int] = Factory(
         lambda self: frozenset(port for _, port in self.listeners), takes_self=True
     )
@@ -78,12 +80,29 @@ class EndpointRules:
 
     def beside(self, listeners: Iterable[Listener]) -> "EndpointRules":
         """Return the rules where there are these *listeners*, too."""
-        found = (self.bound_to(one.description) for one in listeners)
-        more = tuple(pair for pair in found if pair is not None and pair not in self.listeners)
-        if not more:
+        more: list[Pair] = []
+        of_udp: list[Pair] = []
+        for one in listeners:
+            pair = self.bound_to(one.description)
+            if pair is not None and pair not in (self.udp_listeners if one.is_udp else self.listeners):
+                (of_udp if one.is_udp else more).append(pair)
+        if not more and not of_udp:
             return self
-        ports = self.ports | {port for _, port in more}
-        return evolve(self, listeners=(*self.listeners, *more), ports=ports)
+        return evolve(
+            self,
+            listeners=(*self.listeners, *more),
+            ports=self.ports | {port for _, port in more},
+            udp_listeners=(*self.udp_listeners, *of_udp),
+        )
+
+    def over(self, transport: str) -> "EndpointRules":
+        """Return the rules for endpoints that are spoken to over *transport*, ``TCP`` or ``UDP``.
+
+        Where we and the API server listen on TCP there may be anybody on UDP.
+        """
+        if transport != "UDP":
+            return self
+        return EndpointRules(self.allowed, self.allows_local, self.udp_listeners, self.is_own)
 
     def address_fault(self, address: str) -> str | None:
         """Say why nothing at *address*, an IP address, may be connected to; None when something may."""

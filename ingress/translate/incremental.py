@@ -51,7 +51,6 @@ from ingress.model.problems import Problem, Reason
 from ingress.model.serving import ServingSettings
 from ingress.model.state import ClusterState
 from ingress.model.stepwise import Stepwise
-from ingress.model.tcp_services import TcpServices
 from ingress.translate.annotation_reading import annotation_reader
 from ingress.translate.backend_cache import BackendCache
 from ingress.translate.backends import default_backend_problems, service_key
@@ -66,6 +65,7 @@ from ingress.translate.gateway.table_cache import GatewayTableCache
 from ingress.translate.listeners import NONE_REFUSED, Refused, choose_listeners
 from ingress.translate.named_backends import NamedBackends
 from ingress.translate.options import TranslateOptions
+from ingress.translate.port_services import parse_port_services
 from ingress.translate.readers.gateway.ports import tables_beside
 from ingress.translate.readers.reader import Readers, RouteKind
 from ingress.translate.readers.route_kinds import ROUTE_KINDS
@@ -74,7 +74,6 @@ from ingress.translate.replicas import count_replicas, replica_problems
 from ingress.translate.route_counts import RouteCounts
 from ingress.translate.snapshot import NO_TABLES, ProblemList, Snapshot
 from ingress.translate.table_cache import TableCache
-from ingress.translate.tcp_services import parse_tcp_services
 
 _AT_ONCE: Final = 1000
 """Objects that are noted in one step."""
@@ -153,16 +152,16 @@ class Translation:
         """Note that everything in *state* is new: for the first round."""
         self._stale_kinds.update((kind, None) for kind, _ in self._readers)
         self._marked.update(dict.fromkeys(state.problems_of))
-        self._mark_tcp_services(self._options.tcp_services)
+        self._mark_port_services()
 
     def follow(self, options: TranslateOptions) -> None:
-        """Go by *options* from the next round on, of which nothing but the TCP services is different."""
-        self._mark_tcp_services(self._options.tcp_services)
+        """Go by *options* from the next round on, of which nothing but the port services is different."""
+        self._mark_port_services()
         self._options = options
-        self._mark_tcp_services(options.tcp_services)
+        self._mark_port_services()
 
-    def _mark_tcp_services(self, services: TcpServices | None) -> None:
-        if services is not None:
+    def _mark_port_services(self) -> None:
+        for services in self._options.port_services:
             self._stale_objects[services.owner.id] = None
 
     def endpoints_changed(self, services: Collection[ObjectKey]) -> None:
@@ -433,7 +432,7 @@ class Translation:
         """Read one object, and note what it concerns."""
         kind, key = object_id
         if kind is Kind.CONFIG_MAP:
-            services = self._tcp_services(object_id)
+            services = self._port_services(object_id)
             for name in () if services is None else services.tables:
                 self._table_of(name)
                 yield
@@ -454,11 +453,11 @@ class Translation:
                     after = yield from self._readers.reading(kind, value, verdict.related)
         yield from self._replace(object_id, after, problems, state)
 
-    def _tcp_services(self, object_id: ObjectId) -> ParsedObject | None:
+    def _port_services(self, object_id: ObjectId) -> ParsedObject | None:
         """Return what the ConfigMap asks for; the same value as long as that is the same."""
-        before, after = self._parsed.get(object_id), parse_tcp_services(self._options)
-        if after is None or after.owner.id != object_id:
-            return None
+        before = self._parsed.get(object_id)
+        asking = parse_port_services(self._options)
+        after = next((one for one in asking if one.owner.id == object_id), None)
         return before if after == before else after
 
     def _replace(

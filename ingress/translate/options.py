@@ -10,8 +10,8 @@ from ingress.model.frozen import frozen
 from ingress.model.listeners import Listener
 from ingress.model.locality import Locality
 from ingress.model.objects import ObjectKey
+from ingress.model.port_services import PortServices
 from ingress.model.strict_transport import STRICT_TRANSPORT, StrictTransport
-from ingress.model.tcp_services import TcpServices
 from ingress.translate.endpoint_rules import EndpointRules
 from ingress.translate.gateway_options import GatewayOptions
 
@@ -61,8 +61,10 @@ class TranslateOptions:
 
     gateway: GatewayOptions = Factory(GatewayOptions)
 
-    tcp_services: TcpServices | None = None
+    tcp_services: PortServices | None = None
     """What the ConfigMap of ``--tcp-services-configmap`` lists; None without that option."""
+    udp_services: PortServices | None = None
+    """The same of ``--udp-services-configmap``."""
 
     limits_shared: bool = False
     """Whether limits are divided by the number of our replicas."""
@@ -87,10 +89,17 @@ class TranslateOptions:
     """Whether what lacks an endpoint is told of the option ``--endpoint``, which helps where a process serves manifests."""
 
     @property
+    def port_services(self) -> tuple[PortServices, ...]:
+        """What the operator's ConfigMaps list, of TCP first."""
+        return tuple(one for one in (self.tcp_services, self.udp_services) if one is not None)
+
+    @property
     def serves_external_names(self) -> bool:
         """Whether requests are sent to ExternalName Services."""
         return self.allow_external_name and not self.disable_external_name
 
     def is_alike(self, other: "TranslateOptions") -> bool:
-        """Whether nothing is different but the TCP services, of which each is a matter of itself."""
-        return evolve(self, tcp_services=None) == evolve(other, tcp_services=None)
+        """Whether nothing is different but the port services, of which each is a matter of itself."""
+        return evolve(self, tcp_services=None, udp_services=None) == evolve(
+            other, tcp_services=None, udp_services=None
+        )

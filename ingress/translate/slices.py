@@ -2,7 +2,7 @@
 
 Source: ``discovery.k8s.io/v1``, EndpointSlice, and what kube-proxy makes of it:
 
-- the port of a slice is the one with the *name* of the Service port, over TCP; its
+- the port of a slice is the one with the *name* and the protocol of the Service port; its
   number is the slice's own, and may differ from slice to slice;
 - an endpoint may be in several slices while slices are rewritten, and counts once;
 - ready endpoints are used; when there are none, those which terminate but still
@@ -66,7 +66,9 @@ def slice_endpoints(
     with_port = _with_port(usable, port)
     if not with_port:
         name = f"named {quoted(port.name)}" if port.name else "without a name"
-        return BackendState(reason=f"no EndpointSlice of Service {service.key} has a TCP port {name}")
+        return BackendState(
+            reason=f"no EndpointSlice of Service {service.key} has a {port.protocol} port {name}"
+        )
     groups = _families(service, with_port)
     problems: list[Problem] = []
     for usable_of in (_READY, _DRAINING):
@@ -227,7 +229,7 @@ def _with_port(slices: Iterable[EndpointSlice], port: ServicePort) -> _Numbered:
 
 def _number(one: EndpointSlice, port: ServicePort) -> int | None:
     for candidate in ports_like(one.ports, port.name):
-        if candidate.name == port.name and candidate.protocol == "TCP":
+        if candidate.name == port.name and candidate.protocol == port.protocol:
             number = candidate.number
             # No number would mean "any port", which says nothing about where to connect.
             if number is not None and 0 < number <= _HIGHEST_PORT:

@@ -53,13 +53,13 @@ from ingress.translate.listeners import NONE_REFUSED, Refused, choose_listeners
 from ingress.translate.merging import ALL_HOSTS, falls, hosts_asked
 from ingress.translate.options import TranslateOptions
 from ingress.translate.ownership import owner_of
+from ingress.translate.port_services import parse_port_services
 from ingress.translate.readers.gateway.ports import tables_beside
 from ingress.translate.readers.reader import Readers, RouteKind
 from ingress.translate.readers.route_kinds import ROUTE_KINDS
 from ingress.translate.redirects import RedirectRule
 from ingress.translate.replicas import count_replicas, replica_problems
 from ingress.translate.snapshot import ListenerTable, Snapshot
-from ingress.translate.tcp_services import parse_tcp_services
 from ingress.translate.upstream_tls import lookup_in, upstream_problems
 
 __all__ = ["TranslateOptions", "translate"]
@@ -84,9 +84,7 @@ def translate(
             problems.update(verdict.problems)
             if verdict.is_ours:
                 all_parsed.append(reader.read(value, verdict.related))
-    tcp_services = parse_tcp_services(options)
-    if tcp_services is not None:
-        all_parsed.append(tcp_services)
+    all_parsed.extend(parse_port_services(options))
     all_parsed.sort(key=lambda parsed: by_age(parsed.owner))
 
     annotations = annotation_reader(options)

@@ -123,6 +123,8 @@ MEANINGS: dict[str, tuple[str | None, str, object]] = {
     "overload-memory": ("80", "serving.overload_memory_percent", 80),
     "overload-after": ("0.5", "serving.overload_seconds", 0.5),
     "stream-timeout": ("10", "serving.limits.stream_rest_seconds", 10.0),
+    "stream-responses": ("2", "serving.limits.stream_responses", 2),
+    "max-udp-sessions": ("9", "serving.limits.max_udp_sessions", 9),
     "proxy-send-timeout": ("10", "serving.limits.upstream.send_seconds", 10.0),
     "max-connections": ("11", "serving.limits.max_connections", 11),
     "limits-shared": (None, "translate.limits_shared", True),
@@ -227,6 +229,7 @@ class TableTests(SynchronousTestCase):
             "gateway.own_ports",
             "gateway.published",
             "tcp_services",
+            "udp_services",
             "locality",
         }
 

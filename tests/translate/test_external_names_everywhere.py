@@ -8,8 +8,8 @@ from twisted.trial.unittest import SynchronousTestCase
 from ingress.model.backends import BackendReference
 from ingress.model.frozen import frozen
 from ingress.model.objects import ObjectKey
+from ingress.model.port_services import PortService, PortServices
 from ingress.model.problems import Reason
-from ingress.model.tcp_services import TcpService, TcpServices
 from ingress.translate.options import ANNOTATIONS_PREFIX
 from ingress.translate.snapshot import Snapshot
 from tests.readers.gateway.route_cluster import (
@@ -68,8 +68,8 @@ class Place:
 
 
 MIRROR = {"type": "RequestMirror", "requestMirror": {"backendRef": {"name": "out", "port": 8080}}}
-TCP_SERVICES = TcpServices(
-    ObjectKey(INFRA, "tcp"), (TcpService(9000, ObjectKey(INFRA, "out"), 8080, 'data["9000"]'),)
+TCP_SERVICES = PortServices(
+    ObjectKey(INFRA, "tcp"), (PortService(9000, ObjectKey(INFRA, "out"), 8080, 'data["9000"]'),)
 )
 PLACES: Mapping[str, Place] = {
     "path": Place(AT_A_RULE, (ingress("one", "out"),)),

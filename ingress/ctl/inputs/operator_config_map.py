@@ -6,10 +6,10 @@ from attrs import evolve
 
 from ingress.ctl.inputs.input import Input, Unread
 from ingress.model.objects import ConfigMap, Kind, ObjectKey
-from ingress.model.tcp_services import TcpServices
+from ingress.model.port_services import PortServices
 from ingress.options.config_map import read_config_map
 from ingress.options.merging import merge
-from ingress.options.tcp_services import read_tcp_services, udp_services_problem
+from ingress.options.port_services import read_port_services
 from ingress.settings import Settings
 
 
@@ -32,17 +32,20 @@ def with_config_map(given: Input, names: Collection[str]) -> Input:
 
 
 def _with_services(given: Input) -> Input:
-    key, udp = given.settings.tcp_services, given.settings.udp_services
-    if udp is not None:
-        given = evolve(given, problems=(*given.problems, udp_services_problem(udp)))
-    if key is None:
-        return given
-    content = _content_of(key, given)
-    if content is None:
-        return _without(given, key, "so no TCP service is served")
-    listed: TcpServices = read_tcp_services(key, content)
-    translating = evolve(given.settings.translate, tcp_services=listed)
-    return with_settings(given, evolve(given.settings, translate=translating))
+    for key, is_udp in ((given.settings.tcp_services, False), (given.settings.udp_services, True)):
+        if key is None:
+            continue
+        content = _content_of(key, given)
+        if content is None:
+            given = _without(given, key, f"so no {'UDP' if is_udp else 'TCP'} service is served")
+            continue
+        listed: PortServices = read_port_services(key, content, is_udp=is_udp)
+        translating = given.settings.translate
+        translating = (
+            evolve(translating, udp_services=listed) if is_udp else evolve(translating, tcp_services=listed)
+        )
+        given = with_settings(given, evolve(given.settings, translate=translating))
+    return given
 
 
 def _content_of(key: ObjectKey, given: Input) -> Mapping[str, str] | None:

@@ -27,7 +27,7 @@ from ingress.model.limits import AskedTimeouts
 from ingress.model.objects import Kind
 from ingress.model.problems import Problem
 from ingress.model.retries import RetryRule
-from ingress.model.upstream_tls import ProtocolAsked, ProtocolRefused
+from ingress.model.upstream_tls import DATAGRAMS, Datagrams, ProtocolAsked, ProtocolRefused
 from ingress.plain.values import as_data, filter_as_data, settings_as_data, whole
 from ingress.routing.beginnings import Beginnings
 from ingress.routing.paths import rule_path
@@ -246,7 +246,7 @@ class _Form:
         port = port_of(reference, given.state)
         named = reference._replace(
             port=reference.port if port is None else port.number,
-            protocol=None,
+            protocol=DATAGRAMS if isinstance(reference.protocol, Datagrams) else None,
             by_cluster_ip=is_by_ip(reference, given.options) or None,
         )
         data: Data = {"backend": str(named), "protocol": "", "tls": None, "externalName": None, "fault": None}
@@ -260,7 +260,10 @@ class _Form:
         if not found.endpoints:
             return {**data, "fault": data["fault"] or self._tls_fault(reference, found.reason)}
         settings = found.endpoints[0].link_settings
-        data["protocol"] = "HTTP/2" if settings is not None and settings.is_http2 else "HTTP/1.1"
+        if isinstance(reference.protocol, Datagrams):
+            data["protocol"] = str(reference.protocol)
+        else:
+            data["protocol"] = "HTTP/2" if settings is not None and settings.is_http2 else "HTTP/1.1"
         if settings is not None and settings.tls is not None:
             tls = settings.tls
             data["tls"] = self._sealed(whole(settings_as_data(tls.tls_settings)), tls)

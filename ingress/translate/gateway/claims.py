@@ -30,7 +30,8 @@ from ingress.translate.readers.gateway.attachments import (
 TABLE_PREFIX: Final = "gateway "
 """What the names of tables of Gateways begin with ..."""
 TCP_PREFIX: Final = "tcp "
-"""... and those of the operator's TCP services; all others are decided about as Ingresses want it."""
+UDP_PREFIX: Final = "udp "
+"""... and those of the operator's port services; all others are decided about as Ingresses want it."""
 
 _FEW: Final = 4
 """Of an object with more listeners or hosts it is remembered which are of which table."""
@@ -41,7 +42,7 @@ ListenerKey = tuple[Owner, str]
 
 def is_of_gateways(table: str) -> bool:
     """Whether *table* is the name of one that Gateways have, or that is decided about as theirs."""
-    return table.startswith((TABLE_PREFIX, TCP_PREFIX))
+    return table.startswith((TABLE_PREFIX, TCP_PREFIX, UDP_PREFIX))
 
 
 def key_of(listener: ListenerState) -> ListenerKey:

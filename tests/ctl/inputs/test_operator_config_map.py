@@ -73,7 +73,7 @@ class ConfigMapTests(FilesCase):
         self.assertIn("is not in the input", why)
 
 
-class TcpServicesTests(FilesCase):
+class PortServicesTests(FilesCase):
     """The ConfigMap of ``--tcp-services-configmap`` among what is read."""
 
     def test_entries_have_lines(self) -> None:

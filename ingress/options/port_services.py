@@ -1,31 +1,38 @@
-"""The ConfigMap of ``--tcp-services-configmap``, in ingress-nginx's form: ``PORT: NAMESPACE/SERVICE:PORT[:PROXY][:PROXY]``.
+"""The ConfigMaps of ``--tcp-services-configmap`` and ``--udp-services-configmap``, in ingress-nginx's form:
+``PORT: NAMESPACE/SERVICE:PORT[:PROXY][:PROXY]``.
 
 The first ``PROXY`` has us read a PROXY header of each connection, the second one has us send one to the endpoint; either may be
-empty.  An entry that makes no sense spoils itself alone.  Pure.
+empty.  For UDP both mean nothing, as in ingress-nginx (``getStreamServices``), which is told.  An entry that makes no sense spoils
+itself alone.  Pure.
 """
 
 import re
 from collections.abc import Mapping
 from typing import Final
 
+from attrs import evolve
+
 from ingress.annotations.values import quoted
 from ingress.model.objects import Kind, ObjectKey
+from ingress.model.port_services import PortService, PortServices
 from ingress.model.problems import Problem, Reason
-from ingress.model.tcp_services import TcpService, TcpServices
 
 MOST_SERVICES: Final = 128
 """Ports that are opened at most: each is a socket."""
 
 _HIGHEST_PORT: Final = 65535
+_NO_HEADER: Final = (
+    "PROXY means nothing for UDP, as in ingress-nginx; the Service is served without any PROXY header"
+)
 _FORM: Final = "write NAMESPACE/SERVICE:PORT, with :PROXY or ::PROXY behind it where wanted"
 _port: Final = re.compile(r"[1-9][0-9]{0,4}").fullmatch
 _label: Final = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?").fullmatch
 _port_name: Final = re.compile(r"(?=.*[a-z])[a-z0-9]([-a-z0-9]{0,13}[a-z0-9])?").fullmatch
 
 
-def read_tcp_services(key: ObjectKey, content: Mapping[str, str]) -> TcpServices:
-    """Return what the ConfigMap *key* with this *content* lists."""
-    services: list[TcpService] = []
+def read_port_services(key: ObjectKey, content: Mapping[str, str], *, is_udp: bool = False) -> PortServices:
+    """Return what the ConfigMap *key* with this *content* lists, of TCP or of UDP."""
+    services: list[PortService] = []
     problems: list[Problem] = []
     for name in sorted(content, key=lambda one: (len(one), one)):
         field = f"data[{quoted(name)[1:-1]}]"
@@ -35,34 +42,33 @@ def read_tcp_services(key: ObjectKey, content: Mapping[str, str]) -> TcpServices
                 raise ValueError(f"is not served, since there are more than {MOST_SERVICES} entries")
         except ValueError as error:
             problems.append(_problem(key, Reason.INVALID_OPTION, str(error), field))
-        else:
-            services.append(service)
-    return TcpServices(key, tuple(services), tuple(problems))
+            continue
+        if is_udp and (service.reads_header or service.sends_header):
+            problems.append(_problem(key, Reason.UNSUPPORTED_OPTION, _NO_HEADER, field))
+            service = evolve(service, reads_header=False, sends_header=False)
+        services.append(service)
+    return PortServices(key, tuple(services), tuple(problems), is_udp)
 
 
-def missing_tcp_services(key: ObjectKey, before: TcpServices | None = None) -> TcpServices:
+def missing_port_services(
+    key: ObjectKey, before: PortServices | None = None, *, is_udp: bool = False
+) -> PortServices:
     """Return what there is while the ConfigMap *key* is not there: what it listed *before*."""
     if before is None:
-        message = "does not exist, so no TCP service is served; it is read as soon as it is there"
-        return TcpServices(key, problems=(_problem(key, Reason.CONFIG_MAP_NOT_FOUND, message, ""),))
+        protocol = "UDP" if is_udp else "TCP"
+        message = f"does not exist, so no {protocol} service is served; it is read as soon as it is there"
+        missing = _problem(key, Reason.CONFIG_MAP_NOT_FOUND, message, "")
+        return PortServices(key, problems=(missing,), is_udp=is_udp)
     message = "does not exist any more; what it listed last is served until it is there again or the process starts anew"
     gone = _problem(key, Reason.CONFIG_MAP_NOT_FOUND, message, "")
-    return TcpServices(key, before.services, (*before.problems, gone))
-
-
-def udp_services_problem(key: ObjectKey) -> Problem:
-    """Return what is told of the ConfigMap of ``--udp-services-configmap``."""
-    message = (
-        "UDP is not proxied, so nothing of it is served; expose these Services by a LoadBalancer of their own"
-    )
-    return _problem(key, Reason.UNSUPPORTED_OPTION, message, "")
+    return evolve(before, problems=(*before.problems, gone))
 
 
 def _problem(key: ObjectKey, reason: Reason, message: str, field: str) -> Problem:
     return Problem(Kind.CONFIG_MAP, key.namespace, key.name, reason, message, field)
 
 
-def _read(name: str, text: str, field: str) -> TcpService:
+def _read(name: str, text: str, field: str) -> PortService:
     """Read one entry; raises ``ValueError`` with what is wrong about it."""
     port = name.strip()
     if not _port(port) or int(port) > _HIGHEST_PORT:
@@ -78,7 +84,7 @@ def _read(name: str, text: str, field: str) -> TcpService:
         if flag.upper() not in ("", "PROXY"):
             raise ValueError(f"{quoted(flag)} is not PROXY; {_FORM}")
     reads, sends = ([flag.upper() == "PROXY" for flag in flags] + [False, False])[:2]
-    return TcpService(int(port), ObjectKey(namespace, service), _service_port(said), field, reads, sends)
+    return PortService(int(port), ObjectKey(namespace, service), _service_port(said), field, reads, sends)
 
 
 def _service_port(text: str) -> int | str:

@@ -1,4 +1,4 @@
-"""TCP services: ports of this controller that lead to Services, as the operator lists them in a ConfigMap."""
+"""Port services: ports of this controller, of TCP or of UDP, that lead to Services as the operator lists them in a ConfigMap."""
 
 from ingress.model.frozen import frozen
 from ingress.model.objects import Kind, ObjectKey, Owner
@@ -6,8 +6,8 @@ from ingress.model.problems import Problem
 
 
 @frozen
-class TcpService:
-    """A port, and the Service that gets its connections."""
+class PortService:
+    """A port, and the Service that gets its connections or datagrams."""
 
     port: int
     service: ObjectKey
@@ -21,14 +21,16 @@ class TcpService:
 
 
 @frozen
-class TcpServices:
-    """All of them, with what is wrong with others."""
+class PortServices:
+    """All of one protocol, with what is wrong with others."""
 
     key: ObjectKey
     """The ConfigMap that lists them."""
-    services: tuple[TcpService, ...] = ()
+    services: tuple[PortService, ...] = ()
     """By port, each once."""
     problems: tuple[Problem, ...] = ()
+    is_udp: bool = False
+    """Whether the ports are those of UDP."""
 
     @property
     def owner(self) -> Owner:

@@ -1,20 +1,23 @@
-"""The ConfigMap of ``--tcp-services-configmap``: its entries, and ports that come and go with them."""
+"""The ConfigMaps of ``--tcp-services-configmap`` and ``--udp-services-configmap``: their entries, and ports that come and go with them."""
 
 from __future__ import annotations
 
+import json
+import socket
 from datetime import UTC, datetime
 
+from attrs import evolve
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.model.listeners import Listener
 from ingress.model.objects import ConfigMap, Kind, ObjectKey, Projection
+from ingress.model.port_services import PortService
 from ingress.model.problems import Reason
-from ingress.model.tcp_services import TcpService
-from ingress.options.tcp_services import (
+from ingress.model.streams import StreamSort
+from ingress.options.port_services import (
     MOST_SERVICES,
-    missing_tcp_services,
-    read_tcp_services,
-    udp_services_problem,
+    missing_port_services,
+    read_port_services,
 )
 from ingress.translate.gateway_options import GatewayOptions
 from ingress.translate.incremental import Translation
@@ -22,10 +25,12 @@ from ingress.translate.options import TranslateOptions
 from ingress.translate.self_check import differences
 from ingress.translate.snapshot import Snapshot
 from ingress.translate.translate import translate
+from tests.fakes.processes import free_port
 from tests.options.test_running import RunningOptionsCase
 from tests.readers.gateway.route_cluster import (
     GATEWAY_CLASS,
     GatewayCluster,
+    endpoints,
     gateway,
     route,
     rule,
@@ -38,7 +43,7 @@ ID = (Kind.CONFIG_MAP, KEY)
 
 
 class ReadingTests(SynchronousTestCase):
-    """``read_tcp_services``."""
+    """``read_port_services``."""
 
     def test_entries(self) -> None:
         """Ports by number and by name, and PROXY for what comes, for what goes, for both, in either case."""
@@ -50,18 +55,18 @@ class ReadingTests(SynchronousTestCase):
             "9003": "demo/db:5432:Proxy:PROXY",
             "9004": "demo/db:5432::",
         }
-        found = read_tcp_services(KEY, content)
+        found = read_port_services(KEY, content)
         database = ObjectKey("demo", "db")
         self.assertEqual(found.problems, ())
         self.assertEqual(
             found.services,
             (
-                TcpService(80, ObjectKey("demo", "web"), "http", "data[80]"),
-                TcpService(9000, database, 5432, "data[9000]"),
-                TcpService(9001, database, 5432, "data[9001]", reads_header=True),
-                TcpService(9002, database, 5432, "data[9002]", sends_header=True),
-                TcpService(9003, database, 5432, "data[9003]", True, True),
-                TcpService(9004, database, 5432, "data[9004]"),
+                PortService(80, ObjectKey("demo", "web"), "http", "data[80]"),
+                PortService(9000, database, 5432, "data[9000]"),
+                PortService(9001, database, 5432, "data[9001]", reads_header=True),
+                PortService(9002, database, 5432, "data[9002]", sends_header=True),
+                PortService(9003, database, 5432, "data[9003]", True, True),
+                PortService(9004, database, 5432, "data[9004]"),
             ),
         )
 
@@ -89,7 +94,7 @@ class ReadingTests(SynchronousTestCase):
             "\x1b[31m": "demo/db:1",
             "9" * 10_000: "demo/db:1",
         }
-        found = read_tcp_services(KEY, {**bad, "9000": "demo/db:5432"})
+        found = read_port_services(KEY, {**bad, "9000": "demo/db:5432"})
         self.assertEqual([one.port for one in found.services], [9000])
         self.assertEqual(len(found.problems), len(bad))
         for problem in found.problems:
@@ -101,22 +106,47 @@ class ReadingTests(SynchronousTestCase):
 
     def test_too_many(self) -> None:
         """There are as many ports at most as a process can bear; each one more is told."""
-        found = read_tcp_services(KEY, {str(1000 + at): "demo/db:1" for at in range(MOST_SERVICES + 3)})
+        found = read_port_services(KEY, {str(1000 + at): "demo/db:1" for at in range(MOST_SERVICES + 3)})
         self.assertEqual((len(found.services), len(found.problems)), (MOST_SERVICES, 3))
 
     def test_gone(self) -> None:
         """One that is gone is served on, with a problem; one that was never there serves nothing."""
-        before = read_tcp_services(KEY, {"9000": "demo/db:5432"})
-        gone, never = missing_tcp_services(KEY, before), missing_tcp_services(KEY)
+        before = read_port_services(KEY, {"9000": "demo/db:5432"})
+        gone, never = missing_port_services(KEY, before), missing_port_services(KEY)
         self.assertEqual((gone.services, never.services), (before.services, ()))
         for found in (gone, never):
             self.assertEqual([one.reason for one in found.problems], [Reason.CONFIG_MAP_NOT_FOUND])
 
     def test_udp(self) -> None:
-        """UDP is said to be not supported, by a problem of the ConfigMap that lists it."""
-        problem = udp_services_problem(KEY)
-        self.assertEqual((problem.reason, problem.name), (Reason.UNSUPPORTED_OPTION, "tcp-services"))
-        self.assertIn("UDP", problem.message)
+        """Entries of UDP are read alike, but for PROXY, which means nothing there, as in ingress-nginx, and is told."""
+        content = {
+            "53": "kube-system/coredns:dns",
+            "54": "demo/dns:53:PROXY",
+            "55": "demo/dns:53::PROXY",
+            "56": "x",
+        }
+        found = read_port_services(KEY, content, is_udp=True)
+        self.assertTrue(found.is_udp)
+        dns = ObjectKey("demo", "dns")
+        self.assertEqual(
+            found.services,
+            (
+                PortService(53, ObjectKey("kube-system", "coredns"), "dns", "data[53]"),
+                PortService(54, dns, 53, "data[54]"),
+                PortService(55, dns, 53, "data[55]"),
+            ),
+        )
+        self.assertEqual(
+            [(one.reason, one.field) for one in found.problems],
+            [
+                (Reason.UNSUPPORTED_OPTION, "data[54]"),
+                (Reason.UNSUPPORTED_OPTION, "data[55]"),
+                (Reason.INVALID_OPTION, "data[56]"),
+            ],
+        )
+        for gone in (missing_port_services(KEY, found, is_udp=True), missing_port_services(KEY, is_udp=True)):
+            self.assertTrue(gone.is_udp)
+        self.assertIn("no UDP service", missing_port_services(KEY, is_udp=True).problems[0].message)
 
 
 class TranslationTests(SynchronousTestCase):
@@ -128,7 +158,7 @@ class TranslationTests(SynchronousTestCase):
 
     def follow(self, **content: str) -> Snapshot:
         """List other services, have them translated, and check that a full translation comes to the same."""
-        listed = read_tcp_services(KEY, {name.removeprefix("_"): text for name, text in content.items()})
+        listed = read_port_services(KEY, {name.removeprefix("_"): text for name, text in content.items()})
         options = TranslateOptions(listeners=self.cluster.options.listeners, tcp_services=listed)
         self.cluster.options = options
         self.cluster.translation.follow(options)
@@ -175,7 +205,7 @@ class TranslationTests(SynchronousTestCase):
 
     def test_ports_in_use(self) -> None:
         """Ports of the command line and of the admin pages are told, and left alone."""
-        listed = read_tcp_services(
+        listed = read_port_services(
             KEY, {"80": "infra/one:8080", "443": "infra/one:8080", "10254": "infra/one:8080"}
         )
         options = TranslateOptions(
@@ -203,10 +233,70 @@ class TranslationTests(SynchronousTestCase):
         found = self.follow()
         self.assertEqual(self.led(found), {"tcp:9000": "two"})
 
+    def test_udp(self) -> None:
+        """A port of UDP is beside that of TCP by the same number, and leads to the endpoints that take datagrams."""
+        dns = json.loads(service("dns").partition("\n---\n")[0])
+        dns["spec"]["ports"] = [
+            {"name": "dns", "port": 53, "protocol": "UDP"},
+            {"name": "dns-tcp", "port": 53, "protocol": "TCP"},
+        ]
+        where = endpoints("dns")
+        where["ports"] = [
+            {"name": "dns", "port": 1053, "protocol": "UDP"},
+            {"name": "dns-tcp", "port": 2053, "protocol": "TCP"},
+        ]
+        self.cluster.write("dns", dns, where)
+        entries = {
+            "53": "infra/dns:53",
+            "54": "infra/dns:dns",
+            "55": "infra/dns:dns-tcp",
+            "80": "infra/dns:9",
+        }
+        udp = read_port_services(ObjectKey("ingress-nginx", "udp"), entries, is_udp=True)
+        for both in (False, True):
+            # Two ConfigMaps, or one that is named for both.
+            udp = evolve(udp, key=KEY) if both else udp
+            tcp = read_port_services(KEY, {"53": "infra/dns:53"})
+            options = TranslateOptions(
+                listeners=(Listener("tcp:80:interface=127.0.0.1", is_required=True),),
+                tcp_services=tcp,
+                udp_services=udp,
+            )
+            self.cluster.options = options
+            self.cluster.translation = Translation(options)
+            self.cluster.translation.mark_everything(self.cluster.store.state())
+            found = self.cluster.follow()
+            ports = {one.description: found.others[one.table].streams for one in found.listeners[1:]}
+            self.assertEqual(
+                set(ports),
+                {
+                    "tcp:53:interface=127.0.0.1",
+                    "udp:53:interface=127.0.0.1",
+                    "udp:54:interface=127.0.0.1",
+                    "udp:55:interface=127.0.0.1",
+                    "udp:80:interface=127.0.0.1",
+                },
+            )
+            self.assertEqual([one.is_udp for one in found.listeners], [False, False, True, True, True, True])
+            led = {}
+            for description, streams in ports.items():
+                stream = streams.get("")
+                assert stream is not None
+                self.assertIs(stream.sort, StreamSort.UDP if "udp" in description else StreamSort.TCP)
+                led[description.partition(":i")[0]] = [
+                    one.port for one in found.backends[stream.backend].endpoints
+                ]
+            self.assertEqual(
+                led, {"tcp:53": [2053], "udp:53": [1053], "udp:54": [1053], "udp:55": [], "udp:80": []}
+            )
+            told = [(one.reason, one.field) for one in found.problems if one.kind == "ConfigMap"]
+            missing = Reason.SERVICE_PORT_NOT_FOUND
+            self.assertEqual(sorted(told), [(missing, "data[55]"), (missing, "data[80]")])
+
     def test_alike(self) -> None:
         """Options with other TCP services alone are followed; with anything else there is another translation."""
         plain = TranslateOptions()
-        listed = TranslateOptions(tcp_services=read_tcp_services(KEY, {"9000": "infra/one:8080"}))
+        listed = TranslateOptions(tcp_services=read_port_services(KEY, {"9000": "infra/one:8080"}))
         self.assertTrue(plain.is_alike(listed))
         self.assertFalse(plain.is_alike(TranslateOptions(shared_hosts=True)))
         # From the start, too.
@@ -222,10 +312,10 @@ class TranslationTests(SynchronousTestCase):
 class ServedTests(RunningOptionsCase):
     """The same in the service."""
 
-    def put(self, projection: Projection | None) -> None:
-        """Have the ConfigMap changed, and the change take effect."""
+    def put(self, projection: Projection | None, key: ObjectKey = KEY) -> None:
+        """Have the ConfigMap *key* changed, and the change take effect."""
         assert self.objects.sink is not None
-        self.objects.sink.changed({ID: projection})
+        self.objects.sink.changed({(Kind.CONFIG_MAP, key): projection})
         for _ in range(4):
             self.reactor.advance(1)
 
@@ -247,7 +337,38 @@ class ServedTests(RunningOptionsCase):
         return {one.description for one in self.service._data_plane.open_listeners}
 
     def test_udp(self) -> None:
-        """``--udp-services-configmap`` is taken, and said to do nothing."""
-        self.start("--udp-services-configmap=ingress-nginx/udp")
+        """Ports of UDP are opened and closed beside those of TCP, by a ConfigMap of their own."""
+        other = ObjectKey("ingress-nginx", "udp")
+        self.first = {ID: Projection(ConfigMap(KEY, {"9000": "web/shop:80"}))}
+        self.start(f"--tcp-services-configmap={KEY}", f"--udp-services-configmap={other}")
         told = [str(one) for one in self.service._current().problems]
-        self.assertTrue(any("ingress-nginx/udp" in one and "UDP is not proxied" in one for one in told), told)
+        self.assertTrue(any("ingress-nginx/udp" in one and "no UDP service" in one for one in told), told)
+        usual = {"tcp:80", "tcp:443", "tcp:9000"}
+        port = free_port()
+        entry = {str(port): "web/shop:80"}
+        for content, opened in (
+            (entry, {f"udp:{port}"}),
+            ({**entry, "x": "web/shop:80"}, {f"udp:{port}"}),
+            ({}, set()),
+            (entry, {f"udp:{port}"}),
+        ):
+            self.put(Projection(ConfigMap(other, content)), other)
+            self.assertEqual(self.opened(), usual | opened)
+        self.assertEqual(self.service._controller.verify(), ())
+        self.put(None, other)
+        told = [str(one) for one in self.service._current().problems if one.name == "udp"]
+        self.assertEqual(
+            [True, True], ["does not exist any more" in one or "not a UDP port" in one for one in told]
+        )
+
+    def test_port_taken(self) -> None:
+        """A port that cannot be had is a problem of its entry, and harms no other."""
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as taken:
+            taken.bind(("", 0))
+            port, free = taken.getsockname()[1], free_port()
+            self.start(f"--udp-services-configmap={KEY}")
+            self.put(Projection(ConfigMap(KEY, {str(port): "web/shop:80", str(free): "web/shop:80"})))
+            self.assertEqual(self.opened(), {"tcp:80", "tcp:443", f"udp:{free}"})
+            told = [one for one in self.service._current().problems if one.reason is Reason.PORT_UNAVAILABLE]
+            self.assertEqual([one.field for one in told], [f"data[{port}]"])
+            self.assertIn(f"cannot listen on udp:{port}: Address already in use", told[0].message)

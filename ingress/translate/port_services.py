@@ -1,0 +1,97 @@
+"""What the operator's port services ask for: a listener and a table for each port, and where its streams lead."""
+
+from collections.abc import Iterator
+from typing import Final
+
+from ingress.annotations.annotations import DEFAULTS
+from ingress.model.backends import BackendReference
+from ingress.model.listeners import Listener, interface_of, port_of, tcp_description, udp_description
+from ingress.model.objects import Owner
+from ingress.model.port_services import PortService, PortServices
+from ingress.model.problems import Problem, Reason
+from ingress.model.streams import StreamSort
+from ingress.model.upstream_tls import DATAGRAMS
+from ingress.routing.variants import WeightedBackend
+from ingress.translate.claims import AskedListener, ParsedObject
+from ingress.translate.gateway.claims import TCP_PREFIX, UDP_PREFIX, GatewayClaims, StreamClaim, StreamLead
+from ingress.translate.options import TranslateOptions
+
+_TCP: Final = "tcp"
+
+
+def parse_port_services(options: TranslateOptions) -> tuple[ParsedObject, ...]:
+    """Return what the ConfigMaps of *options* ask for, each once, be it named for TCP and for UDP."""
+    by_owner: dict[Owner, list[PortServices]] = {}
+    for one in options.port_services:
+        by_owner.setdefault(one.owner, []).append(one)
+    return tuple(_parse(owner, tuple(listed), options) for owner, listed in by_owner.items())
+
+
+def _parse(owner: Owner, listed: tuple[PortServices, ...], options: TranslateOptions) -> ParsedObject:
+    taken = dict(_taken(options))
+    like = next((one.description for one in options.listeners if port_of(one.description)), _TCP)
+    listeners: list[AskedListener] = []
+    streams: list[StreamClaim] = []
+    problems: list[Problem] = []
+    for found in listed:
+        problems.extend(found.problems)
+        for one in found.services:
+            whose = None if found.is_udp else taken.get(one.port)
+            if whose is not None:
+                message = f"port {one.port} is {whose}; nothing is served there for this entry"
+                problems.append(owner.problem(Reason.LISTENER_CONFLICT, message, one.field))
+                continue
+            listener, stream = _asked_of_udp(one, like) if found.is_udp else _asked(one, like)
+            listeners.append(listener)
+            streams.append(stream)
+    return ParsedObject(
+        owner,
+        listed,
+        (),
+        (),
+        None,
+        DEFAULTS,
+        tuple(dict.fromkeys(problems)),
+        rules_field="data",
+        service_at="",
+        tables=tuple(one.table for one in streams),
+        listeners=tuple(listeners),
+        gateway=GatewayClaims(streams=tuple(streams)),
+    )
+
+
+def _taken(options: TranslateOptions) -> Iterator[tuple[int, str]]:
+    """Yield the ports of TCP that this process has for something else, and for what."""
+    for listener in options.listeners:
+        port = port_of(listener.description)
+        if port is not None:
+            yield port, f"there for {'HTTPS' if listener.is_secure else 'HTTP'}"
+    for port in options.gateway.own_ports:
+        yield port, "that of the controller's own pages"
+
+
+def _asked(service: PortService, like: str) -> tuple[AskedListener, StreamClaim]:
+    table = f"{TCP_PREFIX}{service.port}"
+    listener = Listener(
+        tcp_description(service.port, interface_of(like), like),
+        table=table,
+        is_stream=True,
+        reads_header=service.reads_header,
+    )
+    backend = BackendReference(service.service.namespace, service.service.name, service.service_port)
+    lead = StreamLead(
+        service.field,
+        (WeightedBackend(backend),),
+        ((service.field, backend),),
+        sends_header=service.sends_header,
+    )
+    return AskedListener(listener, service.field), StreamClaim(table, "", StreamSort.TCP, service.field, lead)
+
+
+def _asked_of_udp(service: PortService, like: str) -> tuple[AskedListener, StreamClaim]:
+    table = f"{UDP_PREFIX}{service.port}"
+    listener = Listener(udp_description(service.port, interface_of(like), like), table=table, is_udp=True)
+    key = service.service
+    backend = BackendReference(key.namespace, key.name, service.service_port, protocol=DATAGRAMS)
+    lead = StreamLead(service.field, (WeightedBackend(backend),), ((service.field, backend),))
+    return AskedListener(listener, service.field), StreamClaim(table, "", StreamSort.UDP, service.field, lead)
