@@ -51,13 +51,16 @@ from ingress.proxy.exchange.subrequests import SubRequests
 from ingress.proxy.listening.channel_factory import ChannelFactory
 from ingress.proxy.listening.connection_starts import ConnectionStartRules, TrustedNow
 from ingress.proxy.listening.networks import network_for
-from ingress.proxy.listening.open_listeners import OpenListeners
+from ingress.proxy.listening.open_listeners import OpenListener, OpenListeners
 from ingress.proxy.listening.served_table import ServingPort
 from ingress.proxy.listening.served_tables import ServedTables
 from ingress.proxy.listening.stream_factory import StreamFactory
 from ingress.proxy.transport.accepting import NewTurn
 from ingress.proxy.transport.connection_limit import DEFAULT_CONNECTIONS
+from ingress.proxy.transport.datagrams import take_datagrams
 from ingress.proxy.transport.resolving import AddressRules
+from ingress.proxy.udp.port import UdpPort
+from ingress.proxy.udp.sessions import UdpSessions
 from ingress.proxy.upstream.pool import UpstreamPool
 from ingress.proxy.upstream.rotation import Rotations
 from ingress.proxy.upstream.standing import standing
@@ -70,6 +73,9 @@ from ingress.tls.profile import VERSIONS
 from ingress.tls.upstream import UpstreamContexts
 from ingress.tracing.tracing import Tracing
 from ingress.translate.snapshot import Snapshot
+
+UDP_DESCRIPTOR_SHARE = 8
+"""One descriptor in so many may be a session's of UDP."""
 
 SocketOf = Callable[[Listener], Awaitable[socket | None]]
 """Returns the socket that listens already for a listener, which whoever asks owns then; None where it is to be bound."""
@@ -153,6 +159,11 @@ def now() -> datetime:
 
 def _sessions(settings: Settings) -> SessionRules:
     return SessionRules(DownstreamSession, settings.http2, settings.http2_prior_knowledge)
+
+
+def _both(one: Deferred[None], other: Deferred[None]) -> Deferred[None]:
+    """Return what fires when both have."""
+    return one.addCallback(lambda _: other)
 
 
 class OwnDataPlane:
@@ -292,6 +303,9 @@ class OwnDataPlane:
         self._memory.marks.near_share = serving.overload_memory_percent / 100
         self._groups = groups
         self._tables = ServedTables(self._resource, self._new_resource)
+        network = self._network
+        self._udp = UdpSessions(self._site, network.sockets, network.find_address, self._udp_sessions(limits))
+        metrics.udp.most = lambda: self._udp.most if self._udp.ports else 0
 
         self._look = OneForAll(lambda: in_slices(reactor, self._seen()))
 
@@ -348,6 +362,7 @@ class OwnDataPlane:
                 served.site.trust(trusted)
         if limits.max_connections != before.limits.max_connections:
             site.connections.limit.allow(self._connections(limits))
+        self._udp.allow(self._udp_sessions(limits))
         for served in self._tables.sites():
             if served.contexts is not None:
                 served.contexts.strict_sni = serving.strict_sni
@@ -369,6 +384,10 @@ class OwnDataPlane:
         """
         most, caps = limits.max_connections, self._caps.divided_by(self._part.count)
         return connections_allowed(None if most is None else self._part.of(most), DEFAULT_CONNECTIONS, caps)
+
+    def _udp_sessions(self, limits: Limits) -> int:
+        """Return how many sessions of UDP this process may have: each takes a descriptor, of which most are for connections."""
+        return max(1, min(limits.max_udp_sessions, self._caps.descriptors // UDP_DESCRIPTOR_SHARE))
 
     @property
     def connections(self) -> int:
@@ -408,11 +427,13 @@ class OwnDataPlane:
         """Tell of a bug that ended the opening and closing of listeners."""
         self.log.failure("Opening and closing listeners failed, which is a bug", failure=failure)
 
-    async def _open(self, listener: Listener) -> ServingPort:
+    async def _open(self, listener: Listener) -> OpenListener:
         """Open *listener*; raises ``StartError``."""
         # Not before: what is served by now is what the process needs of memory.
         self._memory.start()
         sock = await self._socket_of(listener)
+        if listener.is_udp:
+            return self._open_udp(listener, sock)
         contexts = self._new_contexts(listener) if listener.is_secure else None
         served = self._tables.new_site(listener, self._site, contexts)
         usual = self._beginning.use_proxy_protocol
@@ -432,6 +453,14 @@ class OwnDataPlane:
         grace = self._serving.shutdown_grace_seconds
         is_alone = not listener.is_required
         return ServingPort(port, served, self._reactor, grace, is_alone=is_alone)
+
+    def _open_udp(self, listener: Listener, sock: socket | None) -> UdpPort:
+        if sock is None:
+            sock = take_datagrams(listener.description)
+        served = self._tables.new_site(listener, self._site, None)
+        port = UdpPort(sock, served.site, self._udp, served.forget)
+        port.start()
+        return port
 
     def _new_streams(self, site: ProxySite, secure: bool) -> StreamFactory:
         return StreamFactory(site, self._network.connect)
@@ -466,15 +495,16 @@ class OwnDataPlane:
     def drain(self, patience: float = 0.0) -> Deferred[None]:
         """Have connections end, those at rest after *patience* seconds; fires when all have."""
         connections = self._site.connections
+        sessions = self._udp.drain()
         if not patience:
-            return connections.drain()
+            return _both(connections.drain(), sessions)
         resting = self._reactor.callLater(patience, connections.close_resting)
 
         def drained(_: None) -> None:
             if resting.active():
                 resting.cancel()
 
-        return connections.drain(closes_resting=False).addCallback(drained)
+        return _both(connections.drain(closes_resting=False).addCallback(drained), sessions)
 
     def renew(self, patience: float, grace: float) -> str:
         """Say that there is nobody to be followed: this process serves by itself."""
@@ -485,6 +515,7 @@ class OwnDataPlane:
         self._memory.stop()
         self._site.gate.close()
         self._site.abort()
+        self._udp.abort()
         self._sub_requests.close()
         self._computing.stop()
 

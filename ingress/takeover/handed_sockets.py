@@ -4,7 +4,7 @@ import os
 import socket
 from ipaddress import ip_address
 
-from ingress.model.listeners import interface_of, port_of
+from ingress.model.listeners import interface_of
 from ingress.process.systemd_descriptions import is_handed_over
 from ingress.proxy.listening.listeners import bound_to
 
@@ -12,7 +12,7 @@ _FAMILIES = {socket.AF_INET: 4, socket.AF_INET6: 6}
 
 
 class HandedSockets:
-    """Sockets that listen, by the descriptions of the listeners that they were opened for."""
+    """Sockets that listen, or take datagrams, by the descriptions of the listeners that they were opened for."""
 
     def __init__(self) -> None:
         self._sockets: dict[str, socket.socket] = {}
@@ -21,11 +21,11 @@ class HandedSockets:
         return f"<HandedSockets {list(self._sockets)}>"
 
     def add(self, description: str, sock: socket.socket) -> None:
-        """Take *sock*; what does not listen is closed."""
+        """Take *sock*; what neither listens nor takes datagrams is closed."""
         known = self._sockets.pop(description, None)
         if known is not None:
             known.close()
-        if sock.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN):
+        if sock.type is socket.SOCK_DGRAM or sock.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN):
             self._sockets[description] = sock
         else:
             sock.close()
@@ -61,17 +61,22 @@ class HandedSockets:
         self._sockets.clear()
 
 
-def _place_of(description: str) -> tuple[int, str, int] | None:
-    """Return family, address and port that a description of TCP names; the address is empty for all of this machine."""
-    bound = bound_to(description) if description.startswith(("tcp:", "tcp6:")) else None
-    if bound is None or not port_of(description):
+_Place = tuple[bool, int, str, int]
+"""Whether it is of UDP, family, address and port; the address is empty for all of this machine."""
+
+
+def _place_of(description: str) -> _Place | None:
+    """Return what a description of TCP or UDP names."""
+    is_of_port = description.startswith(("tcp:", "tcp6:", "udp:", "udp6:"))
+    bound = bound_to(description) if is_of_port else None
+    if bound is None:
         return None
     address, port = bound
-    is_six = description.startswith("tcp6:") or ":" in interface_of(description)
-    return (6 if is_six else 4), address, port
+    is_six = description.startswith(("tcp6:", "udp6:")) or ":" in interface_of(description)
+    return description.startswith("udp"), (6 if is_six else 4), address, port
 
 
-def _place(sock: socket.socket) -> tuple[int, str, int] | None:
+def _place(sock: socket.socket) -> _Place | None:
     family = _FAMILIES.get(sock.family)
     if family is None:
         return None
@@ -79,11 +84,13 @@ def _place(sock: socket.socket) -> tuple[int, str, int] | None:
         address, port = sock.getsockname()[:2]
     except OSError:
         return None
-    return family, "" if ip_address(address.partition("%")[0]).is_unspecified else address, port
+    is_udp = sock.type is socket.SOCK_DGRAM
+    everywhere = ip_address(address.partition("%")[0]).is_unspecified
+    return is_udp, family, "" if everywhere else address, port
 
 
 def listening_only(sockets: dict[str, int]) -> dict[str, int]:
-    """Return those of *sockets* that can be handed over: of TCP, and what was handed over to us.
+    """Return those of *sockets* that can be handed over: of TCP and UDP, and what was handed over to us.
 
     The file of a UNIX socket goes with the process that made it.
     """

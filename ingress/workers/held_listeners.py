@@ -1,6 +1,7 @@
-"""The listening sockets, held by the parent: bound once, and given to each worker.
+"""The listening sockets, held by the parent: bound once, and given to each worker, or those of UDP to one of them.
 
-Connections that nobody has accepted wait in the kernel, whichever worker ends meanwhile.  The parent accepts none itself.
+Connections that nobody has accepted, and datagrams that nobody has read, wait in the kernel, whichever worker ends meanwhile.  The
+parent takes none itself.
 """
 
 import socket
@@ -18,6 +19,7 @@ from ingress.model.listeners import Listener, backlog_of
 from ingress.proxy.listening.listeners import listen
 from ingress.proxy.listening.open_listeners import OpenListeners
 from ingress.proxy.transport.accepting import BACKLOG
+from ingress.proxy.transport.datagrams import take_datagrams
 
 
 class HeldListeners:
@@ -66,6 +68,8 @@ class HeldListeners:
 
     async def _hold(self, listener: Listener) -> "Held":
         sock = await self._socket_of(listener)
+        if listener.is_udp:
+            return self._keep(listener, HeldDatagrams(sock or take_datagrams(listener.description)))
         port: Any = await listen(self._reactor, listener.description, _Nobody(), sock=sock)
         try:
             port.stopReading()
@@ -79,8 +83,11 @@ class HeldListeners:
             raise StartError(
                 f"cannot listen on {listener.description}: it has no socket that could be given to --workers"
             ) from error
+        return self._keep(listener, HeldPort(port))
+
+    def _keep(self, listener: Listener, bound: "HeldPort | HeldDatagrams") -> "Held":
         self._last += 1
-        held = self.held[listener] = Held(self._last, port, lambda: self._gone(listener))
+        held = self.held[listener] = Held(self._last, bound, lambda: self._gone(listener))
         self._changed()
         return held
 
@@ -90,18 +97,17 @@ class HeldListeners:
 
 
 class Held:
-    """A socket that listens, by its *number*."""
+    """A socket that listens, or takes datagrams, by its *number*."""
 
-    def __init__(self, number: int, port: Any, gone: Callable[[], None]) -> None:
+    def __init__(self, number: int, bound: "HeldPort | HeldDatagrams", gone: Callable[[], None]) -> None:
         self.number = number
-        self._port = port
+        self._bound = bound
         self._gone = gone
 
     @property
     def socket(self) -> socket.socket:
         """The socket."""
-        held: socket.socket = self._port.socket
-        return held
+        return self._bound.socket
 
     def fileno(self) -> int:
         """Return the descriptor of the socket."""
@@ -110,7 +116,30 @@ class Held:
     async def close(self) -> None:
         """Hold it no more."""
         self._gone()
+        await self._bound.close()
+
+
+class HeldPort:
+    """A port of Twisted's."""
+
+    def __init__(self, port: Any) -> None:
+        self._port = port
+        self.socket: socket.socket = port.socket
+
+    async def close(self) -> None:
+        """Close it."""
         await maybeDeferred(self._port.stopListening)
+
+
+class HeldDatagrams:
+    """A socket of UDP."""
+
+    def __init__(self, sock: socket.socket) -> None:
+        self.socket = sock
+
+    async def close(self) -> None:
+        """Close it."""
+        self.socket.close()
 
 
 class _Nobody(Factory):

@@ -41,7 +41,7 @@ from ingress.workers.feed.follower import Follower
 from ingress.workers.feeding import Feed, Numbered
 from ingress.workers.fork_server_link import ForkServerLink
 from ingress.workers.fresh_process import can_be_renewed
-from ingress.workers.held_listeners import HeldListeners
+from ingress.workers.held_listeners import Held, HeldListeners
 from ingress.workers.known_workers import KnownWorkers
 from ingress.workers.messages import Wanted, to_bytes, wanted_to_bytes
 from ingress.workers.renewing import retire
@@ -55,6 +55,7 @@ from ingress.workers.supervising import (
     keeps_ports,
     worker_problems,
 )
+from ingress.workers.udp_turn import UdpTurn
 from ingress.workers.worker import runner
 from ingress.workers.worker_link import WorkerGoneError, WorkerLink
 
@@ -110,6 +111,7 @@ class WorkerPool:
         self._held = HeldListeners(
             reactor, socket_of, self._listeners_changed, refused, self.following_failed
         )
+        self._udp_turn: UdpTurn[WorkerLink] = UdpTurn()
         self._decided: dict[str, Any] = {}
         self._fork_server = ForkServerLink(
             reactor, self._feed, self._fork_waiting, self._forked, self._ended, self._fork_server_gone
@@ -235,7 +237,7 @@ class WorkerPool:
         fed.advance()
         is_ending = self._is_stopping or worker.is_retired
         if worker.behind is not None and fed.sent.number >= worker.behind and not is_ending:
-            held = self._held.held
+            held = self._held_for(worker)
             coming = [one for one in held.values() if one.number not in worker.sockets]
             if not has_room(len(coming)):
                 self._reactor.callLater(FIRST_PAUSE_SECONDS, self._advance, worker)
@@ -248,6 +250,19 @@ class WorkerPool:
             )
             opened = worker.ask(messages.FOLLOW, wanted_to_bytes(wanted), [one.socket for one in coming])
             opened.addCallbacks(lambda _: self._serves(worker), _gone)
+
+    def _held_for(self, worker: WorkerLink) -> dict[Listener, Held]:
+        """Return what *worker* is to have open: all, but for ports of UDP where it is not its turn."""
+        held = self._held.held
+        takes_udp = self._udp_turn.taker(self._workers.values()) is worker
+        return {one: sock for one, sock in held.items() if takes_udp or not one.is_udp}
+
+    def _pass_udp_on(self) -> None:
+        """Have another worker take datagrams, if the one that did does so no more."""
+        taker = self._udp_turn.taker(self._workers.values())
+        if taker is not None and any(one.is_udp for one in self._held.held):
+            taker.behind = self._feed.current.number
+            self._reactor.callLater(0, self._advance, taker)
 
     def _serves(self, worker: WorkerLink) -> None:
         if worker.life > self._count and not (worker.is_serving or worker.is_retired):
@@ -342,6 +357,7 @@ class WorkerPool:
         self._wake()
         if self._is_stopping:
             return
+        self._pass_udp_on()
         now = self._reactor.seconds()
         pause = 0.0 if worker.is_retired else self._restarts.ended(now, is_last=not self._workers)
         if not pause:
@@ -386,7 +402,9 @@ class WorkerPool:
                     change=Mark(ChangeSort.WORKER, "makes way"),
                 )
                 self._known.drains(worker)
-                await retire(worker, self._reactor, patience, grace)
+                retired = Deferred.fromCoroutine(retire(worker, self._reactor, patience, grace))
+                self._pass_udp_on()
+                await retired
                 await self._until_all_serve()
         finally:
             self._is_renewing = False
