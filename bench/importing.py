@@ -15,6 +15,7 @@ _NOT_BEFORE_FORK = (
     "ingress.proxy.dispatch",
     "ingress.proxy.downstream",
     "ingress.proxy.listening",
+    "ingress.proxy.udp",
     "ingress.service",
     "ingress.tracing.otlp",
     "ingress.workers",

@@ -13,7 +13,7 @@ from socket import socket
 from time import time
 from typing import Any, Protocol
 
-from twisted.internet.defer import Deferred, succeed
+from twisted.internet.defer import Deferred, DeferredList, succeed
 from twisted.logger import Logger
 from twisted.python.failure import Failure
 
@@ -162,8 +162,8 @@ def _sessions(settings: Settings) -> SessionRules:
 
 
 def _both(one: Deferred[None], other: Deferred[None]) -> Deferred[None]:
-    """Return what fires when both have."""
-    return one.addCallback(lambda _: other)
+    """Return what fires when both have, and cancels both."""
+    return DeferredList([one, other], consumeErrors=True).addCallback(lambda _: None)
 
 
 class OwnDataPlane:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import socket
 import stat
 from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
+
+from twisted.trial.unittest import SkipTest
 
 from ingress.takeover.messages import Message, Word, decoded, encoded
 from tests.end_to_end.end_to_end_case import EndToEndCase
@@ -120,6 +123,25 @@ class TakeoverCase(EndToEndCase):
 
         await self.until(hear)
         return found[0]
+
+
+class FirstProcessCase(TakeoverCase):
+    """A controller that is process 1 of a namespace, as in a container."""
+
+    async def first(self, *options: str) -> ControllerProcess:
+        """Start it, and wait until it serves."""
+        program = shutil.which("unshare")
+        if program is None or os.geteuid():
+            raise SkipTest("a process namespace takes unshare, and root")
+        self.through = (program, "--pid", "--fork", "--kill-child", "--mount-proc")
+        controller = self.start(f"--manifests={self.manifests}", self.route(), *options)
+        await self.until_ready(controller)
+        return controller
+
+    def signal_first(self, controller: ControllerProcess, number: int) -> None:
+        """Send a signal to process 1, by the number that it has outside."""
+        children = Path(f"/proc/{controller.pid}/task/{controller.pid}/children").read_text(encoding="ascii")
+        os.kill(int(children.split()[0]), number)
 
 
 def _arguments(pid: int) -> list[bytes]:

@@ -60,14 +60,12 @@ class StreamsTests(EndToEndCase):
         return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": data}
 
     async def test_tcp_services(self) -> None:
-        """Ports are opened and closed as entries come and go, while others are served on; UDP is said to be none."""
+        """Ports are opened and closed as entries come and go, while others are served on."""
         for network in ((), ("--no-epoll",)):
             one, two = free_port(), free_port()
             self.write("backends", *self.backend("db"), *self.backend("cache"))
             self.write("tcp", self.services(**{f"_{one}": "shop/db:80"}))
-            controller = self.start_with_manifests(
-                "--tcp-services-configmap=operators/tcp", "--udp-services-configmap=operators/udp", *network
-            )
+            controller = self.start_with_manifests("--tcp-services-configmap=operators/tcp", *network)
             await self.until_ready(controller)
             await self.until_said(b"db:hi", one)
             self.assertEqual(await self.said(two), b"")
@@ -77,7 +75,6 @@ class StreamsTests(EndToEndCase):
             await self.until_said(b"cache:hi", two)
             self.assertEqual(await self.said(one), b"db:hi")
             _, problems = await self.get(self.admin, "/api/problems")
-            self.assertIn(b"UDP is not proxied", problems)
             self.assertIn(b"data[x]", problems)
             self.write("tcp", self.services(**{f"_{two}": "shop/cache:web"}))
             await self.until_said(b"", one)

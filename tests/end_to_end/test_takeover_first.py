@@ -3,35 +3,14 @@
 from __future__ import annotations
 
 import json
-import os
-import shutil
 import signal
-from pathlib import Path
 
-from twisted.trial.unittest import SkipTest
-
-from tests.end_to_end.takeover_case import TakeoverCase
-from tests.fakes.processes import ControllerProcess
+from tests.end_to_end.takeover_case import FirstProcessCase
 from tests.fakes.upstreams import OK
 
 
-class FirstProcessTests(TakeoverCase):
+class FirstProcessTests(FirstProcessCase):
     """A container's controller."""
-
-    async def first(self, *options: str) -> ControllerProcess:
-        """Start it, and wait until it serves."""
-        program = shutil.which("unshare")
-        if program is None or os.geteuid():
-            raise SkipTest("a process namespace takes unshare, and root")
-        self.through = (program, "--pid", "--fork", "--kill-child", "--mount-proc")
-        controller = self.start(f"--manifests={self.manifests}", self.route(), *options)
-        await self.until_ready(controller)
-        return controller
-
-    def signal_first(self, controller: ControllerProcess, number: int) -> None:
-        """Send a signal to process 1, by the number that it has outside."""
-        children = Path(f"/proc/{controller.pid}/task/{controller.pid}/children").read_text(encoding="ascii")
-        os.kill(int(children.split()[0]), number)
 
     async def workers(self) -> list[int]:
         """Return the process ids of the workers, as they are within."""

@@ -52,12 +52,14 @@ class ConnectionMetricsTests(SynchronousTestCase):
     def test_streams(self) -> None:
         """Streams whose bytes are seen here count by their sort, and none as passing through."""
         self.metrics.stream_opened(StreamSort.TCP)
+        self.metrics.stream_opened(StreamSort.UDP)
         self.metrics.stream_opened(StreamSort.TERMINATED)
         self.metrics.stream_ended(StreamSort.TERMINATED, 400, 1, 2)
         self.assertEqual(
             self.samples(),
             {
                 ("ingress_stream_connections", "tcp"): 1,
+                ("ingress_stream_connections", "udp"): 1,
                 ("ingress_stream_connections_ended_total", "terminated", "400"): 1,
                 ("ingress_stream_bytes_total", "terminated", "received"): 1,
                 ("ingress_stream_bytes_total", "terminated", "sent"): 2,

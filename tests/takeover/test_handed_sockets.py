@@ -4,7 +4,7 @@ import socket
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.takeover.handed_sockets import HandedSockets
+from ingress.takeover.handed_sockets import HandedSockets, listening_only
 
 
 class HandedSocketsTests(SynchronousTestCase):
@@ -57,6 +57,24 @@ class HandedSocketsTests(SynchronousTestCase):
         sockets.add("tcp:80", sock)
         self.assertEqual(sock.fileno(), -1)
         self.assertIsNone(sockets.take("tcp:80"))
+
+    def test_datagrams(self) -> None:
+        """A socket of UDP is handed over, too, and is never one of TCP, whose port may be the same."""
+        tcp = self.listening()
+        port = tcp.getsockname()[1]
+        udp = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        self.addCleanup(udp.close)
+        udp.bind(("127.0.0.1", port))
+        descriptors = {f"tcp:{port}": tcp.fileno(), f"udp:{port}": udp.fileno()}
+        self.assertEqual(listening_only(descriptors), descriptors)
+        for wanted, other in ((tcp, udp), (udp, tcp)):
+            sockets = HandedSockets()
+            sockets.add("old", other)
+            kind = "tcp" if wanted is tcp else "udp"
+            self.assertIsNone(sockets.take(f"{kind}:{port}:interface=127.0.0.1"))
+            sockets.add("older", wanted)
+            self.assertIsNone(sockets.take(f"{kind}6:{port}:interface=127.0.0.1"))
+            self.assertIs(sockets.take(f"{kind}:{port}:interface=127.0.0.1"), wanted)
 
     def test_rest(self) -> None:
         """Those that nobody asked for are closed."""

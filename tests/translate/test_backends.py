@@ -4,15 +4,18 @@ from attrs import evolve
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.model.backends import BackendReference, BackendState, Endpoint, ManualEndpoint
+from ingress.model.listeners import Listener
 from ingress.model.objects import EndpointSlice, ObjectKey, Service, ServicePort, SlicePort
 from ingress.model.problems import Reason
 from ingress.model.state import ClusterState
+from ingress.model.upstream_tls import DATAGRAMS, UpstreamProtocol
 from ingress.translate.backends import (
     backend_fault,
     resolve_backends,
     services_without_endpoints,
     unused_endpoints,
 )
+from ingress.translate.endpoint_rules import EndpointRules
 from ingress.translate.options import TranslateOptions
 
 WEB = ObjectKey("demo", "web")
@@ -29,6 +32,83 @@ def slice_of(*addresses: str) -> EndpointSlice:
 def cluster(*addresses: str) -> ClusterState:
     """Return a state of ``demo/web`` alone, with a slice of *addresses*."""
     return ClusterState(services={WEB: SERVICE}, slices={WEB: (slice_of(*addresses),)})
+
+
+class DatagramTests(SynchronousTestCase):
+    """Ports of UDP, which may have the number of one of TCP."""
+
+    def setUp(self) -> None:
+        ports = (ServicePort("dns", 53, protocol="UDP"), ServicePort("dns-tcp", 53), ServicePort("web", 80))
+        of_slice = (
+            SlicePort("dns", 1053, "UDP"),
+            SlicePort("dns-tcp", 2053, "TCP"),
+            # A name says of which port it is, together with the protocol.
+            SlicePort("dns", 3053, "TCP"),
+        )
+        one = EndpointSlice(ObjectKey("demo", "web-1"), WEB, "IPv4", of_slice, ("10.0.0.1",))
+        self.state = ClusterState(services={WEB: Service(WEB, ports=ports)}, slices={WEB: (one,)})
+
+    def ports_of(self, port: int | str, protocol: UpstreamProtocol) -> list[int]:
+        """Return the ports of the endpoints of a backend."""
+        reference = BackendReference("demo", "web", port, protocol=protocol)
+        state = resolve_backends([reference], self.state, TranslateOptions())[reference]
+        self.assertEqual(bool(state.endpoints), not state.reason)
+        return [one.port for one in state.endpoints]
+
+    def test_ports(self) -> None:
+        """A reference by number or name means the port of its own protocol, in Services and in slices."""
+        for port, udp, tcp in (
+            (53, [1053], [2053]),
+            ("dns", [1053], []),
+            ("dns-tcp", [], [2053]),
+            (80, [], []),
+        ):
+            self.assertEqual((self.ports_of(port, DATAGRAMS), self.ports_of(port, None)), (udp, tcp), port)
+
+    def test_faults(self) -> None:
+        """What is there for the other protocol alone is told."""
+        for port, told in ((80, "port 80 of Service demo/web is not a UDP port"), (81, "has no port 81")):
+            reference = BackendReference("demo", "web", port, protocol=DATAGRAMS)
+            fault = backend_fault(reference, self.state, TranslateOptions())
+            assert fault is not None
+            self.assertEqual(fault.reason, Reason.SERVICE_PORT_NOT_FOUND)
+            self.assertIn(told, fault.message)
+
+    def test_shown(self) -> None:
+        """A backend of UDP is told from that of TCP by its text."""
+        self.assertEqual(str(BackendReference("demo", "web", 53, protocol=DATAGRAMS)), "demo/web:53 (UDP)")
+
+    def test_external_name(self) -> None:
+        """An ExternalName Service is one of either protocol; a number stands for itself where it lists no ports."""
+        for ports, found in (
+            ((), [53]),
+            ((ServicePort("dns", 53, protocol="UDP"),), [53]),
+            ((ServicePort("dns", 53),), []),
+        ):
+            self.state = ClusterState(
+                services={WEB: Service(WEB, type="ExternalName", external_name="dns.test", ports=ports)}
+            )
+            reference = BackendReference("demo", "web", 53, protocol=DATAGRAMS)
+            options = TranslateOptions(allow_external_name=True)
+            state = resolve_backends([reference], self.state, options)[reference]
+            self.assertEqual([one.port for one in state.endpoints], found)
+
+    def test_own_ports(self) -> None:
+        """No endpoint may be a port of UDP of ours; where we listen on TCP there may be anybody, and the other way round."""
+        bound = {"tcp:2053": ("", 2053), "udp:1053": ("", 1053)}
+        own = EndpointRules(is_own=lambda address: address == "10.0.0.1", bound_to=bound.get)
+        for listeners, udp, tcp in (
+            ((), [1053], [2053]),
+            ((Listener("udp:1053", is_udp=True),), [], [2053]),
+            ((Listener("tcp:2053"),), [1053], []),
+        ):
+            rules = own.beside(listeners)
+            for protocol, expected in ((DATAGRAMS, udp), (None, tcp)):
+                reference = BackendReference("demo", "web", 53, protocol=protocol)
+                options = TranslateOptions(endpoint_rules=rules)
+                state = resolve_backends([reference], self.state, options)[reference]
+                self.assertEqual([one.port for one in state.endpoints], expected, listeners)
+        self.assertIs(rules.beside((Listener("tcp:2053"),)), rules)
 
 
 class ResolveBackendsTests(SynchronousTestCase):
