@@ -45,7 +45,7 @@ bench_compiled = $(MAKE) --no-print-directory compiled PYTHON='$(BENCH_VENV)/bin
 metadata = setup.cfg pyproject.toml
 
 .DEFAULT_GOAL := help
-.PHONY: help run test compiled test-compiled test-monitoring test-page page-pictures check format fuzz fuzz-parsers http2 docs site bench bench-quick bench-instructions bench-compare bench-watch bench-workers bench-feed bench-sizing bench-memory bench-tls bench-ticket-keys bench-accepting bench-admin bench-page bench-tallies bench-auth bench-annotations bench-calls bench-log bench-lint bench-latency bench-overload bench-overload-cases bench-tracing bench-filters bench-gateway-filters bench-limits bench-passwords bench-gzip bench-expressions bench-takeover bench-restarts sslyze conformance conformance-next conformance-up versions faults soak image-check clean
+.PHONY: help run test compiled test-compiled test-monitoring test-page page-pictures check format fuzz fuzz-parsers http2 docs site bench bench-quick bench-instructions bench-compare bench-watch bench-workers bench-feed bench-sizing bench-memory bench-tls bench-ticket-keys bench-accepting bench-udp bench-admin bench-page bench-tallies bench-auth bench-annotations bench-calls bench-log bench-lint bench-latency bench-overload bench-overload-cases bench-tracing bench-filters bench-gateway-filters bench-limits bench-passwords bench-gzip bench-expressions bench-takeover bench-restarts sslyze conformance conformance-next conformance-up versions faults soak image-check clean
 .DELETE_ON_ERROR:
 
 help: ## list these commands
@@ -228,6 +228,9 @@ bench-calls: $(dev_environment) ## count the Python calls of a GET on its way in
 
 bench-log: $(dev_environment) ## measure what a line of the access log costs in each form, in microseconds
 	@exec $(bin)/python -m bench.log_lines
+
+bench-udp: $(dev_environment) ## measure what a datagram costs, beside an nginx with its stream module where there is one (STREAM_MODULE=PATH)
+	@exec $(bin)/python -m bench.udp
 
 bench-accepting: $(dev_environment) ## compare ways in which several processes accept the connections of one port
 	@exec $(bin)/python -m bench.accepting

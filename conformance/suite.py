@@ -19,7 +19,7 @@ CLASS = "gateway-conformance"
 PROFILES = ("GATEWAY-HTTP", "GATEWAY-GRPC", "GATEWAY-TLS", "GATEWAY-TCP")
 # What is not asked for, and why: docs/gateway-api.md says it, too.
 NOT_SUPPORTED = {
-    "UDPRoute": "no UDP is proxied",
+    "UDPRoute": "UDP is proxied for the operator alone",
     # Experimental ones of v1.7.0, for which it has no tests.
     "GatewayAddressRoutability": "addresses are the operator's",
     "GatewayAddressRoutabilityCluster": "addresses are the operator's",

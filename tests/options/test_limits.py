@@ -43,6 +43,8 @@ class LimitOptionsTests(SynchronousTestCase):
             22,
             23,
             stream_rest_seconds=24.0,
+            stream_responses=25,
+            max_udp_sessions=26,
         )
         self.assertEqual(self.limits(*arguments), expected)
         self.assertEqual(self.limits("--allow-half-close"), Limits(allow_half_close=True))

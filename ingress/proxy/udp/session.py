@@ -15,8 +15,9 @@ nothing moved for too long.
 import errno
 import os
 import socket
+from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import Final, Protocol
 
 from twisted.python.failure import Failure
 
@@ -35,9 +36,6 @@ from ingress.proxy.udp.sessions import MAX_KEPT_OF_ONE, UdpSessions
 from ingress.proxy.upstream.rotation import Rotation
 from ingress.routing.streams import StreamRoute
 
-if TYPE_CHECKING:
-    from ingress.proxy.udp.port import UdpPort
-
 _RETRIES: Final = RetryRule(max_tries=MAX_ATTEMPTS)
 MOST_ANSWERS: Final = 8
 """Datagrams that are read of an endpoint in one go; then others have their turn."""
@@ -48,6 +46,18 @@ _UNSENDABLE: Final = frozenset((errno.EMSGSIZE, errno.EPERM, errno.EACCES, errno
 
 Peer = tuple[str, int] | tuple[str, int, int, int]
 """Address and port of a client, as the socket module has them."""
+
+
+class Port(Protocol):
+    """The port that a session belongs to."""
+
+    number: int
+
+    def answer(self, answer: bytes, peer: Peer, control: Control) -> None:
+        """Send *answer* to *peer*, from the address that *control* says."""
+
+    def over(self, peer: Peer, control: Control) -> None:
+        """The session of *peer* has ended."""
 
 
 class UdpSession:
@@ -78,7 +88,7 @@ class UdpSession:
     def __init__(
         self,
         sessions: UdpSessions,
-        port: "UdpPort",
+        port: Port,
         peer: Peer,
         control: Control,
         route: StreamRoute,
@@ -197,13 +207,17 @@ class UdpSession:
             attempts.tell_began(self._seconds())
         settings = endpoint.link_settings
         if is_ip_address(endpoint.address) and (settings is None or not settings.is_external):
-            self._open(endpoint.address, endpoint.port)
+            why = self._open(endpoint.address, endpoint.port)
+            if why:
+                self._failed(why)
             return
         number = attempts.tries
 
-        def dial(address: str, seconds: float, failed: object) -> None:
+        def dial(address: str, seconds: float, failed: Callable[[str], None]) -> None:
             if not self.is_over and attempts.tries == number:
-                self._open(address, endpoint.port)
+                why = self._open(address, endpoint.port)
+                if why:
+                    failed(why)
 
         seconds = self._sessions.context.limits.upstream.connect_seconds
         self._sessions.find_address(endpoint, dial, partial(self._unfound, number), seconds)
@@ -212,22 +226,22 @@ class UdpSession:
         if not self.is_over and self._attempts.tries == number:
             self._failed(why)
 
-    def _open(self, address: str, port: int) -> None:
-        """Send what is kept to *port* of *address*."""
+    def _open(self, address: str, port: int) -> str:
+        """Send what is kept to *port* of *address*; return why that is not possible, or else nothing."""
         try:
             sock = self._sessions.socket_to(address, port, self)
         except OSError as error:
-            self._refused(error)
-            return
+            return _words_of(error)
         self._sock = sock
         self._sessions.sockets.add(self, sock.fileno(), READ)
         for datagram in self._kept:
             if self._sock is not sock:
-                return
+                break
             self._send(sock, datagram)
+        return ""
 
     def _refused(self, error: OSError) -> None:
-        self._failed(os.strerror(error.errno) if error.errno else str(error))
+        self._failed(_words_of(error))
 
     def _failed(self, why: str) -> None:
         """The endpoint is not there: try another one, if nothing is lost by that."""
@@ -326,6 +340,10 @@ class UdpSession:
                 self._sent,
             ),
         )
+
+
+def _words_of(error: OSError) -> str:
+    return os.strerror(error.errno) if error.errno else str(error)
 
 
 def record_of(

@@ -399,6 +399,19 @@ class EndpointTests(UdpCase):
         self.answer(b"a")
         self.assertEqual(len(self.answers), 1)
 
+    def test_addresses_of_a_name(self) -> None:
+        """Where there is no way to one address of a name, the next one is tried, and none is an endpoint that failed."""
+        self.lead(Endpoint("dns.test", 53, LinkSettings(is_external=True)))
+        self.say(b"1")
+        _, dial, _ = self.finding[0]
+        self.sockets.failing = {"2001:db8::1": errno.ENETUNREACH}
+        failed: list[str] = []
+        dial("2001:db8::1", 1.0, failed.append)
+        self.assertEqual((failed, self.ended), (["Network is unreachable"], []))
+        dial("10.0.0.77", 1.0, failed.append)
+        self.assertEqual((self.went_to, self.at().sent), (["10.0.0.77"], [b"1"]))
+        self.assertEqual(self.metrics.value("ingress_upstream_failures_total"), 0)
+
     def test_name_not_found(self) -> None:
         """A name that leads nowhere ends the session; whoever ended meanwhile is not dialed for."""
         self.lead(Endpoint("dns.test", 53, LinkSettings(is_external=True)))
