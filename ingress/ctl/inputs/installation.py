@@ -1,4 +1,4 @@
-"""What is around the pods of an ingress-nginx: the Services that lead to them, and what scales them.  Pure.
+"""What is around the pods of an ingress-nginx: the Services that lead to them, what scales them, and its class.  Pure.
 
 They are looked for among raw objects, so everything may stand anywhere; what has another shape than the API gives it belongs to nobody.
 """
@@ -12,6 +12,9 @@ from ingress.model.frozen import frozen
 
 SERVICE: Final = "Service"
 AUTOSCALER: Final = "HorizontalPodAutoscaler"
+INGRESS_CLASS: Final = "IngressClass"
+IS_DEFAULT: Final = "ingressclass.kubernetes.io/is-default-class"
+"""The annotation of the class that Ingresses get which name none."""
 MOST_SERVICES: Final = 10
 """Services that are kept of one installation: it has two, where there is an address for inside."""
 OUTSIDE: Final = ("LoadBalancer", "NodePort")
@@ -28,14 +31,21 @@ class Installation:
     services: tuple[RawObject, ...] = ()
     """Those that lead requests to its pods; the first is the one whose address it publishes, or else the likeliest."""
     autoscaler: RawObject | None = None
+    default_classes: frozenset[tuple[str, str]] = frozenset()
+    """Names and controllers of IngressClasses that Ingresses get which name none."""
 
 
 def belonging(raw: RawObject, namespace: str) -> RawObject | None:
     """Return *raw* with its namespace, which is *namespace* where it names none, if it may belong to an ingress-nginx.
 
-    Of Services, of which each application has some, those may that are reached from outside, or speak of ingress in what they select.
+    Of Services, of which each application has some, those may that are reached from outside, or speak of ingress in what they select;
+    of IngressClasses, which are in no namespace, the default.
     """
     kind = raw.get("kind")
+    metadata = object_in(raw, "metadata")
+    if kind == INGRESS_CLASS:
+        is_default = texts_in(metadata, "annotations").get(IS_DEFAULT) == "true"
+        return {**raw, "metadata": {**metadata, "namespace": ""}} if is_default else None
     if kind == SERVICE:
         spec = object_in(raw, "spec")
         selector = object_in(spec, "selector")
@@ -47,21 +57,32 @@ def belonging(raw: RawObject, namespace: str) -> RawObject | None:
             return None
     elif kind != AUTOSCALER:
         return None
-    metadata = object_in(raw, "metadata")
     own = metadata.get("namespace")
     return {**raw, "metadata": {**metadata, "namespace": own if isinstance(own, str) and own else namespace}}
 
 
+def by_namespace(around: Iterable[RawObject]) -> dict[str, list[RawObject]]:
+    """Return the objects *around* by their namespaces; what is in none is under the empty name."""
+    found: dict[str, list[RawObject]] = {}
+    for one in around:
+        namespace = object_in(one, "metadata").get("namespace")
+        found.setdefault(namespace if isinstance(namespace, str) else "", []).append(one)
+    return found
+
+
 def installation_of(workload: Workload, around: Iterable[RawObject], published: str = "") -> Installation:
     """Return *workload* with what of *around* is its own; *published* is NAMESPACE/NAME of the Service whose address it shows."""
-    near = [one for one in around if object_in(one, "metadata").get("namespace") == workload.key.namespace]
+    grouped = by_namespace(around)
+    near = grouped.get(workload.key.namespace, [])
     services = [one for one in near if one.get("kind") == SERVICE and _leads_to(one, workload)]
     services = list({name_of(one): one for one in reversed(services)}.values())
     services.sort(
         key=lambda one: (f"{workload.key.namespace}/{name_of(one)}" != published, _reach(one), name_of(one))
     )
     scaling = (one for one in near if one.get("kind") == AUTOSCALER and _scales(one, workload))
-    return Installation(workload, tuple(services[:MOST_SERVICES]), next(scaling, None))
+    classes = (one for one in grouped.get("", []) if one.get("kind") == INGRESS_CLASS)
+    default = frozenset((name_of(one), str(object_in(one, "spec").get("controller"))) for one in classes)
+    return Installation(workload, tuple(services[:MOST_SERVICES]), next(scaling, None), default)
 
 
 def port_numbers(workload: Workload) -> dict[str, int]:

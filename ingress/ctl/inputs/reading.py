@@ -81,7 +81,7 @@ class _Onlooker:
     def saw(self, object_id: ObjectId, raw: RawObject) -> None:
         """Keep what a route object says besides, and look whether it has been rendered."""
         self.beside.saw(object_id, raw)
-        if object_id[0] == Kind.SERVICE:
+        if object_id[0] in (Kind.SERVICE, Kind.INGRESS_CLASS):
             self._keep_around(raw, object_id[1].namespace)
         if self._may_have_templates and object_id[0] in ROUTE_KINDS and "{{" in str(raw.get("spec")):
             self.templates.add(object_id)

@@ -1,12 +1,13 @@
 """What becomes of an ingress-nginx's arguments and of what is around it, for the report.  Pure."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Final
 
 from ingress.ctl.inputs.input import Workload
-from ingress.ctl.inputs.installation import installation_of, port_numbers
-from ingress.ctl.inputs.taken_arguments import REFUSED, UNKNOWN, Taken, taken_arguments
+from ingress.ctl.inputs.installation import installation_of
+from ingress.ctl.inputs.taken_arguments import REFUSED, UNKNOWN, taken_arguments
 from ingress.ctl.migrate.installation.kustomization import kustomization
+from ingress.ctl.migrate.installation.traffic import traffic_of
 from ingress.ctl.migrate.migration import Argument, ArgumentsReport
 from ingress.ctl.migrate.own_arguments import own_arguments
 from ingress.fields import RawObject
@@ -19,8 +20,6 @@ _WORST: Final = (
 )
 _WEBHOOK: Final = "validating-webhook"
 _PUBLISH: Final = "--publish-service="
-_TRAFFIC: Final = {"http": ("http-port", 80), "https": ("https-port", 443)}
-"""The ports of the traffic by their names, each with the argument that says its number, and the number without it."""
 
 
 def arguments_report(workload: Workload, around: Iterable[RawObject] = ()) -> ArgumentsReport:
@@ -33,16 +32,5 @@ def arguments_report(workload: Workload, around: Iterable[RawObject] = ()) -> Ar
     rows = [Argument(one, by_name.get(one.option.partition("=")[0], "")) for one in taken]
     rows.sort(key=lambda row: (_WORST.index(row.taken.becomes), row.taken.name))
     has_webhook = any(one.name == _WEBHOOK and one.is_lost for one in taken)
-    files = kustomization(found, own, _traffic_ports(workload, taken), has_webhook=has_webhook)
+    files = kustomization(found, own, traffic_of(taken), has_webhook=has_webhook)
     return ArgumentsReport(workload, tuple(rows), own, files.fields, files.texts)
-
-
-def _traffic_ports(workload: Workload, taken: Sequence[Taken]) -> dict[str, int]:
-    """Return the numbers of the ports of the container of *workload* by their names here: by its arguments, or as the container calls them."""
-    given = {one.name: one.given.partition("=")[2] for one in taken}
-    named = port_numbers(workload)
-    found: dict[str, int] = {}
-    for name, (argument, usual) in _TRAFFIC.items():
-        text = given.get(argument, "")
-        found[name] = int(text) if text.isdecimal() else named.get(name, usual)
-    return found

@@ -6,7 +6,6 @@ from typing import Any
 
 from ingress.ctl.lint.finding import Finding
 from ingress.ctl.migrate.commands import commands, json_patch
-from ingress.ctl.migrate.installation.kustomization import KUSTOMIZATION
 from ingress.ctl.migrate.migration import ArgumentsReport, Asked, Count, Entry, Matter, Migration
 from ingress.model.objects import ObjectId
 
@@ -74,7 +73,6 @@ def _arguments(report: ArgumentsReport) -> Mapping[str, Any]:
             {"object": one.owner, "field": one.field, "becomes": one.fate.value, "why": one.why}
             for one in report.around
         ],
-        "kustomization": report.files[KUSTOMIZATION],
         "files": dict(report.files),
     }
 

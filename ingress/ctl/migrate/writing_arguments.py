@@ -59,8 +59,8 @@ def written_arguments(reports: Sequence[ArgumentsReport], *, is_live: bool) -> I
             long = "What puts this controller into its place is too long to be shown; "
             yield Paragraph((long, Code("--output json"), " and ", Code("--patches"), " have it."))
             continue
-        in_place = "This controller in its place, with all its arguments, as a kustomization; "
-        yield Paragraph((in_place, Code("../txingress"), " is this repository:"))
+        beside = "This controller as a kustomization: first beside it, and by its comments in its place; "
+        yield Paragraph((beside, Code("../txingress"), " is this repository:"))
         for name, text in report.files.items():
             if name != KUSTOMIZATION:
                 yield Paragraph(("Beside it ", Code(name), ":"))

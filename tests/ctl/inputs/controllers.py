@@ -74,6 +74,19 @@ def autoscaler(**spec: Any) -> dict[str, Any]:
     }
 
 
+def ingress_class(
+    name: str = "nginx", controller: str = "k8s.io/ingress-nginx", default: str = "true"
+) -> dict[str, Any]:
+    """A class, which Ingresses get that name none where *default* says so."""
+    annotations = {"ingressclass.kubernetes.io/is-default-class": default}
+    return {
+        "apiVersion": "networking.k8s.io/v1",
+        "kind": "IngressClass",
+        "metadata": {"name": name, "annotations": annotations},
+        "spec": {"controller": controller},
+    }
+
+
 def workload(*args: str, **fields: Any) -> Workload:
     """The same, as it is read."""
     found = workload_of(deployment(*args, **fields), "default")

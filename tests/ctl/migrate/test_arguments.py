@@ -103,7 +103,7 @@ class PageTests(ArgumentsCase):
             ],
         )
         self.assertIn("--log-level=debug", found["args"])
-        self.assertIn("overlays/daemonset-hostnetwork]", found["kustomization"])
+        self.assertIn("overlays/daemonset-hostnetwork]", found["files"]["kustomization.yaml"])
 
     def test_as_files(self) -> None:
         """With --patches each kustomization is a file, that of the controller which counts first, and nothing is left of an earlier run."""
@@ -159,7 +159,7 @@ class PageTests(ArgumentsCase):
         some = (deployment("--v=2", name=f"edge{number}") for number in range(MOST_WORKLOADS + 2))
         path = self.manifest(ingress() + "---\n" + as_yaml(*some))
         page = self.page(path)
-        self.assertEqual(page.count("as a kustomization; "), MOST_WORKLOADS)
+        self.assertEqual(page.count("as a kustomization: "), MOST_WORKLOADS)
         self.assertIn("2 more of these", page)
         self.assertEqual(len(self.reports(path)), MOST_WORKLOADS + 2)
 

@@ -1,9 +1,10 @@
 """What ingress-nginx was started with, of a cluster."""
 
 import json
+import re
 from typing import Any
 
-from tests.ctl.inputs.controllers import autoscaler, deployment, service
+from tests.ctl.inputs.controllers import autoscaler, deployment, ingress_class, service
 from tests.ctl.inputs.live_case import LiveCase, grant, lists
 from tests.fakes.apiserver.kinds import KINDS, KindTable, ResourceType
 from tests.fakes.objects import ingress_object
@@ -54,6 +55,7 @@ class AroundTests(ArgumentsCase):
             service(loadBalancerSourceRanges=["10.0.0.0/8"]),
             service("web", selector={"app": "web"}),
             autoscaler(maxReplicas=7),
+            ingress_class(),
         ):
             self.server.create(one)
 
@@ -66,20 +68,22 @@ class AroundTests(ArgumentsCase):
                 {one["field"] for one in found["around"] if one["becomes"] == "taken over"},
                 {"nodeSelector", "loadBalancerSourceRanges", "externalTrafficPolicy", "maxReplicas"},
             )
+            (waiting,) = (one for one in found["around"] if one["becomes"] == "later")
+            self.assertEqual(waiting["object"], "IngressClass nginx")
         asked = {request.path for request in self.server.requests if "horizontalpod" in request.path}
         self.assertEqual(asked, {"/apis/autoscaling/v2/namespaces/ingress-nginx/horizontalpodautoscalers"})
 
     async def test_it_may_not_be_read(self) -> None:
         """That is said, and all else is there."""
         self.create_all()
-        self.permit(*lists("services"), grant("apps", "deployments", "list"))
+        self.permit(*lists("services", "ingressclasses"), grant("apps", "deployments", "list"))
         data = await self.data("--namespace", "shop")
         (found,) = data["arguments"]
         self.assertEqual({one["field"] for one in found["around"]}, {"nodeSelector"})
         told = [one for one in data["notChecked"] if "of what is around ingress-nginx" in one]
         self.assertEqual(
-            [one.partition(" in ")[0] for one in told],
-            ["Services", "HorizontalPodAutoscalers"],
+            [re.split(" in |,", one)[0] for one in told],
+            ["Services", "HorizontalPodAutoscalers", "IngressClasses"],
             data["notChecked"],
         )
 

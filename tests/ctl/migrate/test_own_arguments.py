@@ -11,13 +11,17 @@ from ingress.ctl.inputs.taken_arguments import taken_arguments
 from ingress.ctl.migrate.arguments import arguments_report
 from ingress.ctl.migrate.installation.kustomization import BESIDE, KUSTOMIZATION, kustomization
 from ingress.ctl.migrate.installation.overlays import HOST_NETWORK, LOAD_BALANCER, OVERLAYS
+from ingress.ctl.migrate.installation.traffic import traffic_of
 from ingress.ctl.migrate.own_arguments import own_arguments
 from ingress.tap import Options
 from tests.ctl.inputs.controllers import workload
+from tests.ctl.migrate.installation.installation_case import in_its_place
 from tests.k8s_case import K8S, WORKLOADS, pod, rendered
 
 USUAL = [f"--{name}={value}" for name, value in LOAD_BALANCER.arguments.items()]
 NODES = "--publish-node-addresses"
+IN_TIME = [f"--{name}={value}" for name, value in BESIDE.items()]
+"""The classes until ingress-nginx is gone."""
 CLASSES = ("--ingress-class=nginx", "--controller-class=k8s.io/ingress-nginx")
 
 
@@ -132,14 +136,15 @@ class OverlayTests(SynchronousTestCase):
             services = [one for one in rendered(f"overlays/{overlay.name}") if one["kind"] == "Service"]
             types = [overlay.service_type] if overlay.service_type else []
             self.assertEqual([one["spec"]["type"] for one in services], types)
-        self.assertEqual(tuple(self.arguments_of("overlays/beside")[1]["containers"][0]["args"][-2:]), BESIDE)
+        beside = self.arguments_of("overlays/beside")[1]["containers"][0]["args"][-2:]
+        self.assertEqual(beside, IN_TIME)
 
     def build(self, *args: str, **fields: Any) -> tuple[dict[str, Any], list[str]]:
-        """The pod that comes of the kustomization for *args*, and what arguments it was to have."""
+        """The pod that comes of the kustomization for *args*, and what arguments it was to have: beside ingress-nginx."""
         found = workload(*args, **fields)
         arguments = own_arguments(Installation(found), taken_arguments(found))
         folder = self.folder(arguments_report(found).files[KUSTOMIZATION])
-        return self.arguments_of(folder)[1], list(arguments)
+        return self.arguments_of(folder)[1], [*arguments[:-2], *IN_TIME]
 
     def folder(self, text: str) -> Path:
         """A folder with the kustomization *text*, which has paths from there in the place of those that are beside."""
@@ -161,6 +166,29 @@ class OverlayTests(SynchronousTestCase):
             usual = self.arguments_of("overlays/deployment-loadbalancer")[1]
             usual["containers"][0]["args"] = wanted
             self.assertEqual(spec, usual)
+
+    def test_it_stands_beside_until_the_other_one_is_gone(self) -> None:
+        """No Ingress of ingress-nginx's is served, nor shown its address, and its IngressClass is left; then comments have it in its place."""
+        args = (
+            "--ingress-class=edge",
+            "--controller-class=example.com/edge",
+            "--watch-ingress-without-class",
+            "--publish-status-address=192.0.2.1",
+        )
+        waiting = {"--watch-without-class", "--publish-status-address=192.0.2.1"}
+        for fields in ({}, {"hostNetwork": True}):
+            report = arguments_report(workload(*args, **fields))
+            self.assertLessEqual(waiting, set(report.own))
+            text = report.files[KUSTOMIZATION]
+            beside, gone = rendered(self.folder(text)), rendered(self.folder(in_its_place(text)))
+            for built, (name, controller), arguments in (
+                (beside, BESIDE.values(), {*report.own[:-2], *IN_TIME} - waiting),
+                (gone, ("edge", "example.com/edge"), set(report.own)),
+            ):
+                (found,) = (one for one in built if one["kind"] == "IngressClass")
+                self.assertEqual((found["metadata"]["name"], found["spec"]["controller"]), (name, controller))
+                (found,) = (one for one in built if one["kind"] in WORKLOADS)
+                self.assertEqual(set(pod(found)["containers"][0]["args"]), arguments)
 
     def test_zones(self) -> None:
         """The component for them is there, and gives the pod the name of its node."""
@@ -194,7 +222,7 @@ class OverlayTests(SynchronousTestCase):
         text = arguments_report(found).files[KUSTOMIZATION]
         without = arguments_report(workload("--validating-webhook=")).files[KUSTOMIZATION]
         self.assertNotIn("admission", without)
-        folder = self.folder(text.replace("# - --", "- --"))
+        folder = self.folder(text.replace("# - --admission", "- --admission"))
         with_component = f"components: [{self.above(folder)}{K8S}/components/admission]\npatches:"
         path = folder / "kustomization.yaml"
         path.write_text(path.read_text("utf-8").replace("patches:", with_component), "utf-8")
@@ -204,7 +232,7 @@ class OverlayTests(SynchronousTestCase):
         added = self.arguments_of(folder)[1]["containers"][0]["args"][-3:]
         self.assertEqual(
             sorted(controller["args"]),
-            sorted([*own_arguments(Installation(found), taken_arguments(found)), *added]),
+            sorted([*own_arguments(Installation(found), taken_arguments(found))[:-2], *IN_TIME, *added]),
         )
         ports = {one["name"]: one["containerPort"] for one in controller["ports"]}
         self.assertEqual(ports, {"http": 80, "https": 443, "probes": 10255, "admission": 8443})
@@ -262,9 +290,13 @@ class TextTests(SynchronousTestCase):
             "a\tb",
             "tcp6:80:interface=\\:\\:1",
         ):
-            argument = f"--ingress-class={value}"
-            arguments = ("--shutdown-delay=35", argument, "--controller-class=x")
-            files = kustomization(Installation(workload()), arguments, {"http": 80, "https": 443})
-            (patch,) = yaml.safe_load(files.texts[KUSTOMIZATION])["patches"]
+            argument = f"--annotations-prefix={value}"
+            arguments = ("--shutdown-delay=35", argument, f"--ingress-class={value}", "--controller-class=x")
+            files = kustomization(Installation(workload()), arguments, traffic_of(()))
+            text = files.texts[KUSTOMIZATION]
+            _, patch = yaml.safe_load(text)["patches"]
             (change,) = yaml.safe_load(patch["patch"])
-            self.assertEqual(change["value"], ["--shutdown-delay=35", argument, "--controller-class=x"])
+            self.assertEqual(change["value"], ["--shutdown-delay=35", argument, *IN_TIME])
+            _, patch = yaml.safe_load(text.replace("          # - ", "          - "))["patches"]
+            (change,) = yaml.safe_load(patch["patch"])
+            self.assertIn(f"--ingress-class={value}", change["value"])

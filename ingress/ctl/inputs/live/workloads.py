@@ -1,10 +1,10 @@
 """What runs ingress-nginx in a cluster, as far as a person may read that; nothing here is a failure."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from typing import Any, Final
 
 from ingress.ctl.inputs.input import Unread, Workload
-from ingress.ctl.inputs.installation import AUTOSCALER, SERVICE, belonging
+from ingress.ctl.inputs.installation import AUTOSCALER, INGRESS_CLASS, SERVICE, belonging
 from ingress.ctl.inputs.live.api_server import ApiServer, Forbidden, items_of
 from ingress.ctl.inputs.workloads import WORKLOADS, workload_of
 from ingress.fields import RawObject
@@ -15,7 +15,8 @@ _AROUND: Final = {
     SERVICE: ("", "v1", "services"),
     AUTOSCALER: ("autoscaling", "v2", "horizontalpodautoscalers"),
 }
-"""The kinds around it, each with its group, version and plural."""
+"""The kinds around it in its namespace, each with its group, version and plural."""
+_CLASSES: Final = "/apis/networking.k8s.io/v1/ingressclasses"
 
 
 @frozen
@@ -60,20 +61,28 @@ def find_around(
     """Return what may be around *workloads*, of their namespaces, and what could not be read of that."""
     found: list[RawObject] = []
     unread: list[Unread] = []
-    for kind, (group, version, plural) in _AROUND.items():
-        namespaces = sorted({one.key.namespace for one in workloads})
-        if group and namespaces and plural not in server.plurals(group, version):
-            continue
-        for namespace in namespaces:
-            root = f"/apis/{group}/{version}" if group else f"/api/{version}"
-            listed = _listed_around(server, kind, f"{root}/namespaces/{namespace}/{plural}", namespace)
-            if isinstance(listed, Forbidden):
-                unread.append(
-                    Unread(f"{plural_of(kind)} in {namespace}, of what is around ingress-nginx", listed.why)
-                )
-            else:
-                found += listed
+    for kind, path, namespace in _paths_around(server, workloads):
+        listed = _listed_around(server, kind, path, namespace)
+        if isinstance(listed, Forbidden):
+            where = f" in {namespace}" if namespace else ""
+            unread.append(Unread(f"{plural_of(kind)}{where}, of what is around ingress-nginx", listed.why))
+        else:
+            found += listed
     return tuple(found), tuple(unread)
+
+
+def _paths_around(server: ApiServer, workloads: Collection[Workload]) -> Iterator[tuple[str, str, str]]:
+    """Yield the kinds, the paths of their lists, and the namespaces, where there are any."""
+    namespaces = sorted({one.key.namespace for one in workloads})
+    if not namespaces:
+        return
+    for kind, (group, version, plural) in _AROUND.items():
+        if group and plural not in server.plurals(group, version):
+            continue
+        root = f"/apis/{group}/{version}" if group else f"/api/{version}"
+        for namespace in namespaces:
+            yield kind, f"{root}/namespaces/{namespace}/{plural}", namespace
+    yield INGRESS_CLASS, _CLASSES, ""
 
 
 def _listed_around(server: ApiServer, kind: str, path: str, namespace: str) -> list[RawObject] | Forbidden:

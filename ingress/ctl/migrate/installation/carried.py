@@ -7,6 +7,7 @@ from typing import Any, Final
 from ingress.model.frozen import frozen
 
 _DEEPEST: Final = 16
+_UNSOUND: Final = "no such value is in the API"
 _LONGEST_NAME: Final = 317
 """Of an annotation: a domain, a slash and 63 characters."""
 
@@ -62,7 +63,7 @@ class Carrying:
     def take(self, field: str, path: str, value: Any, why: str = "") -> None:
         """Take over *field*: what is at *path* is to be *value*, if that can be what the API has there."""
         if not _is_sound(value):
-            self.leave(field, "no such value is in the API")
+            self.leave(field, _UNSOUND)
             return
         self.change(path, value)
         self._say(field, Fate.TAKEN, why)
@@ -73,16 +74,23 @@ class Carrying:
 
     def wait(self, field: str, path: str, value: Any, why: str) -> None:
         """The same as ``take``, once ingress-nginx has it no more."""
-        self._later.append(Change(path, value))
+        if not _is_sound(value):
+            self.leave(field, _UNSOUND)
+            return
+        self.change_later(path, value)
         self._say(field, Fate.LATER, why)
+
+    def change_later(self, path: str, value: Any) -> None:
+        """Have *value* at *path* by then, without a word of its own."""
+        self._later.append(Change(path, value))
 
     def leave(self, field: str, why: str) -> None:
         """Leave *field* where it is."""
         self._say(field, Fate.LEFT, why)
 
-    def say_taken(self, field: str) -> None:
+    def say_taken(self, field: str, why: str = "") -> None:
         """Say that *field* is taken over, by a change that has more than that."""
-        self._say(field, Fate.TAKEN, "")
+        self._say(field, Fate.TAKEN, why)
 
     def _say(self, field: str, fate: Fate, why: str) -> None:
         self._fields.append(CarriedField(self._owner, field, fate, why))
@@ -104,9 +112,14 @@ def _is_sound(value: object, depth: int = 0) -> bool:
     return True
 
 
-def member(*steps: str) -> str:
-    """Return the JSON pointer of *steps*."""
-    return "".join(f"/{step.replace('~', '~0').replace('/', '~1')}" for step in steps)
+def member(*names: str) -> str:
+    """Return the JSON pointer whose steps are *names*."""
+    return "".join(f"/{name.replace('~', '~0').replace('/', '~1')}" for name in names)
+
+
+def steps(path: str) -> list[str]:
+    """Return the steps of the JSON pointer *path*."""
+    return [step.replace("~1", "/").replace("~0", "~") for step in path[1:].split("/")]
 
 
 def worst_first(fields: Iterable[CarriedField]) -> tuple[CarriedField, ...]:

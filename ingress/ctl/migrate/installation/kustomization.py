@@ -5,20 +5,23 @@ from collections.abc import Iterator, Mapping, Sequence
 from math import ceil
 from typing import Final
 
-from ingress.ctl.inputs.installation import Installation
-from ingress.ctl.migrate.installation.carried import Carried, CarriedField, Change, worst_first
-from ingress.ctl.migrate.installation.overlays import LOAD_BALANCER, OWN_NAME, Overlay, overlay_for
+from ingress.ctl.inputs.installation import IS_DEFAULT, Installation
+from ingress.ctl.migrate.installation.carried import Carried, CarriedField, Change, Fate, steps, worst_first
+from ingress.ctl.migrate.installation.overlays import LOAD_BALANCER, OWN_NAME, Overlay, overlay_for, own_kind
 from ingress.ctl.migrate.installation.pods import namespace_carried, pods_carried
 from ingress.ctl.migrate.installation.scaling import scaling_carried
 from ingress.ctl.migrate.installation.services import bare_service, own_names, service_carried
+from ingress.ctl.migrate.installation.traffic import Traffic
 from ingress.ctl.migrate.installation.yaml_text import block, quoted, scalar
 from ingress.fields import RawObject, is_object
 from ingress.model.frozen import frozen
 from ingress.options.option import DEFAULTS
 
 KUSTOMIZATION: Final = "kustomization.yaml"
-BESIDE: Final = ("--ingress-class=txingress", "--controller-class=txingress/ingress")
-"""The classes that the overlay ``beside`` has."""
+BESIDE: Final = {"ingress-class": "txingress", "controller-class": "txingress/ingress"}
+"""The classes that this controller serves beside ingress-nginx, by their arguments: those of the overlay ``beside``."""
+_WAITING: Final = ("--watch-without-class", "--publish-status-address=")
+"""How arguments begin that have both serve the same Ingresses, or show an address that leads to ingress-nginx."""
 _COMPONENTS: Final = "../txingress/k8s/components"
 _FOR_ARGUMENTS: Final = {
     "--enable-topology-aware-routing": "topology",
@@ -39,7 +42,18 @@ _ENDING_SECONDS: Final = 40
 """How long the end takes behind the delay: --shutdown-grace, and room to stop."""
 _PORT: Final = re.compile(r"tcp:([0-9]+)")
 _POD: Final = "/spec/template/spec"
-_LATER: Final = "# Once the one of ingress-nginx is gone, this can have what is its own:"
+_STEP: Final = re.compile(r"[\w./-]+", re.ASCII)
+_GONE: Final = "# Once ingress-nginx is gone"
+_LATER: Final = f"{_GONE}, this can have what only one can have:"
+_WAIT_FOR_PORTS: Final = "# Pods on the network of nodes wait there as long as ingress-nginx has the ports: other nodes have none of it."
+_ONE_DEFAULT: Final = "one class alone can be the default"
+_BUDGET: Final = """\
+  # A DaemonSet's pods are neither evicted nor counted by a budget.
+  - patch: |-
+      $patch: delete
+      apiVersion: policy/v1
+      kind: PodDisruptionBudget
+      metadata: {name: txingress, namespace: txingress}"""
 
 
 @frozen
@@ -52,16 +66,17 @@ class Files:
 
 
 def kustomization(
-    found: Installation, arguments: Sequence[str], ports: Mapping[str, int], *, has_webhook: bool = False
+    found: Installation, arguments: Sequence[str], traffic: Traffic, *, has_webhook: bool = False
 ) -> Files:
-    """Return what gives *arguments* to the pods of the overlay that is meant, and carries over what is around ingress-nginx.
+    """Return what has the overlay that is meant stand beside ingress-nginx, with what is carried over of what is around that.
 
-    *ports* are those of its container for the traffic, by name.  Whoever *has_webhook* may want one again.
+    *arguments* are those in its place; until it is gone comments have what both cannot have.  *traffic* is what ingress-nginx listens
+    at in its container.  Whoever *has_webhook* may want one again.
     """
     overlay = overlay_for(found)
-    pods = pods_carried(found, overlay, ports)
-    scaling = scaling_carried(found, overlay)
-    services = [(one, service_carried(found, one, overlay, ports)) for one in found.services]
+    pods = pods_carried(found, overlay, traffic)
+    scaling = scaling_carried(found)
+    services = [(one, service_carried(found, one, overlay, traffic)) for one in found.services]
     patched = services[:1] if overlay.service_type else []
     resources, texts = [f"../txingress/k8s/overlays/{overlay.name}"], {}
     names = own_names(found.services)
@@ -73,18 +88,28 @@ def kustomization(
         *(name for argument, name in _FOR_ARGUMENTS.items() if argument in arguments),
         *("autoscaler" for _ in scaling.changes[:1]),
     ]
+    classes = dict(one.removeprefix("--").split("=", 1) for one in arguments[-2:])
+    is_default = (classes["ingress-class"], classes["controller-class"]) in found.default_classes
+    has_other_kind = own_kind(found) != overlay.kind
     lines = [
         "apiVersion: kustomize.config.k8s.io/v1beta1",
         "kind: Kustomization",
+        "# It stands beside ingress-nginx, with a class of its own, and takes nothing from it.  What is to be another once that one is gone",
+        "# is in comments.",
+        *([_WAIT_FOR_PORTS] if found.workload.on_host_network else []),
         f"resources: [{', '.join(resources)}]",
         *(f"components: [{', '.join(f'{_COMPONENTS}/{one}' for one in components)}]" for _ in components[:1]),
         "# Where your image is:",
         "# images: [{name: txingress, newName: REGISTRY/txingress, newTag: TAG}]",
         "patches:",
+        *_classes(classes, is_default=is_default),
         f"  - target: {{kind: {overlay.kind}, name: {OWN_NAME}}}",
+        *(["    options: {allowKindChange: true}"] if has_other_kind else []),
         "    patch: |-",
         *_arguments(arguments, has_webhook=has_webhook),
         *_changes([*_besides(overlay, arguments), *pods.changes]),
+        *_waiting(pods.later),
+        *([_BUDGET] if has_other_kind else []),
     ]
     for kind, carried in (
         *(("Service", carried) for _, carried in patched),
@@ -92,8 +117,32 @@ def kustomization(
         ("Namespace", namespace_carried(found)),
     ):
         lines += _patch(kind, carried)
-    fields = [*pods.fields, *scaling.fields, *(one for _, carried in services for one in carried.fields)]
+    class_fields = [
+        CarriedField(
+            f"IngressClass {classes['ingress-class']}", f"annotation {IS_DEFAULT}", Fate.LATER, _ONE_DEFAULT
+        )
+    ]
+    fields = [
+        *(class_fields if is_default else ()),
+        *pods.fields,
+        *scaling.fields,
+        *(one for _, carried in services for one in carried.fields),
+    ]
     return Files({KUSTOMIZATION: "\n".join([*lines, ""]), **texts}, worst_first(fields))
+
+
+def _classes(classes: Mapping[str, str], *, is_default: bool) -> Iterator[str]:
+    """Yield the patch of the IngressClass: as long as ingress-nginx is there, the object of that name is its own."""
+    yield "  - target: {kind: IngressClass, name: nginx}"
+    yield "    options: {allowNameChange: true}"
+    yield "    patch: |-"
+    for path, name in (("/metadata/name", "ingress-class"), ("/spec/controller", "controller-class")):
+        yield "      - op: replace"
+        yield f"        path: {path}"
+        yield f"        {_GONE}: {quoted(classes[name])}"
+        yield f"        value: {quoted(BESIDE[name])}"
+    if is_default:
+        yield from _waiting((Change("/metadata/annotations", {IS_DEFAULT: "true"}),))
 
 
 def _patch(kind: str, carried: Carried) -> Iterator[str]:
@@ -101,12 +150,16 @@ def _patch(kind: str, carried: Carried) -> Iterator[str]:
         yield f"  - target: {{kind: {kind}, name: {OWN_NAME}}}"
         yield "    patch: |-"
         yield from _changes(carried.changes)
-    if carried.later:
-        if not carried.changes:
-            yield f"  # - target: {{kind: {kind}, name: {OWN_NAME}}}"
-            yield "  #   patch: |-"
+    elif carried.later:
+        yield f"  # - target: {{kind: {kind}, name: {OWN_NAME}}}"
+        yield "  #   patch: |-"
+    yield from _waiting(carried.later)
+
+
+def _waiting(later: Sequence[Change]) -> Iterator[str]:
+    if later:
         yield f"      {_LATER}"
-        yield from (f"      # {line[6:]}" for line in _changes(carried.later))
+        yield from (f"      # {line[6:]}" for line in _changes(later))
 
 
 def _changes(changes: Sequence[Change]) -> Iterator[str]:
@@ -124,15 +177,18 @@ def _is_plain(path: str) -> bool:
 def _written_service(own: RawObject, carried: Carried) -> str:
     """Return the manifest of a Service: *own* with all that is carried over."""
     for one in carried.changes:
-        parent, _, name = one.path[1:].partition("/")
-        holder = own[parent]
-        assert is_object(holder)
+        *parents, name = steps(one.path)
+        holder = own
+        for parent in parents:
+            inner = holder[parent]
+            assert is_object(inner)
+            holder = inner
         holder[name] = one.value
     lines = list(block(own, 0))
     if carried.later:
         lines.append(_LATER)
         for one in carried.later:
-            path = one.path[1:].replace("/", ".").replace("~1", "/").replace("~0", "~")
+            path = ".".join(step if _STEP.fullmatch(step) else quoted(step) for step in steps(one.path))
             lines.append(f"# {path}: {quoted(one.value)}")
     return "\n".join([*lines, ""])
 
@@ -141,13 +197,15 @@ def _arguments(arguments: Sequence[str], *, has_webhook: bool) -> Iterator[str]:
     yield "      - op: replace"
     yield f"        path: {_POD}/containers/0/args"
     yield "        value:"
-    yield from (f"          - {scalar(one)}" for one in arguments[:-2])
+    *others, _, _ = arguments
+    yield from (f"          - {scalar(one)}" for one in others if not one.startswith(_WAITING))
     if has_webhook:
         yield "          # With the component k8s/components/admission, these, too: this list stands in the place of what it adds."
         yield from (f"          # - {one}" for one in _ADMISSION)
-    yield "          # As long as ingress-nginx runs beside it, build on the overlay beside, and have it serve a class of its own:"
-    yield f"          # {' and '.join(BESIDE)} in the place of these."
-    yield from (f"          - {scalar(one)}" for one in arguments[-2:])
+    yield f"          {_GONE}, these in the place of the last two:"
+    yield from (f"          # - {scalar(one)}" for one in arguments[-2:])
+    yield from (f"          # - {scalar(one)}" for one in others if one.startswith(_WAITING))
+    yield from (f"          - --{name}={value}" for name, value in BESIDE.items())
 
 
 def _besides(overlay: Overlay, arguments: Sequence[str]) -> Iterator[Change]:

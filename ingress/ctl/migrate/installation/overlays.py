@@ -63,3 +63,8 @@ def overlay_for(found: Installation) -> Overlay:
         return HOST_NETWORK
     types = [object_in(one, "spec").get("type") for one in found.services[:1]]
     return NODE_PORT if types == [NODE_PORT.service_type] else LOAD_BALANCER
+
+
+def own_kind(found: Installation) -> str:
+    """Return the kind of the workload that runs this controller: the overlay's, or a DaemonSet's where there is one."""
+    return HOST_NETWORK.kind if found.workload.kind == HOST_NETWORK.kind else overlay_for(found).kind

@@ -3,49 +3,57 @@
 What belongs to nginx itself, its image, memory and volumes, stays there, and is named.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from ingress.ctl.inputs.input import Workload
 from ingress.ctl.inputs.installation import Installation, object_in, objects_in, texts_in
 from ingress.ctl.migrate.installation.carried import Carried, Carrying, member
-from ingress.ctl.migrate.installation.overlays import Overlay
-from ingress.ctl.migrate.installation.selectors import with_own_affinity, with_own_selector
+from ingress.ctl.migrate.installation.metadata import is_of_tool, purposeful_labels
+from ingress.ctl.migrate.installation.overlays import Overlay, own_kind
+from ingress.ctl.migrate.installation.selectors import (
+    is_alone_on_node,
+    with_own_affinity,
+    with_own_selector,
+)
+from ingress.ctl.migrate.installation.traffic import Traffic
 from ingress.fields import RawObject
 
 _POD: Final = "/spec/template/spec"
 _OS: Final = {"kubernetes.io/os": "linux"}
-_PLAIN_FIELDS: Final = ("priorityClassName", "runtimeClassName", "dnsConfig", "hostAliases")
+_PLAIN_FIELDS: Final = ("priorityClassName", "runtimeClassName", "schedulerName", "dnsConfig", "hostAliases")
 """Fields of a pod that mean the same in any."""
 _USUAL_ENDS: Final = (None, 30, 300)
 """Seconds that a pod has for its end where nobody has thought of it: the API's, and Helm's for ingress-nginx."""
+_USUAL_RESOURCES: Final = {"requests": {"cpu": "100m", "memory": "90Mi"}}
+"""Helm's for ingress-nginx."""
 _USUAL_ENV: Final = frozenset({"LD_PRELOAD", "POD_NAME", "POD_NAMESPACE"})
 _USUAL_VOLUMES: Final = frozenset({"webhook-cert"})
-_TOLD_BY_OTHERS: Final = ("app.kubernetes.io/", "helm.sh/")
-"""Prefixes of labels that say what somebody installed."""
-_HASHES: Final = frozenset({"controller-revision-hash", "pod-template-generation", "pod-template-hash"})
-_WRITTEN_BY_TOOLS: Final = ("checksum/", "kubectl.kubernetes.io/", "meta.helm.sh/")
 _SCRAPED: Final = "prometheus.io/"
 _PORTS: Final = {"http": 0, "https": 1}
 """Where the ports of the traffic are in the manifests."""
+_USUAL_SCHEDULER: Final = "default-scheduler"
+_ONE_AFTER_THE_OTHER: Final = {"rollingUpdate": {"maxSurge": 0, "maxUnavailable": 1}}
+_NEW_FIRST: Final = {"rollingUpdate": {"maxSurge": 1, "maxUnavailable": 0}}
+"""As the Deployment in the manifests has it."""
 
 
-def pods_carried(found: Installation, overlay: Overlay, ports: Mapping[str, int]) -> Carried:
-    """Return what is carried over to the workload of *overlay*; *ports* are those of the traffic in the container there, by name."""
+def pods_carried(found: Installation, overlay: Overlay, traffic: Traffic) -> Carried:
+    """Return what is carried over to the workload of *overlay*; *traffic* is what ingress-nginx listens at in its container."""
     workload = found.workload
     carrying = Carrying(f"the pods of {workload}")
     pod = object_in(workload.template, "spec")
-    _take_replicas(carrying, found, overlay)
-    _take_placement(carrying, workload, pod, overlay)
+    _take_kind(carrying, found, overlay)
+    _take_placement(carrying, found, pod)
     for name in _PLAIN_FIELDS:
-        if pod.get(name):
+        if pod.get(name) and pod[name] != _USUAL_SCHEDULER:
             carrying.take(name, f"{_POD}/{name}", pod[name])
     policy = pod.get("dnsPolicy")
     if policy not in (None, "ClusterFirst", "ClusterFirstWithHostNet"):
         carrying.take("dnsPolicy", f"{_POD}/dnsPolicy", policy)
     _take_metadata(carrying, workload)
     if not workload.on_host_network:
-        _take_host_ports(carrying, workload, ports)
+        _take_host_ports(carrying, workload, traffic)
     for field, why in _left(workload, pod):
         carrying.leave(field, why)
     return carrying.carried()
@@ -56,30 +64,48 @@ def namespace_carried(found: Installation) -> Carried:
     carrying = Carrying("the namespace")
     if not found.workload.on_host_network and any(_host_ports(found.workload)):
         # Ports of the node are allowed by this level alone.
-        carrying.change(member("metadata", "labels", "pod-security.kubernetes.io/enforce"), "privileged")
+        path = member("metadata", "labels", "pod-security.kubernetes.io/enforce")
+        carrying.change_later(path, "privileged")
     return carrying.carried()
 
 
-def _take_replicas(carrying: Carrying, found: Installation, overlay: Overlay) -> None:
+def _take_kind(carrying: Carrying, found: Installation, overlay: Overlay) -> None:
+    """Take over one pod on each node, or how many there are, and that a new one waits where a node has room for one."""
     workload = found.workload
-    if workload.kind != overlay.kind:
-        why = (
-            "on the network of nodes it is a DaemonSet here: nodeSelector says on which"
-            if workload.on_host_network
-            else "without the network of nodes it is a Deployment here, of two replicas"
-        )
-        carrying.leave("kind", why)
-        return
+    pod = object_in(workload.template, "spec")
+    is_alone = any(_host_ports(workload)) or is_alone_on_node(object_in(pod, "affinity"), workload)
+    strategy = _ONE_AFTER_THE_OTHER if is_alone else _NEW_FIRST
+    if workload.kind != own_kind(found):
+        carrying.leave("kind", "on the network of nodes it is a DaemonSet here: nodeSelector says on which")
+    elif workload.kind != overlay.kind:
+        carrying.take("kind", "/kind", workload.kind)
+        for name in ("replicas", "strategy", "template/spec/topologySpreadConstraints"):
+            carrying.change(f"/spec/{name}", None)
+        carrying.change("/spec/updateStrategy", strategy)
+    elif workload.kind == "Deployment":
+        if is_alone:
+            carrying.change("/spec/strategy", strategy)
+        if found.autoscaler is None:
+            _take_replicas(carrying, workload)
+
+
+def _take_replicas(carrying: Carrying, workload: Workload) -> None:
     replicas = workload.spec.get("replicas")
-    if workload.kind != "Deployment" or found.autoscaler is not None or not isinstance(replicas, int):
+    has_host_ports = any(_host_ports(workload))
+    if replicas is None and has_host_ports:
+        replicas = 1
+    if not isinstance(replicas, int):
         return
     if replicas > 2:
         carrying.take("replicas", "/spec/replicas", replicas)
+    elif replicas < 2 and has_host_ports:
+        carrying.take("replicas", "/spec/replicas", replicas, "two cannot have the ports of one node")
     elif replicas < 2:
         carrying.leave("replicas", "two here, so that one serves while the other is replaced")
 
 
-def _take_placement(carrying: Carrying, workload: Workload, pod: RawObject, overlay: Overlay) -> None:
+def _take_placement(carrying: Carrying, found: Installation, pod: RawObject) -> None:
+    workload = found.workload
     selector = object_in(pod, "nodeSelector")
     if {**_OS, **selector} != _OS:
         carrying.take("nodeSelector", f"{_POD}/nodeSelector", {**_OS, **selector})
@@ -88,9 +114,12 @@ def _take_placement(carrying: Carrying, workload: Workload, pod: RawObject, over
     affinity = object_in(pod, "affinity")
     if affinity:
         own = with_own_affinity(affinity, workload)
-        carrying.take("affinity", f"{_POD}/affinity", own, _said_of_selectors(affinity, own))
+        why = _said_of_selectors(affinity, own)
+        if is_alone_on_node(affinity, workload):
+            why += "; with room for one on a node, an old pod ends before a new one starts"
+        carrying.take("affinity", f"{_POD}/affinity", own, why)
     spread = objects_in(pod, "topologySpreadConstraints")
-    if spread and overlay.kind != "Deployment":
+    if spread and own_kind(found) != "Deployment":
         carrying.leave("topologySpreadConstraints", "there is one pod on each node")
     elif spread:
         own_spread = [with_own_selector(one, workload) for one in spread]
@@ -106,27 +135,31 @@ def _take_metadata(carrying: Carrying, workload: Workload) -> None:
     metadata = object_in(workload.template, "metadata")
     annotations = texts_in(metadata, "annotations")
     scraped = sorted(name for name in annotations if name.startswith(_SCRAPED))
+    named = sorted(name for name in annotations if _names(name, workload))
     taken = {
         name: value
         for name, value in annotations.items()
-        if not name.startswith((*_WRITTEN_BY_TOOLS, _SCRAPED))
+        if name not in scraped and name not in named and not is_of_tool(name)
     }
     if taken:
         path = member("spec", "template", "metadata", "annotations")
         carrying.take(f"annotations {', '.join(sorted(taken))}", path, taken)
+    if named:
+        carrying.leave(f"annotations {', '.join(named)}", "they name a container of those pods")
     if scraped:
         carrying.leave(
             f"annotations {', '.join(scraped)}", "metrics are at the port of probes (k8s/monitoring)"
         )
-    selector = object_in(workload.spec, "selector")
-    selecting = object_in(selector, "matchLabels")
-    labels = {
-        name: value
-        for name, value in texts_in(metadata, "labels").items()
-        if name not in selecting and name not in _HASHES and not name.startswith(_TOLD_BY_OTHERS)
-    }
-    for name, value in sorted(labels.items()):
+    selecting = object_in(object_in(workload.spec, "selector"), "matchLabels")
+    for name, value in purposeful_labels(texts_in(metadata, "labels"), selecting).items():
         carrying.take(f"label {name}", member("spec", "template", "metadata", "labels", name), value)
+
+
+def _names(annotation: str, workload: Workload) -> bool:
+    """Whether an annotation names a container, as AppArmor's and Datadog's do: the API refuses one that there is not."""
+    containers = objects_in(object_in(workload.template, "spec"), "containers")
+    last = annotation.rpartition("/")[2]
+    return any(last in (name, f"{name}.{last.partition('.')[2]}") for name in _names_of(containers))
 
 
 def _host_ports(workload: Workload) -> Iterator[RawObject]:
@@ -135,16 +168,17 @@ def _host_ports(workload: Workload) -> Iterator[RawObject]:
             yield one
 
 
-def _take_host_ports(carrying: Carrying, workload: Workload, ports: Mapping[str, int]) -> None:
-    by_number = {number: name for name, number in ports.items()}
+def _take_host_ports(carrying: Carrying, workload: Workload, traffic: Traffic) -> None:
     for one in _host_ports(workload):
-        name = by_number.get(_number(one), "")
+        name = traffic.name_of(_number(one))
         field = f"hostPort {one['hostPort']}"
-        if name:
-            path = f"{_POD}/containers/0/ports/{_PORTS[name]}/hostPort"
-            carrying.take(field, path, one["hostPort"])
-        else:
+        if not name:
             carrying.leave(field, "it is no port of HTTP or HTTPS")
+            continue
+        path = f"{_POD}/containers/0/ports/{_PORTS[name]}"
+        carrying.wait(field, f"{path}/hostPort", one["hostPort"], "one pod of a node alone can have it")
+        if one.get("hostIP"):
+            carrying.change_later(f"{path}/hostIP", one["hostIP"])
 
 
 def _number(port: RawObject) -> int:
@@ -154,24 +188,29 @@ def _number(port: RawObject) -> int:
 
 def _left(workload: Workload, pod: RawObject) -> Iterator[tuple[str, str]]:
     """Yield the fields that stay, each with why."""
-    if object_in(workload.container, "resources"):
+    if object_in(workload.container, "resources") not in ({}, _USUAL_RESOURCES):
         yield "resources", "nginx's say nothing of this controller: docs/sizing.md says what it needs"
     if pod.get("terminationGracePeriodSeconds") not in _USUAL_ENDS:
         yield "terminationGracePeriodSeconds", "it follows from --shutdown-delay and --shutdown-grace"
+    if objects_in(object_in(pod, "securityContext"), "sysctls"):
+        yield "securityContext.sysctls", "those of the network are for nginx, or yours to put there"
     if objects_in(pod, "imagePullSecrets"):
         yield "imagePullSecrets", "they are for another image, in another namespace"
     beside = [
-        name for name in _names(objects_in(pod, "containers")) if name != workload.container.get("name")
+        name for name in _names_of(objects_in(pod, "containers")) if name != workload.container.get("name")
     ]
     for field, names in (
         ("containers", beside),
-        ("initContainers", _names(objects_in(pod, "initContainers"))),
-        ("volumes", [name for name in _names(objects_in(pod, "volumes")) if name not in _USUAL_VOLUMES]),
-        ("env", [name for name in _names(objects_in(workload.container, "env")) if name not in _USUAL_ENV]),
+        ("initContainers", _names_of(objects_in(pod, "initContainers"))),
+        ("volumes", [name for name in _names_of(objects_in(pod, "volumes")) if name not in _USUAL_VOLUMES]),
+        (
+            "env",
+            [name for name in _names_of(objects_in(workload.container, "env")) if name not in _USUAL_ENV],
+        ),
     ):
         if names:
             yield f"{field} {', '.join(names)}", "they are for nginx, or yours to put there"
 
 
-def _names(some: Sequence[RawObject]) -> list[str]:
+def _names_of(some: Sequence[RawObject]) -> list[str]:
     return [name for one in some if isinstance(name := one.get("name"), str)]

@@ -4,19 +4,19 @@ from typing import Final
 
 from ingress.ctl.inputs.installation import Installation, name_of, object_in
 from ingress.ctl.migrate.installation.carried import Carried, Carrying
-from ingress.ctl.migrate.installation.overlays import Overlay
+from ingress.ctl.migrate.installation.overlays import own_kind
 
 _LEAST_REPLICAS: Final = 2
 """Those of the component."""
 
 
-def scaling_carried(found: Installation, overlay: Overlay) -> Carried:
+def scaling_carried(found: Installation) -> Carried:
     """Return what is carried over from the autoscaler, if there is one."""
     raw = found.autoscaler
     if raw is None:
         return Carried()
     carrying = Carrying(f"HorizontalPodAutoscaler {found.workload.key.namespace}/{name_of(raw)}")
-    if overlay.kind != "Deployment":
+    if own_kind(found) != "Deployment":
         carrying.leave("all of it", "there is one pod on each node")
         return carrying.carried()
     spec = object_in(raw, "spec")

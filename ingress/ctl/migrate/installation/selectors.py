@@ -12,6 +12,7 @@ _SCHEDULING = (
     "requiredDuringSchedulingIgnoredDuringExecution",
     "preferredDuringSchedulingIgnoredDuringExecution",
 )
+_NODE = "kubernetes.io/hostname"
 
 
 def selects(selector: RawObject, labels: Mapping[str, object]) -> bool:
@@ -48,6 +49,15 @@ def with_own_affinity(affinity: RawObject, workload: Workload) -> RawObject:
         if is_object(rules := affinity.get(name)):
             own[name] = {field: _terms(field, terms, workload) for field, terms in rules.items()}
     return own
+
+
+def is_alone_on_node(affinity: RawObject, workload: Workload) -> bool:
+    """Whether *affinity* lets no two pods of *workload* run on one node."""
+    rules = object_in(affinity, "podAntiAffinity")
+    return any(
+        one.get("topologyKey") == _NODE and selects(object_in(one, "labelSelector"), workload.labels)
+        for one in objects_in(rules, _SCHEDULING[0])
+    )
 
 
 def _terms(field: str, terms: object, workload: Workload) -> object:

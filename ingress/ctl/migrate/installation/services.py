@@ -4,7 +4,7 @@ Addresses, numbers of ports on nodes, and names of balancers can be one Service'
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from ingress.ctl.inputs.installation import (
@@ -17,17 +17,14 @@ from ingress.ctl.inputs.installation import (
     port_numbers,
     texts_in,
 )
-from ingress.ctl.migrate.installation.carried import Carried, Carrying, member
-from ingress.ctl.migrate.installation.overlays import OWN_LABELS, OWN_NAME, Overlay
+from ingress.ctl.migrate.installation.annotations import ONE_ONLY, annotation_fate
+from ingress.ctl.migrate.installation.carried import Carried, Carrying, Fate, member
+from ingress.ctl.migrate.installation.metadata import purposeful_labels
+from ingress.ctl.migrate.installation.overlays import LOAD_BALANCER, NODE_PORT, OWN_LABELS, OWN_NAME, Overlay
+from ingress.ctl.migrate.installation.traffic import Traffic
 from ingress.fields import RawObject
 
-_SAME: Final = (
-    "loadBalancerClass",
-    "loadBalancerSourceRanges",
-    "externalTrafficPolicy",
-    "trafficDistribution",
-    "sessionAffinityConfig",
-)
+_SAME: Final = ("loadBalancerClass", "loadBalancerSourceRanges", "trafficDistribution")
 """Fields that mean the same in any Service."""
 _USUAL: Final[Mapping[str, object]] = {
     "sessionAffinity": "None",
@@ -37,60 +34,77 @@ _USUAL: Final[Mapping[str, object]] = {
     "ipFamilyPolicy": "SingleStack",
 }
 """The same, with what the API gives them where nobody says anything."""
-_ITS_OWN: Final = re.compile(r"(?:name|hostname|ips?|ipv[46]|ids?|allocations|addresses)", re.IGNORECASE)
-"""How the last word of an annotation is called that names an address, a balancer or a name in the DNS."""
-_OUTCOMES: Final = frozenset(
-    {
-        "cloud.google.com/neg-status",
-        "metallb.io/ip-allocated-from-pool",
-        "metallb.universe.tf/ip-allocated-from-pool",
-    }
-)
-"""Annotations that are written by whoever provides the balancer."""
-_WRITTEN_BY_TOOLS: Final = ("kubectl.kubernetes.io/", "meta.helm.sh/")
 _STANDARD: Final = (
     {"name": "http", "port": 80, "targetPort": "http"},
     {"name": "https", "port": 443, "targetPort": "https"},
 )
 _LONGEST_NAME: Final = 60
 """Of a Service, with room for a number."""
-_ONE_ONLY: Final = "one Service alone can have it"
+_RESERVED: Final = f"{OWN_NAME}-admission"
+"""The Service of the component of that name."""
+_HTTPS: Final = 443
+_FOR_GOOD: Final = "the API server gives it to each Service for good"
+_POLICY: Final = "externalTrafficPolicy"
+_TLS_ENDS_BEFORE: Final = (
+    "; where a load balancer ends TLS, let it send the PROXY protocol, and port 80 lead to http (docs/tls.md)"
+)
 
 
-def service_carried(
-    found: Installation, service: RawObject, overlay: Overlay, ports: Mapping[str, int]
-) -> Carried:
-    """Return what is carried over from *service*; *ports* are those of the traffic in the container of ingress-nginx, by name.
+def service_carried(found: Installation, service: RawObject, overlay: Overlay, traffic: Traffic) -> Carried:
+    """Return what is carried over from *service*; *traffic* is what ingress-nginx listens at in its container.
 
     Without an *overlay* that has a Service, or for a further one, all of it is to be put on ``bare_service``.
     """
     carrying = Carrying(f"Service {found.workload.key.namespace}/{name_of(service)}")
-    spec = object_in(service, "spec")
+    metadata, spec = object_in(service, "metadata"), object_in(service, "spec")
     is_new = not overlay.service_type or service is not found.services[0]
-    usual_type = "" if is_new else overlay.service_type
-    found_type = spec.get("type")
-    own_type = found_type if found_type in OUTSIDE else "ClusterIP"
-    is_outside = own_type in OUTSIDE or bool(spec.get("externalIPs"))
-    _take_annotations(carrying, texts_in(object_in(service, "metadata"), "annotations"))
-    if own_type != usual_type:
-        carrying.take("type", "/spec/type", own_type)
-    if not is_outside and usual_type:
-        carrying.change("/spec/externalTrafficPolicy", None)
-    own_ports = list(_own_ports(carrying, found, spec, ports))
-    if is_new or tuple(own_ports) != _STANDARD:
+    _take_annotations(carrying, texts_in(metadata, "annotations"), set(_ports_on_nodes(spec)))
+    selecting = object_in(spec, "selector")
+    for name, value in purposeful_labels(texts_in(metadata, "labels"), selecting).items():
+        carrying.take(f"label {name}", member("metadata", "labels", name), value)
+    _take_reach(carrying, spec, "" if is_new else overlay.service_type)
+    is_written = not metadata.get("uid")
+    own_ports = list(_own_ports(carrying, found, spec, traffic, is_written=is_written))
+    # Those of nodes that the overlay has may be those of ingress-nginx.
+    if is_new or overlay is NODE_PORT or tuple(own_ports) != _STANDARD:
         carrying.take("ports", "/spec/ports", own_ports)
     for name in _SAME:
-        if spec.get(name) and (name != "externalTrafficPolicy" or is_outside):
+        if spec.get(name):
             carrying.take(name, f"/spec/{name}", spec[name])
     for name, usual in _USUAL.items():
         if name in spec and spec[name] is not None and spec[name] != usual:
             carrying.take(name, f"/spec/{name}", spec[name])
+    if spec.get("sessionAffinity") == "ClientIP" and spec.get("sessionAffinityConfig"):
+        carrying.take("sessionAffinityConfig", "/spec/sessionAffinityConfig", spec["sessionAffinityConfig"])
     if spec.get("ipFamilies") not in (None, ["IPv4"]):
         carrying.take("ipFamilies", "/spec/ipFamilies", spec["ipFamilies"])
-    for name in ("loadBalancerIP", "externalIPs"):
-        if spec.get(name):
-            carrying.wait(name, f"/spec/{name}", spec[name], _ONE_ONLY)
+    if spec.get("loadBalancerIP"):
+        carrying.wait("loadBalancerIP", "/spec/loadBalancerIP", spec["loadBalancerIP"], ONE_ONLY)
+    for name in ("clusterIP", "healthCheckNodePort"):
+        # What the API server itself has given is no wish of anybody's.
+        if is_written and spec.get(name):
+            carrying.leave(name, _FOR_GOOD)
     return carrying.carried()
+
+
+def _take_reach(carrying: Carrying, spec: RawObject, usual_type: str) -> None:
+    """Take over from where a Service is reached, of which the API has what goes together; *usual_type* is that of ours."""
+    found_type = spec.get("type")
+    own_type = found_type if found_type in OUTSIDE else "ClusterIP"
+    policy, external = spec.get(_POLICY), spec.get("externalIPs")
+    if own_type != usual_type:
+        carrying.take("type", "/spec/type", own_type)
+    if own_type not in OUTSIDE:
+        if usual_type:
+            carrying.change(f"/spec/{_POLICY}", None)
+    elif policy:
+        carrying.take(_POLICY, f"/spec/{_POLICY}", policy)
+    elif usual_type == LOAD_BALANCER.service_type:
+        carrying.take(_POLICY, f"/spec/{_POLICY}", "Cluster", "where nothing is said, the API has it so")
+    if external:
+        carrying.wait("externalIPs", "/spec/externalIPs", external, ONE_ONLY)
+        if policy and own_type not in OUTSIDE:
+            carrying.wait(_POLICY, f"/spec/{_POLICY}", policy, "it goes with externalIPs")
 
 
 def bare_service(name: str) -> RawObject:
@@ -110,53 +124,87 @@ def own_names(services: Sequence[RawObject]) -> list[str]:
         ending = name_of(one).removeprefix(name_of(services[0])) if names else ""
         letters = re.sub("[^a-z0-9]+", "-", ending.lower()).strip("-")
         name = f"{OWN_NAME}-{letters}"[:_LONGEST_NAME].rstrip("-")
-        if name in names:
+        if name in names or name == _RESERVED:
             name = f"{name}-{len(names)}"
         names.append(name)
     return names
 
 
-def _take_annotations(carrying: Carrying, annotations: Mapping[str, str]) -> None:
+def _take_annotations(
+    carrying: Carrying, annotations: Mapping[str, str], ports_on_nodes: Collection[int]
+) -> None:
     taken: dict[str, str] = {}
     waiting = False
     for name, value in sorted(annotations.items()):
-        if name in _OUTCOMES or name.startswith(_WRITTEN_BY_TOOLS):
+        becomes = annotation_fate(name, value, ports_on_nodes)
+        if becomes is None:
             continue
-        if _ITS_OWN.fullmatch(re.split(r"[-/.]|(?<=[a-z])(?=[A-Z])", name)[-1]):
-            path = member("metadata", "annotations", name)
-            carrying.wait(f"annotation {name}", path, value, _ONE_ONLY)
-            waiting = True
-        else:
-            taken[name] = value
-            carrying.say_taken(f"annotation {name}")
+        fate, why = becomes
+        field = f"annotation {name}"
+        match fate:
+            case Fate.TAKEN:
+                taken[name] = value
+                carrying.say_taken(field, why)
+            case Fate.LATER:
+                carrying.wait(field, member("metadata", "annotations", name), value, why)
+                waiting = True
+            case Fate.LEFT:
+                carrying.leave(field, why)
     if taken or waiting:
         # Also an empty one, since each change of an annotation is one of its members.
         carrying.change("/metadata/annotations", taken)
 
 
+def _ports_on_nodes(spec: RawObject) -> Iterator[int]:
+    for number in (
+        spec.get("healthCheckNodePort"),
+        *(one.get("nodePort") for one in objects_in(spec, "ports")),
+    ):
+        if isinstance(number, int) and number:
+            yield number
+
+
 def _own_ports(
-    carrying: Carrying, found: Installation, spec: RawObject, ports: Mapping[str, int]
+    carrying: Carrying, found: Installation, spec: RawObject, traffic: Traffic, *, is_written: bool
 ) -> Iterator[dict[str, Any]]:
+    """Yield the ports that lead to what is served here.
+
+    Numbers on nodes are somebody's wish where the Service is of that type, or as it *is_written*: else the API server gave them.
+    """
     numbers = port_numbers(found.workload)
-    by_number = {number: name for name, number in ports.items()}
+    ports = [one for one in objects_in(spec, "ports") if is_for_requests(one, found.workload)]
+    targets = [_target(one, numbers) for one in ports]
+    ends_before = any(
+        one.get("port") == _HTTPS and number is not None and traffic.name_of(number) == "http"
+        for one, number in zip(ports, targets, strict=True)
+    )
     place = 0
-    for one in objects_in(spec, "ports"):
-        if not is_for_requests(one, found.workload):
-            continue
-        name, number = str(one.get("name") or f"port-{one.get('port')}"), _target(one, numbers)
-        if number is None:
-            carrying.leave(f"port {name}", "it leads to a port that the container does not name")
+    for one, number in zip(ports, targets, strict=True):
+        name = str(one.get("name") or f"port-{one.get('port')}")
+        missing = _why_missing(one, number, traffic)
+        if missing or number is None:
+            carrying.leave(f"port {name}", f"{missing}{_TLS_ENDS_BEFORE if ends_before else ''}")
             continue
         own: dict[str, Any] = {"name": name, "port": one.get("port")}
-        own["targetPort"] = by_number.get(number, number)
-        for field in ("protocol", "appProtocol"):
-            if one.get(field) not in (None, "TCP"):
-                own[field] = one[field]
-        if spec.get("type") == "NodePort" and one.get("nodePort"):
+        own["targetPort"] = traffic.name_of(number) or number
+        if one.get("appProtocol") is not None:
+            own["appProtocol"] = one["appProtocol"]
+        if one.get("nodePort") and (spec.get("type") == NODE_PORT.service_type or is_written):
             path = f"/spec/ports/{place}/nodePort"
-            carrying.wait(f"nodePort {one['nodePort']}", path, one["nodePort"], _ONE_ONLY)
+            carrying.wait(f"nodePort {one['nodePort']}", path, one["nodePort"], ONE_ONLY)
         place += 1
         yield own
+
+
+def _why_missing(port: RawObject, number: int | None, traffic: Traffic) -> str:
+    """Return why *port*, which leads to *number* in the container, leads to nothing here; empty where it does."""
+    if port.get("protocol") not in (None, "TCP"):
+        return "only TCP is proxied"
+    if number is None:
+        return "it leads to a port that the container does not name"
+    if not traffic.name_of(number) and not traffic.has_tcp_services:
+        return f"nothing listens at {number} here: it is neither HTTP's nor HTTPS's, and there are no services of TCP"
+    return ""
 
 
 def _target(port: RawObject, numbers: Mapping[str, int]) -> int | None:

@@ -1,5 +1,6 @@
 """What comes of an ingress-nginx with what is around it, as ``kubectl kustomize`` builds it."""
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -29,15 +30,27 @@ def fates(report: ArgumentsReport) -> dict[str, str]:
     return {field: fate.name for field, (fate, _) in said(report).items()}
 
 
+def in_its_place(text: str) -> str:
+    """A kustomization as its comments have it once ingress-nginx is gone: what a person makes of it by hand."""
+    text = re.sub(r"# Once ingress-nginx is gone: (.*)\n +value: .*", r"value: \1", text)
+    text = re.sub(r"(?m)^ +- --(?:ingress-class=txingress|controller-class=txingress/ingress)\n", "", text)
+    text = re.sub(r"(?m)^( *)# (?=- \"?--(?!admission))", r"\1", text)
+    text = re.sub(r"(?m)^  # (?=- target| +patch)", "  ", text)
+    return re.sub(r"(?m)^      # (?=- op:|  )", "      ", text)
+
+
 class InstallationCase(SynchronousTestCase):
     """Builds the kustomization."""
 
-    def build(self, report: ArgumentsReport) -> dict[tuple[str, str], dict[str, Any]]:
-        """All objects by kind and name."""
+    def build(
+        self, report: ArgumentsReport, *, is_gone: bool = False
+    ) -> dict[tuple[str, str], dict[str, Any]]:
+        """All objects by kind and name: beside ingress-nginx, or once that *is_gone*."""
         folder = Path(self.mktemp()).absolute()
         folder.mkdir(parents=True)
         above = "/".join([".."] * len(folder.parts[1:]))
         for name, text in report.files.items():
+            text = in_its_place(text) if is_gone else text
             (folder / name).write_text(text.replace("../txingress/k8s", f"{above}{K8S}"), "utf-8")
         return {(one["kind"], one["metadata"]["name"]): one for one in rendered(folder)}
 

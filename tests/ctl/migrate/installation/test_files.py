@@ -3,8 +3,12 @@
 import json
 from pathlib import Path
 
+import yaml
+
+from ingress.ctl.inputs.installation import IS_DEFAULT
 from tests.ctl.ctl_case import ingress
-from tests.ctl.inputs.controllers import as_yaml, autoscaler, deployment, service
+from tests.ctl.inputs.controllers import as_yaml, autoscaler, deployment, ingress_class, service
+from tests.ctl.migrate.installation.installation_case import in_its_place
 from tests.ctl.migrate.test_command import MigrateCase
 
 INTERNAL = service("ingress-nginx-controller-internal")
@@ -56,6 +60,24 @@ class FilesTests(MigrateCase):
             },
         )
 
+    def test_the_class_of_ingresses_that_name_none(self) -> None:
+        """It is its own, in files as in the cluster; one alone can be the default, so ours is it later."""
+        for args, one, is_ours in (
+            ((), ingress_class(), True),
+            ((), ingress_class(default="false"), False),
+            ((), ingress_class("other", "example.com/other"), False),
+            (("--ingress-class=edge", "--controller-class=a/b"), ingress_class("edge", "a/b"), True),
+            (("--ingress-class=edge", "--controller-class=a/b"), ingress_class(), False),
+        ):
+            path = self.manifest(ingress() + "---\n" + as_yaml(deployment(*args), one))
+            (found,) = json.loads(self.page(path, "--output", "json"))["arguments"]
+            fields = [(one["field"], one["becomes"]) for one in found["around"]]
+            self.assertEqual(fields, [(f"annotation {IS_DEFAULT}", "later")] if is_ours else [])
+            text = in_its_place(found["files"]["kustomization.yaml"])
+            patch = yaml.safe_load(text)["patches"][0]["patch"]
+            paths = {one["path"]: one["value"] for one in yaml.safe_load(patch)}
+            self.assertEqual(paths.get("/metadata/annotations"), {IS_DEFAULT: "true"} if is_ours else None)
+
     def test_whatever_stands_in_them_is_text(self) -> None:
         """On the page, in YAML and in JSON."""
         hostile = "`</code><script>|\n# x: &a {{y}}"
@@ -67,4 +89,4 @@ class FilesTests(MigrateCase):
         )
         self.assertNotIn("<script>", self.page(path, "--output", "html"))
         (found,) = json.loads(self.page(path, "--output", "json"))["arguments"]
-        self.assertIn(json.dumps(hostile), found["kustomization"])
+        self.assertIn(json.dumps(hostile), found["files"]["kustomization.yaml"])

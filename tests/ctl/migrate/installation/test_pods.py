@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from tests.ctl.inputs.controllers import IMAGE, LABELS, PORTS, autoscaler, container
+from tests.ctl.inputs.controllers import IMAGE, LABELS, PORTS, autoscaler, container, service
 from tests.ctl.migrate.installation.installation_case import InstallationCase, fates, report_of, said
 from tests.k8s_case import pod
 
@@ -17,7 +17,11 @@ class PlacementTests(InstallationCase):
     def test_nothing_to_carry_over(self) -> None:
         """Two replicas without a wish: the pods are those of the overlay, and nothing is said."""
         report = report_of(
-            spec={"replicas": 2}, nodeSelector={"kubernetes.io/os": "linux"}, dnsPolicy="ClusterFirst"
+            spec={"replicas": 2},
+            nodeSelector={"kubernetes.io/os": "linux"},
+            dnsPolicy="ClusterFirst",
+            schedulerName="default-scheduler",
+            containers=[container(resources={"requests": {"cpu": "100m", "memory": "90Mi"}})],
         )
         self.assertEqual(report.around, ())
         usual = self.overlay("deployment-loadbalancer")[DEPLOYMENT]
@@ -35,6 +39,7 @@ class PlacementTests(InstallationCase):
             "hostAliases": [{"ip": "192.0.2.1", "hostnames": ["a.example.com"]}],
             "dnsConfig": {"options": [{"name": "ndots", "value": "1"}]},
             "dnsPolicy": "Default",
+            "schedulerName": "packing",
         }
         report = report_of(**fields)
         self.assertEqual(fates(report), dict.fromkeys(fields, "TAKEN"))
@@ -72,9 +77,9 @@ class PlacementTests(InstallationCase):
             }
         ]
         report = report_of(affinity=affinity, topologySpreadConstraints=spread)
-        self.assertEqual(
-            said(report)["affinity"][1], "selectors of its own pods select those of this controller"
-        )
+        own_pods = "selectors of its own pods select those of this controller"
+        self.assertEqual(said(report)["topologySpreadConstraints"][1], own_pods)
+        self.assertTrue(said(report)["affinity"][1].startswith(own_pods))
         spec = pod(self.build(report)[DEPLOYMENT])
         own = {"topologyKey": "kubernetes.io/hostname", "labelSelector": OWN}
         self.assertEqual(
@@ -103,22 +108,71 @@ class PlacementTests(InstallationCase):
         self.build(report)
 
     def test_ports_of_nodes(self) -> None:
-        """They are those of the traffic, for which the namespace has to let the pods in; a DaemonSet is a Deployment."""
+        """They are those of the traffic; one pod of a node alone can have them, for which the namespace has to let the pods in."""
         ports = [
-            {**PORTS[0], "hostPort": 80},
+            {**PORTS[0], "hostPort": 80, "hostIP": "192.0.2.1"},
             {**PORTS[1], "hostPort": 8443},
             {**PORTS[2], "hostPort": 10254},
         ]
-        report = report_of(kind="DaemonSet", containers=[container(ports=ports)])
-        self.assertEqual(
-            fates(report),
-            {"kind": "LEFT", "hostPort 80": "TAKEN", "hostPort 8443": "TAKEN", "hostPort 10254": "LEFT"},
-        )
+        alone = {"maxSurge": 0, "maxUnavailable": 1}
+        for kind, strategy in (("Deployment", "strategy"), ("DaemonSet", "updateStrategy")):
+            report = report_of(kind=kind, containers=[container(ports=ports)])
+            found = fates(report)
+            self.assertEqual(
+                {name: found[name] for name in found if "Port" in name},
+                {"hostPort 80": "LATER", "hostPort 8443": "LATER", "hostPort 10254": "LEFT"},
+            )
+            for is_gone, level, numbers in (
+                (False, "restricted", {"http": None, "https": None, "probes": None}),
+                (True, "privileged", {"http": 80, "https": 8443, "probes": None}),
+            ):
+                built = self.build(report, is_gone=is_gone)
+                own = built[kind, "txingress"]
+                self.assertEqual(own["spec"][strategy]["rollingUpdate"], alone)
+                controller = pod(own)["containers"][0]
+                self.assertEqual({one["name"]: one.get("hostPort") for one in controller["ports"]}, numbers)
+                self.assertEqual(controller["ports"][0].get("hostIP"), "192.0.2.1" if is_gone else None)
+                labels = built["Namespace", "txingress"]["metadata"]["labels"]
+                self.assertEqual(labels["pod-security.kubernetes.io/enforce"], level)
+
+    def test_one_pod_on_each_node(self) -> None:
+        """A DaemonSet stays one, without the network of nodes, too; what is of a Deployment alone goes."""
+        fields: dict[str, Any] = {
+            "kind": "DaemonSet",
+            "spec": {"updateStrategy": {"type": "OnDelete"}},
+            "topologySpreadConstraints": [
+                {"maxSkew": 1, "topologyKey": "zone", "whenUnsatisfiable": "ScheduleAnyway"}
+            ],
+        }
+        report = report_of(service(), **fields)
+        found = fates(report)
+        self.assertEqual((found["kind"], found["topologySpreadConstraints"]), ("TAKEN", "LEFT"))
         built = self.build(report)
-        found = {one["name"]: one.get("hostPort") for one in pod(built[DEPLOYMENT])["containers"][0]["ports"]}
-        self.assertEqual(found, {"http": 80, "https": 8443, "probes": None})
-        level = built["Namespace", "txingress"]["metadata"]["labels"]["pod-security.kubernetes.io/enforce"]
-        self.assertEqual(level, "privileged")
+        own = built["DaemonSet", "txingress"]
+        self.assertEqual(
+            own["spec"].keys() & {"replicas", "strategy", "updateStrategy", "minReadySeconds"},
+            {"updateStrategy", "minReadySeconds"},
+        )
+        self.assertEqual(own["spec"]["updateStrategy"]["rollingUpdate"], {"maxSurge": 1, "maxUnavailable": 0})
+        self.assertNotIn("topologySpreadConstraints", pod(own))
+        self.assertNotIn(DEPLOYMENT, built)
+        self.assertNotIn(("PodDisruptionBudget", "txingress"), built)
+        self.assertEqual(built["Service", "txingress"]["spec"]["type"], "LoadBalancer")
+
+    def test_room_for_one_on_a_node(self) -> None:
+        """Where no two may be on one, none would ever start before an old one has ended."""
+        term = {"topologyKey": "kubernetes.io/hostname", "labelSelector": THEIRS}
+        for other, key, surge in (
+            (term, "requiredDuringSchedulingIgnoredDuringExecution", 0),
+            ({**term, "topologyKey": "zone"}, "requiredDuringSchedulingIgnoredDuringExecution", 1),
+            (
+                {**term, "labelSelector": {"matchLabels": {"app": "web"}}},
+                "requiredDuringSchedulingIgnoredDuringExecution",
+                1,
+            ),
+        ):
+            built = self.build(report_of(affinity={"podAntiAffinity": {key: [other]}}))
+            self.assertEqual(built[DEPLOYMENT]["spec"]["strategy"]["rollingUpdate"]["maxSurge"], surge)
 
 
 class MetadataTests(InstallationCase):
@@ -157,6 +211,29 @@ class MetadataTests(InstallationCase):
         )
         self.assertEqual(found["labels"], {"app.kubernetes.io/name": "txingress", "example.com/team": "edge"})
 
+    def test_annotations_that_name_a_container(self) -> None:
+        """The API refuses a pod without that container; what is called alike is another."""
+        names = (
+            "container.apparmor.security.beta.kubernetes.io/controller",
+            "ad.datadoghq.com/controller.checks",
+            "example.com/controller-note",
+        )
+        report = report_of(pod_metadata={"annotations": dict.fromkeys(names, "x")})
+        found = self.build(report)[DEPLOYMENT]["spec"]["template"]["metadata"]["annotations"]
+        self.assertEqual(found, {"example.com/controller-note": "x"})
+
+    def test_labels_of_tools(self) -> None:
+        """What prunes by a label would delete whatever else has it."""
+        tools = (
+            "kapp.k14s.io/app",
+            "objectset.rio.cattle.io/hash",
+            "addonmanager.kubernetes.io/mode",
+            "applyset.kubernetes.io/part-of",
+        )
+        report = report_of(pod_metadata={"labels": {**LABELS, **dict.fromkeys(tools, "x"), "a": "b"}})
+        self.assertEqual(fates(report), {"label a": "TAKEN"})
+        self.build(report)
+
 
 class ReplicasTests(InstallationCase):
     """How many there are."""
@@ -168,6 +245,14 @@ class ReplicasTests(InstallationCase):
         report = report_of(spec={"replicas": 1})
         self.assertEqual(fates(report), {"replicas": "LEFT"})
         self.assertEqual(self.build(report)[DEPLOYMENT]["spec"]["replicas"], 2)
+
+    def test_one_that_has_the_ports_of_its_node(self) -> None:
+        """A second one would never start, and so no update either: one it stays."""
+        controller = container(ports=[{**PORTS[0], "hostPort": 80}])
+        for spec in ({}, {"replicas": 1}):
+            report = report_of(containers=[controller], spec=spec)
+            self.assertEqual(fates(report)["replicas"], "TAKEN")
+            self.assertEqual(self.build(report)[DEPLOYMENT]["spec"]["replicas"], 1)
 
     def test_an_autoscaler(self) -> None:
         """The component stands in its place with its bounds; what it goes by is ours."""
@@ -214,13 +299,14 @@ class LeftTests(InstallationCase):
             volumes=[{"name": "webhook-cert"}, {"name": "geoip"}],
             imagePullSecrets=[{"name": "mirror"}],
             terminationGracePeriodSeconds=600,
+            securityContext={"sysctls": [{"name": "net.core.somaxconn", "value": "9"}]},
         )
         self.assertEqual(
             fates(report),
             dict.fromkeys(
                 (
                     "resources", "containers logger", "initContainers sysctl", "volumes geoip", "env TZ",
-                    "imagePullSecrets", "terminationGracePeriodSeconds",
+                    "imagePullSecrets", "terminationGracePeriodSeconds", "securityContext.sysctls",
                 ),
                 "LEFT",
             ),

@@ -70,12 +70,15 @@ class ServiceTests(InstallationCase):
             {"name": "5432-tcp", "port": 5432, "targetPort": "5432-tcp"},
             {"port": 9000},
             {"name": "lost", "port": 1, "targetPort": "nowhere"},
+            {"name": "53-udp", "port": 53, "protocol": "UDP", "targetPort": 53},
             {"name": "metrics", "port": 10254, "targetPort": "metrics"},
             {"name": "webhook", "port": 8443, "targetPort": 8443},
         ]
         named = [*PORTS, {"name": "5432-tcp", "containerPort": 5432}]
-        report = report_of(service(ports=ports), containers=[container(ports=named)])
-        self.assertEqual(said(report)["port lost"][0].name, "LEFT")
+        controller = container("--tcp-services-configmap=a/tcp", ports=named)
+        report = report_of(service(ports=ports), containers=[controller])
+        found = said(report)
+        self.assertEqual((found["port lost"][0].name, found["port 53-udp"][0].name), ("LEFT", "LEFT"))
         self.assertEqual(
             self.build(report)[SERVICE]["spec"]["ports"],
             [
@@ -85,6 +88,38 @@ class ServiceTests(InstallationCase):
                 {"name": "port-9000", "port": 9000, "targetPort": 9000},
             ],
         )
+
+    def test_tls_that_ends_at_the_load_balancer(self) -> None:
+        """As ingress-nginx has it for AWS: HTTPS leads to the port of HTTP, and what a snippet listens at leads nowhere here."""
+        named = [
+            {"name": "http", "containerPort": 80},
+            {"name": "https", "containerPort": 80},
+            {"name": "tohttps", "containerPort": 2443},
+        ]
+        ports = [
+            {"name": "http", "port": 80, "targetPort": "tohttps"},
+            {"name": "https", "port": 443, "targetPort": "http"},
+        ]
+        report = report_of(service(ports=ports), containers=[container(ports=named)])
+        fate, why = said(report)["port http"]
+        self.assertEqual(fate.name, "LEFT")
+        self.assertIn("nothing listens at 2443 here", why)
+        self.assertIn("let it send the PROXY protocol, and port 80 lead to http", why)
+        own = [{"name": "https", "port": 443, "targetPort": "http"}]
+        self.assertEqual(self.build(report)[SERVICE]["spec"]["ports"], own)
+
+    def test_nothing_listens_but_for_services_of_tcp(self) -> None:
+        """There is no port for these without the argument that has them."""
+        ports = [
+            {"name": "http", "port": 80, "targetPort": "http"},
+            {"name": "db", "port": 5432, "targetPort": 5432},
+        ]
+        report = report_of(service(ports=ports))
+        fate, why = said(report)["port db"]
+        self.assertEqual(fate.name, "LEFT")
+        self.assertNotIn("PROXY", why)
+        taken = report_of(service(ports=ports), args=("--tcp-services-configmap=a/tcp",))
+        self.assertNotIn("port db", said(taken))
 
     def test_other_ports_of_the_container(self) -> None:
         """It may listen at others, by its arguments; the Service finds ours by their names."""
@@ -111,13 +146,73 @@ class ServiceTests(InstallationCase):
             "      #   path: /spec/ports/1/nodePort\n      #   value: 32443\n",
             report.files["kustomization.yaml"],
         )
-        self.assertEqual(self.build(report)[SERVICE]["spec"]["type"], "NodePort")
+        for is_gone, numbers in ((False, [None, None]), (True, [32080, 32443])):
+            spec = self.build(report, is_gone=is_gone)[SERVICE]["spec"]
+            self.assertEqual(spec["type"], "NodePort")
+            self.assertEqual([one.get("nodePort") for one in spec["ports"]], numbers)
+
+    def test_ports_on_nodes_that_somebody_wished_for(self) -> None:
+        """Of a load balancer, too, as Helm writes it; as it is read from a cluster, the API server may have given them."""
+        ports = [{"name": "http", "port": 80, "targetPort": "http", "nodePort": 32080}]
+        given: dict[str, Any] = {"ports": ports, "clusterIP": "10.0.0.1", "healthCheckNodePort": 32000}
+        written = service(**given)
+        read = service(**given)
+        read["metadata"]["uid"] = "1"
+        found = fates(report_of(written))
+        self.assertEqual((found["nodePort 32080"], found["clusterIP"]), ("LATER", "LEFT"))
+        self.assertEqual(found["healthCheckNodePort"], "LEFT")
+        self.assertEqual(fates(report_of(read)).keys(), {"externalTrafficPolicy", "ports"})
+
+    def test_the_number_of_a_port_on_nodes_in_an_annotation(self) -> None:
+        """Where the load balancer asks who is healthy: there is nobody at that number of another Service."""
+        name = "service.beta.kubernetes.io/aws-load-balancer-healthcheck-port"
+        for value, becomes in (("32000", "LEFT"), ("10254", "TAKEN"), ("traffic-port", "TAKEN")):
+            report = report_of(service(annotations={name: value}, healthCheckNodePort=32000))
+            self.assertEqual(fates(report)[f"annotation {name}"], becomes)
 
     def test_inside_of_the_cluster(self) -> None:
         """It has no policy for what comes from outside, which the API would refuse."""
         found = self.spec(service(type="ClusterIP"))
         self.assertEqual(found["type"], "ClusterIP")
         self.assertNotIn("externalTrafficPolicy", found)
+
+    def test_addresses_of_nodes(self) -> None:
+        """The policy waits with them: the API refuses it of what is not reached from outside."""
+        report = report_of(
+            service(type="ClusterIP", externalIPs=["192.0.2.1"], externalTrafficPolicy="Local")
+        )
+        self.assertEqual(fates(report)["externalTrafficPolicy"], "LATER")
+        found = self.build(report)[SERVICE]["spec"]
+        self.assertFalse(found.keys() & {"externalIPs", "externalTrafficPolicy"})
+        found = self.build(report, is_gone=True)[SERVICE]["spec"]
+        self.assertEqual((found["externalIPs"], found["externalTrafficPolicy"]), (["192.0.2.1"], "Local"))
+
+    def test_a_policy_that_nobody_says(self) -> None:
+        """It is the API's in a file of Helm's, as it would be in the cluster, and not that of the overlay."""
+        silent = service()
+        del silent["spec"]["externalTrafficPolicy"]
+        self.assertEqual(self.spec(silent)["externalTrafficPolicy"], "Cluster")
+        silent["spec"]["type"] = "NodePort"
+        self.assertNotIn("externalTrafficPolicy", fates(report_of(silent)))
+
+    def test_one_client_to_one_pod(self) -> None:
+        """How long goes with that alone, or the API refuses it."""
+        config = {"clientIP": {"timeoutSeconds": 60}}
+        found = self.spec(service(sessionAffinity="ClientIP", sessionAffinityConfig=config))
+        self.assertEqual((found["sessionAffinity"], found["sessionAffinityConfig"]), ("ClientIP", config))
+        self.assertNotIn("sessionAffinityConfig", self.spec(service(sessionAffinityConfig=config)))
+
+    def test_labels(self) -> None:
+        """By which providers of addresses select Services; not those of whoever installed it."""
+        labelled = service()
+        labelled["metadata"]["labels"] = {
+            **LABELS, "helm.sh/chart": "a", "kapp.k14s.io/app": "1", "app.kubernetes.io/version": "1", "pool": "public",
+        }  # fmt: skip
+        inside = {**labelled, "metadata": {**labelled["metadata"], "name": INTERNAL}}
+        built = self.build(report_of(labelled, inside))
+        own = {"app.kubernetes.io/name": "txingress", "pool": "public"}
+        self.assertEqual(built[SERVICE]["metadata"]["labels"], own)
+        self.assertEqual(built["Service", "txingress-internal"]["metadata"]["labels"], own)
 
     def test_two(self) -> None:
         """The one whose address is published comes first; the other one gets a file, with all that it has."""
@@ -157,6 +252,24 @@ class ServiceTests(InstallationCase):
         elsewhere["metadata"]["namespace"] = "shop"
         for other in (service(selector={**LABELS, "instance": "b"}), service(selector={}), elsewhere):
             self.assertEqual(report_of(other).around, ())
+
+    def test_what_waits_in_a_file_stays_in_its_line(self) -> None:
+        """Whatever an annotation is called."""
+        hostile = "x: y\nkind: Secret\n#/ip"
+        report = report_of(
+            service(),
+            service(INTERNAL, annotations={hostile: "a\nb", "metallb.io/loadBalancerIPs": "192.0.2.1"}),
+        )
+        self.assertEqual(fates(report)[f"annotation {hostile}"], "LATER")
+        text = report.files["service-internal.yaml"]
+        self.assertEqual(yaml.safe_load(text)["kind"], "Service")
+        self.assertIn('\n# metadata.annotations.metallb.io/loadBalancerIPs: "192.0.2.1"\n', text)
+        self.assertIn('\n# metadata.annotations."x: y\\nkind: Secret\\n#/ip": "a\\nb"\n', text)
+
+    def test_a_name_that_another_has(self) -> None:
+        """The Service of the component for the webhook."""
+        report = report_of(service("a"), service("a-admission"))
+        self.assertEqual(list(report.files), ["kustomization.yaml", "service-admission-1.yaml"])
 
     def test_names_that_are_no_names_of_files(self) -> None:
         """They lead nowhere else, and no two are alike."""
