@@ -116,7 +116,7 @@ class PageTests(ArgumentsCase):
         self.assertEqual(result.exit_code, 0, result.stderr)
         self.assertIn(", and 2 kustomizations", result.stderr)
         files = {str(path.relative_to(folder)): path.read_text("utf-8") for path in folder.rglob("*.yaml")}
-        texts = [one["kustomization"] for one in self.reports(*both)]
+        texts = [one["files"]["kustomization.yaml"] for one in self.reports(*both)]
         self.assertEqual(
             files,
             {"controller/kustomization.yaml": texts[0], "controller-2/kustomization.yaml": texts[1]},

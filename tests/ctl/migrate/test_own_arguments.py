@@ -204,7 +204,7 @@ class OverlayTests(SynchronousTestCase):
             arguments = own_arguments(Installation(found), taken_arguments(found))
             objects = rendered(self.folder(arguments_report(found).files[KUSTOMIZATION]))
             (daemon_set,) = (one for one in objects if one["kind"] == "DaemonSet")
-            self.assertEqual(pod(daemon_set)["containers"][0]["args"], list(arguments))
+            self.assertEqual(pod(daemon_set)["containers"][0]["args"], [*arguments[:-2], *IN_TIME])
             roles = {one["metadata"]["name"] for one in objects if one["kind"] == "ClusterRole"}
             self.assertIn("txingress-node-addresses", roles)
             self.assertEqual("txingress-topology" in roles, bool(args))

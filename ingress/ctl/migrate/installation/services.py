@@ -43,6 +43,8 @@ _LONGEST_NAME: Final = 60
 _RESERVED: Final = f"{OWN_NAME}-admission"
 """The Service of the component of that name."""
 _HTTPS: Final = 443
+_TCP: Final = "TCP"
+_PROXIED: Final = (_TCP, "UDP")
 _FOR_GOOD: Final = "the API server gives it to each Service for good"
 _POLICY: Final = "externalTrafficPolicy"
 _TLS_ENDS_BEFORE: Final = (
@@ -186,7 +188,11 @@ def _own_ports(
             carrying.leave(f"port {name}", f"{missing}{_TLS_ENDS_BEFORE if ends_before else ''}")
             continue
         own: dict[str, Any] = {"name": name, "port": one.get("port")}
-        own["targetPort"] = traffic.name_of(number) or number
+        own["targetPort"] = number
+        if _protocol(one) == _TCP:
+            own["targetPort"] = traffic.name_of(number) or number
+        else:
+            own["protocol"] = _protocol(one)
         if one.get("appProtocol") is not None:
             own["appProtocol"] = one["appProtocol"]
         if one.get("nodePort") and (spec.get("type") == NODE_PORT.service_type or is_written):
@@ -198,13 +204,21 @@ def _own_ports(
 
 def _why_missing(port: RawObject, number: int | None, traffic: Traffic) -> str:
     """Return why *port*, which leads to *number* in the container, leads to nothing here; empty where it does."""
-    if port.get("protocol") not in (None, "TCP"):
-        return "only TCP is proxied"
+    protocol = _protocol(port)
+    if protocol not in _PROXIED:
+        return f"only {' and '.join(_PROXIED)} are proxied"
     if number is None:
         return "it leads to a port that the container does not name"
-    if not traffic.name_of(number) and not traffic.has_tcp_services:
-        return f"nothing listens at {number} here: it is neither HTTP's nor HTTPS's, and there are no services of TCP"
-    return ""
+    if protocol == _TCP and traffic.name_of(number):
+        return ""
+    if protocol in traffic.services:
+        return ""
+    neither = "it is neither HTTP's nor HTTPS's, and " if protocol == _TCP else ""
+    return f"nothing listens at {number} here: {neither}there are no services of {protocol}"
+
+
+def _protocol(port: RawObject) -> object:
+    return port.get("protocol") or _TCP
 
 
 def _target(port: RawObject, numbers: Mapping[str, int]) -> int | None:

@@ -8,18 +8,19 @@ from ingress.model.frozen import frozen
 
 _PORTS: Final = {"http": ("http-port", 80), "https": ("https-port", 443)}
 """The ports of HTTP and HTTPS by their names in ``k8s/``, each with the argument that says its number, and the number without it."""
-_TCP_SERVICES: Final = "tcp-services-configmap"
+_SERVICES: Final = {"TCP": "tcp-services-configmap", "UDP": "udp-services-configmap"}
+"""The protocols that there are services of, as a Service calls them, each with the argument that names their ConfigMap."""
 
 
 @frozen
 class Traffic:
-    """The numbers of its *ports* of HTTP and HTTPS by their names in ``k8s/``, and whether there may be any for services of TCP."""
+    """The numbers of its *ports* of HTTP and HTTPS by their names in ``k8s/``, and the protocols that it may have services of, as a Service calls them."""
 
     ports: Mapping[str, int]
-    has_tcp_services: bool = False
+    services: frozenset[str] = frozenset()
 
     def name_of(self, number: int) -> str:
-        """Return the name of the port with this *number*; empty for another one."""
+        """Return the name of the port of TCP with this *number*; empty for another one."""
         return next((name for name, one in self.ports.items() if one == number), "")
 
 
@@ -30,4 +31,5 @@ def traffic_of(taken: Iterable[Taken]) -> Traffic:
     for name, (argument, usual) in _PORTS.items():
         text = given.get(argument, "")
         found[name] = int(text) if text.isdecimal() else usual
-    return Traffic(found, bool(given.get(_TCP_SERVICES)))
+    services = (protocol for protocol, argument in _SERVICES.items() if given.get(argument))
+    return Traffic(found, frozenset(services))

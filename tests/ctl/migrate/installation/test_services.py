@@ -63,31 +63,38 @@ class ServiceTests(InstallationCase):
         self.assertEqual({name: values[name] for name in waiting}, waiting)
 
     def test_ports(self) -> None:
-        """TLS that ends before it, services of TCP by number; not those for metrics and the webhook."""
+        """TLS that ends before it, services of TCP and UDP by number; not those for metrics and the webhook."""
         ports = [
             {"name": "http", "port": 80, "targetPort": 80, "nodePort": 31080},
             {"name": "https", "port": 443, "targetPort": "http", "appProtocol": "http"},
             {"name": "5432-tcp", "port": 5432, "targetPort": "5432-tcp"},
             {"port": 9000},
             {"name": "lost", "port": 1, "targetPort": "nowhere"},
-            {"name": "53-udp", "port": 53, "protocol": "UDP", "targetPort": 53},
+            {"name": "443-udp", "port": 443, "protocol": "UDP", "targetPort": 443},
+            {"name": "sctp", "port": 3868, "protocol": "SCTP"},
             {"name": "metrics", "port": 10254, "targetPort": "metrics"},
             {"name": "webhook", "port": 8443, "targetPort": 8443},
         ]
         named = [*PORTS, {"name": "5432-tcp", "containerPort": 5432}]
-        controller = container("--tcp-services-configmap=a/tcp", ports=named)
-        report = report_of(service(ports=ports), containers=[controller])
-        found = said(report)
-        self.assertEqual((found["port lost"][0].name, found["port 53-udp"][0].name), ("LEFT", "LEFT"))
-        self.assertEqual(
-            self.build(report)[SERVICE]["spec"]["ports"],
-            [
-                {"name": "http", "port": 80, "targetPort": "http"},
-                {"name": "https", "port": 443, "targetPort": "http", "appProtocol": "http"},
-                {"name": "5432-tcp", "port": 5432, "targetPort": 5432},
-                {"name": "port-9000", "port": 9000, "targetPort": 9000},
-            ],
-        )
+        web = [
+            {"name": "http", "port": 80, "targetPort": "http"},
+            {"name": "https", "port": 443, "targetPort": "http", "appProtocol": "http"},
+        ]
+        tcp = [
+            {"name": "5432-tcp", "port": 5432, "targetPort": 5432},
+            {"name": "port-9000", "port": 9000, "targetPort": 9000},
+        ]
+        udp = [{"name": "443-udp", "port": 443, "targetPort": 443, "protocol": "UDP"}]
+        for args, own, left in (
+            ((), web, {"5432-tcp", "port-9000", "443-udp"}),
+            (("--tcp-services-configmap=a/tcp",), [*web, *tcp], {"443-udp"}),
+            (("--udp-services-configmap=a/udp",), [*web, *udp], {"5432-tcp", "port-9000"}),
+            (("--tcp-services-configmap=a/b", "--udp-services-configmap=a/b"), [*web, *tcp, *udp], set()),
+        ):
+            report = report_of(service(ports=ports), containers=[container(*args, ports=named)])
+            found = {field for field, (fate, _) in said(report).items() if fate.name == "LEFT"}
+            self.assertEqual(found, {f"port {name}" for name in ("lost", "sctp", *left)})
+            self.assertEqual(self.build(report)[SERVICE]["spec"]["ports"], own)
 
     def test_tls_that_ends_at_the_load_balancer(self) -> None:
         """As ingress-nginx has it for AWS: HTTPS leads to the port of HTTP, and what a snippet listens at leads nowhere here."""
