@@ -327,7 +327,7 @@ class MetricsPageTests(SynchronousTestCase):
             family.name + ("_total" if family.type == "counter" else "") for family in self.everything()
         } | {"process_cpu_seconds_total", "process_resident_memory_bytes"}
         ours |= {"process_virtual_memory_bytes", "process_start_time_seconds"}
-        for _, here, what in rows:
+        for _, here, what, *_ in rows:
             self.assertLessEqual(set(re.findall(r"`([a-z0-9_]+)`", here)), ours)
             self.assertNotEqual(bool(here), what.startswith("none: "), what)
         named = set(re.findall(r"`(ingress_[a-z0-9_]+)", self.page))

@@ -86,6 +86,10 @@ class Checker:
         if not of_arguments:
             return frozenset() if node.func.name == "vector" else None
         (inner,) = of_arguments
+        if node.func.name == "label_replace":
+            _, name, _, source, _ = node.args
+            _demand(node.func.name, (source.val,), inner)
+            return inner | {name.val}
         if node.func.name == "histogram_quantile":
             _demand(node.func.name, ("le",), inner)
             return inner - {"le"}

@@ -11,6 +11,8 @@ from attrs import frozen
 REPOSITORY: Final = Path(__file__).resolve().parents[2]
 MONITORING: Final = REPOSITORY / "k8s" / "monitoring"
 RULES: Final = MONITORING / "prometheus-rule.yaml"
+THEIR_NAMES: Final = MONITORING / "ingress-nginx" / "prometheus-rule.yaml"
+"""The rules that record series under names of ingress-nginx."""
 DASHBOARD: Final = MONITORING / "txingress.json"
 
 _GROUPS: Final = "  groups:"
@@ -45,22 +47,22 @@ class Query:
     legend: str
 
 
-def groups_text() -> str:
+def groups_text(path: Path = RULES) -> str:
     """Return the rules as Prometheus itself reads them: the groups of the object, which is what ``sed`` makes of it in ``README.md``."""
-    lines = RULES.read_text("utf-8").splitlines(keepends=True)
+    lines = path.read_text("utf-8").splitlines(keepends=True)
     first = next(number for number, line in enumerate(lines) if line.startswith(_GROUPS))
     return "".join(line.removeprefix("  ") for line in lines[first:])
 
 
-def rules() -> Iterator[dict[str, Any]]:
+def rules(path: Path = RULES) -> Iterator[dict[str, Any]]:
     """Yield every rule of the object."""
-    for group in yaml.safe_load(RULES.read_text("utf-8"))["spec"]["groups"]:
+    for group in yaml.safe_load(path.read_text("utf-8"))["spec"]["groups"]:
         yield from group["rules"]
 
 
-def recording_rules() -> list[RecordingRule]:
+def recording_rules(path: Path = RULES) -> list[RecordingRule]:
     """Return the rules that record, in their order."""
-    return [RecordingRule(rule["record"], rule["expr"]) for rule in rules() if "record" in rule]
+    return [RecordingRule(rule["record"], rule["expr"]) for rule in rules(path) if "record" in rule]
 
 
 def alert_rules() -> list[AlertRule]:

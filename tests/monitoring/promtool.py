@@ -17,11 +17,14 @@ import yaml
 from bench.errors import BenchError
 from bench.install import ensure_programs
 from tests.monitoring.cases import CASES, Case, Series
-from tests.monitoring.files import MONITORING, alert_rules, groups_text, queries
+from tests.monitoring.files import MONITORING, THEIR_NAMES, alert_rules, groups_text, queries, recording_rules
 from tests.monitoring.test_expressions import for_prometheus
+from tests.monitoring.their_names import OF_THEIR_NAMES, Recorded
 
 _RULES: Final = "rules.yaml"
+_THEIRS: Final = "their-names.yaml"
 _TESTS: Final = "tests.yaml"
+_TESTS_OF_THEIRS: Final = "tests-of-their-names.yaml"
 _CONFIGURATION: Final = "prometheus.yaml"
 _PANELS: Final = "panels.yaml"
 
@@ -49,6 +52,32 @@ def _test(case: Case, series: Series, expression: str, expected: list[dict[str, 
         "input_series": [{"series": name, "values": values} for name, values in series.items()],
         "promql_expr_test": [
             {"expr": expression, "eval_time": f"{case.minutes}m", "exp_samples": expected},
+        ],
+    }
+
+
+def recording_tests(cases: Iterable[Recorded]) -> dict[str, Any]:
+    """Return *cases* as ``promtool test rules`` reads them: what is asked for by the names that are recorded, and what comes of it."""
+    return {
+        "rule_files": [_THEIRS],
+        "evaluation_interval": "15s",
+        "tests": [
+            {
+                "name": case.name,
+                "interval": "15s",
+                "input_series": [{"series": name, "values": values} for name, values in case.series.items()],
+                "promql_expr_test": [
+                    {
+                        "expr": expression,
+                        "eval_time": f"{case.minutes}m",
+                        "exp_samples": [
+                            {"labels": labels, "value": value} for labels, value in samples.items()
+                        ],
+                    }
+                    for expression, samples in case.asked.items()
+                ],
+            }
+            for case in cases
         ],
     }
 
@@ -84,17 +113,23 @@ def main() -> int:
         place = Path(folder)
         (place / _RULES).write_text(groups_text(), "utf-8")
         (place / _CONFIGURATION).write_text(yaml.safe_dump(documented_configuration()), "utf-8")
+        (place / _THEIRS).write_text(groups_text(THEIR_NAMES), "utf-8")
+        theirs = recording_tests(OF_THEIR_NAMES)
+        (place / _TESTS_OF_THEIRS).write_text(yaml.safe_dump(theirs, sort_keys=False), "utf-8")
         (place / _PANELS).write_text(yaml.safe_dump(panel_rules()), "utf-8")
         (place / _TESTS).write_text(yaml.safe_dump(rule_tests(CASES), sort_keys=False), "utf-8")
         for command in (
             ("check", "config", _CONFIGURATION),
             ("check", "rules", _PANELS),
+            ("check", "rules", _THEIRS),
             ("test", "rules", _TESTS),
+            ("test", "rules", _TESTS_OF_THEIRS),
         ):
             status = subprocess.run([promtool, *command], cwd=place).returncode
             if status:
                 return status
     sys.stdout.write(f"{len(alert_rules())} alerts, {2 * len(CASES)} cases of firing and not firing\n")
+    sys.stdout.write(f"{len(recording_rules(THEIR_NAMES))} series under names of ingress-nginx\n")
     return 0
 
 

@@ -17,7 +17,7 @@ from ingress.model.problems import Reason
 from ingress.model.workers import WorkerEnd
 from tests.monitoring.exported import exported, of_families
 from tests.monitoring.expressions import Checker, ExpressionError
-from tests.monitoring.files import alert_rules, dashboard, queries, recording_rules
+from tests.monitoring.files import THEIR_NAMES, alert_rules, dashboard, queries, recording_rules
 
 _CAUSES: Final = frozenset(cause.value for cause in Cause)
 VALUES: Final[Mapping[tuple[str, str], Iterable[str]]] = {
@@ -56,7 +56,7 @@ def for_prometheus(expression: str) -> str:
 
 def everything() -> Iterator[str]:
     """Yield every expression."""
-    yield from (rule.expression for rule in recording_rules())
+    yield from (rule.expression for rule in (*recording_rules(), *recording_rules(THEIR_NAMES)))
     yield from (rule.expression for rule in alert_rules())
     yield from (for_prometheus(query.expression) for query in queries())
     for annotation in dashboard()["annotations"]["list"]:
@@ -114,6 +114,7 @@ class CheckerTests(SynchronousTestCase):
         self.assertIn("code", self.refused('requests_total{code="5xx"}'))
         self.assertIn("code", self.refused("sum by (code) (requests_total)"))
         self.assertIn("cause", self.refused("failures_total / on (cause) requests_total"))
+        self.assertIn("code", self.refused('label_replace(requests_total, "x", "$1", "code", "(.+)")'))
         self.assertIn("le", self.refused("histogram_quantile(0.9, sum by (job) (rate(t_bucket[5m])))"))
 
     def test_other_labels(self) -> None:
@@ -135,6 +136,7 @@ class CheckerTests(SynchronousTestCase):
             ("histogram_quantile(0.9, sum by (job, le) (t_bucket))", {"job"}),
             ("topk(3, sum by (service) (requests_total))", {"service"}),
             ('absent(up{job="x"})', {"job"}),
+            ('sum by (x) (label_replace(requests_total, "x", "$1", "service", "(.+)"))', {"x"}),
             ("sum by (service, status) (requests_total) * on (service) group_left sum by (service) (requests_total)", {"service", "status"}),
         ):  # fmt: skip
             self.assertEqual(self.checker.labels(expression), labels, expression)

@@ -16,11 +16,14 @@ from tests.monitoring.files import (
     MONITORING,
     REPOSITORY,
     RULES,
+    THEIR_NAMES,
     alert_rules,
     dashboard,
     groups_text,
+    recording_rules,
 )
 from tests.monitoring.prometheus import configuration, hurried_rules
+from tests.monitoring.their_names import OF_THEIR_NAMES
 
 BASE = REPOSITORY / "k8s" / "base"
 JOB = "txingress"
@@ -75,6 +78,64 @@ class RuleTests(SynchronousTestCase):
         """No rule of the real Prometheus's waits for minutes."""
         for rule in hurried_rules()["groups"][0]["rules"]:
             self.assertEqual(re.findall(r"\[\d+[mh]|offset \d+[mh]", rule["expr"]), [])
+
+
+class TheirNamesTests(SynchronousTestCase):
+    """``ingress-nginx/prometheus-rule.yaml``."""
+
+    def test_names(self) -> None:
+        """Each name is one of ingress-nginx's, once, and its row of the page says what is otherwise."""
+        names = [rule.name for rule in recording_rules(THEIR_NAMES)]
+        self.assertEqual(len(set(names)), len(names))
+        page = (
+            (REPOSITORY / "docs" / "metrics.md")
+            .read_text("utf-8")
+            .partition("## Coming from ingress-nginx")[2]
+        )
+        rows = {
+            name.strip(): row
+            for row in re.findall(r"^\| .*", page, re.MULTILINE)
+            for name in row.split("|")[1].split(",")
+        }
+        recorded = set()
+        for name in names:
+            prefix, is_theirs, short = name.partition("nginx_ingress_controller_")
+            self.assertEqual((prefix, is_theirs), ("", "nginx_ingress_controller_"))
+            short = re.sub("_(bucket|sum|count)$", "", short)
+            self.assertIn("recorded", rows[short].split("|")[4], name)
+            recorded.add(short)
+        marked = {name for name, row in rows.items() if "recorded" in row.split("|")[4]}
+        self.assertEqual(marked, recorded)
+
+    def test_cases(self) -> None:
+        """Each is asked for by ``make test-monitoring``, with what has to come of it."""
+        asked = " ".join(expression for case in OF_THEIR_NAMES for expression in case.asked)
+        never = [
+            rule.name for rule in recording_rules(THEIR_NAMES) if not re.search(rf"{rule.name}\b", asked)
+        ]
+        self.assertEqual(never, [])
+
+    def test_sed(self) -> None:
+        """What the README has sed do makes of it, too, the file that a Prometheus without the operator reads."""
+        self.assertEqual(
+            yaml.safe_load(groups_text(THEIR_NAMES)), yaml.safe_load(THEIR_NAMES.read_text("utf-8"))["spec"]
+        )
+        self.assertIn(
+            "k8s/monitoring/ingress-nginx/prometheus-rule.yaml", (MONITORING / "README.md").read_text("utf-8")
+        )
+
+    def test_pace(self) -> None:
+        """They are recorded as often as the pods are scraped."""
+        (group,) = yaml.safe_load(THEIR_NAMES.read_text("utf-8"))["spec"]["groups"]
+        (endpoint,) = manifest("pod-monitor.yaml")["spec"]["podMetricsEndpoints"]
+        self.assertEqual(group["interval"], endpoint["interval"])
+
+    def test_job(self) -> None:
+        """The job is that of the PodMonitor where series of others have the same names."""
+        self.assertEqual(set(re.findall(r'job="([^"]*)"', THEIR_NAMES.read_text("utf-8"))), {JOB})
+        for rule in recording_rules(THEIR_NAMES):
+            for name in re.findall(r"\bprocess_\w+(?!\w)", rule.expression):
+                self.assertIn(f'{name}{{job="{JOB}"}}', rule.expression)
 
 
 class PodMonitorTests(SynchronousTestCase):
@@ -150,3 +211,17 @@ class RenderedTests(SynchronousTestCase):
         self.assertEqual(json.loads(text), dashboard())
         self.assertLess(len(text), 1 << 20)
         self.assertEqual(found["PrometheusRule"]["spec"], yaml.safe_load(groups_text()))
+
+    def test_their_names(self) -> None:
+        """``kubectl apply -k k8s/monitoring/ingress-nginx`` sends an object beside that one."""
+        kubectl = shutil.which("kubectl")
+        if kubectl is None:
+            raise SkipTest("kubectl is not installed")
+        done = subprocess.run(
+            [kubectl, "kustomize", str(THEIR_NAMES.parent)], capture_output=True, text=True, check=True
+        )
+        (found,) = yaml.safe_load_all(done.stdout)
+        metadata = found["metadata"]
+        self.assertEqual((found["kind"], metadata["namespace"]), ("PrometheusRule", "txingress"))
+        self.assertNotEqual(metadata["name"], manifest("prometheus-rule.yaml")["metadata"]["name"])
+        self.assertEqual(found["spec"], yaml.safe_load(groups_text(THEIR_NAMES)))
