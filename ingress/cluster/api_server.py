@@ -241,7 +241,10 @@ class ApiServerSource:
         """Watch *scopes* for *sink* alone, once started; return what ends that.  Reactor thread.
 
         The sink of the source gets nothing of it but the problem that the API server refuses the watch, and does not wait for it.
+        Where the source was stopped, nothing is watched.
         """
+        if self._is_stopping:
+            return lambda: None
         assert self._delta_queue is not None, "start() comes first"
         aside = Aside(self._reactor.callFromThread, scopes, sink, self._reflector, self._delta_queue.put)
         self._asides.append(aside)

@@ -15,7 +15,8 @@ and names that are no DNS names.
 import ipaddress
 import re
 from collections.abc import Iterable
-from typing import Any
+from operator import attrgetter
+from typing import Any, Final
 
 from ingress.model.object_meta import NO_META, Address, ObjectMeta
 from ingress.model.objects import Kind, Service
@@ -23,6 +24,8 @@ from ingress.model.reporting import Reporting
 from ingress.model.state import ClusterState
 
 _LABEL = r"[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?"
+IN_ORDER: Final = attrgetter("hostname", "ip")
+"""By what addresses are sorted: by name, and then by IP address."""
 _DNS_NAME = re.compile(rf"(?=.{{1,253}}\Z){_LABEL}(?:\.{_LABEL})*")
 
 
@@ -62,7 +65,7 @@ def service_addresses(service: Service, meta: ObjectMeta) -> tuple[Address, ...]
 def normalized(addresses: Iterable[Address]) -> tuple[Address, ...]:
     """Return the valid ones of *addresses*, each once, sorted by name and then by IP address."""
     valid = {address for address in addresses if _is_valid(address)}
-    return tuple(sorted(valid, key=lambda address: (address.hostname, address.ip)))
+    return tuple(sorted(valid, key=IN_ORDER))
 
 
 def addresses_to_write(

@@ -23,7 +23,7 @@ from ingress.cluster.kinds import PODS, WHOLE_NODES
 from ingress.cluster.watching.aside import AsideSink, Scope
 from ingress.model.object_meta import Address
 from ingress.model.objects import Batch, Kind, Node, ObjectKey, Pod
-from ingress.status.addresses import normalized
+from ingress.status.addresses import IN_ORDER, normalized
 from ingress.wording import first_of
 
 log = Logger()
@@ -85,7 +85,8 @@ class NodeAddresses:
         self.addresses: tuple[Address, ...] | None = None
         """What is to be shown, sorted; None while it is not known."""
         self._pods: dict[ObjectKey, Pod] = {}
-        self._nodes: dict[str, Node] = {}
+        # The address of each Node that there is, None for one without: there may be thousands.
+        self._nodes: dict[str, Address | None] = {}
         self._own_pod: Pod | None = None
         self._is_complete = False
         self._told: frozenset[str] = frozenset()
@@ -115,9 +116,9 @@ class NodeAddresses:
         for (kind, key), projection in batch.items():
             value = None if projection is None else projection.value
             if kind is Kind.POD:
-                is_other |= _keep(self._pods, key, value if isinstance(value, Pod) else None)
+                is_other |= self._keep_pod(key, value if isinstance(value, Pod) else None)
             elif kind is Kind.NODE:
-                is_other |= _keep(self._nodes, key.name, value if isinstance(value, Node) else None)
+                is_other |= self._keep_node(key.name, value if isinstance(value, Node) else None)
         # A pod that was removed by force may go on.
         self._own_pod = self._pods.get(self._own, self._own_pod)
         if is_other and self._is_complete:
@@ -133,6 +134,23 @@ class NodeAddresses:
                 pod=str(self._own),
             )
         self._look()
+
+    def _keep_pod(self, key: ObjectKey, pod: Pod | None) -> bool:
+        """Keep what a pod is now, None for gone; return whether that is something else."""
+        if pod is None:
+            return self._pods.pop(key, None) is not None
+        before, self._pods[key] = self._pods.get(key), pod
+        return before != pod
+
+    def _keep_node(self, name: str, node: Node | None) -> bool:
+        """Keep the address of a Node, None for gone; return whether that is something else."""
+        if node is None:
+            was_there = name in self._nodes
+            self._nodes.pop(name, None)
+            return was_there
+        is_new, before = name not in self._nodes, self._nodes.get(name)
+        self._nodes[name] = address = address_of(node, is_internal=self._is_internal)
+        return is_new or before != address
 
     def _forget(self) -> None:
         self._pods, self._nodes, self._own_pod, self._is_complete = {}, {}, None, False
@@ -160,10 +178,10 @@ class NodeAddresses:
         self._look()
 
     def _addresses_of(self, names: Collection[str]) -> tuple[Address, ...]:
-        nodes = {name: self._nodes[name] for name in names if name in self._nodes}
-        by_name = {name: address_of(node, is_internal=self._is_internal) for name, node in nodes.items()}
+        by_name = {name: self._nodes[name] for name in names if name in self._nodes}
         self._tell(by_name)
-        return normalized(address for address in by_name.values() if address)[:MOST_ADDRESSES]
+        found = {address for address in by_name.values() if address is not None}
+        return tuple(sorted(found, key=IN_ORDER)[:MOST_ADDRESSES])
 
     def _tell(self, by_name: Mapping[str, Address | None]) -> None:
         """Say which Nodes have no address, each once as long as that is so."""
@@ -176,14 +194,3 @@ class NodeAddresses:
                 sort="InternalIP" if self._is_internal else "ExternalIP and no InternalIP",
                 nodes=first_of(news, _NODES_NAMED),
             )
-
-
-def _keep(kept: dict[Any, Any], key: object, value: Pod | Node | None) -> bool:
-    """Put *value* under *key*, or remove it; return whether that changes anything."""
-    if kept.get(key) == value:
-        return False
-    if value is None:
-        del kept[key]
-    else:
-        kept[key] = value
-    return True

@@ -113,6 +113,14 @@ class AsideTests(SourceTestCase):
         await self.until(lambda: bool(self.server.requests_of("watch", "nodes")))
         self.assertEqual(sink.complete_times, 0)
 
+    async def test_behind_the_end_of_the_source(self) -> None:
+        """Whoever comes to lead while the process ends begins nothing any more."""
+        await self.content()
+        await self.running.stop()
+        _, end = self.watch()
+        self.assertEqual(running_threads(), [])
+        end()
+
     async def test_forbidden(self) -> None:
         """What is forbidden is a problem among the others and completes nothing, until it is granted; the rest is as ever."""
         self.patch(refusal, "PROBLEM_SECONDS", 0.0)
