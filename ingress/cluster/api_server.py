@@ -246,7 +246,12 @@ class ApiServerSource:
         if self._is_stopping:
             return lambda: None
         assert self._delta_queue is not None, "start() comes first"
-        aside = Aside(self._reactor.callFromThread, scopes, sink, self._reflector, self._delta_queue.put)
+
+        def make(read: KindRead, namespace: str, receiver: Receiver) -> Reflector:
+            before = self._withdrawn.pop(reflector_name(read, namespace), None)
+            return self._reflector(read, namespace, receiver, before)
+
+        aside = Aside(self._reactor.callFromThread, scopes, sink, make, self._delta_queue.put)
         self._asides.append(aside)
 
         def stop() -> None:
@@ -254,6 +259,7 @@ class ApiServerSource:
                 self._asides.remove(aside)
                 aside.stop()
                 for reflector in aside.reflectors:
+                    self._withdrawn[reflector.name] = reflector
                     self._metrics.over(reflector.counts)
 
         return stop

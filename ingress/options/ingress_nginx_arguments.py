@@ -237,7 +237,7 @@ ARGUMENTS: Final[dict[str, Argument]] = {
         " publish-status-address is given", _BOOLEAN, silent=_NO
     ),
     "update-status": _other(
-        "", "false is neither --publish-service nor --publish-status-address: then no address is written", _BOOLEAN, silent=_YES
+        "", "false is none of --publish-service, --publish-status-address and --publish-node-addresses: then no address is written", _BOOLEAN, silent=_YES
     ),
     "update-status-on-shutdown": _other(
         "clear-status-on-shutdown", "there it is so unless it is said otherwise, here if it is said", _BOOLEAN
