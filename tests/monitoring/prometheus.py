@@ -15,7 +15,7 @@ from twisted.internet.defer import Deferred
 from twisted.internet.protocol import ProcessProtocol
 from twisted.python.failure import Failure
 
-from tests.monitoring.files import rules
+from tests.monitoring.files import THEIR_NAMES, rules
 
 LOOKED_BACK: Final = "10s"
 """What becomes of the hour that problems are compared over."""
@@ -45,7 +45,8 @@ def hurried_rules() -> dict[str, Any]:
         if "for" in rule:
             one["for"] = LASTING
         hurried.append(one)
-    return {"groups": [{"name": "txingress", "interval": "1s", "rules": hurried}]}
+    theirs = {"name": "ingress-nginx", "interval": "1s", "rules": [*rules(THEIR_NAMES)]}
+    return {"groups": [{"name": "txingress", "interval": "1s", "rules": hurried}, theirs]}
 
 
 def configuration(targets: Mapping[str, int]) -> dict[str, Any]:

@@ -18,6 +18,7 @@ from tests.fakes.certificates import issue, make_authority
 from tests.fakes.objects import ingress_object, secret_object, service_object, slice_object
 from tests.fakes.processes import ControllerProcess, free_port
 from tests.fakes.upstreams import Upstream, UpstreamWire
+from tests.monitoring.files import THEIR_NAMES, recording_rules
 from tests.monitoring.prometheus import LOOKED_BACK, Prometheus
 
 WANTED: Final = "TXINGRESS_TEST_PROMETHEUS"
@@ -211,7 +212,9 @@ class OutageCase(WatchProcessCase):
             b"Scrape commit failed",
         ):
             self.assertNotIn(bad, self.prometheus.log)
-        rules = (await self.prometheus.ask("rules"))["groups"][0]["rules"]
+        groups = (await self.prometheus.ask("rules"))["groups"]
+        self.assertEqual(len(groups), 2)
+        rules = [rule for group in groups for rule in group["rules"]]
         self.assertEqual([(rule["name"], rule["lastError"]) for rule in rules if rule.get("lastError")], [])
         self.assertEqual({rule["health"] for rule in rules}, {"ok"})
 
@@ -224,6 +227,27 @@ class OutageCase(WatchProcessCase):
             self.assertEqual((found["cause"], found["status"], found["filter"]), (cause, status, by), name)
             self.assertIn(reason, found["reason"])
             self.assertEqual(attempts[-1:], [outcome] if outcome else [], name)
+
+    async def check_their_names(self) -> None:
+        """What is recorded under names of ingress-nginx is there of each replica, and as much as what it is made of."""
+        for rule in recording_rules(THEIR_NAMES):
+            found = await self.prometheus.query(f"count by (controller_pod) ({rule.name})")
+            if "ssl_expire" not in rule.name:
+                self.assertEqual(
+                    {labels.get("controller_pod") for labels, _ in found},
+                    {"txingress-0", "txingress-1"},
+                    rule.name,
+                )
+            self.assertTrue(found, rule.name)
+        requests = (
+            'nginx_ingress_controller_requests{exported_namespace="shop", ingress="fine", status=~"2.."}'
+        )
+        ((_, theirs),) = await self.prometheus.query(f"sum({requests})")
+        ((_, ours),) = await self.prometheus.query(
+            'sum(ingress_requests_total{ingress="fine", status="2xx"})'
+        )
+        # What was scraped a moment ago is recorded a moment later.
+        self.assertTrue(0 < theirs <= ours, (theirs, ours))
 
     async def check_exemplars(self) -> None:
         """Buckets have examples, by which a request is found again."""
@@ -304,6 +328,7 @@ class OutageTests(OutageCase):
         await self.until_told(*broken)
         self.assertEqual(self.seen - broken, set())
         await self.check_failures()
+        await self.check_their_names()
         await self.check_scrapes()
 
         # The API server says nothing any more, and one replica stands still.
