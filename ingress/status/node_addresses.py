@@ -9,8 +9,8 @@ worse than some that lead nowhere.  After a change the next one is waited for, a
 has every status written.
 
 Source: ``runningAddresses`` of ingress-nginx's ``internal/ingress/status/status.go`` and ``GetNodeIPOrName`` of its
-``internal/k8s/main.go``, 1.12; it counts pods that are about to end as long as they are ready, looks for those of its own revision
-alone, and shows nothing where none is ready.
+``internal/k8s/main.go``.  It counts pods that are about to end as long as they are ready, looks for those of its own revision
+alone (kubernetes/ingress-nginx#10680), and shows nothing where none is ready.
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
