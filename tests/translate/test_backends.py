@@ -40,10 +40,11 @@ class DatagramTests(SynchronousTestCase):
     def setUp(self) -> None:
         ports = (ServicePort("dns", 53, protocol="UDP"), ServicePort("dns-tcp", 53), ServicePort("web", 80))
         of_slice = (
-            SlicePort("dns", 1053, "UDP"),
-            SlicePort("dns-tcp", 2053, "TCP"),
             # A name says of which port it is, together with the protocol.
             SlicePort("dns", 3053, "TCP"),
+            SlicePort("dns", 1053, "UDP"),
+            SlicePort("dns-tcp", 4053, "UDP"),
+            SlicePort("dns-tcp", 2053, "TCP"),
         )
         one = EndpointSlice(ObjectKey("demo", "web-1"), WEB, "IPv4", of_slice, ("10.0.0.1",))
         self.state = ClusterState(services={WEB: Service(WEB, ports=ports)}, slices={WEB: (one,)})
