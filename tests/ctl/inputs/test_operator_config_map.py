@@ -74,7 +74,7 @@ class ConfigMapTests(FilesCase):
 
 
 class PortServicesTests(FilesCase):
-    """The ConfigMap of ``--tcp-services-configmap`` among what is read."""
+    """The ConfigMaps of ``--tcp-services-configmap`` and ``--udp-services-configmap`` among what is read."""
 
     def test_entries_have_lines(self) -> None:
         """What is wrong with an entry is told where it stands, be it nonsense or a Service that there is not."""
@@ -89,6 +89,26 @@ class PortServicesTests(FilesCase):
                 ("data[80]", 7, "InvalidOption"),
             ],
         )
+
+    def test_udp(self) -> None:
+        """Those of UDP are read alike, and mean ports of UDP; where the input has no such ConfigMap that is told."""
+        cases: tuple[tuple[str, list[str], str], ...] = (
+            (
+                "udp",
+                ["ServiceNotFound", "ServicePortNotFound", "InvalidOption"],
+                "port 6379 of Service shop/cache is not a UDP port",
+            ),
+            ("gone", [], "ConfigMap infra/gone: is not in the input, so no UDP service is served"),
+        )
+        entries = TCP_SERVICES.replace("cache:redis", "cache:6379").replace("name: tcp", "name: udp")
+        path = self.manifest(entries)
+        for name, rules, told in cases:
+            options = ("lint", "-o", f"udp-services-configmap=infra/{name}")
+            found = self.run_command(*options, "--output", "json", path)
+            self.assertEqual(
+                sorted(one["rule"] for one in json.loads(found.stdout)["findings"]), sorted(rules)
+            )
+            self.assertIn(told, " ".join(self.run_command(*options, path).stdout.split()))
 
 
 class EndpointTests(FilesCase):

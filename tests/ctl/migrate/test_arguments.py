@@ -248,16 +248,16 @@ class JudgedTests(ArgumentsCase):
         path = self.written("--configmap=$(POD_NAMESPACE)/gone", text=f"{ingress()}---\n{CONFIG_MAP}")
         self.assertIn("ConfigMap ingress-nginx/gone: is not in the input", self.page(path))
 
-    def test_services_for_tcp(self) -> None:
-        """What a ConfigMap lists is looked at, and what is wrong with it is told."""
-        listed = (
-            "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: tcp, namespace: ingress-nginx}\n"
-            'data: {"5432": shop/absent}\n'
-        )
-        page = self.page(
-            self.written("--tcp-services-configmap=ingress-nginx/tcp", text=f"{ingress()}---\n{listed}")
-        )
-        self.assertIn("ConfigMap `ingress-nginx/tcp`: ", page)
+    def test_services_for_ports(self) -> None:
+        """What a ConfigMap lists, of TCP or of UDP, is looked at, and what is wrong with it is told."""
+        for protocol in ("tcp", "udp"):
+            listed = (
+                f"apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: {protocol}, namespace: ingress-nginx}}\n"
+                'data: {"5432": shop/absent}\n'
+            )
+            argument = f"--{protocol}-services-configmap=ingress-nginx/{protocol}"
+            page = self.page(self.written(argument, text=f"{ingress()}---\n{listed}"))
+            self.assertIn(f"ConfigMap `ingress-nginx/{protocol}`: ", page)
 
     def test_of_two_controllers_one_counts(self) -> None:
         """That of the usual class, or of the one that is asked for; the page has both."""

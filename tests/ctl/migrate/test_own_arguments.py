@@ -13,6 +13,7 @@ from ingress.ctl.migrate.installation.kustomization import BESIDE, KUSTOMIZATION
 from ingress.ctl.migrate.installation.overlays import HOST_NETWORK, LOAD_BALANCER, OVERLAYS
 from ingress.ctl.migrate.installation.traffic import traffic_of
 from ingress.ctl.migrate.own_arguments import own_arguments
+from ingress.model.objects import ObjectKey
 from ingress.tap import Options
 from tests.ctl.inputs.controllers import workload
 from tests.ctl.migrate.installation.installation_case import in_its_place
@@ -103,7 +104,7 @@ class ArgumentTests(SynchronousTestCase):
         found = workload(
             "--default-ssl-certificate=web/all", "--default-backend-service=web/none", "--watch-namespace=shop",
             "--enable-ssl-passthrough", "--annotations-prefix=example.com", "--watch-ingress-without-class",
-            "--tcp-services-configmap=a/tcp", "--http-port=8080", "--https-port=8443", "--healthz-port=10255",
+            "--tcp-services-configmap=a/tcp", "--udp-services-configmap=a/udp", "--http-port=8080", "--https-port=8443", "--healthz-port=10255",
             "--publish-status-address=192.0.2.1,example.com", "--update-status-on-shutdown", "--election-ttl=1m",
             "--shutdown-grace-period=5", "--v=3", "--ingress-class=edge", "--controller-class=example.com/edge",
             "--apiserver-host=https://192.0.2.2", hostNetwork=True,
@@ -115,6 +116,7 @@ class ArgumentTests(SynchronousTestCase):
         settings = options.settings()
         self.assertEqual((settings.http, settings.https), (("tcp:8080",), ("tcp:8443",)))
         self.assertEqual(settings.namespaces, ("shop",))
+        self.assertEqual(settings.config_maps[1:], (ObjectKey("a", "tcp"), ObjectKey("a", "udp")))
         self.assertEqual(settings.translate.ingress_class, "edge")
 
 

@@ -12,7 +12,8 @@ from ingress.ctl.inputs.input import Input
 from ingress.ctl.served.normal_form import served
 from ingress.ctl.served.sealing import SEALED, Seals, without_seals
 from ingress.identity.server_names import HandshakeSettings
-from ingress.model.objects import ClusterObject
+from ingress.model.objects import ClusterObject, ObjectKey
+from ingress.options.port_services import read_port_services
 from ingress.routing.route import Route
 from ingress.routing.variants import Variant, WeightedBackend
 from ingress.translate.options import TranslateOptions
@@ -132,6 +133,26 @@ class FormTests(SynchronousTestCase):
         plain, over_tls = form["hosts"]["shop.example.com"]["routes"]
         self.assertEqual(plain["backends"][0]["protocol"], "HTTP/2")
         self.assertEqual(over_tls["backends"][0]["tls"]["verify"], True)
+
+    def test_datagrams(self) -> None:
+        """A backend of UDP is beside that of TCP by the same number."""
+        service = """\
+---
+apiVersion: v1
+kind: Service
+metadata: {name: dns, namespace: shop}
+spec: {ports: [{name: dns, port: 53, protocol: UDP}, {name: dns-tcp, port: 53}]}
+"""
+        key, entries = ObjectKey("ops", "ports"), {"53": "shop/dns:53"}
+        translating = TranslateOptions(
+            tcp_services=read_port_services(key, entries),
+            udp_services=read_port_services(key, entries, is_udp=True),
+        )
+        given = manifests(service)
+        given = attrs.evolve(given, settings=attrs.evolve(given.settings, translate=translating))
+        self.assertEqual(
+            set(served(given, endpoints=True)["endpoints"]), {"shop/dns:53", "shop/dns:53 (UDP)"}
+        )
 
     def test_shares(self) -> None:
         """Weights are in lowest terms, so that 20 to 80 is 1 to 4."""
