@@ -160,7 +160,9 @@ class UdpSession:
                 sessions.metrics.drop("waiting")
             return True
         is_answered = bool(self.answers)
-        return self._send(self._sock, datagram) or not is_answered
+        was_there = self._send(self._sock, datagram)
+        self._end_if_none_is_due()
+        return was_there or not is_answered
 
     def _keep(self, datagram: bytes) -> bool:
         """Keep *datagram* in case that the endpoint refuses it, or is not known yet; return whether there was room for that."""
@@ -190,10 +192,12 @@ class UdpSession:
                 self._refused(error)
                 return False
             self._sessions.metrics.drop("unsendable")
-        if not self._sessions.answers_due:
-            # nginx: no answer is awaited.
-            self.end(200, "")
         return True
+
+    def _end_if_none_is_due(self) -> None:
+        """End it where no answer is awaited, as nginx does, once all that there is was sent."""
+        if not self._sessions.answers_due and self._sock is not None:
+            self.end(200, "")
 
     # Endpoints
 
@@ -238,6 +242,7 @@ class UdpSession:
             if self._sock is not sock:
                 break
             self._send(sock, datagram)
+        self._end_if_none_is_due()
         return ""
 
     def _refused(self, error: OSError) -> None:

@@ -399,6 +399,17 @@ class EndpointTests(UdpCase):
         self.answer(b"a")
         self.assertEqual(len(self.answers), 1)
 
+    def test_name_and_no_answer(self) -> None:
+        """Where no answer is due all that came while an endpoint was looked for is sent before the session is over."""
+        self.limit(stream_responses=0)
+        self.lead(Endpoint("logs.test", 514, LinkSettings(is_external=True)))
+        self.say(b"1")
+        self.say(b"2")
+        ((_, dial, failed),) = self.finding
+        self.assertEqual(self.ended, [])
+        dial("10.0.0.77", 1.0, failed)
+        self.assertEqual((self.at().sent, self.ended), ([b"1", b"2"], [(200, "")]))
+
     def test_addresses_of_a_name(self) -> None:
         """Where there is no way to one address of a name, the next one is tried, and none is an endpoint that failed."""
         self.lead(Endpoint("dns.test", 53, LinkSettings(is_external=True)))
