@@ -6,7 +6,7 @@ One look a second ends those that were idle for too long (``deadlines``), some a
 import socket
 from collections import OrderedDict, deque
 from collections.abc import Callable, Iterable
-from typing import Final, Protocol
+from typing import ClassVar, Final, Protocol
 
 from twisted.internet.defer import Deferred, succeed
 from twisted.internet.interfaces import IDelayedCall
@@ -52,7 +52,7 @@ class Session(Protocol):
 class UdpSessions:
     """The sessions of all ports; *most* at a time.  *sockets* tells what comes, *find_address* finds those of names."""
 
-    log = Logger()
+    log: ClassVar[Logger] = Logger()
 
     def __init__(
         self,
