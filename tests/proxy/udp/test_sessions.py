@@ -538,11 +538,13 @@ class BoundTests(UdpCase):
             self.say(b"x", self.stranger())
         later: list[Callable[[], None]] = []
 
-        def call_after(seconds: float, call: Callable[[], None]) -> IDelayedCall:
-            later.append(call)
-            return self.reactor.callLater(1e9, call)
+        call_later = self.reactor.callLater
 
-        self.patch(self.stage.deadlines, "call_after", call_after)
+        def keep(seconds: float, call: Callable[[], None]) -> IDelayedCall:
+            later.append(call)
+            return call_later(1e9, call)
+
+        self.patch(self.reactor, "callLater", keep)
         self.stage.deadlines.now += REST + 1
         self.sessions.expire()
         for turn in (1, 2, 3):
