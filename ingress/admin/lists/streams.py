@@ -1,4 +1,4 @@
-"""Streams: where connections lead of which no request is read.  What passes through for Ingresses is among the routes."""
+"""Streams: where connections, and datagrams of UDP, lead of which no request is read.  What passes through for Ingresses is among the routes."""
 
 from collections.abc import Callable, Iterator
 from typing import Final
@@ -99,5 +99,5 @@ STREAMS: Final = Listing(
 """Sorted by table and host."""
 
 ROWS: Final = listing_rows(
-    STREAMS, "streams of TCP and TLS with their endpoints", STREAM, has_alias=True, is_of_snapshot=True
+    STREAMS, "streams of TCP, UDP and TLS with their endpoints", STREAM, has_alias=True, is_of_snapshot=True
 )
