@@ -275,6 +275,21 @@ class FileTests(PodTestCase):
         assert route is not None
         self.assertEqual(str(route.owner), "HTTPRoute default/whoami")
 
+    def test_pages_forward_a_port_of_pods(self) -> None:
+        """Whoever forwards a port of a pod gets all pages, or the admission webhook: the probes show hardly any."""
+        template = pod(yaml.safe_load((K8S / "base/deployment.yaml").read_text("utf-8")))["containers"][0]
+        component = (K8S / "components/admission/kustomization.yaml").read_text("utf-8")
+        ports = {
+            options_of(template).settings().admin.split(":")[1],
+            *findall(r"--admission=tcp:(\d+)", component),
+        }
+        forwarded = [
+            (page.name, port)
+            for page in (REPOSITORY / "README.md", *REPOSITORY.glob("docs/**/*.md"), *K8S.glob("**/*.md"))
+            for port in findall(r"(?m)^ +kubectl .*port-forward \S+ (\d+)", page.read_text("utf-8"))
+        ]
+        self.assertEqual({port for _, port in forwarded}, ports, forwarded)
+
     def test_unknown_option_is_noticed(self) -> None:
         """An option that the controller does not have would fail these tests."""
         with self.assertRaises(SystemExit) as caught:

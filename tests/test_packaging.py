@@ -90,6 +90,16 @@ class CheckoutTests(SynchronousTestCase):
         self.assertIn(REPOSITORY / "README.md", found)
         self.assertEqual([page.name for page in found if f"{SWITCH}=0" not in page.read_text("utf-8")], [])
 
+    def test_pages_install_nothing_that_is_not_published(self) -> None:
+        """As long as no index has the package, no page has an empty environment ask one for it: somebody else may own the name there."""
+        installing = (REPOSITORY / "docs" / "install.md").read_text("utf-8")
+        if "no package in a public registry yet" not in installing:
+            raise SkipTest("the package is published")
+        # With an extra it is for an environment that has the package, which pip leaves as it is.
+        by_name = re.compile(r"pip install(?: -\S+)* ['\"]?txingress(?![\w\[])")
+        pages = [REPOSITORY / "README.md", *sorted((REPOSITORY / "docs").glob("**/*.md"))]
+        self.assertEqual([page.name for page in pages if by_name.search(page.read_text("utf-8"))], [])
+
     def test_bounds(self) -> None:
         """Each requirement names its lowest version, and an upper bound where something without a public name is used."""
         text = (REPOSITORY / "setup.cfg").read_text(encoding="utf-8")
