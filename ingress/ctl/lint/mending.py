@@ -5,14 +5,16 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from ingress.annotations.annotations import FAMILIES
+from ingress.annotations.operator_filters import operator_filters
 from ingress.annotations.unknown_names import OF_INGRESS_NGINX, UnknownNames, told_of
 from ingress.annotations.values import MAX_SHOWN_CHARACTERS, Annotation, ValueRefused
 from ingress.ctl.lint.finding import Change
 from ingress.ctl.lint.survey import Subject
 
 ROWS: Final[Mapping[str, Annotation]] = {
-    name: row for family in FAMILIES for name, row in family.annotations.items()
+    name: row for family in (*FAMILIES, operator_filters(())) for name, row in family.annotations.items()
 }
+"""The row of each annotation.  That of ``filters`` accepts no value, since which filters are allowed is up to the options."""
 KNOWN: Final = ROWS.keys() | OF_INGRESS_NGINX
 _MOST_CHARACTERS: Final = 256
 

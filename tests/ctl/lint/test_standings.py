@@ -5,6 +5,7 @@ from hypothesis import strategies as st
 
 from ingress.annotations.annotations import FAMILIES
 from ingress.annotations.guards import GuardMissing
+from ingress.annotations.operator_filters import InstalledFilter
 from ingress.annotations.regexes import RewriteMissing
 from ingress.annotations.unknown_names import OF_INGRESS_NGINX
 from ingress.ctl.inputs.coverage import Coverage
@@ -13,9 +14,11 @@ from ingress.ctl.lint.finding import Level, Standing
 from ingress.ctl.lint.mending import MEANT, ROWS
 from ingress.ctl.lint.reports.results import Results, summary
 from ingress.ctl.lint.standings import DIFFERENCES
+from ingress.filters import Filter
 from ingress.model.objects import Kind, ObjectKey, Service
 from ingress.model.upstream_tls import ProtocolRefused
 from tests.ctl.lint.lint_case import HOST, LintCase, changed, ingress, input_of
+from tests.fakes.specs import SpecOf
 
 VALUES = [
     "", " ", "true", "false", "on", "off", "yes", "0", "-1", "5", "1.5", "60s", "10m", "10Mi", "/", "/$1", "$",
@@ -23,7 +26,7 @@ VALUES = [
     "10.0.0.0/8", "0.0.0.0/0", "10.0.0.0/33", "404,503", "deny all;", "return 200 ok;", "location / { deny all; }",
     "FCGI", "HTTPS", "(", "é\u202e", "a" * 300,
 ]  # fmt: skip
-NAMES = sorted({name for family in FAMILIES for name in family.annotations} | OF_INGRESS_NGINX)
+NAMES = sorted({name for family in FAMILIES for name in family.annotations} | {"filters"} | OF_INGRESS_NGINX)
 
 
 class TableTests(LintCase):
@@ -125,6 +128,15 @@ class StandingTests(LintCase):
         self.found("ClosedPaths", value)
         self.assertIs(self.standing("enable-modsecurity", value).standing, Standing.CLOSED)
         self.assertIs(self.standing("proxy-body-size", value).standing, Standing.HONORED)
+
+    def test_filters_of_the_operators(self) -> None:
+        """One that is allowed is honored, as asked for of this controller; one that is not closes, and neither never existed."""
+        value = ingress(filters="time-of-day=X-When")
+        self.assertIs(self.standing("filters", value).standing, Standing.CLOSED)
+        allowed = InstalledFilter("time-of-day", lambda arguments: SpecOf(Filter()))
+        report = self.lint(value, allowed_filters=(allowed,))
+        self.assertEqual([one.standing for one in report.objects[0].annotations], [Standing.HONORED])
+        self.assertEqual(summary(Results(report)).fully, 1)
 
     def test_what_closes_is_told_once(self) -> None:
         """Neither that a snippet is one is said besides, nor that a path of the Ingress is closed for it; a value that would do is the advice."""
