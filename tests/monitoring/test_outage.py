@@ -102,6 +102,10 @@ class OutageCase(WatchProcessCase):
         self.addCleanup(lambda: Deferred.fromCoroutine(self.prometheus.stop()))
         while not await self.prometheus.is_ready():
             await self.turn(0.1)
+        # It evaluates rules for some seconds before it has targets, and tells of their absence meanwhile.
+        while len(await self.prometheus.query('up{job="txingress"} == 1')) < self.count:
+            await self.turn(0.1)
+        await self.until_quiet_about({"TxingressAbsent"})
         self.is_over = False
         askers = [Deferred.fromCoroutine(self.keep_asking(host)) for host in self.hosts]
         self.askers = askers
