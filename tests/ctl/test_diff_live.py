@@ -87,6 +87,12 @@ class LiveTests(LiveCase):
         lists_of_ingresses = [call for call in self.server.requests if call.plural == "ingresses"]
         self.assertEqual(len(lists_of_ingresses), 1)
 
+    async def test_what_a_cluster_lacks_it_lacks_by_any_options(self) -> None:
+        """A Secret that is not there is the same problem on both sides, and no difference."""
+        found = await self.run_command("diff", "live", "--new-option", "ingress-class=nginx")
+        self.assertEqual(found.stdout, "nothing that is served is different\n")
+        self.assertEqual(found.exit_code, 0)
+
     async def test_a_context_that_is_not_there_is_a_mistake(self) -> None:
         """The cluster is named by its context."""
         found = await self.run_command("diff", "live:nowhere", self.manifests(self.web))

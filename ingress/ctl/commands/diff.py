@@ -220,7 +220,9 @@ def _with(given: Input, settings: Settings) -> Input:
         from_manifests=given.options.from_manifests,
         names_endpoint_option=given.options.names_endpoint_option,
     )
-    own = evolve(settings, translate=translating)
+    # Of a cluster each Secret was asked for that is referred to: a selector hides none.
+    selector = settings.secret_field_selector if given.options.from_manifests else ""
+    own = evolve(settings, translate=translating, secret_field_selector=selector)
     return evolve(given, settings=own, others=tuple(evolve(one, settings=own) for one in given.others))
 
 
