@@ -110,8 +110,11 @@ class CompletionTests(CompletionCase):
         self.assertEqual((done.stdout, done.stderr), ("plain,explain\n", ""))
 
     def test_options_of_the_controller_are_completed(self) -> None:
-        """Those with a value end in an equals sign."""
-        self.assertEqual(self.completions("ingressctl lint -o ingress-cl"), ["plain,ingress-class="])
+        """Those with a value end in an equals sign, and flags do not."""
+        self.assertEqual(
+            self.completions("ingressctl lint -o ingress-cl"),
+            ["plain,ingress-class=", "plain,ingress-class-by-name"],
+        )
 
 
 class ManTests(CtlCase):
