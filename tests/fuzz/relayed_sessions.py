@@ -12,6 +12,7 @@ from random import Random
 from ingress.http2.incoming import CONNECTION_WINDOW
 from ingress.model.backends import Endpoint
 from ingress.model.upstream_tls import LinkSettings
+from ingress.proxy.contract.limits import STREAM_END_SECONDS
 from ingress.proxy.upstream.h2_session import UpstreamSession
 from tests.fakes.http2_client import MemoryWire
 from tests.fakes.http2_frames import (
@@ -163,6 +164,9 @@ class Relaying(Playing):
 
     def _end(self) -> None:
         super()._end()
+        # The end of an answer without content may come as late.
+        for _ in range(int(STREAM_END_SECONDS)):
+            self._stage.reactor.pass_time(1)
         for session in self._upstreams:
             need(not session.streams, f"left upstream: {session.streams}")
         for server in self._servers.values():
