@@ -3,12 +3,16 @@
 Nearly every Service has one, which is kept without a tuple around it.
 """
 
-from collections.abc import Iterator, Mapping
-from typing import TypeVar, overload
+from bisect import bisect_left
+from collections.abc import Callable, Iterator, Mapping
+from operator import attrgetter
+from typing import Final, TypeVar, overload
 
 from ingress.model.objects import EndpointSlice, ObjectKey
 
 D = TypeVar("D")
+
+_KEY: Final[Callable[[EndpointSlice], ObjectKey]] = attrgetter("key")
 
 
 class SlicesByService(Mapping[ObjectKey, tuple[EndpointSlice, ...]]):
@@ -24,12 +28,12 @@ class SlicesByService(Mapping[ObjectKey, tuple[EndpointSlice, ...]]):
         if value is not None and (not known or (len(known) == 1 and known[0].key == key)):
             self._kept[service] = value
             return
-        siblings = [one for one in known if one.key != key]
-        if value is not None:
-            siblings.append(value)
-            siblings.sort(key=lambda one: one.key)
+        # A Service may have thousands, and all of them may come one by one.
+        place = bisect_left(known, key, key=_KEY)
+        behind = place + (place < len(known) and known[place].key == key)
+        siblings = (*known[:place], *(() if value is None else (value,)), *known[behind:])
         if len(siblings) > 1:
-            self._kept[service] = tuple(siblings)
+            self._kept[service] = siblings
         elif siblings:
             (self._kept[service],) = siblings
         else:

@@ -1,5 +1,7 @@
 """Tests for ``ingress.cluster.slices_by_service``."""
 
+from random import Random
+
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.cluster.slices_by_service import SlicesByService
@@ -37,3 +39,38 @@ class SlicesByServiceTests(SynchronousTestCase):
         self.assertEqual(slices[WEB], (ONE,))
         slices.put(WEB, ONE.key, None)
         self.assertEqual(dict(slices), {})
+
+    def test_any_order(self) -> None:
+        """However many slices come, change and go in whatever order, they stand by name, each once."""
+        slices, random = SlicesByService(), Random(1)
+        expected: dict[ObjectKey, EndpointSlice] = {}
+        for number in range(2000):
+            key = ObjectKey("shop", f"web-{random.randrange(40)}")
+            value = None if random.random() < 0.4 else EndpointSlice(key, WEB, ready=(f"10.0.0.{number}",))
+            slices.put(WEB, key, value)
+            if value is None:
+                expected.pop(key, None)
+            else:
+                expected[key] = value
+            self.assertEqual(slices.get(WEB, ()), tuple(expected[one] for one in sorted(expected)))
+
+    def test_many(self) -> None:
+        """One slice more among thousands is compared with a few of them: all may come one by one."""
+        compared: list[str] = []
+
+        class Counting(str):
+            """A name that notes when others are compared with it."""
+
+            def __lt__(self, other: str) -> bool:
+                compared.append(self)
+                return str.__lt__(self, other)
+
+        slices = SlicesByService()
+        for number in range(1000):
+            key = ObjectKey("shop", Counting(f"web-{number:04}"))
+            slices.put(WEB, key, EndpointSlice(key, WEB))
+        compared.clear()
+        key = ObjectKey("shop", Counting("web-0500-more"))
+        slices.put(WEB, key, EndpointSlice(key, WEB))
+        self.assertLess(len(compared), 20)
+        self.assertEqual(len(slices[WEB]), 1001)
