@@ -450,7 +450,7 @@ class Controller:
         translations = {self._translation, self._serving or self._translation}
         are_left = False
         try:
-            if not any(one.awaits_endpoints for one in translations):
+            if all(one.takes_more_endpoints for one in translations):
                 services = set(islice(self._changed_services, SERVICES_AT_ONCE))
                 self._changed_services -= services
                 for one in translations:

@@ -3,12 +3,13 @@
 Sources: ``discovery.k8s.io/v1``, ``EndpointHints``; the label ``topology.kubernetes.io/zone`` of Nodes.
 """
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Sequence
 from functools import lru_cache
 from operator import attrgetter
 from typing import Final
 
 from ingress.model.frozen import frozen
+from ingress.model.stepwise import Stepwise
 
 
 @frozen
@@ -39,20 +40,26 @@ hints_of: Final = lru_cache(maxsize=1024)(Hints)
 _Names = Callable[[Hints], Collection[str]]
 _NODES: Final[_Names] = attrgetter("nodes")
 _ZONES: Final[_Names] = attrgetter("zones")
+_AT_ONCE: Final = 1000
 
 
-def nearest(hints: Iterable[Hints], locality: Locality) -> Callable[[Hints], bool] | None:
-    """Return which endpoints are for *locality*, given the *hints* of all that are ready; None where all are.
+def nearest(hints: Sequence[Hints], locality: Locality) -> Stepwise[Sequence[Hints] | None]:
+    """Find, in steps, which endpoints are for *locality*, given the *hints* of all that are ready; None where all are.
 
     As kube-proxy has it: hints count if all endpoints have some and one of them is for us, those of nodes before
     those of zones.
     """
-    distinct = frozenset(hints)
     for names_of, name in ((_NODES, locality.node), (_ZONES, locality.zone)):
-        if name and _is_complete(distinct, names_of, name):
-            return lambda one: name in names_of(one)
+        ours: list[Hints] = []
+        for number, one in enumerate(hints, 1):
+            names = names_of(one)
+            if not names:
+                break
+            if name in names:
+                ours.append(one)
+            if not number % _AT_ONCE:
+                yield
+        else:
+            if ours and name:
+                return ours
     return None
-
-
-def _is_complete(distinct: Collection[Hints], names_of: _Names, name: str) -> bool:
-    return all(map(names_of, distinct)) and any(name in names_of(one) for one in distinct)

@@ -1,7 +1,8 @@
 """What is found out step by step, so that whoever wants it can do something else in between: generators that return it."""
 
-from collections.abc import Callable, Generator, Sequence
-from heapq import merge
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Generator, Iterable
+from itertools import islice
 from typing import Any, Final, TypeVar
 
 T = TypeVar("T")
@@ -23,17 +24,47 @@ def finished(steps: Stepwise[T]) -> T:
 SORTED_AT_ONCE: Final = 500
 
 
-def in_order(items: Sequence[T], key: Callable[[T], Any]) -> Stepwise[Sequence[T]]:
-    """Return *items* sorted by *key*, some hundreds a step."""
-    if len(items) <= SORTED_AT_ONCE:
-        return sorted(items, key=key)
-    parts: list[list[T]] = []
-    for begin in range(0, len(items), SORTED_AT_ONCE):
-        parts.append(sorted(items[begin : begin + SORTED_AT_ONCE], key=key))
-        yield
-    found: list[T] = []
-    for item in merge(*parts, key=key):
-        found.append(item)
-        if not len(found) % SORTED_AT_ONCE:
+def in_order(
+    items: Iterable[T], key: Callable[[T], Any] | None = None, at_once: int = SORTED_AT_ONCE
+) -> Stepwise[list[T]]:
+    """Return *items* sorted by *key*, or by themselves, equal ones in their order; some *at_once*, a step each."""
+    source = iter(items)
+    runs: list[list[T]] = []
+    while run := list(islice(source, at_once)):
+        if runs:
             yield
+        runs.append(_sorted(run, key))
+    while len(runs) > 1:
+        longer = []
+        for place in range(0, len(runs) - 1, 2):
+            longer.append((yield from _merged(runs[place], runs[place + 1], key, at_once)))
+        runs = longer + runs[len(runs) & ~1 :]
+    return runs[0] if runs else []
+
+
+def _merged(
+    some: list[Any], more: list[Any], key: Callable[[Any], Any] | None, at_once: int
+) -> Stepwise[list[Any]]:
+    """Return both, which are sorted, as one.
+
+    From each as many are taken as cannot come behind others that are left; two runs are sorted in the time of a look at each item.
+    """
+    found: list[Any] = []
+    place = other = 0
+    while place < len(some) or other < len(more):
+        yield
+        left, right = some[place : place + at_once], more[other : other + at_once]
+        if left and right:
+            last, its = (left[-1], right[-1]) if key is None else (key(left[-1]), key(right[-1]))
+            if its < last:
+                left = left[: bisect_right(left, its, key=key)]
+            else:
+                right = right[: bisect_left(right, last, key=key)]
+        found += _sorted(left + right, key)
+        place += len(left)
+        other += len(right)
     return found
+
+
+def _sorted(items: list[Any], key: Callable[[Any], Any] | None) -> list[Any]:
+    return sorted(items, key=key)

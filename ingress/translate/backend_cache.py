@@ -3,6 +3,10 @@
 Part of incremental translation.  There are two versions: the *current* one, which is
 published, and the next one, in which references of routes that come are found already
 while a round goes on.  Endpoints do not wait for a round: ``refresh`` brings both up to date.
+
+Of a *large* backend, one with more than some dozens of endpoints, these are found in several steps, be it in a round or by
+``refresh``, while objects go on changing.  Whoever began last is right: what a round takes up ``refresh`` begins anew, and what
+``refresh`` has found since a round took it up stays.  No other backend waits for a large one.
 """
 
 from collections.abc import Collection, Iterable, Iterator
@@ -15,8 +19,9 @@ from ingress.model.listeners import Listener
 from ingress.model.objects import ObjectId, ObjectKey
 from ingress.model.shared_map import SharedMap
 from ingress.model.state import ClusterState
+from ingress.model.stepwise import Stepwise, finished
 from ingress.model.upstream_tls import ProtocolAsked, UpstreamTls, UpstreamTlsRequest
-from ingress.translate.backends import port_of, protocol_of, resolve_backend, service_key
+from ingress.translate.backends import port_of, protocol_of, resolving_backend, service_key
 from ingress.translate.bookkeeping import Draft, Index, Members, ProblemIndex
 from ingress.translate.claims import SERVICE_KIND
 from ingress.translate.endpoint_rules import API_SERVER, Pair
@@ -27,6 +32,8 @@ WORK_AT_ONCE: Final = 25
 """Backends whose endpoints are found in one turn, if they have few: as many as take about a slice."""
 _ENDPOINTS_LIKE_ONE: Final = 8
 """So many endpoints more take as long as another backend."""
+_FEW: Final = 50
+"""Slices, or endpoints, of a backend that is not large; where they are looked at most thoroughly they take a millisecond."""
 
 _States = SharedMap[BackendReference, BackendState]
 
@@ -62,6 +69,11 @@ class BackendCache:
         self._unused: dict[BackendReference, None] = {}
         # Those whose endpoints are others, whatever rounds do.
         self._waiting: dict[BackendReference, None] = {}
+        # Those of them that are large, and the one of which ``refresh`` has found a part, with the steps that are left.
+        self._large: dict[BackendReference, None] = {}
+        self._begun: tuple[BackendReference, Stepwise[BackendState]] | None = None
+        # The one that a round has taken up.
+        self._in_round: BackendReference | None = None
 
     def use(self, reference: BackendReference, state: ClusterState) -> None:
         """Note that one more route names *reference*."""
@@ -136,15 +148,17 @@ class BackendCache:
             # Others may demand the same; they have it completed again.
             self.forget(source)
 
-    def _resolve(self, reference: BackendReference, state: ClusterState) -> BackendState:
+    def _resolving(self, reference: BackendReference, state: ClusterState) -> Stepwise[BackendState]:
         if reference.protocol is not None:
             protocol = protocol_of(reference, port_of(reference, state), state)
             request = protocol.tls if isinstance(protocol, ProtocolAsked) else None
             self._place(reference, () if request is None else request.sources)
-        return resolve_backend(reference, state, self._options, lambda request: self.complete(request, state))
+        return resolving_backend(
+            reference, state, self._options, lambda request: self.complete(request, state)
+        )
 
     def resolve(self, state: ClusterState) -> Iterator[None]:
-        """Bring the next version up to date, one backend a step."""
+        """Bring the next version up to date, at most one backend a step."""
         self.needs_round = False
         api_servers = self._options.endpoint_rules.api_servers(state)
         if api_servers != self._api_servers:
@@ -154,9 +168,14 @@ class BackendCache:
         while self._stale:
             reference, _ = self._stale.popitem()
             if reference in self._uses:
-                found = self._resolve(reference, state)
-                if found != self._next.get(reference):
+                if self._begun is not None and self._begun[0] == reference:
+                    self._begun = None
+                    self._large[reference] = None
+                self._in_round = reference
+                found = yield from self._resolving(reference, state)
+                if self._in_round is not None and found != self._next.get(reference):
                     self._put(reference, found)
+                self._in_round = None
                 yield
         while self._unused:
             reference, _ = self._unused.popitem()
@@ -204,30 +223,75 @@ class BackendCache:
     @property
     def has_waiting(self) -> bool:
         """Whether there is anything for ``refresh`` to do."""
-        return bool(self._waiting)
+        return bool(self._waiting or self._large) or self._begun is not None
+
+    @property
+    def takes_more(self) -> bool:
+        """Whether nothing is left for it, but for large backends."""
+        return not self._waiting
 
     def refresh(self, state: ClusterState) -> int:
-        """Find the endpoints of some backends again for which that was asked; return how many of the current version changed."""
+        """Find the endpoints of some backends again for which that was asked, and some of a large one; return how many of the current version changed."""
         is_settled = self._next.finished() is self.current
-        changes: dict[BackendReference, BackendState | None] = {}
+        found: list[tuple[BackendReference, BackendState]] = []
         work = 0
         while self._waiting and work < WORK_AT_ONCE:
             reference, _ = self._waiting.popitem()
+            size = _size(reference, state)
+            if size > _FEW:
+                self._large[reference] = None
+                work += 1
+            elif self._is_known(reference):
+                found.append((reference, finished(self._resolving(reference, state))))
+                work += 1 + size // _ENDPOINTS_LIKE_ONE
+        found += self._some_of_a_large_one(state)
+        changes: dict[BackendReference, BackendState | None] = {}
+        for reference, backend in found:
+            if reference == self._in_round:
+                self._in_round = None
             before, coming = self.current.get(reference), self._next.get(reference)
-            if before is None and coming is None:
-                # A round is on its way to it, or nobody names it any more.
-                continue
-            found = self._resolve(reference, state)
-            work += 1 + (len(found.endpoints) + len(found.elsewhere)) // _ENDPOINTS_LIKE_ONE
-            if before is not None and found != before:
-                changes[reference] = found
-            if reference in self._uses and found != coming:
-                self.needs_round |= self._put(reference, found)
+            # What nobody has published before a round does.
+            is_settled = is_settled and before is not None
+            is_other = backend != coming
+            # Of very many endpoints to compare them once is enough, as long as no round has found others.
+            if before is not None and (is_other if before is coming else backend != before):
+                changes[reference] = backend
+            if is_other and reference in self._uses:
+                self.needs_round |= self._put(reference, backend)
         if not self._waiting:
             # A dictionary that was emptied keeps the room that it had.
             self._waiting = {}
         self.current = self._next.finished() if is_settled else self.current.patched(changes)
         return len(changes)
+
+    def _some_of_a_large_one(self, state: ClusterState) -> Iterator[tuple[BackendReference, BackendState]]:
+        """Take a step for one large backend; yield it if that was the last."""
+        while self._begun is None and self._large:
+            reference = next(iter(self._large))
+            del self._large[reference]
+            if self._is_known(reference):
+                self._begun = reference, self._resolving(reference, state)
+        if self._begun is not None:
+            reference, steps = self._begun
+            try:
+                next(steps)
+            except StopIteration as end:
+                self._begun = None
+                yield reference, end.value
+
+    def _is_known(self, reference: BackendReference) -> bool:
+        """Whether *reference* has a state that may be another now; else a round is on its way to it, or nobody names it any more."""
+        return reference == self._in_round or not (
+            self.current.get(reference) is None and self._next.get(reference) is None
+        )
+
+
+def _size(reference: BackendReference, state: ClusterState) -> int:
+    """Return how many endpoints the slices of *reference* have, if there are few slices, and else how many these are."""
+    slices = state.slices.get(service_key(reference), ())
+    if len(slices) > _FEW:
+        return len(slices)
+    return sum(len(one.ready) + len(one.draining) + len(one.unready) for one in slices)
 
 
 def shared_key(reference: BackendReference, state: ClusterState) -> ObjectKey:

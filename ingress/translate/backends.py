@@ -14,8 +14,7 @@ Every reference gets a state; one without endpoints says why, for the log line o
 """
 
 from collections.abc import Collection, Container, Iterable, Iterator, Sequence
-
-from attrs import evolve
+from typing import NamedTuple
 
 from ingress.annotations.values import quoted
 from ingress.model.backends import BackendReference, BackendState, Endpoint, ManualEndpoint
@@ -24,7 +23,7 @@ from ingress.model.many_ports import ports_like
 from ingress.model.objects import ObjectKey, Service, ServicePort
 from ingress.model.problems import Problem, Reason
 from ingress.model.state import ClusterState
-from ingress.model.stepwise import Stepwise
+from ingress.model.stepwise import Stepwise, finished
 from ingress.model.upstream_tls import (
     ByPolicy,
     Datagrams,
@@ -39,7 +38,7 @@ from ingress.translate.external_names import external_name_fault
 from ingress.translate.gateway.app_protocols import app_protocol_fault
 from ingress.translate.gateway.backend_policies import protocol_by_policy
 from ingress.translate.options import TranslateOptions
-from ingress.translate.slices import is_address, slice_endpoints
+from ingress.translate.slices import finding_endpoints, is_address
 from ingress.translate.upstream_tls import TlsLookup, lookup_in
 
 HTTP2_IN_THE_CLEAR = "kubernetes.io/h2c"
@@ -48,10 +47,18 @@ ingress-nginx: they say what a port is about, and not how whoever wrote the Ingr
 
 _HIGHEST_PORT = 65535
 _BACKENDS_A_STEP = 200
-_EXTERNAL = LinkSettings(is_external=True)
+
+
+class _Terms(NamedTuple):
+    """The settings of connections to a backend: inside of the cluster, and by external names."""
+
+    ours: LinkSettings | None
+    external: LinkSettings
+
+
+_PLAIN = _Terms(None, LinkSettings(is_external=True))
 # Terms that are one object are found equal at once, whenever a connection is looked for.
-_HTTP2 = LinkSettings(is_http2=True)
-_EXTERNAL_HTTP2 = LinkSettings(is_external=True, is_http2=True)
+_HTTP2 = _Terms(LinkSettings(is_http2=True), LinkSettings(is_external=True, is_http2=True))
 
 
 _SERVICE_AT = "service."
@@ -339,6 +346,13 @@ def resolve_backend(
     reference: BackendReference, state: ClusterState, options: TranslateOptions, lookup: TlsLookup
 ) -> BackendState:
     """Return the present state of *reference*; *lookup* completes what it requests of TLS."""
+    return finished(resolving_backend(reference, state, options, lookup))
+
+
+def resolving_backend(
+    reference: BackendReference, state: ClusterState, options: TranslateOptions, lookup: TlsLookup
+) -> Stepwise[BackendState]:
+    """Find the same in steps, where there are many endpoints; all of it as *state* is at the first one."""
     port = port_of(reference, state)
     protocol = protocol_of(reference, port, state)
     if isinstance(protocol, ProtocolRefused):
@@ -347,7 +361,7 @@ def resolve_backend(
         return BackendState(reason=unspoken, is_broken=True)
     tls: UpstreamTls | None = None
     if isinstance(reference.protocol, Datagrams):
-        return _resolve(reference, port, state, options)
+        return (yield from _resolving(reference, port, state, options, _PLAIN))
     if protocol is None:
         is_http2 = _is_http2(port)
     else:
@@ -357,20 +371,11 @@ def resolve_backend(
             if not isinstance(completed, UpstreamTls):
                 return BackendState(reason=completed.message)
             tls = completed
-    found = _resolve(reference, port, state, options)
     if tls is not None:
-        ours, external = LinkSettings(tls, False, is_http2), LinkSettings(tls, True, is_http2)
-    elif is_http2:
-        ours, external = _HTTP2, _EXTERNAL_HTTP2
+        terms = _Terms(LinkSettings(tls, False, is_http2), LinkSettings(tls, True, is_http2))
     else:
-        return found
-
-    def on_terms(some: tuple[Endpoint, ...]) -> tuple[Endpoint, ...]:
-        return tuple(
-            [one._replace(link_settings=ours if one.link_settings is None else external) for one in some]
-        )
-
-    return evolve(found, endpoints=on_terms(found.endpoints), elsewhere=on_terms(found.elsewhere))
+        terms = _HTTP2 if is_http2 else _PLAIN
+    return (yield from _resolving(reference, port, state, options, terms))
 
 
 def protocol_of(
@@ -391,16 +396,20 @@ def _is_http2(port: ServicePort | None) -> bool:
     return port is not None and port.app_protocol == HTTP2_IN_THE_CLEAR
 
 
-def _resolve(
-    reference: BackendReference, port: ServicePort | None, state: ClusterState, options: TranslateOptions
-) -> BackendState:
+def _resolving(
+    reference: BackendReference,
+    port: ServicePort | None,
+    state: ClusterState,
+    options: TranslateOptions,
+    terms: _Terms,
+) -> Stepwise[BackendState]:
     if reference.kind == INVALID_KIND:
         return BackendState(reason="no usable backend is named", is_broken=True)
     key = service_key(reference)
     service = state.services.get(key)
     is_usual = reference.kind == SERVICE_KIND and not options.from_manifests
     if is_usual and service is not None and port is not None and service.type != "ExternalName":
-        return _in_cluster(reference, service, port, state, options)
+        return (yield from _in_cluster(reference, service, port, state, options, terms))
     fault = backend_fault(reference, state, options)
     if fault is not None:
         if fault.reason is Reason.SERVICE_NOT_FOUND and options.from_manifests:
@@ -408,13 +417,13 @@ def _resolve(
         return BackendState(reason=fault.message, is_broken=True)
     manual = _manual_endpoints(reference, port, state, options)
     if manual:
-        return BackendState(manual)
+        return BackendState(tuple([one._replace(link_settings=terms.ours) for one in manual]))
     # The absence of either is a fault, unless there are manual endpoints.
     assert service is not None and port is not None
     if service.type == "ExternalName":
         name = service.external_name.lower().removesuffix(".")
-        return BackendState((Endpoint(name, port.number, _EXTERNAL),))
-    return _in_cluster(reference, service, port, state, options)
+        return BackendState((Endpoint(name, port.number, terms.external),))
+    return (yield from _in_cluster(reference, service, port, state, options, terms))
 
 
 def _in_cluster(
@@ -423,18 +432,23 @@ def _in_cluster(
     port: ServicePort,
     state: ClusterState,
     options: TranslateOptions,
-) -> BackendState:
-    """Return where *port* of *service*, which has nothing strange about it, leads."""
+    terms: _Terms,
+) -> Stepwise[BackendState]:
+    """Find where *port* of *service*, which has nothing strange about it, leads."""
     key = service.key
     rules = options.endpoint_rules.over(port.protocol)
     # The way to the API server that the cluster has for everybody.
     api_servers = () if key == API_SERVER or port.protocol == "UDP" else rules.api_servers(state)
     if is_by_ip(reference, options) and is_address(service.cluster_ip):
-        return _by_cluster_ip(service, Endpoint(service.cluster_ip, port.number), rules, api_servers)
+        return _by_cluster_ip(
+            service, Endpoint(service.cluster_ip, port.number, terms.ours), rules, api_servers
+        )
     slices = state.slices.get(key, ())
     if not slices:
         return BackendState(reason=_no_slice(key, options))
-    return slice_endpoints(service, port, slices, rules, api_servers, options.locality)
+    return (
+        yield from finding_endpoints(service, port, slices, rules, api_servers, options.locality, terms.ours)
+    )
 
 
 def _by_cluster_ip(

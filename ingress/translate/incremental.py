@@ -174,6 +174,11 @@ class Translation:
         """Whether there are endpoints for ``refresh`` to find."""
         return self._replicas_changed or self._backends.has_waiting
 
+    @property
+    def takes_more_endpoints(self) -> bool:
+        """Whether ``endpoints_changed`` may be told of more, since nothing waits but endpoints of which there are very many."""
+        return self._backends.takes_more
+
     def refresh(self, state: ClusterState) -> int:
         """Put the present endpoints of some backends into the snapshot; return how much of it they change."""
         changed = self._backends.refresh(state)

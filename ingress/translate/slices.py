@@ -14,21 +14,26 @@ Source: ``discovery.k8s.io/v1``, EndpointSlice, and what kube-proxy makes of it:
 - of the ready endpoints, those that hints make ours are used (``ingress.model.locality``), unless none of them may be; the others
   stand by for when these fail, of which kube-proxy knows nothing;
 - an endpoint that nobody may be sent to (``ingress.translate.endpoint_rules``) is left out, and told.
+
+A Service has thousands of endpoints, or tens of thousands where somebody writes slices for the sake of it, and each pod that comes or
+goes has all of them found again.  So they are found in steps.
 """
 
 import ipaddress
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from operator import attrgetter
+from operator import attrgetter, itemgetter
 from typing import Final
 
 from ingress.annotations.values import quoted
 from ingress.model.backends import BackendState, Endpoint
 from ingress.model.endpoint_states import EndpointStage
-from ingress.model.locality import NO_HINTS, Locality, nearest
+from ingress.model.locality import Hints, Locality, nearest
 from ingress.model.many_ports import ports_like
 from ingress.model.objects import EndpointSlice, Service, ServicePort
-from ingress.model.problems import Problem, Reason
+from ingress.model.problems import ORDER, Problem, Reason
+from ingress.model.stepwise import Stepwise, finished, in_order
+from ingress.model.upstream_tls import LinkSettings
 from ingress.translate.endpoint_rules import OPTION, EndpointRules, Pair, is_harmless
 
 _ADDRESS_TYPES = ("IPv4", "IPv6")
@@ -39,13 +44,40 @@ _PLAIN_IPV4 = re.compile(rf"{_OCTET}(?:\.{_OCTET}){{3}}")
 
 _READY: Callable[[EndpointSlice], tuple[str, ...]] = attrgetter("ready")
 _DRAINING: Callable[[EndpointSlice], tuple[str, ...]] = attrgetter("draining")
+_ADDRESS: Callable[[Endpoint], str] = itemgetter(0)
 # Not by its name, which takes twice as long.
 _new: Final = tuple.__new__
 
+_WORK_A_STEP: Final = 500
+"""Plain addresses of IPv4 that are looked at in one step, which takes some tenths of a millisecond."""
+_LIKE_A_SLICE: Final = 2
+_LIKE_ANOTHER: Final = 20
+"""So many of them take as long as a slice, and as any other address."""
+_HINTS_LIKE_ONE: Final = 5
+"""So many hints are noted in the time of one."""
+_TOGETHER: Final = 100
+_SORTED_TOGETHER: Final = 2500
+"""Addresses that are sorted in as much time, as texts."""
+
 _Numbered = Sequence[tuple[EndpointSlice, int]]
 """Slices of one family, each with its number of the port."""
-_Addresses = dict[int, set[str]]
-"""Addresses by the number of their port."""
+_Addresses = dict[int, dict[str, None]]
+"""Addresses by the number of their port, each once; an empty one is none."""
+
+
+class _Pace:
+    """Says when a step was long enough."""
+
+    def __init__(self) -> None:
+        self._work = 0
+
+    def is_over(self, work: int) -> bool:
+        """Whether the step ends behind so much *work*, in plain addresses of IPv4."""
+        self._work += work
+        if self._work < _WORK_A_STEP:
+            return False
+        self._work = 0
+        return True
 
 
 def slice_endpoints(
@@ -56,14 +88,33 @@ def slice_endpoints(
     api_servers: Collection[Pair],
     locality: Locality | None = None,
 ) -> BackendState:
-    """Return the usable endpoints of *port* of *service*, or why there are none.
+    """Return what ``finding_endpoints`` finds, in one step."""
+    return finished(finding_endpoints(service, port, slices, rules, api_servers, locality))
+
+
+def finding_endpoints(
+    service: Service,
+    port: ServicePort,
+    slices: Iterable[EndpointSlice],
+    rules: EndpointRules,
+    api_servers: Collection[Pair],
+    locality: Locality | None = None,
+    settings: LinkSettings | None = None,
+) -> Stepwise[BackendState]:
+    """Find the usable endpoints of *port* of *service*, or why there are none, in *slices* as they are at the first step.
 
     By *rules*, some are refused; *api_servers* is where the API server is.  Hints count for *locality*, and not without one.
+    Connections to them are to have *settings*.
     """
     usable = [one for one in slices if one.address_type in _ADDRESS_TYPES]
     if not usable:
         return BackendState(reason=f"no EndpointSlice of Service {service.key} has IP addresses")
-    with_port = _with_port(usable, port)
+    pace = _Pace()
+    with_port: list[tuple[EndpointSlice, int]] = []
+    for one in usable:
+        with_port += _with_port((one,), port)
+        if pace.is_over(_LIKE_A_SLICE):
+            yield
     if not with_port:
         name = f"named {quoted(port.name)}" if port.name else "without a name"
         return BackendState(
@@ -73,42 +124,67 @@ def slice_endpoints(
     problems: list[Problem] = []
     for usable_of in (_READY, _DRAINING):
         for group in groups:
-            near = _near(group, locality) if locality is not None and usable_of is _READY else None
+            near: Collection[int] | None = None
+            if locality is not None and usable_of is _READY:
+                near = yield from _near(group, locality, pace)
             found: _Addresses = {}
             ours: _Addresses = {}
             for one, number in group:
-                addresses = _usable(one, number, usable_of(one), rules, api_servers, problems)
-                found.setdefault(number, set()).update(addresses)
-                if near is not None:
-                    hinted = zip(addresses, one.hints, strict=False)
-                    ours.setdefault(number, set()).update(
-                        [text for text, hints in hinted if id(hints) in near]
-                    )
-            endpoints = _in_order(ours)
+                if pace.is_over(_LIKE_A_SLICE):
+                    yield
+                hints = iter(one.hints)
+                for addresses, work in _usable(one, number, usable_of(one), rules, api_servers, problems):
+                    found.setdefault(number, {}).update(dict.fromkeys(addresses))
+                    if near is not None:
+                        hinted = zip(addresses, hints, strict=False)
+                        ours.setdefault(number, {}).update(
+                            {text: None for text, its in hinted if id(its) in near}
+                        )
+                    if pace.is_over(work):
+                        yield
+            endpoints = yield from _in_order(ours, {}, settings, pace)
+            elsewhere: tuple[Endpoint, ...] = ()
             if endpoints:
-                others = {number: texts - ours[number] for number, texts in found.items()}
-                return BackendState(endpoints, problems=tuple(sorted(problems)), elsewhere=_in_order(others))
-            endpoints = _in_order(found)
+                elsewhere = yield from _in_order(found, ours, settings, pace)
+            else:
+                endpoints = yield from _in_order(found, {}, settings, pace)
             if endpoints:
-                return BackendState(endpoints, problems=tuple(sorted(problems)))
+                told = yield from in_order(problems, ORDER)
+                return BackendState(endpoints, problems=tuple(told), elsewhere=elsewhere)
     if problems:
         message = f"no endpoint of Service {service.key} may be connected to"
-        return BackendState(reason=message, problems=tuple(sorted(problems)))
-    count = len({text for one, _ in with_port for text in (*one.ready, *one.draining, *one.unready)})
-    if not count:
+        return BackendState(reason=message, problems=tuple((yield from in_order(problems, ORDER))))
+    known: set[str] = set()
+    for one, _ in with_port:
+        before = len(known)
+        known.update(one.ready, one.draining, one.unready)
+        if pace.is_over(_LIKE_A_SLICE + len(known) - before):
+            yield
+    if not known:
         return BackendState(reason=f"Service {service.key} has no endpoints")
-    return BackendState(reason=f"none of the {count} endpoints of Service {service.key} is ready")
+    return BackendState(reason=f"none of the {len(known)} endpoints of Service {service.key} is ready")
 
 
-def _in_order(addresses: _Addresses) -> tuple[Endpoint, ...]:
-    """Return the endpoints at *addresses*, which are sorted as texts: in a tenth of the time that endpoints take."""
-    for texts in addresses.values():
-        texts.discard("")
-    if len(addresses) == 1:
-        ((number, texts),) = addresses.items()
-        return tuple([_new(Endpoint, (text, number, None)) for text in sorted(texts)])
-    pairs = sorted([(text, number) for number, texts in addresses.items() for text in texts])
-    return tuple([_new(Endpoint, (text, number, None)) for text, number in pairs])
+def _in_order(
+    addresses: _Addresses, besides: _Addresses, settings: LinkSettings | None, pace: _Pace
+) -> Stepwise[tuple[Endpoint, ...]]:
+    """Find the endpoints at *addresses* that are not at *besides*, sorted: as texts, which takes a tenth of the time that endpoints take."""
+    endpoints: list[Endpoint] = []
+    for number in (yield from in_order(addresses)):
+        others = besides.get(number, {})
+        texts = yield from in_order(addresses[number], at_once=_SORTED_TOGETHER)
+        if pace.is_over(_LIKE_A_SLICE):
+            yield
+        for begin in range(0, len(texts), _WORK_A_STEP):
+            some = texts[begin : begin + _WORK_A_STEP]
+            endpoints += [
+                _new(Endpoint, (text, number, settings)) for text in some if text and text not in others
+            ]
+            if pace.is_over(len(some)):
+                yield
+    if len(addresses) > 1:
+        endpoints = yield from in_order(endpoints, _ADDRESS)
+    return tuple(endpoints)
 
 
 def passed_over(
@@ -124,7 +200,7 @@ def passed_over(
     with_port = _with_port((one for one in slices if one.address_type in _ADDRESS_TYPES), port)
     families = {_family(one.address) for one in used}
     group = [pair for pair in with_port if pair[0].address_type in families]
-    near = None if locality is None else _near(group, locality)
+    near = None if locality is None else finished(_near(group, locality, _Pace()))
     # Whatever connections to those in use are.
     ours: set[tuple[str | None, int]] = {(one.address, one.port) for one in used}
     if near is not None:
@@ -160,16 +236,24 @@ def _families(service: Service, slices: _Numbered) -> Sequence[_Numbered]:
     ]
 
 
-def _near(slices: _Numbered, locality: Locality) -> Collection[int] | None:
-    """Return the ``id`` of each of the hints that are for *locality*; None where hints do not count.
+def _near(slices: _Numbered, locality: Locality, pace: _Pace) -> Stepwise[Collection[int] | None]:
+    """Find the ``id`` of each of the hints that are for *locality*; None where hints do not count.
 
     The same hints are one object in most places, and objects are compared in a tenth of the time that hints are.
     """
-    if not any(one.hints for one, _ in slices):
-        return None
-    distinct = {id(hints): hints for one, _ in slices for hints in one.hints or (NO_HINTS,) * bool(one.ready)}
-    is_near = nearest(distinct.values(), locality)
-    return None if is_near is None else {key for key, hints in distinct.items() if is_near(hints)}
+    distinct: dict[int, Hints] = {}
+    for one, _ in slices:
+        if not one.hints and one.ready:
+            return None
+        if pace.is_over(_LIKE_A_SLICE):
+            yield
+        for begin in range(0, len(one.hints), _WORK_A_STEP):
+            some = one.hints[begin : begin + _WORK_A_STEP]
+            distinct.update(zip(map(id, some), some, strict=True))
+            if pace.is_over(len(some) // _HINTS_LIKE_ONE):
+                yield
+    found = yield from nearest(tuple(distinct.values()), locality)
+    return None if found is None else frozenset(map(id, found))
 
 
 def _usable(
@@ -179,34 +263,37 @@ def _usable(
     rules: EndpointRules,
     api_servers: Collection[Pair],
     problems: list[Problem],
-) -> Sequence[str]:
-    """Return the addresses of *texts*, which *one* has, to connect to by port *number*; add to *problems* why some are refused.
+) -> Iterator[tuple[Sequence[str], int]]:
+    """Yield the addresses of *texts*, which *one* has, to connect to by port *number*, some at a time, with the work that it was.
 
-    They are in their order, and empty where they are refused.
+    They are in their order, and empty where they are refused; why some are is added to *problems* behind the last.
     """
-    is_plain = one.address_type == "IPv4" and number not in rules.ports
-    if is_plain and all(number != other for _, other in api_servers) and all(map(is_harmless, texts)):
-        return texts
-    addresses: list[str] = []
+    is_plain = (
+        one.address_type == "IPv4"
+        and number not in rules.ports
+        and all(number != other for _, other in api_servers)
+    )
     refused: dict[str, str] = {}
     hint = ""
-    for text in texts:
-        address = _address(one.address_type, text)
-        addresses.append("")
-        if address is None:
-            refused[quoted(text)] = f"is no {one.address_type} address"
+    for begin in range(0, len(texts), _TOGETHER):
+        some = texts[begin : begin + _TOGETHER]
+        if is_plain and all(map(is_harmless, some)):
+            yield some, len(some)
             continue
-        fault = rules.address_fault(address)
-        if fault is not None:
-            refused[address] = fault
-            hint = f"; {OPTION} is for exceptions"
-            continue
-        fault = rules.port_fault(address, number, api_servers)
-        if fault is None:
-            addresses[-1] = address
-        else:
-            refused[str(Endpoint(address, number))] = fault
-            hint = f"; {OPTION} is for exceptions"
+        for text in some:
+            address = _address(one.address_type, text)
+            if address is None:
+                refused[quoted(text)] = f"is no {one.address_type} address"
+            elif (fault := rules.address_fault(address)) is not None:
+                refused[address] = fault
+                hint = f"; {OPTION} is for exceptions"
+            elif (fault := rules.port_fault(address, number, api_servers)) is not None:
+                refused[str(Endpoint(address, number))] = fault
+                hint = f"; {OPTION} is for exceptions"
+            else:
+                yield (address,), _LIKE_ANOTHER
+                continue
+            yield ("",), _LIKE_ANOTHER
     if refused:
         (first, why), *_ = refused.items()
         more = f", nor to {len(refused) - 1} more of its endpoints" if len(refused) > 1 else ""
@@ -215,7 +302,6 @@ def _usable(
         problems.append(
             Problem("EndpointSlice", key.namespace, key.name, Reason.ENDPOINT_FORBIDDEN, message, "endpoints")
         )
-    return addresses
 
 
 def is_address(text: str) -> bool:

@@ -3,6 +3,7 @@
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.model.locality import Hints, Locality, nearest
+from ingress.model.stepwise import finished
 
 A, B = Hints(("a",)), Hints(("b",))
 HERE = Locality("a", "n1")
@@ -13,8 +14,8 @@ class NearestTests(SynchronousTestCase):
 
     def ours(self, *hints: Hints, locality: Locality = HERE) -> tuple[Hints, ...] | None:
         """Return those of *hints* that are ours; None where they do not count."""
-        is_ours = nearest(hints, locality)
-        return None if is_ours is None else tuple(filter(is_ours, hints))
+        ours = finished(nearest(hints, locality))
+        return None if ours is None else tuple(ours)
 
     def test_zone(self) -> None:
         """Endpoints for our zone are ours, whichever others they are for, too."""
