@@ -14,19 +14,21 @@ from ingress.translate.claims import SERVICE_KIND, ParsedObject
 
 AT_ONCE: Final = 32
 """Services that are counted for in one step, each for all Gateways of a route."""
+FEW: Final = 16
+"""Gateways of a Service that are kept as one value."""
 
 
 class GatewaysOfServices:
     """Counts for each Service, by Gateway, how many routes lead from the one to the other."""
 
     def __init__(self) -> None:
-        # Most Services have one Gateway, by one route, as many others have: one copy of that is kept.
-        self._counts: dict[ObjectKey, tuple[tuple[Owner, int], ...]] = {}
+        # Most Services have one Gateway, by one route, as many others have: one copy of that is kept.  Of those with
+        # many Gateways each is counted where it stands.
+        self._counts: dict[ObjectKey, tuple[tuple[Owner, int], ...] | dict[Owner, int]] = {}
 
     def get(self, service: ObjectKey) -> Collection[Owner]:
         """Return the Gateways of *service*, oldest first."""
-        found = (gateway for gateway, _ in self._counts.get(service, ()))
-        return sorted(found, key=lambda one: (one.created, one.key))
+        return sorted(dict(self._counts.get(service, ())), key=lambda one: (one.created, one.key))
 
     def replace(
         self, before: ParsedObject | None, after: ParsedObject | None, state: ClusterState
@@ -47,18 +49,24 @@ class GatewaysOfServices:
 
     def _count(self, service: ObjectKey, gone: Mapping[Owner, None], come: Mapping[Owner, None]) -> bool:
         """Count one route less from those of *gone*, and one more from those of *come*; return whether other Gateways lead there now."""
-        before = self._counts.get(service, ())
-        counts = dict(before)
+        known = self._counts.get(service, ())
+        counts = known if isinstance(known, dict) else dict(known)
+        are_others = False
+        for gateway in come:
+            are_others = are_others or gateway not in counts
+            counts[gateway] = counts.get(gateway, 0) + 1
         for gateway in gone:
             counts[gateway] -= 1
-        for gateway in come:
-            counts[gateway] = counts.get(gateway, 0) + 1
-        left = tuple((gateway, count) for gateway, count in counts.items() if count)
-        if left:
-            self._counts[service] = _shared(left)
+            if not counts[gateway]:
+                del counts[gateway]
+                are_others = True
+        if len(counts) > FEW:
+            self._counts[service] = counts
+        elif counts:
+            self._counts[service] = _shared(tuple(counts.items()))
         else:
             self._counts.pop(service, None)
-        return {gateway for gateway, _ in left} != {gateway for gateway, _ in before}
+        return are_others
 
 
 @lru_cache(maxsize=1024)

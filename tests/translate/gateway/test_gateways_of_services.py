@@ -1,5 +1,6 @@
 """Tests for ``ingress.translate.gateway.gateways_of_services`` and what ``AttachedCounts`` tells of it."""
 
+from attrs import evolve
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.annotations.annotations import DEFAULTS
@@ -90,6 +91,27 @@ class GatewaysOfServicesTests(SynchronousTestCase):
 
         few, many = longest(200), longest(400)
         self.assertLess((many - few) / 200, 20)
+
+    def test_many_gateways(self) -> None:
+        """A route more to a Service that has hundreds of Gateways is counted without looking at these; they are counted as few are."""
+        for number in range(300):
+            self.change(None, self._of_another(number))
+        more = self._of_another(300)
+        self.assertLess(longest_step(self.counts.object_changed(None, more, ClusterState())), 100)
+        again = route("again", "x", WEB)
+        self.assertIn((Kind.SERVICE, WEB), self.change(None, again))
+        self.assertEqual(len(self.names()), 302)
+        self.assertIn((Kind.SERVICE, WEB), self.change(again, None))
+        for number in range(300, 0, -1):
+            self.assertIn((Kind.SERVICE, WEB), self.change(self._of_another(number), None))
+        self.assertEqual(self.names(), ["000"])
+
+    def _of_another(self, number: int) -> ParsedObject:
+        """A route to a Service from a Gateway of its own."""
+        parsed = route(f"r{number}", "x", WEB)
+        (one,) = parsed.gateway.attachments
+        gateways = evolve(parsed.gateway, attachments=(evolve(one, gateway=gateway(f"{number:03}")),))
+        return evolve(parsed, gateway=gateways)
 
     def test_not_attached(self) -> None:
         """A route that is not attached leads nowhere."""
