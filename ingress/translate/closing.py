@@ -19,7 +19,7 @@ from ingress.model.frozen import frozen
 from ingress.model.objects import Owner
 from ingress.model.problems import Problem, Reason
 from ingress.model.stepwise import Stepwise
-from ingress.translate.claims import Claim, ParsedObject
+from ingress.translate.claims import CLAIMS_AT_ONCE, Claim, ParsedObject
 from ingress.translate.host_expressions import host_expressions
 from ingress.translate.ownership import is_stranger, owner_of
 
@@ -68,25 +68,29 @@ class _Closing:
         self._problems: list[Problem] = []
 
     def decide(self, *, quirks: bool) -> Stepwise[HostClosing]:
-        guarded, guards_all = self._guards()
+        guarded, guards_all = yield from self._guards()
         closing = HostClosing({}, guarded, guards_all)
         paths = yield from host_expressions(
             self._host, self._parsed, closing.lacks_guard, is_shared=self._is_shared, quirks=quirks
         )
         return evolve(closing, claims=paths.claims, problems=(*self._problems, *paths.problems))
 
-    def _guards(self) -> tuple[frozenset[Owner], bool]:
-        """Return who is closed by a guard of another Ingress, and whether everybody is."""
+    def _guards(self) -> Stepwise[tuple[frozenset[Owner], bool]]:
+        """Find who is closed by a guard of another Ingress, and whether everybody is."""
         naming = [one for one in self._parsed if self._host in one.hosts]
         guards = [one.owner for one in naming if one.settings.guards_hosts]
         if not guards:
             return frozenset(), False
         owner = owner_of(self._host, naming)
         of_all = next((one for one in guards if self._is_shared or not is_stranger(one, owner)), None)
+        # Of each namespace the oldest one.
+        by_namespace = {one.key.namespace: one for one in reversed(guards)}
         guarded = set()
-        for parsed in self._parsed:
+        for number, parsed in enumerate(self._parsed, 1):
+            if not number % CLAIMS_AT_ONCE:
+                yield
             asked_by = parsed.owner
-            own = next((one for one in guards if one.key.namespace == asked_by.key.namespace), of_all)
+            own = by_namespace.get(asked_by.key.namespace, of_all)
             if own is None or parsed.settings.lacks_guard:
                 continue
             guarded.add(asked_by)

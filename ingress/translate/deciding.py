@@ -15,7 +15,7 @@ from ingress.model.problems import Problem
 from ingress.model.stepwise import Stepwise
 from ingress.routing.table import NO_ROUTES, HostRoutes
 from ingress.translate.canaries import HostCanaries, stand_behind
-from ingress.translate.claims import Claim, ParsedObject
+from ingress.translate.claims import CLAIMS_AT_ONCE, Claim, ParsedObject
 from ingress.translate.client_authentication import ClientCertificateRequest, HostGuard, guard_host
 from ingress.translate.closing import HostClosing, close_host
 from ingress.translate.handshake_settings import handshake_settings_problems, host_handshake_settings
@@ -86,9 +86,13 @@ class HostRules:
         """
         annotations, is_shared = self._annotations, self._options.shared_hosts
         speaker = None if is_shared else owner
+        # Each of these goes through all of them, of whom there may be thousands, but looks at few closely.
+        are_many = len(all_parsed) > CLAIMS_AT_ONCE
         guard = guard_host(host, all_parsed, self._request_of, annotations, speaker)
+        if are_many:
+            yield
         closing = yield from close_host(host, all_parsed, is_shared=is_shared, quirks=self._options.quirks)
-        snippets = server_snippets(host, all_parsed, annotations, is_shared=is_shared)
+        snippets = yield from server_snippets(host, all_parsed, annotations, is_shared=is_shared)
         merged = yield from merge_host(host, all_parsed, closing)
         passing = choose_passthrough(
             host,
@@ -98,6 +102,11 @@ class HostRules:
             closing,
             is_guarded=guard.check is not None or snippets.of_host.keeps_out,
         )
+        if are_many:
+            yield
+        settings_problems = handshake_settings_problems(host, all_parsed, speaker, annotations)
+        if are_many:
+            yield
         behind = yield from stand_behind(host, merged.claims, canaries, is_shared=is_shared)
         return HostDecision(
             host,
@@ -113,7 +122,7 @@ class HostRules:
             else None,
             (
                 *guard.problems,
-                *handshake_settings_problems(host, all_parsed, speaker, annotations),
+                *settings_problems,
                 *closing.problems,
                 *snippets.problems,
                 *merged.problems,

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from itertools import filterfalse
 from operator import attrgetter
+from typing import Final
 
 from attrs import evolve
 
@@ -45,7 +46,7 @@ from ingress.model.balancing import Balancing
 from ingress.model.limits import AskedTimeouts
 from ingress.model.objects import Owner
 from ingress.model.retries import DEFAULT_RETRIES
-from ingress.model.stepwise import Stepwise
+from ingress.model.stepwise import Stepwise, in_order
 from ingress.routing.paths import rule_path
 from ingress.routing.route import Match, Route
 from ingress.routing.table import HostRoutes
@@ -64,6 +65,8 @@ FoundFor = Callable[[Owner | None], Found]
 """Says what was found of what an owner refers to, or the operator (None)."""
 
 
+_LIKE_PLAIN_CLAIMS: Final = 10
+"""A claim of somebody with annotations takes as long as so many others."""
 _GUARD_MISSING = GuardMissing()
 _REGEX_MISSING = RegexMissing()
 _NOT_TERMINATED_HERE = NotTerminatedHere()
@@ -115,13 +118,14 @@ def host_routes(
         return _asking_beside(route, parsed, filters.facts_of(claim, parsed), annotations)
 
     routes: list[Route] = []
-    for at in range(0, len(merged.claims), CLAIMS_AT_ONCE):
-        if at:
+    work = 0
+    for claim in merged.claims:
+        if work >= CLAIMS_AT_ONCE:
+            work = 0
             yield
-        routes += map(made, merged.claims[at : at + CLAIMS_AT_ONCE])
-        if canaries.behind:
-            pairs = zip(routes[at:], merged.claims[at : at + CLAIMS_AT_ONCE], strict=True)
-            routes[at:] = [_with_canaries(*one, canaries, asked) for one in pairs]
+        work += 1 if asked[claim.owner].settings is DEFAULTS else _LIKE_PLAIN_CLAIMS
+        route = made(claim)
+        routes.append(_with_canaries(route, claim, canaries, asked) if canaries.behind else route)
     for number, claim in enumerate(slashed, 1):
         is_relative = asked[claim.owner].settings.of(URL_REDIRECTS).relative
         routes.append(made(claim, SlashRedirect(rule_path(claim.path) + b"/", is_relative)))
@@ -130,9 +134,8 @@ def host_routes(
     if default is not None and merged.is_open:
         # No Ingress asked for this route, so nothing holds for it but what is about the host, and what the operator says.
         routes.append(_default_route(host, default, annotations.usual, filters.of_default))
-    if len(routes) > 1:
-        routes.sort(key=_order)
-    return HostRoutes(tuple(routes), filters.of_host)
+    in_their_order = yield from in_order(routes, _order)
+    return HostRoutes(tuple(in_their_order), filters.of_host)
 
 
 def _is_of_location(spec: FilterSpec) -> bool:

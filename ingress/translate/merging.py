@@ -90,6 +90,9 @@ def merge_host(
                 problems.append(_path_conflict(claim, winner))
     rule = won.get(_ROOT_KEY) or _root_expression(won, closing)
     for parsed in all_parsed:
+        count += 1
+        if not count % CLAIMS_AT_ONCE:
+            yield
         wanted = _default_claim(parsed, host)
         if wanted is None:
             continue

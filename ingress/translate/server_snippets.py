@@ -18,6 +18,7 @@ from ingress.annotations.snippets.levels import keeping
 from ingress.model.frozen import frozen
 from ingress.model.objects import Owner
 from ingress.model.problems import Problem, Reason
+from ingress.model.stepwise import Stepwise
 from ingress.translate.age import why_first
 from ingress.translate.claims import ParsedObject
 from ingress.translate.ownership import OPTION, is_stranger, owner_of, told
@@ -43,13 +44,22 @@ class ServerSnippets:
 
 
 NO_SNIPPETS: Final = ServerSnippets()
+_AT_ONCE: Final = 500
+_CLOSELY_AT_ONCE: Final = 50
+"""Objects that are looked at in one step, and those of which much is asked."""
 
 
 def server_snippets(
     host: str, all_parsed: Sequence[ParsedObject], annotations: AnnotationReader, *, is_shared: bool
-) -> ServerSnippets:
-    """Decide about *host*; *all_parsed* have a say about it, and are sorted oldest first."""
-    asking = [one for one in all_parsed if one.settings.of(SNIPPETS).server != EMPTY and host in one.hosts]
+) -> Stepwise[ServerSnippets]:
+    """Decide, in steps, about *host*; *all_parsed* have a say about it, and are sorted oldest first."""
+    asking: list[ParsedObject] = []
+    for number, one in enumerate(all_parsed, 1):
+        server = one.settings.of(SNIPPETS).server
+        if server is not EMPTY and server != EMPTY and host in one.hosts:
+            asking.append(one)
+        if not number % _AT_ONCE:
+            yield
     if not asking:
         return NO_SNIPPETS
     naming = [one for one in all_parsed if host in one.hosts]
@@ -58,7 +68,9 @@ def server_snippets(
     shown = f"host {host}" if host else "hosts that no rule names"
     first: dict[str, ParsedObject] = {}
     problems: list[Problem] = []
-    for one in asking:
+    for number, one in enumerate(asking, 1):
+        if not number % _CLOSELY_AT_ONCE:
+            yield
         scope = "" if is_shared else one.owner.key.namespace
         winner = first.setdefault(scope, one)
         if winner is not one:
@@ -74,35 +86,35 @@ def server_snippets(
     of_host = EMPTY if of_owner is None else of_owner.settings.of(SNIPPETS).server
     by_owner: dict[Owner, Snippet] = {}
     strangers: list[ParsedObject] = []
-    for one in naming:
+    for number, one in enumerate(naming, 1):
+        if not number % _CLOSELY_AT_ONCE:
+            yield
         own = first.get("" if is_shared else one.owner.key.namespace)
         snippet = EMPTY if own is None else own.settings.of(SNIPPETS).server
         if owner is not None and of_owner is not None and is_stranger(one.owner, owner):
             strangers.append(one)
             snippet = keeping(of_host).beside(snippet) if of_host.keeps_out else snippet
-        if snippet != EMPTY:
+        if snippet is not EMPTY and snippet != EMPTY:
             by_owner[one.owner] = snippet
     if strangers and of_owner is not None:
-        problems += _both_sides(of_owner, strangers, shown, field)
+        problems += yield from _both_sides(of_owner, strangers, shown, field)
     return ServerSnippets(of_host, by_owner, tuple(problems))
 
 
 def _both_sides(
     asking: ParsedObject, strangers: Sequence[ParsedObject], shown: str, field: str
-) -> list[Problem]:
-    """Return what is told of a snippet to whom it belongs, and to those of other namespaces whose paths are on the host."""
+) -> Stepwise[list[Problem]]:
+    """Find, in steps, what is told of a snippet to whom it belongs, and to those of other namespaces whose paths are on the host."""
     guards = asking.settings.of(SNIPPETS).server.keeps_out
     reaches = (
         "stands before its paths, too, for it keeps somebody out" if guards else "does not reach its paths"
     )
-    problems = [
-        one.owner.problem(
-            Reason.HOST_CONFLICT,
-            f"{SERVER_SNIPPET} of {asking.owner}, to whose namespace {shown} belongs, {reaches}",
-            one.rules_field,
-        )
-        for one in strangers
-    ]
+    problems: list[Problem] = []
+    message = f"{SERVER_SNIPPET} of {asking.owner}, to whose namespace {shown} belongs, {reaches}"
+    for number, one in enumerate(strangers, 1):
+        problems.append(one.owner.problem(Reason.HOST_CONFLICT, message, one.rules_field))
+        if not number % _CLOSELY_AT_ONCE:
+            yield
     if not guards:
         namespaces = sorted({one.owner.key.namespace for one in strangers})
         message = (

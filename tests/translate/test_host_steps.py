@@ -1,0 +1,97 @@
+"""A host that hundreds of objects ask for is decided about in steps, each of which looks closely at few of them."""
+
+from attrs import evolve
+from twisted.trial.unittest import SynchronousTestCase
+
+from ingress.model.objects import ClusterObject, ConfigMap, ObjectKey
+from ingress.model.problems import Reason
+from ingress.translate.options import TranslateOptions
+from ingress.translate.readers.ingress.objects import (
+    Ingress,
+    IngressBackend,
+    IngressPath,
+    IngressRule,
+    ServicePortReference,
+)
+from ingress.translate.self_check import differences
+from tests.fakes.counting import longest_step
+from tests.translate.following import NOW, SERVICE, SLICE, Follower, batch
+from tests.translate.test_properties import PREFIX
+
+FEW, MANY = 200, 600
+_CLOSED = "access_by_lua_block { deny }"
+BACKEND = IngressBackend("web", ServicePortReference(number=80))
+
+
+def ingress(number: int, namespace: str = "demo", host: str = "a.test", **annotations: str) -> Ingress:
+    """An Ingress for a path of its own; annotations have no prefix, and ``_`` for ``-``."""
+    return Ingress(
+        ObjectKey(namespace, f"i{number}"),
+        created=f"2026-01-01T00:00:{number % 60:02}Z",
+        class_name="nginx",
+        annotations={f"{PREFIX}/{name.replace('_', '-')}": value for name, value in annotations.items()},
+        rules=(IngressRule(host, (IngressPath(f"/{number}", "Prefix", BACKEND),)),),
+    )
+
+
+def default(number: int) -> Ingress:
+    """An Ingress with nothing but a default backend."""
+    return evolve(ingress(number), rules=(), default_backend=BACKEND)
+
+
+def following(*objects: ClusterObject) -> tuple[Follower, int]:
+    """Translate *objects*, and then that the last one of them is another; return how many calls the longest step took."""
+    follower = Follower(TranslateOptions(), [SERVICE, SLICE, *objects])
+    first = longest_step(follower.translation.round(follower.store.state(), NOW))
+    *_, last = objects
+    assert isinstance(last, Ingress)
+    changed = evolve(last, annotations={**last.annotations, f"{PREFIX}/proxy-read-timeout": "7"})
+    follower.change(batch(changed))
+    return follower, max(first, longest_step(follower.translation.round(follower.store.state(), NOW)))
+
+
+class HostStepTests(SynchronousTestCase):
+    """One host, or none at all."""
+
+    def longest(self, *objects: ClusterObject) -> int:
+        """Return the calls of the longest step, of what is right."""
+        follower, found = following(*objects)
+        self.assertEqual(differences(follower.settle(), follower.expected()), ())
+        return found
+
+    def test_default_backends(self) -> None:
+        """Each but the oldest of many default backends is told that it is none, in as many steps as that takes."""
+        self.assertLess(self.longest(*map(default, range(MANY))), 8000)
+
+    def test_snippets_of_a_host(self) -> None:
+        """So is each but the oldest of many server-snippets, and whose paths one stands before."""
+        some = [
+            ingress(one, f"n{one % 50}", server_snippet="deny all;" if one < MANY // 2 else "")
+            for one in range(MANY)
+        ]
+        self.assertLess(self.longest(*some), 8000)
+
+    def test_guards(self) -> None:
+        """That the paths of others are closed by guards that are not honored takes no longer the more guards there are."""
+
+        def guarded(guards: int) -> list[ClusterObject]:
+            return [
+                *(ingress(one, "guards", server_snippet=_CLOSED) for one in range(guards)),
+                *(ingress(one, "others") for one in range(100)),
+            ]
+
+        follower, many = following(*guarded(MANY))
+        told = [one for one in follower.settle().problems if one.reason is Reason.UNSUPPORTED_ANNOTATION]
+        self.assertEqual(sum(one.namespace == "others" for one in told), 100)
+        self.assertLess(many, 8000)
+
+    def test_filters(self) -> None:
+        """Routes with many filters are made some at a time."""
+        fields = ConfigMap(ObjectKey("demo", "fields"), {f"X-{one}": "x" for one in range(60)})
+        some = [
+            ingress(
+                one, custom_headers="demo/fields", auth_url=f"http://a.example.com/{one}", enable_cors="true"
+            )
+            for one in range(FEW)
+        ]
+        self.assertLess(self.longest(fields, *some), 20_000)
