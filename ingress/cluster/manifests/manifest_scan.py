@@ -21,7 +21,7 @@ import os
 import stat
 from collections.abc import Callable, Collection, Mapping
 from hashlib import blake2b
-from typing import Final
+from typing import BinaryIO, Final
 
 from attrs import Factory, evolve
 
@@ -38,6 +38,7 @@ from ingress.model.objects import Batch, Kind, ObjectId, ObjectKey, Projection
 from ingress.model.problems import Problem, Reason
 
 MAX_FILE_BYTES = 64 * 1024 * 1024
+_READ_AT_ONCE: Final = 256 * 1024
 MAX_RESTLESS_SCANS = 50
 """How many scans in a row may find a file changed before it is read as it is: some seconds, as restless files are looked at."""
 
@@ -225,7 +226,20 @@ def _content(path: str) -> tuple[bytes, Signature]:
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode):
             raise OSError("not a regular file")
-        return stream.read(MAX_FILE_BYTES + 1), signature_of(status)
+        return read_at_most(stream, MAX_FILE_BYTES + 1), signature_of(status)
+
+
+def read_at_most(stream: BinaryIO, most_bytes: int) -> bytes:
+    """Read *stream* to its end, but no more than *most_bytes*, with room for little more than comes.
+
+    Asked for so many bytes at once, ``read`` takes room for all of them first, which there is not where memory is limited by
+    address space (``ulimit -v``).
+    """
+    parts: list[bytes] = []
+    while most_bytes > 0 and (part := stream.read(min(most_bytes, _READ_AT_ONCE))):
+        parts.append(part)
+        most_bytes -= len(part)
+    return parts[0] if len(parts) == 1 else b"".join(parts)
 
 
 def _in_order(

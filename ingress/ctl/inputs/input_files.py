@@ -9,6 +9,7 @@ from typing import BinaryIO, Final
 from attrs import define, field
 
 from ingress.cluster.manifests.manifest_listing import display_name
+from ingress.cluster.manifests.manifest_scan import read_at_most
 from ingress.ctl.errors import Mistake
 from ingress.ctl.inputs.input import Place
 from ingress.ctl.inputs.lines import AskedField, lines_of
@@ -31,7 +32,7 @@ def content_of(path: str, most_bytes: int = MOST_BYTES) -> tuple[bytes, tuple[in
         status = os.fstat(stream.fileno())
         if stat.S_ISDIR(status.st_mode):
             raise IsADirectoryError(0, "is a directory")
-        content = stream.read(most_bytes + 1)
+        content = read_at_most(stream, most_bytes + 1)
     if len(content) > most_bytes:
         raise TooLargeError
     return content, (status.st_dev, status.st_ino)
@@ -46,7 +47,7 @@ def standard_input(stream: BinaryIO | None = None) -> bytes:
     if stream.isatty():
         raise Mistake(f"- means standard input, which is a terminal here: pipe objects into it, {_HINT}")
     try:
-        content = stream.read(MOST_BYTES + 1)
+        content = read_at_most(stream, MOST_BYTES + 1)
     except OSError as error:
         raise Mistake(f"standard input cannot be read: {error.strerror or error}") from None
     if not content.strip():

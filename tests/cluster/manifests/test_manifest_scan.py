@@ -2,6 +2,8 @@
 
 import errno
 import os
+import tracemalloc
+from io import BytesIO
 from typing import Any
 
 from attrs import evolve
@@ -9,7 +11,14 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.cluster.manifests import manifest_scan
 from ingress.cluster.manifests.manifest_listing import Listing, display_name, unusable_path
-from ingress.cluster.manifests.manifest_scan import MAX_RESTLESS_SCANS, ManifestScan, changes, scan
+from ingress.cluster.manifests.manifest_scan import (
+    MAX_FILE_BYTES,
+    MAX_RESTLESS_SCANS,
+    ManifestScan,
+    changes,
+    read_at_most,
+    scan,
+)
 from ingress.model.objects import Batch, Kind, ObjectId, ObjectKey, Service
 from ingress.model.problems import Reason
 
@@ -230,6 +239,27 @@ class ChangeTests(DiskTestCase):
         )
         self.write("a.yaml", text)
         self.assertEqual(set(self.look()), {service("a"), (Kind.INGRESS_CLASS, ObjectKey("", "c"))})
+
+
+class MemoryTests(DiskTestCase):
+    """What a file takes."""
+
+    def test_room(self) -> None:
+        """A small file takes room for itself, and not for the largest that may be read."""
+        self.write("small.yaml", text_of("shop"))
+        tracemalloc.start()
+        self.addCleanup(tracemalloc.stop)
+        self.look()
+        _, most = tracemalloc.get_traced_memory()
+        self.assertEqual(self.ports(), {service("shop"): 80})
+        self.assertLess(most, MAX_FILE_BYTES // 16)
+
+    def test_parts(self) -> None:
+        """What comes in parts is whole, and cut where there is too much of it."""
+        whole = bytes(range(256)) * 3000
+        self.assertEqual(read_at_most(BytesIO(whole), len(whole) + 1), whole)
+        self.assertEqual(read_at_most(BytesIO(whole), 700_000), whole[:700_000])
+        self.assertEqual(read_at_most(BytesIO(b""), 1), b"")
 
 
 class RestlessTests(DiskTestCase):
