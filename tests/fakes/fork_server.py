@@ -1,11 +1,13 @@
 """Processes of the controller without waiting for its imports: they are forked from one that has done these.
 
-Half of what a start costs are imports, and the suite starts hundreds of controllers.  A ``ForkServer`` is a process that has
+Half of what a start costs are imports, and the suite starts hundreds of controllers.  The *fork server* is a process that has
 imported whatever can be without a reactor, and then forks.  A child goes on as ``python -c`` would have begun: with arguments,
 environment, standard input and output of its own, and the interpreter's own end.
 
-    trial ── request: memory file, output, errors ──▶ fork server ── fork ──▶ controller
+    trial ── request: memory file, where to answer, output, errors ──▶ fork server ── fork ──▶ controller
           ◀──────── its process id, later its status ──┘
+
+It is begun when it is first asked, or before by ``begin``: then processes that are forked afterwards ask the same one.
 """
 
 from __future__ import annotations
@@ -22,6 +24,7 @@ import struct
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 import ingress
@@ -30,9 +33,11 @@ from bench.importing import import_ours
 ROOT = Path(ingress.__file__).parents[1]
 TWISTD = "from twisted.scripts.twistd import run; run()"
 _PROGRAM = (
-    "import sys; from tests.fakes.fork_server import serve; serve(int(sys.argv[1]), int(sys.argv[2]));"
+    "import sys; from tests.fakes.fork_server import serve; serve(int(sys.argv[1]));"
     "from twisted.scripts.twistd import run; run()"
 )
+_OWN = 3
+"""Descriptors of a request that are not for the child: what it says, and where to answer and to tell of the end."""
 _MOST_HANDED_OVER = 16
 _FREE = 100
 """A number of descriptors that nobody has here."""
@@ -40,13 +45,18 @@ _PID = struct.Struct("=q")
 _END = struct.Struct("=qq")
 
 
+_asking: list[socket.socket] = []
+"""Where the fork server is asked, by this process or by the one that this one was forked from."""
+
+
 class ForkServer:
-    """The side of the tests: starts the process with the first request, and ends it with this one."""
+    """The side of the tests: what one process asks the fork server for."""
 
     def __init__(self) -> None:
-        self._asking: socket.socket | None = None
-        self.ends: socket.socket | None = None
+        # The far end goes along with each request.
+        self.ends, self._telling = _pair()
         """Where ``read_end`` finds what ended; it does not block."""
+        self.ends.setblocking(False)
 
     def start(
         self,
@@ -61,18 +71,21 @@ class ForkServer:
 
         *handed_over* are the descriptors that it has from 3 on.
         """
-        asking = self._asking or self._begin()
+        begin()
         request = os.memfd_create("request")
-        try:
-            os.write(request, json.dumps([list(arguments), dict(environment)]).encode())
-            socket.send_fds(asking, [b"1"], [request, output, errors, *handed_over])
-        finally:
-            os.close(request)
-        return int(_PID.unpack(asking.recv(_PID.size))[0])
+        answer, answering = _pair()
+        with answer:
+            try:
+                os.write(request, json.dumps([list(arguments), dict(environment)]).encode())
+                own = (request, answering.fileno(), self._telling.fileno())
+                socket.send_fds(_asking[0], [b"1"], [*own, output, errors, *handed_over])
+            finally:
+                os.close(request)
+                answering.close()
+            return int(_PID.unpack(answer.recv(_PID.size))[0])
 
     def read_end(self) -> tuple[int, int] | None:
         """Return the process id and the status (minus the signal) of one that ended, None if there is none."""
-        assert self.ends is not None
         try:
             found = self.ends.recv(_END.size)
         except BlockingIOError:
@@ -80,53 +93,61 @@ class ForkServer:
         pid, status = _END.unpack(found)
         return pid, status
 
-    def _begin(self) -> socket.socket:
-        asking, asked = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        ends, telling = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-        fds = (asked.fileno(), telling.fileno())
-        process = subprocess.Popen(
-            [sys.executable, "-c", _PROGRAM, *map(str, fds)], env=environment, pass_fds=fds
-        )
-        asked.close()
-        telling.close()
-        ends.setblocking(False)
-        self._asking, self.ends = asking, ends
-        atexit.register(self._end, process)
-        return asking
 
-    def _end(self, process: subprocess.Popen[bytes]) -> None:
-        for one in (self._asking, self.ends):
-            if one is not None:
-                one.close()
+def begin() -> None:
+    """Start the fork server, unless there is one; it ends when no process is left that could ask it."""
+    if _asking:
+        return
+    asking, asked = _pair()
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    process = subprocess.Popen(
+        [sys.executable, "-c", _PROGRAM, str(asked.fileno())], env=environment, pass_fds=(asked.fileno(),)
+    )
+    asked.close()
+    _asking.append(asking)
+    atexit.register(_end, process, os.getpid())
+
+
+def _end(process: subprocess.Popen[bytes], owner: int) -> None:
+    _asking.pop().close()
+    if os.getpid() == owner:
         process.wait()
 
 
-def serve(asked_fd: int, telling_fd: int) -> None:
+def _pair() -> tuple[socket.socket, socket.socket]:
+    return socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+
+
+def serve(asked_fd: int) -> None:
     """In the fork server: fork for each request, until nobody can ask any more.  Returns in the children alone."""
     import_ours()
     gc.freeze()
-    asked, telling = socket.socket(fileno=asked_fd), socket.socket(fileno=telling_fd)
+    asked = socket.socket(fileno=asked_fd)
+    telling: dict[int, int] = {}
     signal.signal(signal.SIGCHLD, lambda number, frame: _tell_ends(telling))
     while True:
-        message, fds, _, _ = socket.recv_fds(asked, 1, 3 + _MOST_HANDED_OVER)
+        message, fds, _, _ = socket.recv_fds(asked, 1, _OWN + 2 + _MOST_HANDED_OVER)
         if not message:
             os._exit(0)
+        request, answering, told = fds[:_OWN]
         # What ends before its process id is told would be told of first.
         signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGCHLD})
         pid = os.fork()
         if pid == 0:
             asked.close()
-            telling.close()
-            _become(*fds)
+            for fd in (answering, told, *telling.values()):
+                os.close(fd)
+            _become(request, *fds[_OWN:])
             return
-        for fd in fds:
+        telling[pid] = told
+        os.write(answering, _PID.pack(pid))
+        for fd in (request, answering, *fds[_OWN:]):
             os.close(fd)
-        asked.send(_PID.pack(pid))
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGCHLD})
 
 
-def _tell_ends(telling: socket.socket) -> None:
+def _tell_ends(telling: dict[int, int]) -> None:
+    """In the fork server: tell of each child that has ended whoever asked for it, if that is still there."""
     while True:
         try:
             pid, status = os.waitpid(-1, os.WNOHANG)
@@ -134,7 +155,10 @@ def _tell_ends(telling: socket.socket) -> None:
             return
         if pid == 0:
             return
-        telling.send(_END.pack(pid, os.waitstatus_to_exitcode(status)))
+        told = telling.pop(pid)
+        with suppress(BrokenPipeError):
+            os.write(told, _END.pack(pid, os.waitstatus_to_exitcode(status)))
+        os.close(told)
 
 
 def _become(request: int, output: int, errors: int, *handed_over: int) -> None:

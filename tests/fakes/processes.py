@@ -74,7 +74,7 @@ class _Forks(FileDescriptor):
         self._running: dict[int, ControllerProcess] = {}
 
     def fileno(self) -> int:
-        return -1 if self._server.ends is None else self._server.ends.fileno()
+        return self._server.ends.fileno()
 
     def start(
         self,

@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 import signal
 from pathlib import Path
+from select import select
 
 from twisted.internet import reactor  # noqa: TID251 - a real process needs the real reactor
-from twisted.trial.unittest import TestCase
+from twisted.trial.unittest import SynchronousTestCase, TestCase
 
+from tests.fakes.fork_server import ForkServer
 from tests.fakes.processes import ControllerProcess
 
 PATIENCE = 30.0
@@ -67,3 +69,27 @@ class FaultsTests(TestCase):
         process.output += b"%b\nends\n" % failed[0]
         process.errors += b"%b\n%b\n" % failed[1:]
         self.assertEqual(process.faults(), list(failed))
+
+
+class SharedTests(SynchronousTestCase):
+    """Several processes that ask one fork server."""
+
+    def test_each_hears_of_its_own(self) -> None:
+        """Whoever asked for a process learns how it ended, and nobody else."""
+        asking = [ForkServer(), ForkServer()]
+        ended: list[list[tuple[int, int]]] = [[], []]
+        nothing = os.open(os.devnull, os.O_WRONLY)
+        self.addCleanup(os.close, nothing)
+        started = [
+            [one.start(["--version"], dict(os.environ), nothing, nothing) for _ in range(2)] for one in asking
+        ]
+        for one, found in zip(asking, ended, strict=True):
+            while len(found) < 2:
+                select([one.ends], [], [], PATIENCE)
+                end = one.read_end()
+                assert end is not None
+                found.append(end)
+            self.assertIsNone(one.read_end())
+        self.assertEqual(
+            [sorted(found) for found in ended], [sorted((pid, 0) for pid in pids) for pids in started]
+        )
