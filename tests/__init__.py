@@ -10,6 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from tests.forking import fork_processes
 from tests.handing_out import hand_out_modules
 
 # What gRPC would do at each fork of a process that has used it locks up forks of the child; no child of tests uses it.
@@ -53,3 +54,4 @@ if _trial is not None:
     _disttrial: Any = sys.modules.get("twisted.trial._dist.disttrial")
     if _disttrial is not None:
         hand_out_modules(_disttrial, sys.modules["twisted.trial._dist.worker"], _draw_examples)
+        fork_processes(_disttrial)
