@@ -3,8 +3,12 @@
 PYTHON ?= python3
 VENV ?= .venv
 FUZZ_SECONDS ?= 60
-# Processes that share the tests; many of these wait for others, so eight are of use on two CPUs.
-TEST_JOBS ?= 8
+# Times the examples that properties name, for make properties.
+EXAMPLES ?= 1
+# Processes that share the tests; many of these wait for others, so ten are of use on two CPUs.
+TEST_JOBS ?= 10
+# Modules of tests with properties.
+PROPERTIES = $(subst /,.,$(basename $(shell grep --recursive --files-with-matches --include='test_*.py' -E '^from (hypothesis|tests.properties) ' tests)))
 # Names of scripts, separated by commas; all without.  TARGETS likewise: ours,nginx,haproxy.
 FAULTS ?=
 TARGETS ?=
@@ -45,7 +49,7 @@ bench_compiled = $(MAKE) --no-print-directory compiled PYTHON='$(BENCH_VENV)/bin
 metadata = setup.cfg pyproject.toml
 
 .DEFAULT_GOAL := help
-.PHONY: help run test compiled test-compiled test-monitoring test-page page-pictures check format fuzz fuzz-parsers http2 docs site bench bench-quick bench-instructions bench-compare bench-watch bench-workers bench-feed bench-sizing bench-memory bench-tls bench-ticket-keys bench-accepting bench-udp bench-admin bench-page bench-tallies bench-auth bench-annotations bench-calls bench-log bench-lint bench-latency bench-overload bench-overload-cases bench-tracing bench-filters bench-gateway-filters bench-limits bench-passwords bench-gzip bench-expressions bench-takeover bench-restarts sslyze conformance conformance-next conformance-up versions faults soak image-check clean
+.PHONY: help run test properties compiled test-compiled test-monitoring test-page page-pictures check format fuzz fuzz-parsers http2 docs site bench bench-quick bench-instructions bench-compare bench-watch bench-workers bench-feed bench-sizing bench-memory bench-tls bench-ticket-keys bench-accepting bench-udp bench-admin bench-page bench-tallies bench-auth bench-annotations bench-calls bench-log bench-lint bench-latency bench-overload bench-overload-cases bench-tracing bench-filters bench-gateway-filters bench-limits bench-passwords bench-gzip bench-expressions bench-takeover bench-restarts sslyze conformance conformance-next conformance-up versions faults soak image-check clean
 .DELETE_ON_ERROR:
 
 help: ## list these commands
@@ -59,6 +63,11 @@ run: $(user_environment) ## start the demo on 127.0.0.1:8080 and :8443, with cur
 test: export PYTHONDONTWRITEBYTECODE =
 test: $(dev_environment) ## run the whole test suite
 	$(bin)/trial --jobs $(TEST_JOBS) --temp-directory $(VENV)/trial tests
+
+properties: export INGRESS_EXAMPLES = $(EXAMPLES)
+properties: export PYTHONDONTWRITEBYTECODE =
+properties: $(dev_environment) ## try properties with all the examples that they name, of which make test takes a third, or EXAMPLES=10 times as many
+	$(bin)/trial --jobs $(TEST_JOBS) --temp-directory $(VENV)/trial-properties $(PROPERTIES)
 
 compiled: $(compiled_environment) ## compile what wheels hold as machine code (docs/compiled.md), and install it into .venv-compiled
 	@exec $(COMPILED_VENV)/bin/python -m compiling $(COMPILED_VENV)

@@ -1,6 +1,6 @@
 """The tests of txingress.
 
-``INGRESS_EXAMPLES=1000`` tries properties with as many examples, where they do not say themselves how many they need.
+``INGRESS_EXAMPLES=10`` tries properties with ten times as many examples as they name (``tests/properties.py``).
 """
 
 import gc
@@ -12,6 +12,7 @@ from typing import Any
 
 from tests.forking import fork_processes
 from tests.handing_out import hand_out_modules
+from tests.properties import examples
 
 # What gRPC would do at each fork of a process that has used it locks up forks of the child; no child of tests uses it.
 os.environ.setdefault("GRPC_ENABLE_FORK_SUPPORT", "0")
@@ -31,7 +32,7 @@ with suppress(ImportError):
         # Each run is one of its own: what failed in one before is in its output.
         database=None,
         suppress_health_check=[HealthCheck.too_slow],
-        max_examples=int(os.environ.get("INGRESS_EXAMPLES", "30")),
+        max_examples=examples(30),
     )
     settings.load_profile("txingress")
 

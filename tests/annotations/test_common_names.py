@@ -9,6 +9,7 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.annotations.common_names import MAX_NAME_CHARACTERS, NOBODY, CommonNames, parse_common_names
 from ingress.annotations.values import ValueRefused
+from tests.properties import examples
 
 
 class ParseTests(SynchronousTestCase):
@@ -133,7 +134,7 @@ class ParseTests(SynchronousTestCase):
 class BesideRegularExpressionsTests(SynchronousTestCase):
     """Whom the patterns let in the regular expression lets in, too."""
 
-    @settings(derandomize=True, max_examples=300, deadline=None)
+    @settings(derandomize=True, max_examples=examples(300), deadline=None)
     @given(
         st.lists(
             st.sampled_from(

@@ -11,6 +11,7 @@ from ingress.http.request_head import RequestHead
 from ingress.model.path_expressions import Capturing, read_path_expression
 from ingress.routing.paths import PathError, normal_path
 from tests.fakes.filter_parts import FakeFacts
+from tests.properties import examples
 
 
 def rewritten(path: str, target: str, asked: str, **facts: object) -> str:
@@ -139,7 +140,7 @@ class RefusedTests(SynchronousTestCase):
         ):
             self.assertIn(why, refusal(target), target)
 
-    @settings(derandomize=True, deadline=None, max_examples=400)
+    @settings(derandomize=True, deadline=None, max_examples=examples(400))
     @given(
         st.text('/ab$12{}?%2eE.;&=:hostps\\é"<>^`|[]~', max_size=30),
         st.text('/ab.;%20\n\r?#&=é"<>\\^`{|}', max_size=20),

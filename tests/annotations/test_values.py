@@ -11,6 +11,7 @@ from ingress.annotations.values import (
     placeholder_hint,
     quoted,
 )
+from tests.properties import examples
 
 
 class ParseBooleanTests(SynchronousTestCase):
@@ -85,7 +86,7 @@ class QuotedTests(SynchronousTestCase):
         ):
             self.assertEqual(quoted(text), f'"{shown}"')
 
-    @settings(deadline=None, derandomize=True, max_examples=100)
+    @settings(deadline=None, derandomize=True, max_examples=examples(100))
     @given(st.text(st.characters()))
     def test_result_is_always_printable_and_short(self, text: str) -> None:
         """Whatever the text, the result is one short printable line."""

@@ -35,6 +35,7 @@ from tests.cluster.api_server_case import reactor
 from tests.cluster.source_case import Content, SourceTestCase, ingress, secret
 from tests.fakes.apiserver.access import Grant
 from tests.fakes.counting import calls
+from tests.properties import examples
 from tests.translate.following import NOW, Follower, asking
 
 TEAM_A = LabelSelector((LabelRequirement("team", "In", ("a",)),))
@@ -265,7 +266,7 @@ class SelectedNamespacesTests(SynchronousTestCase):
             max_size=30,
         )
     )
-    @settings(derandomize=True, deadline=None, max_examples=300)
+    @settings(derandomize=True, deadline=None, max_examples=examples(300))
     def test_any_order(self, acts: list[Any]) -> None:
         """Whatever happens, the sink ends with what is there where it is selected, and nothing else."""
         self.setUp()

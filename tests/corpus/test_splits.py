@@ -9,6 +9,7 @@ from tests.corpus.cases import Case
 from tests.corpus.judge import WrongError, judge
 from tests.corpus.memory import Play
 from tests.corpus.topics import EVERY
+from tests.properties import turns
 
 EVERYWHERE = 300
 """Bytes up to which a case is cut at every place; a longer one at as many, spread evenly, and at both ends."""
@@ -20,15 +21,15 @@ TURNS = 8
 
 def cuts(octets: bytes, alike: int = 0, turn: int = 0) -> Iterator[list[bytes]]:
     """
-    Yield the ways in which *octets* are cut: in two at every place, and in single bytes.
+    Yield the ways in which *octets* are cut: in two at every place of this *turn*, and in single bytes.
 
-    Of the places in the first *alike* bytes, which the case before had too, it is those of this *turn*.
+    Of the places in the first *alike* bytes, which the case before had too, fewer have their turn.
     """
     size = len(octets)
     step = 1 if size <= EVERYWHERE else size // FEW
     near_the_ends = () if step == 1 else (1, 2, 3, size - 4, size - 3, size - 2, size - 1)
     for place in sorted({*range(1, size, step), *near_the_ends}):
-        if place < alike and (place + turn) % TURNS:
+        if (place + turn) % (TURNS if place < alike else turns()):
             continue
         yield [octets[:place], octets[place:]]
     if size <= IN_SINGLE_BYTES:
@@ -36,7 +37,7 @@ def cuts(octets: bytes, alike: int = 0, turn: int = 0) -> Iterator[list[bytes]]:
 
 
 class SplitTests(SynchronousTestCase):
-    """Every case again, cut in two at every byte, and into single bytes."""
+    """Every case again, cut in two at places that take turns, and into single bytes."""
 
     def compare(self, name: str, case: Case, before: bytes, turn: int) -> int:
         """Play one case in all its cuts, on both kinds of transport by turns; *before* is what was sent in the case before."""
@@ -64,4 +65,4 @@ class SplitTests(SynchronousTestCase):
         for turn, (name, case) in enumerate(EVERY):
             plays += self.compare(name, case, before, turn)
             before = case.sent
-        self.assertGreater(plays, 20_000)
+        self.assertGreater(plays, 20_000 / turns())

@@ -15,6 +15,7 @@ from ingress.http.body import (
     chunk,
     last_chunk,
 )
+from tests.properties import examples
 
 Outcome = tuple[bytes, tuple[bytes, ...], bytes] | str
 GOOD = (
@@ -137,7 +138,7 @@ class ChunkedDecoderTests(SynchronousTestCase):
         self.assertEqual(decoder.feed(b"abc"), [b"abc"])
         self.assertEqual(decoder.feed(b"d"), [b"d"])
 
-    @settings(max_examples=150, deadline=None)
+    @settings(max_examples=examples(150), deadline=None)
     @given(st.lists(st.binary(min_size=1, max_size=40), max_size=6), st.data())
     def test_round_trip(self, pieces: list[bytes], data: st.DataObject) -> None:
         """Encoded chunks decode to themselves, however their bytes are split."""
@@ -146,7 +147,7 @@ class ChunkedDecoderTests(SynchronousTestCase):
         parts = [encoded[start:end] for start, end in zip([0, *cuts], [*cuts, len(encoded)], strict=True)]
         self.assertEqual(decode(*parts), (b"".join(pieces), (), b""))
 
-    @settings(max_examples=300, deadline=None)
+    @settings(max_examples=examples(300), deadline=None)
     @given(
         st.lists(
             st.sampled_from(

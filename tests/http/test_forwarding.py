@@ -19,6 +19,7 @@ from ingress.http.forwarding import (
 from ingress.http.request_head import HeadError, RequestHead, parse_request_head
 from ingress.model.serving import ForwardedHeaders
 from tests.http.strict import read_request
+from tests.properties import examples
 
 PEER = origin_of_peer(b"198.51.100.7", b"https", 443)
 
@@ -169,7 +170,7 @@ class UpstreamHeadTests(SynchronousTestCase):
         rendered = upstream_head(parse_request_head(b"GET / HTTP/1.0"), b"id1", PEER)
         self.assertTrue(rendered.startswith(b"GET / HTTP/1.1\r\nHost: \r\n"))
 
-    @settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.filter_too_much])
+    @settings(max_examples=examples(300), deadline=None, suppress_health_check=[HealthCheck.filter_too_much])
     @given(LINES, FIELDS, st.sampled_from([True, True, True, False]))
     def test_strict(self, line: bytes, fields: list[bytes], with_host: bool) -> None:
         """Whatever is accepted goes on as one message that a strict reader reads as we did."""

@@ -7,6 +7,7 @@ from twisted.trial.unittest import SynchronousTestCase
 from ingress.http.own_request import MAX_OWN_HEAD, own_request_head
 from ingress.http.request_head import parse_request_head
 from ingress.model.http_urls import parse_url
+from tests.properties import examples
 
 _PIECES = st.sampled_from(
     (
@@ -35,7 +36,7 @@ _PIECES = st.sampled_from(
 class AnyUrlTests(SynchronousTestCase):
     """Whatever a text is."""
 
-    @settings(deadline=None, derandomize=True, max_examples=500)
+    @settings(deadline=None, derandomize=True, max_examples=examples(500))
     @given(st.lists(st.one_of(_PIECES, st.text(max_size=3)), max_size=8).map("".join))
     def test_total(self, text: str) -> None:
         """It is refused as a whole, or what comes of it can stand in a request, and means one thing."""

@@ -18,6 +18,7 @@ from tests.fakes import http2_frames as frames
 from tests.fakes.http2_client import Http2Client
 from tests.fakes.http2_frames import block, data, frame, goaway, headers, ping, reset, window_update
 from tests.http2.client_case import GET, Connected, PureWire, Told
+from tests.properties import examples
 
 STREAMS = 4
 ALIVE_SHARE = 0.5
@@ -160,7 +161,7 @@ class HistoryTests(SynchronousTestCase):
         """Cut anywhere, it is the same; nothing raises; and many histories reach the end."""
         ends: Counter[str] = Counter()
 
-        @settings(max_examples=300, deadline=None, derandomize=True)
+        @settings(max_examples=examples(300), deadline=None, derandomize=True)
         @given(histories(), st.lists(st.integers(0, 6000), max_size=6))
         def play(octets: bytes, cuts: list[int]) -> None:
             places = sorted({0, len(octets), *(cut for cut in cuts if cut < len(octets))})

@@ -11,6 +11,7 @@ from ingress.http2.faults import ConnectionFault, ErrorCode
 from ingress.http2.field_decoder import FieldDecoder
 from tests.fuzz.field_blocks import agree, generated
 from tests.http2.test_field_decoder import Field, literal, pair
+from tests.properties import examples
 
 
 class BoundTests(SynchronousTestCase):
@@ -69,7 +70,7 @@ class PeerTests(SynchronousTestCase):
     """Beside the decoder of another implementation."""
 
     @given(st.randoms(use_true_random=False))
-    @settings(derandomize=True, deadline=None, max_examples=60)
+    @settings(derandomize=True, deadline=None, max_examples=examples(60))
     def test_generated(self, random: Random) -> None:
         """Whatever an encoder makes of fields and sizes, both read it the same."""
         blocks = generated(random, 0)

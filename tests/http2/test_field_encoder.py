@@ -9,6 +9,7 @@ from ingress.http.grammar import MEMO_BLOCK, MEMO_BLOCKS, MEMO_ENTRIES, MEMO_LIN
 from ingress.http2 import field_encoder, huffman
 from ingress.http2.field_encoder import SECRETS, encode_field, encode_lines, encode_status
 from ingress.http2.static_table import STATIC_TABLE
+from tests.properties import examples
 
 _VALUES = st.binary(max_size=300).map(lambda octets: octets.strip(b" \t"))
 _NAMES = st.one_of(
@@ -101,7 +102,7 @@ class FieldTests(SynchronousTestCase):
         self.assertEqual(encode_status(302), b"\x08\x82\x64\x02")
 
     @given(_NAMES, _VALUES)
-    @settings(derandomize=True, deadline=None, max_examples=200)
+    @settings(derandomize=True, deadline=None, max_examples=examples(200))
     def test_any_field(self, name: bytes, value: bytes) -> None:
         """Another implementation reads what was encoded, the first time and later."""
         for _ in range(3):
@@ -145,7 +146,7 @@ class LinesTests(SynchronousTestCase):
         self.assertEqual(len({id(block) for block in [encode_lines(longest) for _ in range(4)]}), 2)
 
     @given(st.lists(st.tuples(_NAMES, _VALUES.filter(lambda value: b"\r\n" not in value)), max_size=12))
-    @settings(derandomize=True, deadline=None, max_examples=100)
+    @settings(derandomize=True, deadline=None, max_examples=examples(100))
     def test_any_lines(self, fields: list[tuple[bytes, bytes]]) -> None:
         """Another implementation reads the fields of the lines, the first time and later."""
         lines = b"".join(b"%s: %s\r\n" % (name.title(), value) for name, value in fields)

@@ -6,6 +6,7 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.http.grammar import FORWARD, MEMO_NAME, MEMO_NAMES
 from ingress.http2.fields import MALFORMED, Field, FieldNames, field_reader
+from tests.properties import examples
 
 SPECIAL = 20
 
@@ -69,7 +70,7 @@ class FieldReaderTests(SynchronousTestCase):
             [True, True, True, False],
         )
 
-    @settings(derandomize=True, deadline=None, max_examples=500)
+    @settings(derandomize=True, deadline=None, max_examples=examples(500))
     @given(
         st.binary(max_size=6) | st.sampled_from([b"special", b":own", b"bad", b"a"]), st.binary(max_size=6)
     )

@@ -9,6 +9,7 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.http2.faults import ConnectionFault, ErrorCode
 from ingress.http2.huffman import decode, encode
+from tests.properties import examples
 
 
 def packed(digits: str) -> bytes:
@@ -50,13 +51,13 @@ class HuffmanTests(SynchronousTestCase):
             self.assertEqual(decode(encode(octets)), octets)
 
     @given(st.binary(max_size=200))
-    @settings(derandomize=True, deadline=None, max_examples=200)
+    @settings(derandomize=True, deadline=None, max_examples=examples(200))
     def test_any_octets(self, octets: bytes) -> None:
         """What is encoded is decoded to the same."""
         self.assertEqual(decode(encode(octets)), octets)
 
     @given(st.binary(max_size=12))
-    @settings(derandomize=True, deadline=None, max_examples=1000)
+    @settings(derandomize=True, deadline=None, max_examples=examples(1000))
     def test_any_code(self, coded: bytes) -> None:
         """Of any bytes, what they stand for and whether they are refused is as others see it."""
         try:

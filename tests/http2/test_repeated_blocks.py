@@ -10,6 +10,7 @@ from ingress.http2.faults import ConnectionFault
 from ingress.http2.field_decoder import FieldDecoder
 from tests.fuzz.field_blocks import generated
 from tests.http2.test_field_decoder import Field, literal, pair
+from tests.properties import examples
 
 
 class RepeatTests(SynchronousTestCase):
@@ -35,7 +36,7 @@ class RepeatTests(SynchronousTestCase):
         self.assertIsNone(decoder.entries_of((b"\x40" + literal(3000)[1:]) * 2))
 
     @given(st.integers(0, 2**32))
-    @settings(max_examples=150, deadline=None)
+    @settings(max_examples=examples(150), deadline=None)
     def test_like_decoding(self, seed: int) -> None:
         """Whether blocks are decoded or repeated, the table is the same after each of them."""
         random = Random(seed)

@@ -15,6 +15,7 @@ from ingress.model.path_expressions import (
     PathExpression,
     read_path_expression,
 )
+from tests.properties import examples
 
 
 def refusal(text: str) -> str:
@@ -69,7 +70,7 @@ class TakesTests(SynchronousTestCase):
             [one.takes(path) for path in (b"/a", b"/b", b"/x/b", b"/x/a")], [True, True, True, False]
         )
 
-    @settings(derandomize=True, deadline=None, max_examples=200)
+    @settings(derandomize=True, deadline=None, max_examples=examples(200))
     @given(st.text("aB/_~-.", max_size=12), st.text("abB/_~-.", max_size=16))
     def test_plain_text_without_a_program(self, text: str, path: str) -> None:
         """A text without signs, which no program is made for, takes what its program would take."""
@@ -135,7 +136,7 @@ class RefusedTests(SynchronousTestCase):
         ):
             self.assertIn(why, refusal(text), text[:40])
 
-    @settings(derandomize=True, deadline=None, max_examples=300)
+    @settings(derandomize=True, deadline=None, max_examples=examples(300))
     @given(st.text("/ab.*+?()[]{}|^$\\<>!=:Pd0129,-\n\x00é", max_size=40), st.binary(max_size=40))
     def test_any_text(self, text: str, path: bytes) -> None:
         """Any text is an expression or refused with printable words, and an expression takes any bytes or does not."""

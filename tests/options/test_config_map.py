@@ -18,6 +18,7 @@ from ingress.options.option import DEFAULTS
 from ingress.options.table import OPTIONS, SPELLINGS
 from ingress.settings import Settings
 from ingress.tap import Options
+from tests.properties import examples
 
 DOCUMENTED = Path(__file__).with_name("documented_keys.txt")
 KEY = ObjectKey("ingress", "nginx-configuration")
@@ -308,7 +309,7 @@ class HostileTests(SynchronousTestCase):
             max_size=8,
         )
     )
-    @settings(derandomize=True, deadline=None, max_examples=200)
+    @settings(derandomize=True, deadline=None, max_examples=examples(200))
     def test_total(self, content: dict[str, str]) -> None:
         """There is always a result, and every problem is one line of ASCII that names the ConfigMap."""
         found = merged(content)

@@ -7,6 +7,7 @@ from twisted.trial.unittest import SynchronousTestCase
 from ingress.model.label_selectors import LabelRequirement, LabelSelector
 from ingress.options.label_selectors import read_label_selector
 from ingress.tap import Options
+from tests.properties import examples
 
 A = {"team": "a", "shop.example.com/tier": "x"}
 B = {"team": "b", "old": ""}
@@ -75,7 +76,7 @@ class ReadLabelSelectorTests(SynchronousTestCase):
             self.assertIn(word, str(caught.exception), text)
 
     @given(st.text(alphabet="a1/.!=(), in-\n\u0660", max_size=24))
-    @settings(derandomize=True, deadline=None, max_examples=500)
+    @settings(derandomize=True, deadline=None, max_examples=examples(500))
     def test_total(self, text: str) -> None:
         """Whatever is written, it is read or refused, and what is read has requirements."""
         try:

@@ -21,6 +21,7 @@ from ingress.options.merging import Merged, OptionTexts, merge
 from ingress.options.option import DEFAULTS, Option, settings_with
 from ingress.options.table import OPTIONS, SPELLINGS
 from ingress.tap import Options
+from tests.properties import examples
 
 
 def said(**texts: str) -> OptionTexts:
@@ -190,7 +191,7 @@ class MergeTests(SynchronousTestCase):
             max_size=6,
         )
     )
-    @settings(derandomize=True, deadline=None, max_examples=200)
+    @settings(derandomize=True, deadline=None, max_examples=examples(200))
     def test_total(self, texts: dict[str, str]) -> None:
         """Whatever is said, there is a result: an option is decided, a problem, or left alone; those of the start stay."""
         found = merge(DEFAULTS, (), OptionTexts(texts), DEFAULTS)

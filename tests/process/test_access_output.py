@@ -12,6 +12,7 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.errors import StartError
 from ingress.process.access_output import AccessOutput, LinesLostError, write_all
+from tests.properties import examples
 
 FULL = OSError(28, "No space left on device")
 
@@ -48,7 +49,7 @@ class AccessOutputTests(SynchronousTestCase):
         self.patch(os, "write", disk.write)
         return disk
 
-    @settings(max_examples=300, deadline=None)
+    @settings(max_examples=examples(300), deadline=None)
     @given(
         st.lists(
             st.tuples(st.lists(st.integers(0, 6), min_size=1, max_size=5), st.integers(0, 40)), max_size=8

@@ -19,6 +19,7 @@ from ingress.process.cgroups import (
     task_cap,
 )
 from tests.fakes.system_files import V2_MOUNT, system, v1_mount
+from tests.properties import examples
 
 MIB = 1 << 20
 V1_UNLIMITED = "9223372036854771712\n"
@@ -99,7 +100,7 @@ class OwnGroupTests(_CgroupCase):
         if os.path.exists("/proc/meminfo"):
             self.assertGreater(machine_memory() or 0, 16 * MIB)
 
-    @settings(max_examples=60)
+    @settings(max_examples=examples(60))
     @given(st.binary(max_size=200), st.binary(max_size=200), st.binary(max_size=60))
     def test_garbage(self, groups: bytes, mounts: bytes, content: bytes) -> None:
         """Whatever stands in the files, nothing is raised, and no limit is made up of what is no number."""

@@ -8,6 +8,7 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.model.backends import Endpoint
 from ingress.routing.balancing import RoundRobin
+from tests.properties import examples
 
 
 def endpoints(*numbers: int) -> tuple[Endpoint, ...]:
@@ -34,7 +35,7 @@ class RoundRobinTests(SynchronousTestCase):
         balancer = RoundRobin((one, two, three))
         self.assertEqual(picks(balancer, 7), [one, two, three, one, two, three, one])
 
-    @settings(derandomize=True, deadline=None, max_examples=100)
+    @settings(derandomize=True, deadline=None, max_examples=examples(100))
     @given(st.integers(1, 12), st.integers(0, 100))
     def test_even(self, count: int, requests: int) -> None:
         """However many requests there were, no endpoint is more than one ahead of another."""

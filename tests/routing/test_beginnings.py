@@ -13,6 +13,7 @@ from ingress.routing.beginnings import (
     has_regex_signs,
     regex_beginnings,
 )
+from tests.properties import examples
 
 letters = st.sampled_from(["a", "b", "A", "/", "-", r"\.", r"\/", r"\-", "é"])
 atoms = letters | st.sampled_from(
@@ -117,7 +118,9 @@ class RegexBeginningsTests(SynchronousTestCase):
             self.assertLessEqual(len(found.prefixes) + len(found.whole), 2 * MAX_BEGINNINGS + 2)
             self.assertLess(sum(map(len, found.prefixes)), 10000)
 
-    @settings(deadline=None, derandomize=True, max_examples=200, suppress_health_check=list(HealthCheck))
+    @settings(
+        deadline=None, derandomize=True, max_examples=examples(200), suppress_health_check=list(HealthCheck)
+    )
     @given(expressions, st.lists(paths, min_size=1, max_size=8))
     def test_every_match_is_taken(self, expression: str, some: list[str]) -> None:
         """Whatever the expression matches, as nginx does, is taken."""

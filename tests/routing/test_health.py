@@ -8,6 +8,7 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.model.backends import Endpoint
 from ingress.routing.health import FAILURES, FIRST_SECONDS, LONGEST_SECONDS, Health
+from tests.properties import examples
 from tests.routing.test_balancing import endpoints
 
 ONE, TWO, THREE = ALL = endpoints(1, 2, 3)
@@ -118,7 +119,7 @@ class HealthTests(SynchronousTestCase):
         """While nothing failed, the endpoints stay the same object."""
         self.assertIs(self.health.in_rotation(ALL), ALL)
 
-    @settings(derandomize=True, deadline=None, max_examples=200)
+    @settings(derandomize=True, deadline=None, max_examples=examples(200))
     @given(st.lists(st.tuples(st.integers(0, 3), st.sampled_from("frt"), st.floats(0, 8)), max_size=80))
     def test_somebody_is_always_left(self, events: list[tuple[int, str, float]]) -> None:
         """Whatever happens, some endpoint is left, and none stays away longer than the limit."""

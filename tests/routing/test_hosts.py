@@ -5,6 +5,7 @@ from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.routing.hosts import HostError, check_rule_host, normal_host
+from tests.properties import examples
 
 
 class NormalHostTests(SynchronousTestCase):
@@ -78,7 +79,7 @@ class NormalHostTests(SynchronousTestCase):
             if authority:
                 self.assertNotIn(authority.decode("latin-1"), str(caught.exception))
 
-    @settings(derandomize=True, deadline=None, max_examples=300)
+    @settings(derandomize=True, deadline=None, max_examples=examples(300))
     @given(st.text("aB.:[]@1-_ %\n*", max_size=12))
     def test_settled(self, text: str) -> None:
         """A host that was accepted is its own normal form."""

@@ -9,6 +9,7 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.model.backends import Endpoint
 from ingress.routing.least_requests import LeastRequests
+from tests.properties import examples
 from tests.routing.test_balancing import endpoints
 
 
@@ -77,7 +78,7 @@ class LeastRequestsTests(SynchronousTestCase):
         balancer.endpoints = (one, three)
         self.assertEqual({balancer.pick() for _ in range(50)}, {one, three})
 
-    @settings(derandomize=True, deadline=None, max_examples=100)
+    @settings(derandomize=True, deadline=None, max_examples=examples(100))
     @given(st.lists(st.integers(0, 4), max_size=60))
     def test_nothing_is_left_over(self, order: list[int]) -> None:
         """When all attempts have ended, nothing is counted any more, in whatever order they ended."""

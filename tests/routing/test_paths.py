@@ -11,6 +11,7 @@ from twisted.trial.unittest import SynchronousTestCase
 from ingress.routing.paths import PathError, check_rule_path, normal_path, other_reading, rule_path
 from ingress.routing.route import Match
 from tests.fakes.counting import calls
+from tests.properties import examples
 
 PIECES = [
     "/",
@@ -196,7 +197,7 @@ class NormalPathTests(SynchronousTestCase):
             self.assertEqual(normal_path(raw), expected, raw)
             self.assertEqual(other_reading(raw), other, raw)
 
-    @settings(derandomize=True, deadline=None, max_examples=300)
+    @settings(derandomize=True, deadline=None, max_examples=examples(300))
     @given(RAW_PATHS)
     @example(b"/admin%2fx")
     @example(b"/%2fadmin")
@@ -213,7 +214,7 @@ class NormalPathTests(SynchronousTestCase):
         kept = [unquote_to_bytes(segment.upper().replace(b"%2F", b"%252F")) for segment in raw.split(b"/")]
         self.assertEqual([one.upper() for one in elements(other)], [one.upper() for one in kept if one])
 
-    @settings(derandomize=True, deadline=None, max_examples=200)
+    @settings(derandomize=True, deadline=None, max_examples=examples(200))
     @given(RAW_PATHS)
     def test_shape(self, raw: bytes) -> None:
         """A normal form has no empty and no dot segment, and is its own normal form."""
@@ -227,7 +228,7 @@ class NormalPathTests(SynchronousTestCase):
         if b"%" not in normal:
             self.assertEqual(normal_path(normal), normal)
 
-    @settings(derandomize=True, deadline=None, max_examples=600)
+    @settings(derandomize=True, deadline=None, max_examples=examples(600))
     @given(RAW_PATHS)
     @example(b"/admin//../x")
     @example(b"/admin/;/../x")
@@ -285,7 +286,7 @@ class CheckRulePathTests(SynchronousTestCase):
             for match in Match:
                 self.assertIn(reason, check_rule_path(path, match) or "", path)
 
-    @settings(derandomize=True, deadline=None, max_examples=200)
+    @settings(derandomize=True, deadline=None, max_examples=examples(200))
     @given(RAW_PATHS)
     def test_reachable(self, raw: bytes) -> None:
         """A path without complaint is matched by the request that is written alike."""

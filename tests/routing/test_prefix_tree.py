@@ -14,6 +14,7 @@ from ingress.routing.prefix_tree import MOST_ELEMENTS, PrefixTree
 from ingress.routing.route import Match
 from ingress.routing.table import HostRoutes
 from tests.fakes.counting import calls
+from tests.properties import examples
 from tests.routing.test_table import expected_route, route
 
 # Few names, and many of them alike, so that paths have much in common and part late.
@@ -49,7 +50,7 @@ class Counted(bytes):
 class PrefixTreeTests(SynchronousTestCase):
     """What a path begins with."""
 
-    @settings(derandomize=True, deadline=None, max_examples=300)
+    @settings(derandomize=True, deadline=None, max_examples=examples(300))
     @given(st.lists(_DEEP, max_size=10), st.lists(_PATHS, min_size=1, max_size=8))
     def test_along(self, prefixes: list[str], paths: list[str]) -> None:
         """All that a path begins with element by element is found, the shortest first, in whatever order it came."""
@@ -83,7 +84,7 @@ class PrefixTreeTests(SynchronousTestCase):
 class DeepHostTests(SynchronousTestCase):
     """Hosts with such prefixes, beside others."""
 
-    @settings(derandomize=True, deadline=None, max_examples=300)
+    @settings(derandomize=True, deadline=None, max_examples=examples(300))
     @given(_ROUTES, st.lists(_PATHS, min_size=1, max_size=8))
     def test_like_any_other(self, routes: list[Any], paths: list[str]) -> None:
         """The longest prefix has a path, and an exact path comes before it, however many elements they have."""
@@ -91,7 +92,7 @@ class DeepHostTests(SynchronousTestCase):
         for path in paths:
             self.assertIs(host.find(path.encode()), expected_route(routes, "h", path), path)
 
-    @settings(derandomize=True, deadline=None, max_examples=100)
+    @settings(derandomize=True, deadline=None, max_examples=examples(100))
     @given(_ROUTES, st.lists(_PATHS, min_size=1, max_size=8))
     def test_conditional(self, routes: list[Any], paths: list[str]) -> None:
         """Where routes have conditions, all that take a path come in order, exact ones first and then the longest prefix."""

@@ -17,6 +17,7 @@ from ingress.routing.beginnings import Beginnings
 from ingress.routing.paths import PathError, normal_path, other_reading
 from ingress.routing.route import Match, Route
 from ingress.routing.table import HostRoutes, RouteTable
+from tests.properties import examples
 
 
 def route(host: str, path: str, match: Match = Match.PREFIX, service: str = "web") -> Route:
@@ -261,7 +262,7 @@ class RouteTableTests(SynchronousTestCase):
         for raw in (b"/ADMIN", b"/adminx", b"/x/%252e%252e/admin"):
             self.assertIs(table.find(b"h", normal_path(raw)), rest, raw)
 
-    @settings(derandomize=True, deadline=None, max_examples=300)
+    @settings(derandomize=True, deadline=None, max_examples=examples(300))
     @given(ROUTES, st.lists(st.tuples(REQUEST_HOSTS, PATHS), min_size=1, max_size=8))
     def test_equals_reference(self, routes: list[Route], requests: list[tuple[str, str]]) -> None:
         """The table finds what a plain reading of the rules finds."""

@@ -28,6 +28,7 @@ from ingress.translate.readers.ingress.objects import (
 from ingress.translate.self_check import differences
 from ingress.translate.snapshot import Snapshot
 from ingress.translate.translate import translate
+from tests.properties import examples
 from tests.translate.following import Follower, batch, gone
 from tests.translate.golden import state_of
 
@@ -123,7 +124,9 @@ def in_nginx(ingresses: list[Ingress], path: str) -> str:
 class ClosingProperties(SynchronousTestCase):
     """Who serves what, whatever paths and types Ingresses have."""
 
-    @settings(deadline=None, derandomize=True, max_examples=200, suppress_health_check=list(HealthCheck))
+    @settings(
+        deadline=None, derandomize=True, max_examples=examples(200), suppress_health_check=list(HealthCheck)
+    )
     @given(hosts, st.lists(requests, min_size=1, max_size=8))
     def test_one_ingress_makes_expressions_of_all_paths_of_the_host(
         self, ingresses: list[Ingress], paths: list[str]
@@ -141,7 +144,9 @@ class ClosingProperties(SynchronousTestCase):
             found = answer(snapshot, path)
             self.assertEqual(found, in_nginx(ingresses, path), (path, snapshot.table.routes))
 
-    @settings(deadline=None, derandomize=True, max_examples=60, suppress_health_check=list(HealthCheck))
+    @settings(
+        deadline=None, derandomize=True, max_examples=examples(60), suppress_health_check=list(HealthCheck)
+    )
     @given(
         st.lists(
             st.tuples(
@@ -173,7 +178,9 @@ class ClosingProperties(SynchronousTestCase):
             follower.change(gone(ingress(name, [], {}, namespace)))
         self.assertEqual(follower.settle().table.routes, ())
 
-    @settings(deadline=None, derandomize=True, max_examples=200, suppress_health_check=list(HealthCheck))
+    @settings(
+        deadline=None, derandomize=True, max_examples=examples(200), suppress_health_check=list(HealthCheck)
+    )
     @given(hosts, st.lists(requests, min_size=1, max_size=8))
     def test_without_quirks_each_ingress_speaks_for_itself(
         self, ingresses: list[Ingress], paths: list[str]
@@ -189,7 +196,9 @@ class ClosingProperties(SynchronousTestCase):
             if answer(strangers, path) == "404":
                 self.assertEqual(answer(together, path), answer(alone, path), path)
 
-    @settings(deadline=None, derandomize=True, max_examples=200, suppress_health_check=list(HealthCheck))
+    @settings(
+        deadline=None, derandomize=True, max_examples=examples(200), suppress_health_check=list(HealthCheck)
+    )
     @given(hosts, st.lists(requests, min_size=1, max_size=8), st.sampled_from(plain))
     def test_younger_namespace_closes_no_path_of_an_older_one(
         self, ingresses: list[Ingress], paths: list[str], path: str

@@ -16,6 +16,7 @@ from ingress.model.state import ClusterState
 from ingress.translate import endpoint_rules, slices
 from ingress.translate.endpoint_rules import API_SERVER, EndpointRules, is_harmless
 from ingress.translate.slices import slice_endpoints
+from tests.properties import examples
 
 PORT = ServicePort("", 80)
 KEY = ObjectKey("demo", "web")
@@ -145,7 +146,7 @@ class AddressTests(SynchronousTestCase):
         inside = slice_of("::ffff:127.0.0.1", "fe80::1", "::1", family="IPv6")
         self.assertEqual(len(found(inside, rules=rules).endpoints), 2)
 
-    @settings(derandomize=True, max_examples=500)
+    @settings(derandomize=True, max_examples=examples(500))
     @given(
         st.ip_addresses()
         | st.ip_addresses(v=4, network="0.0.0.0/6")

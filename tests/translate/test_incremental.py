@@ -34,6 +34,7 @@ from ingress.translate.readers.ingress.objects import (
 )
 from ingress.translate.self_check import differences
 from ingress.translate.translate import translate
+from tests.properties import examples
 from tests.translate.badges import BADGES, OPERATORS_BADGES
 from tests.translate.following import (
     ENDED,
@@ -147,7 +148,7 @@ class HistoryTests(SynchronousTestCase):
         named = {service_key(one) for one in expected.backends if one.kind == "Service"}
         self.assertEqual({key for key in leading if key in translation.backend_services}, leading & named)
 
-    @settings(deadline=None, derandomize=True, max_examples=50, suppress_health_check=HEALTH)
+    @settings(deadline=None, derandomize=True, max_examples=examples(50), suppress_health_check=HEALTH)
     @given(clusters, all_options, histories)
     def test_after_each_event(
         self, first: list[ClusterObject], options: TranslateOptions, history: list[Event]
@@ -178,7 +179,7 @@ class HistoryTests(SynchronousTestCase):
             before = translate(state, options, moment - timedelta(microseconds=1))
             self.assertEqual(differences(found, before), ())
 
-    @settings(deadline=None, derandomize=True, max_examples=50, suppress_health_check=HEALTH)
+    @settings(deadline=None, derandomize=True, max_examples=examples(50), suppress_health_check=HEALTH)
     @given(clusters, all_options, histories)
     def test_changes_between_steps(
         self, first: list[ClusterObject], options: TranslateOptions, history: list[Event]

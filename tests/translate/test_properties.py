@@ -45,6 +45,7 @@ from ingress.translate.readers.ingress.objects import (
 from ingress.translate.snapshot import Snapshot
 from ingress.translate.translate import translate
 from tests.fakes.certificates import make_authority
+from tests.properties import examples
 from tests.translate.golden import issued, state_of
 
 NOW = datetime(2026, 7, 1, tzinfo=UTC)
@@ -349,7 +350,9 @@ def _leads_to_slash(route: Route) -> bool:
 class TranslateProperties(SynchronousTestCase):
     """What holds for every cluster, whatever is wrong with its objects."""
 
-    @settings(deadline=None, derandomize=True, max_examples=60, suppress_health_check=list(HealthCheck))
+    @settings(
+        deadline=None, derandomize=True, max_examples=examples(60), suppress_health_check=list(HealthCheck)
+    )
     @given(clusters, all_options, st.randoms(use_true_random=False))
     def test_order_of_objects_does_not_matter(
         self, objects: list[ClusterObject], options: TranslateOptions, random: Any
@@ -361,7 +364,9 @@ class TranslateProperties(SynchronousTestCase):
         second = translate(state_of(shuffled), options, NOW)
         self.assertEqual(shown(first), shown(second))
 
-    @settings(deadline=None, derandomize=True, max_examples=60, suppress_health_check=list(HealthCheck))
+    @settings(
+        deadline=None, derandomize=True, max_examples=examples(60), suppress_health_check=list(HealthCheck)
+    )
     @given(clusters, all_options)
     def test_snapshot_is_consistent(self, objects: list[ClusterObject], options: TranslateOptions) -> None:
         """One route a match; a state for each backend named; endpoints or a reason; printable problems."""
@@ -376,7 +381,9 @@ class TranslateProperties(SynchronousTestCase):
         for problem in snapshot.problems:
             self.assertTrue(problem.message.isprintable(), problem)
 
-    @settings(deadline=None, derandomize=True, max_examples=60, suppress_health_check=list(HealthCheck))
+    @settings(
+        deadline=None, derandomize=True, max_examples=examples(60), suppress_health_check=list(HealthCheck)
+    )
     @given(clusters, ingresses, all_options)
     def test_canary_claims_nothing(
         self, objects: list[ClusterObject], added: Ingress, options: TranslateOptions
@@ -395,7 +402,9 @@ class TranslateProperties(SynchronousTestCase):
         told = {one.name for one in set(after.problems) - set(before.problems)}
         self.assertLessEqual(told, {"canary"})
 
-    @settings(deadline=None, derandomize=True, max_examples=60, suppress_health_check=list(HealthCheck))
+    @settings(
+        deadline=None, derandomize=True, max_examples=examples(60), suppress_health_check=list(HealthCheck)
+    )
     @given(clusters, ingresses, all_options)
     def test_another_ingress_takes_nothing_but_what_is_free_or_younger(
         self, objects: list[ClusterObject], added: Ingress, options: TranslateOptions
@@ -423,7 +432,9 @@ class TranslateProperties(SynchronousTestCase):
                 # A younger Ingress may add a key of another type, and takes nothing away.
                 self.assertEqual(after.certificates.exact[host][: len(certificates)], certificates)
 
-    @settings(deadline=None, derandomize=True, max_examples=60, suppress_health_check=list(HealthCheck))
+    @settings(
+        deadline=None, derandomize=True, max_examples=examples(60), suppress_health_check=list(HealthCheck)
+    )
     @given(clusters, ingresses, secrets, all_options)
     def test_a_younger_stranger_changes_nothing_for_hosts_of_others(
         self, objects: list[ClusterObject], added: Ingress, secret: Secret, options: TranslateOptions

@@ -12,6 +12,7 @@ from ingress.routing.table import HostRoutes, RouteTable
 from ingress.translate.bookkeeping import ProblemIndex
 from ingress.translate.gateway.side_by_side import SideBySideProblems, lost_hosts
 from ingress.translate.readers.gateway.names import HTTP_ROUTE
+from tests.properties import examples
 
 _OLD, _YOUNG = (
     Owner(Kind.INGRESS, ObjectKey("shop", name), created) for name, created in (("z", "1"), ("a", "2"))
@@ -78,7 +79,7 @@ class LostHostsTests(SynchronousTestCase):
         """A host that a listener has, and no route, costs nobody anything."""
         self.assertEqual(list(lost_hosts(_table(a=(_OLD,)), _table(a=()))), [])
 
-    @settings(max_examples=60)
+    @settings(max_examples=examples(60))
     @given(st.lists(_CHANGES, max_size=5))
     def test_incrementally(self, rounds: list[list[tuple[str, str, object]]]) -> None:
         """Followed change by change it comes to the same as looked at once, whatever comes and goes."""

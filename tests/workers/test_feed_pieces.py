@@ -17,6 +17,7 @@ from ingress.translate.snapshot import Snapshot
 from ingress.translate.snapshot_bytes import SnapshotError
 from ingress.workers.feed.follower import Follower
 from ingress.workers.feed.sending import pieces
+from tests.properties import examples
 from tests.translate import following
 from tests.workers.feed_case import (
     CANARY,
@@ -246,7 +247,7 @@ class MalformedTests(FeedCase):
         for length in range(1, len(piece)):
             self.assertRaises(SnapshotError, Follower().take, piece[:length])
 
-    @settings(deadline=None, derandomize=True, max_examples=300, suppress_health_check=HEALTH)
+    @settings(deadline=None, derandomize=True, max_examples=examples(300), suppress_health_check=HEALTH)
     @given(st.data())
     def test_damaged_bytes(self, data: st.DataObject) -> None:
         """A byte that is another one gives some snapshot, or the one error, and nothing else."""

@@ -18,6 +18,7 @@ from ingress.http.response_head import parse_response_head
 from ingress.proxy.exchange.chain import live_filter
 from tests.annotations.snippets.playing import BACKEND, OWNER
 from tests.fakes.filter_parts import FakeFacts, FakeServices
+from tests.properties import examples
 
 WORDS = (
     *sorted(HONORED),
@@ -115,7 +116,7 @@ values = st.binary(max_size=12).map(lambda raw: re.sub(rb"[\x00-\x1f\x7f]", b"",
 class AnyTextTests(SynchronousTestCase):
     """Of snippets, and of requests."""
 
-    @settings(deadline=None, max_examples=400)
+    @settings(deadline=None, max_examples=examples(400))
     @given(texts, texts, st.binary(max_size=12), values)
     def test_nothing_raises(self, configuration: str, server: str, path: bytes, value: bytes) -> None:
         """Any text becomes a snippet, and what it does to a request is what the proxy may do."""

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.cluster.api.lines import LineSplitter, LineTooLongError
+from tests.properties import examples
 
 
 class LineSplitterTests(SynchronousTestCase):
@@ -24,7 +25,7 @@ class LineSplitterTests(SynchronousTestCase):
         line = "a\r\v\f\x1c\x85\u2028b".encode()
         self.assertEqual(LineSplitter().feed(line + b"\n"), [line])
 
-    @settings(derandomize=True, max_examples=200)
+    @settings(derandomize=True, max_examples=examples(200))
     @given(st.lists(st.binary(max_size=20).map(lambda b: b.replace(b"\x00", b"\n")), max_size=12))
     def test_chunks_do_not_matter(self, chunks: list[bytes]) -> None:
         """However the bytes are split, the same lines come out."""

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.cluster.manifests.documents import DocumentError, read_json, read_yaml
+from tests.properties import examples
 
 
 def value_of(text: str) -> object:
@@ -141,7 +142,7 @@ class YamlTests(SynchronousTestCase):
         error = self.assertRaises(DocumentError, list, read_yaml("\n".join(merges)))
         self.assertIn("aliases", error.reason)
 
-    @settings(deadline=None, max_examples=150, derandomize=True)
+    @settings(deadline=None, max_examples=examples(150), derandomize=True)
     @given(
         st.recursive(
             st.none() | st.booleans() | st.integers(-(10**15), 10**15) | st.text(max_size=6),
@@ -160,7 +161,7 @@ class YamlTests(SynchronousTestCase):
         (document,) = read_json(json.dumps(value))
         self.assertEqual(document.value, value)
 
-    @settings(deadline=None, max_examples=300, derandomize=True)
+    @settings(deadline=None, max_examples=examples(300), derandomize=True)
     @given(st.text(alphabet="ab:-[]{}&*<>!|#'\", \n\t?%~0.", max_size=40))
     def test_any_text(self, text: str) -> None:
         """Any text gives documents or a ``DocumentError``, and never a value that is no JSON."""

@@ -8,6 +8,7 @@ from ingress.cluster.manifests.manifest_files import ManifestContent, read_manif
 from ingress.model.objects import Kind, ObjectId, ObjectKey, Secret
 from ingress.model.problems import Problem, Reason
 from ingress.translate.readers.ingress.objects import Ingress
+from tests.properties import examples
 
 PREFIX = "nginx.ingress.kubernetes.io"
 PARTS = (
@@ -375,7 +376,7 @@ class ProblemTests(SynchronousTestCase):
         (problem,) = found.projection.problems
         self.assertEqual(problem.field, "metadata.labels")
 
-    @settings(deadline=None, max_examples=200, derandomize=True)
+    @settings(deadline=None, max_examples=examples(200), derandomize=True)
     @given(
         st.lists(
             st.sampled_from(PARTS),

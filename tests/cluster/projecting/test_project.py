@@ -18,6 +18,7 @@ from ingress.translate.readers.ingress.objects import (
     IngressClass,
 )
 from tests.cluster.projecting.raw_objects import GOOD, PREFIX, faults, good
+from tests.properties import examples
 
 
 class KeyTests(SynchronousTestCase):
@@ -124,13 +125,13 @@ class TotalityTests(SynchronousTestCase):
             self.assertEqual(projection.value.key, key)
             repr(projection.value).encode()
 
-    @settings(deadline=None, max_examples=200, derandomize=True)
+    @settings(deadline=None, max_examples=examples(200), derandomize=True)
     @given(st.sampled_from(sorted(KINDS)), json_values)
     def test_any_value(self, kind: Kind, raw: object) -> None:
         """Any JSON value is projected."""
         self.check(kind, raw)
 
-    @settings(deadline=None, max_examples=500, derandomize=True)
+    @settings(deadline=None, max_examples=examples(500), derandomize=True)
     @given(st.data())
     def test_any_change(self, data: st.DataObject) -> None:
         """A good object with any value put in any one place is projected."""

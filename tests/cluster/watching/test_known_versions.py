@@ -6,6 +6,7 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.cluster.watching.known_versions import KnownVersions
 from ingress.model.objects import ObjectKey
+from tests.properties import examples
 
 A, B = ObjectKey("x", "a"), ObjectKey("x", "b")
 _KEYS = [ObjectKey("x", name) for name in "abcd"]
@@ -59,7 +60,7 @@ class KnownVersionsTests(SynchronousTestCase):
         known_versions.present(B, "1")
         self.assertEqual(known_versions.end_list(), (A,))
 
-    @settings(derandomize=True, max_examples=150)
+    @settings(derandomize=True, max_examples=examples(150))
     @given(
         st.lists(
             st.tuples(

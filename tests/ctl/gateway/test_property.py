@@ -14,6 +14,7 @@ from ingress.ctl.inputs.input import Input
 from tests.ctl.gateway.gateway_case import GatewayCase, given_by, ingress
 from tests.ctl.gateway.model import rule_of
 from tests.ctl.gateway.schemas import faults
+from tests.properties import examples
 
 HOSTS = ("a.example.com", "b.example.com", "*.example.com", "c.a.example.com", "*.a.example.com", "")
 PATHS = ("/", "/a", "/a/", "/a/b", "/ab", "/a/b/c")
@@ -99,7 +100,7 @@ def is_the_same_in_both(read: Input, host: str) -> bool:
 
 class SameBackendTests(GatewayCase):
     @given(st.lists(_INGRESS, min_size=1, max_size=5))
-    @settings(derandomize=True, deadline=None, max_examples=40)
+    @settings(derandomize=True, deadline=None, max_examples=examples(40))
     def test_a_request_gets_the_same_backend(self, drawn: list[Any]) -> None:
         """Whose a host is, exact before prefix, the longer prefix, redirects to HTTPS: all as the table has it."""
         read = given_by(*made(drawn))

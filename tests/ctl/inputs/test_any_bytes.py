@@ -9,6 +9,7 @@ from hypothesis import settings, strategies
 from ingress.ctl.errors import Mistake
 from ingress.ctl.inputs.input import object_of
 from tests.ctl.inputs.files_case import FilesCase, an_ingress
+from tests.properties import examples
 
 MANIFESTS = sorted(Path(__file__).parents[2].glob("fixtures/*/manifests.yaml"))
 KUSTOMIZATION = (
@@ -58,7 +59,7 @@ class AnyBytesTests(FilesCase):
             given.exact_places(asked)
         path.unlink()
 
-    @settings(max_examples=60, deadline=None)
+    @settings(max_examples=examples(60), deadline=None)
     @drawn(
         strategies.binary(max_size=60),
         strategies.sampled_from(("a.yaml", "a.json", "kustomization.yaml", "Chart.yaml")),
@@ -68,13 +69,13 @@ class AnyBytesTests(FilesCase):
         self.read_all(content, name)
         self.read_all(an_ingress().encode() + content, name)
 
-    @settings(max_examples=80, deadline=None)
+    @settings(max_examples=examples(80), deadline=None)
     @drawn(strategies.sampled_from(MANIFESTS), strategies.integers(0, 2**32))
     def test_mutated_manifests(self, path: Path, seed: int) -> None:
         """Manifests with pieces cut, doubled and put in."""
         self.read_all(mutated(path.read_bytes(), seed), "a.yaml")
 
-    @settings(max_examples=60, deadline=None)
+    @settings(max_examples=examples(60), deadline=None)
     @drawn(strategies.integers(0, 2**32))
     def test_mutated_kustomizations(self, seed: int) -> None:
         """Kustomizations likewise; nothing is built that looks elsewhere."""

@@ -10,6 +10,7 @@ from ingress.ctl.inputs.layers import Unit, in_layers
 from ingress.model.objects import Kind, ObjectKey, Projection
 from ingress.model.problems import Reason
 from tests.ctl.inputs.files_case import FilesCase, an_ingress
+from tests.properties import examples
 
 CLASS = """\
 apiVersion: networking.k8s.io/v1
@@ -141,7 +142,7 @@ class LayerTests(FilesCase):
         self.assertIn("dev/a.yaml", output)
         self.assertIn("prod/a.yaml", output)
 
-    @settings(max_examples=100, deadline=None)
+    @settings(max_examples=examples(100), deadline=None)
     @drawn(
         strategies.lists(
             strategies.tuples(

@@ -11,6 +11,7 @@ from ingress.ctl.inputs.lines import AskedField, lines_of
 from ingress.model.objects import Kind, ObjectKey
 from tests.ctl.inputs.files_case import FilesCase, an_ingress
 from tests.fakes.counting import calls
+from tests.properties import examples
 
 SHOP = (Kind.INGRESS, ObjectKey("shop", "web"))
 INGRESS = """\
@@ -120,7 +121,7 @@ class JsonTests(FilesCase):
 class AnyTextTests(FilesCase):
     """No text is a reason to fail."""
 
-    @settings(max_examples=200, deadline=None)
+    @settings(max_examples=examples(200), deadline=None)
     @drawn(
         strategies.one_of(
             strategies.text(alphabet='{}[]"\\:,-&*! \n\tabk0'),

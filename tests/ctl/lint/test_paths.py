@@ -9,6 +9,7 @@ from ingress.routing.expression_routes import PathTooLong
 from ingress.routing.paths import normal_path
 from ingress.translate.readers.ingress.objects import Ingress
 from tests.ctl.lint.lint_case import HOST, PREFIX, SPECIFIC, LintCase, changed, ingress, input_of
+from tests.properties import examples
 
 QUIRKS = {"PathNeedsQuirk", "PathMadeExpression", "SlashRedirect"}
 ASKED = ("/", "/a", "/a/", "/ax", "/A", "/a/x", "/b", "/b/", "/bx", "/B/x", "/c/1", "/c/x", "/c/.*", "/C")
@@ -102,7 +103,7 @@ class QuirkTests(LintCase):
             "PathMadeExpression", ingress("/"), ingress("/x", name="asking", use_regex="true")
         )
 
-    @settings(max_examples=150, deadline=None)
+    @settings(max_examples=examples(150), deadline=None)
     @given(some_ingresses)
     def test_where_quirks_make_a_difference_there_is_a_finding(self, some: list[Ingress]) -> None:
         """Who answers a request with quirks and without is the same wherever lint tells of no quirk; and quirks are told of only where they are on.
@@ -152,7 +153,7 @@ class TakenTests(LintCase):
             "PathShadowed", ingress(("/a/.*", SPECIFIC), ("/a/b/.*", SPECIFIC), use_regex="true")
         )
 
-    @settings(max_examples=100, deadline=None)
+    @settings(max_examples=examples(100), deadline=None)
     @given(some_ingresses)
     def test_whose_path_is_told_of_does_not_answer(self, some: list[Ingress]) -> None:
         """The request that a finding names goes where it says."""

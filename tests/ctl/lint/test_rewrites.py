@@ -8,6 +8,7 @@ from ingress.model.path_expressions import Capturing, read_path_expression
 from ingress.routing.paths import normal_path
 from ingress.translate.readers.ingress.objects import Ingress
 from tests.ctl.lint.lint_case import HOST, SPECIFIC, LintCase, changed, ingress, input_of
+from tests.properties import examples
 
 
 def asked_for(value: Ingress, path: bytes) -> bytes | None:
@@ -99,7 +100,7 @@ class RewritesTests(LintCase):
         value = ingress(("/api", "Prefix"), ("/x[0-9]+", SPECIFIC), rewrite_target="/")
         self.assertEqual(self.found("RewriteToOnePath", value).changes, ())
 
-    @settings(max_examples=60, deadline=None)
+    @settings(max_examples=examples(60), deadline=None)
     @given(
         st.lists(
             st.sampled_from(["/", "/api", "/api/", "/a/b", "/static/.*", "/v1/(.*)", "/x/?(.*)"]),

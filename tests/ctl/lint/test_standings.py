@@ -19,6 +19,7 @@ from ingress.model.objects import Kind, ObjectKey, Service
 from ingress.model.upstream_tls import ProtocolRefused
 from tests.ctl.lint.lint_case import HOST, LintCase, changed, ingress, input_of
 from tests.fakes.specs import SpecOf
+from tests.properties import examples
 
 VALUES = [
     "", " ", "true", "false", "on", "off", "yes", "0", "-1", "5", "1.5", "60s", "10m", "10Mi", "/", "/$1", "$",
@@ -167,7 +168,7 @@ class StandingTests(LintCase):
         known = Coverage(whole=frozenset({Kind.SECRET}))
         self.found("SecretNotFound", ingress(auth_type="basic", auth_secret="users"), coverage=known)
 
-    @settings(max_examples=400, deadline=None)
+    @settings(max_examples=examples(400), deadline=None)
     @given(st.sampled_from(NAMES), st.sampled_from(VALUES))
     def test_closes_is_what_answers_503(self, name: str, value: str) -> None:
         """One annotation closes exactly if the routes of its Ingress answer 503 by a guard or a rewrite that is missing; no value raises."""

@@ -8,6 +8,7 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from tests.fakes.transports import Peer
 from tests.http.strict import Message, StrictError, read_answers, read_request
+from tests.properties import examples
 from tests.proxy.playing import OK, Stage
 
 FRAGMENTS = st.sampled_from(
@@ -86,7 +87,7 @@ class HostileTests(SynchronousTestCase):
                     again = True
                     peer.say(OK)
 
-    @settings(max_examples=150, deadline=None)
+    @settings(max_examples=examples(150), deadline=None)
     @given(
         st.lists(st.one_of(WHOLE, WHOLE, FRAGMENTS), min_size=1, max_size=8),
         st.booleans(),

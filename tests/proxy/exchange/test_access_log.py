@@ -16,6 +16,7 @@ from ingress.process.access_output import LinesLostError
 from ingress.proxy.exchange.access_log import FLUSH_SECONDS, MAX_FIELD, QUIET_SECONDS, AccessLog, escape
 from ingress.routing.route import Match, Route
 from tests.fakes.records import ENDPOINT, record_of
+from tests.properties import examples
 
 PATIENCE = 10.0
 """Seconds after which a wait for the writing thread is a failure."""
@@ -42,7 +43,7 @@ class EscapeTests(SynchronousTestCase):
         self.assertEqual(escape(b"a" * (MAX_FIELD + 1)), b"a" * MAX_FIELD)
         self.assertEqual(len(escape(b'"' * (MAX_FIELD + 1))), 4 * MAX_FIELD)
 
-    @settings(max_examples=200, deadline=None)
+    @settings(max_examples=examples(200), deadline=None)
     @given(st.binary(max_size=60))
     def test_plain(self, octets: bytes) -> None:
         """What comes out is visible ASCII without a quote, and tells the bytes that went in."""

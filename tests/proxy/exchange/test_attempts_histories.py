@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from ingress.proxy.contract.transport import REFUSED, TIMED_OUT
 from tests.fakes.transports import Peer
+from tests.properties import examples
 from tests.proxy.playing import OK, ONE, THREE, TWO, ProxyCase, Stage, body_of
 
 MOODS = ("well", "refuses", "swallows", "ends", "resets", "nonsense")
@@ -72,7 +73,7 @@ class HistoryTests(ProxyCase):
         self.reactor.pass_time(request.pause)
         return status, met
 
-    @settings(derandomize=True, deadline=None, max_examples=60)
+    @settings(derandomize=True, deadline=None, max_examples=examples(60))
     @given(st.lists(REQUESTS, min_size=1, max_size=25))
     def test_histories(self, requests: list[Request]) -> None:
         """Each request ends once; repeatable ones succeed unless upstream talks nonsense; others are seen once."""

@@ -19,6 +19,7 @@ from ingress.proxy.exchange.log_lines import MAX_VALUE, line_maker
 from ingress.proxy.exchange.record_lines import record_line_maker
 from ingress.routing.route import Match, Route
 from tests.fakes.records import record_of
+from tests.properties import examples
 from tests.proxy.exchange.test_access_log import AccessLogCase
 from tests.proxy.exchange.test_log_lines import NOW, record
 from tests.proxy.playing import OK, ONE, TWO, ProxyCase
@@ -177,7 +178,7 @@ class FieldTests(SynchronousTestCase):
         self.assertEqual(found["path"], "/" + "\\xff" * (MAX_VALUE - 1))
         self.assertEqual([len(found[name]) for name in ("host", "user_agent", "reason")], [MAX_VALUE] * 3)
 
-    @settings(max_examples=300, deadline=None)
+    @settings(max_examples=examples(300), deadline=None)
     @given(st.binary(max_size=40), st.binary(max_size=40), st.text(max_size=20), st.binary(max_size=20))
     def test_hostile(self, target: bytes, host: bytes, reason: str, method: bytes) -> None:
         """Whatever bytes there are, JSON is an object, and logfmt one line of the same names; both say what the bytes were."""

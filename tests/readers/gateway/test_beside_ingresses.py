@@ -8,6 +8,7 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.model.listeners import Listener
 from ingress.model.problems import Reason
+from tests.properties import examples
 from tests.readers.gateway.route_cluster import (
     GATEWAY_CLASS,
     INFRA,
@@ -102,7 +103,7 @@ def _objects(name: str, state: Any) -> list[dict[str, Any] | str]:
 class BesideIngressesTests(SynchronousTestCase):
     """One port for both."""
 
-    @settings(max_examples=60, deadline=None)
+    @settings(max_examples=examples(60), deadline=None)
     @given(st.lists(_STEPS, min_size=2, max_size=9))
     def test_histories(self, steps: list[tuple[str, Any]]) -> None:
         """``write`` compares what is kept up to date with a full translation after each step."""

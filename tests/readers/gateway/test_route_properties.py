@@ -5,6 +5,7 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.properties import examples
 from tests.readers.gateway.route_cluster import (
     INFRA,
     Request,
@@ -119,7 +120,7 @@ class PrecedenceProperties(MatchingCase):
         names = [f"{name}-{number}" for name in ("one", "two", "three") for number in range(3)]
         self.cluster.write("services", *map(service, names), _CLASS)
 
-    @settings(max_examples=150, deadline=None)
+    @settings(max_examples=examples(150), deadline=None)
     @given(ROUTES, st.lists(REQUESTS, min_size=1, max_size=8))
     def test_same_as_naive(
         self, made: dict[str, tuple[list[list[dict[str, Any]]], list[str], str]], requests: list[Request]
@@ -164,7 +165,7 @@ STEPS = st.one_of(
 class HistoryProperties(MatchingCase):
     """Along any history of all that decides about routes, what is kept up to date is what a full translation makes."""
 
-    @settings(max_examples=40, deadline=None)
+    @settings(max_examples=examples(40), deadline=None)
     @given(st.lists(STEPS, min_size=2, max_size=8), st.sampled_from([INFRA, "web"]))
     def test_histories(self, steps: list[tuple[str, Any]], namespace: str) -> None:
         """``write`` compares both after each step."""

@@ -23,6 +23,7 @@ from ingress.translate.readers.gateway.names import (
 )
 from ingress.translate.readers.gateway.topology import Topology
 from ingress.translate.readers.gateway.topology_making import prepare_topology, topology_of
+from tests.properties import examples
 from tests.readers.gateway.gateway_values import (
     ANY,
     CLASS,
@@ -129,7 +130,7 @@ def _restarted(state: ClusterState, topology: Topology) -> ClusterState:
 class HistoryTests(SynchronousTestCase):
     """Whatever happened before."""
 
-    @settings(max_examples=150)
+    @settings(max_examples=examples(150))
     @given(st.lists(_VALUES, max_size=12), st.sampled_from(_POOLS))
     def test_same_as_at_once(
         self, changes: list[tuple[Kind, ObjectKey, ClusterObject | None]], pool: tuple[str, ...]

@@ -31,6 +31,7 @@ from tests.ctl.lint.reports.samples import (
     results,
 )
 from tests.fakes.counting import calls
+from tests.properties import examples
 
 
 def text_of(name: str, what: Results) -> str:
@@ -425,7 +426,7 @@ class EveryFormatTests(SynchronousTestCase):
             self.assertTrue(text.replace("\n", "").isprintable(), name)
             text.encode("utf-8")
 
-    @settings(derandomize=True, deadline=None, max_examples=60)
+    @settings(derandomize=True, deadline=None, max_examples=examples(60))
     @given(
         st.lists(
             st.text(st.characters() | st.sampled_from("#:[]<>&%,\n\r\x1b\ud800"), max_size=12), max_size=3

@@ -9,6 +9,7 @@ from twisted.trial.unittest import SynchronousTestCase
 from ingress.cluster.kinds import KINDS
 from ingress.cluster.projecting.project import project
 from ingress.translate.readers.gateway.projection.parts import MOST_PROBLEMS
+from tests.properties import examples
 from tests.readers.gateway.projection.raw_gateway_objects import PREFIX, raw_object
 
 GATEWAY_KINDS = sorted(kind for kind, read in KINDS.items() if read.definition)
@@ -99,7 +100,7 @@ specs = st.dictionaries(st.sampled_from(WORDS), anything, max_size=8)
 class HostileTests(SynchronousTestCase):
     """Objects that no API server would take."""
 
-    @settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck))
+    @settings(max_examples=examples(300), deadline=None, suppress_health_check=list(HealthCheck))
     @given(st.sampled_from(GATEWAY_KINDS), st.one_of(specs, anything))
     def test_anything(self, kind: Any, spec: object) -> None:
         """Whatever stands in an object, a value that can be hashed comes of it, or problems that can be printed."""
