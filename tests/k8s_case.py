@@ -4,6 +4,7 @@ import configparser
 import shutil
 import subprocess
 from collections.abc import Iterator, Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +32,7 @@ STOP_MARGIN_SECONDS = 5.0
 
 def objects(text: str) -> list[dict[str, Any]]:
     """The Kubernetes objects of a YAML text."""
-    return [one for one in yaml.safe_load_all(text) if one is not None]
+    return [one for one in yaml.load_all(text, yaml.CSafeLoader) if one is not None]
 
 
 def raw() -> Iterator[tuple[Path, dict[str, Any]]]:
@@ -42,15 +43,23 @@ def raw() -> Iterator[tuple[Path, dict[str, Any]]]:
                 yield path, one
 
 
-def rendered(folder: str | Path) -> list[dict[str, Any]]:
-    """The objects that ``kubectl kustomize`` makes of a folder below ``k8s/``, or of any other."""
+def _text(folder: str | Path) -> str:
     kubectl = shutil.which("kubectl")
     if kubectl is None:
         raise SkipTest("kubectl is not installed")
     done = subprocess.run([kubectl, "kustomize", str(K8S / folder)], capture_output=True, text=True)
     if done.returncode:
         raise AssertionError(f"kubectl kustomize {folder}: {done.stderr}")
-    return objects(done.stdout)
+    return done.stdout
+
+
+_text_of_ours = cache(_text)
+"""Of folders below ``k8s/``, which no test changes, and several look at."""
+
+
+def rendered(folder: str | Path) -> list[dict[str, Any]]:
+    """The objects that ``kubectl kustomize`` makes of a folder below ``k8s/``, by its name there, or of any other."""
+    return objects(_text(folder) if isinstance(folder, Path) else _text_of_ours(folder))
 
 
 def pod(workload: Mapping[str, Any]) -> dict[str, Any]:

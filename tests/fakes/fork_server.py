@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import atexit
 import fcntl
+import functools
 import gc
 import io
 import json
@@ -27,8 +28,11 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
+from twisted.application.service import IServiceMaker
+
 import ingress
 from bench.importing import import_ours
+from twisted import plugin
 
 ROOT = Path(ingress.__file__).parents[1]
 TWISTD = "from twisted.scripts.twistd import run; run()"
@@ -121,6 +125,9 @@ def _pair() -> tuple[socket.socket, socket.socket]:
 def serve(asked_fd: int) -> None:
     """In the fork server: fork for each request, until nobody can ask any more.  Returns in the children alone."""
     import_ours()
+    # Each start looks for the command a dozen times, in folders that stay as they are.
+    plugin.getCache = functools.cache(plugin.getCache)
+    assert "ingress" in [maker.tapname for maker in plugin.getPlugins(IServiceMaker)]
     gc.freeze()
     asked = socket.socket(fileno=asked_fd)
     telling: dict[int, int] = {}
