@@ -96,7 +96,7 @@ class LoadTests(TakeoverCase):
             sys.executable,
             "-m",
             "bench.takeover",
-            "--takeovers=2",
+            "--takeovers=1",
             "--requests=60",
             "--pause=0.01",
             *options,

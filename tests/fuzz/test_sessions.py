@@ -16,7 +16,7 @@ from tests.fuzz.relayed_sessions import fuzz_relayed
 from tests.fuzz.sessions import Act, Answer, Say, acts_of, fuzz_session, play
 from tests.proxy.h2_playing import Http2Stage
 
-COUNT = 250
+COUNT = 100
 
 
 class SessionTests(SynchronousTestCase):

@@ -162,7 +162,7 @@ class MetricsTests(SynchronousTestCase):
 
     def test_many(self) -> None:
         """However many Ingresses have counters, no step makes many objects, so none waits for the collector more than others."""
-        many = [ObjectKey("web", f"shop-{number}") for number in range(2000)]
+        many = [ObjectKey("web", f"shop-{number}") for number in range(1000)]
         self.publish(*many)
         for ingress in many:
             self.metrics.exchanges.ended(record_of(ingress, 200, 0.1, 1))

@@ -110,7 +110,7 @@ class GrowthTests(SynchronousTestCase):
         """When an Ingress comes, changes or goes, one twice as large takes twice as many calls."""
         for name, make in CASES.items():
             self.costs(make(10))
-            few, many = self.costs(make(100)), self.costs(make(200))
+            few, many = self.costs(make(50)), self.costs(make(100))
             for what, one, other in zip(WAYS, few, many, strict=True):
                 self.assertLess(other, MOST * one, f"{name} {what}: {one} and {other} calls")
 
