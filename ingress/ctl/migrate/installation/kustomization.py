@@ -117,13 +117,8 @@ def kustomization(
         ("Namespace", namespace_carried(found)),
     ):
         lines += _patch(kind, carried)
-    class_fields = [
-        CarriedField(
-            f"IngressClass {classes['ingress-class']}", f"annotation {IS_DEFAULT}", Fate.LATER, _ONE_DEFAULT
-        )
-    ]
     fields = [
-        *(class_fields if is_default else ()),
+        *(_default_class(classes["ingress-class"]) if is_default else ()),
         *pods.fields,
         *scaling.fields,
         *(one for _, carried in services for one in carried.fields),
@@ -145,6 +140,10 @@ def _classes(classes: Mapping[str, str], *, is_default: bool) -> Iterator[str]:
         yield from _waiting((Change("/metadata/annotations", {IS_DEFAULT: "true"}),))
 
 
+def _default_class(name: str) -> Iterator[CarriedField]:
+    yield CarriedField(f"IngressClass {name}", f"annotation {IS_DEFAULT}", Fate.LATER, _ONE_DEFAULT)
+
+
 def _patch(kind: str, carried: Carried) -> Iterator[str]:
     if carried.changes:
         yield f"  - target: {{kind: {kind}, name: {OWN_NAME}}}"
@@ -157,6 +156,7 @@ def _patch(kind: str, carried: Carried) -> Iterator[str]:
 
 
 def _waiting(later: Sequence[Change]) -> Iterator[str]:
+    """Yield changes as comments, which are operations of the patch above once their marks are taken away."""
     if later:
         yield f"      {_LATER}"
         yield from (f"      # {line[6:]}" for line in _changes(later))
