@@ -26,6 +26,7 @@ from ingress.translate.bookkeeping import Draft, Index, Members, ProblemIndex
 from ingress.translate.claims import SERVICE_KIND
 from ingress.translate.endpoint_rules import API_SERVER, Pair
 from ingress.translate.options import TranslateOptions
+from ingress.translate.slices import NOTHING_BEFORE
 from ingress.translate.upstream_tls import TlsFault, complete
 
 WORK_AT_ONCE: Final = 25
@@ -154,7 +155,11 @@ class BackendCache:
             request = protocol.tls if isinstance(protocol, ProtocolAsked) else None
             self._place(reference, () if request is None else request.sources)
         return resolving_backend(
-            reference, state, self._options, lambda request: self.complete(request, state)
+            reference,
+            state,
+            self._options,
+            lambda request: self.complete(request, state),
+            self._next.get(reference) or NOTHING_BEFORE,
         )
 
     def resolve(self, state: ClusterState) -> Iterator[None]:

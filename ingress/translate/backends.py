@@ -38,7 +38,7 @@ from ingress.translate.external_names import external_name_fault
 from ingress.translate.gateway.app_protocols import app_protocol_fault
 from ingress.translate.gateway.backend_policies import protocol_by_policy
 from ingress.translate.options import TranslateOptions
-from ingress.translate.slices import finding_endpoints, is_address
+from ingress.translate.slices import NOTHING_BEFORE, finding_endpoints, is_address
 from ingress.translate.upstream_tls import TlsLookup, lookup_in
 
 HTTP2_IN_THE_CLEAR = "kubernetes.io/h2c"
@@ -350,7 +350,11 @@ def resolve_backend(
 
 
 def resolving_backend(
-    reference: BackendReference, state: ClusterState, options: TranslateOptions, lookup: TlsLookup
+    reference: BackendReference,
+    state: ClusterState,
+    options: TranslateOptions,
+    lookup: TlsLookup,
+    before: BackendState = NOTHING_BEFORE,
 ) -> Stepwise[BackendState]:
     """Find the same in steps, where there are many endpoints; all of it as *state* is at the first one."""
     port = port_of(reference, state)
@@ -361,7 +365,7 @@ def resolving_backend(
         return BackendState(reason=unspoken, is_broken=True)
     tls: UpstreamTls | None = None
     if isinstance(reference.protocol, Datagrams):
-        return (yield from _resolving(reference, port, state, options, _PLAIN))
+        return (yield from _resolving(reference, port, state, options, _PLAIN, before))
     if protocol is None:
         is_http2 = _is_http2(port)
     else:
@@ -375,7 +379,7 @@ def resolving_backend(
         terms = _Terms(LinkSettings(tls, False, is_http2), LinkSettings(tls, True, is_http2))
     else:
         terms = _HTTP2 if is_http2 else _PLAIN
-    return (yield from _resolving(reference, port, state, options, terms))
+    return (yield from _resolving(reference, port, state, options, terms, before))
 
 
 def protocol_of(
@@ -402,6 +406,7 @@ def _resolving(
     state: ClusterState,
     options: TranslateOptions,
     terms: _Terms,
+    before: BackendState,
 ) -> Stepwise[BackendState]:
     if reference.kind == INVALID_KIND:
         return BackendState(reason="no usable backend is named", is_broken=True)
@@ -409,7 +414,7 @@ def _resolving(
     service = state.services.get(key)
     is_usual = reference.kind == SERVICE_KIND and not options.from_manifests
     if is_usual and service is not None and port is not None and service.type != "ExternalName":
-        return (yield from _in_cluster(reference, service, port, state, options, terms))
+        return (yield from _in_cluster(reference, service, port, state, options, terms, before))
     fault = backend_fault(reference, state, options)
     if fault is not None:
         if fault.reason is Reason.SERVICE_NOT_FOUND and options.from_manifests:
@@ -423,7 +428,7 @@ def _resolving(
     if service.type == "ExternalName":
         name = service.external_name.lower().removesuffix(".")
         return BackendState((Endpoint(name, port.number, terms.external),))
-    return (yield from _in_cluster(reference, service, port, state, options, terms))
+    return (yield from _in_cluster(reference, service, port, state, options, terms, before))
 
 
 def _in_cluster(
@@ -433,6 +438,7 @@ def _in_cluster(
     state: ClusterState,
     options: TranslateOptions,
     terms: _Terms,
+    before: BackendState,
 ) -> Stepwise[BackendState]:
     """Find where *port* of *service*, which has nothing strange about it, leads."""
     key = service.key
@@ -447,7 +453,9 @@ def _in_cluster(
     if not slices:
         return BackendState(reason=_no_slice(key, options))
     return (
-        yield from finding_endpoints(service, port, slices, rules, api_servers, options.locality, terms.ours)
+        yield from finding_endpoints(
+            service, port, slices, rules, api_servers, options.locality, terms.ours, before
+        )
     )
 
 

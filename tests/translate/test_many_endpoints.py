@@ -8,6 +8,7 @@ from twisted.trial.unittest import SynchronousTestCase
 from ingress.model.backends import BackendState, Endpoint
 from ingress.model.locality import Hints, Locality
 from ingress.model.objects import Batch, ClusterObject, EndpointSlice, ObjectKey, SlicePort
+from ingress.model.packed_texts import MOST_PACKED
 from ingress.model.stepwise import finished
 from ingress.translate import backend_cache, slices
 from ingress.translate.options import TranslateOptions
@@ -197,6 +198,37 @@ class AlikeTests(SynchronousTestCase):
             found = slice_endpoints(SERVICE, SERVICE.ports[0], some, rules, (), Locality("a"))
             expected = (sorted(near), sorted(known - near)) if near else (sorted(known), [])
             self.assertEqual((list(found.endpoints), list(found.elsewhere)), expected, seed)
+
+    def test_as_before(self) -> None:
+        """Endpoints that there were before are the same objects, whatever came, went or has another port; they are found as ever."""
+        self.patch(slices, "_WORK_A_STEP", 7)
+        port, rules = SERVICE.ports[0], TranslateOptions().endpoint_rules
+        compared: list[bool] = []
+        for seed in range(20):
+            random = Random(seed)
+            states: list[BackendState] = []
+            for _ in range(2):
+                some = [
+                    evolve(
+                        SLICE,
+                        key=ObjectKey("demo", f"web-{number}"),
+                        ports=(SlicePort("http", random.choice((8080, 9090))),),
+                        ready=tuple(f"10.0.{number}.{last}" for last in random.sample(range(150), 148)),
+                        hints=(random.choice((Hints(("a",)), Hints(("b",)))),) * 148,
+                    )
+                    for number in range(8)
+                ]
+                new = slice_endpoints(SERVICE, port, some, rules, (), Locality("a"))
+                before = states[-1] if states else BackendState()
+                states.append(
+                    finished(finding_endpoints(SERVICE, port, some, rules, (), Locality("a"), before=before))
+                )
+                self.assertEqual(states[-1], new)
+            first, second = (one.endpoints for one in states)
+            if min(len(first), len(second)) >= MOST_PACKED:
+                same = set(map(id, first)) & set(map(id, second))
+                compared.append(len(same) >= len(set(first) & set(second)) * 0.5)
+        self.assertEqual(set(compared), {True})
 
     def test_refused(self) -> None:
         """Endpoints that may not be connected to, or are nonsense, are told as they would be in one step."""
