@@ -164,9 +164,9 @@ def finding_endpoints(
         return BackendState(reason=message, problems=tuple((yield from in_order(problems, ORDER))))
     known: set[str] = set()
     for one, _ in with_port:
-        before = len(known)
+        count = len(known)
         known.update(one.ready, one.draining, one.unready)
-        if pace.is_over(_LIKE_A_SLICE + len(known) - before):
+        if pace.is_over(_LIKE_A_SLICE + len(known) - count):
             yield
     if not known:
         return BackendState(reason=f"Service {service.key} has no endpoints")
