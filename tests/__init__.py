@@ -10,7 +10,6 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from tests.forking import fork_processes
 from tests.handing_out import hand_out_modules
 from tests.properties import examples
 
@@ -54,5 +53,7 @@ if _trial is not None:
     gc.set_threshold(100_000, 20, 1000)
     _disttrial: Any = sys.modules.get("twisted.trial._dist.disttrial")
     if _disttrial is not None:
+        from tests.forking import fork_processes
+
         hand_out_modules(_disttrial, sys.modules["twisted.trial._dist.worker"], _draw_examples)
         fork_processes(_disttrial)
