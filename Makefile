@@ -5,8 +5,8 @@ VENV ?= .venv
 FUZZ_SECONDS ?= 60
 # Times the examples that properties name, for make properties.
 EXAMPLES ?= 1
-# Processes that share the tests; many of these wait for others, so ten are of use on two CPUs.
-TEST_JOBS ?= 10
+# Processes that share the tests; many of these wait for others, so eight are of use on two CPUs.
+TEST_JOBS ?= 8
 # Modules of tests with properties.
 PROPERTIES = $(subst /,.,$(basename $(shell grep --recursive --files-with-matches --include='test_*.py' -E '^from (hypothesis|tests.properties) ' tests)))
 # Names of scripts, separated by commas; all without.  TARGETS likewise: ours,nginx,haproxy.
