@@ -3,7 +3,7 @@
 PYTHON ?= python3
 VENV ?= .venv
 FUZZ_SECONDS ?= 60
-# Times the examples that properties name, for make properties.
+# Times the examples that properties name, for make properties and make test-compiled.
 EXAMPLES ?= 1
 # Processes that share the tests; many of these wait for others, so eight are of use on two CPUs.
 TEST_JOBS ?= 8
@@ -73,6 +73,7 @@ compiled: $(compiled_environment) ## compile what wheels hold as machine code (d
 	@exec $(COMPILED_VENV)/bin/python -m compiling $(COMPILED_VENV)
 
 test-compiled: export PYTHONDONTWRITEBYTECODE =
+test-compiled: export INGRESS_EXAMPLES = $(EXAMPLES)
 test-compiled: compiled ## run the test suite, or TESTS=name..., with what make compiled has installed
 	cd $(COMPILED_VENV)/tree && ../bin/python -m twisted.trial --jobs $(TEST_JOBS) --temp-directory ../trial $(or $(TESTS),tests)
 

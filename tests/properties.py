@@ -1,4 +1,5 @@
-"""How much of what can be tried without end is tried: ``make test`` takes a third of the examples and places, ``make properties`` all.
+"""How much of what can be tried without end is tried: ``make test`` takes a third of the examples and places, ``make properties`` and
+``make test-compiled`` all.
 
 ``INGRESS_EXAMPLES`` is the share: 1 for all that tests name themselves, 10 for ten times as many examples.
 """
