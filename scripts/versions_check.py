@@ -3,7 +3,8 @@
 ``python scripts/versions_check.py PREFIX [JOBS [TEST...]]`` makes ``PREFIX-lowest`` and ``PREFIX-newest``
 with the Python that runs it, and asks the package index for what goes in.  Lowest means exactly the
 versions that ``install_requires`` begins with; if these do not go together, one of them is wrong.  Newest means
-the newest below the upper bounds; what they keep out is told at the end.  Tools of the
+the newest below the upper bounds; what they keep out is told at the end.  A lowest version that the
+index has withdrawn is wrong, too, since pip chooses it for nobody.  Tools of the
 development environment are the newest in both.  The status is 0 when all tests pass in both.
 """
 
@@ -19,6 +20,7 @@ from pathlib import Path
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 KINDS = ("lowest", "newest")
+_YANKED = re.compile(r"yanked version: '([^']+)' candidate \(version (\S+)")
 _REQUIREMENT = re.compile(r"([A-Za-z0-9._-]+)\s*(?:>=\s*([0-9][0-9A-Za-z.]*))?")
 
 
@@ -53,9 +55,20 @@ def install(kind: str, folder: Path, required: dict[str, str]) -> Path:
         file.flush()
         command = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
         command += ["--constraint", file.name, "--editable", ".[dev]"]
-        if subprocess.run(command, cwd=REPOSITORY).returncode:
-            raise SystemExit(f"the {kind} versions do not go together")
+        done = subprocess.run(command, cwd=REPOSITORY, stderr=subprocess.PIPE, text=True)
+    sys.stderr.write(done.stderr)
+    if done.returncode:
+        raise SystemExit(f"the {kind} versions do not go together")
+    if gone := withdrawn(done.stderr):
+        raise SystemExit(
+            f"the package index has withdrawn {', '.join(gone)}: nobody gets that unless it is pinned"
+        )
     return python
+
+
+def withdrawn(told: str) -> list[str]:
+    """Return what pip has installed although the index has withdrawn it (PEP 592), as *told* among its errors."""
+    return [f"{name} {version}" for name, version in _YANKED.findall(told)]
 
 
 def listed(python: Path, required: dict[str, str], *options: str) -> list[dict[str, str]]:

@@ -26,7 +26,7 @@ from ingress.ctl.main import COMMANDS
 from ingress.process.version import running_code
 from ingress.tap import Options
 from scripts.image_check import copy_context
-from scripts.versions_check import constraints, requirements
+from scripts.versions_check import constraints, requirements, withdrawn
 from tests.import_statements import import_statements
 
 REPOSITORY = Path(__file__).resolve().parent.parent
@@ -116,6 +116,16 @@ class CheckoutTests(SynchronousTestCase):
         self.assertIn(f"pyOpenSSL == {lowest['pyOpenSSL']}", pinned)
         self.assertEqual(len(pinned), len(required))
         self.assertEqual(constraints("newest", lowest), "")
+
+    def test_withdrawn_versions_are_noticed(self) -> None:
+        """``make versions`` fails where a lowest version is one that an index has withdrawn, of which pip warns and goes on."""
+        told = (
+            "WARNING: The candidate selected for download or install is a yanked version: 'some-thing' candidate (version "
+            "4.1.0 at https://files.example.com/a-4.1.0-cp37.whl (from https://example.com/simple/a/))\n"
+            "Reason for being yanked: it does not work.\n"
+        )
+        self.assertEqual(withdrawn(told), ["some-thing 4.1.0"])
+        self.assertEqual(withdrawn("WARNING: something else (version 4.1.0 at a)\n"), [])
 
     def test_imports_are_required(self) -> None:
         """Every distribution that the package imports is in ``install_requires``, or in the extra of the one module that needs it."""
