@@ -11,6 +11,7 @@ from contextlib import suppress
 from typing import Any
 
 from twisted.internet import tcp, unix
+from twisted.internet.address import UNIXAddress
 from twisted.python.failure import Failure
 
 _Identity = tuple[int, int]
@@ -21,27 +22,26 @@ class PathPort(unix.Port):
 
     _identity: _Identity | None = None
 
+    def __init__(self, address: Any, factory: Any, backlog: int, mode: int, reactor: Any) -> None:
+        super().__init__(address, factory, backlog, mode, reactor)
+        # The path; None for a name in no file system.  The attribute that Twisted has for it is another one in 26.4.
+        name = UNIXAddress(address).name
+        self._file = None if name is None or name.startswith(b"\0") else name
+
     def startListening(self) -> None:
         """Listen; raises ``CannotListenError`` where somebody else does."""
-        path = _path_of(self)
-        if path is not None:
-            _remove_leftover(path)
+        if self._file is not None:
+            _remove_leftover(self._file)
         super().startListening()
-        self._identity = _socket_at(path)
+        self._identity = _socket_at(self._file)
 
     def connectionLost(self, reason: Failure) -> None:
         """Be closed."""
-        path = _path_of(self)
+        path = self._file
         # Who removed the name may have begun to listen by it meanwhile.
         if path is not None and self._identity is not None and _socket_at(path) == self._identity:
             os.unlink(path)
         tcp.Port.connectionLost(self, reason)
-
-
-def _path_of(port: Any) -> bytes | None:
-    """Return the path that *port* is bound to; None where its name is in no file system."""
-    name: bytes = port._bindPath
-    return None if name.startswith(b"\0") else name
 
 
 def _socket_at(path: bytes | None) -> _Identity | None:
