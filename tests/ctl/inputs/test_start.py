@@ -30,7 +30,7 @@ UNNEEDED = (
     "subprocess",
     "twisted",
     "urllib3",
-    "zope",
+    "zope.interface",
 )
 SECRET = """\
 apiVersion: v1
