@@ -113,7 +113,7 @@ class CompletionTests(CompletionCase):
         """Those with a value end in an equals sign, and flags do not."""
         self.assertEqual(
             self.completions("ingressctl lint -o ingress-cl"),
-            ["plain,ingress-class=", "plain,ingress-class-by-name"],
+            ["plain,ingress-class-by-name", "plain,ingress-class="],
         )
 
 
