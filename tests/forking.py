@@ -8,6 +8,7 @@ from __future__ import annotations
 import atexit
 import gc
 import os
+import signal
 import sys
 import threading
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -20,6 +21,8 @@ from twisted.python.log import textFromEventDict
 from twisted.trial._dist import _WORKER_AMP_STDIN, _WORKER_AMP_STDOUT
 
 _CHUNK = 1 << 16
+_IGNORED = {signal.SIGPIPE, signal.SIGXFSZ}
+"""Signals that the interpreter itself ignores."""
 _DESCRIPTORS: dict[int, Any] = {0: "w", 1: "r", 2: "r", _WORKER_AMP_STDIN: "w", _WORKER_AMP_STDOUT: "r"}
 
 
@@ -76,6 +79,7 @@ class Fork(process.Process):
 
     def _execChild(self, *arguments: object) -> None:
         begin_anew(self._reactor)
+        heed_signals()
         self._run(self._commands, self._answers)
         # As at the end of an interpreter, which is that of the other process here.
         threading._shutdown()  # type: ignore[attr-defined]
@@ -89,6 +93,14 @@ def begin_anew(reactor: Any) -> None:
     """Make *reactor*, which has never run, one that has nothing in common with the process that it was forked from."""
     process.reapProcessHandlers.clear()
     type(reactor).__init__(reactor)
+
+
+def heed_signals() -> None:
+    """Have signals do what they do in a process that is started: who runs tests in the background may ignore some."""
+    for number in signal.valid_signals() - _IGNORED:
+        if signal.getsignal(number) is signal.SIG_IGN:
+            is_interrupt = number == signal.SIGINT
+            signal.signal(number, signal.default_int_handler if is_interrupt else signal.SIG_DFL)
 
 
 def fork_processes(disttrial: Any) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import signal
 import sys
 from ast import literal_eval
 from collections.abc import Callable
@@ -88,6 +89,22 @@ class ForkTests(TestCase):
         self.assertIsInstance(ended, ProcessTerminated)
         self.assertEqual(ended.exitCode, 1)
         self.assertIn(b"no such luck", told.said[2])
+
+    async def test_signals(self) -> None:
+        """It heeds what an interpreter heeds, also where a shell has ignored some of that for what it runs in the background."""
+
+        def tell(commands: int, answers: int) -> None:
+            handlers = [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGHUP, signal.SIGPIPE)]
+            wanted = [signal.default_int_handler, signal.SIG_DFL, signal.SIG_IGN]
+            os.write(
+                answers, repr([one is other for one, other in zip(handlers, wanted, strict=True)]).encode()
+            )
+
+        for number in (signal.SIGINT, signal.SIGHUP):
+            self.addCleanup(signal.signal, number, signal.signal(number, signal.SIG_IGN))
+        told = self.fork(tell)
+        self.assertIsInstance(await told.over.addTimeout(PATIENCE, reactor), ProcessDone)
+        self.assertEqual(told.said[_WORKER_AMP_STDOUT], b"[True, True, True]")
 
     async def test_only_its_own(self) -> None:
         """Of the pipes of another one, none is open in it."""
