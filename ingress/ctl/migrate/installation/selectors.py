@@ -1,12 +1,13 @@
-"""Label selectors of the Kubernetes API, and those among them that select the pods of ingress-nginx.  Pure."""
+"""Label selectors among the fields of pods, and those of them that select the pods of ingress-nginx.  Pure."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ingress.ctl.inputs.input import Workload
-from ingress.ctl.inputs.installation import object_in, objects_in
+from ingress.ctl.inputs.installation import object_in, objects_in, texts_in
 from ingress.ctl.migrate.installation.overlays import OWN_LABELS
 from ingress.fields import RawObject, is_object
+from ingress.model.label_selectors import LabelRequirement, LabelSelector
 
 _SCHEDULING = (
     "requiredDuringSchedulingIgnoredDuringExecution",
@@ -17,29 +18,19 @@ _NODE = "kubernetes.io/hostname"
 
 def selects(selector: RawObject, labels: Mapping[str, object]) -> bool:
     """Whether *selector* selects a pod that has *labels* (``LabelSelector``); an empty one selects nothing that is meant."""
-    wanted, expressions = object_in(selector, "matchLabels"), objects_in(selector, "matchExpressions")
-    if not wanted and not expressions:
-        return False
-    return all(labels.get(name) == value for name, value in wanted.items()) and all(
-        _holds(one, labels) for one in expressions
+    wanted, expressions = texts_in(selector, "matchLabels"), objects_in(selector, "matchExpressions")
+    requirements = [LabelRequirement(name, "In", (value,)) for name, value in wanted.items()]
+    requirements += (
+        LabelRequirement(str(one.get("key")), str(one.get("operator")), tuple(_texts(one.get("values"))))
+        for one in expressions
     )
+    known = {name: value for name, value in labels.items() if isinstance(value, str)}
+    return bool(requirements) and LabelSelector(tuple(requirements)).is_met(known)
 
 
-def _holds(expression: RawObject, labels: Mapping[str, object]) -> bool:
-    name, values = expression.get("key"), expression.get("values")
-    value = labels.get(name) if isinstance(name, str) else None
-    is_named = isinstance(values, list) and value in values
-    match expression.get("operator"):
-        case "In":
-            return is_named
-        case "NotIn":
-            return not is_named
-        case "Exists":
-            return value is not None
-        case "DoesNotExist":
-            return value is None
-        case _:
-            return False
+def _texts(values: object) -> Iterator[str]:
+    if isinstance(values, list):
+        yield from (one for one in values if isinstance(one, str))
 
 
 def with_own_affinity(affinity: RawObject, workload: Workload) -> RawObject:
