@@ -8,7 +8,8 @@ for absent (``Coverage``).
 import os
 import re
 import time
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from datetime import datetime
 from threading import Event
 from typing import Any, Final
@@ -66,39 +67,40 @@ def read_live(
 
     *clock* returns monotonic seconds, *sleep* waits for so many, *silence_seconds* is how long an answer may say nothing.
     """
-    server = _server(asked, environ, clock, sleep, silence_seconds)
-    try:
+    with _server(asked, environ, clock, sleep, silence_seconds) as server:
         return _Reading(server, asked, settings).input(now)
-    finally:
-        server.close()
 
 
-def read_like(
-    asked: LiveCluster,
-    *,
-    environ: Mapping[str, str] = os.environ,
-    clock: Callable[[], float] = time.monotonic,
-    sleep: Callable[[float], object] = _wait,
-    silence_seconds: float = SILENCE_SECONDS,
-) -> LikeOptions:
+def read_like(asked: LiveCluster) -> LikeOptions:
     """Read the options of the controller that *asked* names; raises ``Mistake``."""
     namespace, slash, name = asked.like.partition("/")
     if not slash or _NAMESPACE.fullmatch(namespace) is None or not is_secret_name(name):
         raise Mistake(f"--like {asked.like!r} is not of the form NAMESPACE/NAME")
-    server = _server(asked, environ, clock, sleep, silence_seconds)
-    try:
+    with _server(asked) as server:
         return options_like(server, ObjectKey(namespace, name))
-    finally:
-        server.close()
 
 
+def read_workloads(asked: LiveCluster, namespaces: Collection[str] = ()) -> FoundWorkloads:
+    """Look for ingress-nginx in the cluster *asked* for, or in *namespaces* alone where all of it is forbidden."""
+    with _server(asked) as server:
+        return find_workloads(server, namespaces)
+
+
+def read_around(asked: LiveCluster, workloads: Collection[Workload]) -> FoundWorkloads:
+    """Return *workloads*, which were named, with what may be around them in the cluster *asked* for."""
+    with _server(asked) as server:
+        return FoundWorkloads(tuple(workloads), *find_around(server, workloads))
+
+
+@contextmanager
 def _server(
     asked: LiveCluster,
-    environ: Mapping[str, str],
-    clock: Callable[[], float],
-    sleep: Callable[[float], object],
-    silence_seconds: float,
-) -> ApiServer:
+    environ: Mapping[str, str] = os.environ,
+    clock: Callable[[], float] = time.monotonic,
+    sleep: Callable[[float], object] = _wait,
+    silence_seconds: float = SILENCE_SECONDS,
+) -> Iterator[ApiServer]:
+    """Have a connection to the API server of the cluster *asked* for."""
     for namespace in asked.namespaces:
         if _NAMESPACE.fullmatch(namespace) is None:
             raise Mistake(f"--namespace {namespace!r}: that is no name of a namespace")
@@ -108,39 +110,9 @@ def _server(
         read_seconds=silence_seconds,
         clock=clock,
     )
-    return ApiServer(access, clock, sleep)
-
-
-def read_workloads(
-    asked: LiveCluster,
-    namespaces: Collection[str] = (),
-    *,
-    environ: Mapping[str, str] = os.environ,
-    clock: Callable[[], float] = time.monotonic,
-    sleep: Callable[[float], object] = _wait,
-    silence_seconds: float = SILENCE_SECONDS,
-) -> FoundWorkloads:
-    """Look for ingress-nginx in the cluster *asked* for, or in *namespaces* alone where all of it is forbidden."""
-    server = _server(asked, environ, clock, sleep, silence_seconds)
+    server = ApiServer(access, clock, sleep)
     try:
-        return find_workloads(server, namespaces)
-    finally:
-        server.close()
-
-
-def read_around(
-    asked: LiveCluster,
-    workloads: Collection[Workload],
-    *,
-    environ: Mapping[str, str] = os.environ,
-    clock: Callable[[], float] = time.monotonic,
-    sleep: Callable[[float], object] = _wait,
-    silence_seconds: float = SILENCE_SECONDS,
-) -> FoundWorkloads:
-    """Return *workloads*, which were named, with what may be around them in the cluster *asked* for."""
-    server = _server(asked, environ, clock, sleep, silence_seconds)
-    try:
-        return FoundWorkloads(tuple(workloads), *find_around(server, workloads))
+        yield server
     finally:
         server.close()
 
