@@ -127,11 +127,11 @@ class Rotation:
 
     def _another_elsewhere(self, tried: Container[Endpoint]) -> Endpoint | None:
         """Choose one elsewhere that was not *tried*, in turn: who is in rotation is near by, and fails this request."""
-        some, ejected = self._elsewhere, () if self._health is None else self._health.ejected
+        some, health = self._elsewhere, self._health
         for _ in some:
             self._other_turn = (self._other_turn + 1) % len(some)
             endpoint = some[self._other_turn]
-            if endpoint not in tried and endpoint not in ejected:
+            if endpoint not in tried and (health is None or health.back_at(endpoint) is None):
                 return endpoint
         return None
 

@@ -1,15 +1,29 @@
 """Endpoints that hints leave to other zones stand in for those near by, and get nothing before."""
 
 from collections import Counter
+from unittest.mock import patch
 
 from ingress.model.backends import Endpoint
 from ingress.model.balancing import Balancing
 from ingress.model.templates import read_template
 from ingress.proxy.contract.transport import REFUSED
+from ingress.routing.health import FAILURES
 from tests.proxy.playing import BACKEND, FOUR, GET, ONE, THREE, TWO
 from tests.proxy.upstream.test_rotation import BalancedCase
 
 FIVE = Endpoint("10.0.0.5", 8000)
+
+
+class Watched(Endpoint):
+    """An endpoint that counts how often one is compared with another."""
+
+    compared = 0
+
+    def __eq__(self, other: object) -> bool:
+        Watched.compared += 1
+        return super().__eq__(other)
+
+    __hash__ = Endpoint.__hash__
 
 
 class ElsewhereTests(BalancedCase):
@@ -126,6 +140,18 @@ class ElsewhereTests(BalancedCase):
         self.assertEqual(self.connector.asked, [ONE, FOUR, ONE, FOUR])
         self.answer_all()
         self.assert_status(down.take(), 200)
+
+    def test_many_ejected(self) -> None:
+        """To pass over many that are ejected takes one look at each, and none at all others for it."""
+        many = tuple(Watched(f"10.1.0.{number}", 8000) for number in range(100))
+        rotation = self.stage.resource.rotation_of(BACKEND)
+        assert rotation is not None
+        rotation.assign((ONE,), many)
+        for endpoint in many * FAILURES:
+            rotation.unreachable(endpoint)
+        with patch.object(Watched, "compared", 0):
+            self.assertIs(rotation.another({ONE}, b""), many[0])
+            self.assertLessEqual(Watched.compared, len(many))
 
     def test_nobody_elsewhere_any_more(self) -> None:
         """Once all endpoints are near by, the last one stays as ever."""
