@@ -118,7 +118,7 @@ class UdpPort:
         session = self._by_client.get((peer, control))
         endpoints = rotation.endpoints
         if session is not None:
-            if session.seen is not endpoints and not session.stays_at(endpoints):
+            if session.seen is not endpoints and not session.stays_at(rotation):
                 session.end(200 if session.answers else 503, "the endpoint has left")
             elif session.take(datagram):
                 return

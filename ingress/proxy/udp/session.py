@@ -21,7 +21,6 @@ from typing import Final, Protocol
 
 from twisted.python.failure import Failure
 
-from ingress.model.backends import Endpoint
 from ingress.model.causes import Cause, cause_of_status
 from ingress.model.records import AttemptRecord, Record
 from ingress.model.retries import RetryRule
@@ -124,10 +123,11 @@ class UdpSession:
 
     # Of the client
 
-    def stays_at(self, endpoints: tuple[Endpoint, ...]) -> bool:
-        """Whether its endpoint is one of *endpoints*, which are others than those *seen*."""
-        if self._attempts.endpoint in endpoints:
-            self.seen = endpoints
+    def stays_at(self, rotation: Rotation) -> bool:
+        """Whether *rotation*, whose endpoints are others than those *seen*, still has its own, perhaps elsewhere, and not ejected."""
+        endpoint = self._attempts.endpoint
+        if endpoint is not None and rotation.may_renew(endpoint):
+            self.seen = rotation.endpoints
             return True
         return False
 
@@ -280,6 +280,10 @@ class UdpSession:
             except (BlockingIOError, InterruptedError):
                 return
             except OSError as error:
+                if error.errno == errno.EMSGSIZE:
+                    # A router had no room for what was sent; the kernel cuts what follows.
+                    self._sessions.metrics.drop("unsendable")
+                    continue
                 self._refused(error)
                 return
             self._answered(answer)

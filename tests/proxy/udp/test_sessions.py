@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from twisted.internet.interfaces import IDelayedCall
 
-from ingress.model.backends import Endpoint
+from ingress.model.backends import BackendState, Endpoint
 from ingress.model.limits import Limits
 from ingress.model.upstream_tls import LinkSettings
 from ingress.proxy.udp.port import MOST_DATAGRAMS
@@ -247,6 +247,40 @@ class EndpointTests(UdpCase):
             (self.ended, self.at().sent, self.went_to[-1]),
             ([(200, "the endpoint has left")], [b"2"], TWO.address),
         )
+
+    def test_stand_in(self) -> None:
+        """A session at an endpoint elsewhere stays there when those near by are back; it moves when its own has left."""
+        self.stand_in()
+        self.say(b"1")
+        self.answer(REFUSED)
+        self.answer(b"a")
+        for _ in range(2):
+            self.say(client=self.stranger())
+            self.answer(REFUSED)
+        self.say(b"2")
+        self.reactor.pass_time(11)
+        self.say(client=self.stranger())
+        self.assertEqual(self.went_to, [ONE.address, TWO.address] * 3 + [ONE.address])
+        self.say(b"3")
+        self.assertEqual((self.at(1).sent, self.ended), ([b"1", b"2", b"3"], []))
+        self.lead(ONE, THREE)
+        self.say(b"4")
+        self.assertEqual(self.ended, [(200, "the endpoint has left")])
+
+    def stand_in(self) -> None:
+        """Have the port lead to one endpoint near by, and one elsewhere."""
+        backends = {DNS: BackendState((ONE,), elsewhere=(TWO,))}
+        self.stage.resource.publish(RouteTable(), backends, StreamTable((self.route,)))
+
+    def test_too_large_on_the_way(self) -> None:
+        """That a router had no room for a datagram is said of it alone: the endpoint is there, and the session goes on."""
+        self.say(b"x" * 9000)
+        self.answer(error_of(errno.EMSGSIZE), b"a")
+        self.say(b"2")
+        self.answer(error_of(errno.EMSGSIZE), b"b")
+        self.assertEqual(([one for one, _ in self.answers], self.ended), ([b"a", b"b"], []))
+        self.assertEqual((self.went_to, self.dropped("unsendable")), ([ONE.address], 2))
+        self.assertEqual(self.metrics.value("ingress_upstream_failures_total"), 0)
 
     def test_withdrawn(self) -> None:
         """A session whose endpoint has left the Service moves with its next datagram; one whose endpoint stays does not."""
