@@ -224,7 +224,9 @@ class UdpSession:
                     failed(why)
 
         seconds = self._sessions.context.limits.upstream.connect_seconds
-        self._sessions.find_address(endpoint, dial, partial(self._unfound, number), seconds)
+        if not self._sessions.find(endpoint, dial, partial(self._unfound, number), seconds):
+            self._sessions.metrics.drop("waiting")
+            self.end(503, "too many wait for the address of their endpoint")
 
     def _unfound(self, number: int, why: str) -> None:
         if not self.is_over and self._attempts.tries == number:
@@ -312,8 +314,7 @@ class UdpSession:
     def _close(self) -> None:
         sock, self._sock = self._sock, None
         if sock is not None:
-            self._sessions.sockets.remove(sock.fileno())
-            self._sessions.sockets.close(sock)
+            self._sessions.close(sock)
 
     def end(self, status: int, why: str) -> None:
         """End it; it is over once, however often that is said."""

@@ -30,6 +30,8 @@ MAX_KEPT: Final = 4 << 20
 """Bytes of datagrams that are kept in case their endpoints refuse them; those that were kept longest are given up."""
 MAX_KEPT_OF_ONE: Final = MAX_HELD
 """The same of one session: any one datagram, at least."""
+MOST_FINDING: Final = 200
+"""Sessions for which the address of an endpoint is looked for, those among them that are over by then: all of them may be told in one turn."""
 TELL_SECONDS: Final = 60.0
 
 FindAddress = Callable[[Endpoint, Dial, Callable[[str], None], float], None]
@@ -65,12 +67,13 @@ class UdpSessions:
     ) -> None:
         self.context: ExchangeContext = site.context
         self.sockets = sockets
-        self.find_address = find_address
         self.metrics = site.context.metrics.udp
         self.is_own = is_own
         self.ports: set[int] = set()
         """The ports that are open: what comes from one of them was sent by ourselves."""
         self._site = site
+        self._find_address = find_address
+        self._finding: set[object] = set()
         self._open_socket = open_socket
         self._order: Order[Session] = Order(most)
         self._kept: OrderedDict[Session, int] = OrderedDict()
@@ -80,6 +83,8 @@ class UdpSessions:
         self._ending: IDelayedCall | None = None
         self._told = -NEVER
         self._is_draining = False
+        self._is_short = False
+        """Whether what is closed now gives its descriptor to what is opened next."""
         self._drained: Deferred[None] | None = None
         self.deadline = NEVER
         """When one may have been idle for too long, for the deadlines."""
@@ -112,7 +117,7 @@ class UdpSessions:
         return self._order.most
 
     def allow(self, most: int) -> None:
-        """Have *most* at a time from now on, which others may be idle for as long as the limits say now.
+        """Have *most* at a time from now on, and none be idle for longer than the limits say now.
 
         Those that are too many end with the next one that begins.
         """
@@ -171,12 +176,31 @@ class UdpSessions:
         now = self.context.clock.seconds()
         if now - self._told >= TELL_SECONDS:
             self._told = now
-            self.log.warn(
-                "There are {most} sessions of UDP, as many as may be: those that were idle longest make way for others "
-                "(--max-udp-sessions)",
-                most=self._order.most,
+            why = (
+                "No descriptor is left for another session of UDP"
+                if self._is_short
+                else "There are {most} sessions of UDP, as many as may be (--max-udp-sessions)"
             )
+            self.log.warn(why + ": those that were idle longest make way for others", most=self._order.most)
         session.end(200 if session.answers else 503, "made way for another session")
+        return True
+
+    def find(self, endpoint: Endpoint, dial: Dial, failed: Callable[[str], None], seconds: float) -> bool:
+        """Find an IP address of *endpoint*, as ``FindAddress`` says; return False, and do nothing, where that is done for too many."""
+        if len(self._finding) >= MOST_FINDING:
+            return False
+        ticket = object()
+        self._finding.add(ticket)
+
+        def found(address: str, left: float, failed: Callable[[str], None]) -> None:
+            self._finding.discard(ticket)
+            dial(address, left, failed)
+
+        def unfound(why: str) -> None:
+            self._finding.discard(ticket)
+            failed(why)
+
+        self._find_address(endpoint, found, unfound, seconds)
         return True
 
     def socket_to(self, address: str, port: int, session: Session) -> socket.socket:
@@ -185,9 +209,21 @@ class UdpSessions:
             return self._open_socket(address, port)
         except OSError as error:
             # Another one gives its descriptor for it.
-            if error.errno not in NO_DESCRIPTOR or not self._displace(spared=session):
-                raise
+            self._is_short = error.errno in NO_DESCRIPTOR
+            try:
+                if not self._is_short or not self._displace(spared=session):
+                    raise
+            finally:
+                self._is_short = False
         return self._open_socket(address, port)
+
+    def close(self, sock: socket.socket) -> None:
+        """Close the socket of a session: at once where another one opens one in its place, which then has its number."""
+        self.sockets.remove(sock.fileno())
+        if self._is_short:
+            sock.close()
+        else:
+            self.sockets.close(sock)
 
     def keep(self, session: Session, size: int) -> None:
         """Count *size* bytes more that *session* keeps; whoever kept longest gives up all of its own where there are too many."""

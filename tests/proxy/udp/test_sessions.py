@@ -12,7 +12,7 @@ from ingress.model.limits import Limits
 from ingress.model.upstream_tls import LinkSettings
 from ingress.proxy.udp.port import MOST_DATAGRAMS
 from ingress.proxy.udp.session import MOST_ANSWERS, MOST_KEPT
-from ingress.proxy.udp.sessions import AT_ONCE, LEAVING_SECONDS, MAX_KEPT
+from ingress.proxy.udp.sessions import AT_ONCE, LEAVING_SECONDS, MAX_KEPT, MOST_FINDING
 from ingress.routing.streams import StreamTable
 from ingress.routing.table import RouteTable
 from tests.fakes.datagrams import CLIENT, error_of
@@ -353,6 +353,23 @@ class EndpointTests(UdpCase):
         dial("10.0.0.77", 1.0, failed.append)
         self.assertEqual((self.went_to, self.at().sent), (["10.0.0.77"], [b"1"]))
         self.assertEqual(self.metrics.value("ingress_upstream_failures_total"), 0)
+
+    def test_too_many_of_names(self) -> None:
+        """An address is looked for on behalf of so many at a time, be they over or not: all would be told in one turn."""
+        self.lead(Endpoint("dns.test", 53, LinkSettings(is_external=True)))
+        for _ in range(MOST_FINDING):
+            self.say(client=self.stranger())
+        self.sessions.abort()
+        self.kept.records.clear()
+        self.say()
+        self.assertEqual((len(self.finding), self.dropped("waiting")), (MOST_FINDING, 1))
+        self.assertEqual(self.ended, [(503, "too many wait for the address of their endpoint")])
+        (_, dial, failed), (_, _, other_failed), *_ = self.finding
+        dial("10.0.0.77", 1.0, failed)
+        other_failed("name not found")
+        for _ in range(3):
+            self.say(client=self.stranger())
+        self.assertEqual((len(self.finding), self.dropped("waiting")), (MOST_FINDING + 2, 2))
 
     def test_name_not_found(self) -> None:
         """A name that leads nowhere ends the session; whoever ended meanwhile is not dialed for."""
