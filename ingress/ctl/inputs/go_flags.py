@@ -15,7 +15,7 @@ from ingress.options.ingress_nginx_arguments import ArgumentType, seconds_of
 _TRUE: Final = frozenset({"1", "t", "T", "true", "TRUE", "True"})
 _FALSE: Final = frozenset({"0", "f", "F", "false", "FALSE", "False"})
 # With a base as in Go, and with underscores between digits where it has one.
-_WHOLE: Final = re.compile(r"([+-]?)(0[xX][0-9a-fA-F_]+|0[oO]?[0-7_]+|0[bB][01_]+|[1-9][0-9]*|0)")
+_WHOLE: Final = re.compile(r"([+-]?)(0[xX][0-9a-fA-F_]+|0[oO]?[0-7_]+|0[bB][01_]+|[1-9][0-9]{0,18}|0)")
 _NUMBER: Final = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 _MOST: Final = {ArgumentType.WHOLE: (-(2**63), 2**63 - 1), ArgumentType.COUNT: (0, 2**32 - 1)}
 

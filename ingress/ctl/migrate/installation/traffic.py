@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from typing import Final
 
-from ingress.ctl.inputs.taken_arguments import Taken
+from ingress.ctl.inputs.taken_arguments import REFUSED, Taken
 from ingress.model.frozen import frozen
 
 _PORTS: Final = {"http": ("http-port", 80), "https": ("https-port", 443)}
@@ -26,7 +26,8 @@ class Traffic:
 
 def traffic_of(taken: Iterable[Taken]) -> Traffic:
     """Return what it listens at by its arguments: what its container calls ports says nothing of that."""
-    given = {one.name: one.given.partition("=")[2] for one in taken}
+    # What is no number may be any text.
+    given = {one.name: one.given.partition("=")[2] for one in taken if one.becomes != REFUSED}
     found: dict[str, int] = {}
     for name, (argument, usual) in _PORTS.items():
         text = given.get(argument, "")

@@ -139,6 +139,13 @@ class ServiceTests(InstallationCase):
         found = self.spec(service(ports=ports), containers=[container(*args, ports=named)])
         self.assertEqual([one["targetPort"] for one in found["ports"]], ["http", "https"])
 
+    def test_a_port_that_is_no_number(self) -> None:
+        """However many digits it has: ingress-nginx does not start with it, so the usual one counts."""
+        for text in ("http", "9" * 5000, "0x1_"):
+            report = report_of(service(), args=(f"--http-port={text}",))
+            self.assertEqual(report.arguments[0].taken.becomes, "refused")
+            self.assertEqual(fates(report), fates(report_of(service())))
+
     def test_a_node_port(self) -> None:
         """Of that overlay; the numbers are free when the other one is gone."""
         ports = [
