@@ -22,7 +22,9 @@ _NONE: Final = (
 )
 _IN_FILES: Final[Line] = (
     "Name the file that has it beside the others; ",
-    Code("kubectl --namespace ingress-nginx get deployments,daemonsets --output=yaml"),
+    Code(
+        "kubectl --namespace ingress-nginx get deployments,daemonsets,services,horizontalpodautoscalers --output=yaml"
+    ),
     " writes one.",
 )
 _IN_CLUSTER: Final[Line] = (

@@ -1,17 +1,20 @@
 """``ingressctl migrate`` and what ingress-nginx was started with."""
 
 import os
+import re
 import threading
 from pathlib import Path
 from typing import Any
 
 import yaml
 
+from ingress.ctl.inputs.workloads import WORKLOADS
 from ingress.ctl.migrate.writing_arguments import MOST_WORKLOADS
 from tests.ctl.ctl_case import ingress
 from tests.ctl.inputs.controllers import as_yaml, deployment
 from tests.ctl.migrate.test_command import CONFIG_MAP, MigrateCase, named
 
+ROOT = Path(__file__).resolve().parents[3]
 VERDICT = "**The only Ingress works as it is.**"
 
 
@@ -76,6 +79,16 @@ class PageTests(ArgumentsCase):
         self.assertIn("Name the file that has it beside the others", page)
         self.assertIn("What ingress-nginx was started with (its arguments), and TCP and UDP services.", page)
         self.assertEqual(self.reports(self.manifest(ingress())), [])
+
+    def test_the_command_that_writes_a_file_writes_all_that_is_read(self) -> None:
+        """It, the Services that lead to it, and what scales it; the documentation has the same command."""
+        page = self.page(self.manifest(ingress()))
+        found = re.search(r"`(kubectl --namespace ingress-nginx get (\S+) .*?)`", page)
+        assert found is not None
+        self.assertEqual(
+            set(found[2].split(",")), {*WORKLOADS.values(), "services", "horizontalpodautoscalers"}
+        )
+        self.assertIn(found[1], (ROOT / "docs" / "ingressctl.md").read_text("utf-8"))
 
     def test_as_html(self) -> None:
         """The same, and whatever an argument says is text."""
