@@ -19,9 +19,9 @@ RELIST_CAUSES = ("expired", "broken", "bug")
 """Why a kind was listed again: the resource version was gone, streams came to nothing, or a bug of ours."""
 
 READ_OUTCOMES = ("ok", "missing", "failed")
+"""How reading an object by its name ended."""
 READ_BY_NAME = {"Secret": "secret", "ConfigMap": "config_map"}
 """The kinds that are read by name, each with what it is called in names of series."""
-"""How reading a Secret by its name ended."""
 
 _LABELS = ("kind", "namespace")
 
