@@ -7,87 +7,17 @@ from io import BytesIO
 from typing import Any
 
 from attrs import evolve
-from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.cluster.manifests import manifest_scan
-from ingress.cluster.manifests.manifest_listing import Listing, display_name, unusable_path
 from ingress.cluster.manifests.manifest_scan import (
     MAX_FILE_BYTES,
     MAX_RESTLESS_SCANS,
-    ManifestScan,
-    changes,
     read_at_most,
     scan,
 )
-from ingress.model.objects import Batch, Kind, ObjectId, ObjectKey, Service
+from ingress.model.objects import Batch, Kind, ObjectKey
 from ingress.model.problems import Reason
-
-PREFIX = "nginx.ingress.kubernetes.io"
-
-
-def text_of(name: str, port: int = 80, namespace: str = "web") -> str:
-    """A manifest with one Service."""
-    return (
-        f"apiVersion: v1\nkind: Service\nmetadata: {{name: {name}, namespace: {namespace}}}\n"
-        f"spec: {{ports: [{{port: {port}}}]}}\n"
-    )
-
-
-def service(name: str, namespace: str = "web") -> ObjectId:
-    """The id of such a Service."""
-    return Kind.SERVICE, ObjectKey(namespace, name)
-
-
-class DiskTestCase(SynchronousTestCase):
-    """A directory of manifests, and what the looks at it told."""
-
-    def setUp(self) -> None:
-        """Begin with an empty directory, not looked at."""
-        self.root = os.path.abspath(self.mktemp())
-        os.mkdir(self.root)
-        self.paths: tuple[str, ...] = (self.root,)
-        self.namespaces: tuple[str, ...] = ()
-        self.known: ManifestScan | None = None
-
-    def path(self, name: str) -> str:
-        """The path of a file of the directory."""
-        return os.path.join(self.root, name)
-
-    def write(self, name: str, text: str) -> str:
-        """Write a file as most programs do: in place, all at once."""
-        path = self.path(name)
-        os.makedirs(os.path.dirname(path), exist_ok=True)
-        with open(path, "w") as stream:
-            stream.write(text)
-        return path
-
-    def look_once(self) -> Batch:
-        """Look at the disk, and return what that changes."""
-        before, self.known = self.known, scan(self.paths, self.known, PREFIX, self.namespaces)
-        return changes(before, self.known)
-
-    def look(self) -> Batch:
-        """Look until nothing is restless, and return all that changed."""
-        batch = dict(self.look_once())
-        for _ in range(10):
-            if self.known is None or not self.known.is_restless():
-                break
-            batch.update(self.look_once())
-        else:
-            self.fail("restless without end")
-        return batch
-
-    def ports(self) -> dict[ObjectId, int]:
-        """The Services in force, and their port."""
-        assert self.known is not None
-        values = {found: projection.value for found, projection in self.known.objects.items()}
-        return {found: value.ports[0].number for found, value in values.items() if isinstance(value, Service)}
-
-    def problems(self, path: str) -> list[str]:
-        """The problems told of the file at *path*."""
-        assert self.known is not None
-        projection = self.known.objects.get((Kind.MANIFEST, ObjectKey("", path)))
-        return [problem.message for problem in projection.problems] if projection else []
+from tests.cluster.manifests.disk_case import PREFIX, DiskTestCase, service, text_of
 
 
 class ChangeTests(DiskTestCase):
@@ -508,117 +438,3 @@ class DuplicateTests(DiskTestCase):
         self.look()
         assert self.known is not None
         self.assertEqual(self.known.objects[service("x")].problems, ())
-
-
-class ListingTests(DiskTestCase):
-    """Which files are manifests."""
-
-    def listed(self) -> list[str]:
-        """The files below the directory, in order."""
-        listing = Listing()
-        listing.add(self.root)
-        return [os.path.relpath(path, self.root) for path in listing.signatures]
-
-    def test_names(self) -> None:
-        """Manifests go by their endings; hidden files and editors' backups are passed over."""
-        for name in (
-            "b.yaml",
-            "a.YML",
-            "c.json",
-            "d.yaml~",
-            ".e.yaml",
-            "#f.yaml#",
-            ".#g.yaml",
-            "h.yaml.swp",
-            "i.tpl",
-        ):
-            self.write(name, "")
-        self.write(".git/j.yaml", "")
-        self.write("..data/k.yaml", "")
-        self.assertEqual(self.listed(), ["a.YML", "b.yaml", "c.json"])
-
-    def test_order(self) -> None:
-        """Files and directories stand in one order by name."""
-        for name in ("c.yaml", "b/z.yaml", "b/a/y.yaml", "a.yaml"):
-            self.write(name, "")
-        self.assertEqual(self.listed(), ["a.yaml", "b/a/y.yaml", "b/z.yaml", "c.yaml"])
-
-    def test_link_that_leads_nowhere(self) -> None:
-        """It is told with what it leads to, until it leads to something; hidden ones are passed over."""
-        os.symlink("none.yaml", self.path("c.yaml"))
-        os.symlink("..nowhere", self.path(".hidden.yaml"))
-        (found,) = scan([self.root], None, PREFIX).path_problems.items()
-        path, problem = found
-        self.assertEqual(path, self.path("c.yaml"))
-        self.assertEqual(problem.message, "cannot be read: it is a link to none.yaml, which does not exist")
-        self.write("none.yaml", "")
-        self.assertEqual(scan([self.root], None, PREFIX).path_problems, {})
-
-    def test_links(self) -> None:
-        """Links are followed; circles and links that lead nowhere end."""
-        self.write("a/a.yaml", "")
-        os.symlink("..", self.path("a/up"))
-        os.symlink(self.root, self.path("b"))
-        os.symlink("none.yaml", self.path("c.yaml"))
-        self.assertEqual(self.listed(), ["a/a.yaml"])
-        other = self.mktemp()
-        os.mkdir(other)
-        with open(os.path.join(other, "d.yaml"), "w"):
-            pass
-        os.symlink(os.path.abspath(other), self.path("d"))
-        self.assertEqual(self.listed(), ["a/a.yaml", "d/d.yaml"])
-
-    def test_depth(self) -> None:
-        """Directories too deep are told of."""
-        self.write("/".join(["d"] * 40 + ["a.yaml"]), "")
-        listing = Listing()
-        listing.add(self.root)
-        self.assertEqual(listing.signatures, {})
-        self.assertEqual(
-            [problem.message for problem in listing.problems.values()], ["lies too deep in directories"]
-        )
-
-    def test_unlistable(self) -> None:
-        """What a directory held that cannot be listed just now stays in force."""
-        self.write("sub/a.yaml", text_of("a"))
-        self.look()
-        listdir = os.listdir
-
-        def fail(path: str) -> list[str]:
-            if path == self.path("sub"):
-                raise PermissionError(errno.EACCES, "Permission denied")
-            return listdir(path)
-
-        self.patch(os, "listdir", fail)
-        self.assertEqual(set(self.look()), {(Kind.MANIFEST, ObjectKey("", self.path("sub")))})
-        self.assertEqual(self.problems(self.path("sub")), ["cannot be read: Permission denied"])
-
-    def test_hidden_by_fault(self) -> None:
-        """A path that loops is told of, and what lay below it is kept."""
-        path = self.write("a.yaml", text_of("a"))
-        self.look()
-        os.remove(path)
-        os.symlink("a.yaml", path)
-        self.look()
-        self.assertEqual(self.ports(), {service("a"): 80})
-        self.assertEqual(self.problems(path), ["cannot be read: Too many levels of symbolic links"])
-
-    def test_shown_names(self) -> None:
-        """A name of any bytes can be shown."""
-        self.assertEqual(display_name("/a/b.yaml"), "/a/b.yaml")
-        for name in (os.fsdecode(b"/a/\xff.yaml"), "/a/\n.yaml"):
-            self.assertTrue(display_name(name).isprintable())
-
-    def test_unusable_paths(self) -> None:
-        """What is neither a file nor a directory is named as it was written."""
-        path = self.write("a.yaml", "")
-        os.mkfifo(self.path("pipe"))
-        self.assertIsNone(unusable_path(("a.yaml", "."), (path, self.root)))
-        for written, found, message in (
-            ("none", self.path("none"), "none: No such file or directory"),
-            ("pipe", self.path("pipe"), "pipe: neither a file nor a directory"),
-            ("a.yaml/b", path + "/b", "a.yaml/b: Not a directory"),
-            ("", self.root, "names no path"),
-            ("a\0", self.path("a\0"), "'a\\x00': embedded null byte"),
-        ):
-            self.assertEqual(unusable_path((written,), (found,)), message)
