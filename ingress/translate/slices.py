@@ -85,18 +85,6 @@ class _Pace:
         return True
 
 
-def slice_endpoints(
-    service: Service,
-    port: ServicePort,
-    slices: Iterable[EndpointSlice],
-    rules: EndpointRules,
-    api_servers: Collection[Pair],
-    locality: Locality | None = None,
-) -> BackendState:
-    """Return what ``finding_endpoints`` finds, in one step."""
-    return finished(finding_endpoints(service, port, slices, rules, api_servers, locality))
-
-
 def finding_endpoints(
     service: Service,
     port: ServicePort,

@@ -13,9 +13,10 @@ from ingress.model.backends import BackendState, Endpoint
 from ingress.model.objects import EndpointSlice, ObjectKey, Service, ServicePort, SlicePort
 from ingress.model.problems import Problem, Reason
 from ingress.model.state import ClusterState
+from ingress.model.stepwise import finished
 from ingress.translate import endpoint_rules, slices
 from ingress.translate.endpoint_rules import API_SERVER, EndpointRules, is_harmless
-from ingress.translate.slices import slice_endpoints
+from ingress.translate.slices import finding_endpoints
 from tests.properties import examples
 
 PORT = ServicePort("", 80)
@@ -36,7 +37,7 @@ def found(
     *given: EndpointSlice, rules: EndpointRules | None = None, api: frozenset[tuple[str, int]] = frozenset()
 ) -> BackendState:
     """Return what becomes of EndpointSlices."""
-    return slice_endpoints(SERVICE, PORT, given, rules or EndpointRules(), api)
+    return finished(finding_endpoints(SERVICE, PORT, given, rules or EndpointRules(), api))
 
 
 class AddressTests(SynchronousTestCase):

@@ -6,8 +6,9 @@ from twisted.trial.unittest import SynchronousTestCase
 from ingress.model.backends import BackendState
 from ingress.model.locality import Hints, Locality
 from ingress.model.objects import EndpointSlice, ObjectKey, Service, ServicePort, SlicePort
+from ingress.model.stepwise import finished
 from ingress.translate.endpoint_rules import EndpointRules
-from ingress.translate.slices import slice_endpoints
+from ingress.translate.slices import finding_endpoints
 from tests.fakes.counting import calls
 from tests.fakes.plain_code import need_plain_code
 
@@ -27,12 +28,12 @@ def slice_of(
 
 
 class LocalityTests(SynchronousTestCase):
-    """``slice_endpoints`` with a locality."""
+    """``finding_endpoints`` with a locality."""
 
     def state(self, *slices: EndpointSlice, zone: str = "a", cluster_ip: str = "10.96.0.1") -> BackendState:
         service = Service(KEY, cluster_ip=cluster_ip, ports=(PORT,))
         locality = Locality(zone) if zone else None
-        return slice_endpoints(service, PORT, slices, EndpointRules(), (), locality)
+        return finished(finding_endpoints(service, PORT, slices, EndpointRules(), (), locality))
 
     def addresses(self, *slices: EndpointSlice, zone: str = "a", cluster_ip: str = "10.96.0.1") -> set[str]:
         """Return the addresses in use in *zone*; hints do not count without one."""

@@ -13,7 +13,7 @@ from ingress.model.stepwise import finished
 from ingress.translate import backend_cache, slices
 from ingress.translate.options import TranslateOptions
 from ingress.translate.self_check import differences
-from ingress.translate.slices import finding_endpoints, slice_endpoints
+from ingress.translate.slices import finding_endpoints
 from tests.translate.following import DEMO, SERVICE, SLICE, Follower, asking, batch, gone
 
 MANY = 3000
@@ -195,7 +195,7 @@ class AlikeTests(SynchronousTestCase):
                 key, ports = ObjectKey("demo", f"web-{number}"), (SlicePort("http", port),)
                 some.append(evolve(SLICE, key=key, ports=ports, ready=tuple(texts), hints=hints))
             rules = TranslateOptions().endpoint_rules
-            found = slice_endpoints(SERVICE, SERVICE.ports[0], some, rules, (), Locality("a"))
+            found = finished(finding_endpoints(SERVICE, SERVICE.ports[0], some, rules, (), Locality("a")))
             expected = (sorted(near), sorted(known - near)) if near else (sorted(known), [])
             self.assertEqual((list(found.endpoints), list(found.elsewhere)), expected, seed)
 
@@ -218,7 +218,7 @@ class AlikeTests(SynchronousTestCase):
                     )
                     for number in range(8)
                 ]
-                new = slice_endpoints(SERVICE, port, some, rules, (), Locality("a"))
+                new = finished(finding_endpoints(SERVICE, port, some, rules, (), Locality("a")))
                 before = states[-1] if states else BackendState()
                 states.append(
                     finished(finding_endpoints(SERVICE, port, some, rules, (), Locality("a"), before=before))
@@ -239,7 +239,7 @@ class AlikeTests(SynchronousTestCase):
             for one in range(20)
         ]
         rules = TranslateOptions().endpoint_rules
-        known = slice_endpoints(SERVICE, port, some, rules, ())
+        known = finished(finding_endpoints(SERVICE, port, some, rules, ()))
         steps = finding_endpoints(SERVICE, port, some, rules, ())
         next(steps)
         self.assertEqual(finished(steps), known)

@@ -185,12 +185,3 @@ def answer_from(said: Sequence[tuple[int, int, bytes]]) -> Control:
             is_of_link = IPv6Address(ours).is_link_local
             return ((level, kind, _INFO_6.pack(ours, interface if is_of_link else 0)),)
     return ()
-
-
-def address_in(control: Control) -> str:
-    """Return the address that answers with *control* come from; empty where it says none."""
-    for level, _, octets in control:
-        if level == socket.IPPROTO_IP:
-            return str(ip_address(_INFO_4.unpack(octets)[1]))
-        return str(IPv6Address(_INFO_6.unpack(octets)[0]))
-    return ""

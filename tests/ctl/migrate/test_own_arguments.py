@@ -10,7 +10,7 @@ from ingress.ctl.inputs.installation import Installation
 from ingress.ctl.inputs.taken_arguments import taken_arguments
 from ingress.ctl.migrate.arguments import arguments_report
 from ingress.ctl.migrate.installation.kustomization import BESIDE, KUSTOMIZATION, kustomization
-from ingress.ctl.migrate.installation.overlays import HOST_NETWORK, LOAD_BALANCER, OVERLAYS
+from ingress.ctl.migrate.installation.overlays import HOST_NETWORK, LOAD_BALANCER, NODE_PORT
 from ingress.ctl.migrate.installation.traffic import traffic_of
 from ingress.ctl.migrate.own_arguments import own_arguments
 from ingress.model.objects import ObjectKey
@@ -130,7 +130,7 @@ class OverlayTests(SynchronousTestCase):
 
     def test_the_overlays_have_these_arguments(self) -> None:
         """In this order, and of this kind."""
-        for overlay in OVERLAYS:
+        for overlay in (LOAD_BALANCER, NODE_PORT, HOST_NETWORK):
             kind, spec = self.arguments_of(f"overlays/{overlay.name}")
             self.assertEqual(kind, overlay.kind)
             wanted = [f"--{name}={value}" for name, value in overlay.arguments.items()]

@@ -54,7 +54,6 @@ HOST_NETWORK: Final = Overlay(
         "shutdown-delay": "10",
     },
 )
-OVERLAYS: Final = (LOAD_BALANCER, NODE_PORT, HOST_NETWORK)
 
 
 def overlay_for(found: Installation) -> Overlay:
