@@ -41,7 +41,8 @@ def address_fault(text: str, *, allows_local: bool = False) -> str | None:
         return "is no address"
     if allows_local and address.is_loopback:
         return None
-    for one in (address, *_inside(address)):
+    # The one inside first: newer versions of Python judge a mapped address as the one that it stands for, and more coarsely.
+    for one in (*_inside(address), address):
         fault = _fault(one, allows_local=allows_local)
         if fault is not None:
             return fault

@@ -21,15 +21,15 @@ class JudgingUpstream(Thread):
         super().__init__(daemon=True)
         self._gap = gap_seconds
         self._late = late_seconds
-        self._context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        self._context.minimum_version = ssl.TLSVersion.TLSv1_3
-        self._context.verify_mode = ssl.CERT_REQUIRED
-        self._context.load_verify_locations(cadata=authority.pem.decode())
-        self._context.set_alpn_protocols(["h2", "http/1.1"])
+        self._tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        self._tls.minimum_version = ssl.TLSVersion.TLSv1_3
+        self._tls.verify_mode = ssl.CERT_REQUIRED
+        self._tls.load_verify_locations(cadata=authority.pem.decode())
+        self._tls.set_alpn_protocols(["h2", "http/1.1"])
         with tempfile.NamedTemporaryFile() as identity:
             identity.write(b"".join(issue(authority, ("127.0.0.1",))))
             identity.flush()
-            self._context.load_cert_chain(identity.name)
+            self._tls.load_cert_chain(identity.name)
         self._listening = socket.create_server(("127.0.0.1", 0))
         self.port: int = self._listening.getsockname()[1]
 
@@ -51,7 +51,7 @@ class JudgingUpstream(Thread):
 
     def _refuse(self, client: socket.socket) -> None:
         received, sent = ssl.MemoryBIO(), ssl.MemoryBIO()
-        connection = self._context.wrap_bio(received, sent, server_side=True)
+        connection = self._tls.wrap_bio(received, sent, server_side=True)
         flights = 0
         while True:
             try:

@@ -72,7 +72,11 @@ def attributes(kind: type) -> tuple[set[str], set[str]]:
     tree = ast.parse((REPOSITORY / f"{kind.__module__.replace('.', '/')}.py").read_text("utf-8"))
     [found] = [each for each in tree.body if isinstance(each, ast.ClassDef) and each.name == kind.__name__]
     declared = {name for name in vars(kind) if not name.startswith("__")}
-    declared |= set(vars(kind).get("__annotations__", {}))
+    declared |= {
+        each.target.id
+        for each in found.body
+        if isinstance(each, ast.AnnAssign) and isinstance(each.target, ast.Name)
+    }
     assigned: set[str] = set()
     for each in found.body:
         if isinstance(each, ast.FunctionDef):

@@ -120,6 +120,7 @@ class ListingTests(DiskTestCase):
             ("pipe", self.path("pipe"), "pipe: neither a file nor a directory"),
             ("a.yaml/b", path + "/b", "a.yaml/b: Not a directory"),
             ("", self.root, "names no path"),
-            ("a\0", self.path("a\0"), "'a\\x00': embedded null byte"),
         ):
             self.assertEqual(unusable_path((written,), (found,)), message)
+        # The rest of the sentence is Python's, and differs between its versions.
+        self.assertRegex(unusable_path(("a\0",), (self.path("a\0"),)) or "", r"^'a\\x00': .*embedded null")

@@ -94,7 +94,7 @@ class PathTests(FilesCase):
     def test_what_is_not_there(self) -> None:
         """A path that leads nowhere, or to nothing that can be read, is one line."""
         self.assertIn("No such file", self.assertRaises(Mistake, self.read, "nope.yaml").message)
-        self.assertIn("null byte", self.assertRaises(Mistake, self.read, "a\0b").message)
+        self.assertIn("embedded null", self.assertRaises(Mistake, self.read, "a\0b").message)
         result = self.run_command("lint", "")
         self.assertEqual(
             (result.exit_code, result.output), (MISTAKEN, "Error: an empty path names nothing\n")
