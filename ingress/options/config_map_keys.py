@@ -237,6 +237,9 @@ KEYS.update(
     }
 )
 
+GUARDS: Final = frozenset({"enable-modsecurity", "enable-owasp-modsecurity-crs", "modsecurity-snippet", "plugins"})
+"""Those that are not honored, and by which requests would have been kept out."""
+
 NEVER_WERE: Final = {
     "proxy-buffers": "proxy-buffers-number",
     "client-max-body-size": "proxy-body-size",

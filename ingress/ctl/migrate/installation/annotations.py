@@ -15,27 +15,27 @@ from ingress.ctl.migrate.installation.overlays import OWN_NAME
 
 ONE_ONLY: Final = "one Service alone can have it"
 _WORDS: Final = re.compile(r"[-_/.]|(?<=[a-z])(?=[A-Z])")
-_ITS_OWN: Final = re.compile(
+ITS_OWN: Final = re.compile(
     r"(?:name|hostnames?|fqdns?|ips?|ipv[46]|ids?|lbid|allocations|address(?:es)?)", re.IGNORECASE
 )
 """The last word where an annotation names an address, a balancer or a name in the DNS."""
-_SHARED: Final = frozenset(
+SHARED: Final = frozenset(
     {
         "acl", "bucket", "cert", "certificate", "firewall", "flavor", "group", "instancepool", "network", "pn", "pool", "prefix",
         "project", "secret", "subnet", "vpc", "vswitch", "zone",
     }
 )  # fmt: skip
 """The word before it where that is of something that several balancers can have."""
-_BESIDES: Final = frozenset(
+BESIDES: Final = frozenset(
     {
         "external-dns.alpha.kubernetes.io/target",
         "service.beta.kubernetes.io/aws-load-balancer-source-nat-ipv6-prefixes",
     }
 )
 """Those that are one Service's, and end otherwise."""
-_GROUPS: Final = frozenset({"cloud.google.com/neg", "controller.autoneg.dev/neg"})
+GROUPS: Final = frozenset({"cloud.google.com/neg", "controller.autoneg.dev/neg"})
 """Those whose JSON may give groups of endpoints a name."""
-_GROUP_NAME: Final = re.compile(r"\"name\"\s*:")
+GROUP_NAME: Final = re.compile(r"\"name\"\s*:")
 _REFERENCES: Final = frozenset(
     {
         "beta.cloud.google.com/backend-config",
@@ -78,10 +78,10 @@ def annotation_fate(name: str, value: str, ports_on_nodes: Collection[int]) -> t
 
 
 def _is_its_own(name: str, value: str) -> bool:
-    if name in _BESIDES:
+    if name in BESIDES:
         return True
-    if name in _GROUPS:
-        return _GROUP_NAME.search(value) is not None
+    if name in GROUPS:
+        return GROUP_NAME.search(value) is not None
     *_, before, last = ("", *_WORDS.split(name))
     is_setting = value.lower() in ("true", "false")
-    return _ITS_OWN.fullmatch(last) is not None and before.lower() not in _SHARED and not is_setting
+    return ITS_OWN.fullmatch(last) is not None and before.lower() not in SHARED and not is_setting
