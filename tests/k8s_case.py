@@ -18,6 +18,7 @@ from ingress.translate.readers.reader import KindRead
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 K8S = REPOSITORY / "k8s"
+CHART = K8S / "chart"
 WHOAMI = REPOSITORY / "examples" / "whoami"
 OVERLAYS = ("beside", "daemonset-hostnetwork", "deployment-loadbalancer", "deployment-nodeport", "namespaced")
 WORKLOADS = ("DaemonSet", "Deployment")
@@ -36,8 +37,10 @@ def objects(text: str) -> list[dict[str, Any]]:
 
 
 def raw() -> Iterator[tuple[Path, dict[str, Any]]]:
-    """Every object as the files have it; kustomizations and patches are none."""
+    """Every object as the files have it; kustomizations, patches and templates of the chart are none."""
     for path in (*sorted(K8S.rglob("*.yaml")), *sorted(WHOAMI.glob("*.yaml"))):
+        if path.is_relative_to(CHART):
+            continue
         for one in objects(path.read_text("utf-8")):
             if isinstance(one, dict) and one["kind"] not in ("Kustomization", "Component"):
                 yield path, one

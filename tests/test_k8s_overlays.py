@@ -27,21 +27,25 @@ from tests.k8s_case import (
 )
 
 
+def kustomized(folder: Path, overlay: str, component: str) -> list[dict[str, Any]]:
+    """What a kustomization renders that is made in *folder*, which is not there, with *overlay* and *component*."""
+    folder.mkdir(parents=True)
+    content = {
+        "apiVersion": "kustomize.config.k8s.io/v1beta1",
+        "kind": "Kustomization",
+        "resources": [relpath(K8S / "overlays" / overlay, folder)],
+        "components": [relpath(K8S / "components" / component, folder)],
+    }
+    (folder / "kustomization.yaml").write_text(yaml.safe_dump(content), "utf-8")
+    return rendered(folder)
+
+
 class RenderedTests(PodTestCase):
     """What ``kubectl kustomize`` makes of the overlays."""
 
     def with_component(self, overlay: str, component: str) -> list[dict[str, Any]]:
         """Return what a kustomization renders that has *overlay* and *component*."""
-        folder = Path(self.mktemp()).resolve()
-        folder.mkdir(parents=True)
-        content = {
-            "apiVersion": "kustomize.config.k8s.io/v1beta1",
-            "kind": "Kustomization",
-            "resources": [relpath(K8S / "overlays" / overlay, folder)],
-            "components": [relpath(K8S / "components" / component, folder)],
-        }
-        (folder / "kustomization.yaml").write_text(yaml.safe_dump(content), "utf-8")
-        return rendered(folder)
+        return kustomized(Path(self.mktemp()).resolve(), overlay, component)
 
     def test_every_overlay(self) -> None:
         """Each overlay has one controller, as safe as the template, with account, rights and class."""

@@ -147,7 +147,7 @@ arguments and rights, and what there is to tell. Every template begins with it, 
 {{- range $protocol := list "tcp" "udp" -}}
 {{- $option := printf "%s-services-configmap" $protocol -}}
 {{- $place := "" -}}
-{{- with get $given $option -}}{{- $place = last . | replace "$(POD_NAMESPACE)" $f.namespace -}}{{- end -}}
+{{- with get $given $option -}}{{- $place = last . -}}{{- end -}}
 {{- if get $v $protocol -}}{{- $place = printf "%s/%s-%s" (dig $protocol "configMapNamespace" "" $c | default $f.namespace) $f.name $protocol -}}{{- end -}}
 {{- $_ := unset $given $option -}}
 {{- if $place -}}{{- $_ := set $streams $protocol $place -}}{{- end -}}
@@ -167,13 +167,13 @@ arguments and rights, and what there is to tell. Every template begins with it, 
 {{- $needed := add $delay $grace 10 | int -}}
 {{- $_ := set $f "terminationSeconds" (max $needed (int $c.terminationGracePeriodSeconds)) -}}
 {{- if and $c.terminationGracePeriodSeconds (lt (int $c.terminationGracePeriodSeconds) $needed) -}}
-{{- include "txingress.tell" (dict "facts" $f "list" "told" "key" "controller.terminationGracePeriodSeconds" "told" (printf "%d is taken, or the pod would be killed while it serves: %d before nothing new is accepted (controller.shutdownDelaySeconds), and %d for what runs (--shutdown-grace)" $needed $delay $grace)) -}}
+{{- include "txingress.tell" (dict "facts" $f "list" "needless" "key" "controller.terminationGracePeriodSeconds" "told" (printf "%d is taken, or the pod would be killed while it serves: %d before nothing new is accepted (controller.shutdownDelaySeconds), and %d for what runs (--shutdown-grace)" $needed $delay $grace)) -}}
 {{- end -}}
 {{- $period := max 1 (int $c.readinessProbe.periodSeconds) | int -}}
 {{- $failures := ternary 4 (add 2 (ceil (divf $delay $period)) | int) (and (eq $delay 5) (eq $period 2)) -}}
 {{- $_ := set $f "readinessFailures" (max $failures (int $c.readinessProbe.failureThreshold)) -}}
 {{- if and $c.readinessProbe.failureThreshold (lt (int $c.readinessProbe.failureThreshold) $failures) -}}
-{{- include "txingress.tell" (dict "facts" $f "list" "told" "key" "controller.readinessProbe.failureThreshold" "told" (printf "%d is taken: a pod that ends is not ready at once, and nodes send connections there for %d seconds more" $failures $delay)) -}}
+{{- include "txingress.tell" (dict "facts" $f "list" "needless" "key" "controller.readinessProbe.failureThreshold" "told" (printf "%d is taken: a pod that ends is not ready at once, and nodes send connections there for %d seconds more" $failures $delay)) -}}
 {{- end -}}
 
 {{/* Arguments. */}}

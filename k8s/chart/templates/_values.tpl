@@ -36,7 +36,7 @@ facts that they are given: "refused", of which each fails the render, "told", "n
 {{/* One value of ingress-nginx that this chart does not have. */}}
 {{- define "txingress.foreign" -}}
 {{- $value := .value -}}
-{{- if .row.on -}}{{- $value = get $value .row.on -}}{{- end -}}
+{{- if .row.switch -}}{{- $value = get $value .row.switch -}}{{- end -}}
 {{- $asks := not (include "txingress.isEmpty" $value) -}}
 {{- if hasKey .row "silent" -}}
 {{- if eq (toJson $value) "false" -}}{{- $asks = true -}}{{- end -}}
@@ -76,8 +76,7 @@ Ports and what is about statuses have entries of their own in the facts.
 {{- range $name, $raw := .arguments -}}
 {{- $key := printf "controller.extraArgs.%s" $name -}}
 {{- $texts := list -}}
-{{- if kindIs "slice" $raw -}}{{- range $raw -}}{{- $texts = append $texts (include "txingress.text" .) -}}{{- end -}}
-{{- else -}}{{- $texts = list (include "txingress.text" $raw) -}}{{- end -}}
+{{- range ternary $raw (list $raw) (kindIs "slice" $raw) -}}{{- $texts = append $texts (include "txingress.text" . | replace "$(POD_NAMESPACE)" $facts.namespace) -}}{{- end -}}
 {{- $text := last $texts | default "" -}}
 {{- $row := get $tables.arguments $name | default dict -}}
 {{- $kind := get $tables.options $name -}}
