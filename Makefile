@@ -38,6 +38,11 @@ fuzz_environment = $(VENV)-fuzz/.installed
 sslyze_environment = $(VENV)-sslyze/.installed
 # What makes the site has nothing to do with what runs.
 site_environment = $(VENV)-site/.installed
+# Helm is a program of Go, which is on the path or where conformance/README.md has it.
+helm = $(VENV)/helm/helm
+HELM_VERSION = v4.3.2
+# With anything, make test-helm has an API server judge what is rendered, which Go builds once.
+CLUSTER ?=
 # Holds the package as wheels do, with machine code, and no editable installation of it.
 COMPILED_VENV ?= .venv-compiled
 compiled_environment = $(COMPILED_VENV)/.installed-dev
@@ -49,7 +54,7 @@ bench_compiled = $(MAKE) --no-print-directory compiled PYTHON='$(BENCH_VENV)/bin
 metadata = setup.cfg pyproject.toml
 
 .DEFAULT_GOAL := help
-.PHONY: help run test properties compiled test-compiled test-monitoring test-page page-pictures check format fuzz fuzz-parsers http2 docs site bench bench-quick bench-instructions bench-compare bench-watch bench-workers bench-feed bench-sizing bench-memory bench-tls bench-ticket-keys bench-accepting bench-udp bench-admin bench-page bench-tallies bench-auth bench-annotations bench-calls bench-log bench-lint bench-latency bench-overload bench-overload-cases bench-tracing bench-filters bench-gateway-filters bench-limits bench-passwords bench-gzip bench-expressions bench-takeover bench-restarts sslyze conformance conformance-next conformance-up versions faults soak image-check clean
+.PHONY: help run test properties compiled test-compiled test-monitoring test-helm test-page page-pictures check format fuzz fuzz-parsers http2 docs site bench bench-quick bench-instructions bench-compare bench-watch bench-workers bench-feed bench-sizing bench-memory bench-tls bench-ticket-keys bench-accepting bench-udp bench-admin bench-page bench-tallies bench-auth bench-annotations bench-calls bench-log bench-lint bench-latency bench-overload bench-overload-cases bench-tracing bench-filters bench-gateway-filters bench-limits bench-passwords bench-gzip bench-expressions bench-takeover bench-restarts sslyze conformance conformance-next conformance-up versions faults soak image-check clean
 .DELETE_ON_ERROR:
 
 help: ## list these commands
@@ -81,6 +86,10 @@ test-monitoring: $(dev_environment) ## check rules and dashboard by promtool, an
 	$(bin)/python -m tests.monitoring.promtool
 	TXINGRESS_TEST_PROMETHEUS=1 $(bin)/trial --temp-directory $(VENV)/trial-monitoring tests.monitoring
 
+test-helm: $(dev_environment) $(helm) ## render the chart by Helm, which Go builds once, with values of many providers, and lint it: CLUSTER=1 asks an API server, too
+	TXINGRESS_TEST_HELM='$(abspath $(helm))' $(bin)/trial --jobs 4 --temp-directory $(VENV)/trial-helm tests.chart
+	@$(if $(CLUSTER),TXINGRESS_TEST_HELM='$(abspath $(helm))' exec $(bin)/python -m tests.chart.api_server)
+
 test-page: $(page_environment) ## look at the page of the admin port with Chromium: it is installed if it is missing (root), and axe-core comes from npm
 	@command -v chromium >/dev/null || apt-get install --yes --no-install-recommends chromium
 	@TXINGRESS_TEST_BROWSER="$$(command -v chromium)" TXINGRESS_TEST_AXE='$(abspath $(axe))' \
@@ -92,7 +101,7 @@ page-pictures: $(page_environment) ## take pictures of that page in two themes a
 check: $(dev_environment) ## format, lint, types, layers, what mypyc takes: what CI asks besides the tests, plain and compiled
 	$(bin)/ruff format --check $(CODE)
 	$(bin)/ruff check $(CODE)
-	$(bin)/mypy setup.py compiling ingress tests twisted/plugins scripts/image_check.py scripts/options_page.py scripts/annotations_page.py scripts/config_map_page.py scripts/arguments_page.py scripts/ingressctl_page.py scripts/lint_rules_page.py scripts/api_page.py scripts/gateway_api_page.py scripts/grafana_dashboard.py bench conformance examples/demo examples/whoami examples/filter
+	$(bin)/mypy setup.py compiling ingress tests twisted/plugins scripts/image_check.py scripts/options_page.py scripts/annotations_page.py scripts/config_map_page.py scripts/arguments_page.py scripts/ingressctl_page.py scripts/lint_rules_page.py scripts/api_page.py scripts/gateway_api_page.py scripts/grafana_dashboard.py scripts/chart bench conformance examples/demo examples/whoami examples/filter
 	$(bin)/python -m compiling.checking $(VENV)/translated
 	$(bin)/trial --temp-directory $(VENV)/trial-check tests.test_layers
 
@@ -109,7 +118,7 @@ fuzz-parsers: $(fuzz_environment) ## let atheris search the parsers, for FUZZ_SE
 http2: $(dev_environment) ## play the rules of HTTP/2 and every flood at a controller over sockets, in about three minutes
 	$(bin)/python -m tests.http2
 
-docs: $(dev_environment) ## write anew docs/options.md, docs/annotations.md, docs/configmap.md, docs/arguments.md, docs/lint-rules.md, docs/api.md and the features in docs/gateway-api.md, from their tables, and the output of ingressctl in pages
+docs: $(dev_environment) ## write anew docs/options.md, docs/annotations.md, docs/configmap.md, docs/arguments.md, docs/lint-rules.md, docs/api.md, what the chart has of tables, and the features in docs/gateway-api.md, from their tables, and the output of ingressctl in pages
 	$(bin)/python -m scripts.options_page > $(VENV)/options.md
 	mv $(VENV)/options.md docs/options.md
 	$(bin)/python -m scripts.annotations_page > $(VENV)/annotations.md
@@ -126,6 +135,7 @@ docs: $(dev_environment) ## write anew docs/options.md, docs/annotations.md, doc
 	mv $(VENV)/gateway-api.md docs/gateway-api.md
 	$(bin)/python -m scripts.grafana_dashboard > $(VENV)/txingress.json
 	mv $(VENV)/txingress.json k8s/monitoring/txingress.json
+	$(bin)/python -m scripts.chart.files
 	$(bin)/python -m scripts.ingressctl_page docs/ingressctl.md > $(VENV)/ingressctl.md
 	mv $(VENV)/ingressctl.md docs/ingressctl.md
 	$(bin)/python -m scripts.ingressctl_page README.md > $(VENV)/README.md
@@ -320,6 +330,11 @@ $(axe):
 $(fuzz_environment): $(metadata)
 	test -x $(VENV)-fuzz/bin/python || '$(PYTHON)' -m venv $(VENV)-fuzz
 	$(VENV)-fuzz/bin/python -m pip install --quiet --disable-pip-version-check atheris 'hpack >= 4.1' --editable .
+	@touch $@
+
+$(helm): Makefile
+	@mkdir -p $(dir $@)
+	PATH="$$PATH:/usr/local/go/bin" GOBIN='$(abspath $(dir $@))' go install helm.sh/helm/v4/cmd/helm@$(HELM_VERSION)
 	@touch $@
 
 $(sslyze_environment):

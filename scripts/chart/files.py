@@ -26,7 +26,8 @@ _COPIES: Final = {
 def files() -> dict[str, str]:
     """Return the texts of all these files, by their paths in the chart."""
     return {
-        "files/tables.yaml": _MADE + yaml.safe_dump(tables(), sort_keys=False, width=1000, allow_unicode=True),
+        "files/tables.yaml": _MADE
+        + yaml.safe_dump(tables(), sort_keys=False, width=1000, allow_unicode=True),
         "values.schema.json": json.dumps(schema(), indent=2) + "\n",
         "README.md": page(),
         **{name: (_MONITORING / source).read_text("utf-8") for name, source in _COPIES.items()},

@@ -16,11 +16,17 @@ IMAGE = {"image": {"repository": "registry.example.com/txingress"}}
 NOTES = "NOTES:"
 
 
-def helm(*arguments: str) -> subprocess.CompletedProcess[str]:
-    """What came of a command of the ``helm`` that ``TXINGRESS_TEST_HELM`` names, or of that on the path."""
+def helm_program() -> str:
+    """The ``helm`` that ``TXINGRESS_TEST_HELM`` names, or that on the path."""
     program = os.environ.get("TXINGRESS_TEST_HELM") or shutil.which("helm")
     if program is None:
         raise SkipTest("helm is not installed; make test-helm does that")
+    return program
+
+
+def helm(*arguments: str) -> subprocess.CompletedProcess[str]:
+    """What came of a command of it that asks no cluster."""
+    program = helm_program()
     # Nobody's repositories, plugins and cluster.
     environment = {"PATH": os.environ["PATH"], "HOME": "/nonexistent", "KUBECONFIG": "/nonexistent"}
     return subprocess.run([program, *arguments], capture_output=True, text=True, env=environment, timeout=60)
@@ -69,7 +75,5 @@ class ChartTestCase(SynchronousTestCase):
 
     def only(self, found: list[dict[str, Any]], kind: str, name: str | None = None) -> dict[str, Any]:
         """The one object of *kind*, by its *name* if there are several."""
-        (one,) = (
-            one for one in found if one["kind"] == kind and name in (None, one["metadata"]["name"])
-        )
+        (one,) = (one for one in found if one["kind"] == kind and name in (None, one["metadata"]["name"]))
         return one

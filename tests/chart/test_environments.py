@@ -51,7 +51,9 @@ class EnvironmentsTests(ChartTestCase):
             for service in (one for one in found if one["kind"] == "Service"):
                 self.assertLessEqual(service["spec"]["selector"].items(), labels.items())
                 for port in service["spec"]["ports"]:
-                    self.assertIsNotNone(PORT_NAME.fullmatch(port["name"]) or port["name"].startswith("svc-"), name)
+                    self.assertIsNotNone(
+                        PORT_NAME.fullmatch(port["name"]) or port["name"].startswith("svc-"), name
+                    )
                     if isinstance(port["targetPort"], str):
                         self.assertIn(port["targetPort"], ports, name)
 
@@ -67,7 +69,9 @@ class EnvironmentsTests(ChartTestCase):
     def test_bindings(self) -> None:
         """Each binding names a role that there is, and the account of the pods."""
         for name, found in self.every():
-            roles = {(one["kind"], one["metadata"].get("namespace"), one["metadata"]["name"]) for one in found}
+            roles = {
+                (one["kind"], one["metadata"].get("namespace"), one["metadata"]["name"]) for one in found
+            }
             (workload,) = (one for one in found if one["kind"] in WORKLOADS)
             for one in (one for one in found if "roleRef" in one):
                 kind, role = one["roleRef"]["kind"], one["roleRef"]["name"]
@@ -88,7 +92,10 @@ class EnvironmentsTests(ChartTestCase):
         told = {
             name: [
                 line.strip()
-                for line in self.notes(values(name)).partition("Not honored")[2].partition("Not needed")[0].splitlines()
+                for line in self.notes(values(name))
+                .partition("Not honored")[2]
+                .partition("Not needed")[0]
+                .splitlines()
                 if line.startswith("  controller")
             ]
             for name in NAMES
@@ -129,20 +136,37 @@ class EnvironmentsTests(ChartTestCase):
         self.assertEqual(str(options.reporting.publish_service), "txingress/txingress-internal")
         spec = self.only(self.rendered(values("eks-tls-at-balancer")), "Service")["spec"]
         self.assertEqual([one["targetPort"] for one in spec["ports"]], ["http", "http"])
-        said = self.refused({"controller": {"containerPort": {"http": 80, "https": 443, "tohttps": 2443}, "service": {"targetPorts": {"http": "tohttps"}}}})
+        said = self.refused(
+            {
+                "controller": {
+                    "containerPort": {"http": 80, "https": 443, "tohttps": 2443},
+                    "service": {"targetPorts": {"http": "tohttps"}},
+                }
+            }
+        )
         self.assertIn("controller.service.targetPorts.http: nothing listens at tohttps", said)
 
     def test_streams(self) -> None:
         """Ports of TCP and UDP are in the ConfigMaps, the Service and the pods, with the right to follow these."""
         found = self.rendered(values("streams"))
-        self.assertEqual(self.only(found, "ConfigMap", "txingress-tcp")["data"], {"22": "git/server:22::PROXY", "5432": "shop/database:5432"})
+        self.assertEqual(
+            self.only(found, "ConfigMap", "txingress-tcp")["data"],
+            {"22": "git/server:22::PROXY", "5432": "shop/database:5432"},
+        )
         ports = {one["name"]: one for one in self.only(found, "Service")["spec"]["ports"]}
         self.assertEqual((ports["svc-22-tcp"]["nodePort"], ports["svc-53-udp"]["nodePort"]), (30022, 30053))
         self.assertEqual((ports["svc-53-udp"]["protocol"], ports["svc-53-udp"]["targetPort"]), ("UDP", 53))
-        names = {name for _, resource, verb, name in rights(self.only(found, "Role")) if (resource, verb) == ("configmaps", "watch")}
+        names = {
+            name
+            for _, resource, verb, name in rights(self.only(found, "Role"))
+            if (resource, verb) == ("configmaps", "watch")
+        }
         self.assertEqual(names, {"txingress", "txingress-tcp", "txingress-udp"})
         settings = options_of(controller_of(self.only(found, "Deployment"))).settings()
-        self.assertEqual((str(settings.tcp_services), str(settings.udp_services)), ("txingress/txingress-tcp", "txingress/txingress-udp"))
+        self.assertEqual(
+            (str(settings.tcp_services), str(settings.udp_services)),
+            ("txingress/txingress-tcp", "txingress/txingress-udp"),
+        )
 
     def test_scaling(self) -> None:
         """Where something else says how many replicas there are, the Deployment does not; one of two may."""
@@ -159,7 +183,9 @@ class EnvironmentsTests(ChartTestCase):
 
     def test_disruptions(self) -> None:
         """A budget keeps pods, but never the one there is on its node."""
-        self.assertEqual(self.only(self.rendered(values("gke")), "PodDisruptionBudget")["spec"]["minAvailable"], 1)
+        self.assertEqual(
+            self.only(self.rendered(values("gke")), "PodDisruptionBudget")["spec"]["minAvailable"], 1
+        )
         alone = self.rendered({"controller": {"replicaCount": 1, "minAvailable": 1}})
         self.assertEqual([one for one in alone if one["kind"] == "PodDisruptionBudget"], [])
 
@@ -169,13 +195,17 @@ class EnvironmentsTests(ChartTestCase):
         workload = self.only(found, "DaemonSet")
         self.assertTrue(pod(workload)["hostNetwork"])
         settings = options_of(controller_of(workload)).settings()
-        self.assertTrue(settings.reporting.publish_node_addresses and settings.reporting.reports_internal_addresses)
+        self.assertTrue(
+            settings.reporting.publish_node_addresses and settings.reporting.reports_internal_addresses
+        )
         self.assertEqual(settings.serving.shutdown_delay_seconds, 10)
         self.assertEqual(settings.probes, "tcp:10254")
         self.assertIn("Port 10254 of each node shows metrics", self.notes(values("bare-metal")))
         found = self.rendered(values("kind"))
         workload = self.only(found, "Deployment")
-        self.assertEqual({one["hostPort"] for one in controller_of(workload)["ports"] if "hostPort" in one}, {80, 443})
+        self.assertEqual(
+            {one["hostPort"] for one in controller_of(workload)["ports"] if "hostPort" in one}, {80, 443}
+        )
         self.assertEqual(workload["spec"]["strategy"]["rollingUpdate"], {"maxSurge": 0, "maxUnavailable": 1})
         reporting = options_of(controller_of(workload)).settings().reporting
         self.assertFalse(reporting.publish_node_addresses)
@@ -187,13 +217,24 @@ class EnvironmentsTests(ChartTestCase):
         spec = pod(workload)
         self.assertEqual([one["name"] for one in spec["containers"]], ["txingress", "sidecar"])
         context = controller_of(workload)["securityContext"]
-        self.assertEqual((context["runAsUser"], context["allowPrivilegeEscalation"], context["readOnlyRootFilesystem"]), (101, True, True))
-        self.assertEqual(spec["securityContext"]["sysctls"], [{"name": "net.ipv4.ip_unprivileged_port_start", "value": "0"}])
-        self.assertEqual((spec["securityContext"]["fsGroup"], spec["securityContext"]["runAsNonRoot"]), (65532, True))
+        self.assertEqual(
+            (context["runAsUser"], context["allowPrivilegeEscalation"], context["readOnlyRootFilesystem"]),
+            (101, True, True),
+        )
+        self.assertEqual(
+            spec["securityContext"]["sysctls"],
+            [{"name": "net.ipv4.ip_unprivileged_port_start", "value": "0"}],
+        )
+        self.assertEqual(
+            (spec["securityContext"]["fsGroup"], spec["securityContext"]["runAsNonRoot"]), (65532, True)
+        )
         settings = options_of(controller_of(workload)).settings()
         self.assertEqual(str(settings.translate.default_ssl_certificate), "txingress/wildcard")
         self.assertTrue(settings.topology_aware and settings.translate.ssl_passthrough)
-        self.assertEqual(self.only(found, "ConfigMap", "txingress")["data"]["add-headers"], "txingress/txingress-add-headers")
+        self.assertEqual(
+            self.only(found, "ConfigMap", "txingress")["data"]["add-headers"],
+            "txingress/txingress-add-headers",
+        )
         self.assertEqual(workload["metadata"]["labels"]["team"], "platform")
         said = self.refused({"controller": {"containerSecurityContext": {"capabilities": {"drop": ["ALL"]}}}})
         self.assertIn("without NET_BIND_SERVICE in add the interpreter of the image does not start", said)
@@ -201,12 +242,23 @@ class EnvironmentsTests(ChartTestCase):
     def test_scope(self) -> None:
         """For one namespace there are Roles alone, the class is known by its name, and what takes more is refused."""
         found = self.rendered(values("scope"))
-        self.assertEqual([one["kind"] for one in found if one["kind"].startswith("Cluster") or one["kind"] == "IngressClass"], [])
+        self.assertEqual(
+            [
+                one["kind"]
+                for one in found
+                if one["kind"].startswith("Cluster") or one["kind"] == "IngressClass"
+            ],
+            [],
+        )
         settings = options_of(controller_of(self.only(found, "Deployment"))).settings()
         self.assertEqual((tuple(settings.namespaces), settings.translate.ingress_class), (("shop",), "shop"))
-        self.assertIn(("", "configmaps", "get", "txingress-add-headers"), rights(self.only(found, "Role", "txingress")))
+        self.assertIn(
+            ("", "configmaps", "get", "txingress-add-headers"), rights(self.only(found, "Role", "txingress"))
+        )
         scope = {"scope": {"enabled": True}}
-        said = self.refused({"controller": {**scope, "enableTopologyAwareRouting": True, "publishNodeAddresses": True}})
+        said = self.refused(
+            {"controller": {**scope, "enableTopologyAwareRouting": True, "publishNodeAddresses": True}}
+        )
         self.assertIn("controller.enableTopologyAwareRouting: ", said)
         self.assertIn("controller.publishNodeAddresses: ", said)
         self.assertIn("rbac.scope: ", self.refused({"rbac": {"scope": True}}))
@@ -220,11 +272,15 @@ class EnvironmentsTests(ChartTestCase):
         self.assertEqual(settings.reporting.election_id, "internal-leader")
         self.assertFalse(settings.translate.gateway.is_served)
         self.assertIn(("", "namespaces", "watch", ""), rights(self.only(found, "ClusterRole")))
-        self.assertIn(("coordination.k8s.io", "leases", "update", "internal-leader"), rights(self.only(found, "Role")))
+        self.assertIn(
+            ("coordination.k8s.io", "leases", "update", "internal-leader"), rights(self.only(found, "Role"))
+        )
 
     def test_both_families(self) -> None:
         """With both families of addresses the controller listens on both."""
-        settings = options_of(controller_of(self.only(self.rendered(values("dual-stack")), "Deployment"))).settings()
+        settings = options_of(
+            controller_of(self.only(self.rendered(values("dual-stack")), "Deployment"))
+        ).settings()
         self.assertEqual(settings.http, ("tcp:80", "tcp6:80"))
         self.assertEqual((settings.probes, settings.admission), ("tcp6:10254", "tcp6:8443"))
 

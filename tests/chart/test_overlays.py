@@ -68,12 +68,11 @@ def _without_labels(value: Any) -> Any:
 
 def by_name(found: list[dict[str, Any]]) -> dict[tuple[str, str, str], dict[str, Any]]:
     """Objects by kind, namespace and name, each of which has one. The namespace itself is no part of a chart."""
-    named = {
+    return {
         (one["kind"], one["metadata"].get("namespace", ""), one["metadata"]["name"]): comparable(one)
         for one in found
         if one["kind"] != "Namespace"
     }
-    return named
 
 
 class OverlaysTests(ChartTestCase, PodTestCase):
@@ -130,7 +129,9 @@ class OverlaysTests(ChartTestCase, PodTestCase):
             if key[0] in monitored:
                 self.assertEqual(found[key], one)
             else:
-                self.assertEqual(found[key]["data"]["txingress.json"].strip(), one["data"]["txingress.json"].strip())
+                self.assertEqual(
+                    found[key]["data"]["txingress.json"].strip(), one["data"]["txingress.json"].strip()
+                )
         metrics["prometheusRule"]["ingressNginxNames"] = True
         more = by_name(self.rendered({"controller": {"metrics": metrics}, **IMAGE}))
         rule = ("PrometheusRule", "txingress", "txingress")

@@ -98,9 +98,17 @@ class ToldTests(ChartTestCase):
 
     def test_mistyped(self) -> None:
         """A key that neither chart has fails, with the one that is meant."""
-        said = self.refused({"controller": {"replicaCuont": 3, "service": {"anotations": {}}}, "tcpp": {"1": "a/b:1"}})
-        self.assertIn("controller.replicaCuont: neither this chart nor that of ingress-nginx has such a key; did you mean replicaCount?", said)
-        self.assertIn("controller.service.anotations: neither this chart nor that of ingress-nginx has such a key; did you mean annotations?", said)
+        said = self.refused(
+            {"controller": {"replicaCuont": 3, "service": {"anotations": {}}}, "tcpp": {"1": "a/b:1"}}
+        )
+        self.assertIn(
+            "controller.replicaCuont: neither this chart nor that of ingress-nginx has such a key; did you mean replicaCount?",
+            said,
+        )
+        self.assertIn(
+            "controller.service.anotations: neither this chart nor that of ingress-nginx has such a key; did you mean annotations?",
+            said,
+        )
         self.assertIn("tcpp: neither", said)
 
     def test_types(self) -> None:
@@ -114,16 +122,40 @@ class ToldTests(ChartTestCase):
         said = self.refused({"controller": {"config": {"enable-modsecurity": "true", "plugins": "crowdsec"}}})
         self.assertIn("controller.config.enable-modsecurity: there is no web application firewall here", said)
         self.assertIn("controller.config.plugins: ", said)
-        self.assertIn("customTemplate", self.refused({"controller": {"customTemplate": {"configMapName": "template", "configMapKey": "a"}}}))
-        self.assertIn("extraModules", self.refused({"controller": {"extraModules": [{"name": "waf", "image": {"image": "a"}}]}}))
-        self.rendered({"controller": {"config": {"enable-modsecurity": "false", "enable-owasp-modsecurity-crs": False}}})
+        self.assertIn(
+            "customTemplate",
+            self.refused(
+                {"controller": {"customTemplate": {"configMapName": "template", "configMapKey": "a"}}}
+            ),
+        )
+        self.assertIn(
+            "extraModules",
+            self.refused({"controller": {"extraModules": [{"name": "waf", "image": {"image": "a"}}]}}),
+        )
+        self.rendered(
+            {"controller": {"config": {"enable-modsecurity": "false", "enable-owasp-modsecurity-crs": False}}}
+        )
 
     def test_config_told(self) -> None:
         """Keys of the ConfigMap that are not honored are told by the words of its page, and so are those that there are not."""
-        notes = self.notes({"controller": {"config": {"enable-ocsp": True, "server-tokens": "true", "proxy-body-siz": "8m", "use-gzip": "true"}}})
+        notes = self.notes(
+            {
+                "controller": {
+                    "config": {
+                        "enable-ocsp": True,
+                        "server-tokens": "true",
+                        "proxy-body-siz": "8m",
+                        "use-gzip": "true",
+                    }
+                }
+            }
+        )
         told, _, needless = notes.partition("Not needed")
         self.assertIn("controller.config.enable-ocsp\n      no certificate status is stapled", told)
-        self.assertIn("controller.config.proxy-body-siz\n      there is no such key; did you mean proxy-body-size?", told)
+        self.assertIn(
+            "controller.config.proxy-body-siz\n      there is no such key; did you mean proxy-body-size?",
+            told,
+        )
         self.assertIn("controller.config.server-tokens", needless)
         self.assertNotIn("use-gzip", notes)
 
@@ -175,7 +207,12 @@ class ArgumentsTests(ChartTestCase):
             "http-port": "8080", "https-port": "8443", "healthz-port": "10300", "configmap": None,
         }  # fmt: skip
         given = {
-            name: by_name.get(name, "shop/web" if name.endswith(("service", "configmap", "certificate")) else texts.get(row.type.value, "text"))
+            name: by_name.get(
+                name,
+                "shop/web"
+                if name.endswith(("service", "configmap", "certificate"))
+                else texts.get(row.type.value, "text"),
+            )
             for name, row in ARGUMENTS.items()
             if name not in ("configmap", "watch-namespace")
         }
@@ -198,8 +235,13 @@ class ArgumentsTests(ChartTestCase):
 
     def test_unknown(self) -> None:
         """An argument that neither has fails, with the one that is meant; one that the chart gives is found elsewhere."""
-        said = self.refused(arguments(default_ssl_certificat="a/b", http="tcp:81", election_ttl="soon", no_quirks="maybe"))
-        self.assertIn("controller.extraArgs.default-ssl-certificat: neither ingress-nginx nor this controller has such an argument; did you mean default-ssl-certificate?", said)
+        said = self.refused(
+            arguments(default_ssl_certificat="a/b", http="tcp:81", election_ttl="soon", no_quirks="maybe")
+        )
+        self.assertIn(
+            "controller.extraArgs.default-ssl-certificat: neither ingress-nginx nor this controller has such an argument; did you mean default-ssl-certificate?",
+            said,
+        )
         self.assertIn("controller.extraArgs.http: controller.containerPort.http says it", said)
         self.assertIn("controller.extraArgs.election-ttl: is no duration in whole seconds; write 30s", said)
         self.assertIn("controller.extraArgs.no-quirks: is true or false", said)
@@ -213,16 +255,32 @@ class BesideTests(ChartTestCase):
         service = {
             "loadBalancerIP": "192.0.2.1",
             "nodePorts": {"http": 32080, "tcp": {"5432": 32432}},
-            "annotations": {"service.beta.kubernetes.io/aws-load-balancer-eip-allocations": "eipalloc-1", "service.beta.kubernetes.io/aws-load-balancer-type": "nlb"},
+            "annotations": {
+                "service.beta.kubernetes.io/aws-load-balancer-eip-allocations": "eipalloc-1",
+                "service.beta.kubernetes.io/aws-load-balancer-type": "nlb",
+            },
         }
         controller = {
             "service": service, "watchIngressWithoutClass": True, "electionID": "ingress-nginx-leader",
             "ingressClassResource": {"default": True, "aliases": ["web"]}, "extraArgs": {"publish-status-address": "192.0.2.1"},
         }  # fmt: skip
-        values = {"beside": {"enabled": True}, "controller": controller, "tcp": {"5432": "shop/database:5432"}}
+        values = {
+            "beside": {"enabled": True},
+            "controller": controller,
+            "tcp": {"5432": "shop/database:5432"},
+        }
         found = self.rendered(values)
         text = yaml.safe_dump_all(found)
-        for one in ("192.0.2.1", "32080", "32432", "eipalloc-1", "ingress-nginx-leader", "is-default-class", "name: web", "k8s.io/ingress-nginx"):
+        for one in (
+            "192.0.2.1",
+            "32080",
+            "32432",
+            "eipalloc-1",
+            "ingress-nginx-leader",
+            "is-default-class",
+            "name: web",
+            "k8s.io/ingress-nginx",
+        ):
             self.assertNotIn(one, text)
         self.assertIn("aws-load-balancer-type: nlb", text)
         _, _, waiting = self.notes(values).partition("What waits until ingress-nginx is gone")

@@ -170,7 +170,7 @@ spec:
           containerPort: {{ $f.ports.probes }}
         {{- range $protocol := list "tcp" "udp" }}
         {{- range $port, $_ := get $v $protocol }}
-        - name: {{ printf "%s-%s" $port $protocol }}
+        - name: {{ with $v.portNamePrefix }}{{ . }}-{{ end }}{{ $port }}-{{ $protocol }}
           containerPort: {{ int $port }}
           protocol: {{ upper $protocol }}
           {{- if $c.hostPort.enabled }}
