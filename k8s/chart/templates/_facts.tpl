@@ -71,6 +71,7 @@ arguments and rights, and what there is to tell. Every template begins with it, 
 {{- end -}}
 {{- $_ := set $f "external" $external -}}{{- $_ := set $f "internal" $internal -}}
 {{- $_ := set $f "serviceName" ($s.nameOverride | default $f.name) -}}
+{{- $_ := set $f "internalName" ($s.internal.nameOverride | default (printf "%s-internal" $f.name)) -}}
 {{- $internalType := $s.internal.type | default $s.type -}}
 {{- $isBalanced := or (and $external (eq $s.type "LoadBalancer")) (and $internal (eq $internalType "LoadBalancer")) -}}
 {{- $families := list -}}
@@ -89,7 +90,7 @@ arguments and rights, and what there is to tell. Every template begins with it, 
 {{/* Statuses. */}}
 {{- $publish := "" -}}
 {{- if and $s.enabled $c.publishService.enabled (or $external $internal) -}}
-{{- $publish = $c.publishService.pathOverride | default (printf "%s/%s" $f.namespace (ternary $f.serviceName (printf "%s-internal" $f.name) $external)) -}}
+{{- $publish = $c.publishService.pathOverride | default (printf "%s/%s" $f.namespace (ternary $f.serviceName $f.internalName $external)) -}}
 {{- end -}}
 {{- with get $given "publish-service" -}}{{- $publish = last . -}}{{- end -}}
 {{- if $c.publishService.pathOverride -}}{{- $publish = $c.publishService.pathOverride -}}{{- end -}}
@@ -238,8 +239,12 @@ arguments and rights, and what there is to tell. Every template begins with it, 
 {{- if and (not $context.privileged) (not (has "NET_BIND_SERVICE" (dig "capabilities" "add" list $context))) -}}
 {{- include "txingress.tell" (dict "facts" $f "list" "refused" "key" "controller.containerSecurityContext.capabilities" "told" "without NET_BIND_SERVICE in add the interpreter of the image does not start, whatever ports it binds (k8s/README.md)") -}}
 {{- end -}}
-{{- if and $f.beside (or $s.nameOverride (and $c.publishService.pathOverride $external)) -}}
-{{- include "txingress.tell" (dict "facts" $f "list" "refused" "key" (ternary "controller.service.nameOverride" "controller.publishService.pathOverride" (ne $s.nameOverride "")) "told" "beside.enabled has a Service of its own until the other one is gone") -}}
+{{- if $f.beside -}}
+{{- range $key, $said := dict "controller.service.nameOverride" $s.nameOverride "controller.service.internal.nameOverride" $s.internal.nameOverride "controller.publishService.pathOverride" $c.publishService.pathOverride -}}
+{{- if $said -}}
+{{- include "txingress.tell" (dict "facts" $f "list" "refused" "key" $key "told" "with beside.enabled there is a Service of its own; take the key away until the other one is gone") -}}
+{{- end -}}
+{{- end -}}
 {{- end -}}
 
 {{/* What a Service makes of the rest is told by its own template. */}}
