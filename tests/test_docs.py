@@ -22,7 +22,7 @@ GLOSSARY = REPOSITORY / "docs" / "glossary.md"
 # The first part of a path of this repository, in backticks.
 FOLDERS = ("ingress", "twisted", "tests", "docs", "k8s", "examples", "scripts", "changelog.d", ".ci")
 # Options of other programs that the documents name in running text.
-FOREIGN_OPTIONS = {"--help", "--draft"}
+FOREIGN_OPTIONS = {"--help", "--draft", "--set", "--take-ownership"}
 FRAGMENT = re.compile(r"(?:\d+|\+[a-z0-9-]+)\.(?:feature|bugfix|doc|removal|misc)(?:\.\d+)?\.md")
 
 

@@ -15,6 +15,7 @@ FREE: Final = frozenset(
         "controller.metrics.dashboard.labels",
         "controller.nodeSelector",
         "controller.resources",
+        "defaultBackend.nodeSelector",
     }
 )
 """Mappings with a default that may have any other keys besides; those without any may in any case."""

@@ -16,6 +16,7 @@ _ONE_OF: Final[Mapping[str, tuple[str, ...]]] = {
     "image.pullPolicy": ("Always", "IfNotPresent", "Never"),
     "controller.kind": ("Deployment", "DaemonSet"),
     "controller.service.type": ("LoadBalancer", "NodePort", "ClusterIP"),
+    "defaultBackend.service.type": ("ClusterIP", "NodePort", "LoadBalancer"),
     "controller.service.internal.type": ("", "LoadBalancer", "NodePort", "ClusterIP"),
     "controller.admissionWebhooks.failurePolicy": ("Ignore", "Fail"),
 }
@@ -35,6 +36,7 @@ _OTHERWISE: Final[Mapping[str, Mapping[str, Any]]] = {
     "controller.minAvailable": {"type": ["integer", "string"]},
     "controller.maxUnavailable": {"type": ["integer", "string"]},
     "controller.nodeSelector": {"type": "object", "additionalProperties": {"type": "string"}},
+    "defaultBackend.minAvailable": {"type": ["integer", "string"]},
     "controller.containerPort": {
         "type": "object",
         "required": ["http", "https"],

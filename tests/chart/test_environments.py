@@ -20,6 +20,13 @@ def values(name: str) -> dict[str, Any]:
     return found
 
 
+def is_controller(one: dict[str, Any]) -> bool:
+    """Whether it is the workload of the controller, and not that of a default backend."""
+    return (
+        one["kind"] in WORKLOADS and "controller" in one["metadata"]["labels"]["app.kubernetes.io/component"]
+    )
+
+
 def controller_of(workload: dict[str, Any]) -> dict[str, Any]:
     (container,) = (one for one in pod(workload)["containers"] if one["name"] == "txingress")
     return container  # type: ignore[no-any-return]
@@ -35,7 +42,7 @@ class EnvironmentsTests(ChartTestCase):
     def test_controllers(self) -> None:
         """Each has one controller whose options can be read, which ends in good order, and whose ports Services find."""
         for name, found in self.every():
-            (workload,) = (one for one in found if one["kind"] in WORKLOADS)
+            (workload,) = (one for one in found if is_controller(one))
             container = controller_of(workload)
             settings = options_of(container).settings()
             grace = 240 if name == "eks-nlb" else settings.serving.shutdown_grace_seconds
@@ -49,6 +56,8 @@ class EnvironmentsTests(ChartTestCase):
             self.assertTrue(all(map(PORT_NAME.fullmatch, ports)), name)
             labels = workload["spec"]["template"]["metadata"]["labels"]
             for service in (one for one in found if one["kind"] == "Service"):
+                if "default-backend" in service["spec"]["selector"].values():
+                    continue
                 self.assertLessEqual(service["spec"]["selector"].items(), labels.items())
                 for port in service["spec"]["ports"]:
                     self.assertIsNotNone(
@@ -72,7 +81,7 @@ class EnvironmentsTests(ChartTestCase):
             roles = {
                 (one["kind"], one["metadata"].get("namespace"), one["metadata"]["name"]) for one in found
             }
-            (workload,) = (one for one in found if one["kind"] in WORKLOADS)
+            (workload,) = (one for one in found if is_controller(one))
             for one in (one for one in found if "roleRef" in one):
                 kind, role = one["roleRef"]["kind"], one["roleRef"]["name"]
                 self.assertIn((kind, one["metadata"].get("namespace"), role), roles, name)
@@ -275,6 +284,45 @@ class EnvironmentsTests(ChartTestCase):
         self.assertIn(
             ("coordination.k8s.io", "leases", "update", "internal-leader"), rights(self.only(found, "Role"))
         )
+
+    def test_default_backend(self) -> None:
+        """A default backend has its image, its pages and its Service, which the controller is told; without an image there is none."""
+        found = self.rendered(values("default-backend"))
+        name = "txingress-defaultbackend"
+        workload = self.only(found, "Deployment", name)
+        (container,) = pod(workload)["containers"]
+        self.assertEqual(container["image"], "registry.example.com/errors:1.2")
+        self.assertEqual(container["args"], ["--root=/www", "--verbose"])
+        service = self.only(found, "Service", name)
+        labels = workload["spec"]["template"]["metadata"]["labels"]
+        self.assertEqual(service["spec"]["selector"], workload["spec"]["selector"]["matchLabels"])
+        self.assertLessEqual(service["spec"]["selector"].items(), labels.items())
+        controller = self.only(found, "Service", "txingress")["spec"]["selector"]
+        self.assertFalse(controller.items() <= labels.items())
+        self.assertEqual(self.only(found, "ConfigMap", "error-pages")["data"], {"404": "nothing here"})
+        settings = options_of(controller_of(self.only(found, "Deployment", "txingress"))).settings()
+        backend = settings.translate.default_backend_service
+        assert backend is not None
+        self.assertEqual((backend.namespace, backend.name), ("txingress", name))
+        self.assertIn(
+            "defaultBackend.enabled\n      without an image",
+            self.notes({"defaultBackend": {"enabled": True}}),
+        )
+        far = {
+            "defaultBackend": {"enabled": True, "image": {"repository": "a/b"}},
+            "controller": {"scope": {"enabled": True, "namespace": "shop"}},
+        }
+        self.assertIn(
+            "defaultBackend.enabled: its Service would be in the namespace txingress", self.refused(far)
+        )
+
+    def test_other_defaults(self) -> None:
+        """Where somebody may rely on a default of ingress-nginx that is another one here, it is told."""
+        notes = self.notes({}).partition("Otherwise by default")[2]
+        self.assertIn("controller.allowSnippetAnnotations", notes)
+        self.assertIn("controller.service.externalTrafficPolicy", notes)
+        said = {"allowSnippetAnnotations": False, "service": {"externalTrafficPolicy": "Cluster"}}
+        self.assertNotIn("Otherwise", self.notes({"controller": said}))
 
     def test_both_families(self) -> None:
         """With both families of addresses the controller listens on both."""

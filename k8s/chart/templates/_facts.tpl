@@ -6,7 +6,7 @@ arguments and rights, and what there is to tell. Every template begins with it, 
 {{- $f := . -}}{{- $root := .root -}}{{- $v := .root.Values -}}{{- $c := $v.controller -}}
 {{- $tables := $root.Files.Get "files/tables.yaml" | fromYaml -}}
 {{- $foreign := $root.Files.Get "files/ingress-nginx-values.yaml" | fromYaml -}}
-{{- range list "refused" "told" "needless" "waiting" -}}{{- $_ := set $f . list -}}{{- end -}}
+{{- range list "refused" "told" "needless" "waiting" "otherwise" -}}{{- $_ := set $f . list -}}{{- end -}}
 {{- $_ := set $f "tables" $tables -}}
 {{- $_ := set $f "name" (include "txingress.fullname" $root) -}}
 {{- $_ := set $f "namespace" (include "txingress.namespace" $root) -}}
@@ -220,6 +220,18 @@ arguments and rights, and what there is to tell. Every template begins with it, 
 {{- if $seconds -}}{{- $arguments = append $arguments (printf "--election-ttl=%s" $seconds) -}}
 {{- else -}}{{- include "txingress.tell" (dict "facts" $f "list" "refused" "key" "controller.electionTTL" "told" "is no duration in whole seconds; write 30s") -}}{{- end -}}
 {{- end -}}
+{{- $backend := include "ingress-nginx.defaultBackend.fullname" $root -}}
+{{- $image := $v.defaultBackend.image -}}
+{{- $hasBackend := and $v.defaultBackend.enabled (or $image.repository $image.image) -}}
+{{- if and $v.defaultBackend.enabled (not $hasBackend) -}}
+{{- include "txingress.tell" (dict "facts" $f "list" "told" "key" "defaultBackend.enabled" "told" "without an image in defaultBackend.image none is made; the controller answers 404 itself to what nobody takes") -}}
+{{- end -}}
+{{- if and $hasBackend $isScoped (not (has $f.namespace $f.namespaces)) -}}
+{{- include "txingress.tell" (dict "facts" $f "list" "refused" "key" "defaultBackend.enabled" "told" (printf "its Service would be in the namespace %s, which controller.scope does not let the controller read" $f.namespace)) -}}
+{{- end -}}
+{{- $_ := set $f "backend" "" -}}
+{{- if $hasBackend -}}{{- $_ := set $f "backend" $backend -}}{{- end -}}
+{{- if and $f.backend (not (hasKey $given "default-backend-service")) -}}{{- $arguments = append $arguments (printf "--default-backend-service=%s/%s" $f.namespace $backend) -}}{{- end -}}
 {{- $_ := set $f "hasWebhook" (and $c.admissionWebhooks.enabled (not $v.rbac.scope)) -}}
 {{- if and $c.admissionWebhooks.enabled $v.rbac.scope -}}
 {{- include "txingress.tell" (dict "facts" $f "list" "told" "key" "controller.admissionWebhooks.enabled" "told" "a webhook belongs to the whole cluster, of which rbac.scope makes nothing") -}}
@@ -245,6 +257,14 @@ arguments and rights, and what there is to tell. Every template begins with it, 
 {{- include "txingress.tell" (dict "facts" $f "list" "refused" "key" $key "told" "with beside.enabled there is a Service of its own; take the key away until the other one is gone") -}}
 {{- end -}}
 {{- end -}}
+{{- end -}}
+
+{{/* Defaults that are others than those of ingress-nginx, and that somebody may rely on. */}}
+{{- if not (or (hasKey $config "allow-snippet-annotations") (hasKey $config "annotations-risk-level") (hasKey $given "allow-snippet-annotations") (hasKey $given "annotations-risk-level")) -}}
+{{- include "txingress.tell" (dict "facts" $f "list" "otherwise" "key" "controller.allowSnippetAnnotations" "told" "snippets of Ingresses are honored, as data (docs/snippets.md); where it was not set, ingress-nginx ignored them, and so does false here") -}}
+{{- end -}}
+{{- if and $external (eq $s.type "LoadBalancer") (not $s.externalTrafficPolicy) -}}
+{{- include "txingress.tell" (dict "facts" $f "list" "otherwise" "key" "controller.service.externalTrafficPolicy" "told" "it is Local, so that the addresses of clients are known; where it was not set, ingress-nginx had Cluster") -}}
 {{- end -}}
 
 {{/* What a Service makes of the rest is told by its own template. */}}

@@ -58,6 +58,15 @@ annotations:
 {{- end }}
 {{- end -}}
 
+{{- define "ingress-nginx.defaultBackend.fullname" -}}
+{{- printf "%s-%s" (include "txingress.fullname" .) .Values.defaultBackend.name | trunc 63 | trimSuffix "-" -}}
+{{- end -}}
+{{- define "txingress.backendSelector" -}}
+app.kubernetes.io/name: {{ include "txingress.name" . }}
+app.kubernetes.io/instance: {{ .Release.Name }}
+app.kubernetes.io/component: default-backend
+{{- end -}}
+
 {{/* A value as the text that somebody has written: Helm reads whole numbers as those with a point. */}}
 {{- define "txingress.text" -}}
 {{- if kindIs "float64" . -}}
