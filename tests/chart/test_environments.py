@@ -324,6 +324,23 @@ class EnvironmentsTests(ChartTestCase):
         said = {"allowSnippetAnnotations": False, "service": {"externalTrafficPolicy": "Cluster"}}
         self.assertNotIn("Otherwise", self.notes({"controller": said}))
 
+    def test_gateways(self) -> None:
+        """A GatewayClass is made if it is named, and the right to write Services is left out if that is said."""
+        gateways = {"gatewayClass": "web", "writeServices": False}
+        found = self.rendered(
+            {
+                "controller": {
+                    "gatewayAPI": gateways,
+                    "extraArgs": {"gateway-controller-name": "example.com/web"},
+                }
+            }
+        )
+        self.assertEqual(self.only(found, "GatewayClass")["spec"], {"controllerName": "example.com/web"})
+        role = self.only(found, "ClusterRole", "txingress-gateway-api")
+        self.assertNotIn(("", "services", "create", ""), rights(role))
+        settings = options_of(controller_of(self.only(found, "Deployment"))).settings()
+        self.assertEqual(settings.translate.gateway.controller_name, "example.com/web")
+
     def test_both_families(self) -> None:
         """With both families of addresses the controller listens on both."""
         settings = options_of(

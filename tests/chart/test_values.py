@@ -311,3 +311,51 @@ class BesideTests(ChartTestCase):
         self.assertEqual(service["metadata"].get("annotations"), expected)
         self.assertTrue(expected)
         self.assertLess(len(expected), len(annotations))
+
+    def test_own_service(self) -> None:
+        """As long as the other one is there, this one has Services of its own, and takes over none by its name."""
+        service = {"nameOverride": "theirs", "internal": {"nameOverride": "theirs-internal"}}
+        said = self.refused({"beside": {"enabled": True}, "controller": {"service": service}})
+        self.assertIn(
+            "controller.service.nameOverride: with beside.enabled there is a Service of its own", said
+        )
+        self.assertIn("controller.service.internal.nameOverride: ", said)
+        service["internal"] = {"nameOverride": "theirs-internal", "enabled": True, "annotations": {"a": "b"}}  # type: ignore[assignment]
+        found = self.rendered({"controller": {"service": service}})
+        names = [one["metadata"]["name"] for one in found if one["kind"] == "Service"]
+        self.assertEqual(sorted(names), ["theirs", "theirs-internal"])
+
+
+class EmptyTests(ChartTestCase):
+    """Keys without a value, as files of values often have them."""
+
+    def test_nothing_said(self) -> None:
+        """A mapping or a list that is taken away is an empty one."""
+        values: dict[str, Any] = {}
+        for one in keys():
+            if one.default in ({}, []) or one.path in ("controller.nodeSelector", "controller.resources"):
+                *above, name = one.path.split(".")
+                holder = values
+                for parent in above:
+                    holder = holder.setdefault(parent, {})
+                holder[name] = None
+        self.assertGreater(len(values["controller"]), 30)
+        everything = {
+            "admissionWebhooks": {"enabled": True},
+            "metrics": {
+                name: {"enabled": True}
+                for name in ("serviceMonitor", "podMonitor", "prometheusRule", "dashboard")
+            },
+            "service": {"internal": {"enabled": True}},
+        }
+        for name, more in everything.items():
+            for key, value in more.items():
+                inner = values["controller"][name]
+                if isinstance(value, dict):
+                    inner.setdefault(key, {}).update(value)
+                else:
+                    inner[key] = value
+        values["defaultBackend"].update({"enabled": True, "image": {"repository": "a/b"}})
+        self.rendered(values)
+        autoscaled = {"keda": {"enabled": True, "triggers": None, "behavior": None}}
+        self.rendered({"controller": autoscaled})

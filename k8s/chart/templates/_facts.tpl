@@ -65,7 +65,7 @@ arguments and rights, and what there is to tell. Every template begins with it, 
 {{/* Services. */}}
 {{- $s := $c.service -}}
 {{- $external := and $s.enabled $s.external.enabled -}}
-{{- $internal := and $s.enabled $s.internal.enabled (gt (len $s.internal.annotations) 0) -}}
+{{- $internal := and $s.enabled $s.internal.enabled (not (empty $s.internal.annotations)) -}}
 {{- if and $s.enabled $s.internal.enabled (not $internal) -}}
 {{- include "txingress.tell" (dict "facts" $f "list" "told" "key" "controller.service.internal.enabled" "told" "no second Service is made without controller.service.internal.annotations, as in ingress-nginx") -}}
 {{- end -}}
@@ -77,7 +77,7 @@ arguments and rights, and what there is to tell. Every template begins with it, 
 {{- $families := list -}}
 {{- range list (dict "on" $external "of" $s) (dict "on" $internal "of" $s.internal) -}}
 {{- if .on -}}
-{{- $families = concat $families .of.ipFamilies -}}
+{{- $families = concat $families (.of.ipFamilies | default list) -}}
 {{- if has .of.ipFamilyPolicy (list "PreferDualStack" "RequireDualStack") -}}{{- $families = concat $families (list "IPv4" "IPv6") -}}{{- end -}}
 {{- end -}}
 {{- end -}}
@@ -112,7 +112,7 @@ arguments and rights, and what there is to tell. Every template begins with it, 
 {{- $_ := unset $given "report-node-internal-ip-address" -}}
 
 {{/* Classes, and the election. */}}
-{{- $class := dict "name" $c.ingressClassResource.name "controller" $c.ingressClassResource.controllerValue "byName" $c.ingressClass "isMade" (and $c.ingressClassResource.enabled (not $v.rbac.scope)) "isDefault" $c.ingressClassResource.default "aliases" $c.ingressClassResource.aliases -}}
+{{- $class := dict "name" $c.ingressClassResource.name "controller" $c.ingressClassResource.controllerValue "byName" $c.ingressClass "isMade" (and $c.ingressClassResource.enabled (not $v.rbac.scope)) "isDefault" $c.ingressClassResource.default "aliases" ($c.ingressClassResource.aliases | default list) -}}
 {{- with get $given "controller-class" -}}{{- $_ := set $class "controller" (last .) -}}{{- end -}}
 {{- with get $given "ingress-class" -}}{{- $_ := set $class "byName" (last .) -}}{{- end -}}
 {{- if $isScoped -}}{{- $_ := set $class "byName" $class.name -}}{{- end -}}
@@ -286,7 +286,7 @@ arguments and rights, and what there is to tell. Every template begins with it, 
 {{- $f := .facts -}}{{- $c := $f.root.Values.controller -}}
 {{- $targets := get $f "targets" | default dict -}}
 {{- range $name := list "http" "https" -}}
-{{- $target := get $.of.targetPorts $name | default (get $c.service.targetPorts $name) -}}
+{{- $target := get ($.of.targetPorts | default dict) $name | default (get $c.service.targetPorts $name) -}}
 {{- $isOn := ternary $c.service.enableHttp $c.service.enableHttps (eq $name "http") -}}
 {{- $text := include "txingress.text" $target -}}
 {{- $number := get $c.containerPort $text | default 0 | int -}}

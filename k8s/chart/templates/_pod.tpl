@@ -169,7 +169,7 @@ spec:
         - name: probes
           containerPort: {{ $f.ports.probes }}
         {{- range $protocol := list "tcp" "udp" }}
-        {{- range $port, $_ := get $v $protocol }}
+        {{- range $port, $_ := get $v $protocol | default dict }}
         - name: {{ with $v.portNamePrefix }}{{ . }}-{{ end }}{{ $port }}-{{ $protocol }}
           containerPort: {{ int $port }}
           protocol: {{ upper $protocol }}

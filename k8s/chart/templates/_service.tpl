@@ -59,7 +59,7 @@ spec:
     {{- range $name := list "http" "https" }}
     {{- if ternary $s.enableHttp $s.enableHttps (eq $name "http") }}
     - name: {{ $name }}
-      port: {{ get $of.ports $name | default (get $s.ports $name) | int }}
+      port: {{ get ($of.ports | default dict) $name | default (get $s.ports $name) | int }}
       targetPort: {{ get $f.targets (printf "%s.%s" $.key $name) }}
       {{- if $of.appProtocol }}
       appProtocol: {{ $name }}
@@ -70,7 +70,7 @@ spec:
     {{- end }}
     {{- end }}
     {{- range $protocol := list "tcp" "udp" }}
-    {{- range $port, $_ := get $root.Values $protocol }}
+    {{- range $port, $_ := get $root.Values $protocol | default dict }}
     - name: {{ with $root.Values.portNamePrefix }}{{ . }}-{{ end }}{{ $port }}-{{ $protocol }}
       port: {{ int $port }}
       # By its number: an entry of the ConfigMap has a port listen, not what the container says.
