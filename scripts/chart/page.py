@@ -45,7 +45,7 @@ tests hold the chart against each overlay and component. Beside an ingress-nginx
 is `true`. `controller.config` takes the keys of [docs/configmap.md](../../docs/configmap.md). The chart goes by the tables of these pages, and a test keeps
 them equal. A web application firewall (`enable-modsecurity`), a plugin of Lua, a template or a module of nginx is not there, and its key fails the render.
 
-To see what becomes of a file, before anything is installed:
+To see what becomes of a file, before anything is installed (Helm 3 asks the cluster for its version, and changes nothing there):
 
     helm install txingress k8s/chart --dry-run=client --set image.repository=a/b --values my-ingress-nginx-values.yaml
 

@@ -4,7 +4,7 @@ import os
 import shutil
 import subprocess
 from collections.abc import Mapping
-from pathlib import Path
+from functools import cache
 from typing import Any
 
 import yaml
@@ -24,12 +24,18 @@ def helm_program() -> str:
     return program
 
 
-def helm(*arguments: str) -> subprocess.CompletedProcess[str]:
-    """What came of a command of it that asks no cluster."""
-    program = helm_program()
+@cache
+def helm(*arguments: str, text: str = "") -> subprocess.CompletedProcess[str]:
+    """What came of a command of it that asks no cluster, and reads *text*; the same one is run once."""
     # Nobody's repositories, plugins and cluster.
     environment = {"PATH": os.environ["PATH"], "HOME": "/nonexistent", "KUBECONFIG": "/nonexistent"}
-    return subprocess.run([program, *arguments], capture_output=True, text=True, env=environment, timeout=60)
+    command = [helm_program(), *arguments]
+    return subprocess.run(command, input=text, capture_output=True, text=True, env=environment, timeout=60)
+
+
+def with_image(values: Mapping[str, Any]) -> str:
+    """A file with *values*, and an image."""
+    return yaml.safe_dump({**IMAGE, **values})
 
 
 class ChartTestCase(SynchronousTestCase):
@@ -38,23 +44,16 @@ class ChartTestCase(SynchronousTestCase):
     release = "txingress"
     namespace = "txingress"
 
-    def file_of(self, values: Mapping[str, Any]) -> str:
-        """The name of a file with *values*, and an image."""
-        path = Path(self.mktemp()).resolve()
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(yaml.safe_dump({**IMAGE, **values}), "utf-8")
-        return str(path)
-
-    def template(self, values: Mapping[str, Any], *arguments: str) -> subprocess.CompletedProcess[str]:
+    def template(self, values: Mapping[str, Any]) -> subprocess.CompletedProcess[str]:
         """What ``helm template`` said of *values*."""
         return helm(
-            "template", self.release, str(CHART), f"--namespace={self.namespace}", "--kube-version=1.32.0",
-            f"--values={self.file_of(values)}", *arguments,
+            "template", self.release, str(CHART), f"--namespace={self.namespace}", "--kube-version=1.32.0", "--values=-",
+            text=with_image(values),
         )  # fmt: skip
 
-    def rendered(self, values: Mapping[str, Any], *arguments: str) -> list[dict[str, Any]]:
+    def rendered(self, values: Mapping[str, Any]) -> list[dict[str, Any]]:
         """The objects that become of *values*."""
-        done = self.template(values, *arguments)
+        done = self.template(values)
         self.assertEqual(done.returncode, 0, done.stderr)
         return objects(done.stdout)
 
@@ -67,9 +66,11 @@ class ChartTestCase(SynchronousTestCase):
     def notes(self, values: Mapping[str, Any]) -> str:
         """What whoever installs it reads."""
         done = helm(
-            "install", self.release, str(CHART), f"--namespace={self.namespace}", "--dry-run=client",
-            f"--values={self.file_of(values)}",
+            "install", self.release, str(CHART), f"--namespace={self.namespace}", "--dry-run=client", "--values=-",
+            text=with_image(values),
         )  # fmt: skip
+        if "cluster unreachable" in done.stderr:
+            raise SkipTest("helm 3 asks a cluster for its version, also in a dry run")
         self.assertEqual(done.returncode, 0, done.stderr)
         return done.stdout.partition(NOTES)[2]
 

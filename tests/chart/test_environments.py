@@ -7,7 +7,7 @@ from typing import Any
 
 import yaml
 
-from tests.chart.chart_case import ChartTestCase, helm
+from tests.chart.chart_case import ChartTestCase, helm, with_image
 from tests.k8s_case import CHART, STOP_MARGIN_SECONDS, WORKLOADS, options_of, pod, rights
 
 VALUES = Path(__file__).parent / "values"
@@ -93,7 +93,7 @@ class EnvironmentsTests(ChartTestCase):
         """``helm lint --strict`` has nothing to say, of the chart alone and of each file."""
         self.assertEqual(helm("lint", "--strict", str(CHART)).returncode, 0)
         for name in NAMES:
-            done = helm("lint", "--strict", str(CHART), f"--values={self.file_of(values(name))}")
+            done = helm("lint", "--strict", str(CHART), "--values=-", text=with_image(values(name)))
             self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
 
     def test_what_is_told(self) -> None:
