@@ -63,7 +63,9 @@ def written_arguments(reports: Sequence[ArgumentsReport], *, is_live: bool) -> I
             continue
         beside = "This controller as a kustomization: first beside it, and by its comments in its place; "
         chart = (Code("../txingress/k8s/chart"), " takes the values of its release in place of this:")
-        yield Paragraph((beside, Code("../txingress"), " is this repository. Where Helm has installed it, ", *chart))
+        yield Paragraph(
+            (beside, Code("../txingress"), " is this repository. Where Helm has installed it, ", *chart)
+        )
         for name, text in report.files.items():
             if name != KUSTOMIZATION:
                 yield Paragraph(("Beside it ", Code(name), ":"))

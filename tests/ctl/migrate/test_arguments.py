@@ -57,6 +57,9 @@ class PageTests(ArgumentsCase):
             ],
         )
         self.assertIn("did you mean publish-service?", section)
+        self.assertIn(
+            "Where Helm has installed it, `../txingress/k8s/chart` takes the values of its release", section
+        )
         self.assertIn("```yaml\napiVersion: kustomize.config.k8s.io/v1beta1\n", section)
         self.assertIn("\n          - --namespace=shop\n          - --enable-ssl-passthrough\n", section)
 
