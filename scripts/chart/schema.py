@@ -12,6 +12,15 @@ _COUNT: Final = {"type": ["integer", "string"], "pattern": "^[0-9]*$"}
 """A whole number, or one in quotes; an empty text is none."""
 _EITHER: Final = {"type": ["boolean", "string"], "enum": [True, False, ""]}
 _PORT: Final = {"type": ["integer", "string"]}
+_TEXTS: Final = {
+    "type": "object",
+    "additionalProperties": {"type": ["string", "number", "boolean", "null"]},
+}
+_PORTS: Final = {
+    "type": "object",
+    "patternProperties": {"^[0-9]+$": {"type": "string"}},
+    "additionalProperties": False,
+}
 _ONE_OF: Final[Mapping[str, tuple[str, ...]]] = {
     "image.pullPolicy": ("Always", "IfNotPresent", "Never"),
     "controller.kind": ("Deployment", "DaemonSet"),
@@ -29,6 +38,15 @@ _SAME_NAMES: Final[Mapping[str, tuple[str, ...]]] = {
 _OTHERWISE: Final[Mapping[str, Mapping[str, Any]]] = {
     "image.tag": {"type": ["string", "number"]},
     "revisionHistoryLimit": _COUNT,
+    "tcp": _PORTS,
+    "udp": _PORTS,
+    "controller.config": _TEXTS,
+    "controller.addHeaders": _TEXTS,
+    "controller.proxySetHeaders": _TEXTS,
+    "controller.extraArgs": {
+        "type": "object",
+        "additionalProperties": {"type": ["string", "number", "boolean", "array", "null"]},
+    },
     "controller.allowSnippetAnnotations": _EITHER,
     "controller.publishNodeAddresses": _EITHER,
     "controller.hostname": {"type": ["string", "object"]},

@@ -28,8 +28,9 @@ def is_controller(one: dict[str, Any]) -> bool:
 
 
 def controller_of(workload: dict[str, Any]) -> dict[str, Any]:
+    container: dict[str, Any]
     (container,) = (one for one in pod(workload)["containers"] if one["name"] == "txingress")
-    return container  # type: ignore[no-any-return]
+    return container
 
 
 class EnvironmentsTests(ChartTestCase):

@@ -117,6 +117,17 @@ class ToldTests(ChartTestCase):
         self.assertIn("/controller/kind", said.replace(".", "/"))
         self.assertIn("/controller/replicaCount", said.replace(".", "/"))
 
+    def test_texts(self) -> None:
+        """What becomes text of the ConfigMap is no list or mapping, and a port of TCP is a number."""
+        said = self.refused(
+            {
+                "controller": {"config": {"whitelist-source-range": ["10.0.0.0/8"]}},
+                "tcp": {"postgres": "a/b:1"},
+            }
+        )
+        self.assertIn("whitelist-source-range", said)
+        self.assertIn("postgres", said)
+
     def test_guards(self) -> None:
         """What would have kept somebody out, and is not there, fails the render; turned off it does not."""
         said = self.refused({"controller": {"config": {"enable-modsecurity": "true", "plugins": "crowdsec"}}})
@@ -320,10 +331,27 @@ class BesideTests(ChartTestCase):
             "controller.service.nameOverride: with beside.enabled there is a Service of its own", said
         )
         self.assertIn("controller.service.internal.nameOverride: ", said)
-        service["internal"] = {"nameOverride": "theirs-internal", "enabled": True, "annotations": {"a": "b"}}  # type: ignore[assignment]
-        found = self.rendered({"controller": {"service": service}})
+        internal = {"nameOverride": "theirs-internal", "enabled": True, "annotations": {"a": "b"}}
+        found = self.rendered({"controller": {"service": {**service, "internal": internal}}})
         names = [one["metadata"]["name"] for one in found if one["kind"] == "Service"]
         self.assertEqual(sorted(names), ["theirs", "theirs-internal"])
+
+
+class NumbersTests(ChartTestCase):
+    """Names that look like numbers."""
+
+    release = "007"
+    namespace = "1"
+
+    def test_names_are_texts(self) -> None:
+        """A release and a namespace may be called by digits alone."""
+        found = self.rendered({"fullnameOverride": "12", "controller": {"autoscaling": {"enabled": True}}})
+        for one in found:
+            self.assertIsInstance(one["metadata"]["name"], str)
+            self.assertIn(one["metadata"].get("namespace", "1"), ("1",))
+            self.assertEqual(one["metadata"]["labels"]["app.kubernetes.io/instance"], "007")
+        workload = self.only(found, "Deployment")
+        self.assertEqual(workload["spec"]["selector"]["matchLabels"]["app.kubernetes.io/instance"], "007")
 
 
 class EmptyTests(ChartTestCase):
@@ -340,21 +368,11 @@ class EmptyTests(ChartTestCase):
                     holder = holder.setdefault(parent, {})
                 holder[name] = None
         self.assertGreater(len(values["controller"]), 30)
-        everything = {
-            "admissionWebhooks": {"enabled": True},
-            "metrics": {
-                name: {"enabled": True}
-                for name in ("serviceMonitor", "podMonitor", "prometheusRule", "dashboard")
-            },
-            "service": {"internal": {"enabled": True}},
-        }
-        for name, more in everything.items():
-            for key, value in more.items():
-                inner = values["controller"][name]
-                if isinstance(value, dict):
-                    inner.setdefault(key, {}).update(value)
-                else:
-                    inner[key] = value
+        controller = values["controller"]
+        controller["admissionWebhooks"]["enabled"] = True
+        controller["service"]["internal"]["enabled"] = True
+        for name in ("serviceMonitor", "podMonitor", "prometheusRule", "dashboard"):
+            controller["metrics"].setdefault(name, {})["enabled"] = True
         values["defaultBackend"].update({"enabled": True, "image": {"repository": "a/b"}})
         self.rendered(values)
         autoscaled = {"keda": {"enabled": True, "triggers": None, "behavior": None}}

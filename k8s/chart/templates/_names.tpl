@@ -15,8 +15,8 @@
 {{- .Values.serviceAccount.name | default $usual -}}
 {{- end -}}
 {{- define "txingress.selector" -}}
-app.kubernetes.io/name: {{ include "txingress.name" . }}
-app.kubernetes.io/instance: {{ .Release.Name }}
+app.kubernetes.io/name: {{ include "txingress.name" . | quote }}
+app.kubernetes.io/instance: {{ .Release.Name | quote }}
 app.kubernetes.io/component: controller
 {{- end -}}
 {{- define "txingress.labels" -}}
@@ -34,17 +34,17 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- define "ingress-nginx.namespace" -}}{{ include "txingress.namespace" . }}{{- end -}}
 {{- define "ingress-nginx.labels" -}}{{ include "txingress.labels" . }}{{- end -}}
 {{- define "ingress-nginx.selectorLabels" -}}
-app.kubernetes.io/name: {{ include "txingress.name" . }}
-app.kubernetes.io/instance: {{ .Release.Name }}
+app.kubernetes.io/name: {{ include "txingress.name" . | quote }}
+app.kubernetes.io/instance: {{ .Release.Name | quote }}
 {{- end -}}
 {{- define "ingress-nginx.serviceAccountName" -}}{{ include "txingress.account" . }}{{- end -}}
 
 {{/* Metadata of an object: (dict "root" $ "name" NAME "labels" MORE "annotations" THOSE "namespace" ITS); a namespace of "-" is none. */}}
 {{- define "txingress.metadata" -}}
-name: {{ .name }}
+name: {{ .name | quote }}
 {{- $namespace := .namespace | default (include "txingress.namespace" .root) }}
 {{- if ne $namespace "-" }}
-namespace: {{ $namespace }}
+namespace: {{ $namespace | quote }}
 {{- end }}
 {{- $labels := include "txingress.labels" .root | fromYaml }}
 {{- range $name, $value := .labels }}
@@ -62,8 +62,8 @@ annotations:
 {{- printf "%s-%s" (include "txingress.fullname" .) .Values.defaultBackend.name | trunc 63 | trimSuffix "-" -}}
 {{- end -}}
 {{- define "txingress.backendSelector" -}}
-app.kubernetes.io/name: {{ include "txingress.name" . }}
-app.kubernetes.io/instance: {{ .Release.Name }}
+app.kubernetes.io/name: {{ include "txingress.name" . | quote }}
+app.kubernetes.io/instance: {{ .Release.Name | quote }}
 app.kubernetes.io/component: default-backend
 {{- end -}}
 

@@ -62,7 +62,7 @@ metadata:
     {{- toYaml . | nindent 4 }}
   {{- end }}
 spec:
-  serviceAccountName: {{ include "txingress.account" $root }}
+  serviceAccountName: {{ include "txingress.account" $root | quote }}
   {{- if not $v.serviceAccount.automountServiceAccountToken }}
   automountServiceAccountToken: false
   {{- end }}
@@ -100,7 +100,7 @@ spec:
   {{- end }}
   {{- range $name := list "priorityClassName" "runtimeClassName" "hostname" }}
   {{- with get $c $name }}
-  {{ $name }}: {{ . }}
+  {{ $name }}: {{ . | quote }}
   {{- end }}
   {{- end }}
   {{- if $c.hostNetwork }}
@@ -132,7 +132,7 @@ spec:
     {{- toYaml . | nindent 4 }}
   {{- end }}
   containers:
-    - name: {{ $c.containerName }}
+    - name: {{ $c.containerName | quote }}
       {{- $tag := $v.image.tag | default $root.Chart.AppVersion }}
       image: {{ $v.image.repository }}{{ with $v.image.digest }}@{{ . }}{{ else }}:{{ include "txingress.text" $tag }}{{ end }}
       imagePullPolicy: {{ $v.image.pullPolicy }}
@@ -218,7 +218,7 @@ spec:
     {{- if $f.hasWebhook }}
     - name: admission
       secret:
-        secretName: {{ $f.name }}-admission-tls
+        secretName: "{{ $f.name }}-admission-tls"
         # Pods do not wait for it: without it reviews are not answered, and everything is served.
         optional: true
     {{- end }}

@@ -29,9 +29,9 @@ metadata:
 roleRef:
   apiGroup: rbac.authorization.k8s.io
   kind: {{ .kind }}
-  name: {{ .name }}
+  name: {{ .name | quote }}
 subjects:
   - kind: ServiceAccount
-    name: {{ include "txingress.account" .facts.root }}
-    namespace: {{ .facts.namespace }}
+    name: {{ include "txingress.account" .facts.root | quote }}
+    namespace: {{ .facts.namespace | quote }}
 {{- end -}}
