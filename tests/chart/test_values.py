@@ -244,6 +244,32 @@ class ArgumentsTests(ChartTestCase):
         self.assertEqual(found.probes, "tcp:10300")
         self.assertIn({"name": "probes", "containerPort": 10300}, container["ports"])
 
+    def test_statuses(self) -> None:
+        """Which addresses Ingresses show is what arguments say, then the value for it, else the Service, or else nodes; or none are."""
+        override = {"publishService": {"pathOverride": "a/b"}}
+        cases: tuple[tuple[dict[str, Any], str | None, bool], ...] = (
+            ({}, "txingress/txingress", False),
+            (override, "a/b", False),
+            (
+                {**override, "extraArgs": {"publish-service": "$(POD_NAMESPACE)/front"}},
+                "txingress/front",
+                False,
+            ),
+            ({"publishService": {"enabled": False}}, None, True),
+            ({"service": {"enabled": False}}, None, True),
+            ({"extraArgs": {"update-status": "false"}}, None, False),
+            ({"extraArgs": {"publish-status-address": "192.0.2.1"}}, None, False),
+            ({"publishService": {"enabled": False}, "publishNodeAddresses": False}, None, False),
+        )
+        for values, service, nodes in cases:
+            found = self.rendered({"controller": values})
+            container = pod(self.only(found, "Deployment"))["containers"][0]
+            reporting = options_of(container).settings().reporting
+            published = None if reporting.publish_service is None else str(reporting.publish_service)
+            self.assertEqual((published, reporting.publish_node_addresses), (service, nodes), values)
+            bound = [one for one in found if one["metadata"]["name"] == "txingress-node-addresses"]
+            self.assertEqual(bool(bound), nodes)
+
     def test_unknown(self) -> None:
         """An argument that neither has fails, with the one that is meant; one that the chart gives is found elsewhere."""
         said = self.refused(

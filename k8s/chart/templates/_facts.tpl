@@ -49,7 +49,7 @@ arguments and rights, and what there is to tell. Every template begins with it, 
 {{- include "txingress.tell" (dict "facts" $f "list" "refused" "key" "rbac.scope" "told" "without rights in the cluster nothing can be read but in namespaces that are named: set controller.scope.enabled, and controller.scope.namespace") -}}
 {{- end -}}
 {{- $_ := set $f "isDaemonSet" $isDaemonSet -}}{{- $_ := set $f "isOnNode" $isOnNode -}}{{- $_ := set $f "isScoped" $isScoped -}}
-{{- $_ := set $f "namespaces" ($c.scope.namespaces | default (list ($c.scope.namespace | default $root.Release.Namespace))) -}}
+{{- $_ := set $f "namespaces" ($c.scope.namespaces | default (list ($c.scope.namespace | default $f.namespace))) -}}
 {{- $_ := set $f "servesGateways" (and $c.gatewayAPI.enabled (not $isScoped) (not (hasKey $given "no-gateway-api"))) -}}
 {{- if and $c.autoscaling.enabled $c.keda.enabled -}}
 {{- include "txingress.tell" (dict "facts" $f "list" "refused" "key" "controller.keda.enabled" "told" "controller.autoscaling.enabled says how many replicas there are, too; one of the two can") -}}
@@ -93,8 +93,6 @@ arguments and rights, and what there is to tell. Every template begins with it, 
 {{- $publish = $c.publishService.pathOverride | default (printf "%s/%s" $f.namespace (ternary $f.serviceName $f.internalName $external)) -}}
 {{- end -}}
 {{- with get $given "publish-service" -}}{{- $publish = last . -}}{{- end -}}
-{{- if $c.publishService.pathOverride -}}{{- $publish = $c.publishService.pathOverride -}}{{- end -}}
-{{- if not $c.publishService.enabled -}}{{- $publish = "" -}}{{- end -}}
 {{- $publish = $publish | replace "$(POD_NAMESPACE)" $f.namespace -}}
 {{- if and $f.beside (hasKey $given "publish-status-address") -}}
 {{- include "txingress.tell" (dict "facts" $f "list" "waiting" "key" "controller.extraArgs.publish-status-address" "told" "this address leads to the other one") -}}

@@ -21,7 +21,7 @@
 {{- else if kindIs "map" .value -}}
 {{- $value := .value -}}
 {{- range $name, $inner := $value -}}
-{{- if eq $name "labelSelector" -}}
+{{- if and (eq $name "labelSelector") (kindIs "map" $inner) -}}
 {{- $isTheirs := eq (dig "matchLabels" "app.kubernetes.io/name" "" $inner) "ingress-nginx" -}}
 {{- range $inner.matchExpressions -}}
 {{- if and (eq .key "app.kubernetes.io/name") (has "ingress-nginx" .values) -}}{{- $isTheirs = true -}}{{- end -}}
