@@ -298,8 +298,8 @@ class BesideTests(ChartTestCase):
             },
         }
         controller = {
-            "service": service, "watchIngressWithoutClass": True, "electionID": "ingress-nginx-leader",
-            "ingressClassResource": {"default": True, "aliases": ["web"]}, "extraArgs": {"publish-status-address": "192.0.2.1"},
+            "service": service, "watchIngressWithoutClass": True, "publishService": {"pathOverride": "theirs/service"}, "electionID": "ingress-nginx-leader",
+            "ingressClassResource": {"default": True, "aliases": ["web"]}, "extraArgs": {"publish-status-address": "192.0.2.1", "publish-service": "theirs/other"},
         }  # fmt: skip
         values = {
             "beside": {"enabled": True},
@@ -315,6 +315,7 @@ class BesideTests(ChartTestCase):
             "eipalloc-1",
             "ingress-nginx-leader",
             "is-default-class",
+            "theirs/",
             "name: web",
             "k8s.io/ingress-nginx",
         ):
@@ -322,7 +323,7 @@ class BesideTests(ChartTestCase):
         self.assertIn("aws-load-balancer-type: nlb", text)
         _, _, waiting = self.notes(values).partition("What waits until ingress-nginx is gone")
         for key in ("service.loadBalancerIP", "service.nodePorts", "watchIngressWithoutClass", "electionID", "ingressClassResource.default",
-                    "ingressClassResource.aliases", "extraArgs.publish-status-address",
+                    "ingressClassResource.aliases", "extraArgs.publish-status-address", "extraArgs.publish-service", "publishService.pathOverride",
                     "service.annotations.service.beta.kubernetes.io/aws-load-balancer-eip-allocations"):  # fmt: skip
             self.assertIn(f"controller.{key}\n", waiting)
 

@@ -37,7 +37,7 @@ arguments and rights, and what there is to tell. Every template begins with it, 
 {{- end -}}
 {{- end -}}
 
-{{- if and (not $v.image.repository) -}}
+{{- if not $v.image.repository -}}
 {{- include "txingress.tell" (dict "facts" $f "list" "refused" "key" "image.repository" "told" (printf "name your image, for there is no public one: docker build --tag REGISTRY/txingress:%s . in the repository, docker push, and --set image.repository=REGISTRY/txingress" $root.Chart.AppVersion)) -}}
 {{- end -}}
 
@@ -90,7 +90,13 @@ arguments and rights, and what there is to tell. Every template begins with it, 
 {{/* Statuses. */}}
 {{- $publish := "" -}}
 {{- if and $s.enabled $c.publishService.enabled (or $external $internal) -}}
-{{- $publish = $c.publishService.pathOverride | default (printf "%s/%s" $f.namespace (ternary $f.serviceName $f.internalName $external)) -}}
+{{- $publish = ternary "" $c.publishService.pathOverride $f.beside | default (printf "%s/%s" $f.namespace (ternary $f.serviceName $f.internalName $external)) -}}
+{{- end -}}
+{{- if $f.beside -}}
+{{- range $key, $said := dict "controller.publishService.pathOverride" $c.publishService.pathOverride "controller.extraArgs.publish-service" (get $given "publish-service") -}}
+{{- if $said -}}{{- include "txingress.tell" (dict "facts" $f "list" "waiting" "key" $key "told" "Ingresses show the address of this release's own Service") -}}{{- end -}}
+{{- end -}}
+{{- $_ := unset $given "publish-service" -}}
 {{- end -}}
 {{- with get $given "publish-service" -}}{{- $publish = last . -}}{{- end -}}
 {{- $publish = $publish | replace "$(POD_NAMESPACE)" $f.namespace -}}
@@ -250,7 +256,7 @@ arguments and rights, and what there is to tell. Every template begins with it, 
 {{- include "txingress.tell" (dict "facts" $f "list" "refused" "key" "controller.containerSecurityContext.capabilities" "told" "without NET_BIND_SERVICE in add the interpreter of the image does not start, whatever ports it binds (k8s/README.md)") -}}
 {{- end -}}
 {{- if $f.beside -}}
-{{- range $key, $said := dict "controller.service.nameOverride" $s.nameOverride "controller.service.internal.nameOverride" $s.internal.nameOverride "controller.publishService.pathOverride" $c.publishService.pathOverride -}}
+{{- range $key, $said := dict "controller.service.nameOverride" $s.nameOverride "controller.service.internal.nameOverride" $s.internal.nameOverride -}}
 {{- if $said -}}
 {{- include "txingress.tell" (dict "facts" $f "list" "refused" "key" $key "told" "with beside.enabled there is a Service of its own; take the key away until the other one is gone") -}}
 {{- end -}}
