@@ -142,7 +142,13 @@ class RequestFacts:
         head = self._head
         if name == b"host":
             return head.authority
-        return head.forwarded.get(name) or joined_value(head.forward, name)
+        known = head.forwarded.get(name)
+        if known:
+            return known
+        if self._asked < _ONE_BY_ONE:
+            self._asked += 1
+            return joined_value(head.forward, name)
+        return self._apart().get(name, b"")
 
     def combined(self, name: bytes) -> bytes | None:
         """Return the values of all fields called *name*, in lower case, joined by comma; None when there is none."""
@@ -155,6 +161,11 @@ class RequestFacts:
         if self._asked < _ONE_BY_ONE:
             self._asked += 1
             return combined_values(head.forward, name)
-        if self._combined is None or self._combined[0] is not head.forward:
-            self._combined = head.forward, all_combined(head.forward)
-        return self._combined[1].get(name)
+        return self._apart().get(name)
+
+    def _apart(self) -> dict[bytes, bytes]:
+        """Return all fields that go on, by their names in lower case."""
+        forward = self._head.forward
+        if self._combined is None or self._combined[0] is not forward:
+            self._combined = forward, all_combined(forward)
+        return self._combined[1]
