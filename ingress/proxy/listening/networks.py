@@ -13,6 +13,7 @@ from twisted.internet.error import CannotListenError
 from twisted.internet.interfaces import IListeningPort
 from twisted.internet.protocol import ServerFactory
 from twisted.internet.task import deferLater
+from twisted.logger import Logger
 
 from ingress.model.backends import Endpoint
 from ingress.model.limits import Timeouts
@@ -38,11 +39,14 @@ from ingress.proxy.transport.connecting import Connector
 from ingress.proxy.transport.datagrams import ReactorSockets, Sockets
 from ingress.proxy.transport.epoll.connecting import EpollConnecting
 from ingress.proxy.transport.epoll.epoll_set import CAN_SPLICE, EpollSet, is_available
+from ingress.proxy.transport.epoll.splice import why_no_splice
 from ingress.proxy.transport.name_lookups import NameLookups
 from ingress.proxy.transport.resolving import AddressRules, Dial, NamedConnecting
 from ingress.proxy.transport.twisted_transports import DirectPort
 from ingress.tls.contexts import ServerContexts
 from ingress.tls.upstream import UpstreamContexts
+
+_log = Logger()
 
 CONNECT_SECONDS = Timeouts().connect_seconds
 
@@ -171,6 +175,8 @@ class EpollNetwork(TwistedNetwork):
         self.sockets = self.epoll_set
         self.lateness = self.epoll_set.lateness
         self.burst = self.epoll_set.burst
+        self.why_no_splice = ""
+        """The system's reason why bodies are copied, which is told at the start; empty where there is none."""
 
     def after_standing_still(self, call: Callable[[], None]) -> None:
         """Have the epoll set call."""
@@ -186,6 +192,10 @@ class EpollNetwork(TwistedNetwork):
 
     def start(self) -> None:
         """Let the epoll set join the reactor."""
+        if self.why_no_splice:
+            _log.warn(
+                "Large bodies are copied, as splice(2) is of no use here: {why}", why=self.why_no_splice
+            )
         self.epoll_set.start()
 
     async def stop(self) -> None:
@@ -302,5 +312,8 @@ def network_for(
     Only of the epoll set it is known when it has something to do, and so the *yielding*.
     """
     if use_epoll and is_available(reactor):
-        return EpollNetwork(reactor, rules=rules, yielding=yielding, contexts=contexts)
+        why_not = why_no_splice()
+        network = EpollNetwork(reactor, not why_not, rules, yielding, contexts)
+        network.why_no_splice = why_not
+        return network
     return TwistedNetwork(reactor, rules, contexts)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import socket
 
@@ -10,7 +11,7 @@ from twisted.trial.unittest import SynchronousTestCase
 from ingress.proxy.contract.limits import PIPE_BYTES
 from ingress.proxy.contract.transport import KernelCopy
 from ingress.proxy.transport.epoll.pipes import LEAST_SHARE, MOST_MOVED, Pipes
-from ingress.proxy.transport.epoll.splice import Splice
+from ingress.proxy.transport.epoll.splice import Splice, why_no_splice
 
 
 class FakeEnd:
@@ -120,3 +121,23 @@ class SpliceTests(SynchronousTestCase):
         self.assertEqual(shares[1], MOST_MOVED // 2)
         self.assertLess(shares[2] - MOST_MOVED // 3, PIPE_BYTES)
         self.assertEqual(shares[3], LEAST_SHARE)
+
+
+class TriedTests(SynchronousTestCase):
+    """Whether this system has any use of splices."""
+
+    def test_works(self) -> None:
+        """Where bytes go from a socket through a pipe into another one, it has; nothing is left open."""
+        before = os.listdir("/proc/self/fd")
+        self.assertEqual(why_no_splice(), "")
+        self.assertEqual(len(os.listdir("/proc/self/fd")), len(before))
+
+    def test_refused(self) -> None:
+        """The reason is the system's, be the call refused, unknown, or none for sockets."""
+        for number in (errno.EPERM, errno.ENOSYS, errno.EINVAL):
+
+            def refuse(*_: object, number: int = number, **__: object) -> int:
+                raise OSError(number, os.strerror(number))
+
+            self.patch(os, "splice", refuse)
+            self.assertEqual(why_no_splice(), os.strerror(number))

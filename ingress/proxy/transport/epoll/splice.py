@@ -10,7 +10,9 @@ The two sides wait for each other: the source is read when the pipe is empty, th
 target written when it is not, so a slow target stops the source.  Where both are fast, a turn ends with the pipe's share of it.
 """
 
+import errno
 import os
+import socket
 from typing import Final, Protocol
 
 from ingress.proxy.contract.limits import PIPE_BYTES
@@ -18,6 +20,30 @@ from ingress.proxy.contract.transport import KernelCopy
 from ingress.proxy.transport.epoll.pipes import Pipe
 
 _FLAGS: Final = getattr(os, "SPLICE_F_MOVE", 0) | getattr(os, "SPLICE_F_NONBLOCK", 0)
+
+
+def why_no_splice() -> str:
+    """Return why this system moves no bytes inside the kernel; empty where it does.
+
+    The call may be there and be refused all the same, by a filter of system calls or a kernel that is none of Linux's own; each large
+    body would break off then.  So two bytes go the way that bodies go.
+    """
+    if not hasattr(os, "splice"):
+        return os.strerror(errno.ENOSYS)
+    try:
+        source, other = socket.socketpair()
+        with source, other:
+            exit_, entry = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
+            try:
+                other.send(b"ab")
+                os.splice(source.fileno(), entry, 2, flags=_FLAGS)
+                os.splice(exit_, source.fileno(), 2, flags=_FLAGS)
+            finally:
+                os.close(exit_)
+                os.close(entry)
+    except OSError as error:
+        return error.strerror or str(error)
+    return ""
 
 
 class End(Protocol):
