@@ -25,6 +25,8 @@ from ingress.model.problems import Reason
 from ingress.model.templates import NO_TEXT, NO_VALUES, Template, TemplateRefused, read_template
 
 MAX_CHARACTERS: Final = 2048
+MAX_ATTRIBUTES: Final = 2000
+"""Of all cookies of an answer, ten for each of the two hundred that it may set; those behind them go on as they came."""
 MAX_SUBJECT: Final = 1024
 """Bytes that expressions are run on, of all the fields of one answer: the worst takes 14 ms for them.  Of the rest
 domains, paths and URLs go on as they came."""
@@ -166,11 +168,14 @@ class CookieRewrite:
 
     def rewritten(self, cookies: Sequence[bytes], facts: Facts) -> list[bytes]:
         """Return the values of ``Set-Cookie`` of one answer with other attributes (RFC 6265 section 4.1.1)."""
-        left = MAX_SUBJECT
+        left, attributes_left = MAX_SUBJECT, MAX_ATTRIBUTES
         found: list[bytes] = []
         for cookie in cookies:
-            pair, *attributes = cookie.split(b";")
+            pair, *attributes = cookie.split(b";", attributes_left + 1)
             changed = [pair]
+            rest = attributes[attributes_left:]
+            del attributes[attributes_left:]
+            attributes_left -= len(attributes)
             for attribute in attributes:
                 name, mark, value = attribute.partition(b"=")
                 lower, value = name.strip(b" \t").lower(), value.strip(b" \t")
@@ -182,7 +187,7 @@ class CookieRewrite:
                     other = (_domain if is_domain else _beginning)(replacing, value, facts)
                     left -= 0 if replacing.original.expression is None else len(value)
                 changed.append(attribute if other is None else name + mark + other)
-            found.append(b";".join(changed).strip(b" \t"))
+            found.append(b";".join([*changed, *rest]).strip(b" \t"))
         return found
 
 

@@ -13,7 +13,7 @@ from operator import index
 from typing import Final
 
 from ingress.filters import FieldChanges
-from ingress.http.field_values import all_values, first_value
+from ingress.http.field_values import all_values, first_value, first_values
 from ingress.http.grammar import CONTROLS_REPLACED, is_token
 from ingress.http.request_head import ORIGIN_FORM, RequestHead
 from ingress.http.response_head import ResponseHead
@@ -24,6 +24,8 @@ PROXYS_IN_REQUESTS: Final = frozenset(name.encode() for name in PROXYS_FIELDS_OF
 _BODILESS: Final = (204, 304)
 
 _vary_values: Final = re.compile(rb"\nvary:([^\r\n]*)").findall
+_ONE_BY_ONE: Final = 8
+"""So many fields of an answer are looked for one by one; whoever asks for more has all taken apart."""
 _is_target: Final = re.compile(ORIGIN_FORM).fullmatch
 is_authority: Final = re.compile(rb"[A-Za-z0-9\-._~!$&'()*+,;=%:\[\]]+").fullmatch
 
@@ -257,6 +259,10 @@ class AnswerChange:
         self._status = head.status
         self._changes: list[LineChange] = []
         """In order, those that were not made yet."""
+        self._asked = 0
+        """How often a field was asked for."""
+        self._apart: tuple[bytes, dict[bytes, bytes]] | None = None
+        """The lines that were taken apart, and what they say."""
         self.is_ours = is_ours
 
     @property
@@ -275,7 +281,12 @@ class AnswerChange:
     def field(self, name: bytes) -> bytes:
         """Return the value of the first field called *name*, in lower case, as it stands now; empty for none."""
         start = self.head.start
-        return first_value(start[start.index(b"\r\n") + 2 :], name)
+        if self._asked < _ONE_BY_ONE:
+            self._asked += 1
+            return first_value(start[start.index(b"\r\n") + 2 :], name)
+        if self._apart is None or self._apart[0] is not start:
+            self._apart = start, first_values(start[start.index(b"\r\n") + 2 :])
+        return self._apart[1].get(name, b"")
 
     def values(self, name: bytes) -> tuple[bytes, ...]:
         """Return the values of all fields called *name*, in lower case, as they stand now."""

@@ -16,6 +16,16 @@ def first_value(lines: bytes, name: bytes) -> bytes:
     return lines[at + len(wanted) : lines.find(b"\r\n", at)].strip(b" \t")
 
 
+def first_values(lines: bytes) -> dict[bytes, bytes]:
+    """Return the same of all fields, by their names in lower case, for whoever asks for many of them."""
+    found: dict[bytes, bytes] = {}
+    for line in lines.split(b"\r\n"):
+        name, colon, value = line.partition(b":")
+        if colon:
+            found.setdefault(name.lower(), value.strip(b" \t"))
+    return found
+
+
 def joined_value(lines: bytes, name: bytes) -> bytes:
     """Return the value of the field called *name*, in lower case; of several, that of all as one; empty when there is none.
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
 from time import perf_counter
 
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.annotations.answer_rewrites import (
+    MAX_ATTRIBUTES,
     MAX_SUBJECT,
     AnswerRewriteSettings,
     CookieRewrite,
@@ -18,6 +20,7 @@ from ingress.annotations.answer_rewrites import (
 from ingress.annotations.values import ValueRefused
 from ingress.model.problems import Problem, Reason
 from tests.annotations.served_case import ServedCase
+from tests.fakes.counting import calls
 from tests.fakes.filter_parts import FakeFacts
 
 HOSTILE = (
@@ -145,6 +148,18 @@ class CookieTests(SynchronousTestCase):
         self.assertEqual(by_expression.count(b"a=b; Path=/b"), MAX_SUBJECT // 100)
         by_text = CookieRewrite(None, parse_replacing("/a /b")).rewritten(cookies, FakeFacts())
         self.assertEqual(by_text.count(b"a=b; Path=/b" + b"a" * 98), 200)
+
+    def test_many_attributes(self) -> None:
+        """Of an endpoint that writes sixty thousand attributes some are read, and all go on; of two hundred cookies as they are, each."""
+        rewrite = CookieRewrite(None, parse_replacing("/a /b"))
+        for attribute, kept in ((b"", b""), (b" Path=/a", b" Path=/b")):
+            cookies = [b"a=b;" + b";".join([attribute] * 60_000), b"c=d; Path=/a"]
+            first, second = rewrite.rewritten(cookies, FakeFacts())
+            read = b";".join([kept] * MAX_ATTRIBUTES + [attribute] * (60_000 - MAX_ATTRIBUTES))
+            self.assertEqual((first, second), (b"a=b;" + read, cookies[1]))
+            self.assertLess(calls(partial(rewrite.rewritten, cookies, FakeFacts())), 30 * MAX_ATTRIBUTES)
+        usual = b"a=b; Path=/a; Domain=x; Secure; HttpOnly; Max-Age=1; Expires=x; SameSite=None; Partitioned"
+        self.assertEqual(rewrite.rewritten([usual] * 200, FakeFacts()), [usual.replace(b"/a", b"/b")] * 200)
 
     def test_no_text(self) -> None:
         """Bytes that are no text are compared as any others."""

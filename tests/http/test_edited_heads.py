@@ -1,6 +1,7 @@
 """Tests for ``ingress.http.edited_heads``: what is changed of heads, and what may not be."""
 
 from random import Random
+from time import process_time
 
 from twisted.trial.unittest import SynchronousTestCase
 
@@ -145,6 +146,26 @@ class AnswerChangeTests(SynchronousTestCase):
             made.append(change.head)
         self.assertIs(made[0], made[1])
         self.assertIsNot(made[1], made[2])
+
+    def test_many_fields(self) -> None:
+        """Who asks for hundreds of fields has the head taken apart once, and again where it became another one."""
+
+        def seconds(count: int) -> float:
+            change = AnswerChange(answer(b"X: " + b"x1" * 30_000 + b"\r\n"), False)
+            before = process_time()
+            for number in range(count):
+                change.field(b"x%d" % number)
+            return process_time() - before
+
+        bound = 20 * max(seconds(20), 0.0002)
+        self.assertLess(seconds(2000), bound)
+        change = AnswerChange(answer(b"A: 1\r\na: 2\r\nB:\t3 \r\n"), False)
+        for number in range(12):
+            self.assertEqual(
+                [change.field(name) for name in (b"a", b"b", b"c", b"n")],
+                [b"1", b"3", b"", b"%d" % number if number else b""],
+            )
+            change.put(b"N", b"%d" % (number + 1))
 
     def test_status(self) -> None:
         """A status is another one of an answer; what has no body keeps having none."""

@@ -2,7 +2,14 @@
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.http.field_values import all_combined, all_values, combined_values, first_value, joined_value
+from ingress.http.field_values import (
+    all_combined,
+    all_values,
+    combined_values,
+    first_value,
+    first_values,
+    joined_value,
+)
 
 LINES = b"X-User: ann\r\nAccept:*/*\r\nX-Empty:\r\nx-user: bob\r\nX-Note: X-Other: no\r\nX-Long:\t a b \r\n"
 
@@ -32,6 +39,13 @@ class FirstValueTests(SynchronousTestCase):
         for name in (b"x-other", b"user", b"x-use", b"x-none", b"ann"):
             self.assertEqual(first_value(LINES, name), b"")
         self.assertEqual(first_value(b"", b"x"), b"")
+
+    def test_same_at_once(self) -> None:
+        """Who asks for all fields at once hears of each what is heard of it alone."""
+        found = first_values(LINES)
+        self.assertEqual(set(found), {b"x-user", b"accept", b"x-empty", b"x-note", b"x-long"})
+        self.assertEqual(found, {name: first_value(LINES, name) for name in found})
+        self.assertEqual(first_values(b""), {})
 
 
 class CombinedTests(SynchronousTestCase):
