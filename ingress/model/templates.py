@@ -19,6 +19,7 @@ Source of the names: https://nginx.org/en/docs/varindex.html, and what ingress-n
 import re
 from base64 import b64decode
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from typing import Final, NamedTuple, Protocol, TypeVar
 from urllib.parse import quote_from_bytes
 
@@ -98,8 +99,15 @@ def _args(facts: TemplateFacts) -> bytes:
 
 
 def _uri(facts: TemplateFacts) -> bytes:
+    return _without_controls(facts.path)
+
+
+# Of what takes long the last one is remembered: hundreds of directives may ask for it, of one request.
+
+
+@lru_cache(maxsize=1)
+def _without_controls(path: bytes) -> bytes:
     # The path is decoded, so it may hold whatever can be escaped.
-    path = facts.path
     return _CONTROL_BYTES.sub(_escaped, path) if _CONTROL_BYTES.search(path) else path
 
 
@@ -108,8 +116,13 @@ def _escaped(found: re.Match[bytes]) -> bytes:
 
 
 def _remote_user(facts: TemplateFacts) -> bytes:
+    return _user_of(facts.field(b"authorization"))
+
+
+@lru_cache(maxsize=1)
+def _user_of(authorization: bytes) -> bytes:
     """Return the user that a password is sent for (RFC 7617), whether it is right or not, as nginx does."""
-    scheme, _, credentials = facts.field(b"authorization").partition(b" ")
+    scheme, _, credentials = authorization.partition(b" ")
     if scheme.lower() != b"basic":
         return b""
     try:
@@ -127,6 +140,7 @@ def _verdict(evidence: ClientEvidence | None) -> bytes:
     return b"FAILED:" + _CONTROL_BYTES.sub(_escaped, evidence.reason.encode("ascii", "replace"))
 
 
+@lru_cache(maxsize=1)
 def _escape(value: bytes) -> bytes:
     return quote_from_bytes(value, safe="!'()*").encode()
 

@@ -3,6 +3,7 @@
 import pickle
 import re
 from base64 import b64encode
+from functools import partial
 from pathlib import Path
 
 from twisted.trial.unittest import SynchronousTestCase
@@ -22,6 +23,7 @@ from ingress.model.templates import (
     TemplateRefused,
     read_template,
 )
+from tests.fakes.counting import calls
 from tests.fakes.filter_parts import FakeEdit, FakeFacts
 
 FACTS = FakeFacts(
@@ -227,6 +229,34 @@ class RenderTests(SynchronousTestCase):
         self.assertIn(b"%0D", found)
         self.assertEqual(read_template("x").text, b"x")
         self.assertIsNone(Template((Part("host"),)).text)
+
+
+class ManyTests(SynchronousTestCase):
+    """Hundreds of templates of one request, as a snippet may have them."""
+
+    def test_what_takes_long(self) -> None:
+        """What has to be escaped or decoded is so once of each request, whoever asks in between for another variable."""
+        credentials = b64encode(b"\x01" * 6000 + b":x")
+        facts = FakeFacts(
+            path=b"/" + b"\x01" * 6000,
+            target=b"/" + b'"' * 6000,
+            fields={b"authorization": b"Basic " + credentials},
+        )
+        template = read_template("$uri$remote_user$escaped_request_uri")
+        once = calls(partial(template.render, facts))
+        self.assertGreater(once, 12_000)
+        self.assertLess(calls(lambda: [template.render(facts) for _ in range(200)]), once + 200 * 30)
+
+    def test_another_request(self) -> None:
+        """What was remembered of one request is not said of another."""
+        for octet in (b"\x01", b"\x02", b"\x01"):
+            facts = FakeFacts(
+                path=octet, target=octet, fields={b"authorization": b"Basic " + b64encode(octet + b":")}
+            )
+            self.assertEqual(
+                rendered("$uri $remote_user $escaped_request_uri", facts),
+                b" ".join([b"%%%02X" % octet[0]] * 3),
+            )
 
 
 class DocumentTests(SynchronousTestCase):
