@@ -13,6 +13,9 @@ from ingress.annotations.values import Annotation, Family, Risk, ValueRefused
 from ingress.model.frozen import frozen
 from ingress.model.retries import DEFAULT_RETRIES, MAX_TRIES, RetryRule
 
+MOST_TRIES: Final = 100
+"""More are not made of one request, however many are asked for: a Service may have thousands of endpoints that are all gone."""
+
 _NOTHING: Final = RetryRule(on_error=False, on_timeout=False)
 _FLAGS: Final = {
     "error": "on_error",
@@ -41,7 +44,7 @@ def parse_conditions(text: str) -> RetryRule:
 
 
 def parse_tries(text: str) -> int:
-    """Read how many tries there may be; 0 means no limit but the number of endpoints."""
+    """Read how many tries there may be; 0 means no limit but ``MOST_TRIES``."""
     if _match_count(text.strip()) is None:
         raise ValueRefused('is not a number of tries; write "3", or "0" for no limit')
     return int(text)
@@ -67,7 +70,8 @@ class RetrySettings:
         """Return all of it as one rule."""
         if self == _DEFAULT:
             return DEFAULT_RETRIES
-        return evolve(self.conditions, max_tries=self.tries, max_seconds=self.seconds)
+        tries = min(self.tries or MOST_TRIES, MOST_TRIES)
+        return evolve(self.conditions, max_tries=tries, max_seconds=self.seconds)
 
 
 _DEFAULT: Final = RetrySettings()
@@ -91,6 +95,7 @@ RETRIES: Final = Family(
             operators=True,
             values="a number, `0` for no bound; 3",
             meaning="how many endpoints are tried, the first included",
+            differs="100 at most, however many are asked for",
         ),
         "proxy-next-upstream-timeout": Annotation(
             "seconds",

@@ -2,7 +2,13 @@
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.annotations.retries import RetrySettings, parse_conditions, parse_seconds, parse_tries
+from ingress.annotations.retries import (
+    MOST_TRIES,
+    RetrySettings,
+    parse_conditions,
+    parse_seconds,
+    parse_tries,
+)
 from ingress.annotations.values import ValueRefused
 from ingress.model.retries import DEFAULT_RETRIES, RetryRule
 
@@ -59,3 +65,9 @@ class SettingsTests(SynchronousTestCase):
         self.assertIs(RetrySettings().rule(), DEFAULT_RETRIES)
         settings = RetrySettings(parse_conditions("error"), 5, 2.0)
         self.assertEqual(settings.rule(), RetryRule(on_timeout=False, max_tries=5, max_seconds=2.0))
+
+    def test_most(self) -> None:
+        """Who asks for no limit, or a high one, does not have each of thousands of endpoints tried by one request."""
+        for tries in (0, MOST_TRIES + 1, 9999):
+            self.assertEqual(RetrySettings(tries=tries).rule(), RetryRule(max_tries=MOST_TRIES))
+        self.assertEqual(RetrySettings(tries=MOST_TRIES - 1).rule(), RetryRule(max_tries=MOST_TRIES - 1))
