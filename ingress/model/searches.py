@@ -28,6 +28,10 @@ class Search:
     text: str
     ignores_case: bool = False
 
+    def cost(self, subject: bytes) -> int:
+        """Return what a search of *subject* counts, in bytes times steps."""
+        return len(subject) * int(_compiled(self.text, self.ignores_case).programsize)
+
     def groups(self, subject: bytes) -> dict[str, bytes] | None:
         """Return what *subject* has for each group, by number and by name; None where it has nothing of the expression.
 

@@ -54,6 +54,13 @@ class SearchTests(SynchronousTestCase):
         self.assertRaises(TooLong, wide.groups, b"a" * MAX_COST)
         self.assertEqual(read_search("(b)").groups(b"a" * 8192 + b"b"), {"1": b"b"})
 
+    def test_cost(self) -> None:
+        """What a search counts grows with the text and with the expression, whatever is found."""
+        short, wide = read_search("a"), read_search("(a?){100}")
+        self.assertEqual(short.cost(b"b" * 100), 100 * short.cost(b"b"))
+        self.assertGreater(wide.cost(b"b"), 100 * short.cost(b""))
+        self.assertGreater(wide.cost(b"b"), short.cost(b"b"))
+
     def test_plain_data(self) -> None:
         """Searches are equal by value."""
         self.assertEqual(pickle.loads(pickle.dumps(read_search("a"))), Search("a"))

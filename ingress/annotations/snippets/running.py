@@ -26,7 +26,7 @@ from ingress.annotations.snippets.blocks import (
 )
 from ingress.filter_parts.judging import status_reply
 from ingress.filters import Reply
-from ingress.model.searches import TooLong
+from ingress.model.searches import MAX_COST, Search, TooLong
 from ingress.model.templates import TemplateAnswer, TemplateFacts
 from ingress.model.whole_paths import whole_path
 
@@ -34,6 +34,8 @@ MAX_TARGET: Final = 16 * 1024
 """Bytes of what a request is rewritten to, and of a variable."""
 MAX_VALUES: Final = 64 * 1024
 """Bytes of all that variables of a request are set to; they are kept as long as it is under way."""
+MAX_SEARCHED: Final = 4 * MAX_COST
+"""What all expressions may cost that are looked for in the texts of one request: some milliseconds, and thirty at the very worst."""
 DEFAULT_TYPE: Final = b"text/html"
 """``default_type`` of ingress-nginx."""
 PLAIN: Final = b"text/plain; charset=utf-8"
@@ -59,13 +61,27 @@ class SnippetFacts(TemplateFacts, Protocol):
 class Course:
     """What snippets decided about one request so far."""
 
-    __slots__ = ("inner", "is_ended", "outer", "path", "place", "query", "replied", "size", "values", "whole")
+    __slots__ = (
+        "inner",
+        "is_ended",
+        "outer",
+        "path",
+        "place",
+        "query",
+        "replied",
+        "searched",
+        "size",
+        "values",
+        "whole",
+    )
 
     def __init__(self) -> None:
         self.values: dict[str, bytes] = {}
         """Of variables that were set, and what was captured last."""
         self.size = 0
         """Bytes of all that variables were set to."""
+        self.searched = 0
+        """What all searches have cost so far."""
         self.whole: bytes | None = None
         """Its path as it came, whole, once anybody has looked for something in it."""
         self.path: bytes | None = None
@@ -82,6 +98,13 @@ class Course:
         """Who answered it: ``server``, ``place``, or nobody yet."""
         self.is_ended = False
         """Whether ``break`` ended the statements that were run last."""
+
+    def found(self, search: Search, subject: bytes) -> dict[str, bytes] | None:
+        """Return what *subject* has for the groups of *search*, None where it has nothing of it; raises ``TooLong``."""
+        self.searched += search.cost(subject)
+        if self.searched > MAX_SEARCHED:
+            raise TooLong
+        return search.groups(subject)
 
     def target(self) -> bytes | None:
         """Return the target that it is rewritten to, None where it is not."""
@@ -214,7 +237,7 @@ def _holds(condition: Condition, facts: SnippetFacts, course: Course) -> bool:
     if condition.text is not None:
         return (subject == condition.text.render(facts, None, course.values)) is not condition.negates
     assert condition.search is not None
-    found = condition.search.groups(subject)
+    found = course.found(condition.search, subject)
     if found:
         course.values.update(found)
     return (found is not None) is not condition.negates
@@ -253,13 +276,13 @@ def _rewritten(rewrite: Rewrite, facts: SnippetFacts, course: Course) -> Reply |
 
 def _searched(rewrite: Rewrite, facts: SnippetFacts, course: Course) -> dict[str, bytes] | None:
     if course.path is not None:
-        return rewrite.search.groups(course.path)
+        return course.found(rewrite.search, course.path)
     whole = course.whole
     if whole is None:
         whole = course.whole = whole_path(facts.path, facts.target)
-    found = rewrite.search.groups(whole)
+    found = course.found(rewrite.search, whole)
     # What keeps somebody out by its normal form keeps out who adds parameters to it.
-    return rewrite.search.groups(facts.path) if found is None and whole != facts.path else found
+    return course.found(rewrite.search, facts.path) if found is None and whole != facts.path else found
 
 
 def _reply(found: Return, level: Level, facts: SnippetFacts, course: Course) -> Reply:
@@ -329,7 +352,7 @@ def _place(
             if location.search is None:
                 continue
             try:
-                found = location.search.groups(path)
+                found = course.found(location.search, path)
             except TooLong:
                 return _TOO_LONG
             if found is not None:

@@ -6,6 +6,7 @@ from ingress.annotations.snippets.filters import ServerStatements, SnippetAnswer
 from ingress.annotations.snippets.levels import Layers
 from ingress.annotations.snippets.reading import Place, parse_snippet
 from ingress.filters import Reply
+from ingress.model.searches import MAX_COST
 from tests.annotations.snippets.playing import Stage, on
 from tests.fakes.counting import calls
 from tests.fakes.filter_parts import FakeEdit, FakeFacts, FakeServices
@@ -237,6 +238,33 @@ class IfTests(SynchronousTestCase):
         text = 'if ($http_a ~ "(x?){100}x{100}") { return 403; }'
         self.assertEqual(Stage(text).play(on("/", a=b"y" * 10)).status, 200)
         self.assertEqual(Stage(text).play(on("/", a=b"y" * 30_000)).status, 414)
+
+    def test_many_expressions_pass_no_guard(self) -> None:
+        """Nor are dozens of expressions looked for, each of which a text is short enough for, of server, location and path together."""
+
+        def guards(count: int) -> str:
+            return "".join(
+                f'if ($http_a ~ "(x?){{100}}x{{100}}{number}") {{ return 403; }}' for number in range(count)
+            )
+
+        facts = {"a": b"y" * (MAX_COST // 1100)}
+        self.assertEqual(Stage(guards(8)).play(on("/", **facts)).status, 200)
+        self.assertEqual(Stage(guards(12)).play(on("/", **facts)).status, 414)
+        self.assertEqual(Stage(guards(6), server=guards(6)).play(on("/", **facts)).status, 414)
+        rewrites = "".join(f'rewrite "^/(x?){{100}}x{{100}}{number}" /b;' for number in range(12))
+        self.assertEqual(Stage(rewrites).play(on("/" + "y" * (MAX_COST // 1100))).status, 414)
+        places = "".join(
+            f'location ~ "(x?){{100}}x{{100}}{number}" {{ return 403; }}' for number in range(12)
+        )
+        self.assertEqual(Stage(server=places).play(on("/" + "y" * (MAX_COST // 1100))).status, 414)
+
+    def test_usual_expressions(self) -> None:
+        """As many guards as there may be, of a usual sort, look at the longest names of browsers."""
+        text = "".join(
+            f"if ($http_user_agent ~* (one{number}bot|other{number}crawler|third-spider)) {{ return 403; }}"
+            for number in range(32)
+        )
+        self.assertEqual(Stage(text).play(on("/", user_agent=b"Mozilla/5.0 " * 60)).status, 200)
 
 
 class LocationTests(SynchronousTestCase):
