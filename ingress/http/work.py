@@ -14,6 +14,9 @@ TURN_WORK: Final = 16 * 1024
 """About a millisecond."""
 LATER_TURN_WORK: Final = 4 * 1024
 """Of a turn in which somebody goes on who has had one: about a quarter of a millisecond."""
+SECONDS_OF_WORK: Final = 0.004 / TURN_WORK
+"""What a unit of work may take at most.  A request whose route decides much takes longer than it counts: whoever begins several in
+one turn begins no more once they have taken four times what they counted as, with the fastest of processors in mind."""
 REQUEST_WORK: Final = 256
 """A request, besides what its fields and its target cost: it may be answered at once."""
 FRAME_WORK: Final = 64

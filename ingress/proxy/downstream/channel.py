@@ -18,7 +18,7 @@ from twisted.python.failure import Failure
 from ingress.http.forwarding import Origin
 from ingress.http.request_head import UNREADABLE, RequestHead, only_head
 from ingress.http.response_head import ResponseHead
-from ingress.http.work import LATER_TURN_WORK, REQUEST_WORK, TURN_WORK
+from ingress.http.work import LATER_TURN_WORK, REQUEST_WORK, SECONDS_OF_WORK, TURN_WORK
 from ingress.proxy.contract.deadlines import NEVER
 from ingress.proxy.contract.never_raises import never_raises
 from ingress.proxy.contract.security import Security
@@ -79,7 +79,6 @@ class DownstreamChannel(Downstream, Hearer):
         self._is_proxied = False
         """Whether the peer is a proxy of ours, which says who the client is."""
         self._began_at = NEVER
-        # What comes
         self.reader = RequestReader()
         self.is_reading, self.is_full = True, False
         self._advancing = self._waits_for_turn = False
@@ -94,7 +93,6 @@ class DownstreamChannel(Downstream, Hearer):
         """What takes its request body; None once the request is whole."""
         self.is_request_paused = False
         """Whether upstream takes no more of the request."""
-        # What is sent
         self._answers = AnswerWriter()
         self.sending = Sending()
 
@@ -284,6 +282,7 @@ class DownstreamChannel(Downstream, Hearer):
             return
         self._advancing = True
         left = LATER_TURN_WORK if self.deadlines.now - self._waits_since < LATELY_SECONDS else TURN_WORK
+        seconds, first = left * SECONDS_OF_WORK, NEVER
         try:
             while self.state is HEAD and not self.is_full:
                 if left <= 0 and self.reader.ahead:
@@ -293,7 +292,9 @@ class DownstreamChannel(Downstream, Hearer):
                 if block is None:
                     break
                 left -= REQUEST_WORK + len(block)
-                self._begin(block)
+                begun = self._begin(block)
+                first = begun if begun < first else first
+                left = 0 if begun - first > seconds else left
         except RefusedError as error:
             self._refuse(error.status, str(error))
         finally:
@@ -301,17 +302,15 @@ class DownstreamChannel(Downstream, Hearer):
         if self.is_half_closed and self.state is HEAD and not self.is_full:
             self.end()
 
-    def _begin(self, block: bytes) -> None:
-        """Read one head and start its exchange."""
+    def _begin(self, block: bytes) -> float:
+        """Read one head and start its exchange; return when."""
         try:
             head, destination = self.reader.read(block)
         except RefusedError as error:
             self._refuse(error.status, str(error), error.head)
-            return
-        site = self._site
-        answers = self._answers
-        self.state = EXCHANGE
-        self.deadline = NEVER
+            return NEVER
+        site, answers = self._site, self._answers
+        self.state, self.deadline = EXCHANGE, NEVER
         answers.minor = head.minor
         answers.keep_alive = (
             head.keep_alive
@@ -332,13 +331,14 @@ class DownstreamChannel(Downstream, Hearer):
                 if is_over and self._intake is not None and self._is_at(exchange):
                     exchange.request_broken(400, "request body breaks off")
                 if not self._is_at(exchange):
-                    return
+                    return exchange.started
             if self.security is not None and not self.security.serves(destination[0], site.server_names):
                 exchange.fail(421, "the host needs a connection of its own")
             else:
                 site.resource_for(exchange).render(exchange)
         except Exception:
             self.raised()
+        return exchange.started
 
     def _is_at(self, exchange: Exchange) -> bool:
         return self.exchange is exchange

@@ -25,6 +25,7 @@ from twisted.python.failure import Failure
 from ingress.http.forwarding import Origin
 from ingress.http.request_head import UNREADABLE, RequestHead
 from ingress.http.web_socket import web_socket_key
+from ingress.http.work import SECONDS_OF_WORK
 from ingress.http2.faults import ErrorCode
 from ingress.http2.outgoing import MAX_SURPLUS
 from ingress.http2.server import Leaving, ServerConnection
@@ -77,6 +78,7 @@ class DownstreamSession(ServerConnection[DownstreamStream], Hearer):
         "_secure",
         "_site",
         "_too_old_at",
+        "_turn_began",
         "_unbegun",
         "backlog",
         "deadline",
@@ -106,6 +108,8 @@ class DownstreamSession(ServerConnection[DownstreamStream], Hearer):
         """None without TLS."""
         self.deadline = NEVER
         self._site = site
+        self._turn_began = NEVER
+        """When the first request of this turn was begun; NEVER before there is one."""
         self._secure = secure
         self._is_proxied = False
         self._is_closing = self._has_let_go = False
@@ -153,6 +157,7 @@ class DownstreamSession(ServerConnection[DownstreamStream], Hearer):
     def dataReceived(self, received: bytes) -> None:
         """Take what has come; with nothing, go on with what was kept."""
         turns = self.turns
+        self._turn_began = NEVER
         if self._is_closing:
             if not self._has_let_go:
                 self._ends_at = min(self._lingers_until, self.deadlines.now + LINGER_GAP_SECONDS)
@@ -233,6 +238,10 @@ class DownstreamSession(ServerConnection[DownstreamStream], Hearer):
         destination = head.destination
         assert destination is not None
         exchange = stream.exchange = Exchange(self._site.context, stream, head, destination, origin)
+        if self._turn_began == NEVER:
+            self._turn_began = exchange.started
+        elif exchange.started - self._turn_began > self.reader.turn_work * SECONDS_OF_WORK:
+            self.reader.work_left = 0
         if ended or key is not None:
             self._begin(stream, exchange)
         else:

@@ -6,8 +6,9 @@ from ingress.http.body import LINES_AT_ONCE
 from ingress.http.work import LATER_TURN_WORK, REQUEST_WORK, TURN_WORK
 from ingress.model.limits import Limits
 from ingress.proxy.contract.limits import MAX_AHEAD
+from tests.fakes.specs import SpecOf
 from tests.http.strict import read_request
-from tests.proxy.contract.turns import CountingQueue
+from tests.proxy.contract.turns import CountingQueue, Deciding
 from tests.proxy.playing import GET, OK, ProxyCase, body_of
 
 NOWHERE = GET.replace(b"shop", b"none")
@@ -53,6 +54,19 @@ class PipelineTests(ProxyCase):
         down.say(NOWHERE * 100)
         self.assertGreater(max(queue.turns[before - 1 :]), MOST_LATER)
         self.assertEqual(len(self.metrics.ended), 300)
+
+    def test_long_decisions(self) -> None:
+        """Of requests whose route takes long to decide fewer are begun in a turn, of quick ones as many as ever."""
+        for seconds, least, most in ((0.0, 50, MOST_REQUESTS), (0.0002, 20, 22), (0.0015, 3, 4)):
+            self.stage.publish((), filters=(SpecOf(Deciding(self.reactor, seconds)),))
+            queue, before = self.requests_in_turns(), len(self.metrics.ended)
+            down = self.stage.open()
+            down.say(GET * 300)
+            self.assertEqual([status for _, status, _ in self.metrics.ended[before:]], [403] * 300)
+            self.assertEqual(down.received.count(b"HTTP/1.1 403 "), 300)
+            self.assertTrue(least <= queue.turns[0] <= most, queue.turns[0])
+            self.assertLessEqual(max(queue.turns[1:]), min(MOST_LATER, 2 * most))
+            down.finish()
 
     def test_large_heads(self) -> None:
         """Large heads are fewer a turn."""

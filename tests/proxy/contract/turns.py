@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from itertools import pairwise
 
+from twisted.internet.task import Clock
+
+from ingress.filters import Facts, Filter, Reply
 from ingress.proxy.contract.run_queue import RunQueue
 from tests.proxy.playing import Stage
 
@@ -31,3 +34,16 @@ class CountingQueue(RunQueue):
         """How much was done in each turn, the one of the read first."""
         marks = [self._began, *self._before, self._done()]
         return [after - before for before, after in pairwise(marks)]
+
+
+class Deciding(Filter):
+    """Refuses each request, for which it takes some seconds."""
+
+    def __init__(self, clock: Clock, seconds: float) -> None:
+        self._clock = clock
+        self._seconds = seconds
+
+    def on_request(self, facts: Facts) -> Reply:
+        """Take the time, and refuse."""
+        self._clock.rightNow += self._seconds
+        return Reply(403)

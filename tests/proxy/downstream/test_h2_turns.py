@@ -15,7 +15,8 @@ from tests.fakes.http2_frames import (
     request_fields,
     reset,
 )
-from tests.proxy.contract.turns import CountingQueue
+from tests.fakes.specs import SpecOf
+from tests.proxy.contract.turns import CountingQueue, Deciding
 from tests.proxy.h2_playing import BODY, Http2Stage, SessionCase, peer_of
 
 REQUESTS_AT_ONCE = TURN_WORK // REQUEST_WORK
@@ -53,6 +54,26 @@ class TurnTests(SessionCase):
         client.send(*[client.request(each, method=b"HEAD", authority=b"none.test") for each in streams])
         self.assertEqual(len(self.stage.metrics.ended), len(streams))
         self.assertLessEqual(max(queue.turns[1:]), LATER_TURN_WORK // REQUEST_WORK)
+
+    def test_long_decisions(self) -> None:
+        """Of requests whose route takes long to decide fewer are begun in a turn, and all are answered."""
+        for seconds, first, later in (
+            (0.0, REQUESTS_AT_ONCE, LATER_TURN_WORK // REQUEST_WORK),
+            (0.0002, 22, 30),
+            (0.0015, 4, 6),
+        ):
+            self.stage.publish((), filters=(SpecOf(Deciding(self.stage.reactor, seconds)),))
+            before = len(self.stage.metrics.ended)
+            queue = CountingQueue(self.stage, lambda: len(self.stage.metrics.ended))
+            client = self.stage.client()
+            streams = range(1, 2 * 4 * REQUESTS_AT_ONCE, 2)
+            client.send(*[client.request(each, method=b"HEAD") for each in streams])
+            self.assertEqual(
+                [status for _, status, _ in self.stage.metrics.ended[before:]], [403] * len(streams)
+            )
+            self.assertLessEqual(queue.turns[0], first)
+            # Between two turns of the queue there may be one of a new read.
+            self.assertLessEqual(max(queue.turns[1:]), later)
 
     def test_body(self) -> None:
         """A body in thousands of pieces arrives whole."""
