@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import socket
+from unittest.mock import Mock
 
 from twisted.trial.unittest import SynchronousTestCase
 
@@ -141,3 +142,14 @@ class TriedTests(SynchronousTestCase):
 
             self.patch(os, "splice", refuse)
             self.assertEqual(why_no_splice(), os.strerror(number))
+
+    def test_not_tried(self) -> None:
+        """Where the system has no descriptor to spare, or no sockets of this family, nothing was refused; nothing is left open."""
+        before = len(os.listdir("/proc/self/fd"))
+        for owner, name in ((socket, "socketpair"), (os, "pipe2")):
+            lacking = self.patch(
+                owner, name, Mock(side_effect=OSError(errno.EMFILE, os.strerror(errno.EMFILE)))
+            )
+            self.assertEqual(why_no_splice(), "")
+            lacking.restore()
+        self.assertEqual(len(os.listdir("/proc/self/fd")), before)

@@ -26,23 +26,28 @@ def why_no_splice() -> str:
     """Return why this system moves no bytes inside the kernel; empty where it does.
 
     The call may be there and be refused all the same, by a filter of system calls or a kernel that is none of Linux's own; each large
-    body would break off then.  So two bytes go the way that bodies go.
+    body would break off then.  So two bytes go the way that bodies go.  Where that cannot be tried, nothing speaks against it.
     """
     if not hasattr(os, "splice"):
         return os.strerror(errno.ENOSYS)
     try:
         source, other = socket.socketpair()
-        with source, other:
+    except OSError:
+        return ""
+    with source, other:
+        try:
             exit_, entry = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
-            try:
-                other.send(b"ab")
-                os.splice(source.fileno(), entry, 2, flags=_FLAGS)
-                os.splice(exit_, source.fileno(), 2, flags=_FLAGS)
-            finally:
-                os.close(exit_)
-                os.close(entry)
-    except OSError as error:
-        return error.strerror or str(error)
+        except OSError:
+            return ""
+        try:
+            other.send(b"ab")
+            os.splice(source.fileno(), entry, 2, flags=_FLAGS)
+            os.splice(exit_, source.fileno(), 2, flags=_FLAGS)
+        except OSError as error:
+            return error.strerror or str(error)
+        finally:
+            os.close(exit_)
+            os.close(entry)
     return ""
 
 
