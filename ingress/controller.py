@@ -53,8 +53,7 @@ from ingress.model.objects import Batch, Kind, ObjectId, ObjectKey
 from ingress.model.problems import ORDER, Problem
 from ingress.model.serving import ServingSettings
 from ingress.model.state import ClusterState
-from ingress.news.problem_log import ProblemLog
-from ingress.news.problem_portions import portions
+from ingress.news.problem_log import ProblemLog, portions
 from ingress.news.publication_log import PublicationLog, RouteNews, Served
 from ingress.process.collecting import CollectorTurns
 from ingress.process.in_slices import in_slices

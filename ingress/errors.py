@@ -1,7 +1,7 @@
 """The error families; nothing else crosses the border of a room.
 
 ``StartError`` ends the process in one line, ``KubernetesError`` is the API
-server's "no".  What is wrong with an object of a user is no exception at all but a
+server's "no", ``ComputingRefused`` that of our own threads.  What is wrong with an object of a user is no exception at all but a
 ``Problem`` (``ingress.model.problems``), and an exchange that failed tells so by its
 state (``ingress.proxy.exchange.exchange``).
 """
@@ -26,3 +26,11 @@ class KubernetesError(Exception):
         self.reason = reason
         self.message = message
         self.retry_after_seconds = retry_after_seconds
+
+
+class ComputingRefused(Exception):  # noqa: N818 - nothing failed
+    """Too much waits to be computed already: of whoever asks if *is_own*, or else of all together."""
+
+    def __init__(self, *, is_own: bool) -> None:
+        super().__init__("too much waits to be computed" + (" for the same one" if is_own else ""))
+        self.is_own = is_own

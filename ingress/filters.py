@@ -28,9 +28,9 @@ from datetime import datetime
 from enum import Enum, IntEnum
 from typing import Final, Protocol, TypeVar
 
+from ingress.errors import ComputingRefused
 from ingress.model.backends import Endpoint
 from ingress.model.client_authentication import ClientEvidence
-from ingress.model.computing import ComputingRefused
 from ingress.model.frozen import frozen
 from ingress.model.named_values import cookie_value, query_value
 from ingress.model.records import AttemptRecord, Record

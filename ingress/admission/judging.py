@@ -6,13 +6,12 @@ there, so nothing is said of it.
 """
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
-from typing import Final
+from typing import Final, TypeVar
 
 from attrs import evolve
 
-from ingress.admission.altered import Altered
 from ingress.admission.neighbours import neighbours
 from ingress.admission.review import Asked
 from ingress.fields import FieldReader, is_object
@@ -28,6 +27,33 @@ from ingress.translate.options import TranslateOptions
 from ingress.translate.readers.ingress.objects import Ingress, ingresses_of
 from ingress.translate.readers.ingress.projection import projecting_ingress
 from ingress.translate.readers.reader import RouteKind
+
+K = TypeVar("K")
+V = TypeVar("V")
+
+
+class Altered(Mapping[K, V]):
+    """*below*, which may go on changing, with other values for the keys of *changes*; None stands for no entry."""
+
+    def __init__(self, below: Mapping[K, V], changes: Mapping[K, V | None]) -> None:
+        self._below = below
+        self._changes = changes
+
+    def __getitem__(self, key: K) -> V:
+        if key not in self._changes:
+            return self._below[key]
+        value = self._changes[key]
+        if value is None:
+            raise KeyError(key)
+        return value
+
+    def __iter__(self) -> Iterator[K]:
+        yield from (key for key in self._below if key not in self._changes)
+        yield from (key for key, value in self._changes.items() if value is not None)
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
 
 Knows = Callable[[Kind, ObjectKey, frozenset[str]], bool]
 """Whether the state has what there is under some keys of a Secret or ConfigMap, be it nothing."""

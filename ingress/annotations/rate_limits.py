@@ -19,7 +19,7 @@ from weakref import WeakValueDictionary
 from ingress.annotations.address_ranges import Ranges, parse_ranges
 from ingress.annotations.leaky_buckets import LARGEST, ONE, Buckets, BucketStore, Rate, Rates
 from ingress.annotations.route_facts import RouteFacts
-from ingress.annotations.under_way import SharedUnderWay, UnderWay
+from ingress.annotations.shared_buckets import zone_prefix
 from ingress.annotations.values import Annotation, Family, Remark, ValueRefused
 from ingress.filter_parts.judging import status_reply
 from ingress.filters import Facts, Filter, FilterSpec, Phase, Record, Reply, Scope, Services
@@ -196,6 +196,35 @@ class _RequestLimiter(Filter):
     def _share(self, count: int) -> None:
         self._sharing = count
         self._zone.rates = self._rates = self._spec.rates_of(count, self._largest)
+
+
+class SharedUnderWay:
+    """How many requests of each client the other workers have under way, and who tells them of ours.
+
+    What one process has it knows by itself, and exactly; the others tell it by memory that all share
+    (``ingress.process.shared_counts``).  Workers that judge in the same microsecond may let in one each.
+    """
+
+    def __init__(self, counts: WorkerCounts, owner: str, secret: bytes) -> None:
+        self._counts = counts
+        self._prefix = zone_prefix(owner, secret)
+
+    def of_others(self, name: bytes) -> int:
+        """Return how many of the client called *name* the others have."""
+        return self._counts.of_others(hash(self._prefix + name) or 1)
+
+    def tell(self, name: bytes, count: int) -> None:
+        """Have the others know that *count* of the client called *name* are ours."""
+        self._counts.tell(hash(self._prefix + name) or 1, count)
+
+
+class UnderWay:
+    """How many requests of each client are under way; of who has none nothing is kept."""
+
+    def __init__(self, shared: SharedUnderWay | None = None) -> None:
+        self.counts: dict[bytes, int] = {}
+        self.shared = shared
+        """What other workers have besides, if there are any."""
 
 
 @frozen(cache_hash=True)

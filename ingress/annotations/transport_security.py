@@ -12,7 +12,20 @@ from typing import ClassVar
 from ingress.annotations.host_facts import CertifiedHosts
 from ingress.filters import AnswerEdit, ChangesBy, Facts, FieldChanges, Filter, Phase, Services
 from ingress.model.frozen import frozen
-from ingress.model.strict_transport import StrictTransport
+
+
+@frozen
+class StrictTransport:
+    """What the field says, for hosts with a certificate."""
+
+    max_age_seconds: int = 31536000
+    """A year, as in ingress-nginx."""
+    includes_subdomains: bool = True
+    preload: bool = False
+    """Whether browser vendors may build the host into their lists; it is hard to get out of these."""
+
+
+STRICT_TRANSPORT = StrictTransport()
 
 
 def transport_security_value(strict: StrictTransport) -> bytes:

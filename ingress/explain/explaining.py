@@ -5,13 +5,21 @@ in which they are asked, as in ``ingress.proxy.dispatch.resource``, and the word
 running proxy can explain without making others wait.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 from attrs import evolve
 
 from ingress.explain.asked import Asked, ReadRequest, Refused, read_as_proxy
-from ingress.explain.asking import Answered, AskedFilters, MadeFilter, answered_plainly, make_filter
+from ingress.explain.asking import (
+    CREDENTIALS,
+    NOT_SHOWN,
+    Answered,
+    AskedFilters,
+    MadeFilter,
+    answered_plainly,
+    make_filter,
+)
 from ingress.explain.backends import Backends, settings_of, shown_backend, shown_place
 from ingress.explain.explanation import (
     AskedRequest,
@@ -37,7 +45,6 @@ from ingress.explain.routes import (
     without_route,
 )
 from ingress.explain.served import Served
-from ingress.explain.shown import shown_bytes, shown_fields
 from ingress.explain.tables import served_by_table, table_for
 from ingress.filters import FilterSpec
 from ingress.http.forwarding import Origin, TrustedProxies, origin_of_peer, upstream_fields_of
@@ -333,3 +340,16 @@ class _Explaining:
         objects = concerned(found, route, backends)
         seen, more = yield from problems_seen(objects, problems, field, self._served.objects)
         return evolve(found, problems=seen, more_problems=more)
+
+
+def shown_bytes(octets: bytes) -> str:
+    """Return *octets* as text, whatever they are."""
+    return octets.decode("utf-8", "backslashreplace")
+
+
+def shown_fields(fields: Iterable[tuple[bytes, bytes]]) -> tuple[tuple[str, str], ...]:
+    """Return names and values; what proves who somebody is stays out."""
+    return tuple(
+        (shown_bytes(name), NOT_SHOWN if name.lower() in CREDENTIALS else shown_bytes(value))
+        for name, value in fields
+    )

@@ -9,7 +9,25 @@ from typing import Final
 
 from prometheus_client.core import GaugeMetricFamily, HistogramMetricFamily, Metric
 
-from ingress.process.worst_lateness import WorstLateness
+WINDOW_SECONDS: Final = 5.0
+
+
+class WorstLateness:
+    """The largest number of this window and the one before, so of the last five to ten seconds."""
+
+    def __init__(self) -> None:
+        self._until = 0.0
+        self._now = self._before = 0.0
+
+    def take(self, now: float, seconds: float) -> float:
+        """Take that it was *seconds* late at *now*; return the worst."""
+        if now >= self._until:
+            is_next = now < self._until + WINDOW_SECONDS
+            self._before, self._now = self._now if is_next else 0.0, 0.0
+            self._until = now + WINDOW_SECONDS
+        self._now = max(self._now, seconds)
+        return max(self._now, self._before)
+
 
 BOUNDS: Final = (0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 5.0)
 """Upper bounds in seconds: a slice of work, what is a stall, what is an overload, and what clients notice."""

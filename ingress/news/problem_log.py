@@ -1,18 +1,21 @@
 """Tells the operator of each problem when it comes and when it goes, and not in between.
 
 A problem has to last a moment before anybody is told: an Ingress often comes just before its
-Service.  Of very many, so many lines are written, and one now and then says how many more there were.
+Service.  Of very many, so many lines are written, and one now and then says how many more there were; and who tells
+of them by itself has them some at a time.
 """
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
+from heapq import merge
 from itertools import islice
+from typing import Final
 
 from twisted.internet.interfaces import IDelayedCall, IReactorTime
 from twisted.logger import Logger
 
 from ingress.model.happenings import ChangeSort, Mark
-from ingress.model.problems import Problem, Reason
+from ingress.model.problems import ORDER, Problem, Reason
 
 log = Logger()
 
@@ -145,3 +148,29 @@ class ProblemLog:
 def _mark(problem: Problem, verb: str) -> Mark:
     where = f"{problem.namespace}/{problem.name}" if problem.namespace else problem.name
     return Mark(ChangeSort.PROBLEM, verb, problem.kind, where, is_trouble=verb == "came")
+
+
+AT_ONCE: Final = 500
+"""How many problems a portion has, if no object has more of them."""
+
+_Portion = tuple[Sequence[Problem], Sequence[Problem]]
+
+
+def portions(came: Sequence[Problem], went: Sequence[Problem]) -> Iterator[_Portion]:
+    """Yield *came* and *went*, which are sorted, in portions that have all of an object: what is told of it meanwhile is not half of it."""
+    if len(came) + len(went) <= AT_ONCE:
+        yield came, went
+        return
+    some_came: list[Problem] = []
+    some_went: list[Problem] = []
+    last: tuple[str, str, str] | None = None
+    for problem, is_new in merge(
+        ((one, True) for one in came), ((one, False) for one in went), key=lambda one: ORDER(one[0])
+    ):
+        of = problem.kind, problem.namespace, problem.name
+        if of != last and len(some_came) + len(some_went) >= AT_ONCE:
+            yield some_came, some_went
+            some_came, some_went = [], []
+        last = of
+        (some_came if is_new else some_went).append(problem)
+    yield some_came, some_went

@@ -15,7 +15,7 @@ from attrs import define, field
 from twisted.internet.defer import Deferred
 from twisted.python.failure import Failure
 
-from ingress.model.computing import ComputingRefused
+from ingress.errors import ComputingRefused
 
 THREADS: Final = 2
 MOST_AT_ONCE: Final = 64

@@ -5,13 +5,13 @@ from attrs import AttrsInstance, Factory, evolve
 from ingress.annotations.operator_filters import InstalledFilter
 from ingress.annotations.operator_settings import NOTHING_SAID
 from ingress.annotations.policy import EVERYTHING, AnnotationPolicy
+from ingress.annotations.transport_security import STRICT_TRANSPORT, StrictTransport
 from ingress.model.backends import BackendReference, ManualEndpoint
 from ingress.model.frozen import frozen
 from ingress.model.listeners import Listener
 from ingress.model.locality import Locality
 from ingress.model.objects import ObjectKey
 from ingress.model.port_services import PortServices
-from ingress.model.strict_transport import STRICT_TRANSPORT, StrictTransport
 from ingress.translate.endpoint_rules import EndpointRules
 from ingress.translate.gateway_options import GatewayOptions
 

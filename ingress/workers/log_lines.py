@@ -1,4 +1,7 @@
-"""Lines of the log on their way from a worker to its parent, which writes the log for all."""
+"""Lines of the log on their way from a worker to its parent, which writes the log for all.
+
+The parent believes the mark of a line no more than a mark can say.
+"""
 
 import json
 import os
@@ -9,11 +12,40 @@ from attrs import evolve
 from twisted.logger import ILogObserver, InvalidLogLevelError, Logger, LogLevel
 from zope.interface import implementer
 
-from ingress.model.happenings import Mark
+from ingress.model.happenings import MOST_CHARACTERS, MOST_HOSTS, ChangeSort, Mark
 from ingress.process.program_log import Told, told_by
 from ingress.proxy.listening.open_listeners import OpenListeners
 from ingress.workers.framing import NonsenseError
-from ingress.workers.marks import OF_WORKERS, mark_from_plain, mark_to_plain
+
+OF_WORKERS: Final = frozenset((ChangeSort.EJECTION, ChangeSort.OVERLOAD))
+"""What a worker may tell of; all else is the parent's own to know."""
+
+
+def mark_to_plain(mark: Mark) -> list[object]:
+    """Return *mark* as plain data."""
+    hosts = list(mark.hosts[:MOST_HOSTS])
+    flags = [mark.is_trouble, mark.state, mark.is_over]
+    return [mark.sort.value, mark.verb, mark.kind, mark.object, hosts, *flags]
+
+
+def mark_from_plain(value: Any) -> Mark:
+    """Return the mark that *value* is; raises ``NonsenseError`` for what is none of a worker's."""
+    try:
+        sort, verb, kind, about, hosts, is_trouble, state, is_over = value
+        mark = Mark(ChangeSort(sort), verb, kind, about, tuple(hosts), is_trouble, state, is_over)
+    except (ValueError, TypeError):
+        raise NonsenseError("a mark of a line that is none") from None
+    texts = (verb, kind, about, state, *mark.hosts)
+    flags = (is_trouble, is_over)
+    if (
+        mark.sort not in OF_WORKERS
+        or len(mark.hosts) > MOST_HOSTS
+        or not all(isinstance(text, str) and len(text) <= MOST_CHARACTERS for text in texts)
+        or not all(isinstance(flag, bool) for flag in flags)
+    ):
+        raise NonsenseError("a mark of a line that is none")
+    return mark
+
 
 _QUIET: Final = frozenset((OpenListeners.log.namespace, "log_legacy"))
 """Who tells, when all goes well, just what the parent tells of itself.  So do Twisted's ports, by its old log."""

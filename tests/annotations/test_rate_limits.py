@@ -14,12 +14,12 @@ from ingress.annotations.rate_limits import (
     ConnectionLimit,
     LimitSettings,
     RequestLimit,
+    UnderWay,
     parse_limit,
     parse_multiplier,
     parse_prefix,
     parse_status,
 )
-from ingress.annotations.under_way import UnderWay
 from ingress.annotations.values import ValueRefused
 from ingress.filters import Filter, FilterSpec, Hook, Phase, Scope, used_hooks
 from ingress.proxy.dispatch.site import SessionRules

@@ -2,8 +2,7 @@
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.annotations.transport_security import transport_security_value
-from ingress.model.strict_transport import StrictTransport
+from ingress.annotations.transport_security import StrictTransport, transport_security_value
 
 
 class ValueTests(SynchronousTestCase):

@@ -13,9 +13,9 @@ from twisted.internet.task import deferLater
 
 from ingress.annotations import annotations
 from ingress.annotations.annotations import FAMILIES
-from ingress.cluster.api import refusal
 from ingress.cluster.api_server import ApiServerSource
 from ingress.cluster.kinds import KINDS
+from ingress.cluster.watching import refusal
 from ingress.errors import StartError
 from ingress.metrics.watch import WatchMetrics
 from ingress.model.objects import Kind, ObjectId, ObjectKey, Service

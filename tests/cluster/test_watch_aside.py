@@ -4,9 +4,9 @@ from collections.abc import Callable
 
 from attrs import Factory, define
 
-from ingress.cluster.api import refusal
 from ingress.cluster.api_server import ApiServerSource
 from ingress.cluster.kinds import PODS, WHOLE_NODES
+from ingress.cluster.watching import refusal
 from ingress.cluster.watching.reflector import Reflector
 from ingress.metrics.watch import WatchMetrics
 from ingress.model.objects import Batch, Kind, Node, ObjectId, ObjectKey, Pod, Projection

@@ -6,12 +6,12 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.model.problems import Reason
 from ingress.model.retries import DEFAULT_RETRIES
-from ingress.translate.readers.gateway.durations import read_duration
 from ingress.translate.readers.gateway.routes import HTTPRule, Retry
 from ingress.translate.readers.gateway.rule_times import (
     DEFAULT_ATTEMPTS,
     MOST_ATTEMPTS,
     RuleTimes,
+    read_duration,
     read_times,
 )
 from tests.gateway_filters.reading_case import OWNER

@@ -7,10 +7,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
+from ingress.annotations.transport_security import StrictTransport
 from ingress.model.objects import ObjectKey
 from ingress.model.problems import Problem, Reason
 from ingress.model.serving import ForwardedHeaders
-from ingress.model.strict_transport import StrictTransport
 from ingress.options.config_map import MOST_UNKNOWN, read_config_map
 from ingress.options.config_map_keys import KEYS
 from ingress.options.merging import Merged, merge

@@ -4,7 +4,7 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.annotations.operator_settings import NOTHING_SAID, operator_settings
 from ingress.annotations.redirects import REDIRECTS, RedirectSettings
-from ingress.model.strict_transport import STRICT_TRANSPORT, StrictTransport
+from ingress.annotations.transport_security import STRICT_TRANSPORT, StrictTransport
 from ingress.options.values import read_max_age
 from ingress.settings import Settings, translate_options
 from ingress.tap import Options

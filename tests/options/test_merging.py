@@ -14,9 +14,9 @@ from ingress.annotations.guards import GuardMissing
 from ingress.annotations.operator_settings import operator_settings
 from ingress.annotations.redirects import REDIRECTS, RedirectSettings
 from ingress.annotations.route_facts import NO_FACTS
+from ingress.annotations.transport_security import StrictTransport
 from ingress.model.balancing import Algorithm
 from ingress.model.problems import Reason
-from ingress.model.strict_transport import StrictTransport
 from ingress.options.merging import Merged, OptionTexts, merge
 from ingress.options.option import DEFAULTS, Option, settings_with
 from ingress.options.table import OPTIONS, SPELLINGS

@@ -8,7 +8,7 @@ from typing import Any
 from twisted.internet.defer import CancelledError, Deferred
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.model.computing import ComputingRefused
+from ingress.errors import ComputingRefused
 from ingress.process.computing import ComputingThreads
 
 SECONDS = 10

@@ -6,7 +6,7 @@ from attrs import evolve
 from twisted.internet.defer import Deferred
 from twisted.logger import capturedLogs, formatEvent
 
-from ingress.cluster.api import refusal
+from ingress.cluster.watching import refusal
 from ingress.model.reporting import Reporting
 from ingress.status import node_addresses
 from tests.fakes.apiserver.faults import Answer

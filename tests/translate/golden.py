@@ -29,7 +29,7 @@ from ingress.annotations.host_facts import CertifiedHosts
 from ingress.annotations.passthrough import NotTerminatedHere
 from ingress.annotations.redirects import HttpsRedirect
 from ingress.annotations.regexes import RegexMissing
-from ingress.annotations.transport_security import TransportSecurity
+from ingress.annotations.transport_security import StrictTransport, TransportSecurity
 from ingress.cluster.kinds import KINDS
 from ingress.cluster.projecting.project import project
 from ingress.filters import FilterSpec, Phase, Reply
@@ -51,7 +51,6 @@ from ingress.model.problems import Problem
 from ingress.model.retries import DEFAULT_RETRIES
 from ingress.model.secrets import ALL_KEYS
 from ingress.model.state import ClusterState
-from ingress.model.strict_transport import StrictTransport
 from ingress.model.upstream_tls import TlsSettings
 from ingress.options.merging import OptionTexts, merge
 from ingress.routing.hosts import normal_host

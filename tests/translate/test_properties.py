@@ -13,6 +13,7 @@ from ingress.annotations.custom_errors import CUSTOM_ERRORS, CustomErrorSettings
 from ingress.annotations.operator_settings import operator_settings
 from ingress.annotations.redirects import REDIRECTS, RedirectSettings
 from ingress.annotations.slash_redirect import SlashRedirect
+from ingress.annotations.transport_security import STRICT_TRANSPORT
 from ingress.cluster.kinds import KINDS
 from ingress.cluster.projecting.project import project
 from ingress.model.backends import BackendReference, Endpoint, ManualEndpoint
@@ -26,7 +27,6 @@ from ingress.model.objects import (
     ServicePort,
     SlicePort,
 )
-from ingress.model.strict_transport import STRICT_TRANSPORT
 from ingress.routing.route import Route
 from ingress.translate.backends import HTTP2_IN_THE_CLEAR
 from ingress.translate.claims import INVALID_KIND

@@ -7,7 +7,7 @@ from ingress.admin.answers import LargeAnswer
 from ingress.admin.asked import Asked
 from ingress.admin.listing import Filter, Listing, Position, paged
 from ingress.admin.lists.changes import LAST
-from ingress.admin.lists.since import SINCE, came_since
+from ingress.admin.lists.parameters import SINCE, came_since
 from ingress.admin.page_row import V1, PageRow
 from ingress.admin.parameters import Parameter
 from ingress.admin.schemas import (

@@ -30,12 +30,12 @@ from ingress.cluster.api.api_client import ApiConnection, ApiResponse
 from ingress.cluster.api.api_status import SILENT, WatchError, blames_version, denies_streaming, is_expired
 from ingress.cluster.api.backoff import Backoff
 from ingress.cluster.api.contact import Contact
-from ingress.cluster.api.lines import LineSplitter, LineTooLongError
 from ingress.cluster.api.outage import Outage
-from ingress.cluster.api.pause import Pause
-from ingress.cluster.api.refusal import Refusal
-from ingress.cluster.api.requests import LONGEST_WATCH_SECONDS, ListWatchRequests, Query
+from ingress.cluster.watching.lines import LineSplitter, LineTooLongError
 from ingress.cluster.watching.object_changes import Changes, ObjectChanges, Selection
+from ingress.cluster.watching.pause import Pause
+from ingress.cluster.watching.queries import LONGEST_WATCH_SECONDS, ListWatchRequests, Query
+from ingress.cluster.watching.refusal import Refusal
 from ingress.cluster.watching.watch_events import (
     Bookmark,
     BrokenStreamError,

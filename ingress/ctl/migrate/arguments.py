@@ -1,15 +1,16 @@
-"""What becomes of an ingress-nginx's arguments and of what is around it, for the report.  Pure."""
+"""What becomes of an ingress-nginx's arguments and of what is around it, and the arguments that this controller gets in their place.  Pure."""
 
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from ingress.ctl.inputs.input import Workload
-from ingress.ctl.inputs.installation import installation_of
-from ingress.ctl.inputs.taken_arguments import REFUSED, UNKNOWN, taken_arguments
+from ingress.ctl.inputs.installation import Installation, installation_of
+from ingress.ctl.inputs.taken_arguments import REFUSED, UNKNOWN, USUAL_CLASSES, Taken, taken_arguments
 from ingress.ctl.migrate.installation.kustomization import kustomization
+from ingress.ctl.migrate.installation.overlays import LOAD_BALANCER, overlay_for
 from ingress.ctl.migrate.installation.traffic import traffic_of
 from ingress.ctl.migrate.migration import Argument, ArgumentsReport
-from ingress.ctl.migrate.own_arguments import own_arguments
 from ingress.fields import RawObject
 from ingress.options.ingress_nginx_arguments import Becomes
 
@@ -19,13 +20,15 @@ _WORST: Final = (
     *(one.value for one in (Becomes.NOT_HONORED, Becomes.OTHER, Becomes.OWN, Becomes.SAME, Becomes.NEEDLESS)),
 )
 _WEBHOOK: Final = "validating-webhook"
-_PUBLISH: Final = "--publish-service="
+_GIVEN_PUBLISH: Final = "--publish-service="
 
 
 def arguments_report(workload: Workload, around: Iterable[RawObject] = ()) -> ArgumentsReport:
     """Return what becomes of the arguments of *workload*, and of what of *around* belongs to it."""
     taken = taken_arguments(workload)
-    published = (one.given.removeprefix(_PUBLISH) for one in taken if one.given.startswith(_PUBLISH))
+    published = (
+        one.given.removeprefix(_GIVEN_PUBLISH) for one in taken if one.given.startswith(_GIVEN_PUBLISH)
+    )
     found = installation_of(workload, around, next(published, ""))
     own = own_arguments(found, taken)
     by_name = {one[2:].partition("=")[0]: one for one in own}
@@ -34,3 +37,64 @@ def arguments_report(workload: Workload, around: Iterable[RawObject] = ()) -> Ar
     has_webhook = any(one.name == _WEBHOOK and one.is_lost for one in taken)
     files = kustomization(found, own, traffic_of(taken), has_webhook=has_webhook)
     return ArgumentsReport(workload, tuple(rows), own, files.fields, files.texts)
+
+
+_PUBLISH: Final = "publish-service"
+_ADDRESS: Final = "publish-status-address"
+_INTERNAL: Final = "report-node-internal-ip-address"
+_PORT: Final = re.compile(r"tcp:([0-9]+)")
+
+
+def own_arguments(found: Installation, taken: Sequence[Taken]) -> tuple[str, ...]:
+    """Return all arguments, as ``args`` has them; the last two are the classes."""
+    given = dict(_given(taken))
+    overlay = overlay_for(found)
+    texts: dict[str, str | None] = {**overlay.arguments}
+    if not overlay.service_type and found.services and any(one.name == _PUBLISH for one in taken):
+        # A Service beside the network of nodes.
+        texts[_PUBLISH] = LOAD_BALANCER.arguments[_PUBLISH]
+    is_internal = given.pop(_INTERNAL, "") is None
+    if any(one.given == "--update-status=false" for one in taken):
+        texts.pop(_PUBLISH, None)
+        given.pop(_ADDRESS, None)
+    elif _ADDRESS in given:
+        texts.pop(_PUBLISH, None)
+    elif _shows_nodes(found, taken):
+        texts.pop(_PUBLISH, None)
+        given["publish-node-addresses"] = None
+        if is_internal:
+            given[_INTERNAL] = None
+    if not found.workload.on_host_network:
+        # A Service finds the ports by their names, and redirects to HTTPS go on to name none.
+        given.pop("http", None)
+        given.pop("https", None)
+    probes = given.pop("probes", None)
+    if probes is not None:
+        # At the address where they are anyway.
+        texts["probes"] = _PORT.sub(probes, texts["probes"] or "", count=1)
+    classes = {name: given.pop(name, usual) for name, usual in USUAL_CLASSES.items()}
+    return tuple(map(_argument, [*{**texts, **given}.items(), *classes.items()]))
+
+
+def _shows_nodes(found: Installation, taken: Sequence[Taken]) -> bool:
+    """Whether Ingresses have the addresses of nodes, as they have where nothing else is said.
+
+    What runs behind a balancer and not on each node had a Service that nobody named, and gets one that is named.
+    """
+    said = {one.name for one in taken if one.given != f"--{one.name}="}
+    if said & {_PUBLISH, _ADDRESS}:
+        return False
+    is_on_nodes = overlay_for(found) is not LOAD_BALANCER or found.workload.kind == "DaemonSet"
+    return is_on_nodes or any(one.given == f"--{_INTERNAL}=true" for one in taken)
+
+
+def _given(taken: Sequence[Taken]) -> Iterator[tuple[str, str | None]]:
+    for one in taken:
+        if one.option and not one.is_own:
+            name, has_value, value = one.option.partition("=")
+            yield name, value if has_value else None
+
+
+def _argument(option: tuple[str, str | None]) -> str:
+    name, value = option
+    return f"--{name}" if value is None else f"--{name}={value}"

@@ -27,7 +27,6 @@ from ingress.ctl.migrate.document import (
 from ingress.ctl.migrate.migration import Asked, ConfigMapReport, Count, Entry, Matter, Migration, NotOurs
 from ingress.ctl.migrate.outcome import Outcome
 from ingress.ctl.migrate.patches import ObjectPatch, Patches
-from ingress.ctl.migrate.verdict import verdict
 from ingress.ctl.migrate.writing_arguments import MOST_WORKLOADS, written_arguments
 from ingress.model.objects import ObjectId
 from ingress.model.problems import Reason
@@ -413,3 +412,28 @@ def _other(finding: Finding) -> Line:
 
 def _clipped(text: str, most: int) -> str:
     return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
+def verdict(count: Count) -> str:
+    """Return the sentence that says most: how many work, differ, and need a change."""
+    if not count.whole:
+        return "There is no Ingress here that this controller would serve."
+    if count.works == count.whole > 1:
+        return f"All {count.whole:,} Ingresses work as they are."
+    if count.whole == 1:
+        return f"The only Ingress {_of_one(count)}."
+    parts = [
+        f"{count.works:,} {'works as it is' if count.works == 1 else 'work as they are'}",
+        f"{count.differs:,} {'differs' if count.differs == 1 else 'differ'} in something",
+        f"{count.needs_change:,} {'needs' if count.needs_change == 1 else 'need'} a change before the switch",
+    ]
+    closed = f"; {count.closed:,} would answer 503" if count.closed else ""
+    return f"Of {number_of(count.whole, 'Ingress')}, {parts[0]}, {parts[1]}, {parts[2]}{closed}."
+
+
+def _of_one(count: Count) -> str:
+    if count.closed:
+        return "needs a change before the switch: it would answer 503"
+    if count.needs_change:
+        return "needs a change before the switch"
+    return "differs in something" if count.differs else "works as it is"

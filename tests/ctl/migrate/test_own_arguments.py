@@ -8,11 +8,10 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.ctl.inputs.installation import Installation
 from ingress.ctl.inputs.taken_arguments import taken_arguments
-from ingress.ctl.migrate.arguments import arguments_report
+from ingress.ctl.migrate.arguments import arguments_report, own_arguments
 from ingress.ctl.migrate.installation.kustomization import BESIDE, KUSTOMIZATION, kustomization
 from ingress.ctl.migrate.installation.overlays import HOST_NETWORK, LOAD_BALANCER, NODE_PORT
 from ingress.ctl.migrate.installation.traffic import traffic_of
-from ingress.ctl.migrate.own_arguments import own_arguments
 from ingress.model.objects import ObjectKey
 from ingress.tap import Options
 from tests.ctl.inputs.controllers import workload

@@ -1,14 +1,19 @@
-"""What runs ingress-nginx in a cluster, as far as a person may read that; nothing here is a failure."""
+"""What runs a controller in a cluster: the ingress-nginx that is found, which is no failure where it may not be read, or the one that is named."""
 
 from collections.abc import Collection, Iterator
 from typing import Any, Final
 
+from attrs import evolve
+
+from ingress.ctl.errors import Mistake
 from ingress.ctl.inputs.input import Unread, Workload
 from ingress.ctl.inputs.installation import AUTOSCALER, INGRESS_CLASS, SERVICE, belonging
+from ingress.ctl.inputs.like import LikeOptions, read_arguments
 from ingress.ctl.inputs.live.api_server import ApiServer, Forbidden, items_of
-from ingress.ctl.inputs.workloads import WORKLOADS, workload_of
+from ingress.ctl.inputs.workloads import WORKLOADS, controller_of, is_ours, workload_of
 from ingress.fields import RawObject
 from ingress.model.frozen import frozen
+from ingress.model.objects import ObjectKey
 from ingress.wording import plural_of
 
 _AROUND: Final = {
@@ -100,3 +105,18 @@ def _listed(server: ApiServer, kind: str, path: str, namespace: str) -> list[Wor
         return [one for one in some if one is not None]
 
     return server.listed(path, take)
+
+
+def options_like(server: ApiServer, key: ObjectKey) -> LikeOptions:
+    """Return the options of the controller that the Deployment or DaemonSet *key* runs; raises ``Mistake``."""
+    for kind, plural in WORKLOADS.items():
+        found = server.single(f"/apis/apps/v1/namespaces/{key.namespace}/{plural}/{key.name}")
+        if isinstance(found, Forbidden):
+            raise Mistake(f"{kind} {key} may not be read: {found.why}")
+        if found is not None:
+            controller = controller_of(found, key.namespace)
+            if controller is None:
+                raise Mistake(f"{kind} {key} has no container with arguments of a controller")
+            like = read_arguments(controller.words, controller.key.namespace)
+            return like if is_ours(controller.words) else evolve(like, workloads=(controller,))
+    raise Mistake(f"there is neither a Deployment nor a DaemonSet {key} at {server.url}")

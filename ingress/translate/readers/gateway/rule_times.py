@@ -12,6 +12,7 @@ Source: ``HTTPRouteTimeouts`` and ``HTTPRouteRetry`` of ``gateway.networking.k8s
 (1) and what 0 does (no retry).
 """
 
+import re
 from functools import lru_cache
 from typing import Final, NamedTuple
 
@@ -19,7 +20,6 @@ from ingress.model.limits import ENDLESS, AskedTimeouts
 from ingress.model.objects import Owner
 from ingress.model.problems import Problem, Reason
 from ingress.model.retries import DEFAULT_RETRIES, RetryRule
-from ingress.translate.readers.gateway.durations import read_duration
 from ingress.translate.readers.gateway.routes import HTTPRule, Retry
 
 DEFAULT_ATTEMPTS: Final = 1
@@ -117,3 +117,19 @@ def _retries(retry: Retry) -> RetryRule:
         always_waits=bool(backoff),
         max_tries=1 + min(attempts, MOST_ATTEMPTS),
     )
+
+
+_UNITS: Final = {"h": 3_600_000, "m": 60_000, "s": 1000, "ms": 1}
+"""In milliseconds."""
+_is_duration = re.compile(r"(?:[0-9]{1,5}(?:h|m|s|ms)){1,4}", re.ASCII).fullmatch
+_parts = re.compile(r"([0-9]{1,5})(ms|h|m|s)", re.ASCII).findall
+
+
+def read_duration(text: str) -> float | None:
+    """Return the seconds of *text*, 0 to some 400,000 hours; None where it is no duration.
+
+    Source: GEP-2257: up to four numbers of up to five digits, each with its unit, in any order.
+    """
+    if len(text) > 28 or _is_duration(text) is None:
+        return None
+    return sum(int(number) * _UNITS[unit] for number, unit in _parts(text)) / 1000

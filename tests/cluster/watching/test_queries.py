@@ -1,9 +1,9 @@
-"""Tests for ``ingress.cluster.api.requests``."""
+"""Tests for ``ingress.cluster.watching.queries``."""
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.cluster.api.requests import ListWatchRequests
 from ingress.cluster.kinds import KINDS
+from ingress.cluster.watching.queries import ListWatchRequests
 from ingress.model.objects import Kind
 
 

@@ -1,4 +1,4 @@
-"""Tests for ``ingress.cluster.api.lines``."""
+"""Tests for ``ingress.cluster.watching.lines``."""
 
 from time import process_time
 
@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.cluster.api.lines import LineSplitter, LineTooLongError
+from ingress.cluster.watching.lines import LineSplitter, LineTooLongError
 from tests.properties import examples
 
 

@@ -1,9 +1,9 @@
-"""Tests for ``ingress.cluster.api.refusal``."""
+"""Tests for ``ingress.cluster.watching.refusal``."""
 
 from twisted.internet.task import Clock
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.cluster.api.refusal import PROBLEM_SECONDS, Refusal
+from ingress.cluster.watching.refusal import PROBLEM_SECONDS, Refusal
 from ingress.errors import KubernetesError
 from ingress.model.objects import Batch, Kind, ObjectKey
 from ingress.model.problems import Problem, Reason

@@ -1,11 +1,11 @@
-"""Tests for ``ingress.cluster.api.pause``."""
+"""Tests for ``ingress.cluster.watching.pause``."""
 
 from collections.abc import Callable
 from threading import Thread
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.cluster.api.pause import Pause
+from ingress.cluster.watching.pause import Pause
 
 
 class PauseTests(SynchronousTestCase):
