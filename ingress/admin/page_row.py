@@ -60,7 +60,6 @@ def listing_rows(
     *,
     has_alias: bool = False,
     is_of_snapshot: bool = False,
-    besides: Mapping[str, Any] | None = None,
 ) -> tuple[PageRow, ...]:
     """Return the row of a list whose entries are of the schema *entry*, and of its alias if it *has_alias*."""
     row = PageRow(
@@ -68,7 +67,7 @@ def listing_rows(
         meaning,
         lambda asked: LargeAnswer(paged(listing, asked)),
         listing.parameters,
-        page_of(listing.name, entry, besides or {}),
+        page_of(listing.name, entry, {}),
         is_of_snapshot=is_of_snapshot,
     )
     if not has_alias:

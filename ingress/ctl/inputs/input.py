@@ -150,12 +150,6 @@ class Input:
         """Return where an object stands."""
         return self.places.get(object_id, NOWHERE)
 
-    def place_of(self, problem: Problem) -> Place:
-        """Return where the object of *problem* stands; what is told of a file names its line."""
-        if problem.kind == Kind.MANIFEST:
-            return Place(problem.name, line_told(problem))
-        return self.place(object_of(problem))
-
     def exact_places(self, asked: Iterable[FieldOf]) -> Mapping[FieldOf, Place]:
         """Return the places of fields, of all layers: a list of what is shown, for each file of it is read once more.
 

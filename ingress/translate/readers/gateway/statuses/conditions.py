@@ -26,12 +26,12 @@ def broken(of_type: str, reason: str, message: str) -> Condition:
     return Condition(of_type, "False", reason, message)
 
 
-def condition_of(of_type: str, problems: Iterable[Problem], words: Words, reason: str = "") -> Condition:
+def condition_of(of_type: str, problems: Iterable[Problem], words: Words) -> Condition:
     """Return a condition that those of *problems* break that there are *words* for."""
     order = list(words)
     found = [problem for problem in problems if problem.reason in words]
     if not found:
-        return held(of_type, reason)
+        return held(of_type)
     found.sort(key=lambda problem: (order.index(problem.reason), ORDER(problem)))
     return broken(of_type, words[found[0].reason], told(found))
 
