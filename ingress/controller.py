@@ -57,7 +57,7 @@ from ingress.news.problem_log import ProblemLog, portions
 from ingress.news.publication_log import PublicationLog, RouteNews, Served
 from ingress.process.collecting import CollectorTurns
 from ingress.process.in_slices import in_slices
-from ingress.translate.backends import services_without_endpoints, unused_endpoints
+from ingress.translate.endpoints.backends import services_without_endpoints, unused_endpoints
 from ingress.translate.incremental import Translation
 from ingress.translate.listeners import NONE_REFUSED, Refused
 from ingress.translate.options import TranslateOptions

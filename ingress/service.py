@@ -60,10 +60,10 @@ from ingress.proxy.transport.connection_limit import DEFAULT_CONNECTIONS
 from ingress.proxy.transport.resolving import AddressRules
 from ingress.settings import Settings
 from ingress.takeover.takeover import Takeover
+from ingress.translate.endpoints.unready import Unready, unready_endpoints
 from ingress.translate.readers.reader import RouteKind
 from ingress.translate.readers.route_kinds import ROUTE_KINDS
 from ingress.translate.snapshot import Snapshot
-from ingress.translate.unready import Unready, unready_endpoints
 from ingress.wording import number_of
 
 if TYPE_CHECKING:

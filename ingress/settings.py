@@ -17,7 +17,7 @@ from ingress.model.log_formats import LogForm
 from ingress.model.objects import ObjectKey
 from ingress.model.reporting import Reporting
 from ingress.model.serving import ServingSettings
-from ingress.translate.endpoint_rules import EndpointRules
+from ingress.translate.endpoints.endpoint_rules import EndpointRules
 from ingress.translate.options import SECRET_SELECTOR, TranslateOptions
 
 

@@ -15,8 +15,8 @@ from ingress.model.frozen import frozen
 from ingress.model.stepwise import Stepwise
 from ingress.model.workers import WorkerState
 from ingress.news.rings import Rings
+from ingress.translate.endpoints.unready import Unready
 from ingress.translate.snapshot import Snapshot
-from ingress.translate.unready import Unready
 
 
 @frozen(eq=False)

@@ -1,7 +1,7 @@
 """One row of the table of pages: what a page is, and how it is made."""
 
-from collections.abc import Callable, Mapping
-from typing import Any, Final
+from collections.abc import Callable
+from typing import Final
 
 from attrs import evolve
 from twisted.internet.defer import Deferred

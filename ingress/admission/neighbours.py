@@ -1,6 +1,6 @@
 """Which other Ingresses an Ingress has to do with: by hosts that both name, or by wildcards over them.  Pure, and in steps.
 
-What becomes of an Ingress depends on others only where they meet on a host (``ingress.translate.deciding``, ``host_tls``).  So it is
+What becomes of an Ingress depends on others only where they meet on a host (``ingress.translate.hosts.decision``, ``host_tls``).  So it is
 enough to translate these beside it, and one more than needed changes nothing.  They are
 
 - those that name one of its hosts, or the wildcard above one: by a rule, by ``spec.tls``, or as a further host;
@@ -16,7 +16,7 @@ from ingress.annotations.further_hosts import ALIASES, WWW
 from ingress.model.objects import ObjectKey
 from ingress.model.state import ClusterState
 from ingress.model.stepwise import Stepwise
-from ingress.translate.merging import ALL_HOSTS
+from ingress.translate.hosts.merging import ALL_HOSTS
 from ingress.translate.ownership import wildcard_of
 from ingress.translate.readers.ingress.objects import Ingress, ingresses_of
 

@@ -1,7 +1,7 @@
 """Canaries: ``canary`` and its family.
 
 A canary stands behind another Ingress, its *primary*, which has the same host and path, and gets those of its requests that
-a field, a cookie or a weight says (``ingress.translate.canaries``).  What it says besides about the host or
+a field, a cookie or a weight says (``ingress.translate.hosts.canaries``).  What it says besides about the host or
 the path is for the primary to say, and has no effect, as in ingress-nginx.
 """
 

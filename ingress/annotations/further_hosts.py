@@ -1,6 +1,6 @@
 """Hosts that an Ingress gets besides those of its rules: ``server-alias``, ``from-to-www-redirect``.
 
-Both are about a host as a whole, so what becomes of them is for ``ingress.translate.further_hosts`` to decide: a rule for such a host
+Both are about a host as a whole, so what becomes of them is for ``ingress.translate.hosts.further_hosts`` to decide: a rule for such a host
 takes it away.  ``server-alias`` names hosts that are served as the first host of the rules is.  With
 ``from-to-www-redirect`` each host of the rules sends the one with, or without, ``www.`` before it to itself.
 

@@ -1,7 +1,7 @@
 """Paths that are regular expressions, and what they are replaced by: ``use-regex``, ``rewrite-target``.
 
 As in ingress-nginx, one of them in any Ingress of a host makes expressions of all of its paths
-(``ingress.translate.host_expressions`` says of whose), and a path that is rewritten to itself is not rewritten.  Where an
+(``ingress.translate.hosts.expressions`` says of whose), and a path that is rewritten to itself is not rewritten.  Where an
 expression took a request, the whole path is replaced by the target.  Routes are found, and logs and redirects go, by what
 came.
 """

@@ -2,7 +2,7 @@
 
 nginx does that where a path ends in a slash and requests are passed on (``location`` in
 https://nginx.org/en/docs/http/ngx_http_core_module.html), and so does ingress-nginx for paths of all types that
-are no regular expressions.  ``ingress.translate.slashes`` says where that holds.
+are no regular expressions.  ``ingress.translate.hosts.slashes`` says where that holds.
 """
 
 from typing import ClassVar

@@ -41,11 +41,11 @@ from ingress.metrics.watch import WatchMetrics
 from ingress.model.label_selectors import LabelSelector
 from ingress.model.objects import Kind, ObjectKey
 from ingress.process.yielding import YieldToTraffic
+from ingress.translate.operator_needs import needs_of_options
 from ingress.translate.options import TranslateOptions
 from ingress.translate.readers.gateway.kinds import VERSION
 from ingress.translate.readers.gateway.names import DEFINITION
 from ingress.translate.readers.reader import KindRead
-from ingress.translate.references import needs_of_options
 
 log = Logger()
 

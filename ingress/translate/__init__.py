@@ -4,8 +4,10 @@ Nothing here fetches, waits or raises for what a user wrote.  ``translate`` reme
 nothing; ``incremental`` remembers what it has worked out, and comes to the same result.
 
     readers/         what one object asks for, by kind             claims.py
-    deciding.py, merging.py, table_cache.py                        the tables of Ingresses, host by host
-    gateway/         the tables of Gateways                        table.py, table_cache.py there
-    backends.py, backend_cache.py, certificates.py, authorities.py what these lead to and are known by
+    hosts/           the tables of Ingresses, host by host         decision.py
+    gateway/         the tables of Gateways                        table.py
+    endpoints/       where backends are                            backends.py
+    certificates.py, client_authentication.py, authorities.py      what handshakes show and ask for
+    caches/          what ``incremental`` remembers                table_cache.py, backend_cache.py
     reports.py       what statuses and Events say of it
 """

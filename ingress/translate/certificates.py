@@ -13,7 +13,7 @@ An entry names hosts and a Secret.
   brings no certificate for them.  Nothing else of the object suffers.
 - A certificate that has expired, or is not valid yet, is brought like any other, and that is told.
 
-What becomes of a host that several objects name is for ``ingress.translate.host_tls`` to decide.
+What becomes of a host that several objects name is for ``ingress.translate.hosts.tls`` to decide.
 
 Source: ``networking.k8s.io/v1``, IngressTLS.
 """

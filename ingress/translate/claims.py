@@ -1,7 +1,7 @@
 """What a route object asks for, whatever its kind: the form in which its reader hands it over.
 
 Paths of hosts, a default backend, certificates, settings; each checked by itself.  What several
-objects ask for is brought together by ``ingress.translate.deciding``, which knows nothing of their kinds.
+objects ask for is brought together by ``ingress.translate.hosts.decision``, which knows nothing of their kinds.
 """
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence

@@ -52,11 +52,14 @@ from ingress.model.serving import ServingSettings
 from ingress.model.state import ClusterState
 from ingress.model.stepwise import Stepwise
 from ingress.translate.annotation_reading import annotation_reader
-from ingress.translate.backend_cache import BackendCache
-from ingress.translate.backends import default_backend_problems, service_key
-from ingress.translate.bookkeeping import ProblemIndex
+from ingress.translate.caches.backend_cache import BackendCache
+from ingress.translate.caches.bookkeeping import ProblemIndex
+from ingress.translate.caches.client_cache import ClientAuthenticationCache
+from ingress.translate.caches.reference_cache import OPERATOR, ReferenceCache
+from ingress.translate.caches.route_counts import RouteCounts
+from ingress.translate.caches.table_cache import TableCache
 from ingress.translate.claims import ParsedObject
-from ingress.translate.client_cache import ClientAuthenticationCache
+from ingress.translate.endpoints.backends import default_backend_problems, service_key
 from ingress.translate.gateway.attached import NONE_REJECTED, AttachedCounts
 from ingress.translate.gateway.claims import is_of_gateways
 from ingress.translate.gateway.handshake_cache import HandshakeCache
@@ -69,11 +72,8 @@ from ingress.translate.port_services import parse_port_services
 from ingress.translate.readers.gateway.ports import tables_beside
 from ingress.translate.readers.reader import Readers, RouteKind
 from ingress.translate.readers.route_kinds import ROUTE_KINDS
-from ingress.translate.reference_cache import OPERATOR, ReferenceCache
 from ingress.translate.replicas import count_replicas, replica_problems
-from ingress.translate.route_counts import RouteCounts
 from ingress.translate.snapshot import NO_TABLES, ProblemList, Snapshot
-from ingress.translate.table_cache import TableCache
 
 _AT_ONCE: Final = 1000
 """Objects that are noted in one step."""

@@ -12,14 +12,14 @@ from ingress.model.objects import ObjectId, ObjectKey
 from ingress.model.problems import Problem
 from ingress.model.state import ClusterState
 from ingress.model.stepwise import Stepwise
-from ingress.translate.backend_cache import BackendCache, shared_key
-from ingress.translate.backends import backend_problems
-from ingress.translate.bookkeeping import Index, ProblemIndex
+from ingress.translate.caches.backend_cache import BackendCache, shared_key
+from ingress.translate.caches.bookkeeping import Index, ProblemIndex
 from ingress.translate.claims import SERVICE_KIND, ParsedObject
+from ingress.translate.endpoints.backends import backend_problems
+from ingress.translate.endpoints.upstream_tls import tls_sources, upstream_problems
 from ingress.translate.gateway.app_protocols import needs_policy
 from ingress.translate.gateway.backend_policies import services_of
 from ingress.translate.options import TranslateOptions
-from ingress.translate.upstream_tls import tls_sources, upstream_problems
 
 AT_ONCE: Final = 1000
 """Who names a Service is looked at so many at a time, and whom somebody names."""

@@ -12,7 +12,7 @@ from ingress.model.listeners import Listener
 from ingress.model.locality import Locality
 from ingress.model.objects import ObjectKey
 from ingress.model.port_services import PortServices
-from ingress.translate.endpoint_rules import EndpointRules
+from ingress.translate.endpoints.endpoint_rules import EndpointRules
 from ingress.translate.gateway_options import GatewayOptions
 
 ANNOTATIONS_PREFIX = "nginx.ingress.kubernetes.io"

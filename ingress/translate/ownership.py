@@ -16,7 +16,7 @@ Of the cases at the edge:
 - The rules without host are a host of their own, too (its name is empty); without any such rule
   it belongs to the oldest Ingress with a default backend.  They name nobody's host.
 - Where no Ingress has a rule for a host, nor for its wildcard, the oldest Ingress whose
-  ``spec.tls`` names it speaks for it (``ingress.translate.host_tls``).
+  ``spec.tls`` names it speaks for it (``ingress.translate.hosts.tls``).
 - Ingresses of one namespace do not contend here; which of them has the say is settled by age.
 
 With ``--shared-hosts`` all namespaces speak for all hosts, as in ingress-nginx.

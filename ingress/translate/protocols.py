@@ -1,7 +1,7 @@
 """How the backends of one Ingress are spoken to, by its annotations alone.
 
-What a Secret must add (``ingress.translate.upstream_tls``) and what a Service says where the
-Ingress says nothing (``ingress.translate.backends``) is found later, since these change at other
+What a Secret must add (``ingress.translate.endpoints.upstream_tls``) and what a Service says where the
+Ingress says nothing (``ingress.translate.endpoints.backends``) is found later, since these change at other
 times.  A protocol that is asked for and cannot be had is never replaced by another: its
 backends answer 503, and a ``Problem`` says why.
 """

@@ -34,33 +34,38 @@ from ingress.routing.table import HostRoutes, RouteTable
 from ingress.translate.absent_secrets import secret_in
 from ingress.translate.age import by_age
 from ingress.translate.annotation_reading import annotation_reader
-from ingress.translate.backends import backend_problems, default_backend_problems, resolve_backends
-from ingress.translate.canaries import canary_hosts
 from ingress.translate.certificates import find
 from ingress.translate.claims import ParsedObject
 from ingress.translate.client_authentication import ClientCertificateRequest, read_request
-from ingress.translate.deciding import HostRules
-from ingress.translate.finding import Finding, find_at_once, find_references, find_references_of_operator
-from ingress.translate.further_hosts import Heard, further_hosts, hear
+from ingress.translate.endpoints.backends import backend_problems, default_backend_problems, resolve_backends
+from ingress.translate.endpoints.upstream_tls import lookup_in, upstream_problems
+from ingress.translate.found_references import (
+    Finding,
+    find_at_once,
+    find_references,
+    find_references_of_operator,
+)
 from ingress.translate.gateway.attached import count_attached
 from ingress.translate.gateway.claims import ListenerKey, is_of_gateways
 from ingress.translate.gateway.handshakes import NO_HANDSHAKES, translate_handshakes
 from ingress.translate.gateway.side_by_side import lost_hosts
 from ingress.translate.gateway.table import gateway_table
-from ingress.translate.host_routes import FoundFor
-from ingress.translate.host_tls import translate_tls
+from ingress.translate.hosts.canaries import canary_hosts
+from ingress.translate.hosts.decision import HostRules
+from ingress.translate.hosts.further_hosts import Heard, further_hosts, hear
+from ingress.translate.hosts.merging import ALL_HOSTS, falls, hosts_asked
+from ingress.translate.hosts.redirects import RedirectRule
+from ingress.translate.hosts.routes import FoundFor
+from ingress.translate.hosts.tls import translate_tls
 from ingress.translate.listeners import NONE_REFUSED, Refused, choose_listeners
-from ingress.translate.merging import ALL_HOSTS, falls, hosts_asked
 from ingress.translate.options import TranslateOptions
 from ingress.translate.ownership import owner_of
 from ingress.translate.port_services import parse_port_services
 from ingress.translate.readers.gateway.ports import tables_beside
 from ingress.translate.readers.reader import Readers, RouteKind
 from ingress.translate.readers.route_kinds import ROUTE_KINDS
-from ingress.translate.redirects import RedirectRule
 from ingress.translate.replicas import count_replicas, replica_problems
 from ingress.translate.snapshot import ListenerTable, Snapshot
-from ingress.translate.upstream_tls import lookup_in, upstream_problems
 
 __all__ = ["TranslateOptions", "translate"]
 

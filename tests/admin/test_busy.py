@@ -23,7 +23,7 @@ from ingress.model.happenings import Change, ChangeSort, FailedAttempt, Failure
 from ingress.model.locality import Locality
 from ingress.model.stepwise import finished
 from ingress.model.workers import WorkerStage, WorkerState
-from ingress.translate.unready import unready_endpoints
+from ingress.translate.endpoints.unready import unready_endpoints
 from tests.admin.listed import NOW
 from tests.admin.live_case import live_of
 from tests.admin.site_case import SiteCase

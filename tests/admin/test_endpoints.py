@@ -28,8 +28,8 @@ from ingress.model.workers import WorkerStage, WorkerState
 from ingress.process.timestamps import rfc3339
 from ingress.routing.route import Match, Route
 from ingress.routing.table import RouteTable
+from ingress.translate.endpoints.unready import Unready
 from ingress.translate.snapshot import Snapshot
-from ingress.translate.unready import Unready
 from tests.admin.listed import NOW
 from tests.admin.site_case import SiteCase
 

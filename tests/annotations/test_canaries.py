@@ -1,4 +1,4 @@
-"""What makes a canary, and what its annotations take; what becomes of it is in ``tests.translate.test_canaries``."""
+"""What makes a canary, and what its annotations take; what becomes of it is in ``tests.translate.hosts.test_canaries``."""
 
 from twisted.trial.unittest import SynchronousTestCase
 

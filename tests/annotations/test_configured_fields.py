@@ -24,8 +24,8 @@ from ingress.model.backends import BackendState
 from ingress.model.objects import ConfigMap, Kind, ObjectKey
 from ingress.model.problems import Problem, Reason
 from ingress.model.secrets import ALL_KEYS
+from ingress.translate.operator_needs import needs_of_options
 from ingress.translate.options import TranslateOptions
-from ingress.translate.references import needs_of_options
 from ingress.translate.self_check import differences
 from ingress.translate.snapshot import Snapshot
 from tests.fakes.filter_parts import FakeEdit, FakeFacts, FakeServices

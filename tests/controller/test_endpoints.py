@@ -10,7 +10,7 @@ from ingress.model.objects import (
 )
 from ingress.model.problems import Problem, Reason
 from ingress.news.publication_log import REPORT_SECONDS
-from ingress.translate.endpoint_rules import API_SERVER
+from ingress.translate.endpoints.endpoint_rules import API_SERVER
 from ingress.translate.options import TranslateOptions
 from ingress.translate.readers.ingress.objects import (
     Ingress,

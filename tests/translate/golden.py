@@ -57,7 +57,7 @@ from ingress.routing.hosts import normal_host
 from ingress.routing.paths import normal_path
 from ingress.routing.route import Route
 from ingress.settings import Settings
-from ingress.translate.endpoint_rules import EndpointRules
+from ingress.translate.endpoints.endpoint_rules import EndpointRules
 from ingress.translate.readers.ingress.objects import Ingress, IngressClass
 from ingress.translate.snapshot import Snapshot
 from ingress.translate.translate import TranslateOptions, translate

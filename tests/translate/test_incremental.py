@@ -22,8 +22,8 @@ from ingress.model.objects import (
 )
 from ingress.model.problems import Problem, Reason
 from ingress.model.stepwise import finished
-from ingress.translate.backends import service_key
-from ingress.translate.endpoint_rules import API_SERVER
+from ingress.translate.endpoints.backends import service_key
+from ingress.translate.endpoints.endpoint_rules import API_SERVER
 from ingress.translate.options import TranslateOptions
 from ingress.translate.readers.ingress.objects import (
     Ingress,

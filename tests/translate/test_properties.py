@@ -28,9 +28,9 @@ from ingress.model.objects import (
     SlicePort,
 )
 from ingress.routing.route import Route
-from ingress.translate.backends import HTTP2_IN_THE_CLEAR
 from ingress.translate.claims import INVALID_KIND
-from ingress.translate.endpoint_rules import API_SERVER, EndpointRules
+from ingress.translate.endpoints.backends import HTTP2_IN_THE_CLEAR
+from ingress.translate.endpoints.endpoint_rules import API_SERVER, EndpointRules
 from ingress.translate.options import TranslateOptions
 from ingress.translate.ownership import wildcard_of
 from ingress.translate.readers.ingress.objects import (

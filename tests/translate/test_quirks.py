@@ -20,7 +20,7 @@ from ingress.translate.snapshot import Snapshot
 from ingress.translate.translate import translate
 from tests.fakes.filter_parts import FakeFacts, FakeServices
 from tests.translate.golden import state_of
-from tests.translate.test_closing import HOST, answer, ingress
+from tests.translate.hosts.test_closing import HOST, answer, ingress
 
 NOW = datetime(2026, 7, 1, tzinfo=UTC)
 SPECIFIC = "ImplementationSpecific"

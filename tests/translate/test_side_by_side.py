@@ -9,7 +9,7 @@ from ingress.model.objects import Kind, ObjectKey, Owner
 from ingress.model.problems import Reason
 from ingress.routing.route import Match, Route
 from ingress.routing.table import HostRoutes, RouteTable
-from ingress.translate.bookkeeping import ProblemIndex
+from ingress.translate.caches.bookkeeping import ProblemIndex
 from ingress.translate.gateway.side_by_side import SideBySideProblems, lost_hosts
 from ingress.translate.readers.gateway.names import HTTP_ROUTE
 from tests.properties import examples

@@ -18,7 +18,7 @@ from ingress.model.objects import (
     SlicePort,
 )
 from ingress.model.upstream_tls import LinkSettings, TlsSettings, UpstreamTls
-from ingress.translate.backends import HTTP2_IN_THE_CLEAR
+from ingress.translate.endpoints.backends import HTTP2_IN_THE_CLEAR
 from ingress.translate.options import TranslateOptions
 from ingress.translate.readers.ingress.objects import (
     Ingress,

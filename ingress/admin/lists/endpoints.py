@@ -34,7 +34,7 @@ from ingress.model.endpoint_states import Ejection, EndpointsSeen, EndpointStage
 from ingress.plain.steps import AT_ONCE, NOT_YET, NotYet
 from ingress.process.timestamps import rfc3339
 from ingress.routing.health import FAILURES, MISSES
-from ingress.translate.unready import Unready
+from ingress.translate.endpoints.unready import Unready
 from ingress.wording import number_of
 
 _STAGES: Final = tuple(stage.value for stage in EndpointStage)

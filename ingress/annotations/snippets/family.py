@@ -2,7 +2,7 @@
 
 As in ingress-nginx the operator's stand beside those of Ingresses, and before them: ``http-snippet`` around all hosts,
 ``server-snippet`` in each host, ``location-snippet`` before each path.  Which Ingress has the say about a host by its
-``server-snippet`` is for ``ingress.translate.server_snippets``.
+``server-snippet`` is for ``ingress.translate.hosts.server_snippets``.
 """
 
 from collections.abc import Iterator

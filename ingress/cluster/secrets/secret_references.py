@@ -12,10 +12,10 @@ from ingress.model.frozen import frozen
 from ingress.model.objects import Batch, ClusterObject, Kind, ObjectId, ObjectKey
 from ingress.model.secrets import ALL_KEYS, Needs
 from ingress.model.state import ClusterState
+from ingress.translate.operator_needs import needs_of_options
 from ingress.translate.options import TranslateOptions
 from ingress.translate.readers.reader import Reader, Readers, RouteKind
 from ingress.translate.readers.route_kinds import ROUTE_KINDS
-from ingress.translate.references import needs_of_options
 
 _NONE: Final[frozenset[str]] = frozenset()
 

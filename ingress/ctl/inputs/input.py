@@ -7,7 +7,6 @@ from typing import Protocol
 
 from attrs import field
 
-from ingress.cluster.manifests.manifest_files import line_told
 from ingress.ctl.inputs.coverage import Coverage
 from ingress.ctl.inputs.unknown_fields import UnknownField
 from ingress.fields import RawObject, is_object

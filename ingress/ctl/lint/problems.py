@@ -19,7 +19,7 @@ from ingress.ctl.meant import Meant, host_of_url
 from ingress.model.objects import Kind, ObjectId, ObjectKey, Projection
 from ingress.model.problems import Problem, Reason
 from ingress.translate.claims import Claim
-from ingress.translate.host_expressions import GUARD_IS_MISSING
+from ingress.translate.hosts.expressions import GUARD_IS_MISSING
 from ingress.translate.readers.ingress.objects import CLASS_ANNOTATION, Ingress
 
 _ABSENT: Final = {

@@ -34,9 +34,9 @@ from ingress.routing.paths import rule_path
 from ingress.routing.route import Match, Route
 from ingress.routing.table import HostRoutes
 from ingress.routing.variants import Variant, WeightedBackend
-from ingress.translate.backends import backend_fault, is_by_ip, port_of, resolve_backend
+from ingress.translate.endpoints.backends import backend_fault, is_by_ip, port_of, resolve_backend
+from ingress.translate.endpoints.upstream_tls import lookup_in
 from ingress.translate.snapshot import ListenerTable
-from ingress.translate.upstream_tls import lookup_in
 
 Data = dict[str, Any]
 

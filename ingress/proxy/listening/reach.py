@@ -6,7 +6,7 @@ from ipaddress import ip_network
 from ingress.process.systemd_sockets import HandedOver
 from ingress.proxy.listening.listeners import bound_to
 from ingress.proxy.transport.resolving import is_own_address
-from ingress.translate.endpoint_rules import EndpointRules, Pair
+from ingress.translate.endpoints.endpoint_rules import EndpointRules, Pair
 
 
 def endpoint_rules(

@@ -7,7 +7,7 @@ from typing import Final
 from ingress.model.objects import Kind, ObjectId, ObjectKey, Owner
 from ingress.model.shared_map import SharedMap
 from ingress.model.state import ClusterState
-from ingress.translate.bookkeeping import Draft
+from ingress.translate.caches.bookkeeping import Draft
 from ingress.translate.claims import ParsedObject
 from ingress.translate.gateway.claims import NOTHING_CLAIMED, ListenerKey, key_of
 from ingress.translate.gateway.gateways_of_services import GatewaysOfServices

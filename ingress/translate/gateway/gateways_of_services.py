@@ -9,7 +9,7 @@ from typing import Final
 
 from ingress.model.objects import ObjectKey, Owner
 from ingress.model.state import ClusterState
-from ingress.translate.backend_cache import shared_key
+from ingress.translate.caches.backend_cache import shared_key
 from ingress.translate.claims import SERVICE_KIND, ParsedObject
 
 AT_ONCE: Final = 32

@@ -11,7 +11,8 @@ from datetime import datetime
 from ingress.identity.certificates import Certificate
 from ingress.model.objects import Kind, ObjectId
 from ingress.model.state import ClusterState
-from ingress.translate.bookkeeping import Index, ProblemIndex
+from ingress.translate.caches.bookkeeping import Index, ProblemIndex
+from ingress.translate.caches.loaded_certificates import LoadedCertificates
 from ingress.translate.claims import ParsedObject
 from ingress.translate.gateway.handshake_requests import NOTHING_ASKED, GatewayTls
 from ingress.translate.gateway.handshakes import (
@@ -22,7 +23,6 @@ from ingress.translate.gateway.handshakes import (
     decide_handshake,
     tables_of,
 )
-from ingress.translate.loaded_certificates import LoadedCertificates
 from ingress.translate.options import TranslateOptions
 
 

@@ -9,7 +9,7 @@ from ingress.model.objects import Owner
 from ingress.model.problems import Problem, Reason
 from ingress.routing.table import RouteTable
 from ingress.translate.age import by_age
-from ingress.translate.bookkeeping import ProblemIndex
+from ingress.translate.caches.bookkeeping import ProblemIndex
 
 AT_ONCE = 100
 """Hosts that are looked at in one step."""

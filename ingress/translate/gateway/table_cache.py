@@ -13,8 +13,11 @@ from ingress.model.state import ClusterState
 from ingress.routing.route import Route
 from ingress.routing.table import RouteTable
 from ingress.translate.age import by_age
-from ingress.translate.backend_cache import BackendCache
-from ingress.translate.bookkeeping import Index, ProblemIndex
+from ingress.translate.caches.backend_cache import BackendCache
+from ingress.translate.caches.bookkeeping import Index, ProblemIndex
+from ingress.translate.caches.route_counts import RouteCounts
+from ingress.translate.caches.route_draft import RouteDraft
+from ingress.translate.caches.stream_draft import StreamDraft
 from ingress.translate.claims import ParsedObject
 from ingress.translate.gateway.claims import routes_of
 from ingress.translate.gateway.handshake_cache import HandshakeCache
@@ -22,10 +25,7 @@ from ingress.translate.gateway.host_routes import AT_ONCE, decide_host
 from ingress.translate.gateway.kind_conflicts import NO_CONFLICTS, OTHERS, find_kind_conflicts
 from ingress.translate.gateway.streams import decide_stream
 from ingress.translate.gateway.table import hosts_served, may_conflict
-from ingress.translate.route_counts import RouteCounts
-from ingress.translate.route_draft import RouteDraft
 from ingress.translate.snapshot import ListenerTable
-from ingress.translate.stream_draft import StreamDraft
 
 
 class GatewayTableCache:

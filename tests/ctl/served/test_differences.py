@@ -16,7 +16,7 @@ from ingress.model.objects import ClusterObject, Kind
 from ingress.model.state import ClusterState
 from ingress.routing.expression_routes import PathTooLong
 from ingress.routing.route import Route
-from ingress.translate.backends import backend_fault, port_of
+from ingress.translate.endpoints.backends import backend_fault, port_of
 from ingress.translate.options import TranslateOptions
 from ingress.translate.readers.ingress.objects import Ingress, IngressPath, IngressTLS
 from tests.ctl.served.inputs import ALL, SERVICES, ingress, live, manifests, of_state

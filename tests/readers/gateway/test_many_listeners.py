@@ -70,7 +70,7 @@ class ManyListenersTests(SynchronousTestCase):
             read.append(key)
             return find(key, *more)
 
-        with patch("ingress.translate.loaded_certificates.find", counted):
+        with patch("ingress.translate.caches.loaded_certificates.find", counted):
             found = following.put(main, *sets, secret("own"))
             self.assertEqual(len(read), 1)
             self.assertEqual(len(found.others["gateway *:443"].certificates.exact), 1 + 20 * 64)

@@ -20,9 +20,9 @@ from ingress.model.objects import (
 from ingress.model.problems import Reason
 from ingress.model.state import ClusterState
 from ingress.model.upstream_tls import BY_POLICY, ByPolicy, LinkSettings, PeerName, PeerNameType, UpstreamTls
-from ingress.translate.backend_cache import BackendCache
-from ingress.translate.backends import resolve_backends
-from ingress.translate.bookkeeping import ProblemIndex
+from ingress.translate.caches.backend_cache import BackendCache
+from ingress.translate.caches.bookkeeping import ProblemIndex
+from ingress.translate.endpoints.backends import resolve_backends
 from ingress.translate.gateway.backend_policies import policy_for, policy_problems, services_of
 from ingress.translate.options import TranslateOptions
 from ingress.translate.readers.gateway.names import BACKEND_TLS_POLICY, UNREADABLE, ObjectReference

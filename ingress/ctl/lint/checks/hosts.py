@@ -18,7 +18,7 @@ from ingress.ctl.lint.rules import (
 from ingress.ctl.lint.survey import Subject, Survey
 from ingress.routing.hosts import check_rule_host
 from ingress.translate.claims import DEFAULT_BACKEND_FIELD, ROOT, ParsedObject
-from ingress.translate.merging import ALL_HOSTS
+from ingress.translate.hosts.merging import ALL_HOSTS
 from ingress.translate.ownership import wildcard_of
 from ingress.translate.readers.ingress.objects import Ingress
 from ingress.wording import first_of

@@ -1,14 +1,14 @@
 """What one Ingress asks for: paths of hosts, a default backend, settings, each checked by itself.
 
 This module reads one Ingress at a time and knows of no other; what several Ingresses
-ask for is brought together by ``ingress.translate.merging``.
+ask for is brought together by ``ingress.translate.hosts.merging``.
 
 What cannot be used costs as little as possible, and never widens what is left:
 
 - a rule whose host is invalid is dropped; it must not become a rule for all hosts;
 - a path that no request can match is dropped, and only that path;
 - a path that means something else as a regular expression is kept with what it means: whether it is one is
-  for ``ingress.translate.closing`` to say;
+  for ``ingress.translate.hosts.closing`` to say;
 - a path that can be matched, but whose type or backend makes no sense, keeps its
   place and answers 503, so that no shorter path serves in its stead;
 - a rule without ``http`` claims its host and leaves every path to the default backend, or to annotations that
