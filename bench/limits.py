@@ -21,9 +21,16 @@ from typing import Any
 from attrs import Factory, define
 from twisted.internet.task import Clock as TwistedClock
 
-from ingress.annotations.leaky_buckets import ONE, PAUSE_SECONDS, Buckets, BucketStore, Rate, Rates
-from ingress.annotations.rate_limits import RequestLimit
-from ingress.annotations.shared_buckets import SharedBuckets
+from ingress.annotations.rate_limits.family import RequestLimit
+from ingress.annotations.rate_limits.leaky_buckets import (
+    ONE,
+    PAUSE_SECONDS,
+    Buckets,
+    BucketStore,
+    Rate,
+    Rates,
+)
+from ingress.annotations.rate_limits.shared_buckets import SharedBuckets
 from ingress.filters import Filter
 from ingress.process.shared_table import SharedTable
 from ingress.proxy.exchange.services import FilterClock

@@ -17,8 +17,8 @@ from typing import Any
 
 from twisted.internet.defer import Deferred
 
-from ingress.annotations.htpasswd import accounts_of, read_accounts, verify
-from ingress.annotations.password_check import PasswordCheck
+from ingress.annotations.passwords.basic_check import PasswordCheck
+from ingress.annotations.passwords.htpasswd import accounts_of, read_accounts, verify
 from ingress.filters import Filter, Reply
 from ingress.process.computing import ComputingThreads
 from ingress.process.interpreter import SWITCH_SECONDS

@@ -25,27 +25,27 @@ from ingress.annotations.bodies import BODIES
 from ingress.annotations.buffers import BUFFERS
 from ingress.annotations.canaries import CANARIES
 from ingress.annotations.ciphers import CIPHERS
-from ingress.annotations.client_certificates import CLIENT_CERTIFICATES
+from ingress.annotations.client_certificates.family import CLIENT_CERTIFICATES
 from ingress.annotations.cluster_ips import CLUSTER_IPS
 from ingress.annotations.compression import COMPRESSION
 from ingress.annotations.configured_fields import CUSTOM_HEADERS, OPERATOR_FIELDS
 from ingress.annotations.cors import CORS
 from ingress.annotations.custom_errors import CUSTOM_ERRORS
-from ingress.annotations.external_auth import EXTERNAL_AUTH
+from ingress.annotations.external_auth.family import EXTERNAL_AUTH
 from ingress.annotations.further_hosts import FURTHER_HOSTS
 from ingress.annotations.guards import HOST_SNIPPET, keeps_requests_out, may_keep_requests_out
 from ingress.annotations.mirrors import MIRRORS
 from ingress.annotations.passthrough import PASSTHROUGH
-from ingress.annotations.passwords import PASSWORDS
+from ingress.annotations.passwords.family import PASSWORDS
+from ingress.annotations.passwords.signing_in import with_sign_in
 from ingress.annotations.policy import EVERYTHING, AnnotationPolicy
-from ingress.annotations.rate_limits import RATE_LIMITS
+from ingress.annotations.rate_limits.family import RATE_LIMITS
 from ingress.annotations.redirects import REDIRECTS
 from ingress.annotations.references import NOWHERE, Found, Reference
 from ingress.annotations.regexes import REGEXES
 from ingress.annotations.retries import RETRIES
 from ingress.annotations.route_facts import RouteFacts
 from ingress.annotations.satisfying import SATISFYING, joined
-from ingress.annotations.signing_in import with_sign_in
 from ingress.annotations.snippets.ending import ending
 from ingress.annotations.snippets.family import SNIPPETS
 from ingress.annotations.timeouts import TIMEOUTS

@@ -2,10 +2,10 @@
 
 from collections.abc import Callable, Hashable, Mapping
 
-from ingress.annotations.digest_check import NONCE_SECONDS, NONCES, DigestCheck
-from ingress.annotations.rate_limits import BUCKETS, COUNTS, ConnectionLimit, RequestLimit
-from ingress.annotations.shared_buckets import SharedBuckets
-from ingress.annotations.shared_nonces import SharedNonces
+from ingress.annotations.passwords.digest_check import NONCE_SECONDS, NONCES, DigestCheck
+from ingress.annotations.passwords.shared_nonces import SharedNonces
+from ingress.annotations.rate_limits.family import BUCKETS, COUNTS, ConnectionLimit, RequestLimit
+from ingress.annotations.rate_limits.shared_buckets import SharedBuckets
 from ingress.filters import Clock
 from ingress.process.limit_memory import LimitMemory
 from ingress.process.shared_counts import WorkerCounts

@@ -7,7 +7,7 @@ condition, and the explanation goes on as if it were there.
 from collections.abc import Iterable, Sequence
 from typing import Final, NamedTuple
 
-from ingress.annotations.client_check import HostClosed
+from ingress.annotations.client_certificates.check import HostClosed
 from ingress.annotations.guards import GuardMissing
 from ingress.explain.objects import Objects
 from ingress.filters import FilterSpec

@@ -1,7 +1,7 @@
 """A table in memory that several processes share: a few words for each of a million keys, without locks.
 
 The memory is made before the processes are forked, and is theirs as long as one of them lives.  A *slot* is four words of 64 bits: a
-key, two words of whoever uses the table, and until when the slot says anything (``ingress.annotations.shared_buckets`` keeps
+key, two words of whoever uses the table, and until when the slot says anything (``ingress.annotations.rate_limits.shared_buckets`` keeps
 counts of clients in them).  Each word is written by one store, so nobody ever sees half of one; beyond that processes do not
 wait for each other, and what two of them do to one slot in the same microsecond may be lost for one of them.  Whoever dies between
 two stores leaves a slot that is free, or one whose words are a request apart.

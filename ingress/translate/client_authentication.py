@@ -14,14 +14,14 @@ from typing import Final
 from attrs import evolve
 
 from ingress.annotations.annotations import AnnotationReader
-from ingress.annotations.client_certificates import (
+from ingress.annotations.client_certificates.check import ClientCertificateFields, ClientCheck, HostClosed
+from ingress.annotations.client_certificates.family import (
     CLIENT_CERTIFICATES,
     NO_SECRET,
     SECRET_ANNOTATION,
     ClientCertificateSettings,
     secret_asked,
 )
-from ingress.annotations.client_check import ClientCertificateFields, ClientCheck, HostClosed
 from ingress.annotations.redirects import ACME_CHALLENGES
 from ingress.filters import FilterSpec
 from ingress.identity.certificates import CertificateError

@@ -5,7 +5,7 @@ from typing import Any
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.annotations.annotations import AnnotationReader
-from ingress.annotations.client_check import HostClosed
+from ingress.annotations.client_certificates.check import HostClosed
 from ingress.annotations.guards import GuardMissing, keeps_requests_out, snippet_keeps_requests_out
 from ingress.annotations.snippets.reading import Place, parse_snippet
 from ingress.cluster.kinds import KINDS

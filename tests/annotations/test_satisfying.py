@@ -9,17 +9,17 @@ from twisted.internet.defer import Deferred
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.annotations.address_ranges import AddressRanges, parse_ranges
-from ingress.annotations.auth_check import ExternalAuth
+from ingress.annotations.external_auth.check import ExternalAuth
 from ingress.annotations.guards import GuardMissing
-from ingress.annotations.password_check import PasswordCheck
+from ingress.annotations.passwords.basic_check import PasswordCheck
 from ingress.annotations.satisfying import AnyOf
 from ingress.filter_parts.judging import status_reply
 from ingress.filters import AnswerEdit, Facts, Filter, FilterSpec, Phase, Reply, RequestEdit, Services
 from ingress.model.objects import ClusterObject
 from ingress.translate.options import TranslateOptions
 from ingress.translate.translate import translate
-from tests.annotations.test_htpasswd import PLAIN
-from tests.annotations.test_passwords import basic, users
+from tests.annotations.passwords.test_family import basic, users
+from tests.annotations.passwords.test_htpasswd import PLAIN
 from tests.fakes.filter_parts import FakeEdit, FakeFacts, FakeServices
 from tests.proxy.playing import OK, ONE, ProxyCase
 from tests.translate.following import NOW

@@ -9,20 +9,20 @@ from twisted.internet.defer import Deferred, succeed
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.annotations.asked_urls import parse_url_template
-from ingress.annotations.auth_cache import USUAL_DURATIONS
-from ingress.annotations.auth_check import AuthCaching, ExternalAuth
-from ingress.annotations.digest_check import NONCE_SECONDS, DigestCheck
-from ingress.annotations.password_check import PasswordCheck
-from ingress.annotations.rate_limits import ConnectionLimit, RequestLimit
+from ingress.annotations.external_auth.cache import USUAL_DURATIONS
+from ingress.annotations.external_auth.check import AuthCaching, ExternalAuth
+from ingress.annotations.passwords.basic_check import PasswordCheck
+from ingress.annotations.passwords.digest_check import NONCE_SECONDS, DigestCheck
+from ingress.annotations.rate_limits.family import ConnectionLimit, RequestLimit
 from ingress.annotations.shared_limits import shared_limits
 from ingress.filters import Filter, Scope
 from ingress.model.sub_requests import SubAnswer, SubRequest
 from ingress.model.templates import read_template
 from ingress.process.limit_memory import LimitMemory
 from ingress.proxy.exchange.services import States
-from tests.annotations.test_digest_check import FILE, REALM, Client
-from tests.annotations.test_passwords import FILE as PASSWORDS
-from tests.annotations.test_passwords import basic
+from tests.annotations.passwords.test_digest_check import FILE, REALM, Client
+from tests.annotations.passwords.test_family import FILE as PASSWORDS
+from tests.annotations.passwords.test_family import basic
 from tests.fakes.filter_parts import FakeClock, FakeFacts, FakeServices
 from tests.fakes.records import record_of
 

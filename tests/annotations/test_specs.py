@@ -15,28 +15,28 @@ from ingress.annotations.affinity import SessionCookie
 from ingress.annotations.answer_rates import AnswerRate
 from ingress.annotations.answer_rewrites import CookieRewrite, LocationRewrite, Original, Replacing
 from ingress.annotations.asked_urls import parse_url_template
-from ingress.annotations.auth_check import ExternalAuth
 from ingress.annotations.blocking import Blocking
 from ingress.annotations.buffers import RequestBuffering
-from ingress.annotations.client_check import ClientCertificateFields, ClientCheck, HostClosed
+from ingress.annotations.client_certificates.check import ClientCertificateFields, ClientCheck, HostClosed
 from ingress.annotations.compression import TYPES, Coding, Compression
 from ingress.annotations.configured_fields import AnswerFields, HiddenFields, RenderedFields, RequestFields
 from ingress.annotations.cors import EVERYBODY, CorsFields, CorsPreflight, Origins
 from ingress.annotations.custom_errors import CustomErrors, StandingIn
-from ingress.annotations.digest_check import DigestCheck
+from ingress.annotations.external_auth.check import ExternalAuth
 from ingress.annotations.further_hosts import HostRedirect
 from ingress.annotations.guards import GuardMissing
 from ingress.annotations.host_facts import CertifiedHosts
 from ingress.annotations.mirrors import Mirror
 from ingress.annotations.operator_filters import OperatorFilter
 from ingress.annotations.passthrough import NotTerminatedHere
-from ingress.annotations.password_check import CredentialsKept, PasswordCheck
-from ingress.annotations.rate_limits import Clients, ConnectionLimit, RequestLimit
+from ingress.annotations.passwords.basic_check import CredentialsKept, PasswordCheck
+from ingress.annotations.passwords.digest_check import DigestCheck
+from ingress.annotations.passwords.signing_in import OrSignIn
+from ingress.annotations.rate_limits.family import Clients, ConnectionLimit, RequestLimit
 from ingress.annotations.redirects import HttpsRedirect
 from ingress.annotations.regexes import PathRewrite, RegexMissing, RewriteMissing, RewriteRedirect
 from ingress.annotations.rewrite_targets import parse_rewrite_target
 from ingress.annotations.satisfying import AnyOf
-from ingress.annotations.signing_in import OrSignIn
 from ingress.annotations.slash_redirect import SlashRedirect
 from ingress.annotations.snippets.ending import UnlessEnded
 from ingress.annotations.snippets.filters import (
@@ -66,7 +66,7 @@ from ingress.model.client_authentication import NO_EVIDENCE, ClientAuthenticatio
 from ingress.model.templates import read_template
 from ingress.model.tracing import RouteTracing
 from ingress.proxy.exchange.chain import live_filter
-from tests.annotations.test_client_check import shown
+from tests.annotations.client_certificates.test_check import shown
 from tests.fakes.filter_parts import FakeEdit, FakeFacts, FakeServices
 
 AUTHENTICATION = ClientAuthentication("Secret demo/ca", b"authorities")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 
-from tests.annotations.test_htpasswd import PLAIN
-from tests.annotations.test_passwords import basic
+from tests.annotations.passwords.test_family import basic
+from tests.annotations.passwords.test_htpasswd import PLAIN
 from tests.end_to_end.test_external_auth import ExternalAuthCase, fields_of, reply
 from tests.fakes.nginx import need_nginx, run_nginx
 from tests.fakes.objects import NAMESPACE

@@ -7,9 +7,9 @@ from pathlib import Path
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.annotations.htpasswd import accounts_of, admits
-from ingress.annotations.password_check import credentials
-from tests.annotations.test_htpasswd import APR1, BCRYPT, MD5, PLAIN, SHA, SSHA
+from ingress.annotations.passwords.basic_check import credentials
+from ingress.annotations.passwords.htpasswd import accounts_of, admits
+from tests.annotations.passwords.test_htpasswd import APR1, BCRYPT, MD5, PLAIN, SHA, SSHA
 from tests.fakes.nginx import need_nginx, run_nginx
 from tests.fakes.processes import free_port
 

@@ -1,7 +1,7 @@
 """Quirks of ingress-nginx that are our defaults for all: Q9, Q10 and Q13, from manifests to answers.
 
 Q1 to Q6 are in ``tests.translate.test_quirks``, Q7, Q8 and Q11 in ``tests.proxy.downstream.test_added_fields``, Q12 in
-``tests.annotations.test_passwords``.
+``tests.annotations.passwords.test_family``.
 """
 
 from datetime import UTC, datetime

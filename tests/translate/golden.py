@@ -23,7 +23,7 @@ from urllib.parse import urlsplit
 import yaml
 from attrs import asdict, evolve
 
-from ingress.annotations.client_check import ClientCertificateFields, ClientCheck, HostClosed
+from ingress.annotations.client_certificates.check import ClientCertificateFields, ClientCheck, HostClosed
 from ingress.annotations.guards import GuardMissing
 from ingress.annotations.host_facts import CertifiedHosts
 from ingress.annotations.passthrough import NotTerminatedHere

@@ -7,7 +7,7 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.admin.lists.problems import PROBLEMS
 from ingress.admin.lists.routes import ROUTES
-from ingress.annotations.client_check import ClientCertificateFields, ClientCheck, HostClosed
+from ingress.annotations.client_certificates.check import ClientCertificateFields, ClientCheck, HostClosed
 from ingress.identity.certificates import CertificateError
 from ingress.model.client_authentication import ClientAuthentication, VerifyClient
 from ingress.model.objects import ClusterObject, Kind, ObjectKey, Secret

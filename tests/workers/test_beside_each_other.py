@@ -7,9 +7,9 @@ from twisted.internet.testing import MemoryReactorClock
 from twisted.logger import capturedLogs, formatEvent
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.annotations.leaky_buckets import ONE, Rate, Rates
-from ingress.annotations.rate_limits import BUCKETS, RequestLimit
-from ingress.annotations.shared_buckets import SharedBuckets
+from ingress.annotations.rate_limits.family import BUCKETS, RequestLimit
+from ingress.annotations.rate_limits.leaky_buckets import ONE, Rate, Rates
+from ingress.annotations.rate_limits.shared_buckets import SharedBuckets
 from ingress.data_plane import OwnDataPlane, now
 from ingress.filters import Filter
 from ingress.metrics.metrics import Metrics

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import ClassVar, Final, Generic, TypeVar
 
-from ingress.annotations.auth_check import verdict_on
+from ingress.annotations.external_auth.check import verdict_on
 from ingress.annotations.snippets import described
 from ingress.annotations.snippets.access_words import lets_in
 from ingress.annotations.snippets.answers import AnswerPlan

@@ -12,14 +12,14 @@ from attrs import Factory, define
 
 from ingress.annotations.affinity import SessionCookie
 from ingress.annotations.blocking import Blocking
-from ingress.annotations.client_check import HostClosed
+from ingress.annotations.client_certificates.check import HostClosed
 from ingress.annotations.configured_fields import AnswerFields, HiddenFields, RenderedFields, RequestFields
 from ingress.annotations.cors import CorsFields, CorsPreflight
 from ingress.annotations.further_hosts import HostRedirect
 from ingress.annotations.guards import GuardMissing
 from ingress.annotations.mirrors import Mirror
 from ingress.annotations.operator_filters import OperatorFilter
-from ingress.annotations.password_check import CredentialsKept
+from ingress.annotations.passwords.basic_check import CredentialsKept
 from ingress.annotations.regexes import PathRewrite, RegexMissing, RewriteMissing, RewriteRedirect
 from ingress.annotations.slash_redirect import SlashRedirect
 from ingress.annotations.snippets.answers import AnswerPlan

@@ -2,7 +2,7 @@
 
 from collections.abc import Container, Iterable, Iterator, Mapping
 
-from ingress.annotations.client_check import HostClosed
+from ingress.annotations.client_certificates.check import HostClosed
 from ingress.annotations.guards import GuardMissing
 from ingress.annotations.transport_security import transport_security_value
 from ingress.ctl.gateway.backends import GROUP, Backends

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from functools import partial
 
 from ingress.annotations.annotations import AnnotationReader
-from ingress.annotations.client_certificates import CLIENT_CERTIFICATES, secret_asked
+from ingress.annotations.client_certificates.family import CLIENT_CERTIFICATES, secret_asked
 from ingress.model.objects import ObjectId, ObjectKey
 from ingress.model.problems import Problem
 from ingress.model.state import ClusterState

@@ -9,7 +9,7 @@ Ingress could send what its visitors say to the pods of another.
 from collections.abc import Mapping, Sequence
 
 from ingress.annotations.annotations import AnnotationReader
-from ingress.annotations.client_certificates import CLIENT_CERTIFICATES
+from ingress.annotations.client_certificates.family import CLIENT_CERTIFICATES
 from ingress.annotations.passthrough import ANNOTATION, PASSTHROUGH
 from ingress.annotations.values import quoted
 from ingress.model.backends import BackendReference

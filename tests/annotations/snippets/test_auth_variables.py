@@ -2,7 +2,7 @@
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.annotations.auth_check import Verdict
+from ingress.annotations.external_auth.check import Verdict
 from ingress.annotations.snippets.blocks import Sort
 from ingress.annotations.snippets.reading import Place, parse_snippet
 from ingress.annotations.snippets.running import MAX_VALUES

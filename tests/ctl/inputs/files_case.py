@@ -3,9 +3,10 @@
 import os
 from io import BytesIO
 
+from ingress.cluster.manifests.manifest_files import line_told
 from ingress.ctl.commands.asking import read_input
 from ingress.ctl.inputs.how import USUAL, How
-from ingress.ctl.inputs.input import Input
+from ingress.ctl.inputs.input import Input, Place
 from ingress.model.objects import Kind
 from tests.ctl.ctl_case import CtlCase
 
@@ -54,7 +55,7 @@ class FilesCase(CtlCase):
     def told_of_files(self, given: Input) -> list[str]:
         """Return the problems of files, each with its place."""
         return [
-            f"{given.place_of(problem)}: {problem.message}".replace(f"{self.folder}/", "")
+            f"{Place(problem.name, line_told(problem))}: {problem.message}".replace(f"{self.folder}/", "")
             for problem in given.state.problems
             if problem.kind == Kind.MANIFEST
         ]

@@ -6,6 +6,7 @@ from hypothesis import settings, strategies
 from ingress.cluster.manifests.manifest_files import ManifestContent, ManifestObject
 from ingress.ctl.inputs import forms
 from ingress.ctl.inputs.forms import MOST_FORMS
+from ingress.ctl.inputs.input import object_of
 from ingress.ctl.inputs.layers import Unit, in_layers
 from ingress.model.objects import Kind, ObjectKey, Projection
 from ingress.model.problems import Reason
@@ -66,7 +67,7 @@ class LayerTests(FilesCase):
         self.assertEqual(len(given.layers), 1)
         (problem,) = given.state.problems
         self.assertEqual(
-            (problem.reason, str(given.place_of(problem))),
+            (problem.reason, str(given.place(object_of(problem)))),
             (Reason.DUPLICATE_OBJECT, f"{self.folder}/a.yaml:1"),
         )
 

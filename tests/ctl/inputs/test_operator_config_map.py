@@ -3,6 +3,7 @@
 import json
 
 from ingress.ctl.inputs.how import How
+from ingress.ctl.inputs.input import object_of
 from tests.ctl.inputs.files_case import FilesCase, an_ingress
 
 CONFIG_MAP = """\
@@ -45,7 +46,7 @@ class ConfigMapTests(FilesCase):
             self.assertIsNone(layer.settings.translate.strict_transport)
         (problem,) = given.problems
         self.assertEqual((problem.kind, problem.field), ("ConfigMap", "data.proxy-read-timeout"))
-        self.assertEqual(str(given.place_of(problem)), f"{self.folder}/controller.yaml:1")
+        self.assertEqual(str(given.place(object_of(problem))), f"{self.folder}/controller.yaml:1")
         result = self.run_command("lint", "--output", "json", "-o", NAMED, str(self.folder))
         self.assertIn('"data.proxy-read-timeout"', result.stdout)
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from ingress.annotations.auth_settings import AuthSettings
-from ingress.annotations.external_auth import EXTERNAL_AUTH
+from ingress.annotations.external_auth.family import EXTERNAL_AUTH
+from ingress.annotations.external_auth.settings import AuthSettings
 from ingress.annotations.operator_settings import operator_settings
 from ingress.filters import FilterSpec, Phase
 from ingress.model.backends import Endpoint

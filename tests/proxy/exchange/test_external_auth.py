@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from types import FrameType
 
 from ingress.annotations.asked_urls import parse_targets, parse_url_template
-from ingress.annotations.auth_settings import AuthSettings
+from ingress.annotations.external_auth.settings import AuthSettings
 from ingress.model.backends import Endpoint
 from ingress.model.upstream_tls import LinkSettings
 from ingress.translate.options import TranslateOptions

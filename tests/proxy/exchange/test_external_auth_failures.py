@@ -5,7 +5,7 @@ from __future__ import annotations
 from twisted.logger import ILogObserver, LogEvent, globalLogPublisher
 from zope.interface import provider
 
-from ingress.annotations.auth_settings import AuthSettings
+from ingress.annotations.external_auth.settings import AuthSettings
 from ingress.proxy.contract.transport import REFUSED, TIMED_OUT
 from tests.proxy.exchange.external_auth_case import AUTH, UNKNOWN, AuthCase
 from tests.proxy.playing import OK, ONE, fields_of

@@ -14,7 +14,7 @@ from ingress.model.records import Record
 from tests.fakes.specs import SpecOf
 from tests.proxy.playing import GET, ONE, ProxyCase, Stage
 
-ROOMS = ("annotations", "annotations/snippets", "gateway_filters", "filter_parts")
+ROOMS = ("annotations", "gateway_filters", "filter_parts")
 UPLOAD = b"POST / HTTP/1.1\r\nHost: shop.test\r\nContent-Length: 9\r\n\r\n"
 
 
@@ -133,7 +133,7 @@ class ReplyTests(SynchronousTestCase):
         """Yield each call that makes a reply with an error, and where it stands."""
         package = Path(ingress.__file__).parent
         for room in ROOMS:
-            for path in sorted((package / room).glob("*.py")):
+            for path in sorted((package / room).rglob("*.py")):
                 for node in ast.walk(ast.parse(path.read_text("utf-8"))):
                     if isinstance(node, ast.Call) and getattr(node.func, "id", "") in (
                         "Reply",

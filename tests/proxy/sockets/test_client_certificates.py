@@ -9,8 +9,8 @@ from attrs import evolve
 from OpenSSL import SSL
 from twisted.internet.endpoints import TCP4ClientEndpoint, wrapClientTLS
 
-from ingress.annotations.client_check import ClientCertificateFields, ClientCheck, HostClosed
-from ingress.annotations.common_names import parse_common_names
+from ingress.annotations.client_certificates.check import ClientCertificateFields, ClientCheck, HostClosed
+from ingress.annotations.client_certificates.common_names import parse_common_names
 from ingress.identity.certificates import CertificateTable
 from ingress.identity.misdirected import ServerNames
 from ingress.identity.server_names import PLAIN_HANDSHAKE, HandshakeSettings, HandshakeSettingsTable

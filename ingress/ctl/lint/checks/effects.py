@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from ingress.annotations.canaries import CANARIES
-from ingress.annotations.client_certificates import CLIENT_CERTIFICATES
+from ingress.annotations.client_certificates.family import CLIENT_CERTIFICATES
 from ingress.annotations.cors import CORS
 from ingress.ctl.lint.finding import Finding
 from ingress.ctl.lint.rules import WITHOUT_EFFECT

@@ -8,11 +8,11 @@ from typing import Final
 from ingress.annotations.address_ranges import ADDRESS_RANGES
 from ingress.annotations.annotations import FAMILIES, AnnotationSettings
 from ingress.annotations.bodies import BODIES
-from ingress.annotations.client_certificates import CLIENT_CERTIFICATES, SECRET_ANNOTATION
+from ingress.annotations.client_certificates.family import CLIENT_CERTIFICATES, SECRET_ANNOTATION
 from ingress.annotations.cors import CORS
-from ingress.annotations.external_auth import EXTERNAL_AUTH
-from ingress.annotations.passwords import PASSWORDS
-from ingress.annotations.rate_limits import RATE_LIMITS
+from ingress.annotations.external_auth.family import EXTERNAL_AUTH
+from ingress.annotations.passwords.family import PASSWORDS
+from ingress.annotations.rate_limits.family import RATE_LIMITS
 from ingress.annotations.redirects import HttpsRedirect
 from ingress.annotations.satisfying import SATISFYING
 from ingress.annotations.upstreams import UPSTREAMS, BackendProtocol

@@ -9,7 +9,11 @@ from typing import Final
 from ingress.annotations import canaries
 from ingress.annotations.annotations import AnnotationReader, AnnotationSettings
 from ingress.annotations.canaries import CANARIES
-from ingress.annotations.client_certificates import CLIENT_CERTIFICATES, SECRET_ANNOTATION, secret_asked
+from ingress.annotations.client_certificates.family import (
+    CLIENT_CERTIFICATES,
+    SECRET_ANNOTATION,
+    secret_asked,
+)
 from ingress.annotations.upstreams import UPSTREAMS
 from ingress.model.objects import Kind, ObjectKey
 from ingress.model.secrets import (

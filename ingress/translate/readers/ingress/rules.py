@@ -22,9 +22,9 @@ from functools import lru_cache
 
 from ingress.annotations.annotations import AnnotationReader, AnnotationSettings
 from ingress.annotations.canaries import CANARIES
-from ingress.annotations.client_certificates import CLIENT_CERTIFICATES, SECRET_ANNOTATION
+from ingress.annotations.client_certificates.family import CLIENT_CERTIFICATES, SECRET_ANNOTATION
 from ingress.annotations.cluster_ips import CLUSTER_IPS
-from ingress.annotations.external_auth import EXTERNAL_AUTH, visitors_choose
+from ingress.annotations.external_auth.family import EXTERNAL_AUTH, visitors_choose
 from ingress.annotations.further_hosts import ALIASES, FURTHER_HOSTS, WWW, FurtherHostSettings
 from ingress.annotations.host_facts import HostFacts
 from ingress.annotations.redirects import ACME_CHALLENGES

@@ -1,0 +1,1 @@
+"""External authentication: ``auth-url`` and its family.  Another service is asked about each request, and decides."""

@@ -1,0 +1,1 @@
+"""Tests of ``ingress.annotations.external_auth``."""

@@ -1,0 +1,177 @@
+"""Tests for ``ingress.annotations.external_auth.cache``: what is remembered of verdicts, and for how long."""
+
+from datetime import UTC, datetime
+from sys import getsizeof
+from typing import Any, cast
+
+from twisted.internet.defer import Deferred
+from twisted.trial.unittest import SynchronousTestCase
+
+from ingress.annotations.external_auth.cache import (
+    LONGEST_SECONDS,
+    MAX_VALUE_BYTES,
+    NO_DURATIONS,
+    USUAL_DURATIONS,
+    Durations,
+    VerdictCache,
+    parse_durations,
+    seconds_for,
+)
+from ingress.annotations.external_auth.check import AuthCaching, ExternalAuth
+from ingress.annotations.values import ValueRefused
+from ingress.filters import Scope, SubAnswer, SubRequest
+from ingress.model.templates import read_template
+from tests.fakes.filter_parts import FakeFacts, FakeServices
+
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+class DurationTests(SynchronousTestCase):
+    """``auth-cache-duration``."""
+
+    def test_read(self) -> None:
+        """Statuses and a time, several of these; a time alone is for 200, 301 and 302, and the first of a status counts."""
+        for text, seconds in (
+            ("", USUAL_DURATIONS.seconds),
+            (" , ", USUAL_DURATIONS.seconds),
+            ("200 202 401 5m", USUAL_DURATIONS.seconds),
+            ("10s", ((200, 10.0), (301, 10.0), (302, 10.0))),
+            ("200 1h30m,401 30", ((200, 5400.0), (401, 30.0))),
+            ("200 1w2d", ((200, 777600.0),)),
+            ("200 999999999y", ((200, LONGEST_SECONDS),)),
+        ):
+            self.assertEqual(parse_durations(text).seconds, seconds, text)
+        self.assertEqual(parse_durations("200 1s, 200 2s").of(200), 1.0)
+        self.assertEqual(USUAL_DURATIONS.of(204), 0.0)
+
+    def test_refused(self) -> None:
+        """What is no status and no time is refused."""
+        for text in (
+            "5x",
+            "200 5m 401",
+            "99 5m",
+            "any 5m",
+            "600 5m",
+            "-5m",
+            "5m\0",
+            "²m",
+            "1" * 999 + "s",
+            "1s," * 99,
+        ):
+            self.assertRaises(ValueRefused, parse_durations, text)
+        # A number alone is seconds, as in nginx.
+        self.assertEqual(parse_durations("200").of(301), 200.0)
+
+    def test_what_the_service_says(self) -> None:
+        """What the service says of its answer comes first, and what is for one visitor alone is never remembered."""
+        usual = Durations(((200, 60.0),))
+        for fields, seconds in (
+            ((), 60.0),
+            (((b"Cache-Control", b"max-age=5"),), 5.0),
+            (
+                (
+                    (b"cache-control", b"public"),
+                    (b"Cache-Control", b's-maxage="7"'),
+                ),
+                7.0,
+            ),
+            (((b"Cache-Control", b"max-age=0"),), 0.0),
+            (((b"Cache-Control", b"No-Store"),), 0.0),
+            (((b"Cache-Control", b"private, max-age=5"),), 0.0),
+            (((b"Cache-Control", b"no-cache"),), 0.0),
+            (((b"X-Accel-Expires", b"9"), (b"Cache-Control", b"max-age=5")), 9.0),
+            (((b"Expires", b"Thu, 01 Jan 2026 00:00:08 GMT"),), 8.0),
+            (((b"Expires", b"Thu, 01 Jan 1970 00:00:00 GMT"),), 0.0),
+            (((b"Expires", b"Thu, 01 Jan 2026 00:00:08 -0000"),), 0.0),
+            # Whatever the time is here.
+            (
+                (
+                    (b"Expires", b"Sat, 01 Jan 2028 00:00:09 GMT"),
+                    (b"Date", b"Sat, 01 Jan 2028 00:00:00 GMT"),
+                ),
+                9.0,
+            ),
+            (((b"Expires", b"Thu, 01 Jan 2026 00:00:08 GMT"), (b"Date", b"now")), 8.0),
+            (((b"Expires", b"0"),), 0.0),
+            (((b"Expires", b"\xff\xfe"),), 0.0),
+            (((b"Set-Cookie", b"a=b"),), 0.0),
+            (((b"Set-Cookie", b"a=b"), (b"Cache-Control", b"max-age=5")), 0.0),
+            (((b"Vary", b"Accept-Encoding"),), 60.0),
+            (((b"Vary", b"Accept-Encoding, Cookie"),), 0.0),
+            (((b"Vary", b"*"),), 0.0),
+            (((b"Vary", b"Accept-Encoding"), (b"vary", b"Cookie")), 0.0),
+        ):
+            self.assertEqual(seconds_for(SubAnswer(200, fields), usual, NOW), seconds, fields)
+        self.assertEqual(seconds_for(SubAnswer(401), usual, NOW), 0.0)
+        self.assertEqual(seconds_for(SubAnswer(200), NO_DURATIONS, NOW), 0.0)
+
+
+class CacheTests(SynchronousTestCase):
+    """What one process remembers."""
+
+    def test_time(self) -> None:
+        """What is remembered is over at its time, and takes no room after that."""
+        cache: VerdictCache[str] = VerdictCache()
+        cache.put("a", b"key", 10.0, "yes", 1)
+        self.assertEqual(cache.get("a", b"key", 9.9), "yes")
+        self.assertEqual(cache.get("a", b"key", 10.0), None)
+        self.assertEqual((len(cache), cache.size), (0, 0))
+
+    def test_owners(self) -> None:
+        """Nobody gets what is remembered for another, and what is forgotten takes no room."""
+        cache: VerdictCache[str] = VerdictCache()
+        cache.put("a", b"key", 10.0, "yes", 1)
+        self.assertEqual(cache.get("b", b"key", 0.0), None)
+        cache.put("b", b"key", 10.0, "no", 1)
+        cache.forget("a")
+        self.assertEqual((cache.get("a", b"key", 0.0), cache.get("b", b"key", 0.0)), (None, "no"))
+        cache.forget("b")
+        self.assertEqual((len(cache), cache.size), (0, 0))
+
+    def test_replaced(self) -> None:
+        """What is remembered anew takes the place of what was."""
+        cache: VerdictCache[str] = VerdictCache()
+        cache.put("a", b"key", 10.0, "yes", 100)
+        cache.put("a", b"key", 10.0, "no", 1)
+        self.assertEqual((cache.get("a", b"key", 0.0), len(cache)), ("no", 1))
+        self.assertLess(cache.size, 1000)
+
+    def test_bounds(self) -> None:
+        """Number and bytes are bounded: what was used least lately goes, and what is too large is never taken."""
+        cache: VerdictCache[int] = VerdictCache(most=3, most_bytes=100_000)
+        for number in range(3):
+            cache.put("a", b"%d" % number, 10.0, number, 1)
+        self.assertEqual(cache.get("a", b"0", 0.0), 0)
+        cache.put("a", b"3", 10.0, 3, 1)
+        self.assertEqual([cache.get("a", b"%d" % number, 0.0) for number in range(4)], [0, None, 2, 3])
+        cache.put("a", b"large", 10.0, 4, MAX_VALUE_BYTES + 1)
+        self.assertEqual(cache.get("a", b"large", 0.0), None)
+        few: VerdictCache[int] = VerdictCache(most_bytes=40_000)
+        for number in range(100):
+            few.put("a", b"%d" % number, 10.0, number, 10_000)
+        self.assertLessEqual(few.size, 40_000)
+        self.assertEqual(few.get("a", b"99", 0.0), 99)
+
+    def test_many_fields(self) -> None:
+        """Of a verdict with many short fields, which a tenant's service may say, what these take is counted, and not their texts alone."""
+        fields = tuple((b"X-%d" % number, b"%d" % number) for number in range(1000, 1090))
+
+        async def answer(request: SubRequest) -> SubAnswer:
+            return SubAnswer(200, fields)
+
+        services = FakeServices(answer=answer)
+        caching = AuthCaching(read_template("$request_uri"), USUAL_DURATIONS, "a.test/")
+        asks = ExternalAuth(read_template("http://auth.test/"), caching=caching).make(services)
+        self.assertIsNone(
+            self.successResultOf(Deferred.fromCoroutine(cast(Any, asks.on_request(FakeFacts()))))
+        )
+        cache = services.state(Scope.WORKER, "verdicts", VerdictCache[Any])
+        self.assertEqual(len(cache), 1)
+        self.assertGreater(cache.size, sum(getsizeof(one) + sum(map(getsizeof, one)) for one in fields))
+
+    def test_long_keys(self) -> None:
+        """A long key is remembered by its hash, and is another one where one byte is."""
+        cache: VerdictCache[str] = VerdictCache()
+        cache.put("a", b"x" * 100_000, 10.0, "yes", 1)
+        self.assertEqual(cache.get("a", b"x" * 100_000, 0.0), "yes")
+        self.assertEqual(cache.get("a", b"x" * 99_999 + b"y", 0.0), None)
