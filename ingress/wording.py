@@ -4,7 +4,9 @@ from collections.abc import Sequence
 
 
 def plural_of(word: str) -> str:
-    """Return *word* for several: ``Ingresses``, ``Services``."""
+    """Return *word* for several: ``Ingresses``, ``Services``, ``Gateways``, ``NetworkPolicies``."""
+    if word.endswith("y") and word[-2:-1] not in "aeou":
+        return f"{word[:-1]}ies"
     return f"{word}es" if word.endswith("s") else f"{word}s"
 
 

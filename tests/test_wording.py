@@ -11,7 +11,8 @@ class WordingTests(SynchronousTestCase):
         said = [number_of(number, "Ingress") for number in (0, 1, 2, 10_000)]
         self.assertEqual(said, ["0 Ingresses", "1 Ingress", "2 Ingresses", "10,000 Ingresses"])
         self.assertEqual(number_of(2, "Ingress has", "Ingresses have"), "2 Ingresses have")
-        self.assertEqual(plural_of("Service"), "Services")
+        kinds = [plural_of(kind) for kind in ("Service", "Gateway", "BackendTLSPolicy")]
+        self.assertEqual(kinds, ["Services", "Gateways", "BackendTLSPolicies"])
 
     def test_of_many_names_the_first_are_said(self) -> None:
         """And how many more there are, of what."""

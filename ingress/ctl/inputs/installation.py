@@ -1,18 +1,29 @@
-"""What is around the pods of an ingress-nginx: the Services that lead to them, what scales them, and its class.  Pure.
+"""What is around the pods of an ingress-nginx: the Services that lead to them, what scales, spares and guards them, and its class.  Pure.
 
 They are looked for among raw objects, so everything may stand anywhere; what has another shape than the API gives it belongs to nobody.
 """
 
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import islice
 from typing import Final
 
 from ingress.ctl.inputs.input import Workload
-from ingress.fields import RawObject, is_object
+from ingress.ctl.inputs.network_policies import Policies, Policy, labels_of_namespace
+from ingress.ctl.inputs.raw_selectors import known_labels, selector_of
+from ingress.ctl.inputs.raw_values import name_of, namespace_of, object_in, objects_in, texts_in
+from ingress.fields import RawObject
 from ingress.model.frozen import frozen
+from ingress.model.label_selectors import LabelSelector
 
 SERVICE: Final = "Service"
 AUTOSCALER: Final = "HorizontalPodAutoscaler"
+SCALED_OBJECT: Final = "ScaledObject"
+"""KEDA's, which makes an autoscaler of it."""
+BUDGET: Final = "PodDisruptionBudget"
 INGRESS_CLASS: Final = "IngressClass"
+NETWORK_POLICY: Final = "NetworkPolicy"
+NAMESPACE: Final = "Namespace"
 IS_DEFAULT: Final = "ingressclass.kubernetes.io/is-default-class"
 """The annotation of the class that Ingresses get which name none."""
 MOST_SERVICES: Final = 10
@@ -21,6 +32,7 @@ OUTSIDE: Final = ("LoadBalancer", "NodePort")
 """Types of Services that are reached from outside."""
 _OWN_TRAFFIC: Final = ("metrics", "webhook", "prometheus")
 """Names that ports of its container have which nobody's requests come to."""
+_IN_NAMESPACES: Final = frozenset({AUTOSCALER, SCALED_OBJECT, BUDGET, NETWORK_POLICY})
 
 
 @frozen(eq=False)
@@ -31,21 +43,30 @@ class Installation:
     services: tuple[RawObject, ...] = ()
     """Those that lead requests to its pods; the first is the one whose address it publishes, or else the likeliest."""
     autoscaler: RawObject | None = None
+    scaled_object: RawObject | None = None
+    """If there is one, it has made the autoscaler."""
+    budget: RawObject | None = None
     default_classes: frozenset[tuple[str, str]] = frozenset()
     """Names and controllers of IngressClasses that Ingresses get which name none."""
+    classes_with_parameters: frozenset[tuple[str, str]] = frozenset()
+    """The same of those that refer to parameters."""
+    policies: tuple[Policy, ...] = ()
+    """The NetworkPolicies that let it in, and those about its own pods."""
 
 
 def belonging(raw: RawObject, namespace: str) -> RawObject | None:
     """Return *raw* with its namespace, which is *namespace* where it names none, if it may belong to an ingress-nginx.
 
     Of Services, of which each application has some, those may that are reached from outside, or speak of ingress in what they select;
-    of IngressClasses, which are in no namespace, the default.
+    of IngressClasses, which are in no namespace, the default and those with parameters; of Namespaces the metadata.
     """
     kind = raw.get("kind")
     metadata = object_in(raw, "metadata")
     if kind == INGRESS_CLASS:
-        is_default = texts_in(metadata, "annotations").get(IS_DEFAULT) == "true"
-        return {**raw, "metadata": {**metadata, "namespace": ""}} if is_default else None
+        is_meant = _is_default(raw) or _has_parameters(raw)
+        return {**raw, "metadata": {**metadata, "namespace": ""}} if is_meant else None
+    if kind == NAMESPACE:
+        return {"kind": kind, "metadata": {**metadata, "namespace": name_of(raw)}}
     if kind == SERVICE:
         spec = object_in(raw, "spec")
         selector = object_in(spec, "selector")
@@ -55,34 +76,79 @@ def belonging(raw: RawObject, namespace: str) -> RawObject | None:
             or any("ingress" in text for text in selector.values() if isinstance(text, str))
         ):
             return None
-    elif kind != AUTOSCALER:
+    elif kind not in _IN_NAMESPACES:
         return None
-    own = metadata.get("namespace")
-    return {**raw, "metadata": {**metadata, "namespace": own if isinstance(own, str) and own else namespace}}
+    return {**raw, "metadata": {**metadata, "namespace": namespace_of(raw) or namespace}}
 
 
-def by_namespace(around: Iterable[RawObject]) -> dict[str, list[RawObject]]:
-    """Return the objects *around* by their namespaces; what is in none is under the empty name."""
-    found: dict[str, list[RawObject]] = {}
-    for one in around:
-        namespace = object_in(one, "metadata").get("namespace")
-        found.setdefault(namespace if isinstance(namespace, str) else "", []).append(one)
-    return found
+class Surroundings:
+    """What may be around some ingress-nginxes, in the order in which it is looked for: there may be hundreds of them, and thousands of Services."""
 
+    def __init__(self, around: Iterable[RawObject]) -> None:
+        self._services: dict[tuple[str, str, str], list[RawObject]] = {}
+        self._scaling: dict[tuple[str, str, str, str], RawObject] = {}
+        self._budgets: dict[str, list[tuple[LabelSelector, RawObject]]] = {}
+        self._classes: list[RawObject] = []
+        policies: list[RawObject] = []
+        labels: dict[str, Mapping[str, str]] = {}
+        services: dict[tuple[str, str], RawObject] = {}
+        for one in around:
+            namespace = namespace_of(one)
+            match one.get("kind"):
+                case "Service":
+                    services.setdefault((namespace, name_of(one)), one)
+                case "HorizontalPodAutoscaler" | "ScaledObject" as kind:
+                    target = object_in(object_in(one, "spec"), "scaleTargetRef")
+                    of = str(target.get("kind") or "Deployment"), str(target.get("name"))
+                    self._scaling.setdefault((namespace, kind, *of), one)
+                case "PodDisruptionBudget":
+                    selector = selector_of(object_in(object_in(one, "spec"), "selector"))
+                    if selector.requirements:
+                        self._budgets.setdefault(namespace, []).append((selector, one))
+                case "IngressClass":
+                    self._classes.append(one)
+                case "NetworkPolicy":
+                    policies.append(one)
+                case "Namespace":
+                    labels.setdefault(namespace, labels_of_namespace(one))
+        self._by_name = {f"{namespace}/{name}": one for (namespace, name), one in services.items()}
+        common = Counter(label for one in services.values() for label in _labels_of(one))
+        for one in sorted(services.values(), key=_likeliest):
+            # Whatever has all labels that a Service selects by has that one, which the fewest others select by.
+            label = min(_labels_of(one), key=lambda label: common[label], default=None)
+            if label is not None:
+                self._services.setdefault(label, []).append(one)
+        self._policies = Policies(policies, labels)
 
-def installation_of(workload: Workload, around: Iterable[RawObject], published: str = "") -> Installation:
-    """Return *workload* with what of *around* is its own; *published* is NAMESPACE/NAME of the Service whose address it shows."""
-    grouped = by_namespace(around)
-    near = grouped.get(workload.key.namespace, [])
-    services = [one for one in near if one.get("kind") == SERVICE and _leads_to(one, workload)]
-    services = list({name_of(one): one for one in reversed(services)}.values())
-    services.sort(
-        key=lambda one: (f"{workload.key.namespace}/{name_of(one)}" != published, _reach(one), name_of(one))
-    )
-    scaling = (one for one in near if one.get("kind") == AUTOSCALER and _scales(one, workload))
-    classes = (one for one in grouped.get("", []) if one.get("kind") == INGRESS_CLASS)
-    default = frozenset((name_of(one), str(object_in(one, "spec").get("controller"))) for one in classes)
-    return Installation(workload, tuple(services[:MOST_SERVICES]), next(scaling, None), default)
+    def installation_of(self, workload: Workload, published: str = "") -> Installation:
+        """Return *workload* with what is its own; *published* is NAMESPACE/NAME of the Service whose address it shows."""
+        of = workload.key.namespace
+        target = workload.kind, workload.key.name
+        labels = known_labels(workload.labels)
+        budgets = self._budgets.get(of, ())
+        return Installation(
+            workload,
+            tuple(self._leading_to(workload, published)),
+            self._scaling.get((of, AUTOSCALER, *target)),
+            self._scaling.get((of, SCALED_OBJECT, *target)),
+            next((one for selector, one in budgets if selector.is_met(labels)), None),
+            _named(filter(_is_default, self._classes)),
+            _named(filter(_has_parameters, self._classes)),
+            () if workload.on_host_network else self._policies.about(of, labels),
+        )
+
+    def _leading_to(self, workload: Workload, published: str) -> Sequence[RawObject]:
+        """Return those that lead to *workload*, the one *published* first, and as many of the others as are kept."""
+        of = workload.key.namespace
+        found: list[RawObject] = []
+        for label in known_labels(workload.labels).items():
+            group = (one for one in self._services.get((of, *label), ()) if _leads_to(one, workload))
+            found += islice(group, MOST_SERVICES)
+        found.sort(key=_likeliest)
+        first = self._by_name.get(published)
+        if first is not None and namespace_of(first) == of and _leads_to(first, workload):
+            found = [first, *(one for one in found if one is not first)]
+        return found[:MOST_SERVICES]
 
 
 def port_numbers(workload: Workload) -> dict[str, int]:
@@ -102,51 +168,38 @@ def is_for_requests(port: RawObject, workload: Workload) -> bool:
     return target not in _OWN_TRAFFIC and not any(name in _OWN_TRAFFIC for name in names)
 
 
-def name_of(raw: RawObject) -> str:
-    """Return the name of an object; empty where it has none."""
-    name = object_in(raw, "metadata").get("name")
-    return name if isinstance(name, str) else ""
-
-
-def texts_in(raw: RawObject, name: str) -> dict[str, str]:
-    """Return the members of a field that is an object, as far as they and their names are texts."""
-    found = object_in(raw, name).items()
-    return {key: text for key, text in found if isinstance(key, str) and isinstance(text, str)}
-
-
-def object_in(raw: RawObject, name: str) -> RawObject:
-    """Return a field that is an object; an empty one where it is none."""
-    found = raw.get(name)
-    return found if is_object(found) else {}
-
-
-def objects_in(raw: RawObject, name: str) -> list[RawObject]:
-    """Return the objects in a field that is a list."""
-    found = raw.get(name)
-    return [one for one in found if is_object(one)] if isinstance(found, list) else []
+def _labels_of(service: RawObject) -> list[tuple[str, str, str]]:
+    """Return the labels that *service* selects by, each with its namespace."""
+    selector = texts_in(object_in(service, "spec"), "selector")
+    return [(namespace_of(service), *label) for label in selector.items()]
 
 
 def _leads_to(service: RawObject, workload: Workload) -> bool:
     spec = object_in(service, "spec")
-    selector = object_in(spec, "selector")
     labels = workload.labels
-    return (
-        bool(selector)
-        and all(labels.get(name) == value for name, value in selector.items())
-        and any(is_for_requests(port, workload) for port in objects_in(spec, "ports"))
+    return all(labels.get(name) == value for name, value in object_in(spec, "selector").items()) and any(
+        is_for_requests(port, workload) for port in objects_in(spec, "ports")
     )
 
 
-def _reach(service: RawObject) -> int:
+def _likeliest(service: RawObject) -> tuple[int, str]:
     match object_in(service, "spec").get("type"):
         case "LoadBalancer":
-            return 0
+            return 0, name_of(service)
         case "NodePort":
-            return 1
+            return 1, name_of(service)
         case _:
-            return 2
+            return 2, name_of(service)
 
 
-def _scales(autoscaler: RawObject, workload: Workload) -> bool:
-    target = object_in(object_in(autoscaler, "spec"), "scaleTargetRef")
-    return (target.get("kind"), target.get("name")) == (workload.kind, workload.key.name)
+def _is_default(ingress_class: RawObject) -> bool:
+    return texts_in(object_in(ingress_class, "metadata"), "annotations").get(IS_DEFAULT) == "true"
+
+
+def _has_parameters(ingress_class: RawObject) -> bool:
+    return bool(object_in(object_in(ingress_class, "spec"), "parameters"))
+
+
+def _named(classes: Iterable[RawObject]) -> frozenset[tuple[str, str]]:
+    """Return the names and controllers of *classes*."""
+    return frozenset((name_of(one), str(object_in(one, "spec").get("controller"))) for one in classes)

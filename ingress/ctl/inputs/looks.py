@@ -11,7 +11,7 @@ _KIND: Final = re.compile(
     rf"(?<![\w-])kind[\"']?\s*:\s*[\"']?(?:(?:{_NAMES})(?:List)?|List)\b".encode(), re.IGNORECASE
 )
 _WORKLOAD: Final = re.compile(
-    rb"(?<![\w-])kind[\"']?\s*:\s*[\"']?(?:Deployment|DaemonSet|HorizontalPodAutoscaler)\b"
+    rb"(?<![\w-])kind[\"']?\s*:\s*[\"']?(?:Deployment|DaemonSet|HorizontalPodAutoscaler|ScaledObject|PodDisruptionBudget|NetworkPolicy)\b"
 )
 _INGRESS_NGINX: Final = re.compile(rb"ingress-nginx|nginx-ingress-controller")
 _MARKS: Final = re.compile(r"\{\{|\{%|<%")
@@ -26,7 +26,7 @@ def may_hold_objects(content: bytes) -> bool:
 
 
 def may_run_ingress_nginx(content: bytes) -> bool:
-    """Whether such a file may hold what runs ingress-nginx, and nothing else that matters."""
+    """Whether such a file may hold what runs ingress-nginx or is around it, and nothing else that matters."""
     return _INGRESS_NGINX.search(content) is not None and _WORKLOAD.search(content) is not None
 
 

@@ -8,7 +8,7 @@ from ingress.cluster.kinds import KINDS
 from ingress.cluster.manifests.manifest_files import ManifestContent, line_told, read_manifest
 from ingress.ctl.inputs.beside import ROUTE_KINDS, Beside
 from ingress.ctl.inputs.input import Place, Workload
-from ingress.ctl.inputs.installation import belonging
+from ingress.ctl.inputs.installation import INGRESS_CLASS, NAMESPACE, SERVICE, belonging
 from ingress.ctl.inputs.looks import is_template_before
 from ingress.ctl.inputs.unknown_fields import UnknownField
 from ingress.ctl.inputs.workloads import workload_of
@@ -81,13 +81,13 @@ class _Onlooker:
     def saw(self, object_id: ObjectId, raw: RawObject) -> None:
         """Keep what a route object says besides, and look whether it has been rendered."""
         self.beside.saw(object_id, raw)
-        if object_id[0] in (Kind.SERVICE, Kind.INGRESS_CLASS):
+        if object_id[0] in (SERVICE, INGRESS_CLASS, NAMESPACE):
             self._keep_around(raw, object_id[1].namespace)
         if self._may_have_templates and object_id[0] in ROUTE_KINDS and "{{" in str(raw.get("spec")):
             self.templates.add(object_id)
 
     def saw_other(self, raw: RawObject, line: int) -> None:
-        """Keep what runs ingress-nginx, and what scales it."""
+        """Keep what runs ingress-nginx, and what may be around it."""
         self._keep_around(raw, self._namespace)
         found = workload_of(raw, self._namespace, Place(self._file, line))
         if found is not None:

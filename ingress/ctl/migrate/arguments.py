@@ -1,17 +1,16 @@
 """What becomes of an ingress-nginx's arguments and of what is around it, and the arguments that this controller gets in their place.  Pure."""
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from ingress.ctl.inputs.input import Workload
-from ingress.ctl.inputs.installation import Installation, installation_of
+from ingress.ctl.inputs.installation import Installation, Surroundings
 from ingress.ctl.inputs.taken_arguments import REFUSED, UNKNOWN, USUAL_CLASSES, Taken, taken_arguments
 from ingress.ctl.migrate.installation.kustomization import kustomization
 from ingress.ctl.migrate.installation.overlays import LOAD_BALANCER, overlay_for
 from ingress.ctl.migrate.installation.traffic import traffic_of
 from ingress.ctl.migrate.migration import Argument, ArgumentsReport
-from ingress.fields import RawObject
 from ingress.options.ingress_nginx_arguments import Becomes
 
 _WORST: Final = (
@@ -20,16 +19,17 @@ _WORST: Final = (
     *(one.value for one in (Becomes.NOT_HONORED, Becomes.OTHER, Becomes.OWN, Becomes.SAME, Becomes.NEEDLESS)),
 )
 _WEBHOOK: Final = "validating-webhook"
-_GIVEN_PUBLISH: Final = "--publish-service="
+_PUBLISH: Final = "publish-service"
+_ADDRESS: Final = "publish-status-address"
+_INTERNAL: Final = "report-node-internal-ip-address"
+_PORT: Final = re.compile(r"tcp:([0-9]+)")
 
 
-def arguments_report(workload: Workload, around: Iterable[RawObject] = ()) -> ArgumentsReport:
+def arguments_report(workload: Workload, around: Surroundings) -> ArgumentsReport:
     """Return what becomes of the arguments of *workload*, and of what of *around* belongs to it."""
     taken = taken_arguments(workload)
-    published = (
-        one.given.removeprefix(_GIVEN_PUBLISH) for one in taken if one.given.startswith(_GIVEN_PUBLISH)
-    )
-    found = installation_of(workload, around, next(published, ""))
+    published = (one.given.partition("=")[2] for one in taken if one.given.startswith(f"--{_PUBLISH}="))
+    found = around.installation_of(workload, next(published, ""))
     own = own_arguments(found, taken)
     by_name = {one[2:].partition("=")[0]: one for one in own}
     rows = [Argument(one, by_name.get(one.option.partition("=")[0], "")) for one in taken]
@@ -39,14 +39,11 @@ def arguments_report(workload: Workload, around: Iterable[RawObject] = ()) -> Ar
     return ArgumentsReport(workload, tuple(rows), own, files.fields, files.texts)
 
 
-_PUBLISH: Final = "publish-service"
-_ADDRESS: Final = "publish-status-address"
-_INTERNAL: Final = "report-node-internal-ip-address"
-_PORT: Final = re.compile(r"tcp:([0-9]+)")
-
-
 def own_arguments(found: Installation, taken: Sequence[Taken]) -> tuple[str, ...]:
-    """Return all arguments, as ``args`` has them; the last two are the classes."""
+    """Return all arguments of this controller, as ``args`` has them: those that the manifests in ``k8s/`` have, and then what was taken over.
+
+    The last two are the classes.
+    """
     given = dict(_given(taken))
     overlay = overlay_for(found)
     texts: dict[str, str | None] = {**overlay.arguments}

@@ -7,7 +7,7 @@ from typing import Final
 from attrs import evolve
 
 from ingress.ctl.inputs.input import Input
-from ingress.ctl.inputs.installation import by_namespace
+from ingress.ctl.inputs.installation import Surroundings
 from ingress.ctl.lint.finding import LintReport, ObjectReport, Standing
 from ingress.ctl.lint.rules import NOT_JUDGED
 from ingress.ctl.migrate.arguments import arguments_report
@@ -40,7 +40,7 @@ def assess(given: Input, report: LintReport, owner_labels: Sequence[str] = ()) -
     rows = [Row(*group, count(outcomes)) for group, outcomes in groups.items()]
     mistaken = {located for matter, fields in sorted_matters if matter.is_mistake for located in fields}
     found = config_map_report(given)
-    near = by_namespace(given.around)
+    around = Surroundings(given.around)
     return Migration(
         count(entry.outcome for entry in entries),
         len(mistaken),
@@ -50,10 +50,7 @@ def assess(given: Input, report: LintReport, owner_labels: Sequence[str] = ()) -
         tuple(entries),
         tuple(matter for matter, _ in sorted_matters),
         tuple(_annotations(ours)),
-        tuple(
-            arguments_report(one, [*near.get(one.key.namespace, []), *near.get("", [])])
-            for one in given.workloads
-        ),
+        tuple(arguments_report(one, around) for one in given.workloads),
         found,
         tuple(one for one in report.others if found is None or one.object_id != found.object_id),
         report.not_checked,

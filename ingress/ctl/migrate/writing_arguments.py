@@ -23,9 +23,12 @@ _NONE: Final = (
 _IN_FILES: Final[Line] = (
     "Name the file that has it beside the others; ",
     Code(
-        "kubectl --namespace ingress-nginx get deployments,daemonsets,services,horizontalpodautoscalers --output=yaml"
+        "kubectl --namespace ingress-nginx get"
+        " deployments,daemonsets,services,horizontalpodautoscalers,poddisruptionbudgets --output=yaml"
     ),
-    " writes one.",
+    " writes one, and ",
+    Code("kubectl get networkpolicies --all-namespaces --output=yaml"),
+    " another one with the NetworkPolicies that let it in.",
 )
 _IN_CLUSTER: Final[Line] = (
     "What may not be read is told ",

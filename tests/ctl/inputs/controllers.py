@@ -74,6 +74,47 @@ def autoscaler(**spec: Any) -> dict[str, Any]:
     }
 
 
+def scaled_object(*triggers: dict[str, Any], annotations: Any = None, **spec: Any) -> dict[str, Any]:
+    """What has KEDA scale the Deployment by *triggers*, with *spec* besides."""
+    return {
+        "apiVersion": "keda.sh/v1alpha1",
+        "kind": "ScaledObject",
+        "metadata": {
+            "name": "ingress-nginx-controller",
+            "namespace": "ingress-nginx",
+            "annotations": annotations or {},
+        },
+        "spec": {
+            "scaleTargetRef": {"name": "ingress-nginx-controller"},
+            "triggers": list(triggers),
+            **spec,
+        },
+    }
+
+
+def budget(**spec: Any) -> dict[str, Any]:
+    """How many of its pods have to stay, as *spec* has it."""
+    return {
+        "apiVersion": "policy/v1",
+        "kind": "PodDisruptionBudget",
+        "metadata": {"name": "ingress-nginx-controller", "namespace": "ingress-nginx"},
+        "spec": {"selector": {"matchLabels": LABELS}, **spec},
+    }
+
+
+def network_policy(
+    *peers: dict[str, Any], name: str = "web", namespace: str = "shop", ports: Any = None, **spec: Any
+) -> dict[str, Any]:
+    """What lets *peers* in to the pods of an application, at *ports*, with *spec* besides."""
+    rule = {"from": list(peers), **({"ports": ports} if ports else {})}
+    return {
+        "apiVersion": "networking.k8s.io/v1",
+        "kind": "NetworkPolicy",
+        "metadata": {"name": name, "namespace": namespace},
+        "spec": {"podSelector": {"matchLabels": {"app": "web"}}, "ingress": [rule], **spec},
+    }
+
+
 def ingress_class(
     name: str = "nginx", controller: str = "k8s.io/ingress-nginx", default: str = "true"
 ) -> dict[str, Any]:

@@ -55,7 +55,9 @@ class AnyBytesTests(FilesCase):
                 given = read()
             except Mistake:
                 continue
-            asked = [(given.place(object_of(one)), object_of(one), one.field) for one in given.snapshot.problems]
+            asked = [
+                (given.place(object_of(one)), object_of(one), one.field) for one in given.snapshot.problems
+            ]
             given.exact_places(asked)
         path.unlink()
 

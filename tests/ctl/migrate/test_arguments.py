@@ -89,7 +89,8 @@ class PageTests(ArgumentsCase):
         found = re.search(r"`(kubectl --namespace ingress-nginx get (\S+) .*?)`", page)
         assert found is not None
         self.assertEqual(
-            set(found[2].split(",")), {*WORKLOADS.values(), "services", "horizontalpodautoscalers"}
+            set(found[2].split(",")),
+            {*WORKLOADS.values(), "services", "horizontalpodautoscalers", "poddisruptionbudgets"},
         )
         self.assertIn(found[1], (ROOT / "docs" / "ingressctl.md").read_text("utf-8"))
 

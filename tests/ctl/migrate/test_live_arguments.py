@@ -4,7 +4,15 @@ import json
 import re
 from typing import Any
 
-from tests.ctl.inputs.controllers import autoscaler, deployment, ingress_class, service
+from tests.ctl.inputs.controllers import (
+    autoscaler,
+    budget,
+    deployment,
+    ingress_class,
+    network_policy,
+    scaled_object,
+    service,
+)
 from tests.ctl.inputs.live_case import LiveCase, grant, lists
 from tests.fakes.apiserver.kinds import KINDS, KindTable, ResourceType
 from tests.fakes.objects import ingress_object
@@ -14,7 +22,13 @@ APPS = (
     ResourceType("apps", "v1", "deployments", "Deployment"),
     ResourceType("apps", "v1", "daemonsets", "DaemonSet"),
 )
-SCALING = ResourceType("autoscaling", "v2", "horizontalpodautoscalers", "HorizontalPodAutoscaler")
+AROUND = (
+    ResourceType("autoscaling", "v2", "horizontalpodautoscalers", "HorizontalPodAutoscaler"),
+    ResourceType("keda.sh", "v1alpha1", "scaledobjects", "ScaledObject"),
+    ResourceType("policy", "v1", "poddisruptionbudgets", "PodDisruptionBudget"),
+    ResourceType("networking.k8s.io", "v1", "networkpolicies", "NetworkPolicy"),
+)
+NAMESPACE_PATH = "/api/v1/namespaces/ingress-nginx"
 
 
 class WithoutAppsTests(LiveCase):
@@ -47,7 +61,7 @@ class ArgumentsCase(LiveCase):
 class AroundTests(ArgumentsCase):
     """What is around it."""
 
-    kinds = KindTable((*KINDS, *APPS, SCALING))
+    kinds = KindTable((*KINDS, *APPS, *AROUND))
 
     def create_all(self) -> None:
         for one in (
@@ -73,6 +87,38 @@ class AroundTests(ArgumentsCase):
         asked = {request.path for request in self.server.requests if "horizontalpod" in request.path}
         self.assertEqual(asked, {"/apis/autoscaling/v2/namespaces/ingress-nginx/horizontalpodautoscalers"})
 
+    async def test_who_lets_it_in(self) -> None:
+        """NetworkPolicies of any namespace, by labels of its own; these are asked for where there is a policy, and it may be that they are not shown."""
+        by_team = network_policy({"namespaceSelector": {"matchLabels": {"team": "edge"}}})
+        self.create_all()
+        await self.data()
+        self.assertNotIn(NAMESPACE_PATH, {request.path for request in self.server.requests})
+        metadata = {"name": "ingress-nginx", "labels": {"team": "edge"}}
+        for one in (by_team, budget(minAvailable=2), scaled_object({"type": "cron", "metadata": {}})):
+            self.server.create(one)
+        self.server.create({"apiVersion": "v1", "kind": "Namespace", "metadata": metadata})
+        (found,) = (await self.data())["arguments"]
+        taken = {one["object"] for one in found["around"] if one["becomes"] == "taken over"}
+        self.assertLessEqual(
+            {
+                "NetworkPolicy shop/web",
+                "PodDisruptionBudget ingress-nginx/ingress-nginx-controller",
+                "ScaledObject ingress-nginx/ingress-nginx-controller",
+            },
+            taken,
+        )
+        self.permit(
+            *lists(),
+            grant("networking.k8s.io", "networkpolicies", "list"),
+            grant("apps", "deployments", "list"),
+        )
+        data = await self.data("--namespace", "shop")
+        (found,) = data["arguments"]
+        self.assertNotIn("network-policies.yaml", found["files"])
+        self.assertEqual(
+            len([one for one in data["notChecked"] if "labels of namespace ingress-nginx" in one]), 1
+        )
+
     async def test_it_may_not_be_read(self) -> None:
         """That is said, and all else is there."""
         self.create_all()
@@ -83,7 +129,14 @@ class AroundTests(ArgumentsCase):
         told = [one for one in data["notChecked"] if "of what is around ingress-nginx" in one]
         self.assertEqual(
             [re.split(" in |,", one)[0] for one in told],
-            ["Services", "HorizontalPodAutoscalers", "IngressClasses"],
+            [
+                "Services",
+                "HorizontalPodAutoscalers",
+                "ScaledObjects",
+                "PodDisruptionBudgets",
+                "IngressClasses",
+                "NetworkPolicies",
+            ],
             data["notChecked"],
         )
 

@@ -6,7 +6,7 @@ from typing import Any
 import yaml
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.ctl.inputs.installation import Installation
+from ingress.ctl.inputs.installation import Installation, Surroundings
 from ingress.ctl.inputs.taken_arguments import taken_arguments
 from ingress.ctl.migrate.arguments import arguments_report, own_arguments
 from ingress.ctl.migrate.installation.kustomization import BESIDE, KUSTOMIZATION, kustomization
@@ -144,7 +144,7 @@ class OverlayTests(SynchronousTestCase):
         """The pod that comes of the kustomization for *args*, and what arguments it was to have: beside ingress-nginx."""
         found = workload(*args, **fields)
         arguments = own_arguments(Installation(found), taken_arguments(found))
-        folder = self.folder(arguments_report(found).files[KUSTOMIZATION])
+        folder = self.folder(arguments_report(found, Surroundings(())).files[KUSTOMIZATION])
         return self.arguments_of(folder)[1], [*arguments[:-2], *IN_TIME]
 
     def folder(self, text: str) -> Path:
@@ -178,7 +178,7 @@ class OverlayTests(SynchronousTestCase):
         )
         waiting = {"--watch-without-class", "--publish-status-address=192.0.2.1"}
         for fields in ({}, {"hostNetwork": True}):
-            report = arguments_report(workload(*args, **fields))
+            report = arguments_report(workload(*args, **fields), Surroundings(()))
             self.assertLessEqual(waiting, set(report.own))
             text = report.files[KUSTOMIZATION]
             beside, gone = rendered(self.folder(text)), rendered(self.folder(in_its_place(text)))
@@ -203,7 +203,7 @@ class OverlayTests(SynchronousTestCase):
         for args in ((), ("--enable-topology-aware-routing", "--report-node-internal-ip-address")):
             found = workload(*args, hostNetwork=True)
             arguments = own_arguments(Installation(found), taken_arguments(found))
-            objects = rendered(self.folder(arguments_report(found).files[KUSTOMIZATION]))
+            objects = rendered(self.folder(arguments_report(found, Surroundings(())).files[KUSTOMIZATION]))
             (daemon_set,) = (one for one in objects if one["kind"] == "DaemonSet")
             self.assertEqual(pod(daemon_set)["containers"][0]["args"], [*arguments[:-2], *IN_TIME])
             roles = {one["metadata"]["name"] for one in objects if one["kind"] == "ClusterRole"}
@@ -220,8 +220,8 @@ class OverlayTests(SynchronousTestCase):
         """Who had one may have the component's: the list, with the lines that wait for it, has what it would add, and ports are kept apart."""
         args = ("--validating-webhook=:8443", "--healthz-port=10255")
         found = workload(*args)
-        text = arguments_report(found).files[KUSTOMIZATION]
-        without = arguments_report(workload("--validating-webhook=")).files[KUSTOMIZATION]
+        text = arguments_report(found, Surroundings(())).files[KUSTOMIZATION]
+        without = arguments_report(workload("--validating-webhook="), Surroundings(())).files[KUSTOMIZATION]
         self.assertNotIn("admission", without)
         folder = self.folder(text.replace("# - --admission", "- --admission"))
         with_component = f"components: [{self.above(folder)}{K8S}/components/admission]\npatches:"

@@ -7,11 +7,20 @@ from attrs import evolve
 
 from ingress.ctl.errors import Mistake
 from ingress.ctl.inputs.input import Unread, Workload
-from ingress.ctl.inputs.installation import AUTOSCALER, INGRESS_CLASS, SERVICE, belonging
+from ingress.ctl.inputs.installation import (
+    AUTOSCALER,
+    BUDGET,
+    INGRESS_CLASS,
+    NAMESPACE,
+    NETWORK_POLICY,
+    SCALED_OBJECT,
+    SERVICE,
+    belonging,
+)
 from ingress.ctl.inputs.like import LikeOptions, read_arguments
 from ingress.ctl.inputs.live.api_server import ApiServer, Forbidden, items_of
 from ingress.ctl.inputs.workloads import WORKLOADS, controller_of, is_ours, workload_of
-from ingress.fields import RawObject
+from ingress.fields import RawObject, is_object
 from ingress.model.frozen import frozen
 from ingress.model.objects import ObjectKey
 from ingress.wording import plural_of
@@ -19,9 +28,13 @@ from ingress.wording import plural_of
 _AROUND: Final = {
     SERVICE: ("", "v1", "services"),
     AUTOSCALER: ("autoscaling", "v2", "horizontalpodautoscalers"),
+    SCALED_OBJECT: ("keda.sh", "v1alpha1", "scaledobjects"),
+    BUDGET: ("policy", "v1", "poddisruptionbudgets"),
 }
 """The kinds around it in its namespace, each with its group, version and plural."""
-_CLASSES: Final = "/apis/networking.k8s.io/v1/ingressclasses"
+_NETWORKING: Final = "networking.k8s.io", "v1"
+_CLASSES: Final = "ingressclasses"
+_POLICIES: Final = "networkpolicies"
 
 
 @frozen
@@ -73,6 +86,17 @@ def find_around(
             unread.append(Unread(f"{plural_of(kind)}{where}, of what is around ingress-nginx", listed.why))
         else:
             found += listed
+    namespaces = {one.key.namespace for one in workloads if not one.on_host_network}
+    if any(one.get("kind") == NETWORK_POLICY for one in found):
+        for namespace in sorted(namespaces):
+            labelled = server.single(f"/api/v1/namespaces/{namespace}")
+            if isinstance(labelled, Forbidden):
+                labels = (
+                    f"the labels of namespace {namespace}, by which NetworkPolicies may let ingress-nginx in"
+                )
+                unread.append(Unread(labels, labelled.why))
+            elif is_object(labelled) and (own := belonging({**labelled, "kind": NAMESPACE}, "")) is not None:
+                found.append(own)
     return tuple(found), tuple(unread)
 
 
@@ -87,7 +111,11 @@ def _paths_around(server: ApiServer, workloads: Collection[Workload]) -> Iterato
         root = f"/apis/{group}/{version}" if group else f"/api/{version}"
         for namespace in namespaces:
             yield kind, f"{root}/namespaces/{namespace}/{plural}", namespace
-    yield INGRESS_CLASS, _CLASSES, ""
+    root = f"/apis/{'/'.join(_NETWORKING)}"
+    yield INGRESS_CLASS, f"{root}/{_CLASSES}", ""
+    if _POLICIES in server.plurals(*_NETWORKING):
+        # Wherever it sends requests, and not only in its own namespace.
+        yield NETWORK_POLICY, f"{root}/{_POLICIES}", ""
 
 
 def _listed_around(server: ApiServer, kind: str, path: str, namespace: str) -> list[RawObject] | Forbidden:

@@ -62,7 +62,7 @@ class Carrying:
 
     def take(self, field: str, path: str, value: Any, why: str = "") -> None:
         """Take over *field*: what is at *path* is to be *value*, if that can be what the API has there."""
-        if not _is_sound(value):
+        if not is_sound(value):
             self.leave(field, _UNSOUND)
             return
         self.change(path, value)
@@ -74,7 +74,7 @@ class Carrying:
 
     def wait(self, field: str, path: str, value: Any, why: str) -> None:
         """The same as ``take``, once ingress-nginx has it no more."""
-        if not _is_sound(value):
+        if not is_sound(value):
             self.leave(field, _UNSOUND)
             return
         self.change_later(path, value)
@@ -100,15 +100,15 @@ class Carrying:
         return Carried(tuple(self._changes), tuple(self._later), tuple(self._fields))
 
 
-def _is_sound(value: object, depth: int = 0) -> bool:
+def is_sound(value: object, depth: int = 0) -> bool:
     """Whether *value* is as deep as any of the API's, and its names are no longer."""
     if isinstance(value, dict):
         return depth < _DEEPEST and all(
-            isinstance(name, str) and len(name) <= _LONGEST_NAME and _is_sound(one, depth + 1)
+            isinstance(name, str) and len(name) <= _LONGEST_NAME and is_sound(one, depth + 1)
             for name, one in value.items()
         )
     if isinstance(value, list):
-        return depth < _DEEPEST and all(_is_sound(one, depth + 1) for one in value)
+        return depth < _DEEPEST and all(is_sound(one, depth + 1) for one in value)
     return True
 
 

@@ -10,7 +10,9 @@ CONTROLLER: Final = "controller"
 MOST_CONTROLLERS: Final = 10
 is_of_controller: Final = re.compile(rf"{CONTROLLER}(?:-[0-9]+)?").fullmatch
 """Whether a folder of that directory is one of these."""
-is_of_installation: Final = re.compile(r"kustomization\.yaml|service(?:-[a-z0-9-]*)?\.yaml").fullmatch
+is_of_installation: Final = re.compile(
+    r"(?:kustomization|scaled-object|network-policies|service(?:-[a-z0-9-]*)?)\.yaml"
+).fullmatch
 """Whether a file in such a folder is one of these."""
 
 

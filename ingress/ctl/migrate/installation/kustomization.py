@@ -6,10 +6,12 @@ from math import ceil
 from typing import Final
 
 from ingress.ctl.inputs.installation import IS_DEFAULT, Installation
+from ingress.ctl.migrate.installation.budgets import budget_carried
 from ingress.ctl.migrate.installation.carried import Carried, CarriedField, Change, Fate, steps, worst_first
+from ingress.ctl.migrate.installation.network_policies import policies_written
 from ingress.ctl.migrate.installation.overlays import LOAD_BALANCER, OWN_NAME, Overlay, overlay_for, own_kind
 from ingress.ctl.migrate.installation.pods import namespace_carried, pods_carried
-from ingress.ctl.migrate.installation.scaling import scaling_carried
+from ingress.ctl.migrate.installation.scaling import Scaling, scaling_carried
 from ingress.ctl.migrate.installation.services import bare_service, own_names, service_carried
 from ingress.ctl.migrate.installation.traffic import Traffic
 from ingress.ctl.migrate.installation.yaml_text import block, quoted, scalar
@@ -18,6 +20,8 @@ from ingress.model.frozen import frozen
 from ingress.options.option import DEFAULTS
 
 KUSTOMIZATION: Final = "kustomization.yaml"
+SCALED_OBJECT_FILE: Final = "scaled-object.yaml"
+POLICIES_FILE: Final = "network-policies.yaml"
 BESIDE: Final = {"ingress-class": "txingress", "controller-class": "txingress/ingress"}
 """The classes that this controller serves beside ingress-nginx, by their arguments: those of the overlay ``beside``."""
 _WAITING: Final = ("--watch-without-class", "--publish-status-address=")
@@ -47,6 +51,7 @@ _GONE: Final = "# Once ingress-nginx is gone"
 _LATER: Final = f"{_GONE}, this can have what only one can have:"
 _WAIT_FOR_PORTS: Final = "# Pods on the network of nodes wait there as long as ingress-nginx has the ports: other nodes have none of it."
 _ONE_DEFAULT: Final = "one class alone can be the default"
+_NO_PARAMETERS: Final = "ingress-nginx does not read them, and neither does this controller"
 _BUDGET: Final = """\
   # A DaemonSet's pods are neither evicted nor counted by a budget.
   - patch: |-
@@ -76,6 +81,7 @@ def kustomization(
     overlay = overlay_for(found)
     pods = pods_carried(found, overlay, traffic)
     scaling = scaling_carried(found)
+    budget = budget_carried(found)
     services = [(one, service_carried(found, one, overlay, traffic)) for one in found.services]
     patched = services[:1] if overlay.service_type else []
     resources, texts = [f"../txingress/k8s/overlays/{overlay.name}"], {}
@@ -84,12 +90,21 @@ def kustomization(
         file = f"{name.replace(OWN_NAME, 'service', 1)}.yaml"
         resources.append(file)
         texts[file] = _written_service(bare_service(name), carried)
+    policies = policies_written(found)
+    for file, objects in (
+        (SCALED_OBJECT_FILE, [] if scaling.scaled_object is None else [scaling.scaled_object]),
+        (POLICIES_FILE, policies.policies),
+    ):
+        if objects:
+            resources.append(file)
+            texts[file] = "---\n".join("\n".join([*block(one, 0), ""]) for one in objects)
     components = [
         *(name for argument, name in _FOR_ARGUMENTS.items() if argument in arguments),
-        *("autoscaler" for _ in scaling.changes[:1]),
+        *("autoscaler" for _ in scaling.carried.changes[:1]),
     ]
     classes = dict(one.removeprefix("--").split("=", 1) for one in arguments[-2:])
-    is_default = (classes["ingress-class"], classes["controller-class"]) in found.default_classes
+    own_class = classes["ingress-class"], classes["controller-class"]
+    is_default = own_class in found.default_classes
     has_other_kind = own_kind(found) != overlay.kind
     lines = [
         "apiVersion: kustomize.config.k8s.io/v1beta1",
@@ -107,20 +122,24 @@ def kustomization(
         *(["    options: {allowKindChange: true}"] if has_other_kind else []),
         "    patch: |-",
         *_arguments(arguments, has_webhook=has_webhook),
-        *_changes([*_besides(overlay, arguments), *pods.changes]),
+        *_changes([*_besides(overlay, arguments), *pods.changes, *_unscaled(scaling)]),
         *_waiting(pods.later),
         *([_BUDGET] if has_other_kind else []),
     ]
     for kind, carried in (
         *(("Service", carried) for _, carried in patched),
-        ("HorizontalPodAutoscaler", scaling),
+        ("HorizontalPodAutoscaler", scaling.carried),
+        ("PodDisruptionBudget", budget),
         ("Namespace", namespace_carried(found)),
     ):
         lines += _patch(kind, carried)
     fields = [
         *(_default_class(classes["ingress-class"]) if is_default else ()),
+        *(_parameters(classes["ingress-class"]) if own_class in found.classes_with_parameters else ()),
         *pods.fields,
-        *scaling.fields,
+        *scaling.carried.fields,
+        *budget.fields,
+        *policies.fields,
         *(one for _, carried in services for one in carried.fields),
     ]
     return Files({KUSTOMIZATION: "\n".join([*lines, ""]), **texts}, worst_first(fields))
@@ -142,6 +161,16 @@ def _classes(classes: Mapping[str, str], *, is_default: bool) -> Iterator[str]:
 
 def _default_class(name: str) -> Iterator[CarriedField]:
     yield CarriedField(f"IngressClass {name}", f"annotation {IS_DEFAULT}", Fate.LATER, _ONE_DEFAULT)
+
+
+def _parameters(name: str) -> Iterator[CarriedField]:
+    yield CarriedField(f"IngressClass {name}", "parameters", Fate.LEFT, _NO_PARAMETERS)
+
+
+def _unscaled(scaling: Scaling) -> Iterator[Change]:
+    """Yield what is to be another of the workload that an object of KEDA scales: whoever applies it would have that number again."""
+    if scaling.scaled_object is not None:
+        yield Change("/spec/replicas", None)
 
 
 def _patch(kind: str, carried: Carried) -> Iterator[str]:

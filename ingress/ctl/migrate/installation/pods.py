@@ -7,7 +7,8 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from ingress.ctl.inputs.input import Workload
-from ingress.ctl.inputs.installation import Installation, object_in, objects_in, texts_in
+from ingress.ctl.inputs.installation import Installation
+from ingress.ctl.inputs.raw_values import object_in, objects_in, texts_in
 from ingress.ctl.migrate.installation.carried import Carried, Carrying, member
 from ingress.ctl.migrate.installation.metadata import is_of_tool, purposeful_labels
 from ingress.ctl.migrate.installation.overlays import Overlay, own_kind
@@ -85,7 +86,7 @@ def _take_kind(carrying: Carrying, found: Installation, overlay: Overlay) -> Non
     elif workload.kind == "Deployment":
         if is_alone:
             carrying.change("/spec/strategy", strategy)
-        if found.autoscaler is None:
+        if found.autoscaler is None and found.scaled_object is None:
             _take_replicas(carrying, workload)
 
 

@@ -1,36 +1,18 @@
-"""Label selectors among the fields of pods, and those of them that select the pods of ingress-nginx.  Pure."""
+"""The affinity of pods, where what it selects are the pods of ingress-nginx.  Pure."""
 
-from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ingress.ctl.inputs.input import Workload
-from ingress.ctl.inputs.installation import object_in, objects_in, texts_in
+from ingress.ctl.inputs.raw_selectors import selects
+from ingress.ctl.inputs.raw_values import object_in, objects_in
 from ingress.ctl.migrate.installation.overlays import OWN_LABELS
 from ingress.fields import RawObject, is_object
-from ingress.model.label_selectors import LabelRequirement, LabelSelector
 
 _SCHEDULING = (
     "requiredDuringSchedulingIgnoredDuringExecution",
     "preferredDuringSchedulingIgnoredDuringExecution",
 )
 _NODE = "kubernetes.io/hostname"
-
-
-def selects(selector: RawObject, labels: Mapping[str, object]) -> bool:
-    """Whether *selector* selects a pod that has *labels* (``LabelSelector``); an empty one selects nothing that is meant."""
-    wanted, expressions = texts_in(selector, "matchLabels"), objects_in(selector, "matchExpressions")
-    requirements = [LabelRequirement(name, "In", (value,)) for name, value in wanted.items()]
-    requirements += (
-        LabelRequirement(str(one.get("key")), str(one.get("operator")), tuple(_texts(one.get("values"))))
-        for one in expressions
-    )
-    known = {name: value for name, value in labels.items() if isinstance(value, str)}
-    return bool(requirements) and LabelSelector(tuple(requirements)).is_met(known)
-
-
-def _texts(values: object) -> Iterator[str]:
-    if isinstance(values, list):
-        yield from (one for one in values if isinstance(one, str))
 
 
 def with_own_affinity(affinity: RawObject, workload: Workload) -> RawObject:

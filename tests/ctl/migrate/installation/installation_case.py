@@ -6,7 +6,7 @@ from typing import Any
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.ctl.inputs.installation import belonging
+from ingress.ctl.inputs.installation import Surroundings, belonging
 from ingress.ctl.migrate.arguments import arguments_report
 from ingress.ctl.migrate.installation.carried import Fate
 from ingress.ctl.migrate.migration import ArgumentsReport
@@ -17,7 +17,7 @@ from tests.k8s_case import K8S, rendered
 def report_of(*around: dict[str, Any], args: tuple[str, ...] = (), **fields: Any) -> ArgumentsReport:
     """What is told of a workload with *args* and *fields*, as the test helpers have it, beside the objects *around*."""
     raw = [one for one in (belonging(one, "default") for one in around) if one is not None]
-    return arguments_report(workload(*args, **fields), raw)
+    return arguments_report(workload(*args, **fields), Surroundings(raw))
 
 
 def said(report: ArgumentsReport) -> dict[str, tuple[Fate, str]]:
