@@ -29,7 +29,7 @@ from ingress.model.records import Record
 from ingress.model.serving import ServingSettings
 from ingress.model.stepwise import Stepwise
 from ingress.model.workers import WorkerState
-from ingress.process.access_outputs import AccessOutputs, output_to
+from ingress.process.access_log_output import AccessOutputs, output_to
 from ingress.process.caps import Caps, caps_of_system, connections_allowed
 from ingress.process.computing import ComputingThreads
 from ingress.process.crowding import Crowding

@@ -28,6 +28,7 @@ from ingress.admin.live_views import shown_by
 from ingress.admin.readiness import is_enough, workers_missing
 from ingress.admin.site import admin_site
 from ingress.admin.tokens import TokenFile
+from ingress.admin.versions import versions
 from ingress.cluster.source import Sink, Source
 from ingress.cluster.store import Store
 from ingress.cluster_side import as_api_server, own_node, pod_name, pod_namespace, reporting_of
@@ -54,7 +55,6 @@ from ingress.process.memory_watch import own_memory
 from ingress.process.program_log import ProgramLog
 from ingress.process.systemd_sockets import HandedOver
 from ingress.process.version import running_code, running_version
-from ingress.process.versions import versions
 from ingress.proxy.listening.listeners import listen
 from ingress.proxy.transport.connection_limit import DEFAULT_CONNECTIONS
 from ingress.proxy.transport.resolving import AddressRules

@@ -10,7 +10,7 @@ from ingress.admin.lists.changes import change_as_data
 from ingress.admin.lists.failures import failure_as_data
 from ingress.admin.lists.watches import watch_as_data
 from ingress.admin.lists.workers import worker_as_data
-from ingress.admin.standing import status_as_data
+from ingress.admin.status_pages import status_as_data
 from ingress.live.counted import ROWS, counted
 from ingress.live.live import Shown
 from ingress.model.endpoint_states import Ejection, EndpointsSeen, EndpointStage

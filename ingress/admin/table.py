@@ -10,7 +10,7 @@ from attrs import evolve
 from twisted.internet.defer import Deferred
 from twisted.web import http
 
-from ingress.admin import explaining, openapi, standing
+from ingress.admin import explaining, openapi, status_pages
 from ingress.admin.answers import Answer, LargeAnswer, StreamAnswer
 from ingress.admin.asked import Asked
 from ingress.admin.front_page import VARY, front_page, wants_page
@@ -90,7 +90,7 @@ _PROBES: Final = (
 
 PAGES: Final = (
     *_PROBES,
-    standing.STATUS_ROW,
+    status_pages.STATUS_ROW,
     PageRow(
         _LIVE,
         "what happens at the moment, as server-sent events",
@@ -107,7 +107,7 @@ PAGES: Final = (
     *workers.ROWS,
     changes.ROW,
     failures.ROW,
-    *standing.LEADER_ROWS,
+    *status_pages.LEADER_ROWS,
     explaining.ROW,
     PageRow(
         f"{V1}openapi.json",

@@ -73,21 +73,28 @@ def read_expression(text: str, *, captures: bool = False) -> Expression:
     return Expression(text)
 
 
-@lru_cache(maxsize=_KEPT)
-def _compiled(text: str, captures: bool = False) -> Any:
+def program_of(text: str, *, is_for_bytes: bool = False, **options_chosen: bool) -> Any:
+    """Return the program that RE2 makes of *text*, to be run on characters or on bytes; raises ``ExpressionRefused``."""
     # Few clusters have any, and it takes longer to import than all the rest of this room.
     import re2
 
     options = re2.Options()
     options.max_mem = _MEMORY_BYTES
     options.log_errors = False
-    options.never_capture = not captures
-    options.dot_nl = True
+    if is_for_bytes:
+        options.encoding = re2.Options.Encoding.LATIN1
+    for name, value in options_chosen.items():
+        setattr(options, name, value)
     try:
-        return re2.compile(text, options)
+        return re2.compile(text.encode() if is_for_bytes else text, options)
     except UnicodeEncodeError:
         raise ExpressionRefused("is no Unicode") from None
     except re2.error as error:
         (reason,) = error.args
         words = reason.decode("utf-8", "replace") if isinstance(reason, bytes) else str(reason)
         raise ExpressionRefused(f"is no regular expression that is run here: {words}") from None
+
+
+@lru_cache(maxsize=_KEPT)
+def _compiled(text: str, captures: bool = False) -> Any:
+    return program_of(text, never_capture=not captures, dot_nl=True)

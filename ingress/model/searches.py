@@ -8,12 +8,11 @@ step at worst.  So a long text is given to small programs only (``MAX_COST``): n
 from functools import lru_cache
 from typing import Any, Final
 
-from ingress.model.expressions import MAX_EXPRESSION_CHARACTERS, ExpressionRefused
+from ingress.model.expressions import MAX_EXPRESSION_CHARACTERS, ExpressionRefused, program_of
 from ingress.model.frozen import frozen
 
 MAX_COST: Final = 400_000
 """Bytes of a text times steps of a program."""
-_MEMORY_BYTES: Final = 64 * 1024
 _KEPT: Final = 4096
 
 
@@ -70,19 +69,4 @@ def read_search(text: str, *, ignores_case: bool = False) -> Search:
 
 @lru_cache(maxsize=_KEPT)
 def _compiled(text: str, ignores_case: bool) -> Any:
-    # Few clusters have any, and it takes longer to import than all the rest of this room.
-    import re2
-
-    options = re2.Options()
-    options.max_mem = _MEMORY_BYTES
-    options.log_errors = False
-    options.encoding = re2.Options.Encoding.LATIN1
-    options.case_sensitive = not ignores_case
-    try:
-        return re2.compile(text.encode(), options)
-    except UnicodeEncodeError:
-        raise ExpressionRefused("is no Unicode") from None
-    except re2.error as error:
-        (reason,) = error.args
-        words = reason.decode("utf-8", "replace") if isinstance(reason, bytes) else str(reason)
-        raise ExpressionRefused(f"is no regular expression that is run here: {words}") from None
+    return program_of(text, is_for_bytes=True, case_sensitive=not ignores_case)

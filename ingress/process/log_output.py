@@ -16,7 +16,7 @@ from collections.abc import Callable
 from threading import Condition, Thread
 from typing import Final
 
-from ingress.process.access_output import PartlyWrittenError, write_all
+from ingress.process.file_output import PartlyWrittenError, write_all
 
 MAX_WAITING_BYTES: Final = 1024 * 1024
 """What may wait to be written."""

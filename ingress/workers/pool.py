@@ -28,7 +28,7 @@ from ingress.model.listeners import Listener
 from ingress.model.problems import Problem
 from ingress.model.workers import WorkerState
 from ingress.news.rings import Ring
-from ingress.process.access_outputs import output_to
+from ingress.process.access_log_output import output_to
 from ingress.process.descriptors import has_room
 from ingress.process.limit_memory import LimitMemory
 from ingress.process.worker_part import WorkerPart

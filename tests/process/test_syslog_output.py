@@ -11,7 +11,7 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.model.log_destinations import SyslogAddress, SyslogTransport
 from ingress.options.log_destinations import read_access_log
-from ingress.process.access_output import LinesLostError
+from ingress.process.file_output import LinesLostError
 from ingress.process.syslog_output import FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS, SyslogOutput, connected
 from tests.proxy.exchange.test_log_lines import NOW
 

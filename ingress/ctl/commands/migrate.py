@@ -28,8 +28,12 @@ from ingress.ctl.migrate.as_json import as_json
 from ingress.ctl.migrate.assessing import assess
 from ingress.ctl.migrate.edited_files import EditedFiles
 from ingress.ctl.migrate.html_page import as_html
-from ingress.ctl.migrate.installation.files import installation_files, is_of_controller, is_of_installation
-from ingress.ctl.migrate.installation.kustomization import KUSTOMIZATION
+from ingress.ctl.migrate.installation.kustomization import (
+    KUSTOMIZATION,
+    installation_files,
+    is_of_controller,
+    is_of_installation,
+)
 from ingress.ctl.migrate.markdown import as_markdown
 from ingress.ctl.migrate.migration import Asked, Migration
 from ingress.ctl.migrate.owners import USUAL_LABELS

@@ -5,10 +5,11 @@ One is told by its image, by the program that it starts, by its controller class
 
 import re
 import shlex
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from ingress.ctl.inputs.input import NOWHERE, Place, Workload
+from ingress.ctl.inputs.raw_values import object_in, objects_in
 from ingress.fields import RawObject, is_object
 from ingress.model.objects import ObjectKey
 from ingress.options.ingress_nginx_arguments import ARGUMENTS
@@ -32,7 +33,7 @@ def workload_of(raw: object, namespace: str, place: Place = NOWHERE) -> Workload
     kind = raw.get("kind") if is_object(raw) else None
     if not is_object(raw) or not isinstance(kind, str) or kind not in WORKLOADS:
         return None
-    container = _container(list(_objects(_pod(raw).get("containers"))), _object(raw, "metadata"))
+    container = _container(objects_in(_pod(raw), "containers"), object_in(raw, "metadata"))
     return None if container is None else _made(raw, container, namespace, place)
 
 
@@ -41,17 +42,17 @@ def controller_of(raw: object, namespace: str) -> Workload | None:
     found = workload_of(raw, namespace)
     if found is not None or not is_object(raw):
         return found
-    containers = _objects(_pod(raw).get("containers"))
+    containers = objects_in(_pod(raw), "containers")
     likely = next((one for one in containers if any("ingress" in word for word in _words(one))), None)
     return None if likely is None else _made(raw, likely, namespace, NOWHERE)
 
 
 def _pod(raw: RawObject) -> RawObject:
-    return _object(_object(_object(raw, "spec"), "template"), "spec")
+    return object_in(object_in(object_in(raw, "spec"), "template"), "spec")
 
 
 def _made(raw: RawObject, container: RawObject, namespace: str, place: Place) -> Workload | None:
-    metadata = _object(raw, "metadata")
+    metadata = object_in(raw, "metadata")
     name, own = metadata.get("name"), metadata.get("namespace")
     if not isinstance(name, str):
         return None
@@ -59,7 +60,9 @@ def _made(raw: RawObject, container: RawObject, namespace: str, place: Place) ->
     variables = _variables(container, key.namespace)
     words = tuple(_with_variables(word, variables) for word in _words(container))
     on_host_network = _pod(raw).get("hostNetwork") is True
-    return Workload(str(raw.get("kind")), key, words, on_host_network, place, _object(raw, "spec"), container)
+    return Workload(
+        str(raw.get("kind")), key, words, on_host_network, place, object_in(raw, "spec"), container
+    )
 
 
 def arguments_in(words: Sequence[str]) -> list[str]:
@@ -85,7 +88,7 @@ def _container(containers: Sequence[RawObject], metadata: RawObject) -> RawObjec
         for one in containers:
             if is_controller(one):
                 return one
-    labels = _object(metadata, "labels")
+    labels = object_in(metadata, "labels")
     if (
         labels.get(_NAME_LABEL) != "ingress-nginx"
         or labels.get(_COMPONENT_LABEL, "controller") != "controller"
@@ -129,7 +132,7 @@ def _words(container: RawObject) -> list[str]:
     return [
         word
         for name in ("command", "args")
-        for word in _list(container.get(name))
+        for word in _list(container, name)
         if isinstance(word, str) and len(word) <= _MOST_CHARACTERS
     ]
 
@@ -137,14 +140,14 @@ def _words(container: RawObject) -> list[str]:
 def _variables(container: RawObject, namespace: str) -> Mapping[str, str]:
     """Return the variables of *container* whose values stand in the object, by name."""
     known = {"POD_NAMESPACE": namespace}
-    for one in _objects(container.get("env")):
+    for one in objects_in(container, "env"):
         name, value = one.get("name"), one.get("value")
         if not isinstance(name, str):
             continue
         known.pop(name, None)
         if isinstance(value, str):
             known[name] = _with_variables(value, known)
-        elif _object(_object(one, "valueFrom"), "fieldRef").get("fieldPath") == _NAMESPACE_FIELD:
+        elif object_in(object_in(one, "valueFrom"), "fieldRef").get("fieldPath") == _NAMESPACE_FIELD:
             known[name] = namespace
     return known
 
@@ -160,14 +163,6 @@ def unknown_variable(text: str) -> str:
     return found[0] if found else ""
 
 
-def _object(raw: RawObject, name: str) -> RawObject:
+def _list(raw: RawObject, name: str) -> list[object]:
     found = raw.get(name)
-    return found if is_object(found) else {}
-
-
-def _objects(raw: object) -> Iterator[RawObject]:
-    return (one for one in _list(raw) if is_object(one))
-
-
-def _list(raw: object) -> Iterable[object]:
-    return raw if isinstance(raw, list) else ()
+    return found if isinstance(found, list) else []

@@ -15,6 +15,7 @@ from ingress.ctl.migrate.installation.scaling import Scaling, scaling_carried
 from ingress.ctl.migrate.installation.services import bare_service, own_names, service_carried
 from ingress.ctl.migrate.installation.traffic import Traffic
 from ingress.ctl.migrate.installation.yaml_text import block, quoted, scalar
+from ingress.ctl.migrate.migration import ArgumentsReport
 from ingress.fields import RawObject, is_object
 from ingress.model.frozen import frozen
 from ingress.options.option import DEFAULTS
@@ -256,3 +257,25 @@ def _besides(overlay: Overlay, arguments: Sequence[str]) -> Iterator[Change]:
             f"{_POD}/containers/0/readinessProbe/failureThreshold", ceil(seconds / _PROBE_SECONDS) + 2
         )
         yield Change(f"{_POD}/terminationGracePeriodSeconds", seconds + _ENDING_SECONDS)
+
+
+CONTROLLER: Final = "controller"
+MOST_CONTROLLERS: Final = 10
+is_of_controller: Final = re.compile(rf"{CONTROLLER}(?:-[0-9]+)?").fullmatch
+"""Whether a folder of that directory is one of these."""
+is_of_installation: Final = re.compile(
+    r"(?:kustomization|scaled-object|network-policies|service(?:-[a-z0-9-]*)?)\.yaml"
+).fullmatch
+"""Whether a file in such a folder is one of these."""
+
+
+def installation_files(reports: Sequence[ArgumentsReport]) -> Mapping[str, str]:
+    """Return the texts of all files by their names below the directory.
+
+    ``controller/`` is in the place of the one whose arguments count, ``controller-2/`` of the next one.
+    """
+    return {
+        f"{CONTROLLER}{f'-{number}' if number > 1 else ''}/{name}": text
+        for number, report in enumerate(reports[:MOST_CONTROLLERS], 1)
+        for name, text in report.files.items()
+    }

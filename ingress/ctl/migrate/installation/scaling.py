@@ -162,6 +162,10 @@ def _own_spec(carrying: Carrying, spec: RawObject, triggers: list[RawObject]) ->
     if behavior and is_sound(behavior):
         own["advanced"] = {"horizontalPodAutoscalerConfig": {"behavior": behavior}}
         carrying.say_taken("advanced.horizontalPodAutoscalerConfig.behavior")
+    restores = advanced.get("restoreToOriginalReplicaCount")
+    if isinstance(restores, bool):
+        own.setdefault("advanced", {})["restoreToOriginalReplicaCount"] = restores
+        carrying.say_taken("advanced.restoreToOriginalReplicaCount")
     if advanced.get("scalingModifiers"):
         if is_whole and is_sound(advanced["scalingModifiers"]):
             own.setdefault("advanced", {})["scalingModifiers"] = advanced["scalingModifiers"]

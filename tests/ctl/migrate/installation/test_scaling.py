@@ -126,10 +126,16 @@ class ScaledObjectTests(InstallationCase):
         }
         formula = {"formula": "a", "target": "2"}
         report = report_of(
-            scaled_object(amount, advanced={"scalingModifiers": formula}, fallback={"replicas": 5})
+            scaled_object(
+                amount,
+                advanced={"scalingModifiers": formula, "restoreToOriginalReplicaCount": True},
+                fallback={"replicas": 5},
+            )
         )
         scaled = self.scaled(report)
-        self.assertEqual(scaled["advanced"], {"scalingModifiers": formula})
+        self.assertEqual(
+            scaled["advanced"], {"scalingModifiers": formula, "restoreToOriginalReplicaCount": True}
+        )
         self.assertEqual(scaled["triggers"][0]["metadata"], {"value": "500m", "containerName": "txingress"})
         self.assertNotIn("fallback", scaled)
         self.assertEqual(fates(report)["fallback"], "LEFT")

@@ -10,7 +10,7 @@ from twisted.logger import Logger
 
 from ingress.errors import StartError
 from ingress.model.log_destinations import AccessDestination, SyslogAddress
-from ingress.process.access_output import AccessOutput
+from ingress.process.file_output import AccessOutput
 from ingress.process.syslog_output import SyslogOutput
 
 

@@ -5,9 +5,9 @@ import platform
 from twisted.trial.unittest import SynchronousTestCase
 
 import twisted
+from ingress.admin.versions import versions
 from ingress.metrics.build import LABELS
 from ingress.metrics.metrics import Metrics
-from ingress.process.versions import versions
 
 
 class VersionTests(SynchronousTestCase):
