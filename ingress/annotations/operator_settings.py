@@ -19,12 +19,6 @@ NOTHING_SAID: Final[AttrsInstance] = _Settings()
 """The defaults of every family."""
 
 
-def operator_settings(*said: tuple[Family[Any], object]) -> AttrsInstance:
-    """Return what says these settings of families."""
-    found: AttrsInstance = _Settings(**{family.name: settings for family, settings in said})
-    return found
-
-
 def usual_settings(operators: AttrsInstance) -> AnnotationSettings:
     """Return what *operators*, such a value, has for an Ingress that says nothing; ``DEFAULTS`` itself where that is all."""
     differing: list[tuple[Family[Any], object]] = []

@@ -13,7 +13,6 @@ from ingress.annotations.address_ranges import (
     parse_ranges,
 )
 from ingress.annotations.guards import GuardMissing
-from ingress.annotations.operator_settings import operator_settings
 from ingress.annotations.values import ValueRefused
 from ingress.filters import FilterSpec, Reply
 from ingress.http.forwarding import TrustedProxies
@@ -22,6 +21,7 @@ from ingress.translate.options import TranslateOptions
 from ingress.translate.snapshot import Snapshot
 from ingress.translate.translate import translate
 from tests.fakes.filter_parts import FakeFacts, FakeServices
+from tests.operator_settings import operator_settings
 from tests.proxy.playing import OK, ONE, ProxyCase
 from tests.translate.golden import state_of
 from tests.translate.test_client_authentication import ingress

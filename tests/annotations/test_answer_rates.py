@@ -7,11 +7,11 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.annotations import answer_rates
 from ingress.annotations.answer_rates import ANSWER_RATES, AnswerRate, AnswerRateSettings, parse_kilobytes
-from ingress.annotations.operator_settings import operator_settings
 from ingress.annotations.values import ValueRefused
 from ingress.translate.options import TranslateOptions
 from ingress.translate.translate import translate
 from tests.fakes.specs import SpecOf
+from tests.operator_settings import operator_settings
 from tests.proxy.exchange.test_filter_bodies import Loud
 from tests.proxy.filter_case import FilterCase
 from tests.proxy.playing import ONE, ProxyCase

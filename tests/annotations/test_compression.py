@@ -25,7 +25,6 @@ from ingress.annotations.compression import (
     weak_tag,
 )
 from ingress.annotations.content_codings import encoder_maker
-from ingress.annotations.operator_settings import operator_settings
 from ingress.annotations.values import ValueRefused
 from ingress.filters import AnswerEdit, Facts, Filter, FilterSpec, Hook, Phase, Reply, used_hooks
 from ingress.proxy.exchange.answer_passage import SLICE
@@ -34,6 +33,7 @@ from ingress.translate.translate import translate
 from tests.annotations.served_case import ServedCase
 from tests.fakes.filter_parts import FakeEdit, FakeFacts, FakeServices
 from tests.fakes.specs import SpecOf
+from tests.operator_settings import operator_settings
 from tests.proxy.exchange.test_filter_bodies import Loud
 from tests.proxy.filter_case import FilterCase, Heard
 from tests.proxy.playing import ONE, Stage

@@ -17,7 +17,6 @@ from ingress.annotations.configured_fields import (
     parse_names,
     parse_whole_key,
 )
-from ingress.annotations.operator_settings import operator_settings
 from ingress.annotations.values import ValueRefused
 from ingress.filters import FilterSpec
 from ingress.model.backends import BackendState
@@ -29,6 +28,7 @@ from ingress.translate.options import TranslateOptions
 from ingress.translate.self_check import differences
 from ingress.translate.snapshot import Snapshot
 from tests.fakes.filter_parts import FakeEdit, FakeFacts, FakeServices
+from tests.operator_settings import operator_settings
 from tests.proxy.playing import OK, ONE, ProxyCase
 from tests.translate.following import Follower, batch
 from tests.translate.test_client_authentication import ingress

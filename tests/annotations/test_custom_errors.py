@@ -22,7 +22,6 @@ from ingress.annotations.custom_errors import (
     parse_service,
 )
 from ingress.annotations.guards import GuardMissing
-from ingress.annotations.operator_settings import operator_settings
 from ingress.annotations.values import ValueRefused
 from ingress.filters import Filter, Reply, SubAnswer, SubRequest, SubRequestFailed
 from ingress.model.backends import BackendReference, Endpoint
@@ -35,6 +34,7 @@ from ingress.translate.options import TranslateOptions
 from ingress.translate.snapshot import Snapshot
 from ingress.translate.translate import translate
 from tests.fakes.filter_parts import FakeEdit, FakeFacts, FakeServices
+from tests.operator_settings import operator_settings
 from tests.translate.golden import read_state
 from tests.workers.sent import sent
 

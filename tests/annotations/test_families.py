@@ -13,7 +13,6 @@ from ingress.annotations.access_logs import ACCESS_LOGS, AccessLogSettings
 from ingress.annotations.annotations import FAMILIES, AnnotationReader, settings_of
 from ingress.annotations.balancing import BALANCING, BalancingSettings
 from ingress.annotations.bodies import BODIES, BodySettings
-from ingress.annotations.operator_settings import operator_settings
 from ingress.annotations.redirects import REDIRECTS, RedirectSettings
 from ingress.annotations.retries import RETRIES, RetrySettings
 from ingress.annotations.route_facts import RouteFacts
@@ -28,6 +27,7 @@ from ingress.translate.options import TranslateOptions
 from ingress.translate.snapshot import Snapshot
 from ingress.translate.translate import translate
 from tests.fakes.filter_parts import FakeEdit, FakeFacts, FakeServices
+from tests.operator_settings import operator_settings
 from tests.proxy.playing import OK, ONE, ProxyCase
 from tests.translate.golden import read_state, state_of
 from tests.translate.test_client_authentication import ingress

@@ -16,7 +16,6 @@ from ingress.annotations.mirrors import (
     parse_mirror_host,
     parse_mirror_target,
 )
-from ingress.annotations.operator_settings import operator_settings
 from ingress.annotations.values import ValueRefused
 from ingress.filter_parts.mirroring import MOST_BYTES, SECONDS
 from ingress.filters import BodyFlow, BodyStage, SubRequest
@@ -26,6 +25,7 @@ from ingress.routing.route import Route
 from ingress.translate.options import TranslateOptions
 from ingress.translate.translate import translate
 from tests.fakes.filter_parts import FakeFacts, FakeServices
+from tests.operator_settings import operator_settings
 from tests.translate.golden import state_of
 from tests.translate.test_client_authentication import ingress
 from tests.workers.sent import sent

@@ -2,12 +2,12 @@
 
 from attrs import evolve
 
-from ingress.annotations.operator_settings import operator_settings
 from ingress.annotations.redirects import REDIRECTS, RedirectSettings
 from ingress.model.problems import Problem, Reason
 from ingress.model.serving import ServingSettings
 from ingress.translate.translate import translate
 from tests.controller.controller_case import NOW, ControllerTestCase, batch, endpoint_slice, ingress
+from tests.operator_settings import operator_settings
 
 FORCING = operator_settings((REDIRECTS, RedirectSettings(force_ssl_redirect=True)))
 

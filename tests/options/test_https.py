@@ -2,12 +2,13 @@
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.annotations.operator_settings import NOTHING_SAID, operator_settings
+from ingress.annotations.operator_settings import NOTHING_SAID
 from ingress.annotations.redirects import REDIRECTS, RedirectSettings
 from ingress.annotations.transport_security import STRICT_TRANSPORT, StrictTransport
 from ingress.options.values import read_max_age
 from ingress.settings import Settings, translate_options
 from ingress.tap import Options
+from tests.operator_settings import operator_settings
 
 
 def settings(*arguments: str) -> Settings:

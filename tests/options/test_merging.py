@@ -11,7 +11,6 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.annotations.address_ranges import range_filters
 from ingress.annotations.guards import GuardMissing
-from ingress.annotations.operator_settings import operator_settings
 from ingress.annotations.redirects import REDIRECTS, RedirectSettings
 from ingress.annotations.route_facts import NO_FACTS
 from ingress.annotations.transport_security import StrictTransport
@@ -21,6 +20,7 @@ from ingress.options.merging import Merged, OptionTexts, merge
 from ingress.options.option import DEFAULTS, Option, settings_with
 from ingress.options.table import OPTIONS, SPELLINGS
 from ingress.tap import Options
+from tests.operator_settings import operator_settings
 from tests.properties import examples
 
 

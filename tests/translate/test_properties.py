@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.annotations.custom_errors import CUSTOM_ERRORS, CustomErrorSettings
-from ingress.annotations.operator_settings import operator_settings
 from ingress.annotations.redirects import REDIRECTS, RedirectSettings
 from ingress.annotations.slash_redirect import SlashRedirect
 from ingress.annotations.transport_security import STRICT_TRANSPORT
@@ -45,6 +44,7 @@ from ingress.translate.readers.ingress.objects import (
 from ingress.translate.snapshot import Snapshot
 from ingress.translate.translate import translate
 from tests.fakes.certificates import make_authority
+from tests.operator_settings import operator_settings
 from tests.properties import examples
 from tests.translate.golden import issued, state_of
 

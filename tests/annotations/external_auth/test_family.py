@@ -19,7 +19,6 @@ from ingress.annotations.external_auth.values import (
     parse_snippet,
 )
 from ingress.annotations.guards import GuardMissing
-from ingress.annotations.operator_settings import operator_settings
 from ingress.annotations.values import ValueRefused
 from ingress.filters import FilterSpec, Phase
 from ingress.model.objects import ConfigMap, ObjectKey, Secret
@@ -28,6 +27,7 @@ from ingress.options.family_options import family_options
 from ingress.translate.options import TranslateOptions
 from ingress.translate.snapshot import Snapshot
 from ingress.translate.translate import translate
+from tests.operator_settings import operator_settings
 from tests.translate.golden import state_of
 from tests.translate.test_client_authentication import ingress
 from tests.workers.sent import sent

@@ -7,7 +7,6 @@ from weakref import WeakValueDictionary
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.annotations.address_ranges import parse_ranges
-from ingress.annotations.operator_settings import operator_settings
 from ingress.annotations.rate_limits.family import (
     RATE_LIMITS,
     Clients,
@@ -32,6 +31,7 @@ from tests.fakes.http2_client import Http2Client, MemoryWire
 from tests.fakes.http2_frames import RST_STREAM, frame
 from tests.fakes.records import record_of
 from tests.fakes.transports import Peer
+from tests.operator_settings import operator_settings
 from tests.proxy.exchange.test_tunnel import ASK, SWITCH
 from tests.proxy.filter_case import FilterCase
 from tests.proxy.playing import GET, OK, ONE, ProxyCase

@@ -6,7 +6,6 @@ from typing import Any
 from ingress.annotations import annotations
 from ingress.annotations.annotations import FAMILIES
 from ingress.annotations.configured_fields import OPERATOR_FIELDS, OperatorFieldSettings
-from ingress.annotations.operator_settings import operator_settings
 from ingress.cluster.api_server import ApiServerSource
 from ingress.model.objects import ConfigMap, Kind, ObjectKey
 from ingress.model.problems import Reason
@@ -14,6 +13,7 @@ from ingress.translate.options import TranslateOptions
 from tests.cluster.secrets.test_needed_secrets import OTHERS, SecretsTestCase
 from tests.cluster.source_case import Content, ingress
 from tests.fakes.apiserver.faults import Answer
+from tests.operator_settings import operator_settings
 from tests.translate.badges import BADGES
 
 PREFIX = "nginx.ingress.kubernetes.io"

@@ -6,13 +6,13 @@ from datetime import UTC, datetime
 
 from ingress.annotations.external_auth.family import EXTERNAL_AUTH
 from ingress.annotations.external_auth.settings import AuthSettings
-from ingress.annotations.operator_settings import operator_settings
 from ingress.filters import FilterSpec, Phase
 from ingress.model.backends import Endpoint
 from ingress.model.upstream_tls import LinkSettings
 from ingress.translate.options import TranslateOptions
 from ingress.translate.translate import translate
 from tests.fakes.transports import Peer
+from tests.operator_settings import operator_settings
 from tests.proxy.filter_case import FilterCase
 from tests.proxy.playing import ONE
 from tests.translate.golden import state_of

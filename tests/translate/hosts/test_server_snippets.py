@@ -5,7 +5,6 @@ from datetime import UTC, datetime
 from attrs import evolve
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.annotations.operator_settings import operator_settings
 from ingress.annotations.snippets.family import SNIPPETS, SnippetSettings
 from ingress.annotations.snippets.filters import ServerStatements, SnippetAccess, SnippetAnswers
 from ingress.annotations.snippets.reading import Place, parse_snippet
@@ -19,6 +18,7 @@ from ingress.translate.readers.ingress.objects import Ingress
 from ingress.translate.snapshot import Snapshot
 from ingress.translate.translate import translate
 from tests.fakes.filter_parts import FakeFacts, FakeServices
+from tests.operator_settings import operator_settings
 from tests.translate.golden import state_of
 from tests.translate.hosts.test_routes import SECURED, TLS
 from tests.translate.test_client_authentication import ingress

@@ -1,4 +1,4 @@
-"""The files of a kustomization that puts this controller into the place of an ingress-nginx.  Pure."""
+"""The files of the kustomizations that put this controller into the place of each ingress-nginx.  Pure."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -23,6 +23,14 @@ from ingress.options.option import DEFAULTS
 KUSTOMIZATION: Final = "kustomization.yaml"
 SCALED_OBJECT_FILE: Final = "scaled-object.yaml"
 POLICIES_FILE: Final = "network-policies.yaml"
+CONTROLLER: Final = "controller"
+MOST_CONTROLLERS: Final = 10
+is_of_controller: Final = re.compile(rf"{CONTROLLER}(?:-[0-9]+)?").fullmatch
+"""Whether a folder of that directory is one of these."""
+is_of_installation: Final = re.compile(
+    r"(?:kustomization|scaled-object|network-policies|service(?:-[a-z0-9-]*)?)\.yaml"
+).fullmatch
+"""Whether a file in such a folder is one of these."""
 BESIDE: Final = {"ingress-class": "txingress", "controller-class": "txingress/ingress"}
 """The classes that this controller serves beside ingress-nginx, by their arguments: those of the overlay ``beside``."""
 _WAITING: Final = ("--watch-without-class", "--publish-status-address=")
@@ -257,16 +265,6 @@ def _besides(overlay: Overlay, arguments: Sequence[str]) -> Iterator[Change]:
             f"{_POD}/containers/0/readinessProbe/failureThreshold", ceil(seconds / _PROBE_SECONDS) + 2
         )
         yield Change(f"{_POD}/terminationGracePeriodSeconds", seconds + _ENDING_SECONDS)
-
-
-CONTROLLER: Final = "controller"
-MOST_CONTROLLERS: Final = 10
-is_of_controller: Final = re.compile(rf"{CONTROLLER}(?:-[0-9]+)?").fullmatch
-"""Whether a folder of that directory is one of these."""
-is_of_installation: Final = re.compile(
-    r"(?:kustomization|scaled-object|network-policies|service(?:-[a-z0-9-]*)?)\.yaml"
-).fullmatch
-"""Whether a file in such a folder is one of these."""
 
 
 def installation_files(reports: Sequence[ArgumentsReport]) -> Mapping[str, str]:

@@ -1,0 +1,14 @@
+"""What an operator says for all Ingresses, as options would say it."""
+
+from typing import Any
+
+from attrs import AttrsInstance, evolve
+
+from ingress.annotations.operator_settings import NOTHING_SAID
+from ingress.annotations.values import Family
+
+
+def operator_settings(*said: tuple[Family[Any], object]) -> AttrsInstance:
+    """Return what says these settings of families."""
+    found: AttrsInstance = evolve(NOTHING_SAID, **{family.name: settings for family, settings in said})
+    return found
