@@ -113,7 +113,7 @@ def reporting_of(
     source: Source,
     store: Store,
     metrics: Metrics,
-    kinds: Sequence[RouteKind] = ROUTE_KINDS,
+    kinds: Sequence[RouteKind],
 ) -> "ClusterReporting | None":
     """Return what reports back to the cluster that *source* reads; None where there is no cluster.
 

@@ -49,8 +49,8 @@ class OptionsInForce:
         reactor: Any,
         api_server: "ApiServerSource | None",
         handed_over: HandedOver,
-        options: OptionSource | None = None,
-        node: str = "",
+        options: OptionSource | None,
+        node: str,
     ) -> None:
         self._settings = settings
         self._given = given

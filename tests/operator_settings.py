@@ -10,5 +10,6 @@ from ingress.annotations.values import Family
 
 def operator_settings(*said: tuple[Family[Any], object]) -> AttrsInstance:
     """Return what says these settings of families."""
-    found: AttrsInstance = evolve(NOTHING_SAID, **{family.name: settings for family, settings in said})
+    nothing: Any = NOTHING_SAID
+    found: AttrsInstance = evolve(nothing, **{family.name: settings for family, settings in said})
     return found

@@ -76,9 +76,9 @@ class AdminResource(Resource):
         self,
         known: Known,
         clock: IReactorTime,
-        names: Collection[str] = (),
-        only_probes: bool = False,
-        access: Access | None = None,
+        names: Collection[str],
+        only_probes: bool,
+        access: Access | None,
         rows: Iterable[PageRow] = PAGES,
     ) -> None:
         super().__init__()

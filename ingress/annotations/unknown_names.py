@@ -501,7 +501,7 @@ def _wish_of(lowered: str) -> Wish | None:
     return found
 
 
-def shown_together(names: Sequence[str], show: Callable[[str], str] = str) -> str:
+def shown_together(names: Sequence[str], show: Callable[[str], str]) -> str:
     """Return *names* for a message, each as *show* has it, and the first few of many."""
     more = len(names) - _MOST_NAMES
     return ", ".join(map(show, names[:_MOST_NAMES])) + (f" and {more} more" if more > 0 else "")

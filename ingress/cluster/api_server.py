@@ -355,7 +355,7 @@ class ApiServerSource:
             self._reflectors[name].start()
 
     def _reflector(
-        self, read: KindRead, namespace: str, receiver: Receiver, after: Reflector | None = None
+        self, read: KindRead, namespace: str, receiver: Receiver, after: Reflector | None
     ) -> Reflector:
         connection = ApiConnection(self._access)
         discovery = Discovery(connection, VERSION, receiver.put)

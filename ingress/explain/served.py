@@ -5,7 +5,7 @@ from typing import Final
 
 from attrs import evolve
 
-from ingress.explain.objects import ALL_KINDS, KnownKinds, KnownObjects, NoObjects, Objects
+from ingress.explain.objects import KnownKinds, KnownObjects, NoObjects, Objects
 from ingress.filters import FilterSpec
 from ingress.model.frozen import frozen
 from ingress.model.state import ClusterState
@@ -27,9 +27,7 @@ class Served:
     objects: Objects = _NO_OBJECTS
 
 
-def served_by(
-    settings: Settings, state: ClusterState, now: datetime, known: KnownKinds = ALL_KINDS
-) -> Served:
+def served_by(settings: Settings, state: ClusterState, now: datetime, known: KnownKinds) -> Served:
     """Return what a controller with *settings* serves of *state* at *now*; *known* says what that leaves open."""
     options = options_elsewhere(settings)
     return Served(

@@ -88,12 +88,12 @@ def interface_of(description: str) -> str:
     return re.sub(r"\\(.)", r"\1", written[1]) if written else ""
 
 
-def tcp_description(port: int, interface: str = "", like: str = "tcp") -> str:
+def tcp_description(port: int, interface: str, like: str = "tcp") -> str:
     """Return what describes *port* of *interface*, or of all addresses; *like* is a description of TCP whose form it gets."""
     return _description("tcp", port, interface, like)
 
 
-def udp_description(port: int, interface: str = "", like: str = "tcp") -> str:
+def udp_description(port: int, interface: str, like: str) -> str:
     """Return the same for a port of UDP."""
     return _description("udp", port, interface, like)
 

@@ -12,7 +12,7 @@ from ingress.options.port_services import missing_port_services, read_port_servi
 
 
 def port_services_source(
-    key: ObjectKey, sink: Sink, clock: IReactorTime, *, is_udp: bool = False
+    key: ObjectKey, sink: Sink, clock: IReactorTime, *, is_udp: bool
 ) -> FollowedConfigMap[PortServices]:
     """Return what tells the services of TCP, or of UDP, that the ConfigMap *key* lists."""
     return FollowedConfigMap(

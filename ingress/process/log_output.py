@@ -142,7 +142,7 @@ class LogOutput:
         return True
 
 
-def spare_the_reactor(*, is_held: bool = False) -> LogOutput:
+def spare_the_reactor(*, is_held: bool) -> LogOutput:
     """Let the log that is about to begin not wait for standard output; where it *is_held*, it begins with ``begin``."""
     # Where standard output was closed from the start, its number may be that of a socket by now.
     descriptor = 1 if sys.__stdout__ is not None else os.open(os.devnull, os.O_WRONLY | os.O_CLOEXEC)

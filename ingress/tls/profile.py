@@ -52,7 +52,7 @@ def new_server_context(
 
 def settle_profile(
     context: SSL.Context,
-    least_version: int = SSL.TLS1_2_VERSION,
+    least_version: int,
     suites: Sequence[str] = TLS_1_2_SUITES,
     protocols: tuple[bytes, ...] = (HTTP_1_1,),
     groups: bytes = GROUPS,

@@ -147,7 +147,7 @@ def guard_host(
     all_parsed: Sequence[ParsedObject],
     request_of: Callable[[ParsedObject], ClientCertificateRequest | None],
     annotations: AnnotationReader,
-    owner: Owner | None = None,
+    owner: Owner | None,
 ) -> HostGuard:
     """Decide what stands before *host*; *all_parsed* have a say about it and are sorted oldest first.
 

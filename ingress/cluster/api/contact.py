@@ -130,7 +130,7 @@ class Contact:
         """Note that something came."""
         self._is_silent = False
 
-    def _is_worth_saying(self, cause: str, *, once: bool = False) -> bool:
+    def _is_worth_saying(self, cause: str, *, once: bool) -> bool:
         now = self._clock()
         self._said = {said: at for said, at in self._said.items() if now - at < _REPEAT_SECONDS}
         if cause in self._said:

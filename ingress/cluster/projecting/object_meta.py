@@ -25,7 +25,7 @@ _CONDITIONS = ("f:status", "f:conditions")
 _ACCEPTED = 'k:{"type":"Accepted"}'
 
 
-def meta_of(kind: Kind, raw: RawObject, metadata: RawObject, field: StatusField | None = None) -> ObjectMeta:
+def meta_of(kind: Kind, raw: RawObject, metadata: RawObject, field: StatusField | None) -> ObjectMeta:
     """Return the metadata of *raw*, an object of *kind*; *field* says what of its status is ours to write."""
     uid = _text(metadata, "uid")
     if field is StatusField.ADDRESSES:

@@ -35,7 +35,7 @@ class ObjectChanges:
     """Turns events into changes.  Without *selection*, all objects are handed over."""
 
     def __init__(
-        self, name: str, read: KindRead, annotations_prefix: str, selection: Selection | None = None
+        self, name: str, read: KindRead, annotations_prefix: str, selection: Selection | None
     ) -> None:
         self._name = name
         self._read = read

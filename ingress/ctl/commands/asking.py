@@ -206,7 +206,7 @@ def read_input(paths: tuple[str, ...], options: tuple[str, ...], source: Source 
 
 
 def read_objects(
-    paths: tuple[str, ...], options: tuple[str, ...], source: Source | None = None
+    paths: tuple[str, ...], options: tuple[str, ...], source: Source | None
 ) -> tuple[Input, GivenOptions]:
     """Read the same, and the options that count, without what the operator's ConfigMap says; raises ``Mistake``."""
     given = options_from(options)

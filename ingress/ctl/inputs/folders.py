@@ -81,7 +81,7 @@ def chart_of(path: str) -> str | None:
     return None
 
 
-def look_through(folder: str, contents: Contents, found: Callable[[int], None] = lambda count: None) -> None:
+def look_through(folder: str, contents: Contents, found: Callable[[int], None]) -> None:
     """Add to *contents* what lies below *folder*; *found* is told how many files there are, now and then."""
     _Walk(contents, found).enter(folder, 0)
 

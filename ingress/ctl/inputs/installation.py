@@ -120,7 +120,7 @@ class Surroundings:
                 self._services.setdefault(label, []).append(one)
         self._policies = Policies(policies, labels)
 
-    def installation_of(self, workload: Workload, published: str = "") -> Installation:
+    def installation_of(self, workload: Workload, published: str) -> Installation:
         """Return *workload* with what is its own; *published* is NAMESPACE/NAME of the Service whose address it shows."""
         of = workload.key.namespace
         target = workload.kind, workload.key.name

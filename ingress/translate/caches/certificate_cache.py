@@ -47,7 +47,7 @@ class CertificateCache:
         owners: Mapping[str, Owner],
         problem_index: ProblemIndex,
         shown: Counter[Certificate],
-        table: str = "",
+        table: str,
     ) -> None:
         self._options = options
         # Problems are kept by table, and by what brings them up in it.

@@ -45,7 +45,7 @@ NOTHING_CLOSED: Final = HostClosing()
 
 
 def close_host(
-    host: str, all_parsed: Sequence[ParsedObject], *, is_shared: bool = False, quirks: bool = True
+    host: str, all_parsed: Sequence[ParsedObject], *, is_shared: bool, quirks: bool
 ) -> Stepwise[HostClosing]:
     """Decide, in steps, what of *host* is closed; *all_parsed* have a say about it, and are sorted oldest first.
 

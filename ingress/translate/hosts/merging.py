@@ -42,7 +42,7 @@ from ingress.translate.claims import (
     claims_to,
     invalid_reference,
 )
-from ingress.translate.hosts.closing import NOTHING_CLOSED, HostClosing
+from ingress.translate.hosts.closing import HostClosing
 
 ALL_HOSTS = ""
 
@@ -67,9 +67,7 @@ def hosts_asked(parsed: ParsedObject) -> tuple[str, ...]:
     return (*parsed.hosts, ALL_HOSTS)
 
 
-def merge_host(
-    host: str, all_parsed: Sequence[ParsedObject], closing: HostClosing = NOTHING_CLOSED
-) -> Stepwise[HostMerge]:
+def merge_host(host: str, all_parsed: Sequence[ParsedObject], closing: HostClosing) -> Stepwise[HostMerge]:
     """Decide, some claims a step, between *all_parsed*, those that have a say about *host*, sorted oldest first.
 
     *closing* says what of the host is closed.

@@ -20,7 +20,7 @@ from ingress.routing.paths import rule_path
 from ingress.routing.route import Match
 from ingress.translate.age import why_first
 from ingress.translate.claims import Claim, ParsedObject
-from ingress.translate.hosts.closing import NOTHING_CLOSED, HostClosing
+from ingress.translate.hosts.closing import HostClosing
 
 
 @frozen
@@ -39,9 +39,9 @@ def choose_passthrough(
     all_parsed: Sequence[ParsedObject],
     claims: Sequence[Claim],
     annotations: AnnotationReader,
-    closing: HostClosing = NOTHING_CLOSED,
+    closing: HostClosing,
     *,
-    is_guarded: bool = False,
+    is_guarded: bool,
 ) -> HostPassthrough:
     """Decide about *host*.
 

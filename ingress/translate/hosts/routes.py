@@ -53,12 +53,12 @@ from ingress.routing.table import HostRoutes
 from ingress.routing.variants import WeightedBackend
 from ingress.translate.claims import CLAIMS_AT_ONCE, ROOT, SERVICE_KIND, Claim, ParsedObject
 from ingress.translate.client_authentication import OPEN, HostGuard
-from ingress.translate.hosts.canaries import NO_CANARIES, HostCanaries, with_canaries
+from ingress.translate.hosts.canaries import HostCanaries, with_canaries
 from ingress.translate.hosts.closing import NOTHING_CLOSED, HostClosing
 from ingress.translate.hosts.merging import HostMerge
 from ingress.translate.hosts.passthrough import passed_backend
 from ingress.translate.hosts.redirects import RedirectRule
-from ingress.translate.hosts.server_snippets import NO_SNIPPETS, ServerSnippets
+from ingress.translate.hosts.server_snippets import ServerSnippets
 from ingress.translate.ownership import owner_of
 
 FoundFor = Callable[[Owner | None], Found]
@@ -84,11 +84,11 @@ def host_routes(
     redirects: RedirectRule,
     found_for: FoundFor,
     guard: HostGuard,
-    passing: Claim | None = None,
-    closing: HostClosing = NOTHING_CLOSED,
-    snippets: ServerSnippets = NO_SNIPPETS,
-    canaries: HostCanaries = NO_CANARIES,
-    slashed: Iterable[Claim] = (),
+    passing: Claim | None,
+    closing: HostClosing,
+    snippets: ServerSnippets,
+    canaries: HostCanaries,
+    slashed: Iterable[Claim],
 ) -> Stepwise[HostRoutes]:
     """Return, some claims a step, the routes of *host*, sorted by path and match, and what stands before it where none of them matches.
 

@@ -25,7 +25,7 @@ class SurroundingsTests(SynchronousTestCase):
         around += [network_policy({"podSelector": {"matchLabels": one}}) for one in labels]
         found = Surroundings([*around, budget()])
         controllers = [workload(pod_metadata={"labels": {**LABELS, **one}}) for one in labels[:80]]
-        asked: Callable[[], object] = partial(list, map(found.installation_of, controllers))
+        asked: Callable[[], object] = partial(list, map(found.installation_of, controllers, [""] * 80))
         return calls(asked)
 
     def test_whoever_asks_for_one_does_not_look_through_all(self) -> None:

@@ -79,7 +79,7 @@ def read_like(asked: LiveCluster) -> LikeOptions:
         return options_like(server, ObjectKey(namespace, name))
 
 
-def read_workloads(asked: LiveCluster, namespaces: Collection[str] = ()) -> FoundWorkloads:
+def read_workloads(asked: LiveCluster, namespaces: Collection[str]) -> FoundWorkloads:
     """Look for ingress-nginx in the cluster *asked* for, or in *namespaces* alone where all of it is forbidden."""
     with _server(asked) as server:
         return find_workloads(server, namespaces)

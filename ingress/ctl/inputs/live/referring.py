@@ -43,7 +43,7 @@ def read_referred_to(
     objects: Mapping[ObjectId, Projection],
     options: TranslateOptions,
     secrets: SecretReading,
-    always: Collection[ObjectKey] = (),
+    always: Collection[ObjectKey],
 ) -> Referred:
     """Read what *objects* and *options* refer to, and the ConfigMaps *always*."""
     found: dict[ObjectId, Projection] = {}

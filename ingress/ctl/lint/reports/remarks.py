@@ -75,7 +75,7 @@ class AboutMany:
 
 
 def remarks_of(
-    report: LintReport, accepted: Iterable[Finding] = (), sums_up: bool = True
+    report: LintReport, accepted: Iterable[Finding], sums_up: bool
 ) -> list[AboutMany | AboutObject]:
     """Return what there is to say of *report*, the worst first; without *sums_up* nothing is taken together.
 

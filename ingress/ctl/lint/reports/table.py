@@ -305,7 +305,7 @@ def _bounded(text: str) -> str:
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
 
 
-def objects_sentence(counted: Summary, kind: str | None, advices: Iterable[str] = ()) -> str:
+def objects_sentence(counted: Summary, kind: str | None, advices: Iterable[str]) -> str:
     """Say how many objects there are, all of *kind* if it is one, and what becomes of them; *advices* if none is served here."""
     if not counted.objects:
         return "There is no Ingress."

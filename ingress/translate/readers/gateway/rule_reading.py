@@ -41,7 +41,7 @@ class BackendReader:
     """Reads the backends of a route of *owner*, which goes by *relations*; they are spoken to by *protocol*."""
 
     def __init__(
-        self, owner: Owner, relations: RouteRelations, protocol: UpstreamProtocol = None, broken: int = 500
+        self, owner: Owner, relations: RouteRelations, protocol: UpstreamProtocol, broken: int = 500
     ) -> None:
         """*broken* is what requests get whose backend leads nowhere as it is written."""
         self._owner = owner
