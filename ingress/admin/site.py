@@ -23,11 +23,10 @@ from ingress.admin.access import Access
 from ingress.admin.answers import Answer, LargeAnswer, StreamAnswer, refused_query
 from ingress.admin.asked import Asked
 from ingress.admin.connections import REQUEST_SECONDS, AdminChannel, AdminConnections
-from ingress.admin.hosts import is_known_host
+from ingress.admin.foreign_pages import is_cross_origin, is_followed_link, is_known_host
 from ingress.admin.known import Known
 from ingress.admin.live_stream import begin_stream
 from ingress.admin.orders import Orders
-from ingress.admin.origins import is_cross_origin, is_followed_link
 from ingress.admin.page_row import Made, PageRow
 from ingress.admin.pages import LargePages
 from ingress.admin.parameters import Given, QueryRefusedError, read_query
