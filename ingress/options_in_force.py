@@ -23,7 +23,7 @@ from ingress.options.config_map_source import config_map_source
 from ingress.options.followed_config_map import FollowedConfigMap
 from ingress.options.merging import Merged, OptionSource, OptionTexts, merge
 from ingress.options.port_services_source import port_services_source
-from ingress.process.systemd_sockets import HandedOver
+from ingress.process.systemd.sockets import HandedOver
 from ingress.proxy.listening.reach import endpoint_rules
 from ingress.settings import Settings, translate_options
 from ingress.translate.options import TranslateOptions

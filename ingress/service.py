@@ -51,9 +51,9 @@ from ingress.options.merging import OptionSource
 from ingress.options_in_force import OptionsInForce
 from ingress.process.caps import caps_of_system, connections_fitting, tell_caps
 from ingress.process.lag_watch import LagWatch
+from ingress.process.logs.program_log import ProgramLog
 from ingress.process.memory_watch import own_memory
-from ingress.process.program_log import ProgramLog
-from ingress.process.systemd_sockets import HandedOver
+from ingress.process.systemd.sockets import HandedOver
 from ingress.process.version import running_code, running_version
 from ingress.proxy.listening.listeners import listen
 from ingress.proxy.transport.connection_limit import DEFAULT_CONNECTIONS

@@ -21,7 +21,7 @@ from ingress.options.help import INTRODUCTION, help_text
 from ingress.options.option import DEFAULTS, Option, contradictions, settings_with
 from ingress.options.table import SPELLINGS
 from ingress.options.values import read_description
-from ingress.process.systemd_sockets import HandedOver
+from ingress.process.systemd.sockets import HandedOver
 from ingress.process.version import running_code
 from ingress.settings import Settings
 
@@ -93,7 +93,7 @@ class Options(usage.Options):
         """Refuse options that contradict each other."""
         for contradiction in contradictions({option.name: option for option in self._given}):
             raise usage.UsageError(contradiction)
-        from ingress.process.program_log import other_log
+        from ingress.process.logs.program_log import other_log
 
         other = "" if self.parent is None else other_log(self.parent)
         for name in ("log-format", "log-level"):
@@ -163,11 +163,11 @@ def makeService(options: Options) -> "IService":
         stop_on_signals,
         stop_reactor,
     )
-    from ingress.process.log_output import spare_the_reactor
-    from ingress.process.program_log import ProgramLog
+    from ingress.process.logs.log_output import spare_the_reactor
+    from ingress.process.logs.program_log import ProgramLog
     from ingress.process.steady_time import keep_steady_time
-    from ingress.process.systemd_announcing import Announcer
-    from ingress.process.systemd_notify import Systemd
+    from ingress.process.systemd.announcing import Announcer
+    from ingress.process.systemd.notify import Systemd
     from ingress.service import IngressService
     from ingress.takeover.successor import this_command
     from ingress.takeover.takeover import Takeover

@@ -10,7 +10,7 @@ from shutil import which
 import yaml
 from twisted.trial.unittest import SkipTest, SynchronousTestCase
 
-from ingress.process.systemd_descriptions import read_handed_over
+from ingress.process.systemd.descriptions import read_handed_over
 from ingress.tap import Options
 from tests.fakes.certificates import issue, make_authority
 from tests.fakes.objects import secret_object

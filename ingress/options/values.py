@@ -25,7 +25,7 @@ from ingress.model.object_meta import Address
 from ingress.model.objects import ObjectKey
 from ingress.model.reporting import LONGEST_LEASE_SECONDS
 from ingress.model.serving import ForwardedHeaders
-from ingress.process.systemd_descriptions import is_handed_over, read_handed_over
+from ingress.process.systemd.descriptions import is_handed_over, read_handed_over
 from ingress.translate.options import ANNOTATIONS_PREFIX
 
 MAX_PAGE_BYTES = 1024 * 1024

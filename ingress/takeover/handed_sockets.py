@@ -5,7 +5,7 @@ import socket
 from ipaddress import ip_address
 
 from ingress.model.listeners import interface_of
-from ingress.process.systemd_descriptions import is_handed_over
+from ingress.process.systemd.descriptions import is_handed_over
 from ingress.proxy.listening.listeners import bound_to
 
 _FAMILIES = {socket.AF_INET: 4, socket.AF_INET6: 6}

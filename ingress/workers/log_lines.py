@@ -13,7 +13,7 @@ from twisted.logger import ILogObserver, InvalidLogLevelError, Logger, LogLevel
 from zope.interface import implementer
 
 from ingress.model.happenings import MOST_CHARACTERS, MOST_HOSTS, ChangeSort, Mark
-from ingress.process.program_log import Told, told_by
+from ingress.process.logs.program_log import Told, told_by
 from ingress.proxy.listening.open_listeners import OpenListeners
 from ingress.workers.framing import NonsenseError
 

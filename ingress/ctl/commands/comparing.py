@@ -27,8 +27,8 @@ from ingress.ctl.comparing.tally import Result, Tally
 from ingress.ctl.errors import FINE, FOUND, MISTAKEN, Mistake
 from ingress.ctl.inputs.input import Input
 from ingress.ctl.lint.linting import lint
-from ingress.ctl.migrate.html_page import as_html
-from ingress.ctl.migrate.markdown import as_markdown
+from ingress.ctl.pages.html import as_html
+from ingress.ctl.pages.markdown import as_markdown
 from ingress.ctl.terminal import printable, tell
 from ingress.plain.secret_fields import tells_of_secrets
 

@@ -27,14 +27,12 @@ from ingress.ctl.lint.linting import lint
 from ingress.ctl.migrate.as_json import as_json
 from ingress.ctl.migrate.assessing import assess
 from ingress.ctl.migrate.edited_files import EditedFiles
-from ingress.ctl.migrate.html_page import as_html
 from ingress.ctl.migrate.installation.kustomization import (
     KUSTOMIZATION,
     installation_files,
     is_of_controller,
     is_of_installation,
 )
-from ingress.ctl.migrate.markdown import as_markdown
 from ingress.ctl.migrate.migration import Asked, Migration
 from ingress.ctl.migrate.owners import USUAL_LABELS
 from ingress.ctl.migrate.patch_files import (
@@ -48,6 +46,8 @@ from ingress.ctl.migrate.patch_files import (
 )
 from ingress.ctl.migrate.patches import ReadFile, patches_of
 from ingress.ctl.migrate.writing import MOST_OBJECTS, entries_in_detail, write
+from ingress.ctl.pages.html import as_html
+from ingress.ctl.pages.markdown import as_markdown
 from ingress.ctl.terminal import printable, say, tell
 from ingress.wording import number_of
 

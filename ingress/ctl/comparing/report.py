@@ -12,7 +12,7 @@ from ingress.ctl.comparing.causes import Attribution, Cause, causes
 from ingress.ctl.comparing.differences import Compared, Weight
 from ingress.ctl.comparing.samples import Chosen, Sample
 from ingress.ctl.comparing.tally import Result
-from ingress.ctl.migrate.document import (
+from ingress.ctl.pages.document import (
     Block,
     Code,
     Document,

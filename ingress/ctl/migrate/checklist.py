@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 
 from ingress.ctl.migrate.config_map import NOT_HONORED
-from ingress.ctl.migrate.document import Code, Line, Reference
 from ingress.ctl.migrate.migration import Migration
+from ingress.ctl.pages.document import Code, Line, Reference
 from ingress.wording import number_of
 
 

@@ -9,7 +9,11 @@ from ingress.ctl.inputs.input import FieldOf, Place
 from ingress.ctl.lint.finding import Finding, Level, Standing
 from ingress.ctl.migrate.checklist import checklist
 from ingress.ctl.migrate.commands import quoted
-from ingress.ctl.migrate.document import (
+from ingress.ctl.migrate.migration import Asked, ConfigMapReport, Count, Entry, Matter, Migration, NotOurs
+from ingress.ctl.migrate.outcome import Outcome
+from ingress.ctl.migrate.patches import ObjectPatch, Patches
+from ingress.ctl.migrate.writing_arguments import MOST_WORKLOADS, written_arguments
+from ingress.ctl.pages.document import (
     Block,
     Code,
     Document,
@@ -24,10 +28,6 @@ from ingress.ctl.migrate.document import (
     Table,
     weight,
 )
-from ingress.ctl.migrate.migration import Asked, ConfigMapReport, Count, Entry, Matter, Migration, NotOurs
-from ingress.ctl.migrate.outcome import Outcome
-from ingress.ctl.migrate.patches import ObjectPatch, Patches
-from ingress.ctl.migrate.writing_arguments import MOST_WORKLOADS, written_arguments
 from ingress.model.objects import ObjectId
 from ingress.model.problems import Reason
 from ingress.wording import first_of, number_of

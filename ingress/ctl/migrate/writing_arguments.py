@@ -3,10 +3,10 @@
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from ingress.ctl.migrate.document import Block, Code, Line, Listing, Paragraph, Part, Reference, Table
 from ingress.ctl.migrate.installation.carried import CarriedField
 from ingress.ctl.migrate.installation.kustomization import KUSTOMIZATION
 from ingress.ctl.migrate.migration import Argument, ArgumentsReport
+from ingress.ctl.pages.document import Block, Code, Line, Listing, Paragraph, Part, Reference, Table
 from ingress.wording import number_of
 
 MOST_WORKLOADS: Final = 10

@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
-from ingress.ctl.fences import fenced
+from ingress.ctl.pages.markdown import fenced
 from ingress.ctl.served.blocks import SECTIONS, Block, blocks, by_section, summary
 from ingress.ctl.served.differences import Comparison, Difference
 from ingress.ctl.terminal import printable

@@ -36,7 +36,7 @@ from twisted.logger import Logger
 
 from ingress.model.log_formats import AccessLogSettings, LineForm, LogFormat
 from ingress.model.records import Record
-from ingress.process.file_output import LinesLostError
+from ingress.process.logs.file_output import LinesLostError
 from ingress.process.timestamps import stamp_of_second
 from ingress.proxy.exchange.log_lines import LineMaker, line_maker
 from ingress.proxy.exchange.record_lines import record_line_maker

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Collection, Iterable
 from ipaddress import ip_network
 
-from ingress.process.systemd_sockets import HandedOver
+from ingress.process.systemd.sockets import HandedOver
 from ingress.proxy.listening.listeners import bound_to
 from ingress.proxy.transport.resolving import is_own_address
 from ingress.translate.endpoints.endpoint_rules import EndpointRules, Pair

@@ -15,8 +15,8 @@ from ingress.ctl.comparing.tally import Tally
 from ingress.ctl.inputs.controller_options import options_from
 from ingress.ctl.inputs.manifests import read_manifests
 from ingress.ctl.lint.linting import lint
-from ingress.ctl.migrate.html_page import as_html
-from ingress.ctl.migrate.markdown import as_markdown
+from ingress.ctl.pages.html import as_html
+from ingress.ctl.pages.markdown import as_markdown
 from tests.ctl.comparing.test_generating import manifest
 from tests.ctl.ctl_case import CtlCase
 

@@ -12,7 +12,7 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.model.backends import BackendReference
 from ingress.model.objects import ObjectKey
-from ingress.process.file_output import LinesLostError
+from ingress.process.logs.file_output import LinesLostError
 from ingress.proxy.exchange.access_log import FLUSH_SECONDS, MAX_FIELD, QUIET_SECONDS, AccessLog, escape
 from ingress.routing.route import Match, Route
 from tests.fakes.records import ENDPOINT, record_of

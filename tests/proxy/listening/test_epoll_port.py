@@ -294,7 +294,7 @@ if listener.fileno() != 3:
     os.dup2(listener.fileno(), 3)
 listener.detach()
 os.environ.update(LISTEN_PID=str(os.getpid()), LISTEN_FDS="1", LISTEN_FDNAMES="web")
-from ingress.process.systemd_sockets import HandedOver
+from ingress.process.systemd.sockets import HandedOver
 handed_over = HandedOver.taken_from(os.environ, os.getpid())
 description = f"systemd:domain={sys.argv[1]}:index=0"
 from twisted.internet import reactor

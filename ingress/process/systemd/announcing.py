@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from twisted.internet.interfaces import IDelayedCall
 
-from ingress.process.systemd_notify import EXTENSION_SECONDS, Systemd
+from ingress.process.systemd.notify import EXTENSION_SECONDS, Systemd
 from ingress.wording import first_of
 
 STARTING_SECONDS: Final = 0.1

@@ -8,7 +8,7 @@ from tempfile import TemporaryDirectory
 from twisted.internet.task import Clock
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.process.systemd_notify import (
+from ingress.process.systemd.notify import (
     AGAIN_SECONDS,
     LEAST_WATCHDOG_SECONDS,
     MOST_STATUS_CHARACTERS,

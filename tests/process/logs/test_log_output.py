@@ -16,8 +16,8 @@ from time import monotonic
 from twisted.logger import Logger, LogPublisher, textFileLogObserver
 from twisted.trial.unittest import SynchronousTestCase, TestCase
 
-from ingress.process import log_output
-from ingress.process.log_output import LogOutput
+from ingress.process.logs import log_output
+from ingress.process.logs.log_output import LogOutput
 from tests.fakes.processes import ROOT, TWISTD, free_port
 
 LINE = "x" * 99 + "\n"

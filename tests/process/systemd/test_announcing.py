@@ -5,8 +5,8 @@ from __future__ import annotations
 from twisted.internet.testing import MemoryReactorClock
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.process.systemd_announcing import REPEATED_SECONDS, SERVING_SECONDS, STARTING_SECONDS, Announcer
-from ingress.process.systemd_notify import EXTENSION_SECONDS, Systemd
+from ingress.process.systemd.announcing import REPEATED_SECONDS, SERVING_SECONDS, STARTING_SECONDS, Announcer
+from ingress.process.systemd.notify import EXTENSION_SECONDS, Systemd
 from tests.fakes.service_managers import FakeServiceManager, abstract_name
 
 

@@ -8,8 +8,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from ingress.ctl.fences import fenced, longest_run
-from ingress.ctl.migrate.document import (
+from ingress.ctl.pages.document import (
     Block,
     Code,
     Document,
@@ -104,3 +103,18 @@ def _code(text: str, in_table: bool) -> str:
 
 def _entity(character: str) -> str:
     return character if character.isalnum() or character == " " else f"&#{ord(character)};"
+
+
+_RUN: Final = re.compile("`+")
+_LEAST: Final = 3
+
+
+def longest_run(text: str) -> int:
+    """Return how many backquotes stand in a row in *text*, at the most."""
+    return max((len(run) for run in _RUN.findall(text)), default=0)
+
+
+def fenced(text: str, language: str) -> str:
+    """Return *text* between two fences that are longer than any in it (CommonMark 0.31, section 4.5), without a line break at the end."""
+    fence = "`" * max(_LEAST, longest_run(text) + 1)
+    return f"{fence}{language}\n{text}\n{fence}"

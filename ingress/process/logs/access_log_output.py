@@ -10,8 +10,8 @@ from twisted.logger import Logger
 
 from ingress.errors import StartError
 from ingress.model.log_destinations import AccessDestination, SyslogAddress
-from ingress.process.file_output import AccessOutput
-from ingress.process.syslog_output import SyslogOutput
+from ingress.process.logs.file_output import AccessOutput
+from ingress.process.logs.syslog_output import SyslogOutput
 
 
 class Output(Protocol):

@@ -11,8 +11,13 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.model.log_destinations import SyslogAddress, SyslogTransport
 from ingress.options.log_destinations import read_access_log
-from ingress.process.file_output import LinesLostError
-from ingress.process.syslog_output import FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS, SyslogOutput, connected
+from ingress.process.logs.file_output import LinesLostError
+from ingress.process.logs.syslog_output import (
+    FIRST_PAUSE_SECONDS,
+    LONGEST_PAUSE_SECONDS,
+    SyslogOutput,
+    connected,
+)
 from tests.proxy.exchange.test_log_lines import NOW
 
 HEADER = re.compile(rb"<190>1 2026-09-21T14:13:20\.250Z [!-~]+ ingress [0-9]+ access - ")

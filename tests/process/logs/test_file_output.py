@@ -1,4 +1,4 @@
-"""Tests for ``ingress.process.file_output``."""
+"""Tests for ``ingress.process.logs.file_output``."""
 
 import os
 import sys
@@ -11,7 +11,7 @@ from twisted.logger import capturedLogs, formatEvent
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.errors import StartError
-from ingress.process.file_output import AccessOutput, LinesLostError, write_all
+from ingress.process.logs.file_output import AccessOutput, LinesLostError, write_all
 from tests.properties import examples
 
 FULL = OSError(28, "No space left on device")

@@ -1,7 +1,7 @@
 """The program's own log: what its lines look like, from which level on there are any, and where ``twistd`` was told to have them.
 
 ``twistd`` would write text with local times, of all levels.  An application may bring an observer of its own; this is ours.
-What goes to standard output passes ``ingress.process.log_output``, which has nobody wait; ``twistd --logfile`` names a file, which
+What goes to standard output passes ``ingress.process.logs.log_output``, which has nobody wait; ``twistd --logfile`` names a file, which
 is Twisted's, rotates by itself, and is opened anew here when somebody moved it.
 """
 

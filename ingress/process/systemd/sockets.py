@@ -13,7 +13,7 @@ from twisted.logger import Logger
 
 from ingress.errors import StartError
 from ingress.model.frozen import frozen
-from ingress.process.systemd_descriptions import FAMILIES, AskedSocket, is_handed_over, read_handed_over
+from ingress.process.systemd.descriptions import FAMILIES, AskedSocket, is_handed_over, read_handed_over
 from ingress.wording import first_of, number_of
 
 FIRST_DESCRIPTOR: Final = 3

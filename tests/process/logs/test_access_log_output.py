@@ -5,7 +5,7 @@ from pathlib import Path
 from twisted.logger import capturedLogs, formatEvent
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.process.access_log_output import AccessOutputs, output_to
+from ingress.process.logs.access_log_output import AccessOutputs, output_to
 
 
 class ChoosingTests(SynchronousTestCase):

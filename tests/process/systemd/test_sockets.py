@@ -11,8 +11,8 @@ from twisted.logger import capturedLogs, formatEvent
 from twisted.trial.unittest import SkipTest, SynchronousTestCase
 
 from ingress.errors import StartError
-from ingress.process.systemd_descriptions import AskedSocket, read_handed_over
-from ingress.process.systemd_sockets import HandedOver
+from ingress.process.systemd.descriptions import AskedSocket, read_handed_over
+from ingress.process.systemd.sockets import HandedOver
 
 
 class ReadTests(SynchronousTestCase):

@@ -9,7 +9,7 @@ from itertools import pairwise
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.ctl.migrate.document import (
+from ingress.ctl.pages.document import (
     Code,
     Document,
     Heading,
@@ -20,8 +20,8 @@ from ingress.ctl.migrate.document import (
     Strong,
     Table,
 )
-from ingress.ctl.migrate.html_page import as_html
-from ingress.ctl.migrate.markdown import as_markdown
+from ingress.ctl.pages.html import as_html
+from ingress.ctl.pages.markdown import as_markdown
 
 HOSTILE = (
     "</td><script>alert(1)</script>",

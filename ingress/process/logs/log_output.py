@@ -5,7 +5,7 @@ nobody empties, or a disk that hangs, that would stop the reactor, and with it a
 is handed over and forgotten; what does not fit into the bound is dropped, and counted, and the
 first line that fits again says how many are missing.  (The access log has the same in ``ingress.proxy.exchange.access_log``.)
 
-What is written there, and which file else, is for ``ingress.process.program_log`` to say.
+What is written there, and which file else, is for ``ingress.process.logs.program_log`` to say.
 """
 
 import atexit
@@ -16,7 +16,7 @@ from collections.abc import Callable
 from threading import Condition, Thread
 from typing import Final
 
-from ingress.process.file_output import PartlyWrittenError, write_all
+from ingress.process.logs.file_output import PartlyWrittenError, write_all
 
 MAX_WAITING_BYTES: Final = 1024 * 1024
 """What may wait to be written."""

@@ -18,7 +18,7 @@ from time import localtime, monotonic, strftime, time
 from typing import Final
 
 from ingress.model.log_destinations import SyslogAddress, SyslogTransport
-from ingress.process.file_output import LinesLostError
+from ingress.process.logs.file_output import LinesLostError
 from ingress.process.timestamps import stamp_of
 
 CONNECT_SECONDS: Final = 3.0

@@ -1,0 +1,1 @@
+"""Pages for people: what a report says as plain values, and these as Markdown or HTML."""

@@ -1,0 +1,1 @@
+"""Where the log and the access log go, and what lines of the log look like."""

@@ -1,0 +1,1 @@
+"""Tests of ``ingress.process.systemd``."""
