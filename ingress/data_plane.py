@@ -31,8 +31,8 @@ from ingress.model.stepwise import Stepwise
 from ingress.model.workers import WorkerState
 from ingress.process.caps import Caps, caps_of_system, connections_allowed
 from ingress.process.computing import ComputingThreads
-from ingress.process.crowding import Crowding
 from ingress.process.in_slices import OneForAll, in_slices
+from ingress.process.limit_memory import Crowding
 from ingress.process.logs.access_log_output import AccessOutputs, output_to
 from ingress.process.memory_marks import Level
 from ingress.process.memory_watch import MemoryWatch, own_memory
@@ -48,13 +48,12 @@ from ingress.proxy.exchange.chains import Chains
 from ingress.proxy.exchange.replies import Replies
 from ingress.proxy.exchange.services import FilterClock, FilterServices, ReplicaCount, States
 from ingress.proxy.exchange.subrequests import SubRequests
-from ingress.proxy.listening.channel_factory import ChannelFactory
+from ingress.proxy.listening.connection_factories import ChannelFactory, StreamFactory
 from ingress.proxy.listening.connection_starts import ConnectionStartRules, TrustedNow
 from ingress.proxy.listening.networks import network_for
 from ingress.proxy.listening.open_listeners import OpenListener, OpenListeners
 from ingress.proxy.listening.served_table import ServingPort
 from ingress.proxy.listening.served_tables import ServedTables
-from ingress.proxy.listening.stream_factory import StreamFactory
 from ingress.proxy.transport.accepting import NewTurn
 from ingress.proxy.transport.connection_limit import DEFAULT_CONNECTIONS
 from ingress.proxy.transport.datagrams import take_datagrams

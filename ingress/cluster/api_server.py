@@ -41,7 +41,7 @@ from ingress.metrics.watch import WatchMetrics
 from ingress.model.label_selectors import LabelSelector
 from ingress.model.objects import Kind, ObjectKey
 from ingress.process.yielding import YieldToTraffic
-from ingress.translate.operator_needs import needs_of_options
+from ingress.translate.annotation_reading import needs_of_options
 from ingress.translate.options import TranslateOptions
 from ingress.translate.readers.gateway.kinds import VERSION
 from ingress.translate.readers.gateway.names import DEFINITION

@@ -1,8 +1,13 @@
-"""What reads annotations, made of the options of translation."""
+"""What reads annotations, made of the options of translation; and which Secrets and ConfigMaps these options themselves refer to.
+
+Those that objects refer to are for the readers of objects to say.
+"""
 
 from ingress.annotations.annotations import AnnotationReader
 from ingress.annotations.operator_filters import operator_filters
 from ingress.annotations.operator_settings import usual_settings
+from ingress.model.objects import Kind, ObjectKey
+from ingress.model.secrets import TLS_KEYS, Needs
 from ingress.translate.options import TranslateOptions
 
 
@@ -16,3 +21,15 @@ def annotation_reader(options: TranslateOptions) -> AnnotationReader:
         usual=usual_settings(options.operators),
         policy=options.annotation_policy,
     )
+
+
+def needs_of_options(options: TranslateOptions, kind: Kind = Kind.SECRET) -> Needs:
+    """Return the objects of *kind* that the operator refers to."""
+    needs: dict[ObjectKey, frozenset[str]] = {}
+    key = options.default_ssl_certificate
+    if key is not None and kind is Kind.SECRET:
+        needs[key] = TLS_KEYS
+    for reference in annotation_reader(options).references_of_operator:
+        if reference.kind is kind:
+            needs[reference.key] = needs.get(reference.key, frozenset()) | reference.keys
+    return needs

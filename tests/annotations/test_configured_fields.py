@@ -23,7 +23,7 @@ from ingress.model.backends import BackendState
 from ingress.model.objects import ConfigMap, Kind, ObjectKey
 from ingress.model.problems import Problem, Reason
 from ingress.model.secrets import ALL_KEYS
-from ingress.translate.operator_needs import needs_of_options
+from ingress.translate.annotation_reading import needs_of_options
 from ingress.translate.options import TranslateOptions
 from ingress.translate.self_check import differences
 from ingress.translate.snapshot import Snapshot

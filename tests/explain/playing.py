@@ -11,7 +11,7 @@ from ingress.model.client_authentication import ClientAuthentication
 from ingress.model.records import Record
 from ingress.proxy.contract.security import Security
 from ingress.proxy.contract.transport import Transport
-from ingress.proxy.listening.channel_factory import ChannelFactory
+from ingress.proxy.listening.connection_factories import ChannelFactory
 from ingress.tls.handshake import Handshake
 from ingress.translate.snapshot import Snapshot
 from tests.proxy.playing import OK, Stage

@@ -31,7 +31,7 @@ from ingress.proxy.exchange.chains import Chains
 from ingress.proxy.exchange.replies import Replies
 from ingress.proxy.exchange.services import FilterClock, FilterServices, ReplicaCount, States
 from ingress.proxy.exchange.subrequests import SubRequests
-from ingress.proxy.listening.channel_factory import ChannelFactory
+from ingress.proxy.listening.connection_factories import ChannelFactory
 from ingress.proxy.upstream.pool import UpstreamPool
 from ingress.proxy.upstream.rotation import Rotations
 from ingress.routing.route import Match, Route

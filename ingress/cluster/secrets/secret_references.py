@@ -12,7 +12,7 @@ from ingress.model.frozen import frozen
 from ingress.model.objects import Batch, ClusterObject, Kind, ObjectId, ObjectKey
 from ingress.model.secrets import ALL_KEYS, Needs
 from ingress.model.state import ClusterState
-from ingress.translate.operator_needs import needs_of_options
+from ingress.translate.annotation_reading import needs_of_options
 from ingress.translate.options import TranslateOptions
 from ingress.translate.readers.reader import Reader, Readers, RouteKind
 from ingress.translate.readers.route_kinds import ROUTE_KINDS

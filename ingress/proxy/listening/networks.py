@@ -24,7 +24,7 @@ from ingress.proxy.contract.burst import Burst
 from ingress.proxy.contract.transport import Receiver, is_ip_address
 from ingress.proxy.dispatch.site import ProxySite
 from ingress.proxy.listening.buffered_start import Carrying, ConnectionStartFactory
-from ingress.proxy.listening.channel_factory import ChannelFactory
+from ingress.proxy.listening.connection_factories import ChannelFactory, StreamFactory
 from ingress.proxy.listening.connection_starts import (
     NO_CONNECTION_STARTS,
     ConnectionStartRules,
@@ -33,7 +33,6 @@ from ingress.proxy.listening.connection_starts import (
 )
 from ingress.proxy.listening.epoll_port import EpollPort
 from ingress.proxy.listening.listeners import listen, tls_factory
-from ingress.proxy.listening.stream_factory import StreamFactory
 from ingress.proxy.transport.accepting import BACKLOG, AcceptingSocket, NewTurn, join, keep_to_family
 from ingress.proxy.transport.connecting import Connector
 from ingress.proxy.transport.datagrams import ReactorSockets, Sockets

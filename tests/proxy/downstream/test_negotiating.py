@@ -6,7 +6,7 @@ from ingress.http2.frames import PREFACE
 from ingress.model.limits import Limits
 from ingress.proxy.downstream.channel import DownstreamChannel
 from ingress.proxy.downstream.negotiating import Beginning, beginning_of
-from ingress.proxy.listening.channel_factory import ChannelFactory
+from ingress.proxy.listening.connection_factories import ChannelFactory
 from tests.fakes.sessions import KeepingSession, Sessions
 from tests.fakes.transports import Peer
 from tests.proxy.playing import GET, OK, ProxyCase, Stage

@@ -7,7 +7,7 @@ from ingress.model.reply import Reply
 from ingress.proxy.contract.limits import MAX_HELD
 from ingress.proxy.contract.transport import TIMED_OUT
 from ingress.proxy.exchange.exchange import Exchange
-from ingress.proxy.listening.channel_factory import ChannelFactory
+from ingress.proxy.listening.connection_factories import ChannelFactory
 from tests.proxy.playing import FOUR, GET, INGRESS, OK, ONE, THREE, TWO, ProxyCase, Stage, body_of, fields_of
 
 POST = b"POST / HTTP/1.1\r\nHost: shop.test\r\nContent-Length: 4\r\n\r\nbody"

@@ -12,8 +12,8 @@ from typing import Any
 from ingress.http.forwarding import TrustedProxies
 from ingress.model.backends import BackendReference, BackendState, Endpoint
 from ingress.model.streams import StreamSort
+from ingress.proxy.listening.connection_factories import StreamFactory
 from ingress.proxy.listening.connection_starts import ConnectionStartRules
-from ingress.proxy.listening.stream_factory import StreamFactory
 from ingress.routing.route import Match, Route
 from ingress.routing.streams import StreamRoute, StreamTable
 from ingress.routing.table import RouteTable

@@ -8,7 +8,7 @@ from ingress.http2.frames import PREFACE
 from ingress.model.listeners import MAIN, Listener
 from ingress.proxy.dispatch.site import SessionRules
 from ingress.proxy.downstream.h2_session import DownstreamSession
-from ingress.proxy.listening.channel_factory import ChannelFactory
+from ingress.proxy.listening.connection_factories import ChannelFactory
 from ingress.proxy.listening.served_table import ServedSite
 from ingress.proxy.listening.served_tables import ServedTables
 from ingress.translate.readers.gateway.ports import SHARED_ADDRESS, table_name

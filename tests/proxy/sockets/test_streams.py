@@ -21,8 +21,8 @@ from ingress.model.objects import Kind, ObjectKey, Owner
 from ingress.model.streams import StreamSort
 from ingress.proxy.dispatch.site import SessionRules
 from ingress.proxy.downstream.h2_session import DownstreamSession
+from ingress.proxy.listening.connection_factories import StreamFactory
 from ingress.proxy.listening.connection_starts import ConnectionStartRules
-from ingress.proxy.listening.stream_factory import StreamFactory
 from ingress.routing.streams import StreamRoute, StreamTable
 from ingress.routing.table import RouteTable
 from ingress.routing.variants import WeightedBackend

@@ -10,8 +10,7 @@ from ingress.model.backends import BackendReference
 from ingress.model.objects import ConfigMap, Kind, ObjectKey, Projection, Secret
 from ingress.model.problems import Problem, Reason
 from ingress.model.secrets import ALL_KEYS
-from ingress.translate.annotation_reading import annotation_reader
-from ingress.translate.operator_needs import needs_of_options
+from ingress.translate.annotation_reading import annotation_reader, needs_of_options
 from ingress.translate.options import TranslateOptions
 from ingress.translate.readers.ingress.needs import needs_of
 from ingress.translate.self_check import differences
