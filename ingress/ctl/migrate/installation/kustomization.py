@@ -14,7 +14,7 @@ from ingress.ctl.migrate.installation.pods import namespace_carried, pods_carrie
 from ingress.ctl.migrate.installation.scaling import Scaling, scaling_carried
 from ingress.ctl.migrate.installation.services import bare_service, own_names, service_carried
 from ingress.ctl.migrate.installation.traffic import Traffic
-from ingress.ctl.migrate.installation.yaml_text import block, quoted, scalar
+from ingress.ctl.migrate.installation.yaml_text import block, manifest, quoted, scalar
 from ingress.ctl.migrate.migration import ArgumentsReport
 from ingress.fields import RawObject, is_object
 from ingress.model.frozen import frozen
@@ -99,14 +99,12 @@ def kustomization(
         file = f"{name.replace(OWN_NAME, 'service', 1)}.yaml"
         resources.append(file)
         texts[file] = _written_service(bare_service(name), carried)
-    policies = policies_written(found)
-    for file, objects in (
-        (SCALED_OBJECT_FILE, [] if scaling.scaled_object is None else [scaling.scaled_object]),
-        (POLICIES_FILE, policies.policies),
-    ):
-        if objects:
+    policies = policies_written(found.policies)
+    scaled = [] if scaling.scaled_object is None else [scaling.scaled_object]
+    for file, text in ((SCALED_OBJECT_FILE, manifest(scaled)), (POLICIES_FILE, policies.text)):
+        if text:
             resources.append(file)
-            texts[file] = "---\n".join("\n".join([*block(one, 0), ""]) for one in objects)
+            texts[file] = text
     components = [
         *(name for argument, name in _FOR_ARGUMENTS.items() if argument in arguments),
         *("autoscaler" for _ in scaling.carried.changes[:1]),

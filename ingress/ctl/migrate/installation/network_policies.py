@@ -5,13 +5,14 @@ changed, and both controllers get in as long as both are there.
 """
 
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Any, Final
 
-from ingress.ctl.inputs.installation import Installation
 from ingress.ctl.inputs.network_policies import Pods, Policy, lets_in
 from ingress.ctl.inputs.raw_values import name_of, namespace_of, object_in
 from ingress.ctl.migrate.installation.carried import CarriedField, Fate, is_sound
 from ingress.ctl.migrate.installation.overlays import OWN_LABELS, OWN_NAME
+from ingress.ctl.migrate.installation.yaml_text import manifest
 from ingress.fields import RawObject
 from ingress.model.frozen import frozen
 
@@ -29,19 +30,23 @@ _ABOUT_PODS: Final = f"it is about the pods of ingress-nginx: those of this cont
 _TOO_MANY: Final = f"no more than {MOST_POLICIES} are written: this one is yours to write"
 
 
-@frozen
+@frozen(eq=False)
 class WrittenPolicies:
-    """The *policies* that are to stand beside others, and what is said of these."""
+    """The manifest of the policies that are to stand beside others, empty for none, and what is said of these."""
 
-    policies: tuple[RawObject, ...]
+    text: str
     fields: tuple[CarriedField, ...]
 
 
-def policies_written(found: Installation) -> WrittenPolicies:
-    """Return the policies that let this controller in where *found* is let in, and it is not anyway."""
+@lru_cache(maxsize=8)
+def policies_written(policies: tuple[Policy, ...]) -> WrittenPolicies:
+    """Return the policies that let this controller in where *policies* let in ingress-nginx, and it is not let in anyway.
+
+    Many an ingress-nginx may have pods with the same labels, and is let in by the same ones.
+    """
     written: list[RawObject] = []
     fields: list[CarriedField] = []
-    for policy in found.policies:
+    for policy in policies:
         owner = f"NetworkPolicy {namespace_of(policy.raw)}/{name_of(policy.raw)}"
         if policy.is_about_them:
             fields.append(CarriedField(owner, "podSelector", Fate.LEFT, _ABOUT_PODS))
@@ -55,7 +60,7 @@ def policies_written(found: Installation) -> WrittenPolicies:
             continue
         written.append(own)
         fields.append(CarriedField(owner, "ingress", Fate.TAKEN, _LETS_IN))
-    return WrittenPolicies(tuple(written), tuple(fields))
+    return WrittenPolicies(manifest(written), tuple(fields))
 
 
 def _own_rules(policy: Policy) -> Iterator[RawObject]:

@@ -2,8 +2,10 @@
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
+
+from ingress.fields import RawObject
 
 _PLAIN: Final = re.compile(r"[\w./=,$()@-]+(?::[\w./=,$()@-]+)*", re.ASCII)
 _KEY: Final = re.compile(r"[A-Za-z][\w./-]*", re.ASCII)
@@ -21,6 +23,11 @@ def scalar(text: str) -> str:
 def quoted(value: object) -> str:
     """Return *value* as JSON, which YAML is a superset of but for some characters."""
     return _HIDDEN.sub(lambda found: f"\\u{ord(found[0]):04x}", json.dumps(value, ensure_ascii=False))
+
+
+def manifest(objects: Iterable[RawObject]) -> str:
+    """Return the manifest of *objects*; empty for none."""
+    return "---\n".join("\n".join([*block(one, 0), ""]) for one in objects)
 
 
 def block(value: Any, indent: int) -> Iterator[str]:
