@@ -26,7 +26,6 @@ from ingress.ctl.installed import installed_version
 from ingress.ctl.lint.linting import lint
 from ingress.ctl.migrate.as_json import as_json
 from ingress.ctl.migrate.assessing import assess
-from ingress.ctl.migrate.edited_files import EditedFiles
 from ingress.ctl.migrate.installation.kustomization import (
     KUSTOMIZATION,
     installation_files,
@@ -35,7 +34,8 @@ from ingress.ctl.migrate.installation.kustomization import (
 )
 from ingress.ctl.migrate.migration import Asked, Migration
 from ingress.ctl.migrate.owners import USUAL_LABELS
-from ingress.ctl.migrate.patch_files import (
+from ingress.ctl.migrate.patching.edited_files import EditedFiles
+from ingress.ctl.migrate.patching.patch_files import (
     COMMANDS,
     MANIFESTS,
     NOT_EDITED,
@@ -44,7 +44,7 @@ from ingress.ctl.migrate.patch_files import (
     is_of_object,
     patch_files,
 )
-from ingress.ctl.migrate.patches import ReadFile, patches_of
+from ingress.ctl.migrate.patching.patches import ReadFile, patches_of
 from ingress.ctl.migrate.writing import MOST_OBJECTS, entries_in_detail, write
 from ingress.ctl.pages.html import as_html
 from ingress.ctl.pages.markdown import as_markdown

@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from ingress.ctl.lint.finding import Finding
-from ingress.ctl.migrate.commands import commands, json_patch
 from ingress.ctl.migrate.migration import ArgumentsReport, Asked, Count, Entry, Matter, Migration
+from ingress.ctl.migrate.patching.commands import commands, json_patch
 from ingress.model.objects import ObjectId
 
 

@@ -11,8 +11,8 @@ from attrs import evolve
 
 from ingress.ctl.lint.finding import Change
 from ingress.ctl.migrate.migration import Before
-from ingress.ctl.migrate.yaml_edits import make_changes
-from ingress.ctl.migrate.yaml_places import Unsafe
+from ingress.ctl.migrate.patching.yaml_edits import make_changes
+from ingress.ctl.migrate.patching.yaml_places import Unsafe
 from ingress.fields import FieldReader
 from ingress.model.frozen import frozen
 from ingress.model.objects import Kind

@@ -8,10 +8,10 @@ from typing import Final
 from ingress.ctl.inputs.input import FieldOf, Place
 from ingress.ctl.lint.finding import Finding, Level, Standing
 from ingress.ctl.migrate.checklist import checklist
-from ingress.ctl.migrate.commands import quoted
 from ingress.ctl.migrate.migration import Asked, ConfigMapReport, Count, Entry, Matter, Migration, NotOurs
 from ingress.ctl.migrate.outcome import Outcome
-from ingress.ctl.migrate.patches import ObjectPatch, Patches
+from ingress.ctl.migrate.patching.commands import quoted
+from ingress.ctl.migrate.patching.patches import ObjectPatch, Patches
 from ingress.ctl.migrate.writing_arguments import MOST_WORKLOADS, written_arguments
 from ingress.ctl.pages.document import (
     Block,

@@ -9,7 +9,7 @@ from ingress.ctl.inputs.input import Input, Place
 from ingress.ctl.lint.finding import AnnotationReport, Finding, Level, LintReport, ObjectReport, Standing
 from ingress.ctl.migrate.assessing import assess
 from ingress.ctl.migrate.migration import Asked
-from ingress.ctl.migrate.patches import FileText, patches_of
+from ingress.ctl.migrate.patching.patches import FileText, patches_of
 from ingress.ctl.migrate.writing import entries_in_detail, write
 from ingress.ctl.pages.html import as_html
 from ingress.ctl.pages.markdown import as_markdown

@@ -3,8 +3,8 @@
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.ctl.lint.finding import Change
+from ingress.ctl.migrate.patching.yaml_places import Unsafe
 from ingress.ctl.migrate.raw_ingress import Known, changed, composed
-from ingress.ctl.migrate.yaml_places import Unsafe
 from tests.ctl.lint.lint_case import PREFIX, ingress
 
 RULES = "spec.rules"

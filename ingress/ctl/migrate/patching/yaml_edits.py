@@ -14,7 +14,7 @@ import yaml
 
 from ingress.cluster.manifests.documents import DocumentError, read_yaml
 from ingress.ctl.lint.finding import Change
-from ingress.ctl.migrate.yaml_places import (
+from ingress.ctl.migrate.patching.yaml_places import (
     Edit,
     Node,
     Text,

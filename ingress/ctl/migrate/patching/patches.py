@@ -7,11 +7,11 @@ from typing import Final
 from attrs import field
 
 from ingress.ctl.inputs.input import Place
-from ingress.ctl.migrate.commands import commands
 from ingress.ctl.migrate.migration import Entry
-from ingress.ctl.migrate.unified import unified
-from ingress.ctl.migrate.yaml_edits import Wanted, edits_of
-from ingress.ctl.migrate.yaml_places import Edit, Text, secret_lines
+from ingress.ctl.migrate.patching.commands import commands
+from ingress.ctl.migrate.patching.unified import unified
+from ingress.ctl.migrate.patching.yaml_edits import Wanted, edits_of
+from ingress.ctl.migrate.patching.yaml_places import Edit, Text, secret_lines
 from ingress.model.frozen import frozen
 from ingress.model.objects import ObjectId
 

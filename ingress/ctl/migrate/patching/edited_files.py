@@ -4,7 +4,7 @@ import os
 from collections.abc import Callable, Iterable
 
 from ingress.cluster.manifests.manifest_listing import display_name
-from ingress.ctl.migrate.patches import FileText
+from ingress.ctl.migrate.patching.patches import FileText
 
 _NOT_READ = "the file cannot be read"
 

@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterable, Sequence
 from itertools import pairwise
 from typing import Final
 
-from ingress.ctl.migrate.yaml_places import Edit, Text, applied
+from ingress.ctl.migrate.patching.yaml_places import Edit, Text, applied
 from ingress.model.frozen import frozen
 
 CONTEXT: Final = 3

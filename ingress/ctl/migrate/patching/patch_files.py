@@ -8,8 +8,8 @@ import re
 from collections.abc import Mapping
 from typing import Final
 
-from ingress.ctl.migrate.commands import json_patch, merge_patch, quoted
-from ingress.ctl.migrate.patches import ObjectPatch, Patches, is_apart
+from ingress.ctl.migrate.patching.commands import json_patch, merge_patch, quoted
+from ingress.ctl.migrate.patching.patches import ObjectPatch, Patches, is_apart
 
 MANIFESTS: Final = "manifests.patch"
 ROOT_MANIFESTS: Final = "manifests-from-root.patch"

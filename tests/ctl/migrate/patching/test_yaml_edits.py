@@ -9,9 +9,9 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.cluster.manifests.documents import read_yaml
 from ingress.ctl.lint.finding import Change
-from ingress.ctl.migrate.unified import unified
-from ingress.ctl.migrate.yaml_edits import Wanted, edits_of
-from ingress.ctl.migrate.yaml_places import Text, applied
+from ingress.ctl.migrate.patching.unified import unified
+from ingress.ctl.migrate.patching.yaml_edits import Wanted, edits_of
+from ingress.ctl.migrate.patching.yaml_places import Text, applied
 from ingress.model.objects import Kind, ObjectId, ObjectKey
 
 WEB = (Kind.INGRESS, ObjectKey("shop", "web"))

@@ -1,0 +1,1 @@
+"""Tests of ``ingress.ctl.migrate.patching``."""
