@@ -15,7 +15,7 @@ from ingress.model.causes import Cause
 from ingress.model.happenings import MOST_ATTEMPTS, MOST_CHARACTERS, FailedAttempt, Failure
 from ingress.news.failures import MOST_A_SECOND
 from ingress.news.rings import Ring
-from ingress.workers.framing import NonsenseError
+from ingress.process.framing import NonsenseError
 
 BATCH: Final = 10
 """Of so many a message is made and read in a fraction of a millisecond."""

@@ -9,10 +9,10 @@ from collections.abc import Callable, Iterator
 from weakref import WeakValueDictionary
 
 from ingress.model.frozen import frozen
+from ingress.process.control_channel import ControlChannel
+from ingress.process.framing import Frame
 from ingress.translate.snapshot import Snapshot
-from ingress.workers.control_channel import ControlChannel
 from ingress.workers.feed.sending import pieces
-from ingress.workers.framing import Frame
 from ingress.workers.messages import Kind
 
 

@@ -23,9 +23,9 @@ from typing import Final, NoReturn
 
 from twisted.logger import Logger
 
+from ingress.process.framing import Frame, FrameReader, frame_to_bytes
 from ingress.tls.bases import InheritedTls
 from ingress.workers.feed.follower import Follower
-from ingress.workers.framing import Frame, FrameReader, frame_to_bytes
 from ingress.workers.fresh_process import drop_descriptors, ignore_signals, log_to
 from ingress.workers.log_lines import line_sender
 from ingress.workers.messages import Kind

@@ -8,11 +8,11 @@ from typing import Any, Final
 
 from twisted.internet.defer import Deferred
 
-from ingress.workers.control_channel import ControlChannel
+from ingress.process.control_channel import ControlChannel
+from ingress.process.framing import Frame
 from ingress.workers.feed.follower import Follower
 from ingress.workers.feeding import Fed, Feed, Numbered
 from ingress.workers.fork_server import Run, fork_fork_server
-from ingress.workers.framing import Frame
 from ingress.workers.log_lines import tell_line
 from ingress.workers.messages import Kind
 

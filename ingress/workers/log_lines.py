@@ -13,9 +13,9 @@ from twisted.logger import ILogObserver, InvalidLogLevelError, Logger, LogLevel
 from zope.interface import implementer
 
 from ingress.model.happenings import MOST_CHARACTERS, MOST_HOSTS, ChangeSort, Mark
+from ingress.process.framing import NonsenseError
 from ingress.process.logs.program_log import Told, told_by
 from ingress.proxy.listening.open_listeners import OpenListeners
-from ingress.workers.framing import NonsenseError
 
 OF_WORKERS: Final = frozenset((ChangeSort.EJECTION, ChangeSort.OVERLOAD))
 """What a worker may tell of; all else is the parent's own to know."""

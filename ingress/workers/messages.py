@@ -17,7 +17,7 @@ from attrs import asdict
 
 from ingress.model.frozen import frozen
 from ingress.model.listeners import Listener
-from ingress.workers.framing import NonsenseError
+from ingress.process.framing import NonsenseError
 
 
 class Kind(IntEnum):

@@ -23,6 +23,8 @@ from ingress.data_plane import OwnDataPlane, now
 from ingress.metrics.metrics import Metrics
 from ingress.model.listeners import Listener
 from ingress.news.failures import Failures
+from ingress.process.control_channel import ControlChannel
+from ingress.process.framing import Frame
 from ingress.process.interpreter import Interpreter
 from ingress.process.lateness import LATE_SECONDS
 from ingress.process.steady_time import keep_steady_time
@@ -31,10 +33,8 @@ from ingress.proxy.transport.resolving import AddressRules
 from ingress.settings import Settings
 from ingress.tls.bases import InheritedTls
 from ingress.workers import messages
-from ingress.workers.control_channel import ControlChannel
 from ingress.workers.failures import FailureSender
 from ingress.workers.feed.follower import Follower
-from ingress.workers.framing import Frame
 from ingress.workers.fresh_process import holders_of, log_to, renew_reactor
 from ingress.workers.log_lines import LinesToParent, line_sender, to_standard_error
 from ingress.workers.messages import Kind, from_bytes, named_from_bytes, named_to_bytes, wanted_from_bytes

@@ -6,9 +6,9 @@ from typing import Any, Final
 
 from twisted.internet.defer import Deferred
 
-from ingress.workers.control_channel import Bounds, ControlChannel
+from ingress.process.control_channel import Bounds, ControlChannel
+from ingress.process.framing import Frame, NonsenseError
 from ingress.workers.feeding import Fed, Feed, Numbered
-from ingress.workers.framing import Frame, NonsenseError
 from ingress.workers.log_lines import tell_line
 from ingress.workers.messages import Kind, named_from_bytes, named_to_bytes
 from ingress.workers.supervising import Looks

@@ -10,6 +10,7 @@ from twisted.trial.unittest import SynchronousTestCase
 from ingress.model.happenings import Failure
 from ingress.news.failures import failure_of
 from ingress.news.rings import Rings
+from ingress.process.framing import NonsenseError
 from ingress.workers.failures import (
     BATCH,
     MOST_MESSAGES,
@@ -20,7 +21,6 @@ from ingress.workers.failures import (
     failures_from_bytes,
     failures_to_bytes,
 )
-from ingress.workers.framing import NonsenseError
 from tests.news.test_failures import FAILED, NOW
 
 FAILURE: Failure = failure_of(FAILED, NOW, shows_queries=True)

@@ -5,8 +5,8 @@ from typing import Any, cast
 from twisted.internet.task import Clock
 from twisted.trial.unittest import SynchronousTestCase
 
+from ingress.process.control_channel import ControlChannel
 from ingress.translate.snapshot import Snapshot
-from ingress.workers.control_channel import ControlChannel
 from ingress.workers.feeding import Fed, Feed, Numbered
 
 

@@ -13,11 +13,11 @@ from collections import deque
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.model.serving import ServingSettings
+from ingress.process.framing import Frame, FrameReader, frame_to_bytes
 from ingress.tls.bases import InheritedTls
 from ingress.workers import fork_server
 from ingress.workers.feed.follower import Follower
 from ingress.workers.fork_server import fork_fork_server
-from ingress.workers.framing import Frame, FrameReader, frame_to_bytes
 from ingress.workers.messages import Kind
 
 

@@ -8,9 +8,9 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.metrics.metrics import Metrics
 from ingress.model.workers import WorkerEnd, WorkerStage
+from ingress.process.control_channel import ControlChannel
 from ingress.translate.snapshot import Snapshot
 from ingress.workers import shared_page
-from ingress.workers.control_channel import ControlChannel
 from ingress.workers.feeding import Fed, Feed
 from ingress.workers.known_workers import KnownWorkers
 from ingress.workers.shared_page import SharedPage

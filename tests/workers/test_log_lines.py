@@ -11,9 +11,9 @@ from twisted.logger import Logger, LogPublisher, capturedLogs, formatEvent
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.model.happenings import ChangeSort, Mark
+from ingress.process.framing import NonsenseError
 from ingress.process.logs.program_log import json_line
 from ingress.proxy.listening.open_listeners import OpenListeners
-from ingress.workers.framing import NonsenseError
 from ingress.workers.log_lines import MOST_WAITING_BYTES, LinesToParent, line_sender, tell_line
 
 

@@ -6,7 +6,7 @@ import random
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.workers.framing import Frame, FrameReader, frame_to_bytes
+from ingress.process.framing import Frame, FrameReader, frame_to_bytes
 
 FRAMES = [
     Frame(3, 7, b"question"),

@@ -13,7 +13,7 @@ from twisted.python.failure import Failure
 from zope.interface import implementer
 
 from ingress.model.frozen import frozen
-from ingress.workers.framing import Frame, FrameReader, NonsenseError, frame_to_bytes
+from ingress.process.framing import Frame, FrameReader, NonsenseError, frame_to_bytes
 
 Came = Callable[[Frame, tuple[int, ...]], bool]
 """Acts on a frame with its descriptors, which are its own now; returns whether that took long, so that others have their turn.
