@@ -17,12 +17,15 @@ from twisted.internet.defer import Deferred, DeferredList, succeed
 from twisted.logger import Logger
 from twisted.python.failure import Failure
 
+from ingress.annotations.firewall.filters import InspectRequests
 from ingress.annotations.shared_limits import shared_limits
 from ingress.errors import StartError
+from ingress.firewall.started import firewall_of
 from ingress.http.forwarding import trusted_by
 from ingress.metrics.metrics import Metrics
 from ingress.model.balancing import Balancing
 from ingress.model.endpoint_states import EndpointsSeen, Row, rows_to_bytes
+from ingress.model.firewall import INSPECTOR
 from ingress.model.limits import Limits
 from ingress.model.listeners import Listener
 from ingress.model.records import Record
@@ -238,7 +241,10 @@ class OwnDataPlane:
             serving.slow_start_seconds,
         )
         clock = FilterClock(reactor, now)
-        states = States(self._shared(clock))
+        self._firewall = firewall_of(
+            settings.translate.firewall, reactor, partial(metrics.filters.counted, InspectRequests.name)
+        )
+        states = States(self._shared(clock), {(InspectRequests.name, INSPECTOR): self._firewall})
         self._replicas = ReplicaCount()
         self._sub_requests = SubRequests(
             self._pool,
@@ -323,6 +329,7 @@ class OwnDataPlane:
         """Begin; nobody is served before listeners are open."""
         self._deadlines.start()
         self._network.start()
+        self._firewall.start()
         self._access_log.start()
         self._trace()
 
@@ -521,6 +528,7 @@ class OwnDataPlane:
     async def stop(self) -> None:
         """Give everything back; to be called at the very end."""
         self._pool.close()
+        self._firewall.stop()
         await self._network.stop()
         self._deadlines.stop()
         self._access_log.stop()

@@ -153,6 +153,7 @@ def makeService(options: Options) -> "IService":
     """Make the service that twistd runs; what makes that impossible ends the process in one line."""
     from ingress.cluster_side import source_of
     from ingress.errors import StartError
+    from ingress.firewall.started import check_installed
     from ingress.metrics.metrics import Metrics
     from ingress.process.caps import caps_of_system, workers_of_use
     from ingress.process.interpreter import Interpreter
@@ -211,6 +212,8 @@ def makeService(options: Options) -> "IService":
         missing = missing_for(settings.serving.tracing)
         if missing:
             raise StartError(f"--tracing-endpoint {missing}")
+        if settings.translate.firewall.processes:
+            check_installed()
 
         def left(process: int) -> None:
             systemd.hand_over(process, "has taken over")

@@ -32,6 +32,7 @@ from ingress.annotations.configured_fields import CUSTOM_HEADERS, OPERATOR_FIELD
 from ingress.annotations.cors import CORS
 from ingress.annotations.custom_errors import CUSTOM_ERRORS
 from ingress.annotations.external_auth.family import EXTERNAL_AUTH
+from ingress.annotations.firewall.family import FIREWALL
 from ingress.annotations.further_hosts import FURTHER_HOSTS
 from ingress.annotations.guards import HOST_SNIPPET, keeps_requests_out, may_keep_requests_out
 from ingress.annotations.mirrors import MIRRORS
@@ -88,6 +89,7 @@ FAMILIES: tuple[Family[Any], ...] = (
     TRACING,
     CANARIES,
     RATE_LIMITS,
+    FIREWALL,  # Behind the limits, which cost less, and before anybody is asked who it is, as in nginx.
     ANSWER_RATES,
     BLOCKING,
     ADDRESS_RANGES,

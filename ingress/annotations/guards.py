@@ -1,25 +1,22 @@
 """Annotations that keep requests out, where this controller does not honor them.
 
-An Ingress that asks for a firewall must not be served to everybody
-because its controller has none: its routes answer 503 until the annotation is removed.  A snippet that cannot be read as one (``ingress.annotations.snippets``) is looked
-at for the words of directives that would keep somebody out.
+An Ingress that asks for a guard must not be served to everybody because its controller has none: its routes answer 503 until the
+annotation is removed.  A snippet that cannot be read as one (``ingress.annotations.snippets``), or that the operator allows nobody, is
+looked at for the words of directives that would keep somebody out.
 """
 
 import re
 from collections.abc import Iterator
 from typing import ClassVar, Final
 
-from ingress.annotations.values import ValueRefused, parse_boolean
 from ingress.filter_parts.judging import Judging, status_reply
 from ingress.filters import Filter, Phase, Reply, Services
 from ingress.model.frozen import frozen
 
-_SWITCHES: Final = frozenset({"enable-modsecurity", "enable-owasp-core-rules"})
 HOST_SNIPPET: Final = "server-snippet"
 """The snippet that stands before all paths of a host, those of other Ingresses included."""
 _SNIPPETS: Final = frozenset(("configuration-snippet", HOST_SNIPPET))
 _FIREWALL: Final = "modsecurity-snippet"
-GUARDS: Final = _SWITCHES
 
 _REPLY: Final = status_reply(
     503, reason="an annotation asks for a guard that is not honored, so the route is closed"
@@ -56,18 +53,12 @@ def keeps_requests_out(name: str, value: str) -> bool:
     # Snippets come here where the operator does not allow any.
     if name in _SNIPPETS:
         return snippet_keeps_requests_out(value)
-    if name == _FIREWALL:
-        return True
-    if name not in GUARDS:
-        return False
-    if name in _SWITCHES:
-        return _is_on(value)
-    return True
+    return name == _FIREWALL
 
 
 def may_keep_requests_out(name: str) -> bool:
     """Whether the annotation *name*, without its prefix, may guard something with a value that cannot be had."""
-    return name in GUARDS or name == _FIREWALL or name in _SNIPPETS
+    return name == _FIREWALL or name in _SNIPPETS
 
 
 def snippet_keeps_requests_out(text: str) -> bool:
@@ -113,14 +104,6 @@ def _statements(text: str) -> Iterator[list[str]]:
             words.append(word.group(kind))
     if words:
         yield words
-
-
-def _is_on(value: str) -> bool:
-    """Whether a switch is on; what cannot be read as a boolean is meant to be something."""
-    try:
-        return parse_boolean(value)
-    except ValueRefused:
-        return True
 
 
 @frozen

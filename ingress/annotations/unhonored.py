@@ -9,21 +9,10 @@ from typing import Final
 
 from ingress.annotations.values import Annotation, Risk, ValueRefused, parse_boolean
 
-_NO_FIREWALL: Final = "is not honored, for there is no web application firewall here"
-_CLOSED: Final = "`true` closes the paths, which answer 503 rather than be open"
 _NO_FASTCGI: Final = "is not honored: nothing but HTTP is spoken to endpoints"
 _SERVED: Final = "the Ingress is served without it"
 
 UNHONORED: Final[Mapping[str, Annotation]] = {
-    "enable-modsecurity": Annotation(
-        "", parse_boolean, values="boolean; false", meaning=_NO_FIREWALL, differs=_CLOSED
-    ),
-    "enable-owasp-core-rules": Annotation(
-        "", parse_boolean, values="boolean; false", meaning=_NO_FIREWALL, differs=_CLOSED
-    ),
-    "modsecurity-transaction-id": Annotation(
-        "", str, values="text", meaning=_NO_FIREWALL, differs=_SERVED, risk=Risk.HIGH
-    ),
     "fastcgi-index": Annotation(
         "", str, values="name of a file", meaning=_NO_FASTCGI, differs=_SERVED, risk=Risk.MEDIUM
     ),

@@ -8,10 +8,11 @@ from collections.abc import Collection, Mapping
 from difflib import get_close_matches
 from typing import Final
 
+from ingress.annotations.firewall.family import OPTION
 from ingress.annotations.values import quoted
 from ingress.model.objects import Kind, ObjectKey
 from ingress.model.problems import Problem, Reason
-from ingress.options.config_map_keys import KEYS, NEVER_WERE, ConfigMapKey, boolean
+from ingress.options.config_map_keys import KEYS, NEVER_WERE, OFF, ConfigMapKey, boolean
 from ingress.options.config_map_tracing import TRACING_KEYS, tracing_texts
 from ingress.options.merging import OptionTexts
 from ingress.options.option import Option
@@ -75,6 +76,8 @@ class _Reading:
                 )
                 if option is not None:
                     self._unreadable[option.name] = text
+            elif option is not None and option.needs == OPTION and OPTION not in self._given:
+                self._without_firewall(key, option, text)
             elif option is not None:
                 # Where both stand there, an option's own name beats another name for it.
                 self._texts[option.name] = text
@@ -96,6 +99,12 @@ class _Reading:
             self._unreadable,
             tuple(self._problems),
         )
+
+    def _without_firewall(self, key: str, option: Option, text: str) -> None:
+        """Tell of what is said of a firewall that there is not, unless that asks for nothing."""
+        if option.read is not None and text.strip() and text.strip().lower() not in OFF:
+            message = f"is not honored without --{OPTION} on the command line: requests are not inspected"
+            self._tell(key, Reason.UNSUPPORTED_OPTION, message)
 
     def _read(self, key: str, row: ConfigMapKey, text: str) -> None:
         if text.strip().lower() in row.silent:

@@ -104,20 +104,20 @@ def _log_level(text: str) -> str:
 
 _TRUE: Final = ("true", "1", "t")
 _FALSE: Final = ("false", "0", "f")
-_OFF: Final = ("", "off", *_FALSE)
+OFF: Final = ("", "off", *_FALSE)
+"""What asks for nothing."""
 
 _NGINX: Final = ConfigMapKey()
 
 
-def _missing(told: str, silent: tuple[str, ...] = _OFF) -> ConfigMapKey:
+def _missing(told: str, silent: tuple[str, ...] = OFF) -> ConfigMapKey:
     return ConfigMapKey(told=told, silent=silent)
 
 
-def _note(told: str, silent: tuple[str, ...] = _OFF) -> ConfigMapKey:
+def _note(told: str, silent: tuple[str, ...] = OFF) -> ConfigMapKey:
     return ConfigMapKey(told=told, silent=silent, is_note=True)
 
 
-_GUARD: Final = "there is no web application firewall here, and requests are not inspected by one"
 _TRACING: Final = "traces are told by OTLP alone: write enable-opentelemetry, and otlp-collector-host"
 _STREAM: Final = "no text of nginx's is executed"
 
@@ -194,10 +194,6 @@ KEYS: Final[dict[str, ConfigMapKey]] = {
     "limit-conn-zone-variable": _missing("limits are by the address of the client", ("", "$binary_remote_addr")),
     "large-client-header-buffers": ConfigMapKey(read=_head_buffers),
     "http2-max-concurrent-streams": _note("a connection of HTTP/2 has 128 streams at once at most", ("128",)),
-    # Guards that are believed in.
-    "enable-modsecurity": _missing(_GUARD),
-    "enable-owasp-modsecurity-crs": _missing(_GUARD),
-    "modsecurity-snippet": _missing(_GUARD, ("",)),
     # Text for nginx.
     "main-snippet": _missing("no text of nginx's is executed", ("",)),
     "stream-snippet": _missing(_STREAM, ("",)),

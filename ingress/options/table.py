@@ -15,6 +15,7 @@ from ingress.annotations.values import Risk
 from ingress.model.log_formats import read_line_form, read_log_format, read_skipped_url
 from ingress.options import values as v
 from ingress.options.family_options import family_options
+from ingress.options.firewall_options import FIREWALL_OPTIONS
 from ingress.options.installed_filters import read_allowed_filter, read_filter
 from ingress.options.label_selectors import read_label_selector
 from ingress.options.log_destinations import read_access_log, read_running_access_log
@@ -270,6 +271,7 @@ _GROUPS: tuple[tuple[str, tuple[Option, ...]], ...] = (
         Option(name="max-udp-sessions", value="COUNT", read=v.read_most, to="serving.limits.max_udp_sessions", running=True,
                help="Sessions of UDP at once; then those that were idle longest make way for others. Fewer where the process may not have eight times as many open files."),
     )),
+    ("Web application firewall", FIREWALL_OPTIONS),
     ("Overload", (
         Option(name="overload-after", value="SECONDS", read=v.read_seconds, to="serving.overload_seconds",
                running=True,

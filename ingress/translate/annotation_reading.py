@@ -3,7 +3,10 @@
 Those that objects refer to are for the readers of objects to say.
 """
 
+from attrs import evolve
+
 from ingress.annotations.annotations import AnnotationReader
+from ingress.annotations.firewall.family import FIREWALL
 from ingress.annotations.operator_filters import operator_filters
 from ingress.annotations.operator_settings import usual_settings
 from ingress.model.objects import Kind, ObjectKey
@@ -14,11 +17,14 @@ from ingress.translate.options import TranslateOptions
 def annotation_reader(options: TranslateOptions) -> AnnotationReader:
     """Return what reads annotations as the operator wants them read."""
     families = (operator_filters(options.allowed_filters),)
+    usual = usual_settings(options.operators)
+    if options.firewall.processes:
+        usual = usual.but([(FIREWALL, evolve(usual.of(FIREWALL), plan=options.firewall))])
     return AnnotationReader(
         options.annotations_prefix,
         passes_tls=options.ssl_passthrough,
         families=families,
-        usual=usual_settings(options.operators),
+        usual=usual,
         policy=options.annotation_policy,
     )
 

@@ -7,6 +7,7 @@ from ingress.annotations.operator_settings import NOTHING_SAID
 from ingress.annotations.policy import EVERYTHING, AnnotationPolicy
 from ingress.annotations.transport_security import STRICT_TRANSPORT, StrictTransport
 from ingress.model.backends import BackendReference, ManualEndpoint
+from ingress.model.firewall import FirewallPlan
 from ingress.model.frozen import frozen
 from ingress.model.listeners import Listener
 from ingress.model.locality import Locality
@@ -49,6 +50,8 @@ class TranslateOptions:
     """The suites of hosts that no Ingress says any for."""
     ssl_passthrough: bool = False
     """Whether the annotation ``ssl-passthrough`` is honored."""
+    firewall: FirewallPlan = Factory(FirewallPlan)
+    """The processes that requests are inspected by, if there are any."""
     allow_external_name: bool = False
     disable_external_name: bool = False
     """Whether no ExternalName Service is served, whoever allows these."""

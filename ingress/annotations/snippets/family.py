@@ -41,7 +41,6 @@ _CLOSES_HOSTS: Final = (
     f"{_CLOSED}, and so do the paths of its namespace on its hosts, or all paths of those that belong to it"
 )
 _REFUSED: Final = {
-    "modsecurity-snippet": "is not honored: there is no firewall for HTTP in this controller",
     "stream-snippet": "is not honored: this controller serves HTTP, and TLS as it is by ssl-passthrough",
 }
 
@@ -53,7 +52,6 @@ class SnippetSettings:
     configuration: Snippet = EMPTY
     server: Snippet = EMPTY
     """What the Ingress asks for its hosts; which of them get it, is decided host by host."""
-    modsecurity: Snippet = EMPTY
     stream: Snippet = EMPTY
     operators_http: Snippet = EMPTY
     operators_server: Snippet = EMPTY
@@ -157,7 +155,6 @@ def _remarks(settings: SnippetSettings, names: frozenset[str]) -> Iterator[Remar
     for name, snippet, closes in (
         (CONFIGURATION_SNIPPET, settings.configuration, _CLOSED),
         (SERVER_SNIPPET, settings.server, _CLOSES_HOSTS),
-        ("modsecurity-snippet", settings.modsecurity, _CLOSED),
         ("stream-snippet", settings.stream, _CLOSED),
     ):
         if name in names:
@@ -207,11 +204,11 @@ _MOST_MESSAGES: Final = 8
 _OTHERWISE: Final = "cannot be honored either, each for a reason of its own"
 
 
-def _refusing(name: str, *, guards: bool) -> Annotation:
+def _refusing(name: str) -> Annotation:
     def parse(text: str) -> Snippet:
         if not text.strip():
             return EMPTY
-        closes = guards or snippet_keeps_requests_out(text)
+        closes = snippet_keeps_requests_out(text)
         return Snippet(findings=(Finding(WHOLE, 0, _REFUSED[name], Sort.GUARD if closes else Sort.REFUSED),))
 
     return Annotation(
@@ -284,8 +281,7 @@ SNIPPETS: Final = Family(
             differs="as configuration-snippet; it reaches paths of other namespaces only where it guards a host of its own, or with --shared-hosts; requests in a location without return go on to their backend",
             risk=Risk.CRITICAL,
         ),
-        "modsecurity-snippet": _refusing("modsecurity-snippet", guards=True),
-        "stream-snippet": _refusing("stream-snippet", guards=False),
+        "stream-snippet": _refusing("stream-snippet"),
     },
     options={
         "http-snippet": _operators(

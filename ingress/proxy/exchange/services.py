@@ -44,11 +44,16 @@ class States:
     """What outlives a snapshot: of filters, and of backends.
 
     Where one process serves all requests, what workers share and what each has itself are the same.  With several of them *shared*
-    is all that they share, by name and key.  Replicas share nothing.
+    is all that they share, by name and key.  Replicas share nothing.  *own* is what a process has for its filters from the
+    beginning.
     """
 
-    def __init__(self, shared: Mapping[tuple[str, Hashable], object] | None = None) -> None:
-        self._kept: dict[tuple[str, Hashable], object] = {}
+    def __init__(
+        self,
+        shared: Mapping[tuple[str, Hashable], object] | None = None,
+        own: Mapping[tuple[str, Hashable], object] | None = None,
+    ) -> None:
+        self._kept: dict[tuple[str, Hashable], object] = dict(own or {})
         self._shared = shared
 
     def state(self, scope: Scope, name: str, key: Hashable, make: Callable[[], T]) -> T:

@@ -1,0 +1,5 @@
+"""The web application firewall as annotations and options: ``enable-modsecurity`` and its kin.
+
+Directives of ModSecurity are read as data here (``directives``, ``rules``, ``reading``), put together to the rule set of a route
+(``rule_sets``), and stand before it as a filter (``filters``), which has firewall processes judge.
+"""

@@ -1,0 +1,109 @@
+"""Which rules a route has: what its Ingress says, what the operator says for all, and in which order.
+
+As in ingress-nginx: the snippet of an Ingress, and in its place, where it has none and the operator has no firewall for all, the
+recommended configuration; the core rules; then, where the operator has a firewall for all, the operator's snippet or the
+recommended configuration, and the core rules again.  Nothing is loaded twice.
+"""
+
+from enum import Enum
+from functools import lru_cache
+from typing import Final
+
+from ingress.annotations.firewall.properties import BODY_ACCESS, BODY_LIMIT, ENGINE, PROPERTIES
+from ingress.annotations.firewall.reading import EMPTY, FirewallSnippet
+from ingress.annotations.firewall.recommended import PROPERTIES as RECOMMENDED
+from ingress.annotations.firewall.recommended import RULES
+from ingress.model.firewall import CORE_RULES, FirewallPlan, RuleSet
+from ingress.model.frozen import frozen
+from ingress.model.templates import Template
+
+
+class Switch(Enum):
+    """What is said of whether requests are inspected."""
+
+    UNSAID = "unsaid"
+    ON = "on"
+    OFF = "off"
+    UNREADABLE = "unreadable"
+
+
+@frozen
+class FirewallSettings:
+    """What the annotations of one Ingress say about the firewall, and what the operator says of it."""
+
+    switch: Switch = Switch.UNSAID
+    core_rules: bool = False
+    snippet: FirewallSnippet = EMPTY
+    transaction_id: Template | None = None
+    operators_on: bool = False
+    operators_core_rules: bool = False
+    operators_snippet: FirewallSnippet = EMPTY
+    plan: FirewallPlan | None = None
+    """None where the operator has no firewall."""
+
+    @property
+    def is_asked_for(self) -> bool:
+        """Whether requests are to be inspected."""
+        if self.switch is Switch.UNSAID:
+            return self.operators_on
+        return self.switch is not Switch.OFF
+
+    @property
+    def lacks_guard(self) -> bool:
+        """Whether what was asked for is not known, or not all there."""
+        if not self.is_asked_for:
+            return False
+        if self.plan is None or self.switch is Switch.UNREADABLE or self.snippet.lacks_guard:
+            return True
+        return self.operators_on and self.operators_snippet.lacks_guard
+
+
+_RECOMMENDED: Final = FirewallSnippet(tuple(sorted(RECOMMENDED.items())), (RULES,))
+_CORE_RULES: Final = FirewallSnippet((), (CORE_RULES,), watches_answers=True)
+_UNLIMITED: Final = 0
+
+
+@lru_cache(maxsize=1024)
+def rule_set(settings: FirewallSettings) -> RuleSet | None:
+    """Return the rules of routes with *settings*; None where nothing is inspected."""
+    if settings.plan is None or not settings.is_asked_for:
+        return None
+    texts: list[FirewallSnippet] = []
+    if settings.snippet is not EMPTY:
+        texts.append(settings.snippet)
+    elif not settings.operators_on:
+        texts.append(_RECOMMENDED)
+    if settings.core_rules:
+        texts.append(_CORE_RULES)
+    if settings.operators_on:
+        texts.append(_RECOMMENDED if settings.operators_snippet == EMPTY else settings.operators_snippet)
+        if settings.operators_core_rules:
+            texts.append(_CORE_RULES)
+    said: dict[str, str] = {}
+    parts: list[str | None] = []
+    for text in texts:
+        for name, value in text.properties:
+            said.setdefault(name, value)
+        parts += [part for part in text.parts if part not in (CORE_RULES, RULES) or part not in parts]
+    engine = said.get(ENGINE, "Off").lower()
+    if engine == "off":
+        return None
+    reads_body = said.get(BODY_ACCESS, "Off").lower() == "on" or any(text.reads_body for text in texts)
+    limit = int(said.get(BODY_LIMIT, _UNLIMITED))
+    most = settings.plan.body_bytes
+    body_bytes = min(limit, most) if limit else most
+    said[BODY_LIMIT] = str(body_bytes)
+    # Nothing is written to a file: this is the pipe to whoever serves, who has it in the log.
+    audit = "SecAuditLogType Serial\nSecAuditLogFormat JSON\nSecAuditLog /dev/stdout"
+    head = "\n".join((*(_line(name, value) for name, value in sorted(said.items())), audit))
+    return RuleSet(
+        (head, *parts),
+        blocks=engine == "on",
+        body_bytes=body_bytes if reads_body else 0,
+        watches_answers=any(text.watches_answers for text in texts),
+        is_operators=settings.snippet.parts == (),
+    )
+
+
+def _line(name: str, value: str) -> str:
+    return f'{name} "{value}"' if PROPERTIES[name.lower()].is_quoted else f"{name} {value}"

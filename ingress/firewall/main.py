@@ -1,0 +1,76 @@
+"""The program of a firewall process: ``python -m ingress.firewall.main DESCRIPTOR SECONDS MEMORY_BYTES``.
+
+Nobody starts it by hand.  With ``--check`` it says whether the library and the core rules are there, and how much of each.
+"""
+
+import ctypes
+import resource
+import signal
+import socket
+import sys
+from typing import Final
+
+from ingress.firewall.libmodsecurity import Missing, ModSecurity
+from ingress.firewall.serving import RulesRefused, serve
+
+CHECK: Final = "--check"
+_IGNORED: Final = (
+    signal.SIGINT,
+    signal.SIGTERM,
+    signal.SIGQUIT,
+    signal.SIGHUP,
+    signal.SIGUSR1,
+    signal.SIGUSR2,
+    signal.SIGPIPE,
+    # A file that may not be written is an error, and not the end.
+    signal.SIGXFSZ,
+)
+"""Terminals send some of them to all processes in front; this one ends when whoever serves does."""
+_PR_SET_PDEATHSIG: Final = 1
+_PR_SET_NO_NEW_PRIVS: Final = 38
+_DESCRIPTORS: Final = 64
+
+
+def _confine(memory_bytes: int) -> None:
+    """Have this process take no more memory, gain no right, write no file, leave no core, and end with its parent."""
+    for number in _IGNORED:
+        signal.signal(number, signal.SIG_IGN)
+    signal.signal(signal.SIGALRM, signal.SIG_DFL)
+    resource.setrlimit(resource.RLIMIT_AS, (memory_bytes, memory_bytes))
+    for limit in (resource.RLIMIT_FSIZE, resource.RLIMIT_CORE):
+        resource.setrlimit(limit, (0, 0))
+    resource.setrlimit(resource.RLIMIT_NOFILE, (_DESCRIPTORS, _DESCRIPTORS))
+    if sys.platform == "linux":
+        prctl = ctypes.CDLL(None).prctl
+        prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+        prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
+
+
+def _tell(error: Exception) -> None:
+    sys.stderr.write(f"{error}\n")
+    sys.stderr.flush()
+
+
+def run(arguments: list[str]) -> int:
+    """Do what *arguments* ask for; return the status of the process."""
+    if arguments == [CHECK]:
+        try:
+            ModSecurity()
+        except (Missing, RulesRefused) as error:
+            _tell(error)
+            return 1
+        return 0
+    descriptor, seconds, memory_bytes = int(arguments[0]), float(arguments[1]), int(arguments[2])
+    _confine(memory_bytes)
+    with socket.socket(fileno=descriptor) as sock:
+        try:
+            library = ModSecurity()
+        except (Missing, RulesRefused) as error:
+            _tell(error)
+            return 1
+        serve(sock, library, seconds)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(run(sys.argv[1:]))
