@@ -427,6 +427,8 @@ class OwnDataPlane:
 
     async def follow(self, listeners: Sequence[Listener]) -> None:
         """Have just *listeners* open; raises ``StartError`` for one that is required and cannot be opened."""
+        # Nobody is to meet a firewall that is only being started.
+        await self._firewall.until_there()
         await self._listeners.follow(listeners)
 
     def following_failed(self, failure: Failure) -> None:

@@ -155,6 +155,7 @@ def makeService(options: Options) -> "IService":
     from ingress.errors import StartError
     from ingress.firewall.started import check_installed
     from ingress.metrics.metrics import Metrics
+    from ingress.options.firewall_options import lacks_processes
     from ingress.process.caps import caps_of_system, workers_of_use
     from ingress.process.interpreter import Interpreter
     from ingress.process.lifecycle import (
@@ -212,6 +213,9 @@ def makeService(options: Options) -> "IService":
         missing = missing_for(settings.serving.tracing)
         if missing:
             raise StartError(f"--tracing-endpoint {missing}")
+        lacking = lacks_processes(options.given)
+        if lacking:
+            raise StartError(lacking)
         if settings.translate.firewall.processes:
             check_installed()
 

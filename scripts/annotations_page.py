@@ -9,7 +9,6 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from ingress.annotations.annotations import FAMILIES
-from ingress.annotations.guards import GUARDS, GuardMissing
 from ingress.annotations.operator_filters import operator_filters
 from ingress.annotations.unhonored import UNHONORED
 from ingress.annotations.values import Family, Place
@@ -67,8 +66,6 @@ def _parts() -> Iterator[str]:
     for family in sorted((one for one in families if one.annotations), key=lambda one: min(one.annotations)):
         phases = "any" if len(family.phases) == len(Phase) else ", ".join(one.name for one in family.phases)
         yield _place_row(family.annotations, family.acts, phases, family.place if family.phases else None)
-    not_honored, phase = "are not honored: close what they would guard", GuardMissing.phase.name
-    yield _place_row(GUARDS, not_honored, phase, Place.ROUTE)
     yield _FOOT
 
 

@@ -35,6 +35,8 @@ MOST_RULE_SETS: Final = 512
 
 START_SECONDS: Final = 30.0
 """Until a process that was started has the library and the core rules."""
+PATIENCE_SECONDS: Final = 15.0
+"""Until listeners open without any process: what asks for it is answered 503, and all else is served."""
 BLAMED: Final = 3
 """So many processes that ended over rules that a tenant wrote, ..."""
 BLAME_SECONDS: Final = 60.0
@@ -184,6 +186,7 @@ class _Member:
         if frame.kind == Kind.READY and not self.is_ready:
             self._disarm()
             self.is_ready = True
+            self._pool.is_there()
             self._pool.next(self)
             return
         if job is None or frame.number != job.number:
@@ -257,15 +260,46 @@ class Firewall:
         self._holders: dict[int, _Member] = {}
         """Who has a request open until its answer comes."""
         self._is_over = False
+        self._is_there = not self._members
+        self._waiting_for_it: list[Deferred[None]] = []
+        self._patience: Any = None
 
     def start(self) -> None:
         """Start the processes."""
         for member in self._members:
             member.start()
+        if self._members:
+            self._patience = self.clock.callLater(PATIENCE_SECONDS, self._goes_on_without)
+
+    def until_there(self) -> Deferred[None]:
+        """Return what fires when a process is there, or when it has been waited for long enough."""
+        waiting: Deferred[None] = Deferred()
+        if self._is_there or self._is_over:
+            waiting.callback(None)
+        else:
+            self._waiting_for_it.append(waiting)
+        return waiting
+
+    def is_there(self) -> None:
+        """A process is there."""
+        self._is_there = True
+        patience, self._patience = self._patience, None
+        if patience is not None and patience.active():
+            patience.cancel()
+        waiting, self._waiting_for_it = self._waiting_for_it, []
+        for one in waiting:
+            one.callback(None)
+
+    def _goes_on_without(self) -> None:
+        log.error(
+            "No firewall process is there after {seconds} s; it is served without", seconds=PATIENCE_SECONDS
+        )
+        self.is_there()
 
     def stop(self) -> None:
         """End them; what still waits fails."""
         self._is_over = True
+        self.is_there()
         for member in self._members:
             member.stop()
         self.lost(None, tuple(self._queue), "is stopped")

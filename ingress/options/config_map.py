@@ -14,6 +14,7 @@ from ingress.model.objects import Kind, ObjectKey
 from ingress.model.problems import Problem, Reason
 from ingress.options.config_map_keys import KEYS, NEVER_WERE, OFF, ConfigMapKey, boolean
 from ingress.options.config_map_tracing import TRACING_KEYS, tracing_texts
+from ingress.options.firewall_options import RUNNING
 from ingress.options.merging import OptionTexts
 from ingress.options.option import Option
 from ingress.options.table import SPELLINGS
@@ -76,7 +77,7 @@ class _Reading:
                 )
                 if option is not None:
                     self._unreadable[option.name] = text
-            elif option is not None and option.needs == OPTION and OPTION not in self._given:
+            elif option is not None and option.name in RUNNING and OPTION not in self._given:
                 self._without_firewall(key, option, text)
             elif option is not None:
                 # Where both stand there, an option's own name beats another name for it.

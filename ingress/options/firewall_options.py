@@ -1,6 +1,7 @@
 """The options about the web application firewall."""
 
 import re
+from collections.abc import Collection
 from typing import Final
 
 from ingress.annotations.firewall.family import OPTION, parse_operators_snippet
@@ -51,6 +52,16 @@ def _read_snippet(text: str) -> FirewallSnippet:
         raise ValueError(str(refusal)) from None
 
 
+RUNNING: Final = ("enable-modsecurity", "enable-owasp-modsecurity-crs", "modsecurity-snippet")
+"""What means nothing without firewall processes, and may change while these run."""
+
+
+def lacks_processes(given: Collection[str]) -> str:
+    """Say what of the options *given* on the command line lacks firewall processes; empty where none does."""
+    lacking = next((name for name in RUNNING if name in given), "")
+    return f"--{lacking} needs --{OPTION}" if lacking and OPTION not in given else ""
+
+
 # fmt: off
 FIREWALL_OPTIONS: Final = (
     Option(name=OPTION, value="COUNT", read=_read_processes, to="translate.firewall.processes", shows_default=False,
@@ -62,13 +73,13 @@ FIREWALL_OPTIONS: Final = (
     Option(name="firewall-memory", value="SIZE", read=_read_memory_size, to="translate.firewall.memory_bytes", needs=OPTION, shows_default=False,
            help="Address space that each firewall process may have, such as 512m. [default: 512m]"),
     Option(name="enable-modsecurity", value="BOOLEAN", read=v.read_boolean, to="translate.operators.firewall.operators_on", running=True,
-           needs=OPTION, shows_default=False,
+           shows_default=False,
            help="Inspect requests of all Ingresses, unless the annotation of this name says false. [default: false]"),
     Option(name="enable-owasp-modsecurity-crs", value="BOOLEAN", read=v.read_boolean, to="translate.operators.firewall.operators_core_rules", running=True,
-           needs=OPTION, shows_default=False,
+           shows_default=False,
            help="Inspect them by the OWASP Core Rule Set, too. [default: false]"),
     Option(name="modsecurity-snippet", value="DIRECTIVES", read=_read_snippet, to="translate.operators.firewall.operators_snippet", running=True,
-           needs=OPTION, shows_default=False, refused=read_snippet,
+           shows_default=False, refused=read_snippet,
            help="Inspect them by these directives of ModSecurity, as docs/firewall.md has them, in place of the recommended configuration."),
 )
 # fmt: on

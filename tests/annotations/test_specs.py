@@ -23,6 +23,7 @@ from ingress.annotations.configured_fields import AnswerFields, HiddenFields, Re
 from ingress.annotations.cors import EVERYBODY, CorsFields, CorsPreflight, Origins
 from ingress.annotations.custom_errors import CustomErrors, StandingIn
 from ingress.annotations.external_auth.check import ExternalAuth
+from ingress.annotations.firewall.filters import InspectRequests
 from ingress.annotations.further_hosts import HostRedirect
 from ingress.annotations.guards import GuardMissing
 from ingress.annotations.host_facts import CertifiedHosts
@@ -63,6 +64,7 @@ from ingress.gateway_filters.rewrites import RouteRewrite
 from ingress.model.affinity import Affinity
 from ingress.model.backends import BackendReference
 from ingress.model.client_authentication import NO_EVIDENCE, ClientAuthentication
+from ingress.model.firewall import RuleSet
 from ingress.model.templates import read_template
 from ingress.model.tracing import RouteTracing
 from ingress.proxy.exchange.chain import live_filter
@@ -158,6 +160,12 @@ OTHERS: tuple[tuple[FilterSpec, Phase, frozenset[Hook]], ...] = (
     ),
     (TracedRoute(RouteTracing(True)), Phase.EDITS, frozenset()),
     (ConnectionLimit("Ingress demo/a", 5), Phase.LIMITS, frozenset((Hook.REQUEST, Hook.END))),
+    (InspectRequests(RuleSet(("SecRuleEngine On",))), Phase.LIMITS, frozenset((Hook.REQUEST,))),
+    (
+        InspectRequests(RuleSet(("SecRuleEngine On",), watches_answers=True)),
+        Phase.LIMITS,
+        frozenset((Hook.REQUEST, Hook.ANSWER, Hook.END)),
+    ),
     (Compression((Coding("gzip", 1, TYPES, 256),)), Phase.CODING, frozenset((Hook.ANSWER, Hook.ANSWER_BODY))),
 )
 """Those that have several, or none."""

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from ingress.annotations.firewall.filters import InspectRequests
-from ingress.annotations.firewall.properties import ENGINE
+from ingress.annotations.firewall.properties import MODE
 from ingress.annotations.firewall.reading import UNREADABLE, Finding, FirewallSnippet, read_snippet
 from ingress.annotations.firewall.rule_sets import FirewallSettings, Switch, rule_set
 from ingress.annotations.guards import GuardMissing
@@ -63,8 +63,11 @@ def _shown(finding: Finding) -> str:
 
 def firewall_filters(settings: FirewallSettings, facts: RouteFacts) -> tuple[FilterSpec, ...]:
     """Return what has the requests of a route inspected."""
-    if settings.lacks_guard:
+    if settings.lacks_operators_guard:
         return (GuardMissing(),)
+    if settings.lacks_guard:
+        # That is told of, and closed, where it is read.
+        return ()
     rules = rule_set(settings)
     if rules is None:
         return ()
@@ -101,11 +104,11 @@ def firewall_remarks(settings: FirewallSettings, names: frozenset[str]) -> Itera
         message = f"{len(others)} more of its directives are not honored as they are{end}"
         yield Remark(SNIPPET, message, Reason.UNSUPPORTED_ANNOTATION, closes=closes)
     if not settings.lacks_guard and rule_set(settings) is None:
-        said = dict(settings.snippet.properties).get(ENGINE)
+        said = dict(settings.snippet.properties).get(MODE)
         why = (
-            f"{ENGINE} is {said}"
+            f"{MODE} is {said}"
             if said
-            else f"it has no {ENGINE}, and no other configuration is loaded beside it"
+            else f"it has no {MODE}, and no other configuration is loaded beside it"
         )
         yield Remark(SNIPPET, f"{why}, so nothing is inspected, as in ingress-nginx")
 

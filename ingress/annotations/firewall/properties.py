@@ -9,9 +9,10 @@ from typing import Final
 
 from ingress.model.frozen import frozen
 
-ENGINE: Final = "SecRuleEngine"
+MODE: Final = "SecRuleEngine"
 BODY_ACCESS: Final = "SecRequestBodyAccess"
 BODY_LIMIT: Final = "SecRequestBodyLimit"
+BODY_LIMIT_ACTION: Final = "SecRequestBodyLimitAction"
 ANSWER_BODY_ACCESS: Final = "SecResponseBodyAccess"
 AUDIT: Final = "SecAuditEngine"
 
@@ -40,10 +41,10 @@ def _number(name: str) -> Property:
 PROPERTIES: Final = {
     one.name.lower(): one
     for one in (
-        _one_of(ENGINE, "On", "Off", "DetectionOnly"),
+        _one_of(MODE, "On", "Off", "DetectionOnly"),
         _one_of(BODY_ACCESS, "On", "Off"),
         _one_of(ANSWER_BODY_ACCESS, "On", "Off"),
-        _one_of("SecRequestBodyLimitAction", "Reject", "ProcessPartial"),
+        _one_of(BODY_LIMIT_ACTION, "Reject", "ProcessPartial"),
         _one_of(AUDIT, "On", "Off", "RelevantOnly"),
         _one_of("SecCookieFormat", "0", "1"),
         _number(BODY_LIMIT),

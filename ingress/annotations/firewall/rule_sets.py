@@ -9,7 +9,13 @@ from enum import Enum
 from functools import lru_cache
 from typing import Final
 
-from ingress.annotations.firewall.properties import BODY_ACCESS, BODY_LIMIT, ENGINE, PROPERTIES
+from ingress.annotations.firewall.properties import (
+    BODY_ACCESS,
+    BODY_LIMIT,
+    BODY_LIMIT_ACTION,
+    MODE,
+    PROPERTIES,
+)
 from ingress.annotations.firewall.reading import EMPTY, FirewallSnippet
 from ingress.annotations.firewall.recommended import PROPERTIES as RECOMMENDED
 from ingress.annotations.firewall.recommended import RULES
@@ -51,11 +57,18 @@ class FirewallSettings:
     @property
     def lacks_guard(self) -> bool:
         """Whether what was asked for is not known, or not all there."""
+        if self.lacks_operators_guard:
+            return True
+        return self.is_asked_for and (self.plan is None or self.snippet.lacks_guard)
+
+    @property
+    def lacks_operators_guard(self) -> bool:
+        """Whether that is so by what the operator says for all, or because nobody can tell what the Ingress says."""
         if not self.is_asked_for:
             return False
-        if self.plan is None or self.switch is Switch.UNREADABLE or self.snippet.lacks_guard:
+        if self.plan is not None and self.switch is Switch.UNREADABLE:
             return True
-        return self.operators_on and self.operators_snippet.lacks_guard
+        return self.operators_on and (self.plan is None or self.operators_snippet.lacks_guard)
 
 
 _RECOMMENDED: Final = FirewallSnippet(tuple(sorted(RECOMMENDED.items())), (RULES,))
@@ -85,20 +98,22 @@ def rule_set(settings: FirewallSettings) -> RuleSet | None:
         for name, value in text.properties:
             said.setdefault(name, value)
         parts += [part for part in text.parts if part not in (CORE_RULES, RULES) or part not in parts]
-    engine = said.get(ENGINE, "Off").lower()
-    if engine == "off":
+    mode = said.get(MODE, "Off").lower()
+    if mode == "off":
         return None
     reads_body = said.get(BODY_ACCESS, "Off").lower() == "on" or any(text.reads_body for text in texts)
     limit = int(said.get(BODY_LIMIT, _UNLIMITED))
     most = settings.plan.body_bytes
     body_bytes = min(limit, most) if limit else most
     said[BODY_LIMIT] = str(body_bytes)
+    # As the reference manual has it; the library does nothing where nobody says it.
+    said.setdefault(BODY_LIMIT_ACTION, "Reject")
     # Nothing is written to a file: this is the pipe to whoever serves, who has it in the log.
     audit = "SecAuditLogType Serial\nSecAuditLogFormat JSON\nSecAuditLog /dev/stdout"
     head = "\n".join((*(_line(name, value) for name, value in sorted(said.items())), audit))
     return RuleSet(
         (head, *parts),
-        blocks=engine == "on",
+        blocks=mode == "on",
         body_bytes=body_bytes if reads_body else 0,
         watches_answers=any(text.watches_answers for text in texts),
         is_operators=settings.snippet.parts == (),

@@ -16,7 +16,35 @@ class RuleRefused(Exception):  # noqa: N818 - it is a verdict on a rule, no fail
 
 
 OPERATORS: Final = frozenset(
-    ["rx", "rxglobal", "pm", "contains", "containsword", "strmatch", "streq", "beginswith", "endswith", "within", "eq", "ge", "gt", "le", "lt", "ipmatch", "detectsqli", "detectxss", "validateutf8encoding", "validateurlencoding", "validatebyterange", "verifycc", "verifycpf", "verifyssn", "verifysvnr", "nomatch", "unconditionalmatch"]
+    [
+        "rx",
+        "rxglobal",
+        "pm",
+        "contains",
+        "containsword",
+        "strmatch",
+        "streq",
+        "beginswith",
+        "endswith",
+        "within",
+        "eq",
+        "ge",
+        "gt",
+        "le",
+        "lt",
+        "ipmatch",
+        "detectsqli",
+        "detectxss",
+        "validateutf8encoding",
+        "validateurlencoding",
+        "validatebyterange",
+        "verifycc",
+        "verifycpf",
+        "verifyssn",
+        "verifysvnr",
+        "nomatch",
+        "unconditionalmatch",
+    ]
 )
 """In lower case, without their @."""
 _OF_FILES: Final = re.compile(
@@ -26,11 +54,43 @@ _OF_FILES: Final = re.compile(
 _OPERATOR: Final = re.compile(r"[\s!]*@\s*([A-Za-z]*)")
 
 FLAGS: Final = frozenset(
-    ["allow", "auditlog", "block", "capture", "chain", "deny", "drop", "log", "multimatch", "noauditlog", "nolog", "pass"]
+    [
+        "allow",
+        "auditlog",
+        "block",
+        "capture",
+        "chain",
+        "deny",
+        "drop",
+        "log",
+        "multimatch",
+        "noauditlog",
+        "nolog",
+        "pass",
+    ]
 )
 """Actions without a value, in lower case."""
 VALUED: Final = frozenset(
-    ["accuracy", "allow", "ctl", "id", "logdata", "maturity", "msg", "phase", "redirect", "rev", "setvar", "severity", "skip", "skipafter", "status", "t", "tag", "ver"]
+    [
+        "accuracy",
+        "allow",
+        "ctl",
+        "id",
+        "logdata",
+        "maturity",
+        "msg",
+        "phase",
+        "redirect",
+        "rev",
+        "setvar",
+        "severity",
+        "skip",
+        "skipafter",
+        "status",
+        "t",
+        "tag",
+        "ver",
+    ]
 )
 """Actions with one."""
 _REFUSED: Final = {
@@ -45,7 +105,18 @@ _REFUSED: Final = {
     "proxy": "sends requests elsewhere",
 }
 _CONTROLS: Final = frozenset(
-    ["auditengine", "auditlogparts", "forcerequestbodyvariable", "requestbodyaccess", "requestbodyprocessor", "ruleengine", "ruleremovebyid", "ruleremovebytag", "ruleremovetargetbyid", "ruleremovetargetbytag"]
+    [
+        "auditengine",
+        "auditlogparts",
+        "forcerequestbodyvariable",
+        "requestbodyaccess",
+        "requestbodyprocessor",
+        "ruleengine",
+        "ruleremovebyid",
+        "ruleremovebytag",
+        "ruleremovetargetbyid",
+        "ruleremovetargetbytag",
+    ]
 )
 """What ``ctl`` may change, for one request."""
 # Wherever it stands: the library splits actions by rules of its own.
