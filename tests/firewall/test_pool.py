@@ -1,0 +1,340 @@
+"""Who gets which request, until when, and what becomes of it, with processes that are none."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from twisted.internet.defer import Deferred
+from twisted.internet.task import Clock
+from twisted.trial.unittest import SynchronousTestCase
+
+from ingress.firewall import pool
+from ingress.firewall.messages import Kind, Said, request_of, said_to_bytes
+from ingress.firewall.pool import Firewall
+from ingress.firewall.telling import Telling
+from ingress.model.firewall import FirewallPlan, InspectedRequest, Loaded, RuleSet, Verdict
+from ingress.process.framing import Frame, NonsenseError
+
+PLAN = FirewallPlan(processes=2, seconds=2.0)
+RULES = RuleSet(("SecRuleEngine On",), blocks=True)
+TENANTS = RuleSet(("SecRuleEngine On", "SecMarker a"), blocks=True, is_operators=False)
+
+
+def request(target: bytes = b"/", *, body: bytes = b"", stays: bool = False) -> InspectedRequest:
+    """Return a request."""
+    return InspectedRequest(b"id", b"10.0.0.1", b"shop.test", 80, b"GET", target, b"", body, stays)
+
+
+class FakeLink:
+    """A process that says what a test has it say."""
+
+    def __init__(self, pid: int, came: Callable[[Frame], None], ended: Callable[[str], None]) -> None:
+        self.pid = pid
+        self.came = came
+        self.ended = ended
+        self.sent: list[Frame] = []
+        self.is_killed = self.is_closed = False
+
+    def send(self, frame: Frame) -> None:
+        """Take rules at once, and keep the rest."""
+        self.sent.append(frame)
+        if frame.kind == Kind.LOAD:
+            self.came(Frame(Kind.LOADED, frame.number, b"no rule" if b"refused" in frame.payload else b""))
+
+    def kill(self) -> None:
+        """Be killed."""
+        self.is_killed = True
+
+    def close(self) -> None:
+        """Be left."""
+        self.is_closed = True
+
+    def kinds(self) -> list[int]:
+        """Return the kinds of the frames that were sent."""
+        return [frame.kind for frame in self.sent]
+
+    def targets(self) -> list[bytes]:
+        """Return the targets that it was asked about."""
+        return [request_of(one.payload)[1].target for one in self.sent if one.kind == Kind.REQUEST]
+
+    def say(self, said: Said = Said()) -> None:
+        """Give a verdict on the last thing that it was asked about."""
+        last = [one for one in self.sent if one.kind in (Kind.REQUEST, Kind.ANSWER)][-1]
+        self.came(Frame(Kind.VERDICT, last.number, said_to_bytes(said)))
+
+
+class FirewallTests(SynchronousTestCase):
+    def setUp(self) -> None:
+        self.clock = Clock()
+        self.links: list[FakeLink] = []
+        self.counted: list[str] = []
+        self.cannot_start = False
+        telling = Telling(self.clock.seconds)
+        self.firewall = Firewall(self.clock, PLAN, self.start, self.counted.append, telling)
+        self.firewall.start()
+        self.addCleanup(self.firewall.stop)
+
+    def start(self, came: Callable[[Frame], None], ended: Callable[[str], None]) -> FakeLink:
+        """Start a process."""
+        if self.cannot_start:
+            raise OSError(11, "Resource temporarily unavailable")
+        self.links.append(FakeLink(len(self.links) + 100, came, ended))
+        return self.links[-1]
+
+    def ready(self, *links: FakeLink) -> None:
+        """Have processes say that they are there."""
+        for link in links or self.links:
+            link.came(Frame(Kind.READY))
+
+    def inspect(self, loaded: Loaded, *args: Any, **more: Any) -> Deferred[Verdict]:
+        """Have a request judged."""
+        waited = self.firewall.inspect(loaded, request(*args, **more))
+        assert isinstance(waited, Deferred)
+        return waited
+
+    def test_each_process_has_one_request(self) -> None:
+        """Two are judged at a time, and others wait for their turn, in order."""
+        self.ready()
+        loaded = self.firewall.load(RULES)
+        asked = [self.inspect(loaded, b"/%d" % number) for number in range(4)]
+        one, two = self.links
+        self.assertEqual((one.targets(), two.targets()), ([b"/0"], [b"/1"]))
+        two.say(Said(403, matched=1))
+        self.assertEqual(two.targets(), [b"/1", b"/2"])
+        self.assertEqual(self.successResultOf(asked[1]), Verdict(403, matched=1))
+        one.say()
+        two.say()
+        self.assertEqual(self.successResultOf(asked[0]), Verdict())
+        one.say()
+        self.assertEqual(one.targets(), [b"/0", b"/3"])
+        for waited in asked[2:]:
+            self.assertEqual(self.successResultOf(waited), Verdict())
+        self.assertEqual(self.clock.getDelayedCalls(), [])
+
+    def test_a_process_that_ends_costs_its_own_request(self) -> None:
+        """Exactly that one fails; another process is started, has the rules again, and goes on."""
+        self.ready()
+        loaded = self.firewall.load(RULES)
+        first, second = self.inspect(loaded, b"/a"), self.inspect(loaded, b"/b")
+        self.links[0].ended("signal 9")
+        self.assertEqual(self.successResultOf(first).failure, "had a process that ended (signal 9)")
+        self.assertNoResult(second)
+        self.clock.advance(0)
+        self.assertEqual(len(self.links), 3)
+        third = self.inspect(loaded, b"/c")
+        self.ready(self.links[2])
+        self.assertEqual(self.links[2].kinds(), [Kind.LOAD, Kind.REQUEST])
+        self.links[2].say()
+        self.links[1].say()
+        self.assertEqual([self.successResultOf(one) for one in (second, third)], [Verdict(), Verdict()])
+
+    def test_a_process_that_takes_too_long_is_killed(self) -> None:
+        """Its request fails when it has ended; the other process goes on meanwhile."""
+        self.ready()
+        loaded = self.firewall.load(RULES)
+        slow = self.inspect(loaded, b"/slow")
+        self.clock.advance(1.9)
+        other = self.inspect(loaded, b"/other")
+        self.links[1].say()
+        self.successResultOf(other)
+        self.assertFalse(self.links[0].is_killed)
+        self.clock.advance(0.2)
+        self.assertTrue(self.links[0].is_killed)
+        self.links[0].say()
+        self.assertNoResult(slow)
+        self.links[0].ended("signal 9")
+        self.assertEqual(self.successResultOf(slow).failure, "had a process that took too long")
+        self.assertEqual(self.counted, ["process-late", "process-ended"])
+
+    def test_waiting_is_bounded_in_time(self) -> None:
+        """What has no turn within the time fails, and is not asked about afterwards."""
+        loaded = self.firewall.load(RULES)
+        waited = self.inspect(loaded)
+        self.clock.advance(2.0)
+        self.assertEqual(self.successResultOf(waited).failure, "did not come to it within 2 s")
+        self.ready()
+        self.assertEqual(self.links[0].targets(), [])
+
+    def test_waiting_is_bounded_in_number(self) -> None:
+        """Requests by the same rules take half of the room, so others find some."""
+        loaded, others = self.firewall.load(RULES), self.firewall.load(TENANTS)
+        waiting = [self.inspect(loaded) for _ in range(pool.MOST_OF_ONE)]
+        self.assertIn("too many", self.successResultOf(self.inspect(loaded)).failure)
+        self.assertNoResult(self.inspect(others))
+        self.assertEqual(self.counted, ["full"])
+        self.firewall.stop()
+        self.assertEqual({self.successResultOf(one).failure for one in waiting}, {"is stopped"})
+
+    def test_waiting_is_bounded_in_bytes(self) -> None:
+        """Bodies that wait are no more than there is room for."""
+        loaded = self.firewall.load(RULES)
+        size = pool.MOST_WAITING_BYTES // 4
+        waiting = [self.inspect(loaded, body=bytes(size)) for _ in range(3)]
+        self.assertIn("too many", self.successResultOf(self.inspect(loaded, body=bytes(size))).failure)
+        self.assertNoResult(self.inspect(loaded))
+        for one in waiting:
+            self.assertNoResult(one)
+
+    def test_who_leaves_is_not_judged(self) -> None:
+        """A request that waits is forgotten; one that is being judged is nobody's, and what it began is closed."""
+        self.ready()
+        loaded = self.firewall.load(RULES)
+        judged, other = (self.inspect(loaded, b"/%d" % number, stays=True) for number in range(2))
+        waiting = self.inspect(loaded, b"/2")
+        for one in (judged, waiting):
+            one.addErrback(lambda failure: None).cancel()
+        self.links[0].say()
+        self.assertEqual(self.links[0].kinds(), [Kind.LOAD, Kind.REQUEST, Kind.LEAVE])
+        self.assertEqual(self.links[0].targets(), [b"/0"])
+        self.assertNoResult(other)
+
+    def test_answers_go_to_the_same_process(self) -> None:
+        """Who judged the request judges its answer, before any other request."""
+        self.ready()
+        loaded = self.firewall.load(RULES)
+        asked = [self.inspect(loaded, b"/%d" % number, stays=True) for number in range(3)]
+        self.links[0].say()
+        ticket = self.successResultOf(asked[0]).ticket
+        self.assertTrue(ticket)
+        answered = self.firewall.inspect_answer(ticket, 200, b"A: b\r\n")
+        self.inspect(loaded, b"/3")
+        self.links[0].say()
+        self.assertEqual(self.links[0].kinds()[-1], Kind.ANSWER)
+        self.links[0].say(Said(502))
+        assert isinstance(answered, Deferred)
+        self.assertEqual(self.successResultOf(answered).status, 502)
+        again = self.firewall.inspect_answer(ticket, 200, b"")
+        assert isinstance(again, Deferred)
+        self.assertIn("lost the request", self.successResultOf(again).failure)
+
+    def test_answers_fail_with_the_process_of_their_requests(self) -> None:
+        """Nobody else can judge them; and to leave them is no mistake."""
+        self.ready()
+        loaded = self.firewall.load(RULES)
+        asked = [self.inspect(loaded, stays=True) for _ in range(2)]
+        for link in self.links:
+            link.say()
+        tickets = [self.successResultOf(one).ticket for one in asked]
+        self.links[0].ended("status 1")
+        lost = self.firewall.inspect_answer(tickets[0], 200, b"")
+        assert isinstance(lost, Deferred)
+        self.assertIn("lost the request", self.successResultOf(lost).failure)
+        self.firewall.leave(tickets[0])
+        self.firewall.leave(tickets[1])
+        self.assertEqual(self.links[1].kinds()[-1], Kind.LEAVE)
+
+    def test_rules_that_are_refused(self) -> None:
+        """Their requests fail with the reason, and others do not."""
+        self.ready()
+        refused = self.firewall.load(RuleSet(("refused",)))
+        self.assertEqual(
+            self.successResultOf(self.inspect(refused)).failure, "cannot use these rules: no rule"
+        )
+        self.assertNoResult(self.inspect(self.firewall.load(RULES)))
+
+    def test_rules_are_loaded_once_and_unloaded(self) -> None:
+        """Equal rule sets are one; when nobody has them any more, processes forget them."""
+        self.ready()
+        loaded, again = self.firewall.load(RULES), self.firewall.load(RuleSet(RULES.parts, blocks=True))
+        self.assertIs(loaded, again)
+        self.assertEqual([link.kinds() for link in self.links], [[Kind.LOAD]] * 2)
+        del loaded, again
+        self.assertEqual([link.kinds() for link in self.links], [[Kind.LOAD, Kind.UNLOAD]] * 2)
+
+    def test_rules_of_a_tenant_that_end_processes_are_left_out(self) -> None:
+        """After three processes they are answered for without one, for a while; the operator's go on."""
+        self.ready()
+        loaded, operators = self.firewall.load(TENANTS), self.firewall.load(RULES)
+        for rules in (loaded, operators):
+            for _ in range(pool.BLAMED):
+                waited = self.inspect(rules)
+                link = next(one for one in self.links if one.kinds()[-1:] == [Kind.REQUEST])
+                link.sent.clear()
+                link.ended("signal 11")
+                self.successResultOf(waited)
+                self.clock.advance(1.0)
+                self.ready(self.links[-1])
+        self.assertIn("leaves these rules out", self.successResultOf(self.inspect(loaded)).failure)
+        self.assertNoResult(self.inspect(operators))
+        self.clock.advance(0.1)
+        self.links[-2].say() if self.links[-2].targets() else self.links[-1].say()
+        self.clock.advance(pool.BLAME_SECONDS)
+        self.assertNoResult(self.inspect(loaded))
+
+    def test_processes_that_end_at_once_are_started_less_and_less_often(self) -> None:
+        """One that never gets anywhere is tried again after pauses that grow to half a minute."""
+        moments = []
+        for _ in range(12):
+            self.links[-1].ended("status 1")
+            before = len(self.links)
+            while len(self.links) == before:
+                self.clock.advance(0.25)
+            moments.append(self.clock.seconds())
+        pauses = [later - sooner for sooner, later in zip(moments, moments[1:], strict=False)]
+        self.assertEqual(pauses, sorted(pauses))
+        self.assertEqual(pauses[-1], pool.LONGEST_PAUSE_SECONDS)
+
+    def test_a_process_that_cannot_be_started(self) -> None:
+        """It is tried again, and told of."""
+        self.cannot_start = True
+        self.links[0].ended("status 1")
+        self.clock.advance(0)
+        self.cannot_start = False
+        self.clock.advance(pool.LONGEST_PAUSE_SECONDS)
+        self.assertEqual(len(self.links), 3)
+
+    def test_a_process_that_never_says_it_is_there(self) -> None:
+        """It is killed, and another one started."""
+        self.clock.advance(pool.START_SECONDS)
+        self.assertTrue(all(link.is_killed for link in self.links))
+
+    def test_listeners_wait_for_the_first_process(self) -> None:
+        """They open when it is there, or after a while without it."""
+        waiting = self.firewall.until_there()
+        self.assertNoResult(waiting)
+        self.ready(self.links[0])
+        self.successResultOf(waiting)
+        self.successResultOf(self.firewall.until_there())
+        other = Firewall(self.clock, PLAN, self.start, self.counted.append, Telling(self.clock.seconds))
+        other.start()
+        self.addCleanup(other.stop)
+        waiting = other.until_there()
+        self.clock.advance(pool.PATIENCE_SECONDS)
+        self.successResultOf(waiting)
+
+    def test_without_processes_nobody_is_kept_waiting(self) -> None:
+        """A controller without a firewall opens its listeners at once."""
+        none = Firewall(
+            self.clock, FirewallPlan(), self.start, self.counted.append, Telling(self.clock.seconds)
+        )
+        none.start()
+        self.successResultOf(none.until_there())
+        none.stop()
+
+    def test_nonsense(self) -> None:
+        """A verdict that nobody asked for, or on another request, is nonsense, whatever it says."""
+        self.ready()
+        loaded = self.firewall.load(RULES)
+        self.assertRaises(NonsenseError, self.links[0].came, Frame(Kind.VERDICT, 1, said_to_bytes(Said())))
+        waited = self.inspect(loaded)
+        number = self.links[0].sent[-1].number
+        for frame in (
+            Frame(Kind.VERDICT, number + 1, said_to_bytes(Said())),
+            Frame(Kind.LOADED, number),
+            Frame(Kind.READY),
+            Frame(Kind.VERDICT, number, b"x"),
+        ):
+            self.assertRaises(NonsenseError, self.links[0].came, frame)
+        self.assertNoResult(waited)
+
+    def test_stopping(self) -> None:
+        """Processes are left, none is started any more, and whoever asks hears so."""
+        self.ready()
+        loaded = self.firewall.load(RULES)
+        self.firewall.stop()
+        self.assertTrue(all(link.is_closed for link in self.links))
+        self.assertEqual(self.successResultOf(self.inspect(loaded)).failure, "is stopped")
+        for link in tuple(self.links):
+            link.ended("status 0")
+        self.assertEqual(self.clock.getDelayedCalls(), [])
