@@ -31,7 +31,7 @@ _PR_SET_NO_NEW_PRIVS: Final = 38
 _DESCRIPTORS: Final = 64
 
 
-def _confine(memory_bytes: int) -> None:
+def confine(memory_bytes: int) -> None:
     """Have this process take no more memory, gain no right, write no file, leave no core, and end with its parent."""
     for number in _IGNORED:
         signal.signal(number, signal.SIG_IGN)
@@ -61,7 +61,7 @@ def run(arguments: list[str]) -> int:
             return 1
         return 0
     descriptor, seconds, memory_bytes = int(arguments[0]), float(arguments[1]), int(arguments[2])
-    _confine(memory_bytes)
+    confine(memory_bytes)
     with socket.socket(fileno=descriptor) as sock:
         try:
             library = ModSecurity()

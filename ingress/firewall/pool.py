@@ -56,6 +56,10 @@ class Link(Protocol):
     def pid(self) -> int:
         """Its process id."""
 
+    @property
+    def is_open(self) -> bool:
+        """Whether anybody reads what is sent; ``ended`` is told later how it ended."""
+
     def send(self, frame: Frame) -> None:
         """Send *frame*."""
 
@@ -131,7 +135,7 @@ class _Member:
     @property
     def is_free(self) -> bool:
         """Whether it can be given something to do."""
-        return self.is_ready and self.busy is None
+        return self.is_ready and self.busy is None and self.link is not None and self.link.is_open
 
     def start(self) -> None:
         """Start a process."""

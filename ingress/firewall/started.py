@@ -26,6 +26,8 @@ PROGRAM: Final = "ingress.firewall.main"
 MOST_SAID_BYTES: Final = 64 * 1024
 """Of one line that it writes; what is longer is cut."""
 REAP_SECONDS: Final = 0.01
+LEAVING_SECONDS: Final = 0.5
+"""How long one may go on whose channel has ended, be it that it talks nonsense or that it is not needed any more."""
 _CHECK_SECONDS: Final = 60.0
 _BOUNDS: Final = Bounds(MOST_FRAME_BYTES, 0)
 
@@ -160,6 +162,11 @@ class StartedProcess:
         )
         self._channel.open(ours)
 
+    @property
+    def is_open(self) -> bool:
+        """Whether anybody reads what is sent."""
+        return self._channel.is_open
+
     def send(self, frame: Frame) -> None:
         """Send *frame*."""
         self._channel.send(frame)
@@ -177,14 +184,14 @@ class StartedProcess:
         return False
 
     def _gone(self) -> None:
-        # One that talks nonsense, or is closed to, is to be gone as well.
-        self._process.kill()
-        self._reap()
+        self._reap(self._reactor.seconds() + LEAVING_SECONDS)
 
-    def _reap(self) -> None:
+    def _reap(self, deadline: float) -> None:
         status = self._process.poll()
         if status is None:
-            self._reactor.callLater(REAP_SECONDS, self._reap)
+            if self._reactor.seconds() > deadline:
+                self._process.kill()
+            self._reactor.callLater(REAP_SECONDS, self._reap, deadline)
             return
         self._said.finish()
         self._ended(f"signal {-status}" if status < 0 else f"status {status}")

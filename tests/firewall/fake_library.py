@@ -9,9 +9,11 @@ import os
 import signal
 import socket
 import sys
-import time
 from collections.abc import Sequence
+from pathlib import Path
+from threading import Event
 
+from ingress.firewall.main import confine
 from ingress.firewall.messages import Said
 from ingress.firewall.serving import RulesRefused, serve
 from ingress.model.firewall import CORE_RULES, InspectedRequest
@@ -84,13 +86,15 @@ class FakeLibrary:
         if target == b"/crash":
             os.kill(os.getpid(), signal.SIGSEGV)
         elif target == b"/hang":
-            time.sleep(3600)
+            Event().wait()
         elif target == b"/leave":
             os._exit(3)
         elif target == b"/memory":
-            bytearray(1 << 40)
+            bytearray(1 << 31)
+        elif target == b"/write":
+            Path("/tmp/written-by-a-firewall-process").write_bytes(b"x")
         elif target.startswith(b"/slow"):
-            time.sleep(0.2)
+            Event().wait(0.2)
         elif target == b"/say":
             os.write(1, b'{"transaction": "audited"}\n' + b"x" * 200_000 + b"\nlast\n")
         elif self._sock is not None:
@@ -108,6 +112,7 @@ class FakeLibrary:
 
 def main(arguments: list[str]) -> None:
     """Be a firewall process."""
+    confine(int(arguments[2]))
     sock = socket.socket(fileno=int(arguments[0]))
     serve(sock, FakeLibrary(sock), float(arguments[1]))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Any
 
 from twisted.internet.defer import Deferred
@@ -18,6 +19,7 @@ from ingress.process.framing import Frame, NonsenseError
 
 PLAN = FirewallPlan(processes=2, seconds=2.0)
 RULES = RuleSet(("SecRuleEngine On",), blocks=True)
+PASSED = Said()
 TENANTS = RuleSet(("SecRuleEngine On", "SecMarker a"), blocks=True, is_operators=False)
 
 
@@ -35,6 +37,7 @@ class FakeLink:
         self.ended = ended
         self.sent: list[Frame] = []
         self.is_killed = self.is_closed = False
+        self.is_open = True
 
     def send(self, frame: Frame) -> None:
         """Take rules at once, and keep the rest."""
@@ -58,7 +61,7 @@ class FakeLink:
         """Return the targets that it was asked about."""
         return [request_of(one.payload)[1].target for one in self.sent if one.kind == Kind.REQUEST]
 
-    def say(self, said: Said = Said()) -> None:
+    def say(self, said: Said = PASSED) -> None:
         """Give a verdict on the last thing that it was asked about."""
         last = [one for one in self.sent if one.kind in (Kind.REQUEST, Kind.ANSWER)][-1]
         self.came(Frame(Kind.VERDICT, last.number, said_to_bytes(said)))
@@ -128,6 +131,18 @@ class FirewallTests(SynchronousTestCase):
         self.links[2].say()
         self.links[1].say()
         self.assertEqual([self.successResultOf(one) for one in (second, third)], [Verdict(), Verdict()])
+
+    def test_a_process_that_is_going_gets_nothing(self) -> None:
+        """Between the end of its channel and its own, requests go to another one."""
+        self.ready()
+        loaded = self.firewall.load(RULES)
+        self.links[0].is_open = False
+        asked = [self.inspect(loaded, b"/%d" % number) for number in range(2)]
+        self.links[1].say()
+        self.links[1].say()
+        self.assertEqual(self.links[1].targets(), [b"/0", b"/1"])
+        for waited in asked:
+            self.assertEqual(self.successResultOf(waited), Verdict())
 
     def test_a_process_that_takes_too_long_is_killed(self) -> None:
         """Its request fails when it has ended; the other process goes on meanwhile."""
@@ -271,7 +286,7 @@ class FirewallTests(SynchronousTestCase):
             while len(self.links) == before:
                 self.clock.advance(0.25)
             moments.append(self.clock.seconds())
-        pauses = [later - sooner for sooner, later in zip(moments, moments[1:], strict=False)]
+        pauses = [later - sooner for sooner, later in pairwise(moments)]
         self.assertEqual(pauses, sorted(pauses))
         self.assertEqual(pauses[-1], pool.LONGEST_PAUSE_SECONDS)
 

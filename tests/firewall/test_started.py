@@ -46,7 +46,7 @@ class StartedCase(TestCase):
         self.firewall: Firewall = firewall_of(plan, self.reactor, self.counted.append, PROGRAM)
         self.firewall.start()
         self.addCleanup(self.end)
-        await self.firewall.until_there()
+        await self.until(lambda: all(member.is_ready for member in self.firewall._members))
         self.loaded: Loaded = self.firewall.load(RULES)
 
     def observe(self, event: Any) -> None:
@@ -129,7 +129,7 @@ class MisbehavingTests(StartedCase):
         more = [Deferred.fromCoroutine(self.ask(b"/deny")) for _ in range(5)]
         self.assertIn(why, (await bad).failure)
         self.assertEqual({verdict.failure for verdict in await gatherResults(others + more)}, {""})
-        await self.until(lambda: len(self.pids()) == 2)
+        await self.until(lambda: all(member.is_ready for member in self.firewall._members))
         verdicts = await gatherResults([Deferred.fromCoroutine(self.ask(b"/deny")) for _ in range(10)])
         self.assertEqual({verdict.status for verdict in verdicts}, {403})
         self.assertIn("process-ended", self.counted)
@@ -144,23 +144,33 @@ class MisbehavingTests(StartedCase):
 
     async def test_garbage(self) -> None:
         """A process that says what is no frame is ended."""
-        await self.check(b"/garbage", "signal 9")
-        self.flushLoggedErrors()
+        await self.check(b"/garbage", "ended")
 
     async def test_endless_frame(self) -> None:
         """A process that announces more than there may be is ended before any of that has come."""
-        await self.check(b"/endless", "signal 9")
+        await self.check(b"/endless", "ended")
 
     async def test_what_nobody_asked(self) -> None:
         """A process that judges another request than its own is ended."""
-        await self.check(b"/unasked", "signal 9")
+        await self.check(b"/unasked", "ended")
+
+    async def test_too_much_memory(self) -> None:
+        """A process that wants more than it may have ends, and nothing else does."""
+        await self.check(b"/memory", "status 1")
+
+    async def test_files(self) -> None:
+        """A process that wants to write a file cannot."""
+        await self.check(b"/write", "status 1")
+        written = Path("/tmp/written-by-a-firewall-process")
+        self.assertFalse(written.exists() and written.stat().st_size)
+        written.unlink(missing_ok=True)
 
     async def test_killed_between_requests(self) -> None:
         """A process that somebody kills while it has nothing to do costs nobody anything."""
         for pid in self.pids():
             os.kill(pid, signal.SIGKILL)
         await self.until(lambda: self.counted.count("process-ended") == 2)
-        await self.until(lambda: len(self.pids()) == 2)
+        await self.until(lambda: all(member.is_ready for member in self.firewall._members))
         self.assertEqual((await self.ask(b"/deny")).status, 403)
 
 

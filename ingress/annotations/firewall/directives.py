@@ -48,6 +48,8 @@ def read_directives(text: str) -> tuple[Directive, ...]:
     found: list[Directive] = []
     for line, whole in _lines(_OF_NGINX.sub(r"\1", text)):
         words = _words(whole, line)
+        if not words:
+            continue
         found.append(Directive(words[0].lower(), tuple(words[1:]), line))
         if len(found) > MAX_DIRECTIVES:
             raise GrammarError(f"has more than {MAX_DIRECTIVES} directives")

@@ -1,0 +1,137 @@
+"""The firewall before a route, with an inspector that says what a test has it say."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable
+from typing import Any
+
+from twisted.internet.defer import Deferred, succeed
+from twisted.trial.unittest import SynchronousTestCase
+
+from ingress.annotations.firewall.filters import InspectRequests
+from ingress.filters import Filter, Reply, Scope
+from ingress.model.firewall import INSPECTOR, PASSES, InspectedRequest, Loaded, RuleSet, Verdict
+from ingress.model.templates import read_template
+from tests.fakes.filter_parts import FakeEdit, FakeFacts, FakeServices
+from tests.fakes.records import record_of
+
+BLOCKING = RuleSet(("x",), blocks=True, body_bytes=8, watches_answers=True)
+DETECTING = RuleSet(("x",), body_bytes=8, watches_answers=True)
+
+
+class FakeInspector:
+    """Judges as it is told."""
+
+    def __init__(self, verdict: Verdict) -> None:
+        self.verdict = verdict
+        self.requests: list[InspectedRequest] = []
+        self.answers: list[tuple[int, int, bytes]] = []
+        self.left: list[int] = []
+
+    def load(self, rules: RuleSet) -> Any:
+        """Have nothing to load."""
+        return rules
+
+    def inspect(self, loaded: Loaded, request: InspectedRequest) -> Awaitable[Verdict]:
+        """Judge a request."""
+        self.requests.append(request)
+        return succeed(self.verdict)
+
+    def inspect_answer(self, ticket: int, status: int, lines: bytes) -> Awaitable[Verdict]:
+        """Judge an answer."""
+        self.answers.append((ticket, status, lines))
+        return succeed(self.verdict)
+
+    def leave(self, ticket: int) -> None:
+        """Be left."""
+        self.left.append(ticket)
+
+
+class FilterTests(SynchronousTestCase):
+    def made(self, rules: RuleSet, verdict: Verdict = PASSES, named: str = "") -> Filter:
+        """Return a filter, and keep its inspector and its services."""
+        self.inspector = FakeInspector(verdict)
+        self.services = FakeServices()
+        self.services.state(Scope.WORKER, INSPECTOR, lambda: self.inspector)
+        return InspectRequests(rules, read_template(named) if named else None).make(self.services)
+
+    def reply(self, live: Filter, facts: FakeFacts) -> Reply | None:
+        """Return what is answered."""
+        return self.successResultOf(Deferred.fromCoroutine(live.on_request(facts)))  # type: ignore[arg-type]
+
+    def test_what_is_seen(self) -> None:
+        """The request as it came: its target, its host, its fields, what it says of others, and its body up to one byte more than there may be."""
+        live = self.made(BLOCKING, named="tx-$request_method")
+        self.assertEqual(live.holds_body, 9)
+        facts = FakeFacts(
+            method=b"POST",
+            target=b"/a?b=%27",
+            fields={b"user-agent": b"x", b"x-forwarded-for": b"1.2.3.4"},
+            body=b"0123456789",
+            is_body_whole=False,
+        )
+        self.assertIsNone(self.reply(live, facts))
+        (seen,) = self.inspector.requests
+        self.assertEqual(
+            (seen.id, seen.method, seen.target, seen.body), (b"tx-POST", b"POST", b"/a?b=%27", b"012345678")
+        )
+        self.assertIn(b"Host: ", seen.lines)
+        self.assertIn(b"x-forwarded-for: 1.2.3.4\r\n", seen.lines)
+        self.assertIn(b"Transfer-Encoding: chunked\r\n", seen.lines)
+        self.assertTrue(seen.stays)
+
+    def test_verdicts(self) -> None:
+        """A status refuses, with where to go if that is said; nothing lets pass, and what was detected is counted."""
+        for verdict, status, counted in (
+            (Verdict(), None, []),
+            (Verdict(matched=2), None, ["detected"]),
+            (Verdict(403, matched=1), 403, ["blocked"]),
+            (Verdict(302, b"https://a.test/"), 302, ["blocked"]),
+        ):
+            reply = self.reply(self.made(BLOCKING, verdict), FakeFacts())
+            self.assertEqual(None if reply is None else reply.status, status)
+            self.assertEqual(self.services.counted, counted)
+        assert reply is not None
+        self.assertIn((b"Location", b"https://a.test/"), reply.fields)
+        self.assertIn("firewall", reply.reason)
+
+    def test_failures(self) -> None:
+        """Where nobody judged, rules that refuse keep everybody out, and rules that detect let pass."""
+        failed = Verdict(failure="had a process that ended")
+        reply = self.reply(self.made(BLOCKING, failed), FakeFacts())
+        assert reply is not None
+        self.assertEqual((reply.status, reply.reason), (503, "the firewall had a process that ended"))
+        self.assertIsNone(self.reply(self.made(DETECTING, failed), FakeFacts()))
+        self.assertEqual(self.services.counted, ["failed"])
+
+    def test_answers(self) -> None:
+        """The answer to a request that passed is judged once, with its fields; others are not."""
+        live = self.made(BLOCKING, Verdict(ticket=7))
+        facts = FakeFacts()
+        self.assertIsNone(self.reply(live, facts))
+        self.inspector.verdict = Verdict(502)
+        edit = FakeEdit(status=200, fields=[(b"a", b"b"), (b"set-cookie", b"c"), (b"set-cookie", b"d")])
+        judged = live.on_answer(facts, edit)
+        assert judged is not None
+        reply = self.successResultOf(Deferred.fromCoroutine(judged))  # type: ignore[arg-type]
+        assert isinstance(reply, Reply)
+        self.assertEqual(reply.status, 502)
+        self.assertEqual(self.inspector.answers, [(7, 200, b"a: b\r\nset-cookie: c\r\nset-cookie: d\r\n")])
+        self.assertIsNone(live.on_answer(facts, edit))
+        live.on_end(facts, record_of())
+        self.assertEqual(self.inspector.left, [])
+
+    def test_requests_without_an_answer(self) -> None:
+        """Who leaves before there is one is told of, so that nothing is kept."""
+        live = self.made(DETECTING, Verdict(ticket=7))
+        facts = FakeFacts()
+        self.reply(live, facts)
+        live.on_end(facts, record_of())
+        live.on_end(facts, record_of())
+        self.assertEqual(self.inspector.left, [7])
+
+    def test_where_nothing_runs(self) -> None:
+        """Whoever only asks what would be done hears that something is computed, and nothing is opened by it."""
+        reply = self.reply(InspectRequests(BLOCKING).make(FakeServices()), FakeFacts())
+        assert reply is not None
+        self.assertEqual(reply.reason, "the firewall is not there")
