@@ -26,6 +26,14 @@ RUN apt-get update \
  && setcap cap_net_bind_service=+ep /opt/txingress/bin/python \
  && apt-get purge --yes --auto-remove libcap2-bin \
  && rm -rf /var/lib/apt/lists/*
+# --build-arg FIREWALL=yes: with what --firewall-processes needs, libmodsecurity 3 and the OWASP Core Rule Set (docs/firewall.md).
+ARG FIREWALL=no
+RUN if [ "$FIREWALL" = yes ]; then \
+      apt-get update \
+      && apt-get install --yes --no-install-recommends libmodsecurity3 modsecurity-crs \
+      && rm -rf /var/lib/apt/lists/* \
+      && /opt/txingress/bin/python -m ingress.firewall.main --check; \
+    fi
 ENV PATH=/opt/txingress/bin:$PATH
 USER 65532:65532
 WORKDIR /

@@ -54,7 +54,7 @@ bench_compiled = $(MAKE) --no-print-directory compiled PYTHON='$(BENCH_VENV)/bin
 metadata = setup.cfg pyproject.toml
 
 .DEFAULT_GOAL := help
-.PHONY: help run test properties compiled test-compiled test-monitoring test-helm test-page page-pictures check format fuzz fuzz-parsers http2 docs site bench bench-quick bench-instructions bench-compare bench-watch bench-workers bench-feed bench-sizing bench-memory bench-tls bench-ticket-keys bench-accepting bench-udp bench-admin bench-page bench-tallies bench-auth bench-annotations bench-calls bench-log bench-lint bench-latency bench-overload bench-overload-cases bench-tracing bench-filters bench-gateway-filters bench-limits bench-passwords bench-gzip bench-expressions bench-takeover bench-restarts sslyze conformance conformance-next conformance-up versions faults soak image-check clean
+.PHONY: help run test properties compiled test-compiled test-monitoring test-helm test-page page-pictures firewall check format fuzz fuzz-parsers http2 docs site bench bench-quick bench-instructions bench-compare bench-watch bench-workers bench-feed bench-sizing bench-memory bench-tls bench-ticket-keys bench-accepting bench-udp bench-admin bench-page bench-tallies bench-auth bench-annotations bench-calls bench-log bench-lint bench-latency bench-overload bench-overload-cases bench-tracing bench-filters bench-gateway-filters bench-limits bench-passwords bench-gzip bench-expressions bench-takeover bench-restarts sslyze conformance conformance-next conformance-up versions faults soak image-check clean
 .DELETE_ON_ERROR:
 
 help: ## list these commands
@@ -97,6 +97,12 @@ test-page: $(page_environment) ## look at the page of the admin port with Chromi
 
 page-pictures: $(page_environment) ## take pictures of that page in two themes and three sizes into .venv/page, and docs/page.png
 	@TXINGRESS_TEST_BROWSER="$$(command -v chromium)" exec $(bin)/python -m tests.page.pictures $(VENV)/page
+
+firewall: $(dev_environment) ## have the real ModSecurity and its core rules inspect requests, and print what that costs (root, to install them)
+	@ldconfig -p | grep -q libmodsecurity.so.3 && test -d /usr/share/modsecurity-crs || \
+		apt-get install --yes --no-install-recommends libmodsecurity3 modsecurity-crs
+	TXINGRESS_TEST_FIREWALL=1 $(bin)/trial --temp-directory $(VENV)/trial-firewall tests.firewall
+	$(bin)/python -m bench.firewall
 
 check: $(dev_environment) ## format, lint, types, layers, what mypyc takes: what CI asks besides the tests, plain and compiled
 	$(bin)/ruff format --check $(CODE)

@@ -11,7 +11,7 @@ from functools import partial
 from random import Random
 from socket import socket
 from time import time
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from twisted.internet.defer import Deferred, DeferredList, succeed
 from twisted.logger import Logger
@@ -20,7 +20,6 @@ from twisted.python.failure import Failure
 from ingress.annotations.firewall.filters import InspectRequests
 from ingress.annotations.shared_limits import shared_limits
 from ingress.errors import StartError
-from ingress.firewall.started import firewall_of
 from ingress.http.forwarding import trusted_by
 from ingress.metrics.metrics import Metrics
 from ingress.model.balancing import Balancing
@@ -75,6 +74,9 @@ from ingress.tls.profile import VERSIONS
 from ingress.tls.upstream import UpstreamContexts
 from ingress.tracing.tracing import Tracing
 from ingress.translate.snapshot import Snapshot
+
+if TYPE_CHECKING:
+    from ingress.firewall.pool import Firewall
 
 UDP_DESCRIPTOR_SHARE = 8
 """One descriptor in so many may be a session's of UDP."""
@@ -241,10 +243,9 @@ class OwnDataPlane:
             serving.slow_start_seconds,
         )
         clock = FilterClock(reactor, now)
-        self._firewall = firewall_of(
-            settings.translate.firewall, reactor, partial(metrics.filters.counted, InspectRequests.name)
-        )
-        states = States(self._shared(clock), {(InspectRequests.name, INSPECTOR): self._firewall})
+        firewall = self._firewall = self._new_firewall()
+        own = {} if firewall is None else {(InspectRequests.name, INSPECTOR): firewall}
+        states = States(self._shared(clock), own)
         self._replicas = ReplicaCount()
         self._sub_requests = SubRequests(
             self._pool,
@@ -325,11 +326,23 @@ class OwnDataPlane:
         crowding = Crowding(clock.seconds, self._metrics.filters.counted)
         return shared_limits(part.limits, part.number, clock, part.secret, crowding)
 
+    def _new_firewall(self) -> "Firewall | None":
+        """Return what requests are inspected by; None where the operator has no firewall."""
+        plan = self._settings.translate.firewall
+        if not plan.processes:
+            return None
+        from ingress.firewall.started import firewall_of
+
+        return firewall_of(
+            plan, self._reactor, partial(self._metrics.filters.counted, InspectRequests.name)
+        )
+
     def start(self) -> None:
         """Begin; nobody is served before listeners are open."""
         self._deadlines.start()
         self._network.start()
-        self._firewall.start()
+        if self._firewall is not None:
+            self._firewall.start()
         self._access_log.start()
         self._trace()
 
@@ -427,8 +440,9 @@ class OwnDataPlane:
 
     async def follow(self, listeners: Sequence[Listener]) -> None:
         """Have just *listeners* open; raises ``StartError`` for one that is required and cannot be opened."""
-        # Nobody is to meet a firewall that is only being started.
-        await self._firewall.until_there()
+        if self._firewall is not None:
+            # Nobody is to meet one that is only being started.
+            await self._firewall.until_there()
         await self._listeners.follow(listeners)
 
     def following_failed(self, failure: Failure) -> None:
@@ -530,7 +544,8 @@ class OwnDataPlane:
     async def stop(self) -> None:
         """Give everything back; to be called at the very end."""
         self._pool.close()
-        self._firewall.stop()
+        if self._firewall is not None:
+            self._firewall.stop()
         await self._network.stop()
         self._deadlines.stop()
         self._access_log.stop()

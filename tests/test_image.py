@@ -49,9 +49,17 @@ class DockerfileTests(SynchronousTestCase):
         descriptions = (*settings.http, *settings.https, settings.admin)
         self.assertEqual(instructions("EXPOSE"), [" ".join(text.split(":")[1] for text in descriptions)])
 
+    def test_firewall_is_an_option(self) -> None:
+        """Without a word the image has no firewall; with one it has what a firewall process looks for, or its build fails."""
+        self.assertEqual(instructions("ARG")[1:], ["FIREWALL=no"])
+        (asked,) = (text for text in instructions("RUN") if "$FIREWALL" in text)
+        for package in ("libmodsecurity3", "modsecurity-crs"):
+            self.assertIn(package, asked)
+        self.assertIn("-m ingress.firewall.main --check", asked)
+
     def test_python_is_supported(self) -> None:
         """Both stages are one Python version, which the package declares."""
-        (argument,) = instructions("ARG")
+        argument = instructions("ARG")[0]
         config = ConfigParser()
         config.read(REPOSITORY / "setup.cfg", encoding="utf-8")
         self.assertIn(

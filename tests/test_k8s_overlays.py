@@ -106,6 +106,15 @@ class RenderedTests(PodTestCase):
             self.assertEqual(scaler["metadata"]["namespace"], workload["metadata"]["namespace"])
             self.assertEqual(scaler["spec"]["minReplicas"], 2)
 
+    def test_firewall(self) -> None:
+        """Beside every overlay, the component for the firewall has the option, and memory for its processes."""
+        for overlay in OVERLAYS:
+            (workload,) = (one for one in self.with_component(overlay, "firewall") if one["kind"] in WORKLOADS)
+            self.check_security(workload)
+            container = pod(workload)["containers"][0]
+            self.assertIn("--firewall-processes=2", container["args"])
+            self.assertEqual(container["resources"]["limits"]["memory"], "1Gi")
+
     def test_topology(self) -> None:
         """Beside every overlay, the component for zones has the option, the name of the Node, and the right to read it."""
         for overlay in OVERLAYS:

@@ -6,11 +6,11 @@ import os
 import signal
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from twisted.internet import reactor as real_reactor  # noqa: TID251 - real processes need the real reactor
 from twisted.internet.defer import Deferred, gatherResults
-from twisted.logger import globalLogPublisher
+from twisted.logger import ILogObserver, globalLogPublisher
 from twisted.trial.unittest import TestCase
 
 from ingress.errors import StartError
@@ -36,24 +36,25 @@ class StartedCase(TestCase):
     seconds = 2.0
     processes = 2
 
-    async def setUp(self) -> None:
+    async def setUp(self) -> None:  # type: ignore[override]
         self.reactor: Any = real_reactor
         self.counted: list[str] = []
         self.logged: list[str] = []
-        globalLogPublisher.addObserver(self.observe)
-        self.addCleanup(globalLogPublisher.removeObserver, self.observe)
+
+        def observe(event: Any) -> None:
+            line = event.get("line") or event.get("why")
+            if line is not None:
+                self.logged.append(str(line))
+
+        observer = cast(ILogObserver, observe)
+        globalLogPublisher.addObserver(observer)
+        self.addCleanup(globalLogPublisher.removeObserver, observer)
         plan = FirewallPlan(self.processes, self.seconds)
         self.firewall: Firewall = firewall_of(plan, self.reactor, self.counted.append, PROGRAM)
         self.firewall.start()
         self.addCleanup(self.end)
         await self.until(lambda: all(member.is_ready for member in self.firewall._members))
         self.loaded: Loaded = self.firewall.load(RULES)
-
-    def observe(self, event: Any) -> None:
-        """Keep what is logged."""
-        line = event.get("line") or event.get("why")
-        if line is not None:
-            self.logged.append(str(line))
 
     async def end(self) -> None:
         """Stop, and wait until no process is left."""

@@ -113,7 +113,7 @@ class FilterTests(SynchronousTestCase):
         edit = FakeEdit(status=200, fields=[(b"a", b"b"), (b"set-cookie", b"c"), (b"set-cookie", b"d")])
         judged = live.on_answer(facts, edit)
         assert judged is not None
-        reply = self.successResultOf(Deferred.fromCoroutine(judged))  # type: ignore[arg-type]
+        reply: object = self.successResultOf(Deferred.fromCoroutine(judged))  # type: ignore[arg-type]
         assert isinstance(reply, Reply)
         self.assertEqual(reply.status, 502)
         self.assertEqual(self.inspector.answers, [(7, 200, b"a: b\r\nset-cookie: c\r\nset-cookie: d\r\n")])
