@@ -154,8 +154,8 @@ def main() -> None:
         "| rules | request | p50 ms | p99 ms | CPU ms, serving | CPU ms, firewall | MiB a firewall process |"
     )
     print("|---|---|--:|--:|--:|--:|--:|")
-    for rules, annotations in CASES:
-        with controller(annotations, endpoint) as (pid, port):
+    for rules, asked in CASES:
+        with controller(asked, endpoint) as (pid, port):
             for sort, request in SORTS:
                 firewalls = firewall_processes(pid)
                 before = processor_seconds(pid), sum(map(processor_seconds, firewalls))

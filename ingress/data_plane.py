@@ -244,7 +244,9 @@ class OwnDataPlane:
         )
         clock = FilterClock(reactor, now)
         firewall = self._firewall = self._new_firewall()
-        own = {} if firewall is None else {(InspectRequests.name, INSPECTOR): firewall}
+        own: dict[tuple[str, Hashable], object] = (
+            {} if firewall is None else {(InspectRequests.name, INSPECTOR): firewall}
+        )
         states = States(self._shared(clock), own)
         self._replicas = ReplicaCount()
         self._sub_requests = SubRequests(
@@ -333,9 +335,7 @@ class OwnDataPlane:
             return None
         from ingress.firewall.started import firewall_of
 
-        return firewall_of(
-            plan, self._reactor, partial(self._metrics.filters.counted, InspectRequests.name)
-        )
+        return firewall_of(plan, self._reactor, partial(self._metrics.filters.counted, InspectRequests.name))
 
     def start(self) -> None:
         """Begin; nobody is served before listeners are open."""

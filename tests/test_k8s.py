@@ -61,7 +61,10 @@ class FileTests(PodTestCase):
         named = {K8S / "examples" / "https-ingress.yaml", K8S / "examples" / "gateway.yaml"}
         for kustomization in (*sorted(K8S.rglob("kustomization.yaml")), WHOAMI / "kustomization.yaml"):
             content = yaml.safe_load(kustomization.read_text("utf-8"))
-            paths = [*content["resources"], *(p["path"] for p in content.get("patches", []) if "path" in p)]
+            paths = [
+                *content.get("resources", []),
+                *(p["path"] for p in content.get("patches", []) if "path" in p),
+            ]
             paths += [path for one in content.get("configMapGenerator", []) for path in one["files"]]
             for path in paths:
                 target = (kustomization.parent / path).resolve()

@@ -109,7 +109,9 @@ class RenderedTests(PodTestCase):
     def test_firewall(self) -> None:
         """Beside every overlay, the component for the firewall has the option, and memory for its processes."""
         for overlay in OVERLAYS:
-            (workload,) = (one for one in self.with_component(overlay, "firewall") if one["kind"] in WORKLOADS)
+            (workload,) = (
+                one for one in self.with_component(overlay, "firewall") if one["kind"] in WORKLOADS
+            )
             self.check_security(workload)
             container = pod(workload)["containers"][0]
             self.assertIn("--firewall-processes=2", container["args"])

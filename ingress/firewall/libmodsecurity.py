@@ -29,6 +29,8 @@ CORE_RULE_FILES: Final = (
 _HTTP: Final = b"HTTP/1.1"
 _FORBIDDEN: Final = 403
 _FOUND: Final = 302
+_PLAIN_RULES: Final = b'SecRule "ARGS" "a" "id:1,phase:2,deny,chain"\nSecRule "ARGS" "@streq b" "t:none"\n'
+_MOST_TRIES: Final = 8
 
 
 class Missing(Exception):  # noqa: N818 - it is a state of the system
@@ -130,17 +132,37 @@ class ModSecurity:
 
     def load(self, parts: Sequence[str | None]) -> "ModSecurityRules":
         """Compile *parts*; raises ``RulesRefused``."""
-        rules = self.calls.msc_create_rules_set()
+        self._settle()
+        try:
+            return ModSecurityRules(self, self._compiled(parts))
+        except RulesRefused:
+            # What one text leaves behind must not be what another one, or its author, is blamed for.
+            self._settle()
+            return ModSecurityRules(self, self._compiled(parts))
+
+    def _settle(self) -> None:
+        """Have the library's reader begin anew: it goes on in the state in which some texts, refused ones above all, leave it."""
+        for _ in range(_MOST_TRIES):
+            rules = self.calls.msc_create_rules_set()
+            error = c_char_p()
+            is_settled = self.calls.msc_rules_add(rules, _PLAIN_RULES, byref(error)) >= 0
+            self.calls.msc_rules_cleanup(rules)
+            if is_settled:
+                return
+        raise RuntimeError("the library reads a plain rule no more")
+
+    def _compiled(self, parts: Sequence[str | None]) -> object:
+        rules: object = self.calls.msc_create_rules_set()
         try:
             for part in parts:
                 if part is CORE_RULES:
                     self._check(self.calls.msc_rules_merge, rules, self._core_rules, "the core rules")
                 else:
-                    self._check(self.calls.msc_rules_add, rules, part.encode("utf-8"), "the rules")
+                    self._check(self.calls.msc_rules_add, rules, part.encode("utf-8") + b"\n", "the rules")
         except RulesRefused:
             self.calls.msc_rules_cleanup(rules)
             raise
-        return ModSecurityRules(self, rules)
+        return rules
 
     def take_lines(self, transaction: object) -> Said:
         """Return what the rules say of *transaction* now, with all that was told since this was last called."""

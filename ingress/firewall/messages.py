@@ -87,7 +87,9 @@ def parts_of(octets: bytes) -> tuple[str | None, ...]:
 def request_to_bytes(rules: int, request: InspectedRequest) -> bytes:
     """Return *request*, to be judged by the rule set of this number, as it travels."""
     values = (request.id, request.client, request.server, request.method, request.target, request.lines)
-    return _NUMBERS.pack(rules, request.port, request.stays) + _packed(*values, request.body)
+    numbers = _NUMBERS.pack(rules, request.port, request.stays)
+    # A body may be large, and is copied once.
+    return b"".join((numbers, _packed(*values), _LENGTH.pack(len(request.body)), request.body))
 
 
 def request_of(octets: bytes) -> tuple[int, InspectedRequest]:

@@ -33,6 +33,9 @@ MOST_OPEN: Final = 1024
 """Requests that one process has open until their answers come."""
 MOST_RULE_SETS: Final = 512
 
+MOST_ENDED_LOADING: Final = 2
+"""So many processes that end while they are given the same rules, and it is not tried again."""
+
 START_SECONDS: Final = 30.0
 """Until a process that was started has the library and the core rules."""
 PATIENCE_SECONDS: Final = 15.0
@@ -256,10 +259,13 @@ class Firewall:
         self._telling = telling
         self._queue: deque[_Job] = deque()
         self._waiting_bytes = 0
-        self._numbers = 0
+        self._rule_sets = 0
+        self._tickets = 0
         self._loaded: WeakValueDictionary[RuleSet, _LoadedRules] = WeakValueDictionary()
         self._in_use: dict[int, bytes] = {}
         """Rule sets by their numbers, as they travel."""
+        self._ended_loading: dict[int, int] = {}
+        """How many processes ended while they were given a rule set."""
         self._members = [_Member(self) for _ in range(plan.processes)]
         self._holders: dict[int, _Member] = {}
         """Who has a request open until its answer comes."""
@@ -315,8 +321,8 @@ class Firewall:
         """Have *rules* loaded, until what is returned is gone."""
         found = self._loaded.get(rules)
         if found is None:
-            self._numbers = (self._numbers + 1) & 0xFFFFFFFF
-            found = self._loaded[rules] = _LoadedRules(rules, self._numbers)
+            self._rule_sets = self._rule_sets % 0xFFFFFFFF + 1
+            found = self._loaded[rules] = _LoadedRules(rules, self._rule_sets)
             if len(self._in_use) < MOST_RULE_SETS:
                 self._in_use[found.number] = found.payload
                 finalize(found, self._unload, found.number).atexit = False
@@ -399,7 +405,12 @@ class Firewall:
             loaded = self._queue[0].loaded
             assert loaded is not None
             refused = member.known.get(loaded.number)
-            if refused is None:
+            if self._ended_loading.get(loaded.number, 0) >= MOST_ENDED_LOADING:
+                self._fail(
+                    self._taken(),
+                    f"cannot use these rules: {MOST_ENDED_LOADING} of its processes ended over them",
+                )
+            elif refused is None:
                 self._give_rules(member, loaded.number, loaded.payload)
             elif refused:
                 self._fail(self._taken(), f"cannot use these rules: {refused}")
@@ -407,8 +418,11 @@ class Firewall:
                 member.give(self._taken(), self._plan.seconds)
 
     def _load_ahead(self, member: _Member) -> None:
+        being_loaded = {one.busy.number for one in self._members if one.busy and one.busy.kind == Kind.LOAD}
         for number, payload in self._in_use.items():
-            if number not in member.known:
+            is_bad = self._ended_loading.get(number, 0) >= MOST_ENDED_LOADING
+            # One that takes long is to keep one of them busy, and not all.
+            if number not in member.known and not is_bad and number not in being_loaded:
                 self._give_rules(member, number, payload)
                 return
 
@@ -418,7 +432,11 @@ class Firewall:
     def loaded(self, job: _Job, refused: str) -> None:
         """A member has taken rules, or *refused* them for this reason."""
         if refused:
-            self._telling.rules_refused(job.payload, refused)
+            self._telling.rules_refused(refused)
+        for member in self._members:
+            if member.is_free:
+                # It may have left them to that one.
+                self.next(member)
 
     def judged(self, member: _Member, job: _Job, said: Any) -> None:
         """A member has judged."""
@@ -442,6 +460,10 @@ class Firewall:
         """A process is gone, with the *job* that it had, and its *own* that waited for it."""
         if job is not None and job.loaded is not None:
             job.loaded.blame(self.clock.seconds())
+        if job is not None and job.kind == Kind.LOAD and job.number in self._in_use:
+            ended = self._ended_loading[job.number] = self._ended_loading.get(job.number, 0) + 1
+            if ended == MOST_ENDED_LOADING:
+                self._telling.rules_refused(f"{ended} firewall processes ended over it")
         self._holders = {ticket: one for ticket, one in self._holders.items() if ticket in one.open}
         for one in (job, *own):
             if one is not None:
@@ -450,8 +472,8 @@ class Firewall:
     # One request
 
     def _ticket(self) -> int:
-        self._numbers = self._numbers % 0xFFFFFFFF + 1
-        return self._numbers
+        self._tickets = self._tickets % 0xFFFFFFFF + 1
+        return self._tickets
 
     def _taken(self) -> _Job:
         """Take the first of the queue."""
@@ -490,6 +512,7 @@ class Firewall:
 
     def _unload(self, number: int) -> None:
         self._in_use.pop(number, None)
+        self._ended_loading.pop(number, None)
         for member in self._members:
             if member.known.pop(number, None) == "":
                 member.tell(Kind.UNLOAD, number)

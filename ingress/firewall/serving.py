@@ -15,8 +15,8 @@ from ingress.process.framing import Frame, FrameReader, NonsenseError, frame_to_
 
 _READ_BYTES: Final = 1 << 18
 MOST_ERROR_BYTES: Final = 1000
-LOAD_SECONDS: Final = 30.0
-"""To compile rules."""
+LOAD_SECONDS: Final = 5.0
+"""To compile rules of an Ingress or of the operator's; the core rules are there already."""
 _GRACE_SECONDS: Final = 1.0
 """How much longer than whoever serves, which ends the process first as long as it can."""
 

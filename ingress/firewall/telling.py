@@ -43,7 +43,7 @@ class Telling:
         if self._may():
             log.info("Firewall process: {line}", line=shown(line))
 
-    def rules_refused(self, payload: bytes, why: str) -> None:
+    def rules_refused(self, why: str) -> None:
         """Tell of rules that the library does not take, once for each reason."""
         if why not in self._refused and len(self._refused) < LINES_A_SECOND:
             self._refused.add(why)

@@ -12,7 +12,8 @@ from ingress.options.option import Option
 
 MOST_PROCESSES: Final = 64
 LEAST_BODY_BYTES: Final = 1024
-MOST_BODY_BYTES: Final = 64 * 1024**2
+MOST_BODY_BYTES: Final = 8 * 1024**2
+"""What is handed over to another process is copied in one step."""
 LEAST_MEMORY_BYTES: Final = 192 * 1024**2
 MOST_MEMORY_BYTES: Final = 64 * 1024**3
 _UNITS: Final = {"k": 1024, "m": 1024**2, "g": 1024**3}

@@ -42,7 +42,7 @@ class FakeLink:
     def send(self, frame: Frame) -> None:
         """Take rules at once, and keep the rest."""
         self.sent.append(frame)
-        if frame.kind == Kind.LOAD:
+        if frame.kind == Kind.LOAD and b"slow" not in frame.payload:
             self.came(Frame(Kind.LOADED, frame.number, b"no rule" if b"refused" in frame.payload else b""))
 
     def kill(self) -> None:
@@ -276,6 +276,31 @@ class FirewallTests(SynchronousTestCase):
         self.links[-2].say() if self.links[-2].targets() else self.links[-1].say()
         self.clock.advance(pool.BLAME_SECONDS)
         self.assertNoResult(self.inspect(loaded))
+
+    def test_rules_that_end_processes_when_they_are_loaded(self) -> None:
+        """After two it is not tried again, requests fail with the reason, and other rules are judged by."""
+        self.ready()
+        other = self.firewall.load(RULES)
+        loaded = self.firewall.load(RuleSet(("slow",), is_operators=False))
+        for _ in range(pool.MOST_ENDED_LOADING):
+            busy = next(link for link in self.links if link.sent and b"slow" in link.sent[-1].payload)
+            busy.sent.clear()
+            busy.ended("signal 11")
+            self.clock.advance(1.0)
+            self.ready(self.links[-1])
+        self.assertIn("ended over them", self.successResultOf(self.inspect(loaded)).failure)
+        self.assertNoResult(self.inspect(other))
+
+    def test_rules_are_loaded_ahead_by_one_process_after_the_other(self) -> None:
+        """What takes long to load keeps one process busy, and not all of them."""
+        self.ready()
+        loaded = self.firewall.load(RuleSet(("slow",)))
+        self.assertEqual([len(link.sent) for link in self.links], [1, 0])
+        self.links[0].came(Frame(Kind.LOADED, self.links[0].sent[0].number))
+        self.assertEqual([len(link.sent) for link in self.links], [1, 1])
+        waited = self.inspect(loaded)
+        self.assertEqual(self.links[0].targets(), [b"/"])
+        self.assertNoResult(waited)
 
     def test_processes_that_end_at_once_are_started_less_and_less_often(self) -> None:
         """One that never gets anywhere is tried again after pauses that grow to half a minute."""

@@ -51,7 +51,7 @@ _OF_FILES: Final = re.compile(
     r"@\s*(?:pmf|ipmatchf|inspectfile|fuzzyhash|rbl\b|geolookup|gsblookup|validate(?:dtd|schema|hash)|rsub)",
     re.IGNORECASE,
 )
-_OPERATOR: Final = re.compile(r"[\s!]*@\s*([A-Za-z]*)")
+_OPERATOR: Final = re.compile(r"[\s!]*@\s*([A-Za-z0-9_]*)")
 
 FLAGS: Final = frozenset(
     [
