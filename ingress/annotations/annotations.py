@@ -89,10 +89,10 @@ FAMILIES: tuple[Family[Any], ...] = (
     TRACING,
     CANARIES,
     RATE_LIMITS,
-    FIREWALL,  # Behind the limits, which cost less, and before anybody is asked who it is, as in nginx.
     ANSWER_RATES,
     BLOCKING,
     ADDRESS_RANGES,
+    FIREWALL,  # Behind what costs less, and before anybody is asked who it is, as in nginx.
     PASSWORDS,
     EXTERNAL_AUTH,
     SATISFYING,

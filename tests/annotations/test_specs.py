@@ -160,10 +160,10 @@ OTHERS: tuple[tuple[FilterSpec, Phase, frozenset[Hook]], ...] = (
     ),
     (TracedRoute(RouteTracing(True)), Phase.EDITS, frozenset()),
     (ConnectionLimit("Ingress demo/a", 5), Phase.LIMITS, frozenset((Hook.REQUEST, Hook.END))),
-    (InspectRequests(RuleSet(("SecRuleEngine On",))), Phase.LIMITS, frozenset((Hook.REQUEST,))),
+    (InspectRequests(RuleSet(("SecRuleEngine On",))), Phase.ACCESS, frozenset((Hook.REQUEST,))),
     (
         InspectRequests(RuleSet(("SecRuleEngine On",), watches_answers=True)),
-        Phase.LIMITS,
+        Phase.ACCESS,
         frozenset((Hook.REQUEST, Hook.ANSWER, Hook.END)),
     ),
     (Compression((Coding("gzip", 1, TYPES, 256),)), Phase.CODING, frozenset((Hook.ANSWER, Hook.ANSWER_BODY))),

@@ -32,7 +32,7 @@ _MOST_ID_BYTES: Final = 128
 class InspectRequests:
     """Has requests judged by *rules*; plain data."""
 
-    phase: ClassVar[Phase] = Phase.LIMITS
+    phase: ClassVar[Phase] = Phase.ACCESS
     name: ClassVar[str] = "firewall"
 
     rules: RuleSet
