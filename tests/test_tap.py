@@ -15,6 +15,7 @@ from twisted.internet.testing import MemoryReactorClock
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress import tap
+from ingress.firewall import started
 from ingress.model.backends import BackendReference, Endpoint, ManualEndpoint
 from ingress.model.balancing import Algorithm
 from ingress.model.objects import ObjectKey
@@ -372,6 +373,19 @@ class MakeServiceTests(SynchronousTestCase):
         told = self.assertRaises(SystemExit, makeService, options)
         wanted = "--tracing-endpoint needs packages of OpenTelemetry's: pip install 'txingress[tracing]'"
         self.assertEqual(str(told), f"ingress: {wanted}")
+
+    def test_missing_firewall(self) -> None:
+        """Rules without processes that run them, and processes without the library, end the start in a line that says what to do."""
+        self.patch(tap, "_global_reactor", IdleReactor)
+        self.patch(sys, "stdout", sys.stdout)
+        self.patch(started, "PROGRAM", "tests.firewall.missing_library")
+        for argument, wanted in (
+            ("--enable-modsecurity=true", "--enable-modsecurity needs --firewall-processes"),
+            ("--firewall-processes=2", "Debian has it in the package libmodsecurity3"),
+        ):
+            options = Options()
+            options.parseOptions(["--manifests", __file__, argument, "--no-epoll"])
+            self.assertIn(wanted, str(self.assertRaises(SystemExit, makeService, options)))
 
 
 class ProcessTests(SynchronousTestCase):

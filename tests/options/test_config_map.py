@@ -117,6 +117,28 @@ class KeysTests(SynchronousTestCase):
             self.said(**{key: "false"})
         self.assertIn("firewall", self.told(enable_modsecurity="true").message)
 
+    def test_firewall(self) -> None:
+        """Its keys are honored where the command line starts firewall processes, each value that cannot be read closes what it guards."""
+        content = {
+            "enable-modsecurity": "true",
+            "enable-owasp-modsecurity-crs": "true",
+            "modsecurity-snippet": "SecRuleEngine On",
+        }
+        found = merged(content, "--firewall-processes=2")
+        self.assertEqual(found.problems, ())
+        self.assertEqual(found.in_force, tuple(sorted(content)))
+        for key, text in content.items():
+            told = self.told(**{key: text})
+            self.assertEqual(told.reason, Reason.UNSUPPORTED_OPTION)
+            self.assertIn("--firewall-processes", told.message)
+        found = merged({**content, "modsecurity-snippet": "SecRuleScript /x"}, "--firewall-processes=2")
+        (problem,) = found.problems
+        self.assertIn("SecRuleScript (line 1)", problem.message)
+        operators = found.settings.translate.operators.firewall  # type: ignore[attr-defined]
+        self.assertTrue(operators.operators_snippet.lacks_guard)
+        (problem,) = merged({"firewall-processes": "2"}).problems
+        self.assertEqual(problem.reason, Reason.OPTION_AT_START)
+
     def test_heads(self) -> None:
         """Room for heads is fixed: what fits in is silent, and what is more than that is told with what there is."""
         self.said(large_client_header_buffers="4 8k")

@@ -5,6 +5,7 @@ wait, what follows is what the rules are for: rules that refuse requests keep th
 them let them pass.
 """
 
+import re
 from collections.abc import Awaitable
 from typing import ClassVar, Final
 
@@ -26,6 +27,7 @@ _PROXYS_FIELDS: Final = (
 """What a client may say of another one, which does not go on as it came, and is looked at as well."""
 _WITH_BODY: Final = frozenset((b"POST", b"PUT", b"PATCH"))
 _MOST_ID_BYTES: Final = 128
+_is_visible: Final = re.compile(rb"[\x21-\x7e]+").fullmatch
 
 
 @frozen(cache_hash=True)
@@ -124,7 +126,8 @@ class _Inspects(Filter):
             return status_reply(503, reason=f"the firewall {verdict.failure}") if self._rules.blocks else None
         if verdict.status:
             count("blocked")
-            where = ((b"Location", verdict.location),) if verdict.location else ()
+            # A rule may have put there what the visitor wrote.
+            where = ((b"Location", verdict.location),) if _is_visible(verdict.location) else ()
             return status_reply(verdict.status, *where, reason=f"a rule of the firewall refuses the {what}")
         if verdict.matched:
             count("detected")

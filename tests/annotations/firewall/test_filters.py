@@ -95,6 +95,13 @@ class FilterTests(SynchronousTestCase):
         self.assertIn((b"Location", b"https://a.test/"), reply.fields)
         self.assertIn("firewall", reply.reason)
 
+    def test_where_a_redirect_leads(self) -> None:
+        """What is no field of an answer is left out, and nobody gets through by that."""
+        for location in (b"https://a.test/\r\nSet-Cookie: a=b", b"/\xe9", b"/a b"):
+            reply = self.reply(self.made(BLOCKING, Verdict(302, location)), FakeFacts())
+            assert reply is not None
+            self.assertEqual((reply.status, [name for name, _ in reply.fields]), (302, [b"Content-Type"]))
+
     def test_failures(self) -> None:
         """Where nobody judged, rules that refuse keep everybody out, and rules that detect let pass."""
         failed = Verdict(failure="had a process that ended")
