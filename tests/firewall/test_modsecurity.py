@@ -9,6 +9,7 @@ import json
 import os
 import signal
 from pathlib import Path
+from random import Random
 from typing import Any, Final
 from urllib.parse import quote
 
@@ -310,6 +311,45 @@ class SnippetTests(FirewallCase):
         await self.until(lambda: "/audited" in self.log)
         self.assertIn('"transaction"', self.log)
         self.assertFalse(Path("/tmp/firewall-audit-of-a-tenant").exists())
+
+
+class HostileTests(FirewallCase):
+    """What visitors send to have the parsers of the library fail."""
+
+    async def test_hostile_bodies(self) -> None:
+        """Each gets an answer, and afterwards attacks are refused as before, by processes that are there."""
+        snippet = f"Include /etc/nginx/modsecurity/modsecurity.conf\n{CORE_RULES}\nSecRuleEngine On\n"
+        controller = await self.serve(enable_modsecurity="true", modsecurity_snippet=snippet)
+        json_type, xml = b"application/json", b"application/xml"
+        multipart = b"multipart/form-data; boundary=x"
+        entities = b"".join(b'<!ENTITY e%d "%b">' % (n, b"&e%d;" % (n - 1) * 10) for n in range(1, 12))
+        random = Random(1)
+        bodies = [
+            (json_type, b"[" * 200_000),
+            (json_type, b'{"a":' * 100_000),
+            (json_type, b'"' + b"\\u0000" * 10_000 + b'"'),
+            (xml, b'<!DOCTYPE a [<!ENTITY e0 "x">%b]><a>&e11;</a>' % entities),
+            (xml, b'<!DOCTYPE a [<!ENTITY x SYSTEM "file:///etc/passwd">]><a>&x;</a>'),
+            (xml, b"<a>" * 100_000),
+            (multipart, b"--x\r\n" * 50_000),
+            (multipart, b'--x\r\nContent-Disposition: form-data; name="a"; filename="' + b"a" * 60_000),
+            (
+                multipart,
+                b'--x\r\nContent-Disposition: form-data; name="a"; filename="b"\r\n\r\n'
+                + bytes(500_000)
+                + b"\r\n--x--",
+            ),
+            (b"application/x-www-form-urlencoded", b"a=1&" * 50_000),
+            (b"application/x-www-form-urlencoded", b"%" * 100_000),
+            *((random.choice((json_type, xml, multipart)), random.randbytes(5_000)) for _ in range(20)),
+        ]
+        for kind, body in bodies:
+            status = await self.status("/", body, b"Content-Type: %b\r\n" % kind)
+            self.assertIn(status, {200, 400, 403, 503}, (kind, body[:40]))
+        self.assertNotIn("root:", self.log)
+        await self.until(lambda: len(firewall_processes(controller.pid)) == 2)
+        self.assertEqual([await self.status(SQL) for _ in range(4)], [403] * 4)
+        self.assertEqual(await self.status("/"), 200)
 
 
 class ProcessTests(FirewallCase):

@@ -13,8 +13,8 @@ from typing import Final
 
 from ingress.model.frozen import frozen
 
-MAX_CHARACTERS: Final = 32 * 1024
-MAX_DIRECTIVES: Final = 512
+MAX_CHARACTERS: Final = 16 * 1024
+MAX_DIRECTIVES: Final = 256
 MAX_WORDS: Final = 64
 """Of one directive."""
 

@@ -184,7 +184,7 @@ class WithTests(SynchronousTestCase):
 
     def test_many_refused_directives_are_told_of_together(self) -> None:
         """However many there are, the problems of one annotation are few, and it is closed."""
-        settings, problems = read(enable_modsecurity="true", modsecurity_snippet="Foo\n" * 500)
+        settings, problems = read(enable_modsecurity="true", modsecurity_snippet="Foo\n" * 250)
         self.assertTrue(settings.lacks_guard)
         self.assertLess(len(problems), 20)
         self.assertIn("more of its directives", problems[-1].message)
