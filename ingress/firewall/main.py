@@ -32,12 +32,12 @@ _DESCRIPTORS: Final = 64
 
 
 def confine(memory_bytes: int) -> None:
-    """Have this process take no more memory, gain no right, write no file, leave no core, and end with its parent."""
+    """Have this process take no more memory, gain no right, write no file, leave no core, start no other, and end with its parent."""
     for number in _IGNORED:
         signal.signal(number, signal.SIG_IGN)
     signal.signal(signal.SIGALRM, signal.SIG_DFL)
     resource.setrlimit(resource.RLIMIT_AS, (memory_bytes, memory_bytes))
-    for limit in (resource.RLIMIT_FSIZE, resource.RLIMIT_CORE):
+    for limit in (resource.RLIMIT_FSIZE, resource.RLIMIT_CORE, resource.RLIMIT_NPROC):
         resource.setrlimit(limit, (0, 0))
     resource.setrlimit(resource.RLIMIT_NOFILE, (_DESCRIPTORS, _DESCRIPTORS))
     if sys.platform == "linux":

@@ -34,7 +34,9 @@ MOST_OPEN: Final = 1024
 MOST_RULE_SETS: Final = 512
 
 MOST_ENDED_LOADING: Final = 2
-"""So many processes that end while they are given the same rules, and it is not tried again."""
+"""So many processes that end while they are given the same rules, and it is not tried again ..."""
+ENDED_LOADING_SECONDS: Final = 300.0
+"""... for so long."""
 
 START_SECONDS: Final = 30.0
 """Until a process that was started has the library and the core rules."""
@@ -117,6 +119,12 @@ class _Job:
         self.stays = False
 
 
+def _disarm(job: _Job) -> None:
+    timer, job.timer = job.timer, None
+    if timer is not None and timer.active():
+        timer.cancel()
+
+
 class _Member:
     """The place of one process: it has one after the other."""
 
@@ -131,6 +139,8 @@ class _Member:
         """Requests whose answers it waits for."""
         self.known: dict[int, str] = {}
         """Rule sets that it has, or why it does not take them."""
+        self.to_load: deque[int] = deque()
+        """Those that it is to have before anybody asks."""
         self._pause = 0.0
         self._timer: Any = None
         self._why = ""
@@ -193,6 +203,7 @@ class _Member:
         if frame.kind == Kind.READY and not self.is_ready:
             self._disarm()
             self.is_ready = True
+            self.to_load = deque(self._pool.numbers())
             self._pool.is_there()
             self._pool.next(self)
             return
@@ -264,8 +275,8 @@ class Firewall:
         self._loaded: WeakValueDictionary[RuleSet, _LoadedRules] = WeakValueDictionary()
         self._in_use: dict[int, bytes] = {}
         """Rule sets by their numbers, as they travel."""
-        self._ended_loading: dict[int, int] = {}
-        """How many processes ended while they were given a rule set."""
+        self._ended_loading: dict[int, tuple[int, float]] = {}
+        """How many processes ended while they were given a rule set, and when the last one did."""
         self._members = [_Member(self) for _ in range(plan.processes)]
         self._holders: dict[int, _Member] = {}
         """Who has a request open until its answer comes."""
@@ -327,6 +338,7 @@ class Firewall:
                 self._in_use[found.number] = found.payload
                 finalize(found, self._unload, found.number).atexit = False
                 for member in self._members:
+                    member.to_load.append(found.number)
                     self.next(member)
             else:
                 log.error(
@@ -361,9 +373,10 @@ class Firewall:
         self._waiting_bytes += len(job.payload)
         job.timer = self.clock.callLater(self._plan.seconds, self._waited_too_long, job)
         for member in self._members:
+            if not self._queue:
+                break
             if member.is_free:
                 self.next(member)
-                break
         return waited
 
     def inspect_answer(self, ticket: int, status: int, lines: bytes) -> Awaitable[Verdict]:
@@ -375,6 +388,7 @@ class Firewall:
         job = _Job(Kind.ANSWER, ticket, answer_to_bytes(status, lines), loaded)
         waited = job.deferred = Deferred(lambda _: self._cancelled(job))
         member.own.append(job)
+        job.timer = self.clock.callLater(self._plan.seconds, self._answer_waited_too_long, member, job)
         self.next(member)
         return waited
 
@@ -391,6 +405,7 @@ class Firewall:
         while member.is_free:
             if member.own:
                 job = member.own.popleft()
+                _disarm(job)
                 if job.deferred is None:
                     member.tell(Kind.LEAVE, job.number)
                 else:
@@ -400,12 +415,14 @@ class Firewall:
                 self._load_ahead(member)
                 return
             if self._queue[0].stays and len(member.open) >= MOST_OPEN:
+                if any(len(one.open) < MOST_OPEN for one in self._members):
+                    return
                 self._fail(self._taken(), "has too many requests whose answers did not come yet")
                 continue
             loaded = self._queue[0].loaded
             assert loaded is not None
             refused = member.known.get(loaded.number)
-            if self._ended_loading.get(loaded.number, 0) >= MOST_ENDED_LOADING:
+            if self._ends_processes(loaded.number):
                 self._fail(
                     self._taken(),
                     f"cannot use these rules: {MOST_ENDED_LOADING} of its processes ended over them",
@@ -418,13 +435,27 @@ class Firewall:
                 member.give(self._taken(), self._plan.seconds)
 
     def _load_ahead(self, member: _Member) -> None:
-        being_loaded = {one.busy.number for one in self._members if one.busy and one.busy.kind == Kind.LOAD}
-        for number, payload in self._in_use.items():
-            is_bad = self._ended_loading.get(number, 0) >= MOST_ENDED_LOADING
-            # One that takes long is to keep one of them busy, and not all.
-            if number not in member.known and not is_bad and number not in being_loaded:
+        while member.to_load:
+            number = member.to_load[0]
+            if any(
+                one.busy and (one.busy.kind, one.busy.number) == (Kind.LOAD, number) for one in self._members
+            ):
+                # What takes long is to keep one of them busy, and not all.
+                return
+            member.to_load.popleft()
+            payload = self._in_use.get(number)
+            if payload is not None and number not in member.known and not self._ends_processes(number):
                 self._give_rules(member, number, payload)
                 return
+
+    def numbers(self) -> tuple[int, ...]:
+        """Return the numbers of all rule sets."""
+        return tuple(self._in_use)
+
+    def _ends_processes(self, number: int) -> bool:
+        """Whether processes ended when they were given these rules, so that it is not tried again for now."""
+        ended, last = self._ended_loading.get(number, (0, 0.0))
+        return ended >= MOST_ENDED_LOADING and self.clock.seconds() - last < ENDED_LOADING_SECONDS
 
     def _give_rules(self, member: _Member, number: int, payload: bytes) -> None:
         member.give(_Job(Kind.LOAD, number, payload, None), LOAD_SECONDS)
@@ -461,7 +492,8 @@ class Firewall:
         if job is not None and job.loaded is not None:
             job.loaded.blame(self.clock.seconds())
         if job is not None and job.kind == Kind.LOAD and job.number in self._in_use:
-            ended = self._ended_loading[job.number] = self._ended_loading.get(job.number, 0) + 1
+            ended = self._ended_loading.get(job.number, (0, 0.0))[0] + 1
+            self._ended_loading[job.number] = ended, self.clock.seconds()
             if ended == MOST_ENDED_LOADING:
                 self._telling.rules_refused(f"{ended} firewall processes ended over it")
         self._holders = {ticket: one for ticket, one in self._holders.items() if ticket in one.open}
@@ -485,9 +517,13 @@ class Firewall:
         self._waiting_bytes -= len(job.payload)
         if job.loaded is not None:
             job.loaded.waiting -= 1
-        timer, job.timer = job.timer, None
-        if timer is not None and timer.active():
-            timer.cancel()
+        _disarm(job)
+
+    def _answer_waited_too_long(self, member: _Member, job: _Job) -> None:
+        member.own.remove(job)
+        member.tell(Kind.LEAVE, job.number)
+        self.count("waited-too-long")
+        self._fail(job, f"did not come to it within {self._plan.seconds:g} s")
 
     def _waited_too_long(self, job: _Job) -> None:
         self._queue.remove(job)
@@ -503,9 +539,7 @@ class Firewall:
             self._leaves_queue(job)
 
     def _fail(self, job: _Job, why: str) -> None:
-        timer, job.timer = job.timer, None
-        if timer is not None and timer.active():
-            timer.cancel()
+        _disarm(job)
         deferred, job.deferred = job.deferred, None
         if deferred is not None:
             deferred.callback(Verdict(failure=why))

@@ -25,6 +25,7 @@ from ingress.process.framing import Frame
 PROGRAM: Final = "ingress.firewall.main"
 MOST_SAID_BYTES: Final = 64 * 1024
 """Of one line that it writes; what is longer is cut."""
+MOST_LAST_READS: Final = 16
 REAP_SECONDS: Final = 0.01
 LEAVING_SECONDS: Final = 0.5
 """How long one may go on whose channel has ended, be it that it talks nonsense or that it is not needed any more."""
@@ -99,11 +100,18 @@ class _Said(abstract.FileDescriptor):
 
     def finish(self) -> None:
         """Take what is left: the process is gone."""
-        if self._descriptor >= 0:
-            while self.doRead() is None:
-                continue
-            self.stopReading()
-            self.connectionLost(CONNECTION_DONE)
+        if self._descriptor < 0:
+            return
+        for _ in range(MOST_LAST_READS):
+            try:
+                octets = os.read(self._descriptor, MOST_SAID_BYTES)
+            except BlockingIOError:
+                break  # Somebody else has the pipe, and says nothing now.
+            if not octets:
+                break
+            self._came(octets)
+        self.stopReading()
+        self.connectionLost(CONNECTION_DONE)
 
     def connectionLost(self, reason: Any) -> None:
         """There is nobody left who could write."""

@@ -223,6 +223,38 @@ class FirewallTests(SynchronousTestCase):
         assert isinstance(again, Deferred)
         self.assertIn("lost the request", self.successResultOf(again).failure)
 
+    def test_answers_wait_no_longer_than_requests(self) -> None:
+        """One that its process does not come to in time fails, and its request is left."""
+        self.ready()
+        loaded = self.firewall.load(RULES)
+        first = self.inspect(loaded, stays=True)
+        self.links[0].say()
+        ticket = self.successResultOf(first).ticket
+        self.inspect(loaded)
+        answered = self.firewall.inspect_answer(ticket, 200, b"")
+        assert isinstance(answered, Deferred)
+        self.clock.advance(1.9)
+        self.assertNoResult(answered)
+        self.clock.advance(0.1)
+        self.assertIn("did not come to it", self.successResultOf(answered).failure)
+        self.assertIn(Frame(Kind.LEAVE, ticket), self.links[0].sent)
+
+    def test_open_requests_are_bounded(self) -> None:
+        """A process that waits for as many answers as it may gets no more such requests, while another one has room."""
+        self.patch(pool, "MOST_OPEN", 1)
+        self.ready()
+        loaded = self.firewall.load(RULES)
+        for number in range(2):
+            self.assertTrue(self.judged_open(loaded, number).ticket)
+        self.assertIn("answers did not come", self.successResultOf(self.inspect(loaded, stays=True)).failure)
+        self.assertNoResult(self.inspect(loaded))
+
+    def judged_open(self, loaded: Loaded, number: int) -> Verdict:
+        """Have a request judged whose answer is waited for, by whichever process has room."""
+        waited = self.inspect(loaded, b"/%d" % number, stays=True)
+        next(link for link in self.links if link.targets()[-1:] == [b"/%d" % number]).say()
+        return self.successResultOf(waited)
+
     def test_answers_fail_with_the_process_of_their_requests(self) -> None:
         """Nobody else can judge them; and to leave them is no mistake."""
         self.ready()
@@ -290,6 +322,10 @@ class FirewallTests(SynchronousTestCase):
             self.ready(self.links[-1])
         self.assertIn("ended over them", self.successResultOf(self.inspect(loaded)).failure)
         self.assertNoResult(self.inspect(other))
+        self.links[-1].say()
+        self.clock.advance(pool.ENDED_LOADING_SECONDS)
+        self.inspect(loaded)
+        self.assertTrue(any(link.sent and b"slow" in link.sent[-1].payload for link in self.links))
 
     def test_rules_are_loaded_ahead_by_one_process_after_the_other(self) -> None:
         """What takes long to load keeps one process busy, and not all of them."""
