@@ -37,6 +37,8 @@ class Directive:
     """Without their quotes, and else as they are written."""
     line: int
     """From 1."""
+    written: str = ""
+    """Its name as it is written."""
 
 
 def read_directives(text: str) -> tuple[Directive, ...]:
@@ -50,7 +52,7 @@ def read_directives(text: str) -> tuple[Directive, ...]:
         words = _words(whole, line)
         if not words:
             continue
-        found.append(Directive(words[0].lower(), tuple(words[1:]), line))
+        found.append(Directive(words[0].lower(), tuple(words[1:]), line, words[0]))
         if len(found) > MAX_DIRECTIVES:
             raise GrammarError(f"has more than {MAX_DIRECTIVES} directives")
     return tuple(found)

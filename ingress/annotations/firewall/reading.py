@@ -166,11 +166,11 @@ class _Reading:
         value = " ".join(directive.words).lower()
         if told and value not in IGNORED_VALUES.get(directive.name, ()):
             self._findings.append(
-                Finding(_shown(directive.name), directive.line, f"changes nothing: {told}", is_note=True)
+                Finding(_shown(directive), directive.line, f"changes nothing: {told}", is_note=True)
             )
 
     def _refuse(self, directive: Directive, message: str, *, closes: bool) -> None:
-        self._findings.append(Finding(_shown(directive.name), directive.line, message, closes))
+        self._findings.append(Finding(_shown(directive), directive.line, message, closes))
 
     def _end_part(self) -> None:
         if self._lines:
@@ -190,25 +190,6 @@ class _Reading:
         )
 
 
-_CAPITALS: Final = {
-    "include": "Include",
-    "secrule": "SecRule",
-    "secaction": "SecAction",
-    "secruleremovebyid": "SecRuleRemoveById",
-    "secruleremovebytag": "SecRuleRemoveByTag",
-    "secruleremovebymsg": "SecRuleRemoveByMsg",
-    "secruleupdatetargetbyid": "SecRuleUpdateTargetById",
-    "secruleupdatetargetbytag": "SecRuleUpdateTargetByTag",
-    "secruleupdatetargetbymsg": "SecRuleUpdateTargetByMsg",
-    "secruleupdateactionbyid": "SecRuleUpdateActionById",
-    "secrulescript": "SecRuleScript",
-    "secremoterules": "SecRemoteRules",
-    **{name: row.name for name, row in PROPERTIES.items()},
-}
-
-
-def _shown(name: str) -> str:
+def _shown(directive: Directive) -> str:
     """Return the name of a directive for a message."""
-    if name in _CAPITALS:
-        return _CAPITALS[name]
-    return name if re.fullmatch(r"[a-z0-9_]{1,64}", name) else "a directive"
+    return directive.written if re.fullmatch(r"[A-Za-z0-9_]{1,64}", directive.written) else "a directive"

@@ -15,8 +15,8 @@ class GrammarTests(SynchronousTestCase):
         self.assertEqual(
             read_directives(text),
             (
-                Directive("secruleengine", ("On",), 1),
-                Directive("secrule", ("ARGS|!ARGS:a", "@rx a\\.b c", "id:1,deny"), 4),
+                Directive("secruleengine", ("On",), 1, "SecRuleEngine"),
+                Directive("secrule", ("ARGS|!ARGS:a", "@rx a\\.b c", "id:1,deny"), 4, "SecRule"),
             ),
         )
 
@@ -25,7 +25,10 @@ class GrammarTests(SynchronousTestCase):
         text = 'SecRule ARGS \\\n  "@rx a" \\\n  "id:1,\\\n  deny"\nSecMarker a\n'
         self.assertEqual(
             read_directives(text),
-            (Directive("secrule", ("ARGS", "@rx a", "id:1,  deny"), 1), Directive("secmarker", ("a",), 5)),
+            (
+                Directive("secrule", ("ARGS", "@rx a", "id:1,  deny"), 1, "SecRule"),
+                Directive("secmarker", ("a",), 5, "SecMarker"),
+            ),
         )
 
     def test_what_nginx_makes_of_backslashes(self) -> None:
