@@ -30,7 +30,9 @@ MOST_WAITING_BYTES: Final = 32 * 1024 * 1024
 MOST_OF_ONE: Final = MOST_WAITING // 2
 """... and so many with the same rules, lest others find no room."""
 MOST_OPEN: Final = 1024
-"""Requests that one process has open until their answers come."""
+"""Requests that one process has open until their answers come, ..."""
+OPEN_SHARE: Final = 4
+"""... and one in so many bytes of its memory may be theirs: the library has a body more than once."""
 MOST_RULE_SETS: Final = 512
 
 MOST_ENDED_LOADING: Final = 2
@@ -106,12 +108,13 @@ class _LoadedRules:
 class _Job:
     """Something that a verdict comes of."""
 
-    __slots__ = ("deferred", "kind", "loaded", "number", "payload", "stays", "timer")
+    __slots__ = ("deferred", "kind", "loaded", "number", "payload", "size", "stays", "timer")
 
     def __init__(self, kind: Kind, number: int, payload: bytes, loaded: _LoadedRules | None) -> None:
         self.kind = kind
         self.number = number
         self.payload = payload
+        self.size = len(payload)
         self.loaded = loaded
         self.deferred: Deferred[Verdict] | None = None
         """None once nobody waits any more."""
@@ -135,8 +138,10 @@ class _Member:
         self.busy: _Job | None = None
         self.own: deque[_Job] = deque()
         """Answers to requests that this process has open."""
-        self.open: dict[int, _LoadedRules] = {}
-        """Requests whose answers it waits for."""
+        self.open: dict[int, _Job] = {}
+        """Requests whose answers it waits for, ..."""
+        self._open_bytes = 0
+        """... and of how many bytes they were, which the library keeps."""
         self.known: dict[int, str] = {}
         """Rule sets that it has, or why it does not take them."""
         self.to_load: deque[int] = deque()
@@ -149,6 +154,23 @@ class _Member:
     def is_free(self) -> bool:
         """Whether it can be given something to do."""
         return self.is_ready and self.busy is None and self.link is not None and self.link.is_open
+
+    @property
+    def has_room(self) -> bool:
+        """Whether it may have one more request open until its answer comes."""
+        return len(self.open) < MOST_OPEN and self._open_bytes < self._pool.most_open_bytes
+
+    def keep(self, job: _Job) -> None:
+        """Have the request of *job* open."""
+        self.open[job.number] = job
+        self._open_bytes += job.size
+
+    def let_go(self, ticket: int) -> _Job | None:
+        """Have a request open no more; return what it was."""
+        job = self.open.pop(ticket, None)
+        if job is not None:
+            self._open_bytes -= job.size
+        return job
 
     def start(self) -> None:
         """Start a process."""
@@ -232,6 +254,7 @@ class _Member:
         was_ready, self.is_ready = self.is_ready, False
         own, self.own = tuple(self.own), deque()
         self.open.clear()
+        self._open_bytes = 0
         self.known.clear()
         if link is None:
             return
@@ -267,6 +290,7 @@ class Firewall:
         self.start_process = start_process
         self.count = count
         self._plan = plan
+        self.most_open_bytes = plan.memory_bytes // OPEN_SHARE
         self._telling = telling
         self._queue: deque[_Job] = deque()
         self._waiting_bytes = 0
@@ -382,10 +406,10 @@ class Firewall:
     def inspect_answer(self, ticket: int, status: int, lines: bytes) -> Awaitable[Verdict]:
         """Judge the head of an answer, and be done with the request of *ticket*."""
         member = self._holders.pop(ticket, None)
-        loaded = None if member is None else member.open.pop(ticket, None)
-        if member is None or loaded is None:
+        asked = None if member is None else member.let_go(ticket)
+        if member is None or asked is None:
             return succeed(Verdict(failure="lost the request to this answer, with one of its processes"))
-        job = _Job(Kind.ANSWER, ticket, answer_to_bytes(status, lines), loaded)
+        job = _Job(Kind.ANSWER, ticket, answer_to_bytes(status, lines), asked.loaded)
         waited = job.deferred = Deferred(lambda _: self._cancelled(job))
         member.own.append(job)
         job.timer = self.clock.callLater(self._plan.seconds, self._answer_waited_too_long, member, job)
@@ -395,7 +419,7 @@ class Firewall:
     def leave(self, ticket: int) -> None:
         """Be done with the request of *ticket*."""
         member = self._holders.pop(ticket, None)
-        if member is not None and member.open.pop(ticket, None) is not None:
+        if member is not None and member.let_go(ticket) is not None:
             member.tell(Kind.LEAVE, ticket)
 
     # What members tell
@@ -414,8 +438,8 @@ class Firewall:
             if not self._queue:
                 self._load_ahead(member)
                 return
-            if self._queue[0].stays and len(member.open) >= MOST_OPEN:
-                if any(len(one.open) < MOST_OPEN for one in self._members):
+            if self._queue[0].stays and not member.has_room:
+                if any(one.has_room for one in self._members):
                     return
                 self._fail(self._taken(), "has too many requests whose answers did not come yet")
                 continue
@@ -478,9 +502,9 @@ class Firewall:
             if deferred is None:
                 member.tell(Kind.LEAVE, job.number)
             else:
-                assert job.loaded is not None
                 ticket = job.number
-                member.open[ticket] = job.loaded
+                job.payload = b""
+                member.keep(job)
                 self._holders[ticket] = member
         if deferred is not None:
             is_plain = not said.status and not said.matched and not ticket
@@ -514,7 +538,7 @@ class Firewall:
         return job
 
     def _leaves_queue(self, job: _Job) -> None:
-        self._waiting_bytes -= len(job.payload)
+        self._waiting_bytes -= job.size
         if job.loaded is not None:
             job.loaded.waiting -= 1
         _disarm(job)

@@ -249,6 +249,19 @@ class FirewallTests(SynchronousTestCase):
         self.assertIn("answers did not come", self.successResultOf(self.inspect(loaded, stays=True)).failure)
         self.assertNoResult(self.inspect(loaded))
 
+    def test_bytes_of_open_requests_are_bounded(self) -> None:
+        """What the library keeps of bodies until answers come is a part of the memory of a process, and there is room again afterwards."""
+        self.ready()
+        self.firewall.most_open_bytes = 1000
+        loaded = self.firewall.load(RULES)
+        asked = [self.inspect(loaded, b"/%d" % number, body=bytes(2000), stays=True) for number in range(2)]
+        for link in self.links:
+            link.say()
+        refused = self.inspect(loaded, stays=True)
+        self.assertIn("answers did not come", self.successResultOf(refused).failure)
+        self.firewall.leave(self.successResultOf(asked[0]).ticket)
+        self.assertNoResult(self.inspect(loaded, stays=True))
+
     def judged_open(self, loaded: Loaded, number: int) -> Verdict:
         """Have a request judged whose answer is waited for, by whichever process has room."""
         waited = self.inspect(loaded, b"/%d" % number, stays=True)
