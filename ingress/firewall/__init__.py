@@ -1,7 +1,7 @@
 """The web application firewall: ModSecurity's library, in processes of their own.
 
     filters ──▶ Firewall (pool.py) ──frames──▶ firewall process: serving.py ──▶ libmodsecurity.py
-                  Member, one a process ◀─────── verdicts
+                  Member (members.py), one a process ◀── verdicts
 
 What visitors send is parsed by C++ code there and nowhere else.  A firewall process is started anew (``exec``), so that it has
 nothing of the memory of the process that serves: no key, no other request.  It writes no file, has a bound of memory, and ends

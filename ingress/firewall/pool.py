@@ -11,17 +11,17 @@ whose answers it was to look at.  All others wait for their turn, with a bound i
 
 from collections import deque
 from collections.abc import Awaitable, Callable
-from typing import Any, Final, Protocol
+from typing import Any, Final
 from weakref import WeakValueDictionary, finalize
 
 from twisted.internet.defer import Deferred, succeed
 from twisted.logger import Logger
 
-from ingress.firewall.messages import Kind, answer_to_bytes, parts_to_bytes, request_to_bytes, said_of
+from ingress.firewall.members import BLAMED, Job, LoadedRules, Member, Start, disarm
+from ingress.firewall.messages import Kind, Said, answer_to_bytes, request_to_bytes
 from ingress.firewall.serving import LOAD_SECONDS
 from ingress.firewall.telling import Telling
 from ingress.model.firewall import PASSES, FirewallPlan, InspectedRequest, Loaded, RuleSet, Verdict
-from ingress.process.framing import Frame, NonsenseError
 
 MOST_WAITING: Final = 512
 """Requests that wait for their turn, ..."""
@@ -29,10 +29,8 @@ MOST_WAITING_BYTES: Final = 32 * 1024 * 1024
 """... and of these together; ..."""
 MOST_OF_ONE: Final = MOST_WAITING // 2
 """... and so many with the same rules, lest others find no room."""
-MOST_OPEN: Final = 1024
-"""Requests that one process has open until their answers come, ..."""
 OPEN_SHARE: Final = 4
-"""... and one in so many bytes of its memory may be theirs: the library has a body more than once."""
+"""One in so many bytes of the memory of a process may be of requests that it has open: the library has a body more than once."""
 MOST_RULE_SETS: Final = 512
 
 MOST_ENDED_LOADING: Final = 2
@@ -40,236 +38,10 @@ MOST_ENDED_LOADING: Final = 2
 ENDED_LOADING_SECONDS: Final = 300.0
 """... for so long."""
 
-START_SECONDS: Final = 30.0
-"""Until a process that was started has the library and the core rules."""
 PATIENCE_SECONDS: Final = 15.0
 """Until listeners open without any process: what asks for it is answered 503, and all else is served."""
-BLAMED: Final = 3
-"""So many processes that ended over rules that a tenant wrote, ..."""
-BLAME_SECONDS: Final = 60.0
-"""... within this time, and these rules are left out for as long: they would keep everybody else's requests waiting."""
-FIRST_PAUSE_SECONDS: Final = 0.25
-LONGEST_PAUSE_SECONDS: Final = 30.0
-LONGEST_PAUSE_AT_WORK_SECONDS: Final = 1.0
-"""The longest pause before a process is started again that ended over a request, which is the request's fault."""
 
 log = Logger()
-
-
-class Link(Protocol):
-    """One process that was started."""
-
-    @property
-    def pid(self) -> int:
-        """Its process id."""
-
-    @property
-    def is_open(self) -> bool:
-        """Whether anybody reads what is sent; ``ended`` is told later how it ended."""
-
-    def send(self, frame: Frame) -> None:
-        """Send *frame*."""
-
-    def kill(self) -> None:
-        """End it at once; ``ended`` is told of it."""
-
-    def close(self) -> None:
-        """Have it end when it has done what was sent."""
-
-
-Start = Callable[[Callable[[Frame], None], Callable[[str], None]], Link]
-"""Starts a process, of which *came* is told each frame, and *ended* once how it ended; raises ``OSError``."""
-
-
-class _LoadedRules:
-    """Rules by the number that processes know them by; satisfies ``ingress.model.firewall.Loaded``."""
-
-    def __init__(self, rules: RuleSet, number: int) -> None:
-        self.rules = rules
-        self.number = number
-        self.waiting = 0
-        self.payload = parts_to_bytes(rules.parts)
-        self._blamed: deque[float] = deque()
-
-    def blame(self, now: float) -> None:
-        """A process ended over these rules."""
-        self._blamed.append(now)
-        if len(self._blamed) > BLAMED:
-            self._blamed.popleft()
-
-    def is_left_out(self, now: float) -> bool:
-        """Whether no process is to be risked over these rules now; those of the operator's never are."""
-        if self.rules.is_operators or len(self._blamed) < BLAMED:
-            return False
-        first, last = self._blamed[0], self._blamed[-1]
-        return last - first <= BLAME_SECONDS and now - last < BLAME_SECONDS
-
-
-class _Job:
-    """Something that a verdict comes of."""
-
-    __slots__ = ("deferred", "kind", "loaded", "number", "payload", "size", "stays", "timer")
-
-    def __init__(self, kind: Kind, number: int, payload: bytes, loaded: _LoadedRules | None) -> None:
-        self.kind = kind
-        self.number = number
-        self.payload = payload
-        self.size = len(payload)
-        self.loaded = loaded
-        self.deferred: Deferred[Verdict] | None = None
-        """None once nobody waits any more."""
-        self.timer: Any = None
-        self.stays = False
-
-
-def _disarm(job: _Job) -> None:
-    timer, job.timer = job.timer, None
-    if timer is not None and timer.active():
-        timer.cancel()
-
-
-class _Member:
-    """The place of one process: it has one after the other."""
-
-    def __init__(self, pool: "Firewall") -> None:
-        self._pool = pool
-        self.link: Link | None = None
-        self.is_ready = False
-        self.busy: _Job | None = None
-        self.own: deque[_Job] = deque()
-        """Answers to requests that this process has open."""
-        self.open: dict[int, _Job] = {}
-        """Requests whose answers it waits for, ..."""
-        self._open_bytes = 0
-        """... and of how many bytes they were, which the library keeps."""
-        self.known: dict[int, str] = {}
-        """Rule sets that it has, or why it does not take them."""
-        self.to_load: deque[int] = deque()
-        """Those that it is to have before anybody asks."""
-        self._pause = 0.0
-        self._timer: Any = None
-        self._why = ""
-
-    @property
-    def is_free(self) -> bool:
-        """Whether it can be given something to do."""
-        return self.is_ready and self.busy is None and self.link is not None and self.link.is_open
-
-    @property
-    def has_room(self) -> bool:
-        """Whether it may have one more request open until its answer comes."""
-        return len(self.open) < MOST_OPEN and self._open_bytes < self._pool.most_open_bytes
-
-    def keep(self, job: _Job) -> None:
-        """Have the request of *job* open."""
-        self.open[job.number] = job
-        self._open_bytes += job.size
-
-    def let_go(self, ticket: int) -> _Job | None:
-        """Have a request open no more; return what it was."""
-        job = self.open.pop(ticket, None)
-        if job is not None:
-            self._open_bytes -= job.size
-        return job
-
-    def start(self) -> None:
-        """Start a process."""
-        self._timer = None
-        self._why = ""
-        try:
-            self.link = self._pool.start_process(self.came, self.ended)
-        except OSError as error:
-            log.error("A firewall process could not be started: {why}", why=error.strerror or str(error))
-            self._start_later(LONGEST_PAUSE_SECONDS)
-            return
-        self._timer = self._pool.clock.callLater(START_SECONDS, self._late)
-
-    def stop(self) -> None:
-        """Have the process end, and no other one started."""
-        self._disarm()
-        link, self.link = self.link, None
-        self.is_ready = False
-        if link is not None:
-            link.close()
-
-    def give(self, job: _Job, seconds: float) -> None:
-        """Have the process do *job*, within *seconds*."""
-        assert self.link is not None
-        self.busy = job
-        self._timer = self._pool.clock.callLater(seconds, self._late)
-        self.link.send(Frame(job.kind, job.number, job.payload))
-
-    def tell(self, kind: Kind, number: int) -> None:
-        """Tell the process what it need not answer."""
-        if self.link is not None and self.is_ready:
-            self.link.send(Frame(kind, number))
-
-    def _late(self) -> None:
-        self._timer = None
-        assert self.link is not None
-        job = self.busy
-        self._why = "did not start in time" if job is None else "took too long"
-        self._pool.count("process-late")
-        self.link.kill()
-
-    def _disarm(self) -> None:
-        timer, self._timer = self._timer, None
-        if timer is not None:
-            timer.cancel()
-
-    def came(self, frame: Frame) -> None:
-        """The process says something; raises ``NonsenseError``."""
-        if self.link is None or self._why:
-            return
-        job = self.busy
-        if frame.kind == Kind.READY and not self.is_ready:
-            self._disarm()
-            self.is_ready = True
-            self.to_load = deque(self._pool.numbers())
-            self._pool.is_there()
-            self._pool.next(self)
-            return
-        if job is None or frame.number != job.number:
-            raise NonsenseError("what nobody asked about")
-        if frame.kind == Kind.LOADED and job.kind == Kind.LOAD:
-            self._disarm()
-            self.busy = None
-            self.known[job.number] = frame.payload.decode("utf-8", "replace")
-            self._pool.loaded(job, self.known[job.number])
-        elif frame.kind == Kind.VERDICT and job.kind != Kind.LOAD:
-            said = said_of(frame.payload)
-            self._disarm()
-            self.busy = None
-            self._pause = 0.0
-            self._pool.judged(self, job, said)
-        else:
-            raise NonsenseError(f"a frame of kind {frame.kind}")
-        self._pool.next(self)
-
-    def ended(self, how: str) -> None:
-        """The process is gone."""
-        self._disarm()
-        link, self.link = self.link, None
-        job, self.busy = self.busy, None
-        was_ready, self.is_ready = self.is_ready, False
-        own, self.own = tuple(self.own), deque()
-        self.open.clear()
-        self._open_bytes = 0
-        self.known.clear()
-        if link is None:
-            return
-        why = self._why or f"ended ({how})"
-        log.warn("Firewall process {pid} {why}; another one is started", pid=link.pid, why=why)
-        self._pool.count("process-ended")
-        at_work = was_ready and job is not None
-        longest = LONGEST_PAUSE_AT_WORK_SECONDS if at_work else LONGEST_PAUSE_SECONDS
-        pause = self._pause
-        self._pause = min(max(2 * pause, FIRST_PAUSE_SECONDS), longest)
-        self._start_later(min(pause, longest))
-        self._pool.lost(job, own, why)
-
-    def _start_later(self, seconds: float) -> None:
-        self._timer = self._pool.clock.callLater(seconds, self.start)
 
 
 class Firewall:
@@ -292,17 +64,17 @@ class Firewall:
         self._plan = plan
         self.most_open_bytes = plan.memory_bytes // OPEN_SHARE
         self._telling = telling
-        self._queue: deque[_Job] = deque()
+        self._queue: deque[Job] = deque()
         self._waiting_bytes = 0
         self._rule_sets = 0
         self._tickets = 0
-        self._loaded: WeakValueDictionary[RuleSet, _LoadedRules] = WeakValueDictionary()
+        self._loaded: WeakValueDictionary[RuleSet, LoadedRules] = WeakValueDictionary()
         self._in_use: dict[int, bytes] = {}
         """Rule sets by their numbers, as they travel."""
         self._ended_loading: dict[int, tuple[int, float]] = {}
         """How many processes ended while they were given a rule set, and when the last one did."""
-        self._members = [_Member(self) for _ in range(plan.processes)]
-        self._holders: dict[int, _Member] = {}
+        self._members = [Member(self) for _ in range(plan.processes)]
+        self._holders: dict[int, Member] = {}
         """Who has a request open until its answer comes."""
         self._is_over = False
         self._is_there = not self._members
@@ -357,7 +129,7 @@ class Firewall:
         found = self._loaded.get(rules)
         if found is None:
             self._rule_sets = self._rule_sets % 0xFFFFFFFF + 1
-            found = self._loaded[rules] = _LoadedRules(rules, self._rule_sets)
+            found = self._loaded[rules] = LoadedRules(rules, self._rule_sets)
             if len(self._in_use) < MOST_RULE_SETS:
                 self._in_use[found.number] = found.payload
                 finalize(found, self._unload, found.number).atexit = False
@@ -372,7 +144,7 @@ class Firewall:
 
     def inspect(self, loaded: Loaded, request: InspectedRequest) -> Awaitable[Verdict]:
         """Judge *request*."""
-        assert isinstance(loaded, _LoadedRules)
+        assert isinstance(loaded, LoadedRules)
         if self._is_over:
             return succeed(Verdict(failure="is stopped"))
         if loaded.number not in self._in_use:
@@ -381,7 +153,7 @@ class Firewall:
             self.count("left-out")
             why = f"leaves these rules out for a while: {BLAMED} of its processes ended over them"
             return succeed(Verdict(failure=why))
-        job = _Job(Kind.REQUEST, self._ticket(), request_to_bytes(loaded.number, request), loaded)
+        job = Job(Kind.REQUEST, self._ticket(), request_to_bytes(loaded.number, request), loaded)
         job.stays = request.stays
         is_full = (
             len(self._queue) >= MOST_WAITING
@@ -409,7 +181,7 @@ class Firewall:
         asked = None if member is None else member.let_go(ticket)
         if member is None or asked is None:
             return succeed(Verdict(failure="lost the request to this answer, with one of its processes"))
-        job = _Job(Kind.ANSWER, ticket, answer_to_bytes(status, lines), asked.loaded)
+        job = Job(Kind.ANSWER, ticket, answer_to_bytes(status, lines), asked.loaded)
         waited = job.deferred = Deferred(lambda _: self._cancelled(job))
         member.own.append(job)
         job.timer = self.clock.callLater(self._plan.seconds, self._answer_waited_too_long, member, job)
@@ -424,12 +196,12 @@ class Firewall:
 
     # What members tell
 
-    def next(self, member: _Member) -> None:
+    def next(self, member: Member) -> None:
         """Give *member* what is next for it."""
         while member.is_free:
             if member.own:
                 job = member.own.popleft()
-                _disarm(job)
+                disarm(job)
                 if job.deferred is None:
                     member.tell(Kind.LEAVE, job.number)
                 else:
@@ -458,7 +230,7 @@ class Firewall:
             else:
                 member.give(self._taken(), self._plan.seconds)
 
-    def _load_ahead(self, member: _Member) -> None:
+    def _load_ahead(self, member: Member) -> None:
         while member.to_load:
             number = member.to_load[0]
             if any(
@@ -481,10 +253,10 @@ class Firewall:
         ended, last = self._ended_loading.get(number, (0, 0.0))
         return ended >= MOST_ENDED_LOADING and self.clock.seconds() - last < ENDED_LOADING_SECONDS
 
-    def _give_rules(self, member: _Member, number: int, payload: bytes) -> None:
-        member.give(_Job(Kind.LOAD, number, payload, None), LOAD_SECONDS)
+    def _give_rules(self, member: Member, number: int, payload: bytes) -> None:
+        member.give(Job(Kind.LOAD, number, payload, None), LOAD_SECONDS)
 
-    def loaded(self, job: _Job, refused: str) -> None:
+    def loaded(self, job: Job, refused: str) -> None:
         """A member has taken rules, or *refused* them for this reason."""
         if refused:
             self._telling.rules_refused(refused)
@@ -493,7 +265,7 @@ class Firewall:
                 # It may have left them to that one.
                 self.next(member)
 
-    def judged(self, member: _Member, job: _Job, said: Any) -> None:
+    def judged(self, member: Member, job: Job, said: Said) -> None:
         """A member has judged."""
         self._telling.lines(said.lines, said.matched)
         deferred, job.deferred = job.deferred, None
@@ -511,7 +283,7 @@ class Firewall:
             verdict = PASSES if is_plain else Verdict(said.status, said.location, said.matched, "", ticket)
             deferred.callback(verdict)
 
-    def lost(self, job: _Job | None, own: tuple[_Job, ...], why: str) -> None:
+    def lost(self, job: Job | None, own: tuple[Job, ...], why: str) -> None:
         """A process is gone, with the *job* that it had, and its *own* that waited for it."""
         if job is not None and job.loaded is not None:
             job.loaded.blame(self.clock.seconds())
@@ -531,39 +303,39 @@ class Firewall:
         self._tickets = self._tickets % 0xFFFFFFFF + 1
         return self._tickets
 
-    def _taken(self) -> _Job:
+    def _taken(self) -> Job:
         """Take the first of the queue."""
         job = self._queue.popleft()
         self._leaves_queue(job)
         return job
 
-    def _leaves_queue(self, job: _Job) -> None:
+    def _leaves_queue(self, job: Job) -> None:
         self._waiting_bytes -= job.size
         if job.loaded is not None:
             job.loaded.waiting -= 1
-        _disarm(job)
+        disarm(job)
 
-    def _answer_waited_too_long(self, member: _Member, job: _Job) -> None:
+    def _answer_waited_too_long(self, member: Member, job: Job) -> None:
         member.own.remove(job)
         member.tell(Kind.LEAVE, job.number)
         self.count("waited-too-long")
         self._fail(job, f"did not come to it within {self._plan.seconds:g} s")
 
-    def _waited_too_long(self, job: _Job) -> None:
+    def _waited_too_long(self, job: Job) -> None:
         self._queue.remove(job)
         self._leaves_queue(job)
         self.count("waited-too-long")
         self._fail(job, f"did not come to it within {self._plan.seconds:g} s")
 
-    def _cancelled(self, job: _Job) -> None:
+    def _cancelled(self, job: Job) -> None:
         """Nobody waits any more; what is under way goes on, and is nobody's."""
         job.deferred = None
         if job in self._queue:
             self._queue.remove(job)
             self._leaves_queue(job)
 
-    def _fail(self, job: _Job, why: str) -> None:
-        _disarm(job)
+    def _fail(self, job: Job, why: str) -> None:
+        disarm(job)
         deferred, job.deferred = job.deferred, None
         if deferred is not None:
             deferred.callback(Verdict(failure=why))

@@ -10,7 +10,7 @@ from twisted.internet.defer import Deferred
 from twisted.internet.task import Clock
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.firewall import pool
+from ingress.firewall import members, pool
 from ingress.firewall.messages import Kind, Said, request_of, said_to_bytes
 from ingress.firewall.pool import Firewall
 from ingress.firewall.telling import Telling
@@ -241,7 +241,7 @@ class FirewallTests(SynchronousTestCase):
 
     def test_open_requests_are_bounded(self) -> None:
         """A process that waits for as many answers as it may gets no more such requests, while another one has room."""
-        self.patch(pool, "MOST_OPEN", 1)
+        self.patch(members, "MOST_OPEN", 1)
         self.ready()
         loaded = self.firewall.load(RULES)
         for number in range(2):
@@ -307,7 +307,7 @@ class FirewallTests(SynchronousTestCase):
         self.ready()
         loaded, operators = self.firewall.load(TENANTS), self.firewall.load(RULES)
         for rules in (loaded, operators):
-            for _ in range(pool.BLAMED):
+            for _ in range(members.BLAMED):
                 waited = self.inspect(rules)
                 link = next(one for one in self.links if one.kinds()[-1:] == [Kind.REQUEST])
                 link.sent.clear()
@@ -319,7 +319,7 @@ class FirewallTests(SynchronousTestCase):
         self.assertNoResult(self.inspect(operators))
         self.clock.advance(0.1)
         self.links[-2].say() if self.links[-2].targets() else self.links[-1].say()
-        self.clock.advance(pool.BLAME_SECONDS)
+        self.clock.advance(members.BLAME_SECONDS)
         self.assertNoResult(self.inspect(loaded))
 
     def test_rules_that_end_processes_when_they_are_loaded(self) -> None:
@@ -362,7 +362,7 @@ class FirewallTests(SynchronousTestCase):
             moments.append(self.clock.seconds())
         pauses = [later - sooner for sooner, later in pairwise(moments)]
         self.assertEqual(pauses, sorted(pauses))
-        self.assertEqual(pauses[-1], pool.LONGEST_PAUSE_SECONDS)
+        self.assertEqual(pauses[-1], members.LONGEST_PAUSE_SECONDS)
 
     def test_a_process_that_cannot_be_started(self) -> None:
         """It is tried again, and told of."""
@@ -370,12 +370,12 @@ class FirewallTests(SynchronousTestCase):
         self.links[0].ended("status 1")
         self.clock.advance(0)
         self.cannot_start = False
-        self.clock.advance(pool.LONGEST_PAUSE_SECONDS)
+        self.clock.advance(members.LONGEST_PAUSE_SECONDS)
         self.assertEqual(len(self.links), 3)
 
     def test_a_process_that_never_says_it_is_there(self) -> None:
         """It is killed, and another one started."""
-        self.clock.advance(pool.START_SECONDS)
+        self.clock.advance(members.START_SECONDS)
         self.assertTrue(all(link.is_killed for link in self.links))
 
     def test_listeners_wait_for_the_first_process(self) -> None:
