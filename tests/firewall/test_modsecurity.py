@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
@@ -382,6 +383,40 @@ class ProcessTests(FirewallCase):
             controller.signal(number)
             await controller.end()
             await self.until(lambda pids=pids: not any(Path(f"/proc/{pid}").exists() for pid in pids))  # type: ignore[misc]
+
+    async def test_restart_in_place(self) -> None:
+        """A process that takes over serves when its firewall is there: no attack passes meanwhile, and none is answered with 503."""
+        snippet = f"SecRuleEngine On\n{CORE_RULES}\n"
+        controller = await self.serve(enable_modsecurity="true", modsecurity_snippet=snippet)
+        self.addCleanup(self.end_successors)
+        before = firewall_processes(controller.pid)
+        controller.signal(signal.SIGUSR2)
+        statuses = []
+        while controller.status is None:
+            statuses.append(await self.status(SQL))
+        statuses += [await self.status(SQL) for _ in range(5)]
+        self.assertEqual(set(statuses), {403})
+        await self.until(lambda: not any(Path(f"/proc/{pid}").exists() for pid in before))
+        self.assertEqual(await self.status("/"), 200)
+
+    async def end_successors(self) -> None:
+        """Kill what controllers have started, as far as it still runs; their firewall processes end with them."""
+
+        def running() -> list[int]:
+            mark = f"--rundir={self.directory}".encode()
+            found = []
+            for path in Path("/proc").glob("[0-9]*/cmdline"):
+                with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+                    if mark in path.read_bytes().split(b"\0"):
+                        found.append(int(path.parent.name))
+            return found
+
+        firewalls = [pid for parent in running() for pid in firewall_processes(parent)]
+        for pid in running():
+            os.kill(pid, signal.SIGKILL)
+        await self.until(
+            lambda: not running() and not any(Path(f"/proc/{pid}").exists() for pid in firewalls)
+        )
 
     async def test_beside_workers(self) -> None:
         """Each worker has processes of its own."""
