@@ -10,6 +10,7 @@ from functools import lru_cache
 from typing import Final
 
 from ingress.annotations.firewall.properties import (
+    AUDIT,
     BODY_ACCESS,
     BODY_LIMIT,
     BODY_LIMIT_ACTION,
@@ -115,7 +116,9 @@ def rule_set(settings: FirewallSettings) -> RuleSet | None:
         (head, *parts),
         blocks=mode == "on",
         body_bytes=body_bytes if reads_body else 0,
-        watches_answers=any(text.watches_answers for text in texts),
+        # What is audited goes by the status of the answer, too.
+        watches_answers=any(text.watches_answers for text in texts)
+        or said.get(AUDIT, "Off").lower() != "off",
         is_operators=settings.snippet.parts == (),
     )
 

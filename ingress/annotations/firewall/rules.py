@@ -125,7 +125,7 @@ _ACTION: Final = re.compile(
     r"\s*([A-Za-z]+)(?:\s*:\s*(?:'((?:[^'\\]|\\.)*)'|([^,']*(?:'[^']*'[^,']*)*)))?\s*(?:,|\Z)"
 )
 _SETVAR: Final = re.compile(r"!?\s*tx\.", re.IGNORECASE)
-_LATER_PHASE: Final = re.compile(r"(?:3|4|response)\Z", re.IGNORECASE)
+_LATER_PHASE: Final = re.compile(r"(?:3|4|5|response|logging)\Z", re.IGNORECASE)
 _IDS: Final = re.compile(r"[0-9]{1,18}(?:-[0-9]{1,18})?")
 
 

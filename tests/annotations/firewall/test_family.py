@@ -137,6 +137,13 @@ class WithTests(SynchronousTestCase):
         self.assertNotIn("/x", head)
         self.assertIn("SecAuditLog /dev/stdout", head)
         self.assertNotIn("Concurrent", head)
+        self.assertFalse(rules.watches_answers)
+
+    def test_what_is_audited_knows_its_answer(self) -> None:
+        """Where transactions are audited, their answers are looked at: which are relevant goes by the status."""
+        rules = rule_set(evolve(ON, snippet=read_snippet("SecRuleEngine On\nSecAuditEngine RelevantOnly")))
+        assert rules is not None
+        self.assertTrue(rules.watches_answers)
 
     def test_the_operators_for_all(self) -> None:
         """What the operator says holds behind what an Ingress says, nothing twice, and an Ingress may switch it off."""
