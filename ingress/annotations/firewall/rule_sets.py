@@ -83,7 +83,7 @@ def rule_set(settings: FirewallSettings) -> RuleSet | None:
     if settings.plan is None or not settings.is_asked_for:
         return None
     texts: list[FirewallSnippet] = []
-    if settings.snippet is not EMPTY:
+    if settings.snippet != EMPTY:
         texts.append(settings.snippet)
     elif not settings.operators_on:
         texts.append(_RECOMMENDED)
@@ -119,7 +119,7 @@ def rule_set(settings: FirewallSettings) -> RuleSet | None:
         # What is audited goes by the status of the answer, too.
         watches_answers=any(text.watches_answers for text in texts)
         or said.get(AUDIT, "Off").lower() != "off",
-        is_operators=settings.snippet.parts == (),
+        is_operators=settings.snippet == EMPTY,
     )
 
 

@@ -116,6 +116,20 @@ class WithTests(SynchronousTestCase):
         self.assertEqual(rules.body_bytes, 0)
         self.assertFalse(rules.is_operators)
 
+    def test_a_snippet_of_comments_says_nothing(self) -> None:
+        """It stands in nobody's place; whatever else a tenant writes makes the rules a tenant's, be it a limit alone."""
+        for text, is_operators in (
+            ("# SecRuleEngine On", True),
+            ("SecRuleEngine On\nSecPcreMatchLimit 9999999", False),
+        ):
+            settings, _ = read(
+                enable_modsecurity="true", enable_owasp_core_rules="true", modsecurity_snippet=text
+            )
+            rules = rule_set(settings.of(FIREWALL))
+            assert rules is not None
+            self.assertIs(rules.is_operators, is_operators)
+            self.assertIs(RULES in rules.parts, is_operators)
+
     def test_bodies(self) -> None:
         """So much is looked at as the rules say, and no more than the operator lets."""
         for said, expected in (("", PLAN.body_bytes), ("100", 100), ("99999999", PLAN.body_bytes)):
