@@ -111,6 +111,13 @@ class FirewallCase(EndToEndCase):
 
 HONORED: Final = (
     "SecRuleEngine On",
+    # As people have them.
+    "SecRuleEngine On\nSecRequestBodyAccess On\nSecAuditEngine RelevantOnly\nSecAuditLogParts ABIJDEFHZ\nSecAuditLog /var/log/modsec_audit.log\n"
+    'SecRule REQUEST_HEADERS:User-Agent \\"fern-scanner\\" \\"log,deny,id:107,status:403,msg:\\\'Fern Scanner\\\'\\"\n'
+    "Include /etc/nginx/owasp-modsecurity-crs/nginx-modsecurity.conf",
+    "SecRuleEngine On\nSecRequestBodyLimit 15728640 \nInclude /etc/nginx/owasp-modsecurity-crs/nginx-modsecurity.conf\n",
+    "SecRequestBodyAccess On\nSecResponseBodyAccess Off\nSecAuditLogParts ABCIJDEFHZ\nSecRuleRemoveById 911100 941130 949110 200002\n"
+    "SecRequestBodyLimit 131072\nSecRequestBodyNoFilesLimit 131072\nSecRequestBodyLimitAction ProcessPartial\n",
     "SecRequestBodyAccess On\nSecResponseBodyAccess On",
     "SecRequestBodyLimit 1000\nSecRequestBodyLimitAction ProcessPartial\nSecRequestBodyNoFilesLimit 1000",
     "SecRequestBodyJsonDepthLimit 10\nSecArgumentsLimit 10\nSecPcreMatchLimit 10\nSecPcreMatchLimitRecursion 10",

@@ -77,7 +77,7 @@ _CORE_RULES: Final = FirewallSnippet((), (CORE_RULES,), watches_answers=True)
 _UNLIMITED: Final = 0
 
 
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=256)
 def rule_set(settings: FirewallSettings) -> RuleSet | None:
     """Return the rules of routes with *settings*; None where nothing is inspected."""
     if settings.plan is None or not settings.is_asked_for:
