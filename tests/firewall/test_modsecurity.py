@@ -19,6 +19,8 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.annotations.firewall.reading import read_snippet
 from ingress.annotations.firewall.rule_sets import FirewallSettings, Switch, rule_set
+from ingress.firewall.libmodsecurity import ModSecurity
+from ingress.firewall.serving import RulesRefused
 from ingress.model.firewall import FirewallPlan
 from ingress.translate.options import ANNOTATIONS_PREFIX
 from tests.end_to_end.end_to_end_case import EndToEndCase
@@ -166,8 +168,6 @@ class LibraryTests(SynchronousTestCase):
 
     def test_what_is_honored_is_taken(self) -> None:
         """Each directive, operator and action of the page is one to the library, beside the core rules, as it is written here."""
-        from ingress.firewall.libmodsecurity import ModSecurity
-
         library = ModSecurity()
         for text in HONORED:
             with self.subTest(text):
@@ -180,9 +180,6 @@ class LibraryTests(SynchronousTestCase):
 
     def test_a_text_that_is_refused_harms_no_other(self) -> None:
         """Whatever state the library's reader is left in, rules of others are taken after it."""
-        from ingress.firewall.libmodsecurity import ModSecurity
-        from ingress.firewall.serving import RulesRefused
-
         library = ModSecurity()
         good = 'SecRule "ARGS" "a" "id:1,phase:2,deny,chain"\nSecRule "ARGS" "b" "t:none"'
         for bad in (
@@ -197,8 +194,6 @@ class LibraryTests(SynchronousTestCase):
 
     def test_recommended_configuration_is_taken(self) -> None:
         """So are the rules that stand where an Ingress says none, with and without the core rules."""
-        from ingress.firewall.libmodsecurity import ModSecurity
-
         library = ModSecurity()
         for core_rules in (False, True):
             rules = rule_set(FirewallSettings(Switch.ON, core_rules=core_rules, plan=FirewallPlan(1)))
