@@ -167,6 +167,7 @@ def makeService(options: Options) -> "IService":
     )
     from ingress.process.logs.log_output import spare_the_reactor
     from ingress.process.logs.program_log import ProgramLog
+    from ingress.process.secrecy import hide_memory
     from ingress.process.steady_time import keep_steady_time
     from ingress.process.systemd.announcing import Announcer
     from ingress.process.systemd.notify import Systemd
@@ -218,6 +219,8 @@ def makeService(options: Options) -> "IService":
             raise StartError(lacking)
         if settings.translate.firewall.processes:
             check_installed()
+            # They are of the same user, and have parsed what visitors sent.
+            hide_memory()
 
         def left(process: int) -> None:
             systemd.hand_over(process, "has taken over")
