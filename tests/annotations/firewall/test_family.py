@@ -16,7 +16,6 @@ from ingress.annotations.firewall.reading import read_snippet
 from ingress.annotations.firewall.recommended import RULES
 from ingress.annotations.firewall.rule_sets import FirewallSettings, Switch, rule_set
 from ingress.annotations.guards import GuardMissing
-from ingress.annotations.operator_settings import operator_settings
 from ingress.annotations.values import ValueRefused
 from ingress.filters import FilterSpec
 from ingress.model.firewall import CORE_RULES, FirewallPlan
@@ -32,6 +31,7 @@ from ingress.translate.readers.ingress.objects import (
     ServicePortReference,
 )
 from ingress.translate.translate import translate
+from tests.operator_settings import operator_settings
 from tests.translate.golden import NOW, state_of
 
 PREFIX = "nginx.ingress.kubernetes.io"
