@@ -30,6 +30,7 @@ from typing import Final, Protocol, TypeVar
 
 from ingress.errors import ComputingRefused
 from ingress.model.backends import Endpoint
+from ingress.model.cgi import CgiRequest
 from ingress.model.client_authentication import ClientEvidence
 from ingress.model.frozen import frozen
 from ingress.model.named_values import cookie_value, query_value
@@ -45,6 +46,7 @@ __all__ = [
     "AttemptRecord",
     "BodyFlow",
     "BodyStage",
+    "CgiRequest",
     "ChangesBy",
     "Clock",
     "ComputingRefused",
@@ -124,6 +126,22 @@ class Facts(Protocol):
         """The port of the listener that the request came to."""
 
     @property
+    def client_port(self) -> int:
+        """The port of the client; 0 where it is not known, as behind a proxy."""
+
+    @property
+    def server_address(self) -> bytes:
+        """The address that our own connection came to; empty where it is not known."""
+
+    @property
+    def protocol(self) -> bytes:
+        """What the client speaks: ``HTTP/1.0``, ``HTTP/1.1`` or ``HTTP/2.0``."""
+
+    @property
+    def body_length(self) -> int | None:
+        """How many bytes the body of the request has; None where that is not known before it has come."""
+
+    @property
     def client_evidence(self) -> ClientEvidence | None:
         """What the handshake of our own connection proved about the client; None without TLS."""
 
@@ -199,8 +217,15 @@ class RequestEdit(Protocol):
     are the proxy's.  Each method raises ``ValueError`` for a name of those, and for what is no name, value or target.
     """
 
+    @property
+    def target(self) -> bytes:
+        """Path and query as the endpoint is asked for them, as they stand now."""
+
     def names(self) -> tuple[bytes, ...]:
         """Return the names of all fields as they stand now, in lower case; a name may come twice."""
+
+    def tell(self, request: CgiRequest) -> None:
+        """Tell the endpoint *request* if it speaks FastCGI; any other one hears nothing of it."""
 
     def rewrite(self, target: bytes | None = None, authority: bytes | None = None) -> None:
         """Ask the endpoint for *target* (path and query), and as *authority* (``Host``), in place of what came."""
@@ -317,6 +342,9 @@ class Filter:
 
     asked_schemes: frozenset[bytes] | None = None
     """The same for schemes: that of ``Facts``, so what a trusted proxy before us says counts; None for all."""
+
+    asks_unsized: bool = False
+    """Whether it is asked about those requests alone whose body comes without a length, and the body of others is not held."""
 
     answer_changes: FieldChanges | ChangesBy | None = None
     """What is done to each answer, whatever the request was, or by one field of it: that costs far less than ``on_answer``,

@@ -7,18 +7,11 @@ What becomes of an Ingress that does ask is decided in ``ingress.annotations.gua
 from collections.abc import Mapping
 from typing import Final
 
-from ingress.annotations.values import Annotation, Risk, ValueRefused, parse_boolean
+from ingress.annotations.values import Annotation, ValueRefused, parse_boolean
 
-_NO_FASTCGI: Final = "is not honored: nothing but HTTP is spoken to endpoints"
 _SERVED: Final = "the Ingress is served without it"
 
 UNHONORED: Final[Mapping[str, Annotation]] = {
-    "fastcgi-index": Annotation(
-        "", str, values="name of a file", meaning=_NO_FASTCGI, differs=_SERVED, risk=Risk.MEDIUM
-    ),
-    "fastcgi-params-configmap": Annotation(
-        "", str, values="name of a ConfigMap", meaning=_NO_FASTCGI, differs=_SERVED, risk=Risk.MEDIUM
-    ),
     "use-port-in-redirects": Annotation(
         "",
         parse_boolean,

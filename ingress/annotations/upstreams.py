@@ -1,4 +1,4 @@
-"""How backends are spoken to: ``backend-protocol``, ``secure-backends``, ``proxy-http-version`` and ``proxy-ssl-*``.
+"""How backends are spoken to: ``backend-protocol``, ``secure-backends``, ``proxy-http-version``, ``proxy-ssl-*`` and ``fastcgi-*``.
 
 What these annotations ask for is secrecy, and the certainty of who is at the other end.  So
 a value that cannot be read never gives less of either: verification that is asked for in
@@ -13,6 +13,19 @@ from functools import lru_cache
 from ipaddress import ip_address
 from typing import Final
 
+from ingress.annotations.fastcgi import (
+    INDEX,
+    PARAMS,
+    UNREADABLE_CONFIG_MAP,
+    FastCgiSettings,
+    fastcgi_contents,
+    fastcgi_filters,
+    fastcgi_references,
+    parse_index,
+    parse_params,
+)
+from ingress.annotations.references import Found, Reference
+from ingress.annotations.route_facts import RouteFacts
 from ingress.annotations.values import (
     Annotation,
     Family,
@@ -22,6 +35,7 @@ from ingress.annotations.values import (
     parse_boolean,
     parse_switch,
 )
+from ingress.filters import FilterSpec, Phase
 from ingress.model.frozen import frozen
 from ingress.model.objects import ObjectKey
 from ingress.model.secrets import is_secret_name
@@ -55,6 +69,7 @@ class BackendProtocol(StrEnum):
     GRPCS = "GRPCS"
     """HTTP/2 over TLS."""
     FCGI = "FCGI"
+    """FastCGI in the clear; what is told by it is for ``ingress.annotations.fastcgi`` to say."""
 
 
 def parse_protocol(text: str) -> BackendProtocol:
@@ -154,6 +169,9 @@ class UpstreamSettings:
     ciphers: str = ""
     http_version: None = None
     """There is no choice."""
+    fastcgi_index: str = ""
+    fastcgi_params: ObjectKey | None = None
+    fastcgi_keeps: bool = False
 
     @property
     def asked(self) -> BackendProtocol | None:
@@ -163,13 +181,51 @@ class UpstreamSettings:
         return self.protocol
 
     @property
+    def fastcgi(self) -> FastCgiSettings | None:
+        """What is said of FastCGI; None where it is not spoken."""
+        if self.asked is not BackendProtocol.FCGI:
+            return None
+        return FastCgiSettings(self.fastcgi_index, self.fastcgi_params, self.fastcgi_keeps)
+
+    @property
     def tls_settings(self) -> TlsSettings:
         """What is asked of TLS, apart from what the Secret holds."""
         return TlsSettings(self.verify, self.depth, self.name, self.send_name, self.versions, self.ciphers)
 
 
+def _speaks_fastcgi(settings: UpstreamSettings) -> bool:
+    return settings.asked is BackendProtocol.FCGI
+
+
+def _filters(settings: UpstreamSettings, facts: RouteFacts) -> tuple[FilterSpec, ...]:
+    """Return what tells endpoints of FastCGI; nothing where another protocol is spoken."""
+    asked = settings.fastcgi
+    return () if asked is None else fastcgi_filters(asked, facts)
+
+
+def _references(settings: UpstreamSettings, asking: ObjectKey) -> Iterator[Reference]:
+    asked = settings.fastcgi
+    return iter(()) if asked is None else fastcgi_references(asked, asking)
+
+
+def _contents(settings: UpstreamSettings, asking: ObjectKey, found: Found) -> Iterator[Remark]:
+    asked = settings.fastcgi
+    return iter(()) if asked is None else fastcgi_contents(asked, asking, found)
+
+
 def _remarks(settings: UpstreamSettings, names: frozenset[str]) -> Iterator[Remark]:
-    """Tell of certificates that are judged here, and not in ingress-nginx: endpoints with one of their own making answer 502."""
+    """Tell of certificates that are judged here, and not in ingress-nginx: endpoints with one of their own making answer 502.
+
+    And of what is said of FastCGI, where that is not spoken, or is not enough for PHP-FPM.
+    """
+    if settings.fastcgi is None:
+        for name in sorted(names & {INDEX, PARAMS}):
+            yield Remark(name, "has no effect without backend-protocol: FCGI")
+    elif settings.fastcgi_params is None:
+        message = (
+            f"without {PARAMS} endpoints are told no SCRIPT_FILENAME, without which PHP-FPM finds no script"
+        )
+        yield Remark("backend-protocol", message)
     is_secure = settings.asked in (BackendProtocol.HTTPS, BackendProtocol.GRPCS)
     if is_secure and settings.verify and settings.secret is None:
         message = (
@@ -184,13 +240,37 @@ UPSTREAMS: Final = Family(
     settings=UpstreamSettings(),
     acts="the protocol of endpoints, and TLS to them",
     remarks=_remarks,
+    phases=(Phase.EDITS,),
+    filters=_filters,
+    by_path=True,
+    by_path_where=_speaks_fastcgi,
+    references=_references,
+    contents=_contents,
     annotations={
         "backend-protocol": Annotation(
             "protocol",
             parse_protocol,
-            values="`HTTP`, `HTTPS`, `AUTO_HTTP`, `GRPC`, `GRPCS`; HTTP",
+            values="`HTTP`, `HTTPS`, `AUTO_HTTP`, `GRPC`, `GRPCS`, `FCGI`; HTTP",
             meaning="what is spoken to endpoints",
-            differs="`FCGI` is not spoken: its paths answer 503",
+        ),
+        INDEX: Annotation(
+            "fastcgi_index",
+            parse_index,
+            instead="no file is added",
+            values="name of a file; none",
+            meaning="what `$fastcgi_script_name` has behind a path that ends with a slash",
+            risk=Risk.MEDIUM,
+        ),
+        PARAMS: Annotation(
+            "fastcgi_params",
+            parse_params,
+            UNREADABLE_CONFIG_MAP,
+            "the paths answer 503",
+            values="a ConfigMap of the own namespace: its name, or `namespace/name`; none",
+            meaning="tells endpoints of FastCGI its keys and values as params, over those of nginx's `fastcgi_params`;"
+            " variables are rendered",
+            differs="a value with a variable that is not known is told and not sent",
+            risk=Risk.MEDIUM,
         ),
         "secure-backends": Annotation(
             "secure_backends",
@@ -256,6 +336,14 @@ UPSTREAMS: Final = Family(
             values="suites by name",
             meaning="which suites are offered to endpoints",
             risk=Risk.MEDIUM,
+        ),
+    },
+    options={
+        "fastcgi-keep-connections": Annotation(
+            "fastcgi_keeps",
+            parse_boolean,
+            values="`true` or `false`; false",
+            meaning="whether connections to endpoints of FastCGI are kept between requests, each of which keeps a process of PHP-FPM",
         ),
     },
 )

@@ -23,6 +23,7 @@ from ingress.model.causes import Cause, cause_of_reply
 from ingress.model.frozen import frozen
 from ingress.model.reply import Reply
 from ingress.model.sub_requests import SubAnswer, SubRequestFailed
+from ingress.plain.secret_fields import tells_of_secrets
 from ingress.proxy.exchange.chain import Chain, FilterNotMade, LiveFilter, NoFilter, live_filter
 from ingress.proxy.exchange.consulting import check_reply, consult
 from ingress.proxy.exchange.facts import RequestFacts
@@ -113,6 +114,9 @@ class AskedFilters:
     def ask(self) -> tuple[LiveFilter, Reply] | None:
         """Ask all until one answers; return who that is, and its reply."""
         for live, hook in self._chain.requests:
+            if live.filter.asks_unsized and self.facts.body_length is not None:
+                self._says[live] = Says.PASSES, "lets it pass"
+                continue
             if not live.is_asked(self.facts):
                 asked = f"{self.facts.method.decode('latin-1')} by {self.facts.scheme.decode('latin-1')}"
                 self._says[live] = Says.NOT_ASKED, f"is not asked about {asked}"
@@ -325,7 +329,14 @@ def _changes(before: tuple[RequestHead, bytes], after: tuple[RequestHead, bytes]
     found += [f"sends {shown_field(line)}" for line in came]
     gone = {line.partition(b":")[0] for line in went}
     found += [f"drops {_text(name)}" for name in sorted(gone) if name.lower() not in put]
+    if now.cgi is not None and now.cgi is not was.cgi:
+        found += [f"tells {_text(name)}={_shown_param(name, value)}" for name, value in now.cgi.params]
     return found
+
+
+def _shown_param(name: bytes, value: bytes) -> str:
+    """Return the *value* of a param for people; credentials are not shown."""
+    return NOT_SHOWN if tells_of_secrets(name.decode("latin-1")) else _text(value)
 
 
 def _lines(fields: bytes) -> Counter[bytes]:

@@ -12,6 +12,7 @@ from ingress.model.frozen import frozen
 from ingress.model.limits import ENDLESS, AskedTimeouts
 from ingress.model.retries import DEFAULT_RETRIES, RetryRule
 from ingress.model.serving import ServingSettings
+from ingress.plain.values import words_of_link
 from ingress.routing.choosing import with_endpoint
 from ingress.routing.route import Route
 from ingress.routing.variants import Choice, ChoiceFacts
@@ -86,7 +87,7 @@ def _protocol(state: BackendState) -> str:
     if not endpoints:
         return ""
     link = endpoints[0].link_settings
-    version = "HTTP/2" if link is not None and link.is_http2 else "HTTP/1.1"
+    version = words_of_link(link)
     return f"{version} over TLS" if link is not None and link.tls is not None else version
 
 

@@ -15,6 +15,7 @@ _PHRASES: Final = {
     401: "Unauthorized",
     403: "Forbidden",
     404: "Not Found",
+    411: "Length Required",
     413: "Content Too Large",
     429: "Too Many Requests",
     500: "Internal Server Error",

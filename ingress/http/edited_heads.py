@@ -17,6 +17,7 @@ from ingress.http.field_values import all_values, first_value, first_values
 from ingress.http.grammar import CONTROLS_REPLACED, is_token
 from ingress.http.request_head import ORIGIN_FORM, RequestHead
 from ingress.http.response_head import ResponseHead
+from ingress.model.cgi import CgiRequest
 from ingress.model.proxys_fields import PROXYS_FIELDS, PROXYS_FIELDS_OF_REQUESTS
 
 _PROXYS: Final = frozenset(name.encode() for name in PROXYS_FIELDS)
@@ -158,6 +159,7 @@ class RequestChange:
         self._authority = head.authority
         self.is_unframed = False
         """Whether the body has another length than the client says."""
+        self._cgi = head.cgi
         self.is_expected = head.expect_continue
         """Whether the client still waits to be told that its body is wanted."""
 
@@ -190,6 +192,15 @@ class RequestChange:
         """Do all of *changes*."""
         self._changes.append(_request_changes(changes))
 
+    @property
+    def target(self) -> bytes:
+        """Path and query as they are now."""
+        return self._target
+
+    def tell(self, request: CgiRequest) -> None:
+        """Tell the endpoint *request* if it speaks FastCGI."""
+        self._cgi = request
+
     def names(self) -> tuple[bytes, ...]:
         """Return the names of all fields as they are now, in lower case."""
         if self._changes:
@@ -214,6 +225,7 @@ class RequestChange:
             self._own == came.forward
             and self._target == came.target
             and self._authority == came.authority
+            and self._cgi is came.cgi
             and self.is_expected == came.expect_continue
             and not self.is_unframed
         ):
@@ -233,6 +245,7 @@ class RequestChange:
         head.request_id = came.request_id
         head.accepts_trailers = came.accepts_trailers
         head.connect_protocol = came.connect_protocol
+        head.cgi = self._cgi
         if self.is_unframed:
             head.chunked = True
         else:

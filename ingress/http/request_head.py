@@ -28,6 +28,7 @@ from ingress.http.grammar import (
     is_length,
     without,
 )
+from ingress.model.cgi import CgiRequest
 
 ORIGIN_FORM: Final = rb"((/[\x21\x22\x24-\x3e\x40-\x7e]*)(?:\?[\x21\x22\x24-\x7e]*)?)"
 """A target in origin form, visible ASCII and no fragment (RFC 9112 section 3.2.1); the path in it is a group too."""
@@ -123,6 +124,7 @@ _PARTS: Final = (
     "connect_protocol",
     "destination",
     "underscored",
+    "cgi",
 )
 """All of a head but the fields that go on, and the block that it was read from."""
 _KEPT: Final = frozenset((b"cookie", b"authorization", b"close", b"keep-alive", b"upgrade", b"te"))
@@ -141,7 +143,7 @@ class RequestHead:
         (RFC 8441 section 4).  *underscored* are field lines, each with its CRLF, whose names have underscores: they go on only
     where the operator wants that.  *destination* is for whoever routes the request to note host
         and path in their normal forms, *block* the field block that HTTP/2 makes of the head:
-        one that comes again has them already.
+        one that comes again has them already.  *cgi* is what an endpoint of FastCGI is told besides.
     """
 
     method: bytes
@@ -164,6 +166,7 @@ class RequestHead:
     underscored = b""
     destination: tuple[bytes, bytes] | None = None
     block: bytes | None = None
+    cgi: CgiRequest | None = None
 
     def with_line(self, line: bytes) -> "RequestHead":
         """Return the same head with one more field that goes on; *line* has its CRLF."""

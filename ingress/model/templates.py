@@ -63,6 +63,18 @@ class TemplateFacts(RequestedUri, SecuredRequest, Protocol):
         """What the endpoint is told in ``X-Forwarded-For``."""
 
     @property
+    def client_port(self) -> int:
+        """The port of the client; 0 where it is not known."""
+
+    @property
+    def server_address(self) -> bytes:
+        """The address that the request came to; empty where it is not known."""
+
+    @property
+    def protocol(self) -> bytes:
+        """What the client speaks, as in ``HTTP/1.1``."""
+
+    @property
     def port(self) -> int:
         """The port of the listener that the request came to."""
 
@@ -166,13 +178,16 @@ REQUEST_VARIABLES: Final[Mapping[str, _Of]] = {
     "proxy_add_x_forwarded_for": lambda facts: facts.forwarded_for,
     "query_string": _args,
     "remote_addr": _REMOTE_ADDRESS,
+    "remote_port": lambda facts: b"%d" % facts.client_port if facts.client_port else b"",
     "remote_user": _remote_user,
     "req_id": lambda facts: facts.id,
     "request_id": lambda facts: facts.id,
     "request_method": lambda facts: facts.method,
     "request_uri": lambda facts: facts.target,
     "scheme": lambda facts: facts.scheme,
+    "server_addr": lambda facts: facts.server_address,
     "server_port": _PORT,
+    "server_protocol": lambda facts: facts.protocol,
     "ssl_client_verify": lambda facts: _verdict(facts.client_evidence),
     "the_real_ip": _REMOTE_ADDRESS,
     "uri": _uri,
@@ -257,7 +272,8 @@ class Template:
     ) -> bytes:
         """Return the bytes that it comes to.
 
-        What it asks of an answer is empty without one; so are names of *values*, and constants, that are missing.
+        What *values* say of a variable has the last word.  What it asks of an answer is empty without one; so are names that have a
+        value nowhere, and constants.
         """
         return b"".join([_value(name, text, facts, answer, values) for name, text in self.parts])
 
@@ -296,6 +312,8 @@ def _value(
 ) -> bytes:
     if not name:
         return text
+    if name in values:
+        return values[name]
     of_request = REQUEST_VARIABLES.get(name)
     if of_request is not None:
         return of_request(facts)
@@ -307,7 +325,7 @@ def _value(
         return b"" if answer is None else of_answer(answer)
     if name in ANSWER_NAMES:
         return b"" if answer is None else answer.field(text)
-    return values.get(name, b"")
+    return b""
 
 
 def read_template(

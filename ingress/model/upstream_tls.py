@@ -99,9 +99,12 @@ class ProtocolAsked:
     tls: UpstreamTlsRequest | None = None
     """None: in the clear."""
     is_http2: bool = False
+    is_fastcgi: bool = False
 
     def __str__(self) -> str:
         """Return the word of ``backend-protocol`` for it, and what is asked of TLS."""
+        if self.is_fastcgi:
+            return "FCGI"
         word = "GRPC" if self.is_http2 else "HTTP"
         return word if self.tls is None else ", ".join((f"{word}S", *self.tls.in_words()))
 
@@ -178,3 +181,5 @@ class LinkSettings:
     over TLS by ALPN (section 3.2)."""
     within: tuple[str, ...] = ()
     """Networks that an external address must be in, as texts; none: it may be in any."""
+    is_fastcgi: bool = False
+    """Whether FastCGI is spoken, always in the clear."""

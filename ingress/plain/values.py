@@ -12,6 +12,7 @@ import attrs
 
 from ingress.filters import FilterSpec
 from ingress.model.backends import BackendState
+from ingress.model.upstream_tls import LinkSettings
 from ingress.plain.secret_fields import NOT_SHOWN, hides_its_value, is_hidden_pair
 from ingress.plain.steps import NOT_YET, in_order
 from ingress.routing.variants import Variant, WeightedBackend
@@ -55,8 +56,16 @@ def spoken(state: BackendState) -> str:
     endpoints = state.endpoints
     if not endpoints:
         return ""
-    link_settings = endpoints[0].link_settings
-    return "HTTP/2" if link_settings is not None and link_settings.is_http2 else "HTTP/1.1"
+    return words_of_link(endpoints[0].link_settings)
+
+
+def words_of_link(link_settings: LinkSettings | None) -> str:
+    """Return what is spoken on connections of these settings."""
+    if link_settings is None:
+        return "HTTP/1.1"
+    if link_settings.is_fastcgi:
+        return "FastCGI"
+    return "HTTP/2" if link_settings.is_http2 else "HTTP/1.1"
 
 
 def settings_as_data(value: Any) -> dict[str, object]:

@@ -17,6 +17,7 @@ from ingress.model.upstream_tls import ProtocolAsked, ProtocolRefused, UpstreamP
 
 _HTTP: Final = ProtocolAsked()
 _GRPC: Final = ProtocolAsked(is_http2=True)
+_FASTCGI: Final = ProtocolAsked(is_fastcgi=True)
 
 
 @frozen(weakref_slot=False)
@@ -57,11 +58,7 @@ def read_protocols(
         case BackendProtocol.GRPC:
             return ProtocolReading(_GRPC)
         case BackendProtocol.FCGI:
-            why = "backend-protocol FCGI is not spoken by this controller"
-            message = "backend-protocol: FCGI is not spoken by this controller; the Ingress answers 503"
-            reason = Reason.UNSUPPORTED_ANNOTATION
-            problem = _problem(owner, annotations, "backend-protocol", reason, message)
-            return ProtocolReading(ProtocolRefused(why), None, (problem,))
+            return ProtocolReading(_FASTCGI)
     is_http2 = settings.asked is BackendProtocol.GRPCS
     over_tls, problems = _over_tls(owner, settings, annotations, is_http2=is_http2)
     if settings.asked is BackendProtocol.AUTO_HTTP:

@@ -58,7 +58,9 @@ ROUTE: Final[Schema] = fields_of(
         "backend": text("`NAMESPACE/SERVICE:PORT`."),
         "endpoints": list_of(text(), "`ADDRESS:PORT` of each."),
         "reason": text("Why there are no endpoints; empty where there are some."),
-        "protocol": one_of(["HTTP/1.1", "HTTP/2", ""], "What is spoken to the endpoints; empty without any."),
+        "protocol": one_of(
+            ["HTTP/1.1", "HTTP/2", "FastCGI", ""], "What is spoken to the endpoints; empty without any."
+        ),
         "secureBackend": or_null(text("The backend of what came over TLS, where that is another one.")),
         "passthrough": or_null(text("The backend that TLS for the host goes to as it is, if it does.")),
         "standIn": or_null(

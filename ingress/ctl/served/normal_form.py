@@ -28,7 +28,7 @@ from ingress.model.objects import Kind
 from ingress.model.problems import Problem
 from ingress.model.retries import RetryRule
 from ingress.model.upstream_tls import DATAGRAMS, Datagrams, ProtocolAsked, ProtocolRefused
-from ingress.plain.values import as_data, filter_as_data, settings_as_data, whole
+from ingress.plain.values import as_data, filter_as_data, settings_as_data, whole, words_of_link
 from ingress.routing.beginnings import Beginnings
 from ingress.routing.paths import rule_path
 from ingress.routing.route import Match, Route
@@ -263,7 +263,7 @@ class _Form:
         if isinstance(reference.protocol, Datagrams):
             data["protocol"] = str(reference.protocol)
         else:
-            data["protocol"] = "HTTP/2" if settings is not None and settings.is_http2 else "HTTP/1.1"
+            data["protocol"] = words_of_link(settings)
         if settings is not None and settings.tls is not None:
             tls = settings.tls
             data["tls"] = self._sealed(whole(settings_as_data(tls.tls_settings)), tls)

@@ -33,6 +33,10 @@ class Downstream(Protocol):
     """What the log calls what it speaks."""
 
     @property
+    def transport(self) -> Transport:
+        """Its connection, which other requests may share."""
+
+    @property
     def security(self) -> Security | None:
         """What its handshake means for requests; None without TLS."""
 

@@ -114,6 +114,11 @@ class DownstreamStream(Stream, Downstream):
         self._ahead = bytearray()
         """What came for a tunnel that is not open yet."""
 
+    @property
+    def transport(self) -> Transport:
+        """Its connection."""
+        return self._session.transport
+
     # From the client
 
     def received(self, piece: bytes, ended: bool) -> None:

@@ -36,6 +36,7 @@ _SETTINGS: Final[dict[str, type | UnionType]] = {
     "holds_body": int,
     "asked_methods": frozenset | None,
     "asked_schemes": frozenset | None,
+    "asks_unsized": bool,
 }
 _OF_PHASE: Final = {Phase.LIMITS: Cause.LIMIT, Phase.ACCESS: Cause.AUTH}
 
@@ -67,8 +68,10 @@ class LiveFilter:
 
     def is_asked(self, facts: Facts) -> bool:
         """Whether it is asked about the request of *facts*."""
-        return (self.methods is None or facts.method in self.methods) and (
-            self.schemes is None or facts.scheme in self.schemes
+        return (
+            (self.methods is None or facts.method in self.methods)
+            and (self.schemes is None or facts.scheme in self.schemes)
+            and (not self.filter.asks_unsized or facts.body_length is None)
         )
 
 

@@ -124,8 +124,8 @@ class Exchange(AnswerSink):
         """Return what is known of the request, for who decides about it."""
         if self._facts is None:
             self.request_id = self.request_id or self.head.request_id or self._context.new_request_id()
-            where, security = (self.host, self.path), self._downstream.security
-            self._facts = RequestFacts(self.request_id, self._came or self.head, where, self.origin, security)
+            came, where, down = self._came or self.head, (self.host, self.path), self._downstream
+            self._facts = RequestFacts(self.request_id, came, where, self.origin, down.security, down)
         self._facts.attempts, tracer = self._attempts, self._context.tracer
         if tracer is not None and self.chain is not None:
             self._facts.trace = tracer.trace_of(self)

@@ -8,7 +8,10 @@ from ingress.http.request_head import RequestHead
 from ingress.model.backends import Endpoint
 from ingress.model.client_authentication import ClientEvidence
 from ingress.model.traces import TraceContext
+from ingress.proxy.contract.transport import Transport, host_of, plain_host, port_of
 
+_UNKNOWN: Final = "unknown"
+"""The host of an address that has none."""
 _ONE_BY_ONE: Final = 8
 """So many fields are looked for one by one; whoever asks for more, as thousands of conditions may, has all taken apart."""
 
@@ -32,6 +35,16 @@ class Secured(Protocol):
         """Return what the client proved about itself."""
 
 
+class Wire(Protocol):
+    """The side that sent the request, as far as it is a fact."""
+
+    protocol: bytes
+
+    @property
+    def transport(self) -> Transport:
+        """Its connection."""
+
+
 class RequestFacts:
     """The request as it came; satisfies ``ingress.filters.Facts``.  Made for those requests that somebody asks about."""
 
@@ -42,6 +55,7 @@ class RequestFacts:
         destination: tuple[bytes, bytes],
         origin: Origin,
         security: Secured | None,
+        wire: Wire | None = None,
     ) -> None:
         """*destination* is host and path in their normal forms."""
         self.id = request_id
@@ -62,10 +76,11 @@ class RequestFacts:
         self._head = head
         self._origin = origin
         self._security = security
+        self._wire = wire
 
     def read_as(self, path: bytes) -> "RequestFacts":
         """Return the same request as it was to whom *path* is the normal form of its path."""
-        return RequestFacts(self.id, self._head, (self.host, path), self._origin, self._security)
+        return RequestFacts(self.id, self._head, (self.host, path), self._origin, self._security, self._wire)
 
     @property
     def scheme(self) -> bytes:
@@ -111,6 +126,34 @@ class RequestFacts:
     def port(self) -> int:
         """The port of our listener."""
         return self._origin.port
+
+    @property
+    def client_port(self) -> int:
+        """The port of the client; 0 where a proxy before us says who that is."""
+        if self._wire is None:
+            return 0
+        peer = self._wire.transport.getPeer()
+        return port_of(peer) if plain_host(host_of(peer)) == self._origin.address else 0
+
+    @property
+    def server_address(self) -> bytes:
+        """The address that our own connection came to."""
+        host = _UNKNOWN if self._wire is None else host_of(self._wire.transport.getHost())
+        return b"" if host == _UNKNOWN else plain_host(host)
+
+    @property
+    def protocol(self) -> bytes:
+        """What the client speaks."""
+        if not self._head.minor:
+            return b"HTTP/1.0"
+        return b"HTTP/1.1" if self._wire is None else self._wire.protocol
+
+    @property
+    def body_length(self) -> int | None:
+        """How many bytes the request body has; None where that is not known yet."""
+        if not self._head.has_body:
+            return 0
+        return self._head.content_length if self._head.content_length >= 0 else None
 
     @property
     def client_evidence(self) -> ClientEvidence | None:

@@ -355,8 +355,7 @@ class UpstreamConnection(Upstream, Hearer):
         if not self._waits_for_turn:
             return
         self._waits_for_turn = False
-        decoder = self._decoder
-        if self.exchange is not None and decoder is not None and decoder.has_more:
+        if self.exchange is not None and self._has_more():
             self._await_upstream()
             self.dataReceived(b"")
         if self._waits_for_turn:
@@ -365,6 +364,10 @@ class UpstreamConnection(Upstream, Hearer):
             self.connectionLost(self._loss)
         elif not self._paused:
             self.transport.resumeProducing()
+
+    def _has_more(self) -> bool:
+        """Whether more of an answer has come than was read."""
+        return self._decoder is not None and self._decoder.has_more
 
     def _switch(self, exchange: AnswerSink, head: ResponseHead, first: bytes) -> None:
         if not exchange.head.upgrade or head.upgrade.lower() != exchange.head.upgrade:

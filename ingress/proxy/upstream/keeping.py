@@ -6,6 +6,7 @@ from typing import Protocol, TypeVar
 from ingress.model.backends import Endpoint
 from ingress.model.limits import Timeouts
 from ingress.proxy.contract.deadlines import Deadlines
+from ingress.proxy.upstream.program_errors import ProgramErrorLog
 from ingress.routing.health import Liveness
 
 C = TypeVar("C", contravariant=True)
@@ -41,6 +42,9 @@ class Taker(Protocol[C]):
 
 class IdleKeeper(Keeper[C], Taker[C], Protocol):
     """Keeps those that are idle between exchanges."""
+
+    program_errors: ProgramErrorLog
+    """Where what programs behind FastCGI complain of is told."""
 
     def was_stale(self, endpoint: Endpoint, /) -> None:
         """Take note that a kept connection to *endpoint* ended under a request."""

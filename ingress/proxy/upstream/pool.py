@@ -1,6 +1,6 @@
 """The upstream pool: connections by endpoint, those that are kept, those that are shared, and the making of new ones.
 
-One of HTTP/1.1 serves one exchange at a time, and is idle in between.  One of HTTP/2 is shared: the first that has room
+One of HTTP/1.1 serves one exchange at a time, and is idle in between; one of FastCGI, too, if it is kept.  One of HTTP/2 is shared: the first that has room
 for another stream is used, so that those which a busy hour has needed end by themselves after it.  Of either kind
 a new one is made, where none will do, for as many exchanges as it is to take at once; they wait for it together.
 
@@ -31,8 +31,10 @@ from ingress.proxy.contract.limits import (
 from ingress.proxy.contract.sides import AnswerSink
 from ingress.proxy.contract.transport import Receiver
 from ingress.proxy.upstream.connection import UpstreamConnection
+from ingress.proxy.upstream.fastcgi_connection import FastCgiConnection
 from ingress.proxy.upstream.h2_session import UpstreamSession
 from ingress.proxy.upstream.keeping import Taker
+from ingress.proxy.upstream.program_errors import ProgramErrorLog
 from ingress.routing.health import Liveness
 
 MAX_DISTRUSTED: Final = 1024
@@ -70,7 +72,7 @@ class _AtEndpoint:
         self.count = 0
         """How many there are, with those that are being made, and those that only finish what they have begun."""
         self.idle: list[UpstreamConnection] = []
-        """Those of HTTP/1.1 between exchanges, the one used last at the end."""
+        """Those of HTTP/1.1 and FastCGI between exchanges, the one used last at the end."""
         self.sessions: list[UpstreamSession] = []
         """Those of HTTP/2 that take streams, the oldest first."""
         self.making: dict[Connection, _Waiting] = {}
@@ -139,11 +141,12 @@ class UpstreamPool(Taker[UpstreamConnection]):
         self._idle = 0
         """How many of the others rest between exchanges."""
         self.sockets = 0
-        """How many of HTTP/1.1 there are, with those that are being made."""
+        """How many of HTTP/1.1 and FastCGI there are, with those that are being made."""
         self.shared = 0
         """How many of HTTP/2, which are few."""
         self._connect = connect
         self._metrics = metrics
+        self.program_errors = ProgramErrorLog(deadlines)
         self._endpoints: dict[Endpoint, _AtEndpoint] = {}
         """Of those alone to which there is a connection: they come and go with every rollout."""
         self.distrusted: dict[Endpoint, float] = {}
@@ -254,7 +257,11 @@ class UpstreamPool(Taker[UpstreamConnection]):
             connection = UpstreamSession(endpoint, self, known.most_streams)
             self.shared += 1
         else:
-            connection = UpstreamConnection(endpoint, self)
+            link_settings = endpoint.link_settings
+            if link_settings is not None and link_settings.is_fastcgi:
+                connection = FastCgiConnection(endpoint, self)
+            else:
+                connection = UpstreamConnection(endpoint, self)
             self.sockets += 1
         known.count += 1
         known.making[connection] = {exchange: reuse}

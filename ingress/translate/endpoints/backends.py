@@ -59,6 +59,7 @@ class _Terms(NamedTuple):
 _PLAIN = _Terms(None, LinkSettings(is_external=True))
 # Terms that are one object are found equal at once, whenever a connection is looked for.
 _HTTP2 = _Terms(LinkSettings(is_http2=True), LinkSettings(is_external=True, is_http2=True))
+_FASTCGI = _Terms(LinkSettings(is_fastcgi=True), LinkSettings(is_external=True, is_fastcgi=True))
 
 
 _SERVICE_AT = "service."
@@ -377,6 +378,8 @@ def resolving_backend(
             tls = completed
     if tls is not None:
         terms = _Terms(LinkSettings(tls, False, is_http2), LinkSettings(tls, True, is_http2))
+    elif protocol is not None and protocol.is_fastcgi:
+        terms = _FASTCGI
     else:
         terms = _HTTP2 if is_http2 else _PLAIN
     return (yield from _resolving(reference, port, state, options, terms, before))
