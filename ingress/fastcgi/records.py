@@ -179,7 +179,7 @@ class RecordReader:
                 return pieces
             else:
                 records -= 1
-                self._begin(received[at : at + HEADER_BYTES])
+                self._begin(received[at : at + _SHOWN])
                 at += HEADER_BYTES
             if self._kind == END_REQUEST and not self._content and not self._padding:
                 self._finish()

@@ -1,0 +1,1 @@
+"""FastCGI as bytes."""
