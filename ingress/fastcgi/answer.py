@@ -16,7 +16,7 @@ from ingress.http.response_head import ResponseError, ResponseHead, parse_respon
 MOST_ERROR_BYTES: Final = 1024 * 1024
 """Of STDERR in one answer: an endpoint that says more is of no use, and would go on for ever."""
 KEPT_ERROR_BYTES: Final = 2048
-"""Of it, so much is kept for the log."""
+"""Of it, so much is for the log."""
 
 MOST_LINES: Final = 2 * MAX_FIELDS
 """Of a head; as of any answer's."""
@@ -62,7 +62,7 @@ class Answer:
         self.head: ResponseHead | None = None
         """Once it is whole."""
         self.errors = b""
-        """The beginning of what came as STDERR since it was taken from here."""
+        """What came as STDERR since it was taken from here, as far as it is among the first of it."""
         self.is_whole = False
         """Whether all of the body came, be it that there is none."""
         self.has_excess = False
@@ -121,8 +121,10 @@ class Answer:
 
     def _note_errors(self, errors: list[bytes]) -> None:
         said = b"".join(errors)
+        room = KEPT_ERROR_BYTES - self._error_bytes
         self._error_bytes += len(said)
-        self.errors = (self.errors + said)[:KEPT_ERROR_BYTES]
+        if room > 0:
+            self.errors += said if len(said) <= room else said[:room] + b"..."
         if self._error_bytes > MOST_ERROR_BYTES:
             raise FastCgiError(f"more than {MOST_ERROR_BYTES} bytes of STDERR")
 

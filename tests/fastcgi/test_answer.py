@@ -154,7 +154,10 @@ class ErrorTests(SynchronousTestCase):
         answer, body = read(stderr(b"one") + stdout(b"A: b\r\n\r\nhi") + stderr(b"two") + end())
         self.assertEqual((answer.errors, body), (b"onetwo", b"hi"))
         answer, _ = read(stderr(b"x" * 5000))
-        self.assertEqual(len(answer.errors), KEPT_ERROR_BYTES)
+        self.assertEqual(answer.errors, b"x" * KEPT_ERROR_BYTES + b"...")
+        answer.errors = b""
+        answer.feed(stderr(b"more"))
+        self.assertEqual(answer.errors, b"")
 
     def test_without_end(self) -> None:
         """Who complains without end is broken off."""
