@@ -54,6 +54,7 @@ PURE = (
     "identity",
     "http",
     "http2",
+    "fastcgi",
     "translate",
     "plain",
 )

@@ -219,7 +219,8 @@ def _remarks(settings: UpstreamSettings, names: frozenset[str]) -> Iterator[Rema
     And of what is said of FastCGI, where that is not spoken, or is not enough for PHP-FPM.
     """
     if settings.fastcgi is None:
-        for name in sorted(names & {INDEX, PARAMS}):
+        # Where no protocol is asked for at all, that is for lint to say.
+        for name in sorted(names & {INDEX, PARAMS} if settings.asked is not None else ()):
             yield Remark(name, "has no effect without backend-protocol: FCGI")
     elif settings.fastcgi_params is None:
         message = (
@@ -252,6 +253,8 @@ UPSTREAMS: Final = Family(
             parse_protocol,
             values="`HTTP`, `HTTPS`, `AUTO_HTTP`, `GRPC`, `GRPCS`, `FCGI`; HTTP",
             meaning="what is spoken to endpoints",
+            differs="with `FCGI`, endpoints are told `X-Forwarded-...` as by HTTP, and what is said of timeouts, errors, cookies"
+            " and redirects holds, too",
         ),
         INDEX: Annotation(
             "fastcgi_index",

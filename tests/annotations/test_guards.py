@@ -57,8 +57,7 @@ class GuardTests(SynchronousTestCase):
             ("use-port-in-redirects", "false", 0),
             ("use-port-in-redirects", "true", 1),
             ("enable-modsecurity", "maybe", 2),
-            ("fastcgi-index", "index.php", 1),
-            ("fastcgi-index", "", 0),
+            ("use-port-in-redirects", "", 0),
         ):
             with self.subTest(name=name, value=value):
                 ingress = Ingress(ObjectKey("demo", "site"), annotations={f"{PREFIX}/{name}": value})

@@ -23,6 +23,7 @@ from ingress.annotations.configured_fields import AnswerFields, HiddenFields, Re
 from ingress.annotations.cors import EVERYBODY, CorsFields, CorsPreflight, Origins
 from ingress.annotations.custom_errors import CustomErrors, StandingIn
 from ingress.annotations.external_auth.check import ExternalAuth
+from ingress.annotations.fastcgi import FastCgiClosed, FastCgiParams
 from ingress.annotations.firewall.filters import InspectRequests
 from ingress.annotations.further_hosts import HostRedirect
 from ingress.annotations.guards import GuardMissing
@@ -89,6 +90,7 @@ SPECS: tuple[tuple[FilterSpec, Phase, Hook], ...] = (
     (UpstreamHost(read_template("b.test")), Phase.EDITS, Hook.UPSTREAM),
     (ForwardedPrefix(b"/app"), Phase.EDITS, Hook.UPSTREAM),
     (OriginalUri(), Phase.EDITS, Hook.UPSTREAM),
+    (FastCgiClosed(), Phase.EDITS, Hook.REQUEST),
     (Blocking(("crawler",), ("~spam",)), Phase.ACCESS, Hook.REQUEST),
     (CookieRewrite(None, REPLACING), Phase.ANSWER, Hook.ANSWER),
     (LocationRewrite(REPLACING), Phase.ANSWER, Hook.ANSWER),
@@ -158,6 +160,7 @@ OTHERS: tuple[tuple[FilterSpec, Phase, frozenset[Hook]], ...] = (
         Phase.EDITS,
         frozenset((Hook.REQUEST, Hook.REQUEST_BODY)),
     ),
+    (FastCgiParams("index.php"), Phase.EDITS, frozenset((Hook.REQUEST, Hook.UPSTREAM))),
     (TracedRoute(RouteTracing(True)), Phase.EDITS, frozenset()),
     (ConnectionLimit("Ingress demo/a", 5), Phase.LIMITS, frozenset((Hook.REQUEST, Hook.END))),
     (InspectRequests(RuleSet(("SecRuleEngine On",))), Phase.ACCESS, frozenset((Hook.REQUEST,))),

@@ -88,8 +88,10 @@ def play(asked: Asked, snapshot: Snapshot, server_name: str | None) -> Played:
         peer, where = stage.connector.peers[answered], stage.connector.asked[answered]
         answered += 1
         received = peer.received
-        if where.link_settings is not None and where.link_settings.is_http2:
-            return _played_http2(stage, asked, where)
+        if where.link_settings is not None and (
+            where.link_settings.is_http2 or where.link_settings.is_fastcgi
+        ):
+            return _played_otherwise(stage, asked, where)
         if received.startswith(b"GET / HTTP/1.1\r\nHost: ask.") or b"\r\nX-Original-Method:" in received:
             peer.say(ALLOWED)
         elif b"\r\nX-Forwarded-Host:" not in received:
@@ -101,7 +103,7 @@ def play(asked: Asked, snapshot: Snapshot, server_name: str | None) -> Played:
     return Played(stage.metrics.records[0], client.received, endpoint, head)
 
 
-def _played_http2(stage: Stage, asked: Asked, where: Endpoint) -> Played:
-    """Return what there is to see of a request to an endpoint that speaks HTTP/2: that it went there."""
+def _played_otherwise(stage: Stage, asked: Asked, where: Endpoint) -> Played:
+    """Return what there is to see of a request to an endpoint that speaks HTTP/2 or FastCGI: that it went there."""
     stage.reactor.peers[0].reset()
     return Played(stage.metrics.records[0], b"", where, b"")

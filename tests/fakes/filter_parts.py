@@ -9,6 +9,7 @@ from twisted.internet.defer import Deferred, succeed
 from twisted.internet.task import Clock as TwistedClock
 
 from ingress.filters import (
+    CgiRequest,
     ComputingRefused,
     FieldChanges,
     ScheduledCall,
@@ -39,6 +40,10 @@ class FakeFacts:
     client: bytes = b"192.0.2.1"
     forwarded_for: bytes = b"192.0.2.1"
     port: int = 80
+    client_port: int = 0
+    server_address: bytes = b""
+    protocol: bytes = b"HTTP/1.1"
+    body_length: int | None = 0
     client_evidence: ClientEvidence | None = None
     body: bytes = b""
     is_body_whole: bool = True
@@ -81,6 +86,11 @@ class FakeEdit:
     fields: list[tuple[bytes, bytes]] = Factory(list)
     target: bytes | None = None
     authority: bytes | None = None
+    told: CgiRequest | None = None
+
+    def tell(self, request: CgiRequest) -> None:
+        """Keep what an endpoint of FastCGI is told."""
+        self.told = request
 
     def rewrite(self, target: bytes | None = None, authority: bytes | None = None) -> None:
         """Keep what is asked for."""

@@ -35,6 +35,9 @@ FACTS = FakeFacts(
     client=b"192.0.2.9",
     forwarded_for=b"192.0.2.9, 10.0.0.1",
     port=8443,
+    client_port=50123,
+    server_address=b"10.0.0.9",
+    protocol=b"HTTP/2.0",
     client_evidence=ClientEvidence(certificate=b"der"),
     fields={
         b"host": b"Shop.test:8443",
@@ -61,6 +64,7 @@ VALUES = {
     "proxy_add_x_forwarded_for": b"192.0.2.9, 10.0.0.1",
     "query_string": b"user=7&Page=2&user=8",
     "remote_addr": b"192.0.2.9",
+    "remote_port": b"50123",
     "remote_user": b"ann",
     "ssl_client_verify": b"SUCCESS",
     "req_id": b"r1",
@@ -68,7 +72,9 @@ VALUES = {
     "request_method": b"GET",
     "request_uri": b"/a/../b?user=7&Page=2&user=8",
     "scheme": b"https",
+    "server_addr": b"10.0.0.9",
     "server_port": b"8443",
+    "server_protocol": b"HTTP/2.0",
     "the_real_ip": b"192.0.2.9",
     "uri": b"/b",
 }

@@ -284,6 +284,7 @@ def _endpoint(endpoint: Endpoint) -> str:
         return str(endpoint)
     said = ["an external name"] if tls_settings.is_external else []
     said += ["HTTP/2"] if tls_settings.is_http2 else []
+    said += ["FastCGI"] if tls_settings.is_fastcgi else []
     if tls_settings.tls is not None:
         tls, asked = tls_settings.tls, tls_settings.tls.tls_settings
         said.append("TLS" if asked == TlsSettings() else f"TLS by {asked}")

@@ -79,6 +79,7 @@ DIFFERENCES: Final[Mapping[str, _Differs]] = {
     "enable-opentelemetry": _never,
     "enable-owasp-core-rules": _never,
     "enable-rewrite-log": _is("true"),
+    "fastcgi-params-configmap": _never,
     "filters": _never,
     "from-to-www-redirect": _never,
     "limit-rate": _never,

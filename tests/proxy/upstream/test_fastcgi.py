@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from twisted.logger import LogEvent, globalLogPublisher
+
 from ingress.model.retries import RetryRule
 from ingress.proxy.contract.limits import UPSTREAM_IDLE_SECONDS
 from tests.fakes.fastcgi_records import OK, answered, end, record, stderr, stdout
@@ -424,9 +426,7 @@ class ComplaintTests(FastCgiCase):
 
     def setUp(self) -> None:
         super().setUp()
-        from twisted.logger import globalLogPublisher
-
-        self.logged: list[dict[str, object]] = []
+        self.logged: list[LogEvent] = []
         observe = self.logged.append
         globalLogPublisher.addObserver(observe)
         self.addCleanup(globalLogPublisher.removeObserver, observe)

@@ -17,7 +17,7 @@ from ingress.model.objects import (
     SlicePort,
 )
 from ingress.model.secrets import TLS_KEYS, UPSTREAM_TLS_KEYS
-from ingress.model.upstream_tls import UpstreamTls
+from ingress.model.upstream_tls import LinkSettings, UpstreamTls
 from ingress.translate.annotation_reading import annotation_reader
 from ingress.translate.options import TranslateOptions
 from ingress.translate.readers.ingress.needs import needs_of
@@ -175,7 +175,7 @@ class UpstreamTlsTests(SynchronousTestCase):
         self.change(ingress("a", **VERIFYING, proxy_ssl_name="web.svc"))
         self.assertEqual(self.tls().tls_settings.name, "web.svc")
         self.change(ingress("a", backend_protocol="FCGI"))
-        self.assertEqual(self.state().endpoints, ())
+        self.assertEqual(self.endpoint().link_settings, LinkSettings(is_fastcgi=True))
         self.change(ingress("a"))
         self.assertEqual((self.endpoint().link_settings, self.problems()), (None, []))
 

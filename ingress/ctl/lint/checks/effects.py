@@ -46,6 +46,8 @@ NEEDS: Final[Mapping[str, tuple[tuple[str, ...], str]]] = {
         if name != "auth-tls-secret"
     },
     "auth-cache-duration": (("auth-cache-key",), "auth-cache-key"),
+    "fastcgi-index": (("backend-protocol",), "backend-protocol: FCGI"),
+    "fastcgi-params-configmap": (("backend-protocol",), "backend-protocol: FCGI"),
     "mirror-host": (("mirror-target",), "mirror-target"),
     "mirror-request-body": (("mirror-target",), "mirror-target"),
     "limit-burst-multiplier": (("limit-rps", "limit-rpm"), "limit-rps or limit-rpm"),
