@@ -67,6 +67,10 @@ class Backends:
                 asking, f"backend {shown}", f"it answers 503 today: {backend.protocol.why}", Effect.CLOSED
             )
             return None
+        if isinstance(backend.protocol, ProtocolAsked) and backend.protocol.is_fastcgi:
+            why = "it speaks FastCGI, which the Gateway API has no word for"
+            self.remarks.add(asking, f"backend {shown}", why, Effect.CLOSED)
+            return None
         if backend.kind != SERVICE_KIND:
             kind, _, group = backend.kind.partition(".")
             return {"group": group, "kind": kind, "name": backend.name}

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from twisted.logger import LogEvent, globalLogPublisher
+from twisted.logger import ILogObserver, LogEvent, globalLogPublisher
+from zope.interface import provider
 
 from ingress.model.retries import RetryRule
 from ingress.proxy.contract.limits import UPSTREAM_IDLE_SECONDS
@@ -427,7 +428,11 @@ class ComplaintTests(FastCgiCase):
     def setUp(self) -> None:
         super().setUp()
         self.logged: list[LogEvent] = []
-        observe = self.logged.append
+
+        @provider(ILogObserver)
+        def observe(event: LogEvent) -> None:
+            self.logged.append(event)
+
         globalLogPublisher.addObserver(observe)
         self.addCleanup(globalLogPublisher.removeObserver, observe)
 
