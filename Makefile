@@ -54,7 +54,7 @@ bench_compiled = $(MAKE) --no-print-directory compiled PYTHON='$(BENCH_VENV)/bin
 metadata = setup.cfg pyproject.toml
 
 .DEFAULT_GOAL := help
-.PHONY: help run test properties compiled test-compiled test-monitoring test-helm test-page page-pictures firewall check format fuzz fuzz-parsers http2 docs site bench bench-quick bench-instructions bench-compare bench-watch bench-workers bench-feed bench-sizing bench-memory bench-tls bench-ticket-keys bench-accepting bench-udp bench-admin bench-page bench-tallies bench-auth bench-annotations bench-calls bench-log bench-lint bench-latency bench-overload bench-overload-cases bench-tracing bench-filters bench-gateway-filters bench-limits bench-passwords bench-gzip bench-expressions bench-takeover bench-restarts sslyze conformance conformance-next conformance-up versions faults soak image-check clean
+.PHONY: help run test properties compiled test-compiled test-monitoring test-helm test-page page-pictures firewall check format fuzz fuzz-parsers http2 fastcgi docs site bench bench-quick bench-instructions bench-compare bench-watch bench-workers bench-feed bench-sizing bench-memory bench-tls bench-ticket-keys bench-accepting bench-udp bench-admin bench-page bench-tallies bench-auth bench-annotations bench-calls bench-log bench-lint bench-latency bench-overload bench-overload-cases bench-tracing bench-filters bench-gateway-filters bench-limits bench-passwords bench-gzip bench-expressions bench-takeover bench-restarts sslyze conformance conformance-next conformance-up versions faults soak image-check clean
 .DELETE_ON_ERROR:
 
 help: ## list these commands
@@ -123,6 +123,12 @@ fuzz-parsers: $(fuzz_environment) ## let atheris search the parsers, for FUZZ_SE
 
 http2: $(dev_environment) ## play the rules of HTTP/2 and every flood at a controller over sockets, in about three minutes
 	$(bin)/python -m tests.http2
+
+fastcgi: $(dev_environment) ## ask real PHP scripts behind PHP-FPM, by us and by nginx, compare what they are told and answer, and measure what that costs (root, to install php-fpm, nginx and h2load)
+	@ls /usr/sbin/php-fpm* >/dev/null 2>&1 || apt-get install --yes --no-install-recommends php-fpm
+	@command -v nginx >/dev/null || apt-get install --yes --no-install-recommends nginx-light
+	$(bin)/trial --temp-directory $(VENV)/trial-fastcgi tests.end_to_end.test_fastcgi_beside_nginx
+	@exec $(bin)/python -m bench.fastcgi
 
 docs: $(dev_environment) ## write anew docs/options.md, docs/annotations.md, docs/configmap.md, docs/arguments.md, docs/lint-rules.md, docs/api.md, what the chart has of tables, and the features in docs/gateway-api.md, from their tables, and the output of ingressctl in pages
 	$(bin)/python -m scripts.options_page > $(VENV)/options.md
