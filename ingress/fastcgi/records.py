@@ -86,13 +86,19 @@ def end_of_stream(kind: int) -> bytes:
     return _record(kind, b"")
 
 
-def name_value(name: bytes, value: bytes) -> bytes:
-    """Return a name-value pair (FastCGI 1.0 section 3.4)."""
-    return b"%b%b%b%b" % (_length(len(name)), _length(len(value)), name, value)
+_SHORT: Final = tuple([bytes((size,)) for size in range(0x80)])
+"""Lengths that take one byte."""
 
 
-def _length(size: int) -> bytes:
-    return b"%c" % size if size < 0x80 else (size | 0x8000_0000).to_bytes(4, "big")
+def name_values(pairs: dict[bytes, bytes]) -> bytes:
+    """Return name-value pairs (FastCGI 1.0 section 3.4)."""
+    parts: list[bytes] = []
+    for name, value in pairs.items():
+        for size in (len(name), len(value)):
+            parts.append(_SHORT[size] if size < 0x80 else (size | 0x8000_0000).to_bytes(4, "big"))
+        parts.append(name)
+        parts.append(value)
+    return b"".join(parts)
 
 
 class RecordReader:

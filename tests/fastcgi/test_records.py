@@ -16,7 +16,7 @@ from ingress.fastcgi.records import (
     abort_request,
     begin_request,
     end_of_stream,
-    name_value,
+    name_values,
     stream_records,
 )
 from tests.fakes.fastcgi_records import STDOUT, asked, end, record, stderr, stdout
@@ -43,7 +43,7 @@ class SendingTests(SynchronousTestCase):
     def test_a_request(self) -> None:
         """A request begins as one to a responder, and its streams end."""
         for keeps in (False, True):
-            octets = begin_request(keeps) + stream_records(PARAMS, name_value(b"A", b"b"))
+            octets = begin_request(keeps) + stream_records(PARAMS, name_values({b"A": b"b"}))
             octets += end_of_stream(PARAMS) + stream_records(STDIN, b"hello") + end_of_stream(STDIN)
             (request,) = asked(octets)
             self.assertEqual((request.role, request.keeps), (1, keeps))
@@ -57,18 +57,16 @@ class SendingTests(SynchronousTestCase):
 
     def test_lengths(self) -> None:
         """Below 128 bytes a length is one byte, and else four."""
-        self.assertEqual(name_value(b"n" * 127, b"")[:2], b"\x7f\0")
-        self.assertEqual(name_value(b"n" * 128, b"")[:5], b"\x80\0\0\x80\0")
-        self.assertEqual(name_value(b"", b"v" * 70_000)[:5], b"\0\x80\x01\x11\x70")
+        self.assertEqual(name_values({b"n" * 127: b""})[:2], b"\x7f\0")
+        self.assertEqual(name_values({b"n" * 128: b""})[:5], b"\x80\0\0\x80\0")
+        self.assertEqual(name_values({b"": b"v" * 70_000})[:5], b"\0\x80\x01\x11\x70")
 
     @settings(max_examples=examples(100), deadline=None)
     @given(st.dictionaries(st.binary(max_size=200), st.binary(max_size=300)), st.integers(0, 200_000))
     def test_anything_arrives(self, params: dict[bytes, bytes], size: int) -> None:
         """Whatever the params are and however long the body is, it arrives as it was, in records that are aligned."""
         body = b"0123456789" * (size // 10 + 1)
-        octets = begin_request(False) + stream_records(
-            PARAMS, b"".join(name_value(*one) for one in params.items())
-        )
+        octets = begin_request(False) + stream_records(PARAMS, name_values(params))
         octets += end_of_stream(PARAMS) + stream_records(STDIN, body) + end_of_stream(STDIN)
         (request,) = asked(octets)
         self.assertEqual((request.params, request.body), (params, body))
