@@ -7,6 +7,8 @@ the development tools; ``make fuzz-parsers`` installs it into an environment of 
 import sys
 from importlib import import_module
 
+from ingress.fastcgi.answer import Answer
+from ingress.fastcgi.records import FastCgiError
 from ingress.http.body import BodyError, ChunkedDecoder
 from ingress.http.head_buffer import HeadBuffer
 from ingress.http.proxy_header import ProxyHeaderError, read_proxy_header
@@ -16,6 +18,7 @@ from ingress.routing.hosts import HostError, normal_host
 from ingress.routing.paths import PathError, normal_path
 from ingress.tls.client_hello import ClientHelloReader, HelloError
 from tests.corpus.judge import WrongError
+from tests.fakes.fastcgi_records import stdout
 from tests.fuzz.field_blocks import agree
 
 # Random bytes alone are told apart from these by the first of them.
@@ -25,6 +28,12 @@ _BEGINNINGS = (
     b"\r\n\r\n\x00\r\nQUIT\n\x21\x11",
     b"\x16\x03\x01\x00",
     b"\x16\x03\x01\x00\x40\x01\x00\x00\x3c\x03\x03" + bytes(32),
+)
+_FASTCGI_BEGINNINGS = (
+    b"",
+    stdout(b"Content-Length: 9\r\n"),
+    stdout(b"Status: 204\r\n\r\n"),
+    b"\x01\x06\x00\x01",
 )
 # Blocks of fields follow this one, so that there is something in the table.
 FILLED_TABLE = b"\x82\x41\x09shop.test\x40\x01x\x01y\x7f\x00\x01z"
@@ -39,6 +48,10 @@ def parse_one(octets: bytes) -> None:
     except ResponseError:
         pass  # What it refuses is its own affair; that it raises nothing else is what is tested.
     half = len(octets) // 2
+    for begin in _FASTCGI_BEGINNINGS:
+        answer = _fastcgi([begin + octets])
+        if answer != _fastcgi([begin, octets[:half], octets[half:]]):
+            raise WrongError(f"an answer over FastCGI depends on packets: {answer!r}")
     agree([FILLED_TABLE, octets[:half], octets[half:]])
     agree([FILLED_TABLE, octets])
     whole, by_halves = _chunked([octets]), _chunked([octets[:half], octets[half:]])
@@ -97,6 +110,20 @@ def _chunked(pieces: list[bytes]) -> object:
     except BodyError:
         return None
     return found, decoder.finished, decoder.trailers, rest
+
+
+def _fastcgi(pieces: list[bytes]) -> object:
+    """What an answer over FastCGI is in *pieces*; of what it refuses, that it does."""
+    answer = Answer(4096, False)
+    body = b""
+    try:
+        for piece in pieces:
+            body += answer.feed(piece)
+            while answer.has_more:
+                body += answer.feed(b"")
+    except (FastCgiError, ResponseError):
+        return None
+    return None if answer.head is None else answer.head.start, body, answer.is_whole, answer.errors
 
 
 def main() -> None:

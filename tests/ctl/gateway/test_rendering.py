@@ -392,6 +392,20 @@ class AnnotationTests(GatewayCase):
 class GuardTests(GatewayCase):
     """What keeps requests out."""
 
+    def test_fastcgi_closes_its_rule(self) -> None:
+        """The Gateway API has no word for FastCGI, and HTTP must not be sent there instead."""
+        metadata = {"name": "php", "namespace": "shop"}
+        params = {
+            "apiVersion": "v1",
+            "kind": "ConfigMap",
+            "metadata": metadata,
+            "data": {"SCRIPT_FILENAME": "/a"},
+        }
+        rendering = self.render(ingress(backend_protocol="FCGI", fastcgi_params_configmap="php"), params)
+        (rule,) = self.rules(rendering)
+        self.assertEqual(rule.keys(), {"matches"})
+        self.assertIn(("backend shop/web:80", "closed"), self.unsaid(rendering))
+
     def test_a_guard_that_cannot_be_said_closes_its_rule(self) -> None:
         """Nobody gets in who does not today."""
         for asked, what in GUARDS:

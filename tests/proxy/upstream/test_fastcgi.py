@@ -5,10 +5,16 @@ from __future__ import annotations
 from twisted.logger import ILogObserver, LogEvent, globalLogPublisher
 from zope.interface import provider
 
+from ingress.filters import BodyFlow, BodyStage, Facts, Filter
 from ingress.model.retries import RetryRule
 from ingress.proxy.contract.limits import UPSTREAM_IDLE_SECONDS
+from ingress.proxy.dispatch.site import SessionRules
+from ingress.proxy.downstream.h2_session import DownstreamSession
 from tests.fakes.fastcgi_records import OK, answered, end, record, stderr, stdout
-from tests.proxy.fastcgi_case import BEGUN, ONE, POST, TWO, FastCgiCase
+from tests.fakes.http2_client import Http2Client, MemoryWire
+from tests.fakes.http2_frames import data
+from tests.fakes.specs import SpecOf
+from tests.proxy.fastcgi_case import BEGUN, ONE, POST, TWO, FastCgiCase, spec
 from tests.proxy.playing import GET, body_of, fields_of
 
 HEAD = GET.replace(b"GET", b"HEAD")
@@ -114,6 +120,52 @@ class RequestTests(FastCgiCase):
         self.assert_status(down.take(), 501)
         self.assertEqual(self.upstream().received, b"")
         self.assertTrue(self.upstream().closed)
+
+    def test_over_http2(self) -> None:
+        """Requests of HTTP/2 arrive the same, with a length and without; and no WebSocket inside of it."""
+        self.stage.site.sessions = SessionRules(DownstreamSession, by_prior_knowledge=True)
+        client = Http2Client(MemoryWire(self.reactor, self.stage.open()))
+        client.begin()
+        for stream, more in ((1, [(b"content-length", b"2")]), (3, [])):
+            client.send(
+                client.request(stream, ended=False, method=b"POST", path=b"/a", more=more),
+                data(stream, b"hi", True),
+            )
+            request = self.request()
+            self.assertEqual((request.params[b"CONTENT_LENGTH"], request.body), (b"2", b"hi"))
+            self.assertEqual(request.params[b"SERVER_PROTOCOL"], b"HTTP/2.0")
+            self.upstream().say(OK)
+            client.look()
+            self.assertEqual(client.body(stream), b"ok")
+        websocket = [(b":protocol", b"websocket"), (b"sec-websocket-version", b"13")]
+        client.send(client.request(5, ended=False, method=b"CONNECT", path=b"/", more=websocket))
+        client.look()
+        self.assertEqual(dict(client.heads(5)[0])[b":status"], b"501")
+
+    def test_body_that_a_filter_changes(self) -> None:
+        """A body whose length a filter makes another one is sent where it is whole before it is, and refused else."""
+
+        class Stage(BodyStage):
+            def feed(self, piece: bytes) -> bytes:
+                return piece + piece
+
+            def finish(self) -> bytes:
+                return b"!"
+
+        class Doubling(Filter):
+            def on_request_body(self, facts: Facts, flow: BodyFlow) -> BodyStage:
+                return Stage()
+
+        self.stage.publish((ONE,), filters=(SpecOf(Doubling(), "doubling"), spec()))
+        down = self.stage.open()
+        down.say(POST)
+        request = self.request()
+        self.assertEqual((request.params[b"CONTENT_LENGTH"], request.body), (b"5", b"hihi!"))
+        self.upstream().say(OK)
+        self.assert_status(down.take(), 200)
+        down = self.stage.open()
+        down.say(BEGUN)
+        self.assert_status(down.take(), 500)
 
     def test_no_params(self) -> None:
         """A route that says nothing to endpoints of FastCGI does not reach them."""
