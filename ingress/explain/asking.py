@@ -114,8 +114,8 @@ class AskedFilters:
     def ask(self) -> tuple[LiveFilter, Reply] | None:
         """Ask all until one answers; return who that is, and its reply."""
         for live, hook in self._chain.requests:
-            if live.filter.asks_unsized and self.facts.body_length is not None:
-                self._says[live] = Says.PASSES, "lets it pass"
+            if live.filter.asks_unsized:
+                self._says[live] = self._of_length(live)
                 continue
             if not live.is_asked(self.facts):
                 asked = f"{self.facts.method.decode('latin-1')} by {self.facts.scheme.decode('latin-1')}"
@@ -135,6 +135,16 @@ class AskedFilters:
             if live not in self._says:
                 self._says[live] = self._let_pass(live)
         return None
+
+    def _of_length(self, live: LiveFilter) -> tuple[Says, str]:
+        """Return what *live* says of a body that is not there, and that it holds where it has no length."""
+        if self.facts.body_length is not None:
+            return Says.PASSES, "lets it pass"
+        sentence = (
+            f"lets it pass if its body, which has no length, has at most {live.filter.holds_body} bytes"
+        )
+        self.conditions.append(f"{live.name} {sentence}")
+        return Says.DEPENDS, sentence
 
     def _let_pass(self, live: LiveFilter) -> tuple[Says, str]:
         services = self._services(live)

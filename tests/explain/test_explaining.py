@@ -7,6 +7,7 @@ from typing import Any, cast
 from attrs import evolve, field, frozen
 from twisted.trial.unittest import SynchronousTestCase
 
+from ingress.annotations.fastcgi import OWN_VARIABLES, FastCgiParams
 from ingress.explain.asked import read_asked
 from ingress.explain.explaining import explain
 from ingress.explain.explanation import End, Explanation, Says
@@ -32,6 +33,7 @@ from ingress.model.backends import BackendReference, BackendState, Endpoint
 from ingress.model.client_authentication import ClientAuthentication
 from ingress.model.objects import Kind, ObjectKey, Owner, Secret
 from ingress.model.serving import ServingSettings
+from ingress.model.templates import read_template
 from ingress.routing.route import Match, Route
 from ingress.routing.table import HostRoutes, RouteTable
 from ingress.routing.variants import WeightedBackend
@@ -229,6 +231,23 @@ class FilterTests(SynchronousTestCase):
             if status is None:
                 sentence = f"is not asked about {method} by {url.partition(':')[0]}"
                 self.assertEqual(self.only(found), (Says.NOT_ASKED, sentence))
+
+    def test_params_of_fastcgi_are_shown_but_for_secrets(self) -> None:
+        """What an endpoint of FastCGI is told is there, and what depends on a body that nobody sends."""
+        own = (
+            (b"DB_PASSWORD", read_template("geheim")),
+            (b"SCRIPT", read_template("/app$uri", own=OWN_VARIABLES)),
+        )
+        served = snapshot(FastCgiParams("index.php", own))
+        found = explained(served)
+        (filter_,) = found.filters
+        self.assertIs(filter_.says, Says.PASSES)
+        self.assertIn("tells SCRIPT=/app/x", filter_.changes)
+        self.assertIn("tells REQUEST_METHOD=GET", filter_.changes)
+        self.assertIn("tells DB_PASSWORD=(not shown)", filter_.changes)
+        chunked = explained(served, "http://a.test/x", "Transfer-Encoding: chunked", method="POST")
+        self.assertIs(self.only(chunked)[0], Says.DEPENDS)
+        self.assertIn("has at most 1048576 bytes", self.only(chunked)[1])
 
     def test_a_coroutine_is_run_up_to_what_it_waits_for(self) -> None:
         """One that waits for nothing has decided; of another its question is told, and it is closed."""

@@ -88,6 +88,7 @@ class SettingTests(SynchronousTestCase):
             (OddSettings(holds_body=None), "holds_body of a filter is NoneType, and not"),
             (OddSettings(holds_body=2.5), "holds_body of a filter is float, and not"),
             (OddSettings(asked_methods={b"GET"}), "asked_methods of a filter is set, and not"),
+            (OddSettings(asks_unsized="no"), "asks_unsized of a filter is str, and not"),
             (OddSettings(asked_schemes=b"http"), "asked_schemes of a filter is bytes, and not"),
         ):
             error = self.assertRaises(TypeError, live_filter, "odd", filter_)

@@ -6,10 +6,12 @@ from twisted.logger import ILogObserver, LogEvent, globalLogPublisher
 from zope.interface import provider
 
 from ingress.filters import BodyFlow, BodyStage, Facts, Filter
+from ingress.model.backends import Endpoint
 from ingress.model.retries import RetryRule
 from ingress.proxy.contract.limits import UPSTREAM_IDLE_SECONDS
 from ingress.proxy.dispatch.site import SessionRules
 from ingress.proxy.downstream.h2_session import DownstreamSession
+from ingress.proxy.upstream.program_errors import MOST_KNOWN, ProgramErrorLog
 from tests.fakes.fastcgi_records import OK, answered, end, record, stderr, stdout
 from tests.fakes.http2_client import Http2Client, MemoryWire
 from tests.fakes.http2_frames import data
@@ -511,6 +513,18 @@ class ComplaintTests(FastCgiCase):
         self.reactor.pass_time(3)
         self.complain(b"later")
         self.assertEqual(self.lines(), ["/ later (41 more were not told)"])
+
+    def test_one_drowns_no_other(self) -> None:
+        """What one endpoint complains of costs no other one its lines, and few endpoints are remembered."""
+        told = ProgramErrorLog(self.stage.deadlines)
+        for number in range(100):
+            told.tell(ONE, b"GET", b"/%d" % number, b"id", b"loud")
+        told.tell(TWO, b"GET", b"/two", b"id", b"quiet")
+        lines = self.lines()
+        self.assertEqual((len(lines), lines[-1]), (21, "/two quiet"))
+        for number in range(3 * MOST_KNOWN):
+            told.tell(Endpoint("10.1.0.1", number), b"GET", b"/", b"id", b"x")
+        self.assertEqual(len(self.lines()), 3 * MOST_KNOWN)
 
     def test_without_end(self) -> None:
         """Who complains without end is broken off."""
