@@ -100,6 +100,9 @@ class Asked:
     method: bytes = b"GET"
     client: bytes = b"192.0.2.1"
     forwarded_for: bytes = b"192.0.2.1"
+    client_port: int = 50123
+    server_address: bytes = b"192.0.2.1"
+    protocol: bytes = b"HTTP/1.1"
     port: int = 80
     client_evidence: ClientEvidence | None = None
 

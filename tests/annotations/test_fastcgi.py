@@ -52,7 +52,7 @@ def told(
     """Return what an endpoint is told of a request, whose target may have been rewritten."""
     (spec,) = fastcgi_filters(settings, route(found))
     edit = FakeEdit(target=facts.target if target is None else target)
-    spec.make(FakeServices()).on_upstream(facts, edit)  # type: ignore[arg-type]
+    spec.make(FakeServices()).on_upstream(facts, edit)
     assert edit.told is not None
     return dict(edit.told.params)
 
@@ -245,7 +245,7 @@ class FamilyTests(SynchronousTestCase):
         assert asked is not None
         (spec,) = fastcgi_filters(asked, route(Found()))
         edit = FakeEdit(target=b"/")
-        spec.make(FakeServices()).on_upstream(FakeFacts(), edit)  # type: ignore[arg-type]
+        spec.make(FakeServices()).on_upstream(FakeFacts(), edit)
         assert edit.told is not None
         self.assertTrue(edit.told.keeps_connection)
 

@@ -84,7 +84,8 @@ class FakeEdit:
     status: int = 200
     is_ours: bool = False
     fields: list[tuple[bytes, bytes]] = Factory(list)
-    target: bytes | None = None
+    target: bytes = b""
+    """As it is now; empty while nobody said otherwise."""
     authority: bytes | None = None
     told: CgiRequest | None = None
 
