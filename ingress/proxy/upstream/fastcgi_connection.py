@@ -128,9 +128,9 @@ class FastCgiConnection(UpstreamConnection):
             self.deadline = now + self._timeouts.read_seconds
         try:
             self._read(exchange, answer, received)
-        except RequestDeclined as error:
+        except RequestDeclined as declined:
             is_untouched = answer.is_untouched
-            self._break_off(str(error), Fault.DECLINED_AT_ONCE if is_untouched else Fault.INVALID)
+            self._break_off(str(declined), Fault.DECLINED_AT_ONCE if is_untouched else Fault.INVALID)
         except (FastCgiError, ResponseError) as error:
             self._break_off(str(error), Fault.INVALID)
         except Exception:
