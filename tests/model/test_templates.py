@@ -182,6 +182,12 @@ class RenderTests(SynchronousTestCase):
         self.assertEqual({name: rendered(f"${name}") for name in VALUES}, VALUES)
         self.assertEqual(set(VALUES), set(REQUEST_VARIABLES))
 
+    def test_values_have_the_last_word(self) -> None:
+        """What comes with a rendering counts more than what the variable is elsewhere."""
+        template = read_template("$uri-$mine-$host", own=frozenset(("uri", "mine")))
+        self.assertEqual(template.render(FACTS, None, {"uri": b"/new", "mine": b"1"}), b"/new-1-shop.test")
+        self.assertEqual(template.render(FACTS), b"/b--shop.test")
+
     def test_each_name(self) -> None:
         """Fields, parameters and cookies are found by name, and empty where they are missing."""
         self.assertEqual({name: rendered(f"${{{name}}}") for name in NAMED}, NAMED)
