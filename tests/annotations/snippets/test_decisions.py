@@ -79,7 +79,7 @@ class RewriteTests(SynchronousTestCase):
 
     def target(self, text: str, facts: FakeFacts) -> bytes | None:
         """What the endpoint is asked for."""
-        return Stage(text).play(facts).request.target
+        return Stage(text).play(facts).request.target or None
 
     def test_targets(self) -> None:
         """The path is replaced, captures are put in, and the query stays unless a question mark ends the target."""
