@@ -15,6 +15,8 @@ Of the cases at the edge:
   belongs to whom that belongs.
 - The rules without host are a host of their own, too (its name is empty); without any such rule
   it belongs to the oldest Ingress with a default backend.  They name nobody's host.
+- What ``spec.tls`` of another namespace says of ``*.example.com`` is for the hosts below it that
+  belong to that namespace, and for no others.
 - Where no Ingress has a rule for a host, nor for its wildcard, the oldest Ingress whose
   ``spec.tls`` names it speaks for it (``ingress.translate.hosts.tls``).
 - Ingresses of one namespace do not contend here; which of them has the say is settled by age.

@@ -10,6 +10,8 @@
 - A host without certificate of its own is shown that of its wildcard, and redirects with
   it, if both belong to one namespace; otherwise nothing of the wildcard is for it.
   That is told to whoever brings the wildcard, once.
+- What a namespace says of a wildcard that belongs to another one it says of its own hosts below
+  alone: a rule of a stranger for the wildcard takes nothing from them.
 - ``Strict-Transport-Security`` is said where the host redirects, and all that may be shown for it
   covers it and is valid now: a browser that heard it lets its user past no fault of a certificate.
 
@@ -19,6 +21,9 @@ An expired certificate is shown like any other; clients decide.
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import cache
+from types import MappingProxyType
+
+from attrs import evolve
 
 from ingress.identity.certificates import Certificate, CertificateTable
 from ingress.model.frozen import frozen
@@ -37,7 +42,9 @@ from ingress.translate.claims import ParsedObject
 from ingress.translate.options import TranslateOptions
 from ingress.translate.ownership import OPTION, is_stranger, server_of, told, wildcard_of
 
+_NOBODY: Mapping[str, "HostTls"] = MappingProxyType({})
 _NO_EFFECT = "spec.tls of other namespaces has no effect there"
+_BELOW_ALONE = "spec.tls of other namespaces is for their own hosts below it alone"
 
 
 @frozen
@@ -62,6 +69,8 @@ class HostTls:
     problems: tuple[Problem, ...] = ()
     first: CertificateClaim | None = None
     """The oldest claim that is heard."""
+    of_strangers: Mapping[str, "HostTls"] = _NOBODY
+    """If this is a wildcard: by namespace, what is decided for hosts below that belong to others who speak of the wildcard, too."""
 
     @property
     def entry(self) -> tuple[Certificate, ...] | None:
@@ -71,7 +80,11 @@ class HostTls:
     @property
     def for_others(self) -> tuple[object, ...]:
         """If this is a wildcard: what the decisions about the hosts below it depend on."""
-        return self.namespace, self.is_claimed, bool(self.certificates), self.insists
+        return self.namespace, self.is_claimed, bool(self.certificates), self.insists, self.of_strangers
+
+    def seen_by(self, namespace: str | None) -> "HostTls":
+        """Return what is decided of this wildcard for the hosts below it of a *namespace*."""
+        return self if namespace == self.namespace else self.of_strangers.get(namespace or "", self)
 
 
 NO_TLS = HostTls()
@@ -95,7 +108,11 @@ def decide_tls(
     namespace, heard, problems = _heard(host, claims, None if is_shared else owners)
     named = [claim for claim in heard if not claim.is_implied]
     certificates, conflicts = choose(named if any(claim.certificate for claim in named) else heard)
-    inherits = wildcard.is_claimed and wildcard.namespace == namespace
+    above = wildcard.seen_by(namespace)
+    inherits = above.is_claimed and above.namespace == namespace
+    if inherits and above is not wildcard and not certificates:
+        # Handshakes find what the wildcard has by itself, and this it has not.
+        certificates = above.certificates
     if not claims and not inherits and not wildcard.certificates:
         return NO_TLS
     redirects = bool(heard) or inherits
@@ -114,7 +131,31 @@ def decide_tls(
         wildcard.insists if shows_wildcard else insists,
         (*problems, *conflicts),
         heard[0] if heard else None,
+        _of_strangers(host, claims, heard, default, now) if host.startswith("*") else _NOBODY,
     )
+
+
+def _of_strangers(
+    host: str,
+    claims: Sequence[CertificateClaim],
+    heard: Sequence[CertificateClaim],
+    default: Certificate | None,
+    now: datetime,
+) -> Mapping[str, HostTls]:
+    """Decide about the wildcard *host* for each namespace with *claims* of which none is *heard*."""
+    if len(claims) == len(heard):
+        return _NOBODY
+    listened = heard[0].owner.key.namespace if heard else None
+    by_namespace: dict[str, list[CertificateClaim]] = {}
+    for claim in claims:
+        if claim.owner.key.namespace != listened:
+            by_namespace.setdefault(claim.owner.key.namespace, []).append(claim)
+    return {
+        namespace: evolve(
+            decide_tls(host, own, {}, NO_TLS, default, now, is_shared=False), problems=(), first=None
+        )
+        for namespace, own in by_namespace.items()
+    }
 
 
 def wildcard_problem(host: str, wildcard: HostTls) -> Problem | None:
@@ -146,9 +187,10 @@ def _heard(
     heard = [claim for claim in claims if not is_stranger(claim.owner, owner)]
     if len(heard) == len(claims):
         return owner.key.namespace, heard, ()
+    no_effect = _BELOW_ALONE if host.startswith("*") else _NO_EFFECT
     has_default = any(claim.secret is None for claim in heard)
     problems = tuple(
-        told(claim.owner, claim.field, _NO_EFFECT, host, owner, has=has)
+        told(claim.owner, claim.field, no_effect, host, owner, has=has)
         for claim in claims
         # Who asks for the default certificate where it is shown loses nothing.
         if is_stranger(claim.owner, owner)
