@@ -47,6 +47,7 @@ from ingress.proxy.dispatch.site import ProxySite, SessionRules, new_site
 from ingress.proxy.downstream.h2_session import DownstreamSession
 from ingress.proxy.exchange.access_log import AccessLog
 from ingress.proxy.exchange.chains import Chains
+from ingress.proxy.exchange.loops import usual_most
 from ingress.proxy.exchange.replies import Replies
 from ingress.proxy.exchange.services import FilterClock, FilterServices, ReplicaCount, States
 from ingress.proxy.exchange.subrequests import SubRequests
@@ -296,6 +297,7 @@ class OwnDataPlane:
         )
         metrics.connections.most = lambda: self._site.connections.limit.most
         self._site.gate.overload.mark_seconds = serving.overload_seconds
+        self._site.context.loops.most = self._loop_limit(limits)
         self._site.context.burst = self._network.burst
         self._site.context.takes_underscores = serving.underscores_in_headers
         self._access_log.follow(serving.access_log)
@@ -381,6 +383,7 @@ class OwnDataPlane:
                 served.site.trust(trusted)
         if limits.max_connections != before.limits.max_connections:
             site.connections.limit.allow(self._connections(limits))
+        site.context.loops.most = self._loop_limit(limits)
         self._udp.allow(self._udp_sessions(limits))
         for served in self._tables.sites():
             if served.contexts is not None:
@@ -403,6 +406,13 @@ class OwnDataPlane:
         """
         most, caps = limits.max_connections, self._caps.divided_by(self._part.count)
         return connections_allowed(None if most is None else self._part.of(most), DEFAULT_CONNECTIONS, caps)
+
+    def _loop_limit(self, limits: Limits) -> int:
+        """Return how many requests with one id may be under way in this process; 0 for as many as come."""
+        asked = limits.loop_limit
+        if asked is None:
+            return usual_most(self._site.connections.limit.most)
+        return self._part.of(asked) if asked else 0
 
     def _udp_sessions(self, limits: Limits) -> int:
         """Return how many sessions of UDP this process may have: each takes a descriptor, of which most are for connections."""

@@ -37,6 +37,8 @@ class Cause(Enum):
     """The client left before the end."""
     OVERLOAD = "overload"
     """503 of ours: there was more to do than could be done."""
+    LOOP = "loop"
+    """508 of ours: the request had come back too often, from an endpoint that leads here again."""
     BUG = "bug"
     """A bug of the proxy."""
 

@@ -321,6 +321,18 @@ class ServingTests(RunningOptionsCase):
         self.say(max_endpoint_connections="1")
         self.assertTrue(self.ask().startswith(b"HTTP/1.1 503 "))
 
+    def test_requests_that_come_back(self) -> None:
+        """As many requests with one id are begun as is said now."""
+        self.start()
+        again = GET.replace(b"\r\n\r\n", b"\r\nX-Request-ID: one\r\nX-Real-IP: 192.0.2.1\r\n\r\n")
+        self.say(loop_limit="1")
+        answered = []
+        for _ in range(2):
+            wire = self.open()
+            wire.say(again)
+            answered.append(wire.value()[:12])
+        self.assertEqual(answered, [b"", b"HTTP/1.1 508"])
+
     def test_most_connections(self) -> None:
         """As many clients are connected as is said now: others wait until some have left."""
         self.start()

@@ -140,6 +140,7 @@ MEANINGS: dict[str, tuple[str | None, str, object]] = {
     "max-connections": ("11", "serving.limits.max_connections", 11),
     "limits-shared": (None, "translate.limits_shared", True),
     "max-endpoint-connections": ("12", "serving.limits.max_endpoint_connections", 12),
+    "loop-limit": ("9", "serving.limits.loop_limit", 9),
     "publish-status-address": ("a.test,192.0.2.1", "reporting.publish_addresses", (Address("", "a.test"), Address("192.0.2.1"))),
     "publish-service": ("a/b", "reporting.publish_service", ObjectKey("a", "b")),
     "publish-node-addresses": (None, "reporting.publish_node_addresses", True),

@@ -15,6 +15,7 @@ from ingress.filters import Filter
 from ingress.metrics.metrics import Metrics
 from ingress.model.backends import BackendReference, Endpoint
 from ingress.model.balancing import Algorithm, Balancing
+from ingress.model.limits import Limits
 from ingress.process.caps import Caps
 from ingress.process.limit_memory import LimitMemory
 from ingress.process.shared_table import SharedTable
@@ -124,14 +125,21 @@ class DividedTests(SynchronousTestCase):
 
     def most(self, asked: int | None) -> list[int]:
         """Return how many connections of clients each of two workers may have, where *asked* is said for all."""
+        limits = Limits(max_connections=asked)
+        return [plane._site.connections.limit.most for plane in self.planes(limits)]
+
+    def loop_limits(self, asked: int | None, connections: int | None = None) -> list[int]:
+        """Return how many requests with one id each may have under way, where *asked* is said for all."""
+        limits = Limits(max_connections=connections, loop_limit=asked)
+        return [plane._site.context.loops.most for plane in self.planes(limits)]
+
+    def planes(self, limits: Limits) -> list[OwnDataPlane]:
+        """Return those of two workers."""
         settings = Settings(serving=logged_to(self.mktemp()), use_epoll=False)
-        limits = evolve(settings.serving.limits, max_connections=asked)
         settings = evolve(settings, serving=evolve(settings.serving, limits=limits))
         first = WorkerPart(0, 2, limits=LimitMemory(2))
         return [
-            OwnDataPlane(
-                settings, MemoryReactorClock(), Metrics(), lambda told: None, part=part, caps=Caps()
-            )._site.connections.limit.most
+            OwnDataPlane(settings, MemoryReactorClock(), Metrics(), lambda told: None, part=part, caps=Caps())
             for part in (first, evolve(first, number=1))
         ]
 
@@ -140,6 +148,13 @@ class DividedTests(SynchronousTestCase):
         self.assertEqual(self.most(101), [51, 50])
         self.assertEqual(self.most(1), [1, 1])
         self.assertEqual(self.most(None), [DEFAULT_CONNECTIONS] * 2)
+
+    def test_loops(self) -> None:
+        """What is said of requests with one id is divided; what is not said goes by the connections of each; 0 is no limit."""
+        self.assertEqual(self.loop_limits(101), [51, 50])
+        self.assertEqual(self.loop_limits(0), [0, 0])
+        self.assertEqual(self.loop_limits(None), [DEFAULT_CONNECTIONS // 8] * 2)
+        self.assertEqual(self.loop_limits(None, 8), [48, 48])
 
 
 class CrowdedTests(SynchronousTestCase):

@@ -250,6 +250,13 @@ class IngressProxyResource(ReverseProxyResource):
             return False
         return is_health_check(self._table, host, path, self._table.find(host, path))
 
+    def route_of(self, exchange: Exchange) -> Route | None:
+        """Return the route that would have *exchange*; None where there is none, or none that is found within the bounds."""
+        try:
+            return self._taker(exchange, exchange.path)
+        except (PathTooLong, TooMuchToCompare):
+            return None
+
     def _leads_elsewhere(self, exchange: Exchange) -> bool:
         """Whether an endpoint that reads the path otherwise may take it for one of another route."""
         other = other_reading(exchange.head.path)

@@ -8,6 +8,7 @@ from typing import Final
 from ingress.proxy.dispatch.resource import IngressProxyResource
 from ingress.proxy.exchange.exchange import Exchange
 from ingress.proxy.upstream.rotation import Rotation
+from ingress.routing.route import Route
 from ingress.routing.side_by_side import is_of_second
 from ingress.routing.streams import StreamRoute
 
@@ -39,6 +40,10 @@ class SideBySideResource:
     def is_asked_for_health(self, exchange: Exchange) -> bool:
         """Whether *exchange* is a health check, which whoever has its host answers."""
         return (self._known.get(exchange.host) or self._of(exchange.host)).is_asked_for_health(exchange)
+
+    def route_of(self, exchange: Exchange) -> Route | None:
+        """Return the route that would have *exchange*, of the table that has its host."""
+        return (self._known.get(exchange.host) or self._of(exchange.host)).route_of(exchange)
 
     @property
     def reads_names(self) -> bool:

@@ -19,6 +19,7 @@ from ingress.model.records import Record
 from ingress.proxy.contract.deadlines import Deadlines
 from ingress.proxy.contract.transport import Receiver
 from ingress.proxy.dispatch.gate import Gate, Renders
+from ingress.proxy.dispatch.loop_end import LoopEnd
 from ingress.proxy.dispatch.resource import IngressProxyResource
 from ingress.proxy.dispatch.side_by_side import SideBySideResource
 from ingress.proxy.exchange.access_log import AccessLog
@@ -86,7 +87,12 @@ class ProxySite:
 
     def resource_for(self, exchange: Exchange) -> Renders:
         """Return who answers *exchange*."""
-        resource = self.resource
+        resource, head = self.resource, exchange.head
+        # One that comes back here has the id that it was sent with, and what a proxy says of its client.
+        if head.request_id and b"x-real-ip" in head.forwarded and self.context.loops.most:
+            if not self.context.loops.may_begin(head):
+                return LoopEnd(resource)
+            exchange.request_id, exchange.is_counted = head.request_id, True
         if self.gate.is_open or resource.is_asked_for_health(exchange):
             # A load balancer that is refused takes all replicas away at once.
             return resource

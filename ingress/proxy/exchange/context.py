@@ -15,6 +15,7 @@ from ingress.proxy.contract.deadlines import Deadlines
 from ingress.proxy.contract.faults import State
 from ingress.proxy.exchange.bugs import log_bug
 from ingress.proxy.exchange.filter_errors import FilterErrorLog
+from ingress.proxy.exchange.loops import Loops
 from ingress.proxy.exchange.replies import Replies
 from ingress.proxy.exchange.upstream_errors import UpstreamErrorLog
 from ingress.proxy.upstream.pool import UpstreamPool
@@ -53,6 +54,8 @@ class ExchangeContext:
         self.metrics = metrics
         self.upstream_errors = UpstreamErrorLog(clock)
         self.filter_errors = FilterErrorLog(clock, metrics.filters)
+        self.loops = Loops()
+        """How many requests are under way with the ids that they came with."""
         self.is_cutting_off = False
         """Whether connections end because the process does, and not because their clients left."""
         self.takes_underscores = False

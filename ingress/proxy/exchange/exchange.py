@@ -79,6 +79,7 @@ class Exchange(AnswerSink):
     request_id = b""
     trace: TraceContext | None = None
     """The trace that it is part of, once anybody needs to know."""
+    is_counted = False  # Whether it is among those of which not too many may be under way with one id.
     is_answer_filtered = False
     """Whether pieces of the answer have to pass filters, or wait until its head has."""
     _route: Route | None = None
@@ -180,8 +181,7 @@ class Exchange(AnswerSink):
         self._conclude(self._reason or "answered without it")
         status = reply.status
         if status >= 300 and is_grpc(self.received):
-            was_sent = self._attempts is not None and self.state is _AWAITING
-            reply = trailers_only(status, was_sent, self.cause)
+            reply = trailers_only(status, self._attempts is not None and self.state is _AWAITING, self.cause)
         head = head_of(reply)
         body = b"" if self.head.method == b"HEAD" else reply.body
         if self.chain is None or not self.chain.sees_answers or self._has_crashed:
@@ -223,8 +223,7 @@ class Exchange(AnswerSink):
         assert attempts is not None
         now = self._context.clock.seconds() - self.started
         is_held = self.passage is None or self.passage.held is not None
-        step = attempts.go_on(TABLE[self.state, fault], outcome, self.head.method, is_held, now)
-        if step is Step.FAIL:
+        if attempts.go_on(TABLE[self.state, fault], outcome, self.head.method, is_held, now) is Step.FAIL:
             return False
         self._context.metrics.attempt_repeated(fault.word)
         attempt = partial(self._attempt, attempts, attempts.endpoint)
@@ -511,9 +510,8 @@ class Exchange(AnswerSink):
         """Filter *name* answers, in place of whatever else would; if it is with an error, that is the *cause*."""
         self._filter = name
         if reply.status >= 400:
-            self.cause = self.cause or (
-                cause_of_reply(cause, reply.status) if self._attempts is None else None
-            )
+            if self.cause is None and self._attempts is None:
+                self.cause = cause_of_reply(cause, reply.status)
             self._reason = self._reason or reply.reason or f"answered by the filter {name}"
         self._drop_upstream()
         self.reply(reply)
@@ -566,6 +564,8 @@ class Exchange(AnswerSink):
         if self.state is _DONE:
             return
         self.state, self.upstream = _DONE, None
+        if self.is_counted:
+            self._context.loops.over(self.request_id)
         if self._filtering is not None:
             self._filtering.close()
         if self._timing is not None:

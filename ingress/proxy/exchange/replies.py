@@ -2,7 +2,7 @@
 
 404 says that no route matched, 502 that upstream refused, broke off or answered
 nonsense, 503 that there is nothing to send the request to, or no time for it, 504 that upstream
-took too long, 421 that the TLS connection was made for another host; 4xx otherwise
+took too long, 508 that the request goes round in a loop, 421 that the TLS connection was made for another host; 4xx otherwise
 is what could not be read in one way.
 """
 
@@ -29,6 +29,7 @@ _TEXTS = {
     502: "The application answered with an error in the protocol, or not at all.",
     503: "The application has no endpoint to answer this request.",
     504: "The application did not answer in time.",
+    508: "The request came back here again and again.",
 }
 
 
