@@ -116,7 +116,7 @@ def decide_tls(
     if not claims and not inherits and not wildcard.certificates:
         return NO_TLS
     redirects = bool(heard) or inherits
-    shows_wildcard = inherits and not certificates and bool(wildcard.certificates)
+    shows_wildcard = inherits and above is wildcard and not certificates and bool(wildcard.certificates)
     shows_default = not certificates and not shows_wildcard
     shown = certificates or (() if default is None else (default,))
     insists = redirects and bool(shown) and all(one.is_valid_at(now) and one.covers(host) for one in shown)
