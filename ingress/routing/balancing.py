@@ -52,6 +52,15 @@ class Balancer:
         """Take other *endpoints*; what is known of those that stay is kept."""
         self._endpoints = endpoints
 
+    @property
+    def is_prepared(self) -> bool:
+        """Whether a pick is quick; where it is not, ``prepare_some`` is to be called before, until it returns true."""
+        return True
+
+    def prepare_some(self) -> bool:
+        """Do some of what a pick would have to do first, within a millisecond; return whether that is all."""
+        return True
+
     @abstractmethod
     def pick(self, exclude: Container[Endpoint] = (), key: bytes = b"") -> Endpoint | None:
         """Choose an endpoint that is not in *exclude*; None means that none is left to try.
@@ -96,7 +105,7 @@ class RoundRobin(Balancer):
         upcoming = self._endpoints[self._turn :] + self._endpoints[: self._turn]
         self._endpoints = endpoints
         following = next(iter(upcoming), None)
-        if following not in endpoints:
+        if following is not None and following not in endpoints:
             # As it is seldom: a set of thousands takes milliseconds.
             left = frozenset(endpoints)
             following = next((endpoint for endpoint in upcoming if endpoint in left), None)

@@ -3,37 +3,85 @@
 Whoever has no key yet gets endpoints in turn.
 """
 
-from collections.abc import Container
+from collections.abc import Container, Generator
+from typing import Final
 
 from ingress.model.affinity import mark_of_endpoint
 from ingress.model.backends import Endpoint
 from ingress.routing.balancing import Balancer, RoundRobin
-from ingress.routing.consistent_hash import ConsistentHash
+from ingress.routing.consistent_hash import SMALL, ConsistentHash, differences
+
+_MARKED_AT_ONCE: Final = 100
 
 
 class Sticky(Balancer):
     """The endpoints by their marks, and the ring for all other keys."""
 
-    __slots__ = ("_by_mark", "_in_turn", "_ring")
+    __slots__ = ("_by_mark", "_in_turn", "_marked", "_marks", "_ring", "_steps")
 
     def __init__(self, endpoints: tuple[Endpoint, ...]) -> None:
         super().__init__()
         self._in_turn = RoundRobin()
         self._ring = ConsistentHash(())
         self._by_mark: dict[bytes, Endpoint] = {}
+        self._marks: dict[Endpoint, bytes] = {}
+        self._marked: tuple[Endpoint, ...] = ()
+        """Whose marks these are.  They are made when they are next asked for, as the ring is."""
+        self._steps: Generator[None, None, None] | None = None
         self._change(endpoints)
 
     def _change(self, endpoints: tuple[Endpoint, ...]) -> None:
         self._endpoints = self._in_turn.endpoints = self._ring.endpoints = endpoints
-        known = {endpoint: mark for mark, endpoint in self._by_mark.items()}
-        self._by_mark = {
-            known.get(endpoint) or mark_of_endpoint(endpoint): endpoint for endpoint in endpoints
-        }
+
+    @property
+    def is_prepared(self) -> bool:
+        """Whether a pick need not mark many endpoints, or put them on the ring."""
+        is_all = self._marked is self._endpoints and self._ring.is_prepared
+        return is_all or len(self._endpoints) <= SMALL
+
+    def prepare_some(self) -> bool:
+        """Take a step of marking the endpoints of now, or of putting them on the ring; return whether all is done."""
+        return self._mark_some() and self._ring.prepare_some()
+
+    def _mark_some(self) -> bool:
+        """Take a step of marking; return whether all are marked."""
+        if self._steps is None:
+            if self._marked is self._endpoints:
+                return True
+            self._steps = self._marking(self._endpoints)
+        try:
+            next(self._steps)
+        except StopIteration:
+            self._steps = None
+        except BaseException:
+            # Nobody knows how far it came.
+            self._steps, self._marked = None, ()
+            self._marks, self._by_mark = {}, {}
+            raise
+        return self._steps is None and self._marked is self._endpoints
+
+    def _marking(self, wanted: tuple[Endpoint, ...]) -> Generator[None, None, None]:
+        """Mark those *wanted*, and forget all others, some a step."""
+        marks, by_mark = self._marks, self._by_mark
+        gone, came = yield from differences(marks, tuple(marks), wanted)
+        for number, endpoint in enumerate(gone, 1):
+            by_mark.pop(marks.pop(endpoint), None)
+            if not number % _MARKED_AT_ONCE:
+                yield
+        for number, endpoint in enumerate(came, 1):
+            mark = marks[endpoint] = mark_of_endpoint(endpoint)
+            by_mark[mark] = endpoint
+            if not number % _MARKED_AT_ONCE:
+                yield
+        self._marked = wanted
 
     def pick(self, exclude: Container[Endpoint] = (), key: bytes = b"") -> Endpoint | None:
         """Choose the endpoint of *key*, or another one where that is in *exclude*."""
         if not key:
             return self._in_turn.pick(exclude)
+        if self._marked is not self._endpoints:
+            while not self._mark_some():
+                pass
         endpoint = self._by_mark.get(key)
         if endpoint is not None and endpoint not in exclude:
             return endpoint

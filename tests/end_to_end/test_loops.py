@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import signal
+from typing import Any
 
-from twisted.internet.protocol import Factory
 from twisted.protocols.portforward import ProxyFactory
 
 from ingress.model.backends import Endpoint
@@ -27,15 +27,16 @@ class LoopTests(EndToEndCase):
 
     def loop(self) -> None:
         """Write the objects, and forward; the controller has to be started."""
-        forwarding = ProxyFactory("127.0.0.1", self.http)
-        build = forwarding.buildProtocol
+        test = self
 
-        class Counting(Factory):
-            def buildProtocol(factory, address: object) -> object:  # noqa: N805
-                self.came += 1
-                return build(address)
+        class Counting(ProxyFactory):
+            """Counts connections."""
 
-        port = self.reactor.listenTCP(0, Counting(), interface="127.0.0.1")
+            def buildProtocol(self, addr: Any) -> Any:
+                test.came += 1
+                return super().buildProtocol(addr)
+
+        port = self.reactor.listenTCP(0, Counting("127.0.0.1", self.http), interface="127.0.0.1")
         self.addCleanup(port.stopListening)
         back = Endpoint("127.0.0.1", port.getHost().port)
         app = self.upstream(b"hello")

@@ -1,6 +1,7 @@
 """Tests for ``ingress.routing.consistent_hash``."""
 
 from collections import Counter
+from functools import partial
 from random import Random
 
 from hypothesis import given, settings
@@ -8,7 +9,8 @@ from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.model.backends import Endpoint
-from ingress.routing.consistent_hash import ConsistentHash
+from ingress.routing.consistent_hash import PLACES, ConsistentHash
+from tests.fakes.counting import calls
 from tests.fakes.plain_code import need_plain_code
 from tests.routing.test_balancing import endpoints
 
@@ -87,25 +89,73 @@ class ConsistentHashTests(SynchronousTestCase):
         self.assertEqual(len(placed), 2)
 
     def test_few_of_many(self) -> None:
-        """Where one of a thousand is replaced, nothing is done for each of the others' places."""
-        need_plain_code("compiled code reads a dictionary past its class")
-        looked_up: list[object] = []
-
-        class Owners(dict[int, Endpoint]):
-            """Tells what is looked up."""
-
-            def __contains__(self, key: object) -> bool:
-                looked_up.append(key)
-                return super().__contains__(key)
-
+        """Where one of a thousand is replaced, no more of the ring is put in order than where the two have places."""
         some = endpoints(*range(1000))
         balancer = ConsistentHash(some[1:])
         balancer.pick(key=b"key")
-        balancer._owners = Owners(balancer._owners)
+        before = list(balancer._places)
         balancer.endpoints = some[:-1]
         balancer.pick(key=b"key")
-        self.assertEqual(looked_up, [])
+        changed = sum(one is not other for one, other in zip(before, balancer._places, strict=True))
+        self.assertLessEqual(changed, 2 * PLACES)
+        self.assertGreater(len(before), 100)
         self.assertEqual(owners(balancer), owners(ConsistentHash(some[:-1])))
+
+    def test_steps(self) -> None:
+        """A ring of many endpoints is made in steps, of which none costs more where there are more of them."""
+        longest = []
+        for count in (2000, 4000):
+            balancer = ConsistentHash(endpoints(*range(count)))
+            self.assertFalse(balancer.is_prepared)
+            steps, is_prepared = [], False
+
+            def take(balancer: ConsistentHash = balancer) -> None:
+                nonlocal is_prepared
+                is_prepared = balancer.prepare_some()
+
+            while not is_prepared:
+                steps.append(calls(take))
+            self.assertTrue(balancer.is_prepared)
+            self.assertGreater(len(steps), count / 100)
+            # The last step makes no more of it than the others, and a pick finds all done.
+            self.assertLess(calls(partial(balancer.pick, key=b"key")), 40)
+            longest.append(max(steps))
+        self.assertLess(longest[1], 1.1 * longest[0])
+        self.assertLess(longest[0], 1500)
+
+    def test_changed_between_steps(self) -> None:
+        """Endpoints that come and go while the ring is made are on it, or not, when it is done; who cannot wait gets the same."""
+        some = endpoints(*range(1500))
+        for cannot_wait in (False, True):
+            balancer = ConsistentHash(some[:1000])
+            for first in (100, 200, 300):
+                for _ in range(4):
+                    self.assertFalse(balancer.prepare_some())
+                balancer.endpoints = some[first : first + 1000]
+            while not cannot_wait and not balancer.prepare_some():
+                pass
+            self.assertEqual(owners(balancer), owners(ConsistentHash(some[300:1300])))
+
+    def test_step_that_fails(self) -> None:
+        """After a step that fails the ring is made anew."""
+        need_plain_code("compiled code reads a named tuple past its class")
+
+        class Failing(Endpoint):
+            """Fails once, when its places are asked for."""
+
+            fails = True
+
+            def __getattribute__(self, name: str) -> object:
+                if name == "address" and Failing.fails:
+                    Failing.fails = False
+                    raise ZeroDivisionError
+                return super().__getattribute__(name)
+
+        some = endpoints(*range(500))
+        balancer = ConsistentHash((*some[:300], Failing(*some[300]), *some[301:]))
+        with self.assertRaises(ZeroDivisionError):
+            balancer.pick(key=b"key")
+        self.assertEqual(owners(balancer), owners(ConsistentHash(some)))
 
     @settings(derandomize=True, deadline=None, max_examples=30)
     @given(st.lists(st.sets(st.integers(0, 60), max_size=60), max_size=6))

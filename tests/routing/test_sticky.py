@@ -1,10 +1,14 @@
 """Endpoints by the keys of cookies."""
 
+from functools import partial
+
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.model.affinity import mark_of_endpoint
 from ingress.model.backends import Endpoint
 from ingress.routing.sticky import Sticky
+from tests.fakes.counting import calls
+from tests.routing.test_balancing import endpoints
 
 ENDPOINTS = tuple(Endpoint(f"10.0.0.{number}", 8080) for number in range(1, 11))
 KEYS = [b"k%016x" % (number * 7919) for number in range(500)]
@@ -54,3 +58,30 @@ class StickyTests(SynchronousTestCase):
         self.assertLess(len(moved), len(KEYS) / 4)
         for endpoint in ENDPOINTS[:9]:
             self.assertEqual(sticky.pick((), mark_of_endpoint(endpoint)), endpoint)
+
+    def test_steps(self) -> None:
+        """Many endpoints are marked, and put on the ring, in steps, of which none costs more where there are more of them."""
+        longest = []
+        for count in (2000, 4000):
+            balancer = Sticky(endpoints(*range(count)))
+            self.assertFalse(balancer.is_prepared)
+            steps = []
+            while not balancer.is_prepared:
+                steps.append(calls(balancer.prepare_some))
+            self.assertLess(calls(partial(balancer.pick, key=b"k0123456789abcdef")), 40)
+            longest.append(max(steps))
+        self.assertLess(longest[1], 1.1 * longest[0])
+        self.assertLess(longest[0], 1500)
+        # Nothing is done before anybody asks by a key.
+        self.assertLess(calls(partial(Sticky, endpoints(*range(2000)))), 100)
+
+    def test_history_does_not_matter(self) -> None:
+        """After endpoints came and went, also amid steps, each is found by its mark, and those that went are not."""
+        balancer, some = Sticky(endpoints(*range(300))), endpoints(*range(600))
+        for first in (0, 100, 250, 300):
+            balancer.prepare_some()
+            balancer.endpoints = some[first : first + 300]
+        for endpoint in some[300:]:
+            self.assertEqual(balancer.pick(key=mark_of_endpoint(endpoint)), endpoint)
+        for endpoint in some[:300]:
+            self.assertIn(balancer.pick(key=mark_of_endpoint(endpoint)), some[300:])

@@ -26,6 +26,7 @@ from ingress.model.balancing import Balancing
 from ingress.model.causes import Cause
 from ingress.model.shared_map import SharedMap
 from ingress.model.streams import StreamSort
+from ingress.proxy.dispatch.preparing import Preparing
 from ingress.proxy.exchange.chains import Chains
 from ingress.proxy.exchange.consulting import ask_at_once
 from ingress.proxy.exchange.exchange import Exchange
@@ -64,6 +65,7 @@ class IngressProxyResource(ReverseProxyResource):
         """Whether load balancers may ask here if anybody is there."""
         self._table = RouteTable()
         self._streams = NO_STREAMS
+        self._preparing = Preparing(clock)
         self._backends: SharedMap[BackendReference, BackendState] = SharedMap()
         self._make_rotations = rotations
         self._chains = chains
@@ -229,6 +231,9 @@ class IngressProxyResource(ReverseProxyResource):
         key = b""
         if route.balancing is not None:
             rotation = self._rotation_asked_for(backend, route.balancing, rotation)
+            if not rotation.is_prepared:
+                self._preparing.wait(rotation, exchange, partial(self.render, exchange, (route, backend)))
+                return NOT_DONE_YET
             key = _key(route.balancing, exchange)
         if rotation.endpoints:
             exchange.proxy(route, rotation, key)

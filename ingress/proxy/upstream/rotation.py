@@ -105,6 +105,15 @@ class Rotation:
     def __repr__(self) -> str:
         return f"<Rotation of {self.backend}: {len(self.endpoints)} of {len(self._near)}>"
 
+    @property
+    def is_prepared(self) -> bool:
+        """Whether a pick is quick; where it is not, ``prepare_some`` is to be called before, until it returns true."""
+        return self.balancer.is_prepared
+
+    def prepare_some(self) -> bool:
+        """Do some of what a pick would have to do first, within a millisecond; return whether that is all."""
+        return self.balancer.prepare_some()
+
     def assign(self, endpoints: tuple[Endpoint, ...], elsewhere: tuple[Endpoint, ...] = ()) -> None:
         """Take the endpoints of a new snapshot, none when the backend left; of those that stay all is kept."""
         self._near = endpoints

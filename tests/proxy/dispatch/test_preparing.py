@@ -1,0 +1,93 @@
+"""Requests for a backend with many endpoints, of which one key has one."""
+
+from twisted.internet.task import Clock
+
+from ingress.model.backends import Endpoint
+from ingress.model.balancing import Balancing
+from ingress.model.templates import read_template
+from ingress.proxy.dispatch.preparing import Preparing
+from ingress.routing.consistent_hash import ConsistentHash
+from tests.fakes.plain_code import need_plain_code
+from tests.proxy.playing import GET, OK, ProxyCase
+
+MANY = tuple(Endpoint(f"10.1.{number // 250}.{number % 250}", 80) for number in range(1000))
+BY_HOST = Balancing(hash_by=read_template("$host"))
+
+
+class PreparingTests(ProxyCase):
+    """Who comes before all endpoints have their places."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.slices = Clock()
+        """When there is time for a slice, which is not before the test says so."""
+        self.stage.resource._preparing = Preparing(self.slices)
+
+    def test_waits(self) -> None:
+        """All who come meanwhile wait, and go to the endpoint of their key; the next need not."""
+        self.stage.publish(MANY, balancing=BY_HOST)
+        clients = [self.stage.open() for _ in range(3)]
+        for client in clients:
+            client.say(GET)
+        self.assert_upstreams(0)
+        self.slices.advance(0)
+        self.assert_upstreams(3)
+        for number, client in enumerate(clients):
+            self.upstream(number).say(OK)
+            self.assert_status(client.take(), 200)
+        client = self.stage.open()
+        client.say(GET)
+        self.upstream().say(OK)
+        self.assert_status(client.take(), 200)
+        owner = ConsistentHash(MANY).pick(key=b"shop.test")
+        self.assertEqual(set(self.connector.asked), {owner})
+
+    def test_left_meanwhile(self) -> None:
+        """A client that left while it waited is sent nowhere."""
+        self.stage.publish(MANY, balancing=BY_HOST)
+        client = self.stage.open()
+        client.say(GET)
+        client.finish()
+        self.slices.advance(0)
+        self.assert_upstreams(0)
+        self.assert_ended(499)
+
+    def test_changed_meanwhile(self) -> None:
+        """Endpoints that change meanwhile count as they are then; where none is left the answer is 503."""
+        self.stage.publish(MANY, balancing=BY_HOST)
+        first, second = self.stage.open(), self.stage.open()
+        first.say(GET)
+        self.stage.publish(MANY[:1], balancing=BY_HOST)
+        self.slices.advance(0)
+        self.assertEqual(self.connector.asked, [MANY[0]])
+        self.stage.publish(MANY, balancing=BY_HOST)
+        second.say(GET)
+        self.stage.publish((), balancing=BY_HOST)
+        self.slices.advance(0)
+        self.assert_status(second.take(), 503)
+
+    def test_fails(self) -> None:
+        """If that fails, which is a bug, those who wait are answered 500, and the next are served."""
+        need_plain_code("compiled code reads a named tuple past its class")
+        left = 1
+
+        class Failing(Endpoint):
+            """Fails once, when its places are asked for."""
+
+            def __getattribute__(self, name: str) -> object:
+                nonlocal left
+                if name == "address" and left:
+                    left -= 1
+                    raise ZeroDivisionError
+                return super().__getattribute__(name)
+
+        self.stage.publish((*MANY[1:], Failing(*MANY[0])), balancing=BY_HOST)
+        client = self.stage.open()
+        client.say(GET)
+        self.slices.advance(0)
+        self.assertEqual(len(self.flushLoggedErrors(ZeroDivisionError)), 1)
+        self.assert_status(client.take(), 500)
+        client = self.stage.open()
+        client.say(GET)
+        self.slices.advance(0)
+        self.assert_upstreams(1)
