@@ -38,6 +38,9 @@ MAX_DEPTH = 100
 MAX_ALIASED_VALUES = 1_000_000
 """How many values aliases may add to those that were written out."""
 
+_PORTION = 8192
+"""Bytes that are parsed in one go, which takes some 50 µs."""
+
 _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 # Scalars so tagged are read as plain ones; other tags, known or not, leave text.
@@ -54,6 +57,8 @@ for _word, _meaning in (
     _WORDS.update({_word: _meaning, _word.capitalize(): _meaning, _word.upper(): _meaning})
 # More digits than these fit no field of the API; such a scalar stays text.
 _INTEGER = re.compile(r"[-+]?(?:0x[0-9a-fA-F]{1,16}|0b[01]{1,64}|0o?[0-7]{1,22}|0|[1-9][0-9]{0,19})")
+_LONGEST_PLAIN = 128
+"""Longer than all that these take."""
 _FLOAT = re.compile(r"[-+]?(?:\.[0-9]{1,40}|[0-9]{1,40}(?:\.[0-9]{0,40})?)(?:[eE][-+]?[0-9]{1,4})?")
 
 
@@ -132,7 +137,7 @@ def read_yaml(text: str) -> Iterator[Document]:
 def read_events(text: str) -> Iterator[Event]:
     """Yield the events of a YAML stream, which have tags and marks; raises ``DocumentError``."""
     try:
-        yield from yaml.parse(text, Loader=_Loader)
+        yield from yaml.parse(_Portions(text), Loader=_Loader)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         reason = " ".join(part for part in (error.problem, error.context) if part)
@@ -146,6 +151,22 @@ def read_events(text: str) -> Iterator[Event]:
     except (yaml.YAMLError, ValueError) as error:
         # Half a surrogate pair, for one, which only text that was never bytes can hold.
         raise DocumentError(1, str(error)) from None
+
+
+class _Portions:
+    """The text as a stream, for a parser that would keep the interpreter to itself as long as a scalar is: seconds, where that is huge.
+
+    While it asks for the next portion, others may have the interpreter.
+    """
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._at = 0
+
+    def read(self, most: int) -> str:
+        """Return the next characters; with the bytes of each, they are no more than *most*."""
+        first, self._at = self._at, self._at + max(1, min(most, _PORTION) // 4)
+        return self._text[first : self._at]
 
 
 @define
@@ -288,6 +309,9 @@ def _line_of(event: Any) -> int:
 
 
 def _plain_value(text: str) -> object:
+    if len(text) > _LONGEST_PLAIN:
+        # To look for it would go through all of it, once more.
+        return text
     if text in _WORDS:
         return _WORDS[text]
     if text[0] not in "+-.0123456789":

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.cluster.manifests.documents import DocumentError, read_json, read_yaml
+from tests.fakes.counting import calls
 from tests.properties import examples
 
 
@@ -61,6 +62,12 @@ class YamlTests(SynchronousTestCase):
             ("!!python/name:os.system x", "x"),
         ):
             self.assertEqual(value_of(f"a: {text}\n"), {"a": value}, text)
+
+    def test_huge_scalar(self) -> None:
+        """While the parser, which is no Python, goes through a huge scalar, others may have the interpreter at each few KiB of it."""
+        for text in ("x" * 1_000_000, '"' + "x y" * 330_000 + '"', "1" * 1_000_000, "é" * 500_000):
+            taken = calls(lambda text=text: self.assertEqual(value_of(f"a: {text}"), {"a": text.strip('"')}))
+            self.assertGreater(taken, len(text) / 8192)
 
     def test_names_are_text(self) -> None:
         """The name of a field is text, whatever it looks like."""
