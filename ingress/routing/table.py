@@ -34,7 +34,7 @@ from ingress.filters import FilterSpec
 from ingress.model.shared_map import MASK, SharedMap
 from ingress.routing.chains_of_routes import chains_of
 from ingress.routing.conditional_routes import ConditionalRoutes, order_of_path
-from ingress.routing.expression_routes import ExpressionRoutes, PathTooLong
+from ingress.routing.expression_routes import ExpressionRoutes
 from ingress.routing.paths import rule_path
 from ingress.routing.prefix_tree import MOST_ELEMENTS, PrefixTree
 from ingress.routing.route import Match, Route
@@ -60,6 +60,7 @@ class HostRoutes:
         "_depth",
         "_exact",
         "_expressions",
+        "_has_passing",
         "_others",
         "_prefixes",
         "chains",
@@ -76,6 +77,8 @@ class HostRoutes:
         self.filters = filters
         self.chains = chains_of(filters, routes)
         """Each tuple of specs that a request of the host may meet, but for empty ones; found here, where time is taken in slices."""
+        # As long as nobody has looked.
+        self._has_passing = True
         # By path; by path without trailing slash, so that of "/" by nothing at all; and
         # the number of elements of the longest of those.
         self._exact: dict[bytes, Route] | None = None
@@ -89,6 +92,14 @@ class HostRoutes:
         self._deep: PrefixTree[Route] | None = None
         # Where any has conditions, or they come in another order than that of their paths: all of them.  Then there is nothing else.
         self._conditional: ConditionalRoutes | None = None
+
+    def passing(self) -> Route | None:
+        """Find the route by whose ``passthrough`` TLS for the host goes, if any has one: a server name has no path."""
+        if not self._has_passing:
+            return None
+        found = next((one for one in self.routes if one.passthrough is not None), None)
+        self._has_passing = found is not None
+        return found
 
     def put_in_order(self) -> Iterator[None]:
         """Put the routes in order before anybody asks, in steps: of a host that has thousands."""
@@ -423,17 +434,7 @@ class RouteTable:
     def passing(self, host: bytes) -> Route | None:
         """Find the route of *host* by whose ``passthrough`` its TLS goes, if it has one."""
         routes = self._found(host)
-        if routes is None:
-            return None
-        try:
-            found = routes.find(b"/")
-        except PathTooLong:
-            found = None
-        else:
-            if found is None or found.passthrough is not None or found.match is not Match.EXPRESSION:
-                return found
-        # Another expression takes that path, too, and its text is longer; a server name has no path.
-        return next((one for one in routes.routes if one.passthrough is not None), found)
+        return None if routes is None else routes.passing()
 
     def host_of(self, host: bytes) -> bytes | None:
         """Return what *host*, in normal form, is found as, if it has routes: itself, its wildcard, or nothing for all hosts."""

@@ -14,13 +14,13 @@ from ingress.model.objects import Owner
 from ingress.model.problems import Problem
 from ingress.model.stepwise import Stepwise
 from ingress.routing.table import NO_ROUTES, HostRoutes
-from ingress.translate.claims import CLAIMS_AT_ONCE, Claim, ParsedObject
+from ingress.translate.claims import CLAIMS_AT_ONCE, ParsedObject
 from ingress.translate.client_authentication import ClientCertificateRequest, HostGuard, guard_host
 from ingress.translate.hosts.canaries import HostCanaries, stand_behind
 from ingress.translate.hosts.closing import HostClosing, close_host
 from ingress.translate.hosts.handshake_settings import handshake_settings_problems, host_handshake_settings
 from ingress.translate.hosts.merging import ALL_HOSTS, HostMerge, block, merge_host
-from ingress.translate.hosts.passthrough import choose_passthrough
+from ingress.translate.hosts.passthrough import Passing, choose_passthrough
 from ingress.translate.hosts.redirects import RedirectRule
 from ingress.translate.hosts.routes import FoundFor, host_routes
 from ingress.translate.hosts.server_snippets import ServerSnippets, server_snippets
@@ -38,8 +38,8 @@ class HostDecision(NamedTuple):
     closing: HostClosing
     snippets: ServerSnippets
     merged: HostMerge
-    passing: Claim | None
-    """The claim whose backend gets TLS for the host as it is."""
+    passing: Passing | None
+    """Whose backend gets TLS for the host as it is."""
     canaries: HostCanaries
     """What stands behind the claims."""
     handshake_settings: HandshakeSettings | None
@@ -101,6 +101,7 @@ class HostRules:
             annotations,
             closing,
             is_guarded=guard.check is not None or snippets.of_host.keeps_out,
+            is_shared=is_shared,
         )
         if are_many:
             yield
@@ -115,7 +116,7 @@ class HostRules:
             closing,
             snippets,
             merged,
-            passing.claim,
+            passing.passing,
             behind,
             host_handshake_settings(all_parsed, guard.authentication, speaker, self._options.ssl_ciphers)
             if all_parsed

@@ -91,7 +91,7 @@ def merge_host(host: str, all_parsed: Sequence[ParsedObject], closing: HostClosi
         count += 1
         if not count % CLAIMS_AT_ONCE:
             yield
-        wanted = _default_claim(parsed, host)
+        wanted = default_claim(parsed, host)
         if wanted is None:
             continue
         is_answered = parsed.default_backend is None
@@ -134,7 +134,7 @@ def _root_expression(won: Mapping[_ClaimKey, Claim], closing: HostClosing) -> Cl
     return next(taking, None)
 
 
-def _default_claim(parsed: ParsedObject, host: str) -> Claim | None:
+def default_claim(parsed: ParsedObject, host: str) -> Claim | None:
     """Return the claim to what no rule of *host* takes, None where *parsed* does not want it."""
     owner, backend, field = parsed.owner, parsed.default_backend, DEFAULT_BACKEND_FIELD
     if backend is None:

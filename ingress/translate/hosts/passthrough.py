@@ -3,7 +3,9 @@
 As in ingress-nginx, the oldest Ingress that names a host decides whether its TLS is terminated
 here, and the backend of its path ``/`` gets it: a server name is all that is known of a
 connection, so all paths are one.  Unlike there, that path must be its own; else an
-Ingress could send what its visitors say to the pods of another.
+Ingress could send what its visitors say to the pods of another.  Where another namespace has it,
+since a default backend yields to rules and a prefix to the exact path, TLS goes on to what it
+went to before: nobody ends it by a rule for a host that is not his.
 """
 
 from collections.abc import Mapping, Sequence
@@ -21,13 +23,24 @@ from ingress.routing.route import Match
 from ingress.translate.age import why_first
 from ingress.translate.claims import Claim, ParsedObject
 from ingress.translate.hosts.closing import HostClosing
+from ingress.translate.hosts.merging import default_claim
+from ingress.translate.ownership import is_stranger
+
+
+@frozen
+class Passing:
+    """The *claim* whose backend gets the TLS of a host."""
+
+    claim: Claim
+    carrier: Claim
+    """The claim by whose route it is found: itself, or another one of its object where a stranger has its path."""
 
 
 @frozen
 class HostPassthrough:
-    """What becomes of the TLS of one host: the claim whose backend gets it, or None."""
+    """What becomes of the TLS of one host: who gets it, or None."""
 
-    claim: Claim | None = None
+    passing: Passing | None = None
     problems: tuple[Problem, ...] = ()
 
 
@@ -42,11 +55,13 @@ def choose_passthrough(
     closing: HostClosing,
     *,
     is_guarded: bool,
+    is_shared: bool,
 ) -> HostPassthrough:
     """Decide about *host*.
 
     *all_parsed* are those that have a say about it, sorted oldest first; *claims* are those that won,
-    *closing* says which of these are closed, and *is_guarded* that something stands before the host as a whole.
+    *closing* says which of these are closed, *is_guarded* that something stands before the host as a whole, and
+    *is_shared* that all namespaces speak for it.
     """
     asking = [one for one in all_parsed if one.settings.of(PASSTHROUGH).passes_tls and host in one.hosts]
     if not asking:
@@ -63,7 +78,13 @@ def choose_passthrough(
             tuple(_problem(one, field, f"{decided}, {why_first(first.owner, one.owner)}") for one in asking),
         )
     roots = [one for one in claims if one.match is not Match.BEGINNING and rule_path(one.path) == b"/"]
-    root = min(roots, key=lambda claim: claim.match is not Match.EXACT, default=None)
+    own = [one for one in roots if is_shared or not is_stranger(one.owner, first.owner)]
+    root = min(own or roots, key=lambda claim: claim.match is not Match.EXACT, default=None)
+    carrier = root
+    if root is not None and not own:
+        # A stranger has it, and the default backend of this one would, were he not there.
+        carrier = next((one for one in claims if one.owner == first.owner), None)
+        root = (None if carrier is None else default_claim(first, host)) or root
     if root is None or root.owner != first.owner:
         owner = "nobody has" if root is None else f"{root.owner} has"
         message = (
@@ -108,7 +129,9 @@ def choose_passthrough(
     )
     # A path that leads where TLS goes anyway loses nothing.
     lost = [claim for claim in claims if claim.backend != root.backend]
-    return HostPassthrough(root, tuple(_problem(claim, claim.field, message) for claim in lost))
+    return HostPassthrough(
+        Passing(root, carrier or root), tuple(_problem(claim, claim.field, message) for claim in lost)
+    )
 
 
 def _first_closed(

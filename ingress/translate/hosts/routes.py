@@ -56,7 +56,7 @@ from ingress.translate.client_authentication import OPEN, HostGuard
 from ingress.translate.hosts.canaries import HostCanaries, with_canaries
 from ingress.translate.hosts.closing import NOTHING_CLOSED, HostClosing
 from ingress.translate.hosts.merging import HostMerge
-from ingress.translate.hosts.passthrough import passed_backend
+from ingress.translate.hosts.passthrough import Passing, passed_backend
 from ingress.translate.hosts.redirects import RedirectRule
 from ingress.translate.hosts.server_snippets import ServerSnippets
 from ingress.translate.ownership import owner_of
@@ -84,7 +84,7 @@ def host_routes(
     redirects: RedirectRule,
     found_for: FoundFor,
     guard: HostGuard,
-    passing: Claim | None,
+    passing: Passing | None,
     closing: HostClosing,
     snippets: ServerSnippets,
     canaries: HostCanaries,
@@ -94,7 +94,7 @@ def host_routes(
 
     *all_parsed* are those that *merged* was made of; *default* is the controller's own
     default backend, *found_for* says what was found of all that an owner refers to, *guard* what stands before the host as a whole,
-    *passing* the claim whose backend gets TLS for the host as it is, *closing* what of the host is closed,
+    *passing* whose backend gets TLS for the host as it is, *closing* what of the host is closed,
     *snippets* what stands before its paths by ``server-snippet``,
     *canaries* what stands behind its claims,
     *slashed* the paths that are redirected to themselves with a slash.
@@ -103,7 +103,15 @@ def host_routes(
     owner = owner_of(host, all_parsed)
     speaker = None if owner is None else asked[owner]
     filters = _HostFilters(
-        host, annotations, redirects, found_for, guard, closing, snippets, passing, speaker
+        host,
+        annotations,
+        redirects,
+        found_for,
+        guard,
+        closing,
+        snippets,
+        None if passing is None else passing.claim,
+        speaker,
     )
 
     def made(claim: Claim, *more: FilterSpec) -> Route:
@@ -111,7 +119,9 @@ def host_routes(
         own = filters.of_claim(claim, parsed)
         if more:
             own = _in_order((*filterfalse(_is_of_location, own), *more))
-        passed = passed_backend(claim) if claim is passing else None
+        passed = None
+        if passing is not None and claim is passing.carrier:
+            passed = passed_backend(passing.claim)
         route = _route(claim, parsed, own, passed)
         if parsed.settings is DEFAULTS:
             return route
