@@ -47,6 +47,8 @@ def play(
             programs, options.channel, profiles, tests, version, path, keep=keep, impatient=impatient
         )
         results, status = suite.run(command, plane, processes.logs / "suite.log")
+        if path and path.exists():
+            path.write_text(suite.profiles_in_order(path.read_text()))
     if features or not (options.tests or options.profiles):
         found = ingress.play(plane.cluster(), features)
         if options.is_whole:

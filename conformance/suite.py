@@ -191,6 +191,20 @@ def reasons_in(lines: Iterable[str]) -> dict[str, list[str]]:
     return {test: list(dict.fromkeys(texts)) for test, texts in reasons.items()}
 
 
+def profiles_in_order(report: str) -> str:
+    """The text of a report with its profiles by name; the suite writes them as its map of them comes."""
+    before, head, rest = report.partition("profiles:\n")
+    blocks: list[list[str]] = []
+    lines = rest.splitlines(keepends=True)
+    while lines and lines[0].startswith(("- ", "  ")):
+        line = lines.pop(0)
+        if line.startswith("- "):
+            blocks.append([])
+        blocks[-1].append(line)
+    blocks.sort(key=lambda block: next(line[2:] for line in block if line[2:].startswith("name: ")))
+    return before + head + "".join("".join(block) for block in blocks) + "".join(lines)
+
+
 def own_version(tree: Path) -> str:
     """The version in setup.cfg."""
     settings = configparser.ConfigParser()

@@ -92,3 +92,16 @@ class ReportTests(SynchronousTestCase):
         """By channel, version and mode, in the folder of the API's version."""
         path = suite.report_path(Path("docs"), "v1.6.1", "standard", "0.1.0")
         self.assertEqual(path, Path("docs/v1.6.1/standard-0.1.0-default-report.yaml"))
+
+
+class OrderTests(SynchronousTestCase):
+    """What the suite writes."""
+
+    def test_profiles_in_order(self) -> None:
+        """Reports of two runs that found the same are the same, and nothing but the order of profiles is changed."""
+        http = "- core:\n    result: success\n  name: GATEWAY-HTTP\n  summary: Core tests succeeded.\n"
+        tls = "- core:\n    supportedFeatures:\n    - TLSRoute\n  name: GATEWAY-TLS\n"
+        for report in (http + tls, tls + http):
+            found = suite.profiles_in_order(f"mode: default\nprofiles:\n{report}succeeded: true\n")
+            self.assertEqual(found, f"mode: default\nprofiles:\n{http}{tls}succeeded: true\n")
+        self.assertEqual(suite.profiles_in_order("mode: default\n"), "mode: default\n")

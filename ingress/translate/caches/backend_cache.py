@@ -247,9 +247,18 @@ class BackendCache:
                 self._large[reference] = None
                 work += 1
             elif self._is_known(reference):
-                found.append((reference, finished(self._resolving(reference, state))))
+                try:
+                    found.append((reference, finished(self._resolving(reference, state))))
+                except BaseException:
+                    self._failed(reference, found)
+                    raise
                 work += 1 + size // _ENDPOINTS_LIKE_ONE
-        found += self._some_of_a_large_one(state)
+        try:
+            found += self._some_of_a_large_one(state)
+        except BaseException:
+            begun, self._begun = self._begun, None
+            self._failed(None if begun is None else begun[0], found)
+            raise
         changes: dict[BackendReference, BackendState | None] = {}
         for reference, backend in found:
             if reference == self._in_round:
@@ -268,6 +277,14 @@ class BackendCache:
             self._waiting = {}
         self.current = self._next.finished() if is_settled else self.current.patched(changes)
         return len(changes)
+
+    def _failed(
+        self, reference: BackendReference | None, found: Iterable[tuple[BackendReference, BackendState]]
+    ) -> None:
+        """Have what was *found* with it found again, and *reference*, of which a step failed, in the next round."""
+        if reference is not None:
+            self._stale[reference] = None
+        self._waiting.update(dict.fromkeys(one for one, _ in found))
 
     def _some_of_a_large_one(self, state: ClusterState) -> Iterator[tuple[BackendReference, BackendState]]:
         """Take a step for one large backend; yield it if that was the last."""

@@ -1,5 +1,6 @@
 """Services with thousands of endpoints: found in steps, while objects go on changing."""
 
+from collections.abc import Callable
 from random import Random
 
 from attrs import evolve
@@ -33,6 +34,9 @@ def slice_of(number: int, count: int, name: str = "web") -> EndpointSlice:
     )
 
 
+Address = Callable[[str, str], str | None]
+
+
 class StepTests(SynchronousTestCase):
     """What one step looks at is bounded."""
 
@@ -45,6 +49,40 @@ class StepTests(SynchronousTestCase):
             return found(address_type, text)
 
         self.patch(slices, "_address", looking)
+
+    def test_step_that_fails(self) -> None:
+        """After a step that fails, of a large backend or a small one, the next round and the next steps find what it would have found."""
+        for failing in ("web", "api"):
+            follower = self.follower()
+            follower.settle()
+            translation, store = follower.translation, follower.store
+            for one in (slice_of(7, 1000), slice_of(8, 2, "api")):
+                translation.endpoints_changed(store.changed(batch(one)).services)
+            left = 1
+            prefix = "fd00::7:" if failing == "web" else "fd00::8:"
+
+            found = slices._address
+
+            def failing_once(
+                address_type: str, text: str, prefix: str = prefix, found: Address = found
+            ) -> str | None:
+                nonlocal left
+                if left and text.startswith(prefix):
+                    left = 0
+                    raise ZeroDivisionError
+                return found(address_type, text)
+
+            with self.assertRaises(ZeroDivisionError):
+                self.patch(slices, "_address", failing_once)
+                while translation.awaits_endpoints:
+                    translation.refresh(store.state())
+            # As the controller does after a failure.
+            follower.settle()
+            while translation.awaits_endpoints:
+                translation.refresh(store.state())
+            self.patch(slices, "_address", found)
+            assert translation.snapshot is not None
+            self.assertEqual(differences(translation.snapshot, follower.expected()), (), failing)
 
     def follower(self) -> Follower:
         """Follow one Ingress for a Service of many endpoints, and one for another Service."""
