@@ -16,7 +16,8 @@ UNHONORED: Final[Mapping[str, Annotation]] = {
         "",
         parse_boolean,
         values="boolean; false",
-        meaning="is not honored: a redirect to HTTPS names its port where that is not 443, any other one the port that was asked",
+        meaning="is not honored: a redirect to a path names the port that was asked, also by default, and one to HTTPS its port where that is not 443; "
+        "nginx would name the port that it listens at itself, which clients of a Service do not know",
         differs=_SERVED,
     ),
 }

@@ -187,7 +187,7 @@ KEYS: Final[dict[str, ConfigMapKey]] = {
     "upstream-keepalive-timeout": _note("connections to endpoints end when they rest too long", ("60",)),
     "upstream-keepalive-requests": _note("there is no such bound", ("10000",)),
     "default-type": _missing("an answer without Content-Type gets none", ("", "text/html")),
-    "use-port-in-redirects": _missing("redirects name a port only where HTTPS has another than 443"),
+    "use-port-in-redirects": _missing("redirects to a path name the port that was asked, and not the one that is listened at"),
     "proxy-http-version": _missing("endpoints are spoken to in HTTP/1.1", ("", "1.1")),
     "allow-cross-namespace-resources": _missing("an Ingress refers to Secrets of its own namespace"),
     "enable-access-log-for-default-backend": _note("all requests are logged", _TRUE),

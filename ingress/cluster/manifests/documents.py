@@ -163,8 +163,8 @@ class _Portions:
         self._text = text
         self._at = 0
 
-    def read(self, most: int) -> str:
-        """Return the next characters; with the bytes of each, they are no more than *most*."""
+    def read(self, most: int = _PORTION, /) -> str:
+        """Return the next characters, of which the bytes are no more than *most*."""
         first, self._at = self._at, self._at + max(1, min(most, _PORTION) // 4)
         return self._text[first : self._at]
 
