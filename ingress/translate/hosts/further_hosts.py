@@ -39,7 +39,8 @@ class Heard(NamedTuple):
     """Who has a say about a host, sorted oldest first, and what those are told who would like to."""
 
     all_parsed: Sequence[ParsedObject]
-    problems: tuple[Problem, ...] = ()
+    problems: Iterable[Problem] = ()
+    """Made as they are taken, once: there may be thousands, of which whoever looks for the owner alone needs none."""
     alias: FurtherHost | None = None
     """What makes an alias of the host, if it is one."""
 
@@ -80,9 +81,9 @@ def hear(
     first = askers[0]
     taking = [one for one in naming if is_shared or not _is_younger_stranger(one, first)]
     if taking:
-        return Heard(naming, tuple(_taken(host, asker, taking[0]) for asker in askers))
+        return Heard(naming, (_taken(host, asker, taking[0]) for asker in askers))
     wish = _wish(first, host)
-    problems = tuple(
+    problems = (
         _lost(host, asker, first)
         for asker in askers[1:]
         if not _is_same(_wish(asker, host), wish)

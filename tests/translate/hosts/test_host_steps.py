@@ -71,6 +71,13 @@ class HostStepTests(SynchronousTestCase):
         ]
         self.assertLess(self.longest(*some), 8000)
 
+    def test_aliases(self) -> None:
+        """So is each but the oldest of many that ask for the same alias; whose it is is found without telling them."""
+        count = 4 * MANY
+        some = [ingress(one, host=f"h{one}.test", server_alias="www.test") for one in range(count)]
+        # To bring them in the order of their age takes some calls for each.
+        self.assertLess(self.longest(*some), 6 * count)
+
     def test_guards(self) -> None:
         """That the paths of others are closed by guards that are not honored takes no longer the more guards there are."""
 
