@@ -216,12 +216,12 @@ class TableCache:
         heard = self._hear(host)
         canaries = heard.canaries(host, lambda one: self._sorted(self._canaries.get(one)))
         decision = yield from self._rules.decide(host, heard.all_parsed, self._owners.get(host), canaries)
-        problems = []
+        told = []
         for number, problem in enumerate(heard.problems, 1):
-            problems.append(problem)
+            told.append(problem)
             if not number % KEYS_AT_ONCE:
                 yield
-        problems += decision.problems
+        problems = (*told, *decision.problems)
         yield from self._problem_index.putting((self._host_source, host), problems)
         if decision.handshake_settings != self._handshake_settings.get(host):
             self._handshake_settings.put(host, decision.handshake_settings)
