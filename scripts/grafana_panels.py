@@ -10,7 +10,9 @@ from typing import Final, NamedTuple
 JOB: Final = 'job="$job"'
 POD: Final = f'{JOB}, pod=~"$pod"'
 _OURS: Final = f'{JOB}, namespace=~"$namespace", ingress=~"$ingress"'
-_OUR_FAILURES: Final = 'cause=~"bad-gateway|unavailable|gateway-timeout|cut|auth-failed|filter|overload|loop|bug"'
+_OUR_FAILURES: Final = (
+    'cause=~"bad-gateway|unavailable|gateway-timeout|cut|auth-failed|filter|overload|loop|bug"'
+)
 _BY_SERVICE: Final = "namespace, ingress, service"
 
 
