@@ -50,8 +50,9 @@ class SelectedNamespaces:
         self._clock = clock
         self._known: dict[str, dict[ObjectId, Projection]] = {}
         self._selected: set[str] = set()
-        # What the sink is still to be told of, since its namespace came to be selected, or ceased to be.
-        self._turning: dict[ObjectId, None] = {}
+        # What the sink is still to be told of, since its namespace came to be selected, or ceased to be.  A list, of which a hundred
+        # thousand are noted in a millisecond: what stands in it twice is told twice, as it is then.
+        self._turning: list[ObjectId] = []
         # Namespaces that changed since that began, as they are now, and those that changed before, which are judged with it.
         self._unjudged: dict[ObjectId, Projection | None] = {}
         self._judging: dict[ObjectId, Projection | None] = {}
@@ -123,7 +124,7 @@ class SelectedNamespaces:
             return
         (self._selected.add if after else self._selected.discard)(name)
         some = self._known.get(name, {})
-        self._turning.update(dict.fromkeys(some))
+        self._turning += some
         if self._is_synced:
             log.info(
                 "Namespace {name} {is_selected} by --watch-namespace-selector: {objects} {come}",
@@ -148,7 +149,7 @@ class SelectedNamespaces:
         """Take up to *most* of what the sink is still to be told of, each as it is now."""
         found: dict[ObjectId, Projection | None] = {}
         while self._turning and len(found) < most:
-            object_id, _ = self._turning.popitem()
+            object_id = self._turning.pop()
             namespace = object_id[1].namespace
             there = self._known.get(namespace, {}) if namespace in self._selected else {}
             found[object_id] = there.get(object_id)
