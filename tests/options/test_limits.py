@@ -42,9 +42,10 @@ class LimitOptionsTests(SynchronousTestCase):
             Timeouts(18.0, 19.0, 20.0, 21 * 1024),
             22,
             23,
-            stream_rest_seconds=24.0,
-            stream_responses=25,
-            max_udp_sessions=26,
+            24,
+            stream_rest_seconds=25.0,
+            stream_responses=26,
+            max_udp_sessions=27,
         )
         self.assertEqual(self.limits(*arguments), expected)
         self.assertEqual(self.limits("--allow-half-close"), Limits(allow_half_close=True))
