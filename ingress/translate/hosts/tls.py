@@ -21,9 +21,6 @@ An expired certificate is shown like any other; clients decide.
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import cache
-from types import MappingProxyType
-
-from attrs import evolve
 
 from ingress.identity.certificates import Certificate, CertificateTable
 from ingress.model.frozen import frozen
@@ -42,9 +39,40 @@ from ingress.translate.claims import ParsedObject
 from ingress.translate.options import TranslateOptions
 from ingress.translate.ownership import OPTION, is_stranger, server_of, told, wildcard_of
 
-_NOBODY: Mapping[str, "HostTls"] = MappingProxyType({})
 _NO_EFFECT = "spec.tls of other namespaces has no effect there"
 _BELOW_ALONE = "spec.tls of other namespaces is for their own hosts below it alone"
+
+
+class SaidByStrangers:
+    """What *claims* say of a wildcard that belongs to *namespace*, of others: for hosts below that belong to these.
+
+    There may be thousands, of whom few have such hosts, so it is decided when the first one asks.
+    """
+
+    def __init__(self, claims: Iterable[CertificateClaim], namespace: str | None, now: datetime) -> None:
+        # With whether each certificate is valid, by which hosts insist.
+        self._said: dict[str, list[tuple[CertificateClaim, bool]]] = {}
+        for claim in claims:
+            whose, certificate = claim.owner.key.namespace, claim.certificate
+            if whose != namespace:
+                is_valid = certificate is None or certificate.is_valid_at(now)
+                self._said.setdefault(whose, []).append((claim, is_valid))
+        self._chosen: dict[str, tuple[Certificate, ...]] = {}
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, SaidByStrangers) and self._said == other._said
+
+    __hash__ = None  # type: ignore[assignment]  # Values that change nothing are compared, and are no keys.
+
+    def __repr__(self) -> str:
+        return f"<SaidByStrangers of {len(self._said)} namespaces>"
+
+    def certificates(self, namespace: str) -> tuple[Certificate, ...] | None:
+        """Return those that *namespace* brings for the wildcard, at most one for each type of key; None where it does not speak of it."""
+        said = self._said.get(namespace)
+        if said is not None and namespace not in self._chosen:
+            self._chosen[namespace] = _chosen([claim for claim, _ in said])[0]
+        return None if said is None else self._chosen[namespace]
 
 
 @frozen
@@ -69,8 +97,8 @@ class HostTls:
     problems: tuple[Problem, ...] = ()
     first: CertificateClaim | None = None
     """The oldest claim that is heard."""
-    of_strangers: Mapping[str, "HostTls"] = _NOBODY
-    """If this is a wildcard: by namespace, what is decided for hosts below that belong to others who speak of the wildcard, too."""
+    of_strangers: SaidByStrangers | None = None
+    """If this is a wildcard of which other namespaces speak, too."""
 
     @property
     def entry(self) -> tuple[Certificate, ...] | None:
@@ -81,10 +109,6 @@ class HostTls:
     def for_others(self) -> tuple[object, ...]:
         """If this is a wildcard: what the decisions about the hosts below it depend on."""
         return self.namespace, self.is_claimed, bool(self.certificates), self.insists, self.of_strangers
-
-    def seen_by(self, namespace: str | None) -> "HostTls":
-        """Return what is decided of this wildcard for the hosts below it of a *namespace*."""
-        return self if namespace == self.namespace else self.of_strangers.get(namespace or "", self)
 
 
 NO_TLS = HostTls()
@@ -106,17 +130,18 @@ def decide_tls(
     that rules name.  *wildcard* is the decision about the wildcard that takes the host.
     """
     namespace, heard, problems = _heard(host, claims, None if is_shared else owners)
-    named = [claim for claim in heard if not claim.is_implied]
-    certificates, conflicts = choose(named if any(claim.certificate for claim in named) else heard)
-    above = wildcard.seen_by(namespace)
-    inherits = above.is_claimed and above.namespace == namespace
-    if inherits and above is not wildcard and not certificates:
+    certificates, conflicts = _chosen(heard)
+    strangers, own = wildcard.of_strangers, None
+    if strangers is not None and namespace is not None:
+        own = strangers.certificates(namespace)
+    if own and not certificates:
         # Handshakes find what the wildcard has by itself, and this it has not.
-        certificates = above.certificates
+        certificates = own
+    inherits = own is not None or (wildcard.is_claimed and wildcard.namespace == namespace)
     if not claims and not inherits and not wildcard.certificates:
         return NO_TLS
     redirects = bool(heard) or inherits
-    shows_wildcard = inherits and above is wildcard and not certificates and bool(wildcard.certificates)
+    shows_wildcard = inherits and own is None and not certificates and bool(wildcard.certificates)
     shows_default = not certificates and not shows_wildcard
     shown = certificates or (() if default is None else (default,))
     insists = redirects and bool(shown) and all(one.is_valid_at(now) and one.covers(host) for one in shown)
@@ -131,31 +156,10 @@ def decide_tls(
         wildcard.insists if shows_wildcard else insists,
         (*problems, *conflicts),
         heard[0] if heard else None,
-        _of_strangers(host, claims, heard, default, now) if host.startswith("*") else _NOBODY,
+        SaidByStrangers(claims, namespace, now)
+        if host.startswith("*") and len(heard) < len(claims)
+        else None,
     )
-
-
-def _of_strangers(
-    host: str,
-    claims: Sequence[CertificateClaim],
-    heard: Sequence[CertificateClaim],
-    default: Certificate | None,
-    now: datetime,
-) -> Mapping[str, HostTls]:
-    """Decide about the wildcard *host* for each namespace with *claims* of which none is *heard*."""
-    if len(claims) == len(heard):
-        return _NOBODY
-    listened = heard[0].owner.key.namespace if heard else None
-    by_namespace: dict[str, list[CertificateClaim]] = {}
-    for claim in claims:
-        if claim.owner.key.namespace != listened:
-            by_namespace.setdefault(claim.owner.key.namespace, []).append(claim)
-    return {
-        namespace: evolve(
-            decide_tls(host, own, {}, NO_TLS, default, now, is_shared=False), problems=(), first=None
-        )
-        for namespace, own in by_namespace.items()
-    }
 
 
 def wildcard_problem(host: str, wildcard: HostTls) -> Problem | None:
@@ -198,6 +202,12 @@ def _heard(
         and not (has_default and claim.secret is None)
     )
     return owner.key.namespace, heard, problems
+
+
+def _chosen(heard: Sequence[CertificateClaim]) -> tuple[tuple[Certificate, ...], tuple[Problem, ...]]:
+    """Choose as ``choose`` does, of those by name if any of these brings a certificate."""
+    named = [claim for claim in heard if not claim.is_implied]
+    return choose(named if any(claim.certificate for claim in named) else heard)
 
 
 def choose(claims: Iterable[CertificateClaim]) -> tuple[tuple[Certificate, ...], tuple[Problem, ...]]:
