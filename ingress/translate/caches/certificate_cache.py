@@ -6,11 +6,12 @@ Secrets does, and when the validity of a certificate begins or ends, whichever w
 """
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Generator, Iterator, Mapping
 from datetime import datetime
 
 from ingress.identity.certificates import Certificate, CertificateTable
 from ingress.model.objects import ObjectId, ObjectKey, Owner
+from ingress.model.problems import Problem
 from ingress.model.shared_map import SharedMap
 from ingress.model.state import ClusterState
 from ingress.translate.age import by_age
@@ -151,13 +152,13 @@ class CertificateCache:
             yield from self._problem_index.putting((self._tls_source, object_id), after.problems)
             yield
 
-    def decide(self, now: datetime) -> Iterator[tuple[str, HostTls]]:
-        """Decide about each host that is in question, one a step; yield it with the decision."""
+    def decide(self, now: datetime) -> Iterator[tuple[str, HostTls] | None]:
+        """Decide about each host that is in question, one a step or in several; yield it with the decision, None amid it."""
         while self._stale_wildcards or self._stale_hosts:
             stale = self._stale_wildcards or self._stale_hosts
             host, _ = stale.popitem()
             before = self._decisions.get(host, NO_TLS)
-            after = self._decide(host, now)
+            after = yield from self._decide(host, now)
             if before.for_others != after.for_others:
                 for below in self._below.get(host):
                     self._decide_again(below)
@@ -204,19 +205,25 @@ class CertificateCache:
     def _decide_again(self, host: str) -> None:
         (self._stale_wildcards if host.startswith("*") else self._stale_hosts)[host] = None
 
-    def _decide(self, host: str, now: datetime) -> HostTls:
+    def _decide(self, host: str, now: datetime) -> Generator[None, None, HostTls]:
         claimants: Collection[ObjectId] = self._claimants.get(host)
         claims = [claim for one in claimants for claim in self._parsed[one].of_host(host)]
         if len(claimants) > 1:
             claims.sort(key=lambda claim: by_age(claim.owner))
         above = wildcard_of(host)
         wildcard = NO_TLS if above is None else self._decisions.get(above, NO_TLS)
-        decision = NO_TLS
+        decision, problems = NO_TLS, list[Problem]()
         if claims or host in self._owners:
             # Of one that nobody names any more there is nothing to decide: it is shown what any host of its wildcard is.
             shares = self._options.shared_hosts
-            decision = decide_tls(host, claims, self._owners, wildcard, self._default, now, is_shared=shares)
-        self._problem_index.put((self._host_source, host), decision.problems)
+            decision, found = decide_tls(
+                host, claims, self._owners, wildcard, self._default, now, is_shared=shares
+            )
+            for number, problem in enumerate(found, 1):
+                problems.append(problem)
+                if not number % HOSTS_AT_ONCE:
+                    yield
+        yield from self._problem_index.putting((self._host_source, host), tuple(problems))
         if decision is NO_TLS:
             self._decisions.pop(host, None)
         else:

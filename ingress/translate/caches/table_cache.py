@@ -140,7 +140,11 @@ class TableCache:
             host, _ = self._stale_owners.popitem()
             self._find_owner(host)
             yield
-        for host, decision in self._certificates.decide(now):
+        for decided in self._certificates.decide(now):
+            if decided is None:
+                yield
+                continue
+            host, decision = decided
             for concerned in self._redirects.settle(host, decision, has_rule=host in self._owners):
                 # The controller's own default backend has a route for all hosts that nobody has a say about.
                 if concerned in self._by_host or concerned in self._by_further or concerned == ALL_HOSTS:

@@ -21,6 +21,7 @@ An expired certificate is shown like any other; clients decide.
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import cache
+from itertools import chain
 
 from ingress.identity.certificates import Certificate, CertificateTable
 from ingress.model.frozen import frozen
@@ -94,7 +95,6 @@ class HostTls:
     redirects: bool = False
     insists: bool = False
     """Whether browsers are told to come over HTTPS alone."""
-    problems: tuple[Problem, ...] = ()
     first: CertificateClaim | None = None
     """The oldest claim that is heard."""
     of_strangers: SaidByStrangers | None = None
@@ -123,8 +123,8 @@ def decide_tls(
     now: datetime,
     *,
     is_shared: bool,
-) -> HostTls:
-    """Decide about *host*.
+) -> tuple[HostTls, Iterable[Problem]]:
+    """Decide about *host*; return the decision with its problems, which are made as they are taken, once: there may be thousands.
 
     *claims* are those for just this host, sorted oldest first; *owners* the owners of all hosts
     that rules name.  *wildcard* is the decision about the wildcard that takes the host.
@@ -139,13 +139,13 @@ def decide_tls(
         certificates = own
     inherits = own is not None or (wildcard.is_claimed and wildcard.namespace == namespace)
     if not claims and not inherits and not wildcard.certificates:
-        return NO_TLS
+        return NO_TLS, ()
     redirects = bool(heard) or inherits
     shows_wildcard = inherits and own is None and not certificates and bool(wildcard.certificates)
     shows_default = not certificates and not shows_wildcard
     shown = certificates or (() if default is None else (default,))
     insists = redirects and bool(shown) and all(one.is_valid_at(now) and one.covers(host) for one in shown)
-    return HostTls(
+    decision = HostTls(
         namespace,
         bool(heard),
         certificates,
@@ -154,12 +154,12 @@ def decide_tls(
         shows_default,
         redirects,
         wildcard.insists if shows_wildcard else insists,
-        (*problems, *conflicts),
         heard[0] if heard else None,
         SaidByStrangers(claims, namespace, now)
         if host.startswith("*") and len(heard) < len(claims)
         else None,
     )
+    return decision, chain(problems, conflicts)
 
 
 def wildcard_problem(host: str, wildcard: HostTls) -> Problem | None:
@@ -176,7 +176,7 @@ def wildcard_problem(host: str, wildcard: HostTls) -> Problem | None:
 
 def _heard(
     host: str, claims: Sequence[CertificateClaim], owners: Mapping[str, Owner] | None
-) -> tuple[str | None, Sequence[CertificateClaim], tuple[Problem, ...]]:
+) -> tuple[str | None, Sequence[CertificateClaim], Iterable[Problem]]:
     """Return whose claims to *host* are heard, these claims, and what the others are told; all without *owners*."""
     if owners is None:
         return None, claims, ()
@@ -193,7 +193,7 @@ def _heard(
         return owner.key.namespace, heard, ()
     no_effect = _BELOW_ALONE if host.startswith("*") else _NO_EFFECT
     has_default = any(claim.secret is None for claim in heard)
-    problems = tuple(
+    problems = (
         told(claim.owner, claim.field, no_effect, host, owner, has=has)
         for claim in claims
         # Who asks for the default certificate where it is shown loses nothing.
@@ -266,7 +266,7 @@ def translate_tls(
     hosts = {host for host in (*owners, *by_host) if host}
     for host in sorted(hosts, key=lambda one: not one.startswith("*")):
         above = wildcard_of(host)
-        decisions[host] = decide_tls(
+        decisions[host], told_of_host = decide_tls(
             host,
             by_host.get(host, ()),
             owners,
@@ -275,7 +275,7 @@ def translate_tls(
             now,
             is_shared=options.shared_hosts,
         )
-        problems += decisions[host].problems
+        problems += told_of_host
     exact: dict[str, tuple[Certificate, ...]] = {}
     wide: dict[str, tuple[Certificate, ...]] = {}
     for above in {wildcard_of(host) for host, decision in decisions.items() if decision.is_left_out}:
