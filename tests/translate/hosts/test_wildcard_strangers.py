@@ -12,7 +12,7 @@ from ingress.translate.self_check import differences
 from tests.fakes.counting import longest_step
 from tests.translate.following import NOW, SERVICE, SLICE, Follower, batch, gone
 from tests.translate.golden import issued
-from tests.translate.test_host_steps import BACKEND
+from tests.translate.hosts.test_host_steps import BACKEND
 
 HOUR = timedelta(hours=1)
 
