@@ -356,6 +356,7 @@ class OwnDataPlane:
     def publish(self, snapshot: Snapshot) -> None:
         """Make *snapshot* current."""
         self._replicas.count = snapshot.replicas
+        self._udp.replicas = frozenset(snapshot.replica_addresses)
         self._tables.publish(snapshot)
         if snapshot.serving is not self._serving:
             self._serve(snapshot.serving)

@@ -14,6 +14,7 @@ GATEWAY_PLURALS = (
     "grpcroutes",
     "tlsroutes",
     "tcproutes",
+    "udproutes",
     "referencegrants",
     "backendtlspolicies",
 )

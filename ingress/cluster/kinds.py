@@ -65,7 +65,7 @@ REFERRED_TO = (SECRETS, CONFIG_MAPS)
 _MOST_CHARACTERS: Final = 64
 _CLOSE_KIND: Final = 0.92
 _CLOSE_GROUP: Final = 0.85
-"""How much a name has of another one that is likely meant: UDPRoute and BackendLBPolicy are kinds of their own, and networking.gke.io is no slip."""
+"""How much a name has of another one that is likely meant: XMesh and BackendLBPolicy are kinds of their own, and networking.gke.io is no slip."""
 
 
 class ObjectKinds(Mapping[Kind, KindRead]):

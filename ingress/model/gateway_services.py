@@ -3,12 +3,20 @@
 It is inert: headless, without selector, so nothing leads anywhere by it.
 """
 
-from typing import Final
+from typing import Final, NamedTuple
 
 from ingress.model.frozen import frozen
 
 SERVICES_WRITER: Final = "txingress-gateway-services"
 """The field manager of what we apply, the same for all installations: whose Gateway it is takes over with nothing left behind."""
+
+
+class GatewayServicePort(NamedTuple):
+    """A port of such a Service."""
+
+    name: str
+    number: int
+    protocol: str = "TCP"
 
 
 @frozen(weakref_slot=False)
@@ -18,8 +26,8 @@ class GatewayService:
     labels: tuple[tuple[str, str], ...]
     annotations: tuple[tuple[str, str], ...]
     """Both sorted."""
-    ports: tuple[tuple[str, int], ...]
-    """Name and number of each, sorted by number; all are TCP."""
+    ports: tuple[GatewayServicePort, ...]
+    """Sorted by number and protocol."""
     gateway_uids: tuple[str, ...]
     """The Gateways with which it goes: there is to be one."""
     is_inert: bool = True

@@ -7,7 +7,10 @@ Bounds that nobody can set stand in ``ingress.proxy.contract.limits``, those of 
 from functools import lru_cache
 from typing import Final
 
+from attrs import Factory, field
+
 from ingress.model.frozen import frozen
+from ingress.model.retries import MAX_TRIES, RetryRule
 
 USUAL_HEAD_BYTES: Final = 64 * 1024
 """Of the head of an answer.  Applications set large cookies; nginx stops at 4 KiB, Envoy at 60 KiB."""
@@ -60,6 +63,28 @@ def _completed(asked: AskedTimeouts, usual: Timeouts) -> Timeouts:
 
 
 @frozen
+class StreamTries:
+    """After what another endpoint is tried for a stream, or a session of UDP; the defaults are those of ingress-nginx."""
+
+    is_on: bool = True
+    """Whether one is at all (``proxy-stream-next-upstream``)."""
+    most: int = MAX_TRIES
+    """Endpoints that are tried, the first one included; 0 means no limit (``proxy-stream-next-upstream-tries``)."""
+    seconds: float = 600.0
+    """From its beginning to the last try that is begun; 0 means no limit (``proxy-stream-next-upstream-timeout``)."""
+    rule: RetryRule = field(
+        init=False,
+        eq=False,
+        repr=False,
+        default=Factory(
+            lambda self: RetryRule(self.is_on, self.is_on, max_tries=self.most, max_seconds=self.seconds),
+            takes_self=True,
+        ),
+    )
+    """The same for those who try."""
+
+
+@frozen
 class Limits:
     """What holds for all routes."""
 
@@ -91,5 +116,7 @@ class Limits:
     """How long a stream may rest, of TCP, TLS or UDP; ingress-nginx ``proxy-stream-timeout`` 600 s."""
     stream_responses: int = 1
     """Answers to each datagram of UDP after which its session is over; 0: none is awaited; ingress-nginx ``proxy-stream-responses`` 1."""
+    stream_tries: StreamTries = StreamTries()
+    """Where streams and sessions of UDP go whose endpoint cannot be reached."""
     max_udp_sessions: int = 8192
     """Sessions of UDP at once."""

@@ -1,6 +1,7 @@
 """Listeners as plain data: where connections are accepted, and by which table their requests go."""
 
 import re
+from collections.abc import Iterable
 from typing import Final
 
 from ingress.model.frozen import frozen
@@ -11,6 +12,7 @@ MAIN: Final = ""
 _tcp_port: Final = re.compile(r"tcp6?:(?:.*:)?(?:port=)?(\d+)(?=:|$)").match
 _udp_port: Final = re.compile(r"udp6?:(\d+)(?=:|$)").match
 _interface: Final = re.compile(r".*:interface=((?:[^:\\]|\\.)*)").match
+_EVERYWHERE: Final = frozenset({"", "0.0.0.0", "::"})
 _PLACES: Final = {
     "tcp": ("port", "interface", "backlog"),
     "tcp6": ("port", "backlog", "interface"),
@@ -86,6 +88,21 @@ def interface_of(description: str) -> str:
     """Return the address that *description* names (``tcp:80:interface=10.0.0.1``); empty where it names none."""
     written = _interface(description)
     return re.sub(r"\\(.)", r"\1", written[1]) if written else ""
+
+
+def likes_of(listeners: Iterable[Listener], *, secure: bool) -> tuple[str, ...]:
+    """Return a description of TCP for each family and address of *listeners*, which those of other ports are made like.
+
+    They are those that are *secure*, or that are not, or else all.  What is at all addresses of a family is there for each of them.
+    """
+    of_tcp = [one for one in listeners if port_of(one.description) is not None]
+    found: dict[tuple[bool, str], str] = {}
+    for one in [each for each in of_tcp if each.is_secure == secure] or of_tcp:
+        interface = interface_of(one.description)
+        is_six = one.description.startswith("tcp6") or ":" in interface
+        found.setdefault((is_six, "" if interface in _EVERYWHERE else interface), one.description)
+    chosen = [like for (is_six, address), like in found.items() if not address or (is_six, "") not in found]
+    return tuple(chosen) or ("tcp",)
 
 
 def tcp_description(port: int, interface: str, like: str = "tcp") -> str:

@@ -120,6 +120,10 @@ def _note(told: str, silent: tuple[str, ...] = OFF) -> ConfigMapKey:
 
 _TRACING: Final = "traces are told by OTLP alone: write enable-opentelemetry, and otlp-collector-host"
 _STREAM: Final = "no text of nginx's is executed"
+_STREAM_FORMAT: Final = (
+    "[$remote_addr] [$time_local] $protocol $status $bytes_sent $bytes_received $session_time"
+)
+"""That of ingress-nginx, where nobody says another."""
 
 KEYS: Final[dict[str, ConfigMapKey]] = {
     # Options by another name.
@@ -133,6 +137,9 @@ KEYS: Final[dict[str, ConfigMapKey]] = {
     "block-cidrs": ConfigMapKey("denylist-source-range", adds=True),
     "proxy-stream-timeout": ConfigMapKey("stream-timeout", _plain_seconds),
     "proxy-stream-responses": ConfigMapKey("stream-responses"),
+    "proxy-stream-next-upstream": ConfigMapKey("no-stream-next-upstream", _opposite),
+    "proxy-stream-next-upstream-timeout": ConfigMapKey("stream-next-upstream-timeout", _plain_seconds),
+    "proxy-stream-next-upstream-tries": ConfigMapKey("stream-next-upstream-tries"),
     "worker-shutdown-timeout": ConfigMapKey("shutdown-grace", _plain_seconds),
     "error-log-level": ConfigMapKey("log-level", _log_level),
     "otel-service-name": ConfigMapKey("tracing-service"),
@@ -197,6 +204,8 @@ KEYS: Final[dict[str, ConfigMapKey]] = {
     # Text for nginx.
     "main-snippet": _missing("no text of nginx's is executed", ("",)),
     "stream-snippet": _missing(_STREAM, ("",)),
+    "log-format-stream": _note("streams have lines of the form that requests have (access-log-format)", ("", _STREAM_FORMAT)),
+    "stream-access-log-path": _note("the lines of streams go where those of requests go (access-log)", ("",)),
     "plugins": _missing("there is no Lua; --filter has a filter of a package stand before all requests", ("",)),
     "lua-shared-dicts": _NGINX,
     "use-geoip": _note("nothing is looked up about addresses", _TRUE),
@@ -212,8 +221,7 @@ _INSIDES: Final = """
     ssl-session-cache ssl-session-cache-size ssl-session-timeout ssl-buffer-size worker-cpu-affinity
     worker-serial-reloads variables-hash-bucket-size variables-hash-max-size nginx-status-ipv4-whitelist
     nginx-status-ipv6-whitelist debug-connections proxy-ssl-location-only gzip-disable
-    grpc-buffer-size-kb proxy-stream-next-upstream proxy-stream-next-upstream-timeout
-    proxy-stream-next-upstream-tries log-format-stream stream-access-log-path
+    grpc-buffer-size-kb
     opentelemetry-config opentracing-operation-name
     opentracing-location-operation-name opentracing-trust-incoming-span zipkin-collector-host zipkin-collector-port
     zipkin-service-name zipkin-sample-rate jaeger-collector-host jaeger-collector-port jaeger-endpoint

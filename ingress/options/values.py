@@ -35,6 +35,7 @@ LONGEST_SECONDS = 31_536_000
 LARGEST_COUNT = 1_000_000_000
 MOST_CONNECTIONS = 1_000_000
 MOST_RESPONSES = 1_000_000_000
+MOST_TRIES = 1000
 MOST_WORKERS = 256
 SHORTEST_LEASE_SECONDS = 2
 
@@ -386,6 +387,11 @@ def read_most_or_all(text: str) -> int:
 def read_responses(text: str) -> int:
     """Read how many answers to a datagram there are."""
     return _read_count(text, 0, MOST_RESPONSES)
+
+
+def read_tries(text: str) -> int:
+    """Read how many endpoints are tried."""
+    return _read_count(text, 0, MOST_TRIES)
 
 
 def read_addresses(text: str) -> tuple[Address, ...]:

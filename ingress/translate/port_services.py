@@ -1,11 +1,17 @@
 """What the operator's port services ask for: a listener and a table for each port, and where its streams lead."""
 
-from collections.abc import Iterator
-from typing import Final
+from collections.abc import Iterator, Sequence
 
 from ingress.annotations.annotations import DEFAULTS
 from ingress.model.backends import BackendReference
-from ingress.model.listeners import Listener, interface_of, port_of, tcp_description, udp_description
+from ingress.model.listeners import (
+    Listener,
+    interface_of,
+    likes_of,
+    port_of,
+    tcp_description,
+    udp_description,
+)
 from ingress.model.objects import Owner
 from ingress.model.port_services import PortService, PortServices
 from ingress.model.problems import Problem, Reason
@@ -15,8 +21,6 @@ from ingress.routing.variants import WeightedBackend
 from ingress.translate.claims import AskedListener, ParsedObject
 from ingress.translate.gateway.claims import TCP_PREFIX, UDP_PREFIX, GatewayClaims, StreamClaim, StreamLead
 from ingress.translate.options import TranslateOptions
-
-_TCP: Final = "tcp"
 
 
 def parse_port_services(options: TranslateOptions) -> tuple[ParsedObject, ...]:
@@ -29,7 +33,7 @@ def parse_port_services(options: TranslateOptions) -> tuple[ParsedObject, ...]:
 
 def _parse(owner: Owner, listed: tuple[PortServices, ...], options: TranslateOptions) -> ParsedObject:
     taken = dict(_taken(options))
-    like = next((one.description for one in options.listeners if port_of(one.description)), _TCP)
+    likes = likes_of(options.listeners, secure=False)
     listeners: list[AskedListener] = []
     streams: list[StreamClaim] = []
     problems: list[Problem] = []
@@ -41,8 +45,8 @@ def _parse(owner: Owner, listed: tuple[PortServices, ...], options: TranslateOpt
                 message = f"port {one.port} is {whose}; nothing is served there for this entry"
                 problems.append(owner.problem(Reason.LISTENER_CONFLICT, message, one.field))
                 continue
-            listener, stream = _asked_of_udp(one, like) if found.is_udp else _asked(one, like)
-            listeners.append(listener)
+            some, stream = _asked_of_udp(one, likes) if found.is_udp else _asked(one, likes)
+            listeners += some
             streams.append(stream)
     return ParsedObject(
         owner,
@@ -70,14 +74,20 @@ def _taken(options: TranslateOptions) -> Iterator[tuple[int, str]]:
         yield port, "that of the controller's own pages"
 
 
-def _asked(service: PortService, like: str) -> tuple[AskedListener, StreamClaim]:
+_Asked = tuple[list[AskedListener], StreamClaim]
+
+
+def _asked(service: PortService, likes: Sequence[str]) -> _Asked:
     table = f"{TCP_PREFIX}{service.port}"
-    listener = Listener(
-        tcp_description(service.port, interface_of(like), like),
-        table=table,
-        is_stream=True,
-        reads_header=service.reads_header,
-    )
+    listeners = [
+        Listener(
+            tcp_description(service.port, interface_of(like), like),
+            table=table,
+            is_stream=True,
+            reads_header=service.reads_header,
+        )
+        for like in likes
+    ]
     backend = BackendReference(service.service.namespace, service.service.name, service.service_port)
     lead = StreamLead(
         service.field,
@@ -85,13 +95,18 @@ def _asked(service: PortService, like: str) -> tuple[AskedListener, StreamClaim]
         ((service.field, backend),),
         sends_header=service.sends_header,
     )
-    return AskedListener(listener, service.field), StreamClaim(table, "", StreamSort.TCP, service.field, lead)
+    asked = [AskedListener(one, service.field) for one in listeners]
+    return asked, StreamClaim(table, "", StreamSort.TCP, service.field, lead)
 
 
-def _asked_of_udp(service: PortService, like: str) -> tuple[AskedListener, StreamClaim]:
+def _asked_of_udp(service: PortService, likes: Sequence[str]) -> _Asked:
     table = f"{UDP_PREFIX}{service.port}"
-    listener = Listener(udp_description(service.port, interface_of(like), like), table=table, is_udp=True)
+    listeners = [
+        Listener(udp_description(service.port, interface_of(like), like), table=table, is_udp=True)
+        for like in likes
+    ]
     key = service.service
     backend = BackendReference(key.namespace, key.name, service.service_port, protocol=DATAGRAMS)
     lead = StreamLead(service.field, (WeightedBackend(backend),), ((service.field, backend),))
-    return AskedListener(listener, service.field), StreamClaim(table, "", StreamSort.UDP, service.field, lead)
+    asked = [AskedListener(one, service.field) for one in listeners]
+    return asked, StreamClaim(table, "", StreamSort.UDP, service.field, lead)

@@ -1,9 +1,10 @@
-"""How many replicas of this controller share what limits allow (``--limits-shared``).
+"""The replicas of this controller: how many share what limits allow (``--limits-shared``), and where they are.
 
-They are counted as the endpoints of our own Service that are ready, whatever their port: each pod once, also where it has
+They are the endpoints of our own Service that are ready, whatever their port: each pod is counted once, also where it has
 addresses of both families.  As long as nothing is known of them, there is one.
 """
 
+from ingress.model.addresses import plain_address
 from ingress.model.problems import Problem, Reason
 from ingress.model.state import ClusterState
 from ingress.translate.options import TranslateOptions
@@ -20,6 +21,21 @@ def count_replicas(state: ClusterState, options: TranslateOptions) -> int:
     for one in state.slices.get(options.own_service, ()):
         pods.setdefault(one.address_type, set()).update(one.ready)
     return max(1, *map(len, pods.values())) if pods else 1
+
+
+def find_replicas(state: ClusterState, options: TranslateOptions) -> tuple[str, ...]:
+    """Return their addresses, in one spelling and sorted; none as long as nothing is known of them."""
+    if options.own_service is None:
+        return ()
+    found: set[str] = set()
+    for one in state.slices.get(options.own_service, ()):
+        for address in one.ready:
+            try:
+                found.add(str(plain_address(address)))
+            except ValueError:
+                # A name, which no datagram comes from.
+                continue
+    return tuple(sorted(found))
 
 
 def replica_problems(state: ClusterState, options: TranslateOptions) -> tuple[Problem, ...]:

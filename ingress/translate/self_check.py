@@ -21,6 +21,7 @@ def differences(found: Snapshot, expected: Snapshot) -> tuple[str, ...]:
         lines.append("the listeners are the same, in another order")
     if found.replicas != expected.replicas:
         lines.append(f"there are {found.replicas} replicas, not {expected.replicas}")
+    lines += _of_sets("address of replicas", found.replica_addresses, expected.replica_addresses)
     lines += _of_maps("number of routes of listener ", found.attached, expected.attached)
     tables, wanted = dict(found.tables()), dict(expected.tables())
     lines += _of_sets("table", tables, wanted)

@@ -88,6 +88,8 @@ class Snapshot:
     """How many replicas of this controller share what limits allow."""
     attached: Mapping[tuple[Owner, str], int] = NOTHING_ATTACHED
     """How many routes each listener of Gateways has, by the object that has it and its name; none of those without any."""
+    replica_addresses: tuple[str, ...] = ()
+    """Where the replicas of this controller are, as far as that is known; sorted."""
 
     def tables(self) -> Iterator[tuple[str, ListenerTable]]:
         """Yield all tables by name, that of the command line first."""
@@ -139,5 +141,6 @@ class Snapshot:
             and self.listeners is other.listeners
             and self.others is other.others
             and self.replicas == other.replicas
+            and self.replica_addresses == other.replica_addresses
             and self.attached is other.attached
         )

@@ -64,7 +64,7 @@ from ingress.translate.port_services import parse_port_services
 from ingress.translate.readers.gateway.ports import tables_beside
 from ingress.translate.readers.reader import Readers, RouteKind
 from ingress.translate.readers.route_kinds import ROUTE_KINDS
-from ingress.translate.replicas import count_replicas, replica_problems
+from ingress.translate.replicas import count_replicas, find_replicas, replica_problems
 from ingress.translate.snapshot import ListenerTable, Snapshot
 
 __all__ = ["TranslateOptions", "translate"]
@@ -158,6 +158,7 @@ def translate(
         listeners=listeners,
         others=tables,
         replicas=count_replicas(state, options),
+        replica_addresses=find_replicas(state, options),
         attached=count_attached(all_parsed, rejected),
     )
 

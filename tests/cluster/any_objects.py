@@ -17,7 +17,13 @@ _GATEWAY = "gateway.networking.k8s.io"
 _SERVICES = ("web", "api", "ext")
 _HOSTS = ("a.test", "b.test", "*.test", "A.test", "x.a.test", "", "bad host")
 _CREATED = ("2026-01-01T00:00:00Z", "2026-01-02T00:00:00Z", "2026-01-03T00:00:00Z")
-_PORTS = {"HTTP": (80, 8080), "HTTPS": (443, 8443), "TLS": (443, 8443), "TCP": (9000, 9001)}
+_PORTS = {
+    "HTTP": (80, 8080),
+    "HTTPS": (443, 8443),
+    "TLS": (443, 8443),
+    "TCP": (9000, 9001),
+    "UDP": (80, 9000),
+}
 
 
 class AnyObjects:
@@ -222,7 +228,7 @@ class AnyObjects:
         return [{"name": f"l{at}", **one} for at, one in enumerate(self._some(3, self._listener, 1))]
 
     def _listener(self) -> Json:
-        protocol = self._one("HTTP", "HTTP", "HTTPS", "TLS", "TCP")
+        protocol = self._one("HTTP", "HTTP", "HTTPS", "TLS", "TCP", "UDP")
         labels = {"from": "Selector", "selector": {"matchLabels": {"team": "x"}}}
         scope = self._one({"from": "All"}, {"from": "Same"}, labels)
         found: Json = {
@@ -230,7 +236,7 @@ class AnyObjects:
             "port": self._one(*_PORTS[protocol]),
             "allowedRoutes": {"namespaces": scope},
         }
-        if protocol != "TCP" and self._is(0.7):
+        if protocol not in ("TCP", "UDP") and self._is(0.7):
             found["hostname"] = self._one("a.test", "*.test", "b.test")
         if protocol == "TLS" and self._is(0.5):
             found["tls"] = {"mode": "Passthrough"}
@@ -243,11 +249,11 @@ class AnyObjects:
         return found
 
     def _route(self) -> Json:
-        kind = self._one("HTTPRoute", "HTTPRoute", "GRPCRoute", "TLSRoute", "TCPRoute")
+        kind = self._one("HTTPRoute", "HTTPRoute", "GRPCRoute", "TLSRoute", "TCPRoute", "UDPRoute")
         spec: Json = {"parentRefs": self._some(2, self._parent, 1)}
-        if kind != "TCPRoute":
+        if kind not in ("TCPRoute", "UDPRoute"):
             spec["hostnames"] = self._some(2, lambda: self._one("a.test", "*.test", "b.test"))
-        is_stream = kind in ("TLSRoute", "TCPRoute")
+        is_stream = kind in ("TLSRoute", "TCPRoute", "UDPRoute")
         spec["rules"] = self._some(1 if is_stream else 2, lambda: self._route_rule(kind), 1)
         more = {"creationTimestamp": self._one(*_CREATED)}
         return self._of_gateways(kind, self._one("r1", "r2", "r3"), more=more, **spec)
@@ -274,7 +280,9 @@ class AnyObjects:
         return {**found, "namespace": self._namespaced()} if self._is(0.5) else found
 
     def _grant(self) -> Json:
-        kind = self._one("HTTPRoute", "GRPCRoute", "TLSRoute", "TCPRoute", "Gateway", "ListenerSet")
+        kind = self._one(
+            "HTTPRoute", "GRPCRoute", "TLSRoute", "TCPRoute", "UDPRoute", "Gateway", "ListenerSet"
+        )
         source = {"group": _GATEWAY, "kind": kind, "namespace": self._namespaced()}
         target = {"group": "", "kind": "Secret" if kind in ("Gateway", "ListenerSet") else "Service"}
         spec = {"from": [source], "to": [target]}

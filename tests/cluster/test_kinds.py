@@ -22,6 +22,7 @@ class KindsTests(SynchronousTestCase):
                 "GRPCRoute",
                 "TLSRoute",
                 "TCPRoute",
+                "UDPRoute",
                 "ReferenceGrant",
                 "BackendTLSPolicy",
                 "Namespace",

@@ -16,6 +16,7 @@ from ingress.translate.options import TranslateOptions
 from ingress.translate.snapshot import Snapshot
 from ingress.translate.snapshot_bytes import SnapshotError
 from ingress.workers.feed.follower import Follower
+from ingress.workers.feed.operations import FORMAT
 from ingress.workers.feed.sending import pieces
 from tests.properties import examples
 from tests.translate import following
@@ -205,7 +206,7 @@ class MalformedTests(FeedCase):
             pickle.dumps(()),
             pickle.dumps(Path("/tmp")),
             b"cos\nsystem\n(S'exit 1'\ntR.",
-            pickle.dumps((1, "txingress feed 3", True)) + pickle.dumps((19,)) + b"\x80",
+            pickle.dumps((1, FORMAT, True)) + pickle.dumps((19,)) + b"\x80",
         )
         for octets in evil:
             self.assertRaises(SnapshotError, self.follower.take, octets)

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import orjson
 
 from ingress.fields import RawObject, is_object
-from ingress.model.gateway_services import SERVICES_WRITER, GatewayService
+from ingress.model.gateway_services import SERVICES_WRITER, GatewayService, GatewayServicePort
 from ingress.translate.readers.gateway.names import GATEWAY, GROUP
 
 _TCP = "TCP"
@@ -94,18 +94,18 @@ def _texts(metadata: RawObject, name: str, owned: RawObject) -> tuple[tuple[str,
     )
 
 
-def _ports(spec: RawObject, owned: RawObject) -> tuple[tuple[str, int], ...]:
+def _ports(spec: RawObject, owned: RawObject) -> tuple[GatewayServicePort, ...]:
     entries = spec.get("ports")
     ours = {
         (key.get("port"), key.get("protocol")) for key in _keys(_within(owned, "f:ports")) if _is_flat(key)
     }
-    found: list[tuple[str, int]] = []
+    found: list[GatewayServicePort] = []
     for entry in entries if isinstance(entries, list) else ():
         if is_object(entry) and _is_flat(entry) and (entry.get("port"), entry.get("protocol", _TCP)) in ours:
-            name, number = entry.get("name"), entry.get("port")
-            if isinstance(number, int):
-                found.append((name if isinstance(name, str) else "", number))
-    return tuple(sorted(found, key=lambda one: one[1]))
+            name, number, protocol = entry.get("name"), entry.get("port"), entry.get("protocol", _TCP)
+            if isinstance(number, int) and isinstance(protocol, str):
+                found.append(GatewayServicePort(name if isinstance(name, str) else "", number, protocol))
+    return tuple(sorted(found, key=lambda one: (one.number, one.protocol)))
 
 
 def _is_flat(entry: RawObject) -> bool:

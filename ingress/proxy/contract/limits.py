@@ -42,8 +42,6 @@ SMALL_HELD: Final = 1024
 """Pieces of it are put together up to this size: those of an octet each would take a hundred times as much."""
 DECISION_SECONDS: Final = 60.0
 """How long a request, or an answer, waits for what one of its filters awaits."""
-MAX_ATTEMPTS: Final = 3
-"""As ingress-nginx (``proxy-next-upstream-tries``)."""
 
 MAX_INTERIM: Final = 32
 """1xx answers to one request; more is a flood."""

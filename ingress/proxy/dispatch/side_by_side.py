@@ -5,6 +5,7 @@ To find out takes as many calls as all else of a request on its way in, so hosts
 
 from typing import Final
 
+from ingress.model.backends import BackendReference
 from ingress.proxy.dispatch.resource import IngressProxyResource
 from ingress.proxy.exchange.exchange import Exchange
 from ingress.proxy.upstream.rotation import Rotation
@@ -62,6 +63,10 @@ class SideBySideResource:
     def rotation_for(self, route: StreamRoute) -> Rotation | None:
         """Choose a backend of *route*, and return who picks its endpoints; None where it leads nowhere."""
         return self._first.rotation_for(route)
+
+    def rotation_of(self, backend: BackendReference) -> Rotation | None:
+        """Return who picks the endpoints of *backend*; None where no route of the snapshot leads there."""
+        return self._first.rotation_of(backend)
 
     def _of(self, host: bytes) -> IngressProxyResource:
         if len(self._known) >= MOST_HOSTS:

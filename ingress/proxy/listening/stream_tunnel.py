@@ -31,7 +31,6 @@ from ingress.model.backends import Endpoint
 from ingress.model.causes import Cause, cause_of_status
 from ingress.model.client_authentication import lets_in
 from ingress.model.records import AttemptRecord, Record
-from ingress.model.retries import RetryRule
 from ingress.model.streams import StreamSort
 from ingress.proxy.contract.deadlines import NEVER
 from ingress.proxy.contract.faults import LEFT, TABLE, Side, Step
@@ -40,7 +39,6 @@ from ingress.proxy.contract.limits import (
     CONNECTION_START_SECONDS,
     HALF_CLOSED_SECONDS,
     LINGER_SECONDS,
-    MAX_ATTEMPTS,
     TUNNEL_SPLICE_BYTES,
 )
 from ingress.proxy.contract.transport import (
@@ -60,7 +58,6 @@ if TYPE_CHECKING:
     from ingress.proxy.dispatch.site import ProxySite
 
 
-_RETRIES = RetryRule(max_tries=MAX_ATTEMPTS)
 _ENDLESS = 1 << 62
 """Bytes, more than ever come."""
 
@@ -183,7 +180,7 @@ class StreamTunnel:
         if self._rotation is None:
             self._fail(503, "the route leads nowhere")
             return
-        self._attempts = Attempts(self._rotation, _RETRIES, b"")
+        self._attempts = Attempts(self._rotation, self._site.context.limits.stream_tries.rule, b"")
         self._attempt(self._attempts)
 
     def _header(self) -> bytes:

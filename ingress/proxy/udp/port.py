@@ -2,8 +2,9 @@
 
 import socket
 from collections.abc import Callable
-from typing import Final
+from typing import Final, NamedTuple
 
+from twisted.internet.interfaces import IDelayedCall
 from twisted.python.failure import Failure
 
 from ingress.model.causes import Cause
@@ -25,6 +26,20 @@ MOST_DATAGRAMS: Final = 32
 """Datagrams that are read of a port in one go; then others have their turn."""
 _MOST_CONTROLS: Final = 256
 """Addresses of this machine for which it is remembered what goes beside answers."""
+TELL_SECONDS: Final = 1.0
+"""How often there is a line about datagrams that have no endpoint: whoever forges their sources decides how many they are."""
+_NO_ENDPOINT: Final = "the backend has no endpoint"
+
+
+class _Dropped(NamedTuple):
+    """Datagrams that had no endpoint, with where the last of them came from, and by which route."""
+
+    route: StreamRoute
+    peer: Peer
+    rotation: Rotation | None
+    datagrams: int
+    size: int
+    """Bytes of all."""
 
 
 class UdpPort:
@@ -46,13 +61,16 @@ class UdpPort:
         self._by_client: dict[tuple[Peer, Control], UdpSession] = {}
         self._controls: dict[bytes, Control] = {}
         self._is_closed = False
+        self._untold: _Dropped | None = None
+        """Those without endpoint that no line was about yet."""
+        self._telling: IDelayedCall | None = None
 
     def __repr__(self) -> str:
         return f"<UdpPort {self.number}: {len(self._by_client)} sessions>"
 
     def start(self) -> None:
         """Take datagrams from now on."""
-        self._sessions.ports.add(self.number)
+        self._sessions.opened(self.number)
         self._sessions.sockets.add(self, self._sock.fileno(), READ)
 
     def fileno(self) -> int:
@@ -65,8 +83,11 @@ class UdpPort:
             return
         self._is_closed = True
         self._sessions.sockets.remove(self._sock.fileno())
-        self._sessions.ports.discard(self.number)
+        self._sessions.closed(self.number)
         self._forget()
+        if self._telling is not None:
+            self._telling.cancel()
+            self._tell_dropped()
         if not (self._site.connections.draining and self._by_client):
             self._sessions.sockets.close(self._sock)
             self._sessions.end_all(tuple(self._by_client.values()))
@@ -75,9 +96,7 @@ class UdpPort:
 
     def ready(self, events: int) -> None:
         """Take what has come, some at a time."""
-        resource = self._site.resource
-        route = resource.port_stream()
-        rotation = None if route is None or route.owner is None else resource.rotation_for(route)
+        route = self._site.resource.port_stream()
         for _ in range(MOST_DATAGRAMS):
             if self._is_closed:
                 return
@@ -93,15 +112,13 @@ class UdpPort:
             except OSError:
                 self._sessions.metrics.drop("unreadable")
                 return
-            if route is None or rotation is None:
+            if route is None or not route.weighted:
                 self._sessions.metrics.drop("unserved")
-            elif peer[1] in self._sessions.ports and self._sessions.is_own(peer[0]):
+            elif not peer[1] or (peer[1] in self._sessions.ports and self._sessions.is_ours(peer[0])):
                 # What is answered there would be passed on again, for ever.
                 self._sessions.metrics.drop("loop")
-            elif peer[1] == 0:
-                self._sessions.metrics.drop("loop")
             else:
-                self._take(datagram, peer, control, route, rotation)
+                self._take(datagram, peer, control, route)
 
     def _control_of(self, said: list[tuple[int, int, bytes]]) -> Control:
         octets = said[0][2] if said else b""
@@ -112,36 +129,57 @@ class UdpPort:
             control = self._controls[octets] = answer_from(said)
         return control
 
-    def _take(
-        self, datagram: bytes, peer: Peer, control: Control, route: StreamRoute, rotation: Rotation
-    ) -> None:
+    def _take(self, datagram: bytes, peer: Peer, control: Control, route: StreamRoute) -> None:
+        resource = self._site.resource
         session = self._by_client.get((peer, control))
-        endpoints = rotation.endpoints
         if session is not None:
-            if session.seen is not endpoints and not session.stays_at(rotation):
+            if not session.stays_at(route, resource.rotation_of(session.backend)):
                 session.end(200 if session.answers else 503, "the endpoint has left")
             elif session.take(datagram):
                 return
-        if not endpoints:
-            self._sessions.metrics.drop("no-endpoint")
-            context = self._sessions.context
-            why = "the backend has no endpoint"
-            context.upstream_errors.warn(503, b"", b"", route.backend, why)
-            record = record_of(
-                route,
-                peer,
-                self.number,
-                503,
-                why,
-                Cause.UNAVAILABLE,
-                rotation=rotation,
-                received=len(datagram),
-            )
-            self._sessions.tell(record)
+        rotation = resource.rotation_for(route)
+        if rotation is None or not rotation.endpoints:
+            self._drop(datagram, peer, route, rotation)
             return
         session = UdpSession(self._sessions, self, peer, control, route, rotation)
         self._by_client[peer, control] = session
         session.begin(datagram)
+
+    # What goes nowhere
+
+    def _drop(self, datagram: bytes, peer: Peer, route: StreamRoute, rotation: Rotation | None) -> None:
+        """Drop *datagram*, since there is no endpoint: the first is told at once, others in one line a second."""
+        sessions = self._sessions
+        sessions.metrics.drop("no-endpoint")
+        subject = route.backend if rotation is None else rotation.backend
+        sessions.context.upstream_errors.warn(503, b"", b"", subject, _NO_ENDPOINT)
+        untold = self._untold
+        number, size = (0, 0) if untold is None else (untold.datagrams, untold.size)
+        self._untold = _Dropped(route, peer, rotation, number + 1, size + len(datagram))
+        if self._telling is None:
+            self._tell_dropped()
+
+    def _tell_dropped(self) -> None:
+        """Tell what was not told yet, and after a second what comes until then."""
+        untold, self._untold = self._untold, None
+        self._telling = None
+        if untold is None:
+            return
+        why = _NO_ENDPOINT if untold.datagrams == 1 else f"{_NO_ENDPOINT} for {untold.datagrams:,} datagrams"
+        self._sessions.tell(
+            record_of(
+                untold.route,
+                untold.peer,
+                self.number,
+                503,
+                why,
+                Cause.UNAVAILABLE,
+                rotation=untold.rotation,
+                received=untold.size,
+            )
+        )
+        if not self._is_closed:
+            self._telling = self._sessions.context.deadlines.call_after(TELL_SECONDS, self._tell_dropped)
 
     # What goes back
 

@@ -21,12 +21,11 @@ from typing import Final, Protocol
 
 from twisted.python.failure import Failure
 
+from ingress.model.backends import BackendReference
 from ingress.model.causes import Cause, cause_of_status
 from ingress.model.records import AttemptRecord, Record
-from ingress.model.retries import RetryRule
 from ingress.model.streams import StreamSort
 from ingress.proxy.contract.faults import TABLE, Side, State, Step
-from ingress.proxy.contract.limits import MAX_ATTEMPTS
 from ingress.proxy.contract.transport import is_ip_address
 from ingress.proxy.exchange.attempts import Attempts
 from ingress.proxy.transport.datagrams import MAX_DATAGRAM, Control
@@ -35,7 +34,6 @@ from ingress.proxy.udp.sessions import MAX_KEPT_OF_ONE, UdpSessions
 from ingress.proxy.upstream.rotation import Rotation
 from ingress.routing.streams import StreamRoute
 
-_RETRIES: Final = RetryRule(max_tries=MAX_ATTEMPTS)
 MOST_ANSWERS: Final = 8
 """Datagrams that are read of an endpoint in one go; then others have their turn."""
 MOST_KEPT: Final = 16
@@ -82,6 +80,7 @@ class UdpSession:
         "is_over",
         "last",
         "seen",
+        "seen_route",
     )
 
     def __init__(
@@ -98,7 +97,7 @@ class UdpSession:
         self._peer = peer
         self._control = control
         self._route = route
-        self._attempts = Attempts(rotation, _RETRIES, b"")
+        self._attempts = Attempts(rotation, sessions.context.limits.stream_tries.rule, b"")
         self._sock: socket.socket | None = None
         self._kept: list[bytes] = []
         self._kept_size = 0
@@ -112,7 +111,9 @@ class UdpSession:
         self.last = sessions.context.deadlines.now
         """When something last came."""
         self.seen = rotation.endpoints
-        """The endpoints among which its own was when that was looked at last."""
+        """The endpoints among which its own was when that was looked at last ..."""
+        self.seen_route = route
+        """... and the route that led to its backend by then."""
         self.is_over = False
 
     def __repr__(self) -> str:
@@ -123,8 +124,21 @@ class UdpSession:
 
     # Of the client
 
-    def stays_at(self, rotation: Rotation) -> bool:
-        """Whether *rotation*, whose endpoints are others than those *seen*, still has its own, perhaps elsewhere, and not ejected."""
+    @property
+    def backend(self) -> BackendReference:
+        """The one that was drawn for it."""
+        return self._attempts.rotation.backend
+
+    def stays_at(self, route: StreamRoute, rotation: Rotation | None) -> bool:
+        """Whether *route* still leads to its backend, and *rotation*, that of the backend, has its endpoint, perhaps elsewhere, and not ejected."""
+        if rotation is None:
+            return False
+        if route is not self.seen_route:
+            if self.backend not in route.backends:
+                return False
+            self.seen_route = route
+        if self.seen is rotation.endpoints:
+            return True
         endpoint = self._attempts.endpoint
         if endpoint is not None and rotation.may_renew(endpoint):
             self.seen = rotation.endpoints

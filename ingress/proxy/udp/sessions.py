@@ -4,7 +4,7 @@ One look a second ends those that were idle for too long (``deadlines``), some a
 """
 
 import socket
-from collections import OrderedDict, deque
+from collections import Counter, OrderedDict, deque
 from collections.abc import Callable, Iterable
 from typing import ClassVar, Final, Protocol
 
@@ -68,9 +68,11 @@ class UdpSessions:
         self.context: ExchangeContext = site.context
         self.sockets = sockets
         self.metrics = site.context.metrics.udp
-        self.is_own = is_own
-        self.ports: set[int] = set()
-        """The ports that are open: what comes from one of them was sent by ourselves."""
+        self._is_own = is_own
+        self.replicas: frozenset[str] = frozenset()
+        """Addresses of the other replicas of this controller, as far as they are known."""
+        self.ports: Counter[int] = Counter()
+        """The ports that are open, each as often as it is, at addresses of both families: what comes from one of them was sent by ourselves."""
         self._site = site
         self._find_address = find_address
         self._finding: set[object] = set()
@@ -124,6 +126,22 @@ class UdpSessions:
         self._order.most = most
         if self._order:
             self.deadline = self.context.deadlines.now
+
+    # What ports tell
+
+    def opened(self, port: int) -> None:
+        """*port* is open, at one address more."""
+        self.ports[port] += 1
+
+    def closed(self, port: int) -> None:
+        """*port* is closed there."""
+        self.ports[port] -= 1
+        if not self.ports[port]:
+            del self.ports[port]
+
+    def is_ours(self, address: str) -> bool:
+        """Whether *address* is of this machine, or of another replica: whoever takes datagrams there passes them on, as we do."""
+        return address in self.replicas or self._is_own(address)
 
     # What sessions tell
 

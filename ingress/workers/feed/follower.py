@@ -163,6 +163,7 @@ class _Making:
         self._serving = before.serving
         self._listeners = before.listeners
         self._replicas = before.replicas
+        self._replica_addresses = before.replica_addresses
         self._name = ""
         self._table: _Table | None = None
         self._routes: tuple[Route, ...] = ()
@@ -202,6 +203,7 @@ class _Making:
             listeners=self._listeners,
             others=others,
             replicas=self._replicas,
+            replica_addresses=self._replica_addresses,
         )
 
     # Tables
@@ -330,6 +332,9 @@ class _Making:
     def _share(self, replicas: int) -> None:
         self._replicas = _checked(replicas, int)
 
+    def _find(self, addresses: Any) -> None:
+        self._replica_addresses = _checked(addresses, tuple)
+
 
 _TAKERS: Final[Mapping[Word, Callable[..., None]]] = {
     Word.TABLE: _Making._begin_table,
@@ -350,4 +355,5 @@ _TAKERS: Final[Mapping[Word, Callable[..., None]]] = {
     Word.SERVING: _Making._serve,
     Word.LISTENERS: _Making._listen,
     Word.REPLICAS: _Making._share,
+    Word.REPLICA_ADDRESSES: _Making._find,
 }

@@ -16,7 +16,7 @@
       ENDPOINTS endpoints       some of those of the next backend, which has too many for one piece
       BACKEND reference start stop endpoints near reason problems broken
       NO_BACKEND reference
-      SERVING settings, LISTENERS listeners, REPLICAS count
+      SERVING settings, LISTENERS listeners, REPLICAS count, REPLICA_ADDRESSES addresses
     MORE                        ends a piece that another one follows
     END backends tables         ends the last one; how many of these there are now
 
@@ -35,7 +35,7 @@ from ingress.translate.snapshot import ListenerTable
 K = TypeVar("K")
 V = TypeVar("V")
 
-FORMAT: Final = "txingress feed 3"
+FORMAT: Final = "txingress feed 4"
 """What the first piece begins with; another number for another arrangement."""
 
 Operation = tuple[Any, ...]
@@ -64,6 +64,7 @@ class Word(IntEnum):
     SERVING = auto()
     LISTENERS = auto()
     REPLICAS = auto()
+    REPLICA_ADDRESSES = auto()
     MORE = auto()
     END = auto()
 

@@ -71,6 +71,7 @@ def _steps(before: Snapshot | None, after: Snapshot) -> Iterator[Step]:
         (Word.SERVING, known.serving, after.serving),
         (Word.LISTENERS, known.listeners, after.listeners),
         (Word.REPLICAS, known.replicas, after.replicas),
+        (Word.REPLICA_ADDRESSES, known.replica_addresses, after.replica_addresses),
     ):
         if now is not was and now != was:
             yield _say(_AN_ENTRY, word, now)

@@ -110,7 +110,7 @@ class ObjectTests(SynchronousTestCase):
         """Others have their own, and these are passed over."""
         for version, kind in (
             ("networking.k8s.io/v1", "NetworkPolicy"),
-            ("gateway.networking.k8s.io/v1alpha2", "UDPRoute"),
+            ("gateway.networking.k8s.io/v1alpha2", "XMesh"),
             ("gateway.networking.k8s.io/v1alpha2", "BackendLBPolicy"),
             ("gateway.networking.x-k8s.io/v1alpha1", "XListenerSet"),
             ("networking.internal.knative.dev/v1alpha1", "Ingress"),

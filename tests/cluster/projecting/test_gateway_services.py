@@ -5,7 +5,7 @@ from typing import Any
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.cluster.projecting.gateway_services import applied_service, owning_gateway
-from ingress.model.gateway_services import SERVICES_WRITER, GatewayService
+from ingress.model.gateway_services import SERVICES_WRITER, GatewayService, GatewayServicePort
 
 OWNER = {"apiVersion": "gateway.networking.k8s.io/v1", "kind": "Gateway", "name": "edge", "uid": "u"}
 PORTS: dict[str, Any] = {"f:ports": {'k:{"port":80,"protocol":"TCP"}': {".": {}, "f:name": {}, "f:port": {}}}}
@@ -46,7 +46,9 @@ class AppliedTests(SynchronousTestCase):
 
     def test_ours_alone(self) -> None:
         """What others wrote into it is left out."""
-        expected = GatewayService((("team", "web"),), (("cost", "7"),), (("port-80", 80),), ("u",))
+        expected = GatewayService(
+            (("team", "web"),), (("cost", "7"),), (GatewayServicePort("port-80", 80),), ("u",)
+        )
         self.assertEqual(applied(service()), expected)
 
     def test_never_applied(self) -> None:

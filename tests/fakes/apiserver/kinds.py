@@ -67,6 +67,7 @@ GATEWAY_KINDS: tuple[ResourceType, ...] = (
     _gateway_kind("grpcroutes", "GRPCRoute"),
     _gateway_kind("tlsroutes", "TLSRoute"),
     _gateway_kind("tcproutes", "TCPRoute"),
+    _gateway_kind("udproutes", "UDPRoute"),
     _gateway_kind("referencegrants", "ReferenceGrant", has_status=False),
     _gateway_kind("backendtlspolicies", "BackendTLSPolicy"),
 )

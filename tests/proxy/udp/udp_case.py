@@ -62,7 +62,7 @@ class UdpCase(ProxyCase):
         self.assertEqual(
             (self.sockets.descriptors, self.sockets.open_count, self.port_socket.fileno()), ({}, 0, -1)
         )
-        self.assertEqual((len(self.sessions), self.sessions.kept_bytes, self.sessions.ports), (0, 0, set()))
+        self.assertEqual((len(self.sessions), self.sessions.kept_bytes, self.sessions.ports), (0, 0, {}))
         self.assertNotIn(self.sessions, self.stage.deadlines.watched)
         self.stage.deadlines.stop()
         self.assertEqual(self.reactor.getDelayedCalls(), [])

@@ -227,10 +227,13 @@ def service(name: str, namespace: str = INFRA, address: str = "10.1.0.1", **port
     """Return a Service with one port, 8080, and its EndpointSlice; without *address* the slice has no endpoint."""
     ports = [{"name": "web", "port": 8080, "protocol": "TCP", **port}]
     body = _object("Service", name, namespace, {"ports": ports, "clusterIP": "10.0.0.10"}, "v1")
-    return f"{json.dumps(body)}\n---\n{json.dumps(endpoints(name, namespace, address))}"
+    slices = endpoints(name, namespace, address, port.get("protocol", "TCP"))
+    return f"{json.dumps(body)}\n---\n{json.dumps(slices)}"
 
 
-def endpoints(name: str, namespace: str = INFRA, address: str = "10.1.0.1") -> dict[str, Any]:
+def endpoints(
+    name: str, namespace: str = INFRA, address: str = "10.1.0.1", protocol: str = "TCP"
+) -> dict[str, Any]:
     """Return an EndpointSlice of a Service."""
     metadata = {
         "name": f"{name}-1",
@@ -243,7 +246,7 @@ def endpoints(name: str, namespace: str = INFRA, address: str = "10.1.0.1") -> d
         "kind": "EndpointSlice",
         "metadata": metadata,
         "addressType": "IPv6" if ":" in address else "IPv4",
-        "ports": [{"name": "web", "port": 3000, "protocol": "TCP"}],
+        "ports": [{"name": "web", "port": 3000, "protocol": protocol}],
         "endpoints": ready,
     }
 

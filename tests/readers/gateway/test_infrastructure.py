@@ -58,7 +58,7 @@ class WantedTests(SynchronousTestCase):
         assert found is not None
         self.assertEqual(found.labels, (("a", "1"), ("b", "2"), (NAME_LABEL, "a")))
         self.assertEqual(found.annotations, (("c", "3"),))
-        self.assertEqual(found.ports, (("port-80", 80), ("port-8080", 8080)))
+        self.assertEqual(found.ports, (("port-80", 80, "TCP"), ("port-8080", 8080, "TCP")))
         self.assertEqual((found.gateway_uids, found.is_inert), (("u",), True))
 
     def test_not_asked_any_more(self) -> None:

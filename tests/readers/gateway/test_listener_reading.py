@@ -202,7 +202,7 @@ class ListenersAskedForTests(SynchronousTestCase):
                 [gateway("a", class_name="x")],
                 "no Gateway has a class of the controller txingress.dev/gateway",
             ),
-            ([gateway("a", listener(protocol="UDP"))], "no Gateway is accepted"),
+            ([gateway("a", listener(protocol="SCTP"))], "no Gateway is accepted"),
             ([gateway("a")], ""),
         ):
             with self.subTest(values=values):

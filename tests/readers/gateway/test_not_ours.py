@@ -9,7 +9,14 @@ from ingress.translate.readers.gateway.gateways import GatewayClass
 from ingress.translate.readers.gateway.names import UNREADABLE, ObjectReference
 from ingress.translate.readers.gateway.not_ours import why_not_served_here
 from ingress.translate.readers.gateway.policies import BackendTLSPolicy
-from ingress.translate.readers.gateway.routes import GRPCRoute, HTTPRoute, ParentReference, TCPRoute, TLSRoute
+from ingress.translate.readers.gateway.routes import (
+    GRPCRoute,
+    HTTPRoute,
+    ParentReference,
+    TCPRoute,
+    TLSRoute,
+    UDPRoute,
+)
 from tests.readers.gateway.gateway_values import gateway, listener_set, parent, state_of
 
 OTHER = GatewayClass(ObjectKey("", "other"), controller="example.com/other")
@@ -86,7 +93,7 @@ class NotOursTests(SynchronousTestCase):
 
     def test_each_kind_of_route(self) -> None:
         """They are told alike."""
-        for kind in (HTTPRoute, GRPCRoute, TLSRoute, TCPRoute):
+        for kind in (HTTPRoute, GRPCRoute, TLSRoute, TCPRoute, UDPRoute):
             self.assertEqual(
                 self.why(kind(ObjectKey("infra", "route"))),
                 "it has no parentRefs, so it attaches to nothing",

@@ -24,6 +24,7 @@ from ingress.translate.readers.gateway.names import (
     LISTENER_SET,
     TCP_ROUTE,
     TLS_ROUTE,
+    UDP_ROUTE,
     ObjectReference,
 )
 from ingress.translate.readers.gateway.routes import ParentReference
@@ -115,7 +116,8 @@ class ListenersTests(SynchronousTestCase):
         passthrough = ListenerTls("Passthrough")
         at = "spec.listeners[0]"
         for one, reason, field in (
-            (listener(protocol="UDP"), Reason.UNSUPPORTED_PROTOCOL, f"{at}.protocol"),
+            (listener(protocol="UDP"), None, ""),
+            (listener(protocol="SCTP"), Reason.UNSUPPORTED_PROTOCOL, f"{at}.protocol"),
             (listener(protocol="INVALID"), Reason.UNSUPPORTED_PROTOCOL, f"{at}.protocol"),
             (listener(hostname="10.0.0.1"), Reason.UNSUPPORTED_VALUE, f"{at}.hostname"),
             (listener(hostname="a.*.b"), Reason.UNSUPPORTED_VALUE, f"{at}.hostname"),
@@ -156,7 +158,8 @@ class ListenersTests(SynchronousTestCase):
             (listener(protocol="HTTPS"), (HTTP_ROUTE, GRPC_ROUTE)),
             (listener(protocol="TLS", tls=ListenerTls("Passthrough")), (TLS_ROUTE,)),
             (listener(protocol="TCP"), (TCP_ROUTE,)),
-            (listener(protocol="UDP"), ()),
+            (listener(protocol="UDP"), (UDP_ROUTE,)),
+            (listener(protocol="SCTP"), ()),
             (listener(kinds=["InvalidRoute", "HTTPRoute"]), (HTTP_ROUTE,)),
             (listener(kinds=["InvalidRoute"]), ()),
             (
@@ -170,11 +173,11 @@ class ListenersTests(SynchronousTestCase):
 
     def test_one_of_two(self) -> None:
         """One accepted listener is enough for its Gateway; without any, it is not accepted."""
-        (state,) = topology(gateway("a", listener(), listener("bad", 81, "UDP"))).gateways.values()
+        (state,) = topology(gateway("a", listener(), listener("bad", 81, "SCTP"))).gateways.values()
         self.assertTrue(state.is_accepted)
         self.assertEqual([one.is_accepted for one in state.listeners], [True, False])
         self.assertEqual([one.table for one in state.listeners], ["gateway *:80", ""])
-        (state,) = topology(gateway("a", listener("bad", 81, "UDP"))).gateways.values()
+        (state,) = topology(gateway("a", listener("bad", 81, "SCTP"))).gateways.values()
         self.assertFalse(state.is_accepted)
 
     def test_too_many(self) -> None:
@@ -338,7 +341,7 @@ class ListenerSetTests(SynchronousTestCase):
     def test_gateway_not_accepted(self) -> None:
         """A ListenerSet falls with its Gateway."""
         found = topology(
-            gateway("g", listener(protocol="UDP"), listener_sets=ANY),
+            gateway("g", listener(protocol="SCTP"), listener_sets=ANY),
             listener_set("s", "g", listener(port=81)),
         ).listener_sets
         (one,) = found.values()

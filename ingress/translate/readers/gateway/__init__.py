@@ -3,7 +3,7 @@
     GatewayClass ◀── Gateway ◀── ListenerSet          who listens where            gateways.py
                         ▲             ▲
                         └── parentRefs ┘
-         HTTPRoute, GRPCRoute, TLSRoute, TCPRoute     what goes where              routes.py
+         HTTPRoute, GRPCRoute, TLSRoute, TCPRoute,    what goes where              routes.py
                         │
                     backendRefs ──▶ Service ◀── BackendTLSPolicy                   policies.py
 

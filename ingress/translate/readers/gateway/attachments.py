@@ -12,7 +12,7 @@ from ingress.model.streams import StreamSort
 from ingress.translate.readers.gateway.gateways import AllowedNamespaces, ListenerTls
 from ingress.translate.readers.gateway.routes import ParentReference
 
-_SORTS: Final = {"TCP": StreamSort.TCP, "HTTPS": StreamSort.REQUESTS}
+_SORTS: Final = {"TCP": StreamSort.TCP, "UDP": StreamSort.UDP, "HTTPS": StreamSort.REQUESTS}
 
 
 @frozen(weakref_slot=False)
@@ -62,7 +62,7 @@ class ListenerState:
 
     @property
     def stream_sort(self) -> StreamSort | None:
-        """What becomes of its connections, as far as server names decide, or nothing but the port; None for plain requests."""
+        """What becomes of its connections, or datagrams, as far as server names decide, or nothing but the port; None for plain requests."""
         if self.protocol == "TLS":
             is_passed = self.tls is not None and self.tls.mode == "Passthrough"
             return StreamSort.PASSTHROUGH if is_passed else StreamSort.TERMINATED

@@ -1,7 +1,8 @@
 """Which listeners are in each other's way, where they share their addresses.
 
-A port carries one of three things: plain HTTP, connections that begin with TLS (HTTPS and TLS, told apart by server name),
-or bare TCP, which has it alone.  Of those that begin alike each hostname has one listener.
+A port of TCP carries one of three things: plain HTTP, connections that begin with TLS (HTTPS and TLS, told apart by server name),
+or bare TCP, which has it alone.  Of those that begin alike each hostname has one listener.  A port of UDP is another one, whatever
+its number, and has one listener.
 
 Listeners of one object that cannot be told apart are all refused: nobody says which of them is meant.  Of two objects
 the first has what both want, and the objects come in this order: a Gateway before its ListenerSets, older ones before younger ones.
@@ -11,14 +12,31 @@ Source: "Distinct Listeners" at ``GatewaySpec.listeners``, and the order at ``Li
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from typing import Final
+from typing import Final, NamedTuple
 
 from ingress.model.objects import Owner
 from ingress.model.problems import Problem, Reason
-from ingress.translate.readers.gateway.listener_checks import CheckedListener, is_secure
+from ingress.translate.readers.gateway.listener_checks import UDP, CheckedListener, is_secure
 
 _AT_ONCE: Final = 1000
 """Listeners that are forgotten in one step."""
+_ALONE: Final = frozenset({"TCP", UDP})
+"""What has a port for one listener, since nothing tells what comes for another."""
+
+
+class Port(NamedTuple):
+    """A port of TCP, or of UDP."""
+
+    number: int
+    is_udp: bool = False
+
+    def __str__(self) -> str:
+        return f"port {self.number} of UDP" if self.is_udp else f"port {self.number}"
+
+
+def port_of(one: CheckedListener) -> Port:
+    """Return which port a listener asks for."""
+    return Port(one.listener.port, one.listener.protocol == UDP)
 
 
 def _sort_of(protocol: str) -> str:
@@ -32,9 +50,9 @@ class PortBook:
     __slots__ = ("_hosts", "_sorts", "hostnames")
 
     def __init__(self) -> None:
-        self._sorts: dict[int, tuple[str, Owner]] = {}
-        self._hosts: dict[tuple[int, str], tuple[str, Owner]] = {}
-        self.hostnames: dict[int, set[str]] = {}
+        self._sorts: dict[Port, tuple[str, Owner]] = {}
+        self._hosts: dict[tuple[Port, str], tuple[str, Owner]] = {}
+        self.hostnames: dict[Port, set[str]] = {}
         """Those of each port."""
 
     def forget(self) -> Iterator[None]:
@@ -57,7 +75,7 @@ class PortBook:
         for at, one in left.items():
             if at in refused:
                 continue
-            port, protocol = one.listener.port, one.listener.protocol
+            port, protocol = port_of(one), one.listener.protocol
             self._sorts.setdefault(port, (_sort_of(protocol), owner))
             self._hosts[port, one.hostname] = protocol, owner
             self.hostnames.setdefault(port, set()).add(one.hostname)
@@ -66,18 +84,19 @@ class PortBook:
     def _before(self, owner: Owner, one: CheckedListener) -> Problem | None:
         """Return the problem of a listener whose port or hostname somebody has who comes before its *owner*."""
         listener = one.listener
-        taken = self._sorts.get(listener.port)
+        port = port_of(one)
+        taken = self._sorts.get(port)
         sort = _sort_of(listener.protocol)
-        if taken is not None and (taken[0] != sort or sort == "TCP"):
+        if taken is not None and (taken[0] != sort or sort in _ALONE):
             message = (
                 f"port {listener.port} is there for {taken[0]} by a listener of {taken[1]}, which comes first"
             )
             return owner.problem(Reason.PROTOCOL_CONFLICT, message, f"{listener.field}.protocol")
-        known = self._hosts.get((listener.port, one.hostname))
+        known = self._hosts.get((port, one.hostname))
         if known is None:
             return None
         host = one.hostname or "all hosts"
-        message = f"{host} on port {listener.port} belongs to a listener of {known[1]}, which comes first"
+        message = f"{host} on {port} belongs to a listener of {known[1]}, which comes first"
         if known[0] != listener.protocol:
             return owner.problem(Reason.PROTOCOL_CONFLICT, message, f"{listener.field}.protocol")
         return owner.problem(Reason.HOSTNAME_CONFLICT, message, f"{listener.field}.hostname")
@@ -88,23 +107,24 @@ def _within(owner: Owner, listeners: Mapping[int, CheckedListener]) -> dict[int,
     refused: dict[int, Problem] = {}
     if len(listeners) < 2:
         return refused
-    sorts: dict[int, set[str]] = {}
-    tcp: Counter[int] = Counter()
-    hosts: dict[tuple[int, str], list[str]] = {}
+    sorts: dict[Port, set[str]] = {}
+    alone: Counter[Port] = Counter()
+    hosts: dict[tuple[Port, str], list[str]] = {}
     for one in listeners.values():
-        port, protocol = one.listener.port, one.listener.protocol
+        port, protocol = port_of(one), one.listener.protocol
         sorts.setdefault(port, set()).add(_sort_of(protocol))
-        tcp[port] += protocol == "TCP"
+        alone[port] += protocol in _ALONE
         hosts.setdefault((port, one.hostname), []).append(protocol)
     for at, one in listeners.items():
         listener = one.listener
-        port = listener.port
-        if len(sorts[port]) > 1 or tcp[port] > 1:
-            message = f"port {port} is to carry several protocols, or TCP of several listeners; none of these is served"
+        port = port_of(one)
+        if len(sorts[port]) > 1 or alone[port] > 1:
+            what = "UDP" if port.is_udp else "several protocols, or TCP"
+            message = f"{port} is to carry {what} of several listeners; none of these is served"
             problem = owner.problem(Reason.PROTOCOL_CONFLICT, message, f"{listener.field}.protocol")
         elif len(same := hosts[port, one.hostname]) > 1:
             host = one.hostname or "all hosts"
-            message = f"{host} on port {port} is asked for by {len(same)} listeners of this object; none of these is served"
+            message = f"{host} on {port} is asked for by {len(same)} listeners of this object; none of these is served"
             is_alike = len(set(same)) == 1
             reason = Reason.HOSTNAME_CONFLICT if is_alike else Reason.PROTOCOL_CONFLICT
             problem = owner.problem(

@@ -5,7 +5,7 @@ Names are those of ``sigs.k8s.io/gateway-api/pkg/features`` of version 1.6, and 
 
 from typing import Final
 
-CORE: Final = ("Gateway", "GRPCRoute", "HTTPRoute", "ReferenceGrant", "TCPRoute", "TLSRoute")
+CORE: Final = ("Gateway", "GRPCRoute", "HTTPRoute", "ReferenceGrant", "TCPRoute", "TLSRoute", "UDPRoute")
 """Those of the kinds themselves."""
 EXTENDED: Final = (
     "BackendTLSPolicy",

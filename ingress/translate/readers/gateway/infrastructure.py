@@ -12,9 +12,10 @@ from collections.abc import Mapping
 from hashlib import sha256
 from typing import Any, Final
 
-from ingress.model.gateway_services import GatewayService
+from ingress.model.gateway_services import GatewayService, GatewayServicePort
 from ingress.model.objects import ObjectKey
 from ingress.translate.readers.gateway.gateways import Gateway
+from ingress.translate.readers.gateway.listener_checks import UDP
 from ingress.translate.readers.gateway.names import GATEWAY, GROUP
 
 NAME_LABEL: Final = f"{GROUP}/gateway-name"
@@ -49,11 +50,16 @@ def wanted_service(gateway: Gateway, uid: str, *, is_there: bool) -> GatewayServ
         return None
     name = gateway.key.name
     label = name if len(name) <= _MOST_CHARACTERS else _shortened(name, name)
-    numbers = {one.port for one in gateway.listeners if one.protocol != "UDP" and one.port in _PORTS}
+    ports = {
+        (one.port, UDP if one.protocol == UDP else "TCP") for one in gateway.listeners if one.port in _PORTS
+    }
     return GatewayService(
         tuple(sorted({**dict(gateway.labels), NAME_LABEL: label}.items())),
         tuple(sorted(gateway.annotations)),
-        tuple((f"port-{number}", number) for number in sorted(numbers)),
+        tuple(
+            GatewayServicePort(f"udp-{number}" if protocol == UDP else f"port-{number}", number, protocol)
+            for number, protocol in sorted(ports)
+        ),
         (uid,),
     )
 
@@ -80,8 +86,13 @@ def applied_body(service: GatewayService, gateway: ObjectKey, uid: str) -> Mappi
             "type": "ClusterIP",
             "clusterIP": "None",
             "ports": [
-                {"name": name, "port": number, "protocol": "TCP", "targetPort": number}
-                for name, number in service.ports
+                {
+                    "name": one.name,
+                    "port": one.number,
+                    "protocol": one.protocol,
+                    "targetPort": one.number,
+                }
+                for one in service.ports
             ],
         },
     }

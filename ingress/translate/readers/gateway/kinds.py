@@ -20,6 +20,7 @@ from ingress.translate.readers.gateway.names import (
     REFERENCE_GRANT,
     TCP_ROUTE,
     TLS_ROUTE,
+    UDP_ROUTE,
 )
 from ingress.translate.readers.gateway.policy_reader import PolicyReader
 from ingress.translate.readers.gateway.projection.definitions import project_definition
@@ -35,6 +36,7 @@ from ingress.translate.readers.gateway.projection.routes import (
     project_http_route,
     project_tcp_route,
     project_tls_route,
+    project_udp_route,
 )
 from ingress.translate.readers.gateway.statuses.reported import (
     REPORTED_CLASSES,
@@ -45,8 +47,13 @@ from ingress.translate.readers.gateway.statuses.reported import (
     REPORTED_SETS,
     REPORTED_TCP_ROUTES,
     REPORTED_TLS_ROUTES,
+    REPORTED_UDP_ROUTES,
 )
-from ingress.translate.readers.gateway.stream_route_reader import tcp_route_reader, tls_route_reader
+from ingress.translate.readers.gateway.stream_route_reader import (
+    tcp_route_reader,
+    tls_route_reader,
+    udp_route_reader,
+)
 from ingress.translate.readers.gateway.topology_making import prepare_topology
 from ingress.translate.readers.reader import KindRead, Projector, RouteKind
 from ingress.translate.reports import ReportedKind
@@ -96,6 +103,7 @@ TLS_ROUTES: Final = _read(
     TLS_ROUTE, "tlsroutes", project_tls_route, "v1alpha3", "v1alpha2", reported=REPORTED_TLS_ROUTES
 )
 TCP_ROUTES: Final = _read(TCP_ROUTE, "tcproutes", project_tcp_route, "v1alpha2", reported=REPORTED_TCP_ROUTES)
+UDP_ROUTES: Final = _read(UDP_ROUTE, "udproutes", project_udp_route, "v1alpha2", reported=REPORTED_UDP_ROUTES)
 GRANTS: Final = _read(REFERENCE_GRANT, "referencegrants", project_reference_grant, "v1beta1", "v1alpha2")
 POLICIES: Final = _read(
     BACKEND_TLS_POLICY,
@@ -137,5 +145,6 @@ GATEWAY_API: Final = (
     RouteKind(GRPC_ROUTES, grpc_route_reader, _TOPOLOGY),
     RouteKind(TLS_ROUTES, tls_route_reader, _TOPOLOGY),
     RouteKind(TCP_ROUTES, tcp_route_reader, _TOPOLOGY),
+    RouteKind(UDP_ROUTES, udp_route_reader, _TOPOLOGY),
     RouteKind(POLICIES, PolicyReader, (GATEWAY_CLASSES,)),
 )

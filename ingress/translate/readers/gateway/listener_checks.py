@@ -20,9 +20,11 @@ from ingress.translate.readers.gateway.names import (
     HTTP_ROUTE,
     TCP_ROUTE,
     TLS_ROUTE,
+    UDP_ROUTE,
 )
 from ingress.translate.readers.gateway.selecting import fault_of
 
+UDP: Final = "UDP"
 MOST_LISTENERS: Final = 64
 """How many listeners one object may have (``MaxItems`` of the API); manifests may have more."""
 MOST_KINDS: Final = 8
@@ -33,6 +35,7 @@ _KINDS: Final[Mapping[str, tuple[Kind, ...]]] = {
     "HTTPS": (HTTP_ROUTE, GRPC_ROUTE),
     "TLS": (TLS_ROUTE,),
     "TCP": (TCP_ROUTE,),
+    UDP: (UDP_ROUTE,),
 }
 PROTOCOLS: Final = tuple(_KINDS)
 _OVER_TLS: Final = frozenset({"HTTPS", "TLS"})

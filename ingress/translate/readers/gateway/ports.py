@@ -6,18 +6,25 @@ At the addresses of the process, what the command line listens on serves the Gat
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from ingress.model.listeners import Listener, interface_of, port_of, tcp_description
+from ingress.model.listeners import (
+    Listener,
+    interface_of,
+    likes_of,
+    port_of,
+    tcp_description,
+    udp_description,
+)
 from ingress.translate.options import TranslateOptions
-from ingress.translate.readers.gateway.listener_checks import is_secure
+from ingress.translate.readers.gateway.listener_checks import UDP, is_secure
 
 SHARED_ADDRESS: Final = "*"
 """What stands for the addresses of the process in the name of a table."""
 _ANYWHERE: Final = frozenset({"", "0.0.0.0", "::"})
 
 
-def table_name(address: str, port: int) -> str:
-    """Return the name of the table of *address* and *port*."""
-    return f"gateway {address}:{port}"
+def table_name(address: str, port: int, *, is_udp: bool = False) -> str:
+    """Return the name of the table of *address* and *port*; one of UDP is another, whatever its number."""
+    return f"gateway {address}:{port}/udp" if is_udp else f"gateway {address}:{port}"
 
 
 def tables_beside(given: Iterable[Listener]) -> frozenset[str]:
@@ -37,14 +44,17 @@ class Ports:
             port = port_of(listener.description)
             if port is not None:
                 self._given.setdefault(port, []).append(listener)
-        self._likes = {secure: self._like(options.listeners, secure) for secure in (False, True)}
+        self._likes = {secure: likes_of(options.listeners, secure=secure) for secure in (False, True)}
 
     def fault(self, port: int, protocol: str, addresses: Sequence[str]) -> str | None:
         """Say why a listener of *protocol* cannot have *port* of *addresses*, none for those of the process; None if it can."""
-        if port in self._own:
+        if port in self._own and protocol != UDP:
             return f"port {port} is that of the controller's own pages"
         if self._allowed and port not in self._allowed:
             return f"port {port} is none of those for Gateways (--gateway-ports)"
+        if protocol == UDP:
+            # What the command line listens on is of TCP.
+            return None
         given = self._given.get(port, ())
         if addresses:
             if any(interface_of(one.description) in (*_ANYWHERE, *addresses) for one in given):
@@ -62,21 +72,15 @@ class Ports:
 
     def listeners(self, port: int, protocol: str, addresses: Sequence[str]) -> tuple[Listener, ...]:
         """Return the listeners to be opened for *port* of *addresses*, none for those of the process."""
-        secure = is_secure(protocol)
+        secure, is_udp = is_secure(protocol), protocol == UDP
+        describe = udp_description if is_udp else tcp_description
         if addresses:
-            table = table_name(addresses[0], port)
-            return tuple(
-                Listener(tcp_description(port, one), secure, table, protocol == "TCP") for one in addresses
-            )
-        if self.is_given(port, protocol):
+            descriptions = [describe(port, one) for one in addresses]
+        elif not is_udp and self.is_given(port, protocol):
             return ()
-        like = self._likes[secure]
-        description = tcp_description(port, interface_of(like), like)
-        return (Listener(description, secure, table_name(SHARED_ADDRESS, port), protocol == "TCP"),)
-
-    @staticmethod
-    def _like(listeners: Sequence[Listener], secure: bool) -> str:
-        """Return the description that those of other ports are made like: of a listener of the command line, best as *secure*."""
-        of_tcp = [one for one in listeners if port_of(one.description) is not None]
-        of_tcp.sort(key=lambda one: one.is_secure != secure)
-        return of_tcp[0].description if of_tcp else "tcp"
+        else:
+            descriptions = [describe(port, interface_of(like), like) for like in self._likes[secure]]
+        table = table_name(addresses[0] if addresses else SHARED_ADDRESS, port, is_udp=is_udp)
+        return tuple(
+            Listener(one, secure, table, is_stream=protocol == "TCP", is_udp=is_udp) for one in descriptions
+        )

@@ -15,6 +15,7 @@ from ingress.translate.readers.gateway.attachments import Attachment
 from ingress.translate.readers.gateway.names import GROUP, ObjectReference
 from ingress.translate.readers.gateway.routes import (
     AnyRoute,
+    AnyStreamRoute,
     BackendObject,
     FilterEntry,
     GRPCRoute,
@@ -22,8 +23,6 @@ from ingress.translate.readers.gateway.routes import (
     RequestMirror,
     RouteBackend,
     StreamRule,
-    TCPRoute,
-    TLSRoute,
     hostnames_of,
 )
 from ingress.translate.readers.gateway.topology_making import topology_of
@@ -85,7 +84,7 @@ def judge_route(value: AnyRoute, state: ClusterState, options: TranslateOptions)
 
 def backends_of(value: AnyRoute) -> Iterator[BackendObject]:
     """Yield all backends that the rules of *value* name, those of filters included; of streams there is one rule."""
-    for rule in value.rules[:1] if isinstance(value, TLSRoute | TCPRoute) else value.rules:
+    for rule in value.rules[:1] if isinstance(value, AnyStreamRoute) else value.rules:
         yield from _of(rule.backends, () if isinstance(rule, StreamRule) else rule.filters)
 
 

@@ -1,10 +1,10 @@
-"""The values that are kept of HTTPRoutes, GRPCRoutes, TLSRoutes and TCPRoutes, as they were written.
+"""The values that are kept of HTTPRoutes, GRPCRoutes, TLSRoutes, TCPRoutes and UDPRoutes, as they were written.
 
 Types, values of enumerations and durations are as written, or what the API fills in where nothing is; whether they make
 sense is for the readers.  An entry that could not be read at all is not dropped where its loss would widen the rest: it is
 there with what no request meets, and *is_broken* says so.
 
-Source: ``HTTPRoute``, ``GRPCRoute``, ``TLSRoute`` and ``TCPRoute`` of ``gateway.networking.k8s.io/v1``.
+Source: ``HTTPRoute``, ``GRPCRoute``, ``TLSRoute``, ``TCPRoute`` and ``UDPRoute`` of ``gateway.networking.k8s.io/v1``.
 """
 
 from ingress.model.frozen import frozen
@@ -14,6 +14,7 @@ from ingress.translate.readers.gateway.names import (
     HTTP_ROUTE,
     TCP_ROUTE,
     TLS_ROUTE,
+    UDP_ROUTE,
     ObjectReference,
 )
 
@@ -217,7 +218,7 @@ class GRPCRule:
 
 @frozen(weakref_slot=False)
 class StreamRule:
-    """An entry of ``rules`` of a TLSRoute or TCPRoute."""
+    """An entry of ``rules`` of a TLSRoute, TCPRoute or UDPRoute."""
 
     field: str
     name: str = ""
@@ -288,11 +289,27 @@ class TCPRoute:
         return Owner(TCP_ROUTE, self.key, self.created)
 
 
-AnyRoute = HTTPRoute | GRPCRoute | TLSRoute | TCPRoute
-ROUTES: tuple[Kind, ...] = (HTTP_ROUTE, GRPC_ROUTE, TLS_ROUTE, TCP_ROUTE)
+@frozen(weakref_slot=False)
+class UDPRoute:
+    """A UDPRoute."""
+
+    key: ObjectKey
+    created: str = ""
+    parents: tuple[ParentReference, ...] = ()
+    rules: tuple[StreamRule, ...] = ()
+
+    @property
+    def owner(self) -> Owner:
+        """What stands for it in what it asks for."""
+        return Owner(UDP_ROUTE, self.key, self.created)
+
+
+AnyStreamRoute = TLSRoute | TCPRoute | UDPRoute
+AnyRoute = HTTPRoute | GRPCRoute | AnyStreamRoute
+ROUTES: tuple[Kind, ...] = (HTTP_ROUTE, GRPC_ROUTE, TLS_ROUTE, TCP_ROUTE, UDP_ROUTE)
 """The kinds of routes of the Gateway API that are served."""
 
 
 def hostnames_of(route: AnyRoute) -> tuple[str, ...]:
     """Return the hostnames of *route*; none stand for all hosts."""
-    return () if isinstance(route, TCPRoute) else route.hostnames
+    return () if isinstance(route, TCPRoute | UDPRoute) else route.hostnames

@@ -1,4 +1,4 @@
-"""The reader of TLSRoutes and TCPRoutes."""
+"""The reader of TLSRoutes, TCPRoutes and UDPRoutes."""
 
 from collections.abc import Hashable
 
@@ -7,14 +7,14 @@ from ingress.model.secrets import Needs
 from ingress.model.state import ClusterState
 from ingress.translate.claims import ParsedObject
 from ingress.translate.options import TranslateOptions
-from ingress.translate.readers.gateway.names import TCP_ROUTE, TLS_ROUTE
+from ingress.translate.readers.gateway.names import TCP_ROUTE, TLS_ROUTE, UDP_ROUTE
 from ingress.translate.readers.gateway.route_relations import (
     RouteRelations,
     decides_class,
     judge_route,
     why_no_route,
 )
-from ingress.translate.readers.gateway.routes import TCPRoute, TLSRoute
+from ingress.translate.readers.gateway.routes import AnyStreamRoute
 from ingress.translate.readers.gateway.stream_routes import read_stream_route
 from ingress.translate.readers.reader import Verdict
 
@@ -28,17 +28,17 @@ class StreamRouteReader:
 
     def judge(self, value: ClusterObject, state: ClusterState, /) -> Verdict:
         """A route is ours if one of its parents is."""
-        assert isinstance(value, TLSRoute | TCPRoute)
+        assert isinstance(value, AnyStreamRoute)
         return judge_route(value, state, self._options)
 
     def class_of(self, value: ClusterObject, /) -> Hashable:
         """Its parents decide."""
-        assert isinstance(value, TLSRoute | TCPRoute)
+        assert isinstance(value, AnyStreamRoute)
         return decides_class(value)
 
     def read(self, value: ClusterObject, related: Hashable, /) -> ParsedObject:
         """Return where its streams lead."""
-        assert isinstance(value, TLSRoute | TCPRoute)
+        assert isinstance(value, AnyStreamRoute)
         assert isinstance(related, RouteRelations)
         return read_stream_route(value, related)
 
@@ -59,3 +59,8 @@ def tls_route_reader(options: TranslateOptions) -> StreamRouteReader:
 def tcp_route_reader(options: TranslateOptions) -> StreamRouteReader:
     """Return the reader of TCPRoutes."""
     return StreamRouteReader(options, TCP_ROUTE)
+
+
+def udp_route_reader(options: TranslateOptions) -> StreamRouteReader:
+    """Return the reader of UDPRoutes."""
+    return StreamRouteReader(options, UDP_ROUTE)

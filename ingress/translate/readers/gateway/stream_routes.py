@@ -1,7 +1,8 @@
-"""What TLSRoutes and TCPRoutes ask for: where the streams of their listeners lead.
+"""What TLSRoutes, TCPRoutes and UDPRoutes ask for: where the streams of their listeners lead.
 
 A backend that cannot be found, is of a kind that is none here, or may not be referred to keeps its share of the connections,
-which are reset (``TCPRouteRule.backendRefs``, ``TLSRouteRule.backendRefs``).
+which are reset, or of the datagrams, which are dropped (``TCPRouteRule.backendRefs``, ``TLSRouteRule.backendRefs``,
+``UDPRouteRule.backendRefs``).
 """
 
 from functools import cache
@@ -10,21 +11,22 @@ from typing import Final
 from ingress.annotations.annotations import DEFAULTS
 from ingress.model.problems import Problem, Reason
 from ingress.model.streams import StreamSort
-from ingress.model.upstream_tls import BY_POLICY
+from ingress.model.upstream_tls import BY_POLICY, DATAGRAMS
 from ingress.routing.variants import WeightedBackend
 from ingress.translate.claims import ParsedObject
 from ingress.translate.gateway.claims import GatewayClaims, StreamClaim, StreamLead
 from ingress.translate.readers.gateway.hostnames import ALL_HOSTS, most_specific
 from ingress.translate.readers.gateway.route_relations import MOST_BACKENDS, RouteRelations
-from ingress.translate.readers.gateway.routes import GRPCRule, StreamRule, TCPRoute, TLSRoute
+from ingress.translate.readers.gateway.routes import AnyStreamRoute, GRPCRule, StreamRule, TLSRoute, UDPRoute
 from ingress.translate.readers.gateway.rule_reading import BackendReader
 
 _NOTHING: Final = StreamRule("spec.rules")
 
 
-def read_stream_route(value: TLSRoute | TCPRoute, relations: RouteRelations) -> ParsedObject:
+def read_stream_route(value: AnyStreamRoute, relations: RouteRelations) -> ParsedObject:
     """Read a route that is ours."""
-    backends = BackendReader(value.owner, relations, BY_POLICY)
+    is_udp = isinstance(value, UDPRoute)
+    backends = BackendReader(value.owner, relations, DATAGRAMS if is_udp else BY_POLICY)
     rule = value.rules[0] if value.rules else _NOTHING
     problems = list(_faults(value))
     lead = StreamLead(rule.field)
@@ -33,7 +35,7 @@ def read_stream_route(value: TLSRoute | TCPRoute, relations: RouteRelations) -> 
         lead = StreamLead(
             rule.field, claim.weighted or (WeightedBackend(claim.backend),), tuple(claim.named_backends())
         )
-    as_it_is = _as_it_is(lead)
+    as_it_is = lead if is_udp else _as_it_is(lead)
     hostnames = (
         frozenset(one.lower() for one in value.hostnames) if isinstance(value, TLSRoute) else frozenset()
     )
@@ -77,7 +79,7 @@ def _as_it_is(lead: StreamLead) -> StreamLead:
     return StreamLead(lead.field, weighted, named)
 
 
-def _faults(value: TLSRoute | TCPRoute) -> list[Problem]:
+def _faults(value: AnyStreamRoute) -> list[Problem]:
     """Return what is wrong with the rules as a whole."""
     owner, found = value.owner, []
     for rule in value.rules[1:2]:

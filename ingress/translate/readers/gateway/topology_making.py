@@ -15,7 +15,7 @@ from ingress.model.stepwise import Stepwise, finished, in_order
 from ingress.translate.options import TranslateOptions
 from ingress.translate.readers.gateway.addresses import Assigned, assign
 from ingress.translate.readers.gateway.attachments import BackendCertificate, ListenerState
-from ingress.translate.readers.gateway.conflicts import PortBook
+from ingress.translate.readers.gateway.conflicts import Port, PortBook, port_of
 from ingress.translate.readers.gateway.gateway_tls import shown_to_backends
 from ingress.translate.readers.gateway.gateways import (
     Gateway,
@@ -130,7 +130,7 @@ class _Work:
         self._hostnames: dict[str, TableHostnames] = {}
         self._last_hostnames: Mapping[str, TableHostnames] = {} if before is None else before._hostnames
         self._everything: set[str] = set()
-        self._open_ports: set[tuple[str, int]] = set()
+        self._open_ports: set[tuple[str, Port]] = set()
         self.topology = self._made()
 
     def _made(self) -> Topology:
@@ -207,7 +207,9 @@ class _Work:
             yield
         if address:
             for port, hostnames in book.hostnames.items():
-                yield from self._enter_hostnames(table_name(address, port), hostnames)
+                yield from self._enter_hostnames(
+                    table_name(address, port.number, is_udp=port.is_udp), hostnames
+                )
                 yield
         yield from book.forget()
 
@@ -281,7 +283,7 @@ class _Work:
         self._known[owner] = known
         self._sets[value.key] = known.state
 
-    def _has_place(self, address: str, port: int) -> bool:
+    def _has_place(self, address: str, port: Port) -> bool:
         """Whether *port* may be open at *address*, among so many; from now on it is one of them."""
         if (address, port) not in self._open_ports:
             if len(self._open_ports) >= MOST_PORTS:
@@ -314,7 +316,7 @@ class _Work:
                     field = f"{one.listener.field}.port"
                     problems.append(owner.problem(Reason.PORT_UNAVAILABLE, fault, field))
                     accepted[at] = False
-                elif address and book is not None and not self._has_place(address, one.listener.port):
+                elif address and book is not None and not self._has_place(address, port_of(one)):
                     message = (
                         f"{MOST_PORTS} ports are open for Gateways already; --gateway-ports says which may be"
                     )
@@ -333,8 +335,8 @@ class _Work:
             tuple(problems),
             tuple(accepted),
             tuple(
-                table_name(address, one.listener.port) if is_served and accepted[at] else ""
-                for at, one in enumerate(checked)
+                table_name(address, port.number, is_udp=port.is_udp) if is_served and accepted[at] else ""
+                for at, port in enumerate(map(port_of, checked))
             ),
             certificates,
         )

@@ -1,4 +1,4 @@
-"""The projection of HTTPRoutes, GRPCRoutes, TLSRoutes and TCPRoutes."""
+"""The projection of HTTPRoutes, GRPCRoutes, TLSRoutes, TCPRoutes and UDPRoutes."""
 
 from collections.abc import Callable
 from functools import lru_cache
@@ -22,6 +22,7 @@ from ingress.translate.readers.gateway.routes import (
     ParentReference,
     TCPRoute,
     TLSRoute,
+    UDPRoute,
 )
 
 _T = TypeVar("_T")
@@ -70,6 +71,16 @@ def project_tcp_route(
     if route.spec is None:
         return None
     return TCPRoute(reader.key, route.created, route.parents, route.rules(stream_rule))
+
+
+def project_udp_route(
+    raw: RawObject, metadata: RawObject, reader: FieldReader, annotations_prefix: str, old: bool, /
+) -> UDPRoute | None:
+    """Project a UDPRoute."""
+    route = _Route(raw, metadata, reader)
+    if route.spec is None:
+        return None
+    return UDPRoute(reader.key, route.created, route.parents, route.rules(stream_rule))
 
 
 class _Route:

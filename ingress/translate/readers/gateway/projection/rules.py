@@ -79,7 +79,7 @@ def grpc_rule(raw: RawObject, at: str, parts: Parts) -> GRPCRule:
 
 
 def stream_rule(raw: RawObject, at: str, parts: Parts) -> StreamRule:
-    """Return an entry of ``rules`` of a TLSRoute or TCPRoute."""
+    """Return an entry of ``rules`` of a TLSRoute, TCPRoute or UDPRoute."""
     return StreamRule(at, parts.fields.text(raw, "name", at) or "", backends_of(raw, at, parts))
 
 

@@ -21,6 +21,7 @@ from ingress.translate.readers.gateway.names import (
     LISTENER_SET,
     TCP_ROUTE,
     TLS_ROUTE,
+    UDP_ROUTE,
 )
 from ingress.translate.readers.gateway.statuses.gateway_classes import (
     GATEWAY_CLASS_SHAPE,
@@ -134,3 +135,4 @@ REPORTED_HTTP_ROUTES: Final = _of_routes(HTTP_ROUTE, "HTTPRoutes", "httproutes")
 REPORTED_GRPC_ROUTES: Final = _of_routes(GRPC_ROUTE, "GRPCRoutes", "grpcroutes")
 REPORTED_TLS_ROUTES: Final = _of_routes(TLS_ROUTE, "TLSRoutes", "tlsroutes")
 REPORTED_TCP_ROUTES: Final = _of_routes(TCP_ROUTE, "TCPRoutes", "tcproutes")
+REPORTED_UDP_ROUTES: Final = _of_routes(UDP_ROUTE, "UDPRoutes", "udproutes")
