@@ -6,7 +6,7 @@ import socket
 import subprocess
 import time
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from threading import Event, Thread
 
@@ -33,13 +33,14 @@ class Container:
         self._process: subprocess.Popen[str] | None = None
         self._port = 0
 
-    def start(self, program: Path | None, environment: Mapping[str, str]) -> None:
+    def start(self, program: Sequence[str | Path], environment: Mapping[str, str], *, is_udp: bool = False) -> None:
         """Without a program the pod has its addresses, and nobody listens there."""
         network.add_pod(self.name, self.number)
-        if program is None:
+        if not program:
             return
-        self._port = 0 if UDP_VARIABLE in environment else int(environment.get(TCP_PORT_VARIABLE, PORT))
-        inside = ["nsenter", f"--net=/run/netns/{self.name}", "--", *WITH_US, str(program)]
+        is_udp = is_udp or UDP_VARIABLE in environment
+        self._port = 0 if is_udp else int(environment.get(TCP_PORT_VARIABLE, PORT))
+        inside = ["nsenter", f"--net=/run/netns/{self.name}", "--", *WITH_US, *map(str, program)]
         self._process = subprocess.Popen(
             inside,
             env={"PATH": os.environ.get("PATH", os.defpath), **environment},

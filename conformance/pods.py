@@ -1,8 +1,8 @@
 """Plays what a cluster has besides its API server: Pods that serve, EndpointSlices, logs, and namespaces that go.
 
 A program of its own (``python -m conformance.pods``): several times in a second it looks at what there is and does what is
-missing, so it may be ended and begun at any time.  Images of the Gateway API's echo server run as processes; other images
-get a Pod that is Ready and runs nothing.
+missing, so it may be ended and begun at any time.  Images of the Gateway API's echo server run as processes, and a
+few lines of ours in the place of CoreDNS; other images get a Pod that is Ready and runs nothing.
 """
 
 import argparse
@@ -10,6 +10,7 @@ import datetime
 import logging
 import shutil
 import signal
+import sys
 from collections.abc import Iterable
 from itertools import count
 from pathlib import Path
@@ -22,6 +23,7 @@ from conformance.containers import Container, write_files
 log = logging.getLogger("pods")
 
 TURN_SECONDS = 0.25
+DNS = (sys.executable, Path(__file__).with_name("dns.py"))
 NOW = {"gracePeriodSeconds": 0}
 
 
@@ -93,10 +95,11 @@ class Pods:
                 return pod
             container = Container(pod["metadata"]["name"], next(self._numbers))
             image = pod["spec"]["containers"][0]["image"]
-            program = self._echo if "echo-basic" in image else None
-            if program is None:
+            is_dns = "/coredns:" in image
+            program: tuple[str | Path, ...] = (self._echo,) if "echo-basic" in image else DNS if is_dns else ()
+            if not program:
                 log.info("%s: nothing runs for the image %s", "/".join(key), image)
-            container.start(program, workloads.environment_of(pod, files))
+            container.start(program, workloads.environment_of(pod, files), is_udp=is_dns)
             container.await_listening()
             self._containers[key] = container
         container = self._containers[key]

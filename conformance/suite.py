@@ -16,10 +16,9 @@ from conformance.network import UNUSABLE_ADDRESS, USABLE_ADDRESS
 from conformance.processes import WITH_US
 
 CLASS = "gateway-conformance"
-PROFILES = ("GATEWAY-HTTP", "GATEWAY-GRPC", "GATEWAY-TLS", "GATEWAY-TCP")
+PROFILES = ("GATEWAY-HTTP", "GATEWAY-GRPC", "GATEWAY-TLS", "GATEWAY-TCP", "GATEWAY-UDP")
 # What is not asked for, and why: docs/gateway-api.md says it, too.
 NOT_SUPPORTED = {
-    "UDPRoute": "UDP is proxied for the operator alone",
     # Experimental ones of v1.7.0, for which it has no tests.
     "GatewayAddressRoutability": "addresses are the operator's",
     "GatewayAddressRoutabilityCluster": "addresses are the operator's",
@@ -47,6 +46,7 @@ IMPATIENT = ";".join(
         "HTTPRouteMustNotHaveParents",
         "TCPRouteMustHaveCondition",
         "TLSRouteMustHaveCondition",
+        "UDPRouteMustHaveCondition",
     )
 )
 IMPATIENT += ";NamespacesMustBeReady:30;DefaultTestTimeout:20"

@@ -7,10 +7,12 @@ from pathlib import Path
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.model.limits import Limits, Timeouts
+from ingress.model.limits import Limits, StreamTries, Timeouts
 from ingress.options.table import GROUPS
 from ingress.tap import Options
 
+NO_LIMIT = "stream-next-upstream-timeout"
+"""0 of which means no limit."""
 LIMITS = [(option.name, option.value) for option in dict(GROUPS)["Limits"]]
 
 
@@ -45,16 +47,20 @@ class LimitOptionsTests(SynchronousTestCase):
             24,
             stream_rest_seconds=25.0,
             stream_responses=26,
-            max_udp_sessions=27,
+            stream_tries=StreamTries(most=27, seconds=28.0),
+            max_udp_sessions=29,
         )
         self.assertEqual(self.limits(*arguments), expected)
         self.assertEqual(self.limits("--allow-half-close"), Limits(allow_half_close=True))
+        nothing = Limits(stream_tries=StreamTries(is_on=False))
+        self.assertEqual(self.limits("--no-stream-next-upstream"), nothing)
 
     def test_refused(self) -> None:
         """What is no bounded number ends the start in one line that names the option."""
         of_sort = {"SECONDS": ["0", "0.0"], "": ["1", "yes"], "SIZE": ["0", "1023", "1.5k", "4 k"]}
         for name, value in LIMITS:
-            wrong = ["-1", "x", "", "1e3", "9" * 13, "nan", *of_sort.get(value, ["1.5"])]
+            more = [] if name == NO_LIMIT else of_sort.get(value, ["1.5"])
+            wrong = ["-1", "x", "", "1e3", "9" * 13, "nan", *more]
             for text in wrong:
                 told = self.assertRaises(SystemExit, self.limits, f"--{name}={text}")
                 self.assertIn(f"--{name}", str(told))

@@ -301,7 +301,7 @@ class EndpointTests(UdpCase):
         )
 
     def test_no_endpoint(self) -> None:
-        """Without an endpoint datagrams are dropped, each with a line that says so; so they are where the port leads nowhere."""
+        """Without an endpoint datagrams are dropped, with a line that says so; so they are where the port leads nowhere."""
         self.lead(reason="none is ready")
         self.say(b"12345")
         self.assertEqual(self.ended, [(503, "the backend has no endpoint")])

@@ -327,7 +327,9 @@ class BesideTheOperatorTests(UDPCase):
 
     def test_the_operator_is_first(self) -> None:
         """A port that the operator's ConfigMap lists is the operator's, and the Gateway is told."""
-        found = self.cluster.write("x", gateway("main", udp("dns")), udp_route("r", "one"))
+        wanting = gateway("main", udp("dns"))
+        wanting["metadata"]["creationTimestamp"] = "2026-01-01T00:00:00Z"
+        found = self.cluster.write("x", wanting, udp_route("r", "one"))
         (of_udp,) = [one for one in found.listeners if one.is_udp]
         self.assertEqual((of_udp.description, self.leads(found, of_udp.table)), ("udp:53", "two:1"))
         self.assertEqual(
