@@ -341,6 +341,63 @@ ROWS: Final = (
         ),
     ),
     Row(
+        "Streams and UDP",
+        (
+            Panel(
+                "Streams and sessions of UDP",
+                (
+                    (f"sum by (sort) (ingress_stream_connections{{{POD}}})", "{{sort}}"),
+                    (f"sum(ingress_passthrough_connections{{{POD}}})", "TLS that passes through"),
+                    (f"sum(ingress_udp_sessions_most{{{POD}}})", "udp, at most"),
+                ),
+                width=12,
+                about="Sessions of UDP are open until they were answered, or nothing moved for a while.",
+            ),
+            Panel(
+                "Ended, by status",
+                (
+                    (
+                        _rate("ingress_stream_connections_ended_total", POD, "sort, status"),
+                        "{{sort}}, {{status}}",
+                    ),
+                    (
+                        _rate("ingress_passthrough_connections_ended_total", POD, "status"),
+                        "TLS that passes through, {{status}}",
+                    ),
+                ),
+                "cps",
+                width=12,
+            ),
+            Panel(
+                "Bytes of streams",
+                (
+                    (_rate("ingress_stream_bytes_total", POD, "sort, direction"), "{{sort}}, {{direction}}"),
+                    (
+                        _rate("ingress_passthrough_bytes_total", POD, "direction"),
+                        "TLS that passes through, {{direction}}",
+                    ),
+                ),
+                "Bps",
+                about="Counted when they end.",
+            ),
+            Panel(
+                "Datagrams of UDP",
+                (
+                    (_rate("ingress_udp_datagrams_total", POD, "direction"), "{{direction}}"),
+                    (_rate("ingress_udp_sessions_displaced_total", POD), "sessions that made way"),
+                ),
+                "pps",
+                about="Counted when their sessions end. Sessions make way where there are as many as may be.",
+            ),
+            Panel(
+                "Datagrams dropped",
+                ((_rate("ingress_udp_datagrams_dropped_total", POD, "cause"), "{{cause}}"),),
+                "pps",
+                about="By cause: docs/metrics.md says what each means.",
+            ),
+        ),
+    ),
+    Row(
         "Room",
         (
             Panel(

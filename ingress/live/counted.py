@@ -10,6 +10,7 @@ from typing import Any, Final, NamedTuple
 from ingress.metrics.exchange_rows import CAUSES, FAILED, TOOK, UPSTREAM_TOOK, Row
 from ingress.metrics.metrics import Metrics
 from ingress.model.causes import Cause
+from ingress.model.streams import StreamSort
 
 NOT_THE_SERVICES: Final = frozenset((Cause.LIMIT, Cause.AUTH, Cause.NO_ROUTE, Cause.REQUEST, Cause.CLIENT))
 """Failures that say nothing of how well a service is: whoever asked got what was meant for that."""
@@ -18,6 +19,11 @@ _PLACES: Final = tuple(FAILED + place for place, cause in enumerate(CAUSES) if c
 _CLIENTS: Final = "ingress_downstream_connections"
 _CONNECTIONS: Final = "ingress_upstream_connections"
 _EJECTED: Final = "ingress_endpoints_ejected"
+_STREAMS: Final = "ingress_stream_connections"
+_PASSING: Final = "ingress_passthrough_connections"
+_DATAGRAMS: Final = "ingress_udp_datagrams"
+_DROPPED: Final = "ingress_udp_datagrams_dropped"
+_SUMMED: Final = (_CLIENTS, _CONNECTIONS, _EJECTED, _STREAMS, _PASSING, _DATAGRAMS, _DROPPED)
 
 
 class Counted(NamedTuple):
@@ -33,6 +39,13 @@ class Counted(NamedTuple):
     clients: int
     endpoint_connections: int
     ejected: int
+    streams: int = 0
+    """Connections that are streams, of TCP and TLS."""
+    udp_sessions: int = 0
+    datagrams: int = 0
+    """Those of sessions of UDP that have ended, both ways."""
+    dropped: int = 0
+    """Datagrams of UDP that went nowhere."""
 
 
 class RowReader(NamedTuple):
@@ -74,10 +87,14 @@ ROWS: Final = RowReader(_name, attrgetter("seconds"), _requests, _failed, _durat
 def counted(metrics: Metrics) -> Counted:
     """Return what *metrics* have counted, workers included."""
     exchanges = metrics.exchanges
-    gauges = dict.fromkeys((_CLIENTS, _CONNECTIONS, _EJECTED), 0)
+    gauges = dict.fromkeys(_SUMMED, 0)
+    sessions = 0
     for family in metrics.added(metrics.serving_families()):
         if family is not None and family.name in gauges:
             gauges[family.name] = int(sum(sample.value for sample in family.samples))
+            if family.name == _STREAMS:
+                of_udp = [one.value for one in family.samples if one.labels["sort"] == StreamSort.UDP.value]
+                sessions = int(sum(of_udp))
     return Counted(
         requests=sum(exchanges.durations),
         failures={cause.value: count for cause, count in zip(CAUSES, exchanges.failures, strict=True)},
@@ -86,4 +103,8 @@ def counted(metrics: Metrics) -> Counted:
         clients=gauges[_CLIENTS],
         endpoint_connections=gauges[_CONNECTIONS],
         ejected=gauges[_EJECTED],
+        streams=gauges[_STREAMS] - sessions + gauges[_PASSING],
+        udp_sessions=sessions,
+        datagrams=gauges[_DATAGRAMS],
+        dropped=gauges[_DROPPED],
     )

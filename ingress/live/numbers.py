@@ -39,7 +39,7 @@ class Numbers:
         last_at, last = self._read.last()
         self._read.add(at, counted)
         since = at - last_at
-        per_second = max(0, counted.requests - last.requests) / since if since >= LEAST_SECONDS else 0.0
+        per_second = _rate(counted.requests, last.requests, since)
         if since >= LEAST_SECONDS:
             self._history.add(at, round(per_second, 1))
         _, minute = self._read.first(TIME_SECONDS)
@@ -55,6 +55,10 @@ class Numbers:
             "clients": counted.clients,
             "endpointConnections": counted.endpoint_connections,
             "ejected": counted.ejected,
+            "streams": counted.streams,
+            "udpSessions": counted.udp_sessions,
+            "datagramsPerSecond": round(_rate(counted.datagrams, last.datagrams, since), 1),
+            "droppedPerSecond": round(_rate(counted.dropped, last.dropped, since), 1),
         }
 
     def history(self) -> list[float]:
@@ -73,6 +77,11 @@ class Numbers:
             for _, cause in self._earlier:
                 found[cause] = found.get(cause, 0) + 1
         return found
+
+
+def _rate(now: int, before: int, seconds: float) -> float:
+    """Return how many more there are a second; 0 where the look before was just now."""
+    return max(0, now - before) / seconds if seconds >= LEAST_SECONDS else 0.0
 
 
 def _shown(seconds: float | None) -> float | None:

@@ -7,8 +7,6 @@ Bounds that nobody can set stand in ``ingress.proxy.contract.limits``, those of 
 from functools import lru_cache
 from typing import Final
 
-from attrs import Factory, field
-
 from ingress.model.frozen import frozen
 from ingress.model.retries import MAX_TRIES, RetryRule
 
@@ -72,16 +70,16 @@ class StreamTries:
     """Endpoints that are tried, the first one included; 0 means no limit (``proxy-stream-next-upstream-tries``)."""
     seconds: float = 600.0
     """From its beginning to the last try that is begun; 0 means no limit (``proxy-stream-next-upstream-timeout``)."""
-    rule: RetryRule = field(
-        init=False,
-        eq=False,
-        repr=False,
-        default=Factory(
-            lambda self: RetryRule(self.is_on, self.is_on, max_tries=self.most, max_seconds=self.seconds),
-            takes_self=True,
-        ),
-    )
-    """The same for those who try."""
+
+    @property
+    def rule(self) -> RetryRule:
+        """The same for those who try."""
+        return _stream_rule(self.is_on, self.most, self.seconds)
+
+
+@lru_cache(maxsize=8)
+def _stream_rule(is_on: bool, most: int, seconds: float) -> RetryRule:
+    return RetryRule(is_on, is_on, max_tries=most, max_seconds=seconds)
 
 
 @frozen

@@ -7,6 +7,7 @@ from ingress.metrics.metrics import Metrics
 from ingress.metrics.tallying import Tallying
 from ingress.metrics.totals import Totals
 from ingress.model.causes import Cause
+from ingress.model.streams import StreamSort
 from tests.fakes.records import record_of
 
 
@@ -35,6 +36,24 @@ class CountedTests(SynchronousTestCase):
         )
         self.assertEqual((sum(before.durations), sum(now.durations)), (0, 3))
         self.assertEqual((now.clients, now.endpoint_connections, now.ejected), (2, 1, 0))
+
+    def test_streams(self) -> None:
+        """Streams are those of TCP and TLS, beside sessions of UDP; of UDP datagrams are counted, both ways, and drops of any cause."""
+        metrics = Metrics()
+        for sort in (
+            StreamSort.TCP,
+            StreamSort.TERMINATED,
+            StreamSort.PASSTHROUGH,
+            StreamSort.UDP,
+            StreamSort.UDP,
+        ):
+            metrics.connections.stream_opened(sort)
+        metrics.connections.stream_ended(StreamSort.TCP, 200, 1, 1)
+        metrics.udp.ended(3, 4)
+        metrics.udp.drop("loop")
+        metrics.udp.drop("no-endpoint")
+        now = counted(metrics)
+        self.assertEqual((now.streams, now.udp_sessions, now.datagrams, now.dropped), (2, 2, 7, 2))
 
     def test_workers(self) -> None:
         """What workers tell is in it."""

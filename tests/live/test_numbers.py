@@ -61,3 +61,13 @@ class NumbersTests(SynchronousTestCase):
         """Connections and ejected endpoints are told as they are."""
         told = self.numbers.take(1.0, counted())
         self.assertEqual((told["clients"], told["endpointConnections"], told["ejected"]), (7, 3, 1))
+
+    def test_streams_and_datagrams(self) -> None:
+        """Streams and sessions of UDP are told as they are, datagrams and those that were dropped by the second."""
+        some = counted()._replace(streams=4, udp_sessions=9, datagrams=100, dropped=10)
+        self.numbers.take(1.0, some)
+        told = self.numbers.take(3.0, some._replace(udp_sessions=8, datagrams=120, dropped=15))
+        self.assertEqual((told["streams"], told["udpSessions"]), (4, 8))
+        self.assertEqual((told["datagramsPerSecond"], told["droppedPerSecond"]), (10.0, 2.5))
+        # A worker that ended took with it what it had not told yet.
+        self.assertEqual(self.numbers.take(4.0, counted())["datagramsPerSecond"], 0.0)

@@ -2,8 +2,10 @@
 
 import atexit
 import re
+import socket
 import sys
 import tempfile
+from contextlib import closing
 from functools import cache
 from pathlib import Path
 from shutil import rmtree
@@ -11,7 +13,7 @@ from typing import Any
 
 from ingress.live.live import MOST_VIEWERS
 from tests.page.browser import THEMES, PageCase
-from tests.page.scene import Clients, Pods, Scene, endpoints, ingress, service
+from tests.page.scene import HOST, Clients, Object, Pods, Scene, endpoints, ingress, service
 from tests.page.troubled import TARGETS, troubled
 
 LIVE = "document.getElementById('link').textContent === 'live'"
@@ -210,6 +212,90 @@ class TroubledTests(PageCase):
         (self.scene.folder / "manifests" / "more.yaml").unlink()
         tab.until("document.querySelectorAll('.route:not([hidden])').length === 10", 30)
         self.assertEqual(tab.complaints, [])
+
+
+class UdpTests(PageCase):
+    """A controller with a port of UDP."""
+
+    def test_sessions_and_drops(self) -> None:
+        """Sessions of UDP and datagrams that are dropped are shown while there are any, in any size, and else nothing of UDP is."""
+        folder = Path(tempfile.mkdtemp(prefix="txingress-page-"))
+        self.addCleanup(rmtree, folder)
+        with closing(socket.socket(socket.AF_INET, socket.SOCK_DGRAM)) as silent:
+            silent.bind((HOST, 0))
+            where, port, empty = silent.getsockname()[1], free_udp_port(), free_udp_port()
+            scene = Scene(folder, udp_objects(where, port, empty))
+            scene.start()
+            self.addCleanup(scene.stop)
+            tab = self.open(scene.url, "desktop", "light")
+            tab.until(LIVE)
+            tab.until("/^[0-9]/.test(document.getElementById('clients').textContent)")
+            self.assertTrue(tab.page.evaluate("document.getElementById('udp-under').hidden"))
+            with closing(socket.socket(socket.AF_INET, socket.SOCK_DGRAM)) as client:
+                client.sendto(b"x", (HOST, port))
+                tab.until("!document.getElementById('udp-under').hidden")
+                self.assertIn("UDP: 1 session", tab.text("#udp-under"))
+                for _ in range(40):
+                    client.sendto(b"x", (HOST, empty))
+                tab.until("document.getElementById('udp-under').className.includes('warn')")
+                self.assertRegex(tab.text("#udp-under"), r"[1-9]\d* dropped$")
+                for size in ("desktop", "tablet", "phone"):
+                    for theme in THEMES:
+                        other = self.open(scene.url, size, theme)
+                        other.until("!document.getElementById('udp-under').hidden")
+                        self.assertEqual(other.violations(), [], f"{size}, {theme}")
+                        wide, window = other.page.evaluate(
+                            "[document.documentElement.scrollWidth, innerWidth]"
+                        )
+                        self.assertLessEqual(wide, window, f"{size}: scrolls sideways")
+                        other.close()
+            self.assertEqual(tab.complaints, [])
+
+
+def free_udp_port() -> int:
+    """Return a port of UDP that nobody has."""
+    with closing(socket.socket(socket.AF_INET, socket.SOCK_DGRAM)) as sock:
+        sock.bind((HOST, 0))
+        number: int = sock.getsockname()[1]
+        return number
+
+
+def udp_objects(endpoint: int, port: int, empty: int) -> list[Object]:
+    """Return a Gateway with two ports of UDP, of which the first leads to *endpoint*, and the other has none."""
+    group = {"apiVersion": "gateway.networking.k8s.io/v1"}
+    listeners = [
+        {"name": name, "port": number, "protocol": "UDP"}
+        for name, number in (("dns", port), ("empty", empty))
+    ]
+    objects: list[Object] = [
+        {
+            **group,
+            "kind": "GatewayClass",
+            "metadata": {"name": "ours"},
+            "spec": {"controllerName": "txingress.dev/gateway"},
+        },
+        {
+            **group,
+            "kind": "Gateway",
+            "metadata": {"name": "main", "namespace": "core"},
+            "spec": {"gatewayClassName": "ours", "listeners": listeners},
+        },
+    ]
+    for name in ("dns", "empty"):
+        of_udp = service("core", name)
+        of_udp["spec"]["ports"] = [{"port": 53, "protocol": "UDP"}]
+        backend = {"name": name, "port": 53}
+        parent = {"name": "main", "sectionName": name}
+        route = {
+            **group,
+            "kind": "UDPRoute",
+            "metadata": {"name": name, "namespace": "core"},
+            "spec": {"parentRefs": [parent], "rules": [{"backendRefs": [backend]}]},
+        }
+        objects += [of_udp, route]
+    slices = endpoints("core", "dns", endpoint)
+    slices["ports"][0]["protocol"] = "UDP"
+    return [*objects, slices]
 
 
 class HostileTests(PageCase):

@@ -3,7 +3,8 @@
     GatewayClass ◀── Gateway ◀── ListenerSet          who listens where            gateways.py
                         ▲             ▲
                         └── parentRefs ┘
-         HTTPRoute, GRPCRoute, TLSRoute, TCPRoute,    what goes where              routes.py
+         HTTPRoute, GRPCRoute,                        what goes where              routes.py
+         TLSRoute, TCPRoute, UDPRoute
                         │
                     backendRefs ──▶ Service ◀── BackendTLSPolicy                   policies.py
 
@@ -28,7 +29,7 @@ Readers say what an object asks for by then:
     gateway_reader.py, listener_set_reader.py         listener_reading.py, gateway_tls.py
     http_route_reader.py, stream_route_reader.py      route_relations.py, and then, by rule:
         HTTPRoute, GRPCRoute: http_routes.py          match_reading.py, rule_reading.py, filter_reading.py, rule_times.py
-        TLSRoute, TCPRoute: stream_routes.py          rule_reading.py
+        TLSRoute, TCPRoute, UDPRoute:                 stream_routes.py, rule_reading.py
     policy_reader.py                                  which authorities are needed
 
 What is not ours says nothing of itself in the cluster; not_ours.py says why that is, to whoever asks.
