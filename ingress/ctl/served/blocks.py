@@ -114,7 +114,7 @@ def _told(differences: Iterable[Difference]) -> Iterator[_Told]:
     whole: list[Difference] = []
     parts: dict[tuple[str, Place], list[Difference]] = {}
     for one in differences:
-        if one.subject in (Subject.HOST, Subject.ROUTE, Subject.REDUNDANT) or one.place == _NOWHERE:
+        if one.subject in _AS_A_WHOLE or one.place == _NOWHERE:
             whole.append(one)
         else:
             parts.setdefault((_family(one.subject), one.place), []).append(one)
@@ -132,6 +132,7 @@ def _family(subject: Subject) -> str:
 
 
 _NOWHERE: Final = Place()
+_AS_A_WHOLE: Final = frozenset({Subject.HOST, Subject.ROUTE, Subject.STREAM, Subject.REDUNDANT})
 
 
 def _whole(one: Difference) -> _Told:
@@ -144,6 +145,10 @@ def _whole(one: Difference) -> _Told:
             return section, sign, shown_place(one.place), (_of_host(one, there),)
         case Subject.ROUTE | Subject.REDUNDANT:
             return section, sign, shown_place(one.place), tuple(_of_route(one, there))
+        case Subject.STREAM if one.change == "changes":
+            return ELSEWHERE, sign, shown_place(one.place), (_arrow(_stream(one.old), _stream(one.new)),)
+        case Subject.STREAM:
+            return section, sign, shown_place(one.place), (_stream(there),)
         case Subject.PROBLEM | Subject.NOTE:
             at = f"{there['namespace']}/{there['name']}" if there["namespace"] else there["name"]
             where = f" {there['field']}:" if there["field"] else ""
@@ -154,6 +159,11 @@ def _whole(one: Difference) -> _Told:
             return section, sign, f"listener {one.field}", ()
         case _:
             return section, sign, one.field, tuple(_lines(one, name=""))
+
+
+def _stream(stream: Any) -> str:
+    header = ", with a PROXY header" if stream["sendsHeader"] else ""
+    return f"{stream['sort']} to {_clipped(shown_backends(stream['backends']))}{header}"
 
 
 def _endpoints(state: Any) -> str:

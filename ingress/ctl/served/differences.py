@@ -31,23 +31,25 @@ class Subject(IntEnum):
     HOST = 1
     ROUTE = 2
     """A path of a host that is there on the other side, too."""
-    BACKEND = 3
+    STREAM = 3
+    """Where streams lead, or sessions of UDP."""
+    BACKEND = 4
     """Where a route leads."""
-    FILTER = 4
-    SETTING = 5
+    FILTER = 5
+    SETTING = 6
     """Whatever else a route has: timeouts, retries, limits."""
-    CERTIFICATE = 6
-    HANDSHAKE = 7
-    LISTENER = 8
-    CONTROLLER = 9
+    CERTIFICATE = 7
+    HANDSHAKE = 8
+    LISTENER = 9
+    CONTROLLER = 10
     """What holds for all routes."""
-    ENDPOINTS = 10
-    PROBLEM = 11
-    REDUNDANT = 12
+    ENDPOINTS = 11
+    PROBLEM = 12
+    REDUNDANT = 13
     """A route that comes or goes, while another one serves its requests in the same way."""
-    OWNER = 13
+    OWNER = 14
     """Which object a route is of."""
-    NOTE = 14
+    NOTE = 15
     """A problem that is for information."""
 
     @property
@@ -158,6 +160,9 @@ def compare(
             for tables, hosts in ((tables_before, hosts_before), (tables_after, hosts_after))
         )
         found += _hosts(name, one, other)
+        found += _streams(
+            name, *(form["tables"].get(name, {}).get("streams", {}) for form in (before, after))
+        )
     found += _keyed(Subject.LISTENER, _by_name(before["listeners"]), _by_name(after["listeners"]))
     for at, was, now in walk(before["settings"], after["settings"], ""):
         found.append(Difference(Subject.CONTROLLER, NOWHERE, at, was, now))
@@ -238,6 +243,16 @@ def _hosts(table: str, old: _Side, new: _Side) -> Iterator[Difference]:
             yield from _certificates(place, was["certificates"], now["certificates"])
         for at, before, after in walk(was["handshake"], now["handshake"], ""):
             yield Difference(Subject.HANDSHAKE, place, at, before, after)
+
+
+def _streams(table: str, old: Mapping[str, Data], new: Mapping[str, Data]) -> Iterator[Difference]:
+    """Yield what becomes of streams, each as a whole."""
+    for host in sorted({*old, *new}):
+        was, now, place = old.get(host), new.get(host), Place(table, host)
+        if was is None or now is None or {**was, "owner": None} != {**now, "owner": None}:
+            yield Difference(Subject.STREAM, place, "", was, now)
+        elif was != now:
+            yield Difference(Subject.OWNER, place, "owner", was["owner"], now["owner"])
 
 
 _NO_HOST: Final[Data] = {"routes": [], "filters": [], "certificates": [], "handshake": None}

@@ -22,6 +22,7 @@ _OF_ROUTES = frozenset(
     (
         Subject.HOST,
         Subject.ROUTE,
+        Subject.STREAM,
         Subject.CERTIFICATE,
         Subject.HANDSHAKE,
         Subject.LISTENER,

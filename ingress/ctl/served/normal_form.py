@@ -5,9 +5,9 @@ what an Ingress asks for in vain or says as it is anyhow is not in it, and every
 where somebody sees them: as owners, in problems, and in settings of filters that count by them.
 
     {"hosts": {HOST: {"routes": [...], "filters": [...], "certificates": [...], "handshake": {...}}},
-     "tables": {NAME: {"hosts": {...}}}, "listeners": [...], "settings": {...}, "problems": [...], "endpoints": {...}}
+     "tables": {NAME: {"hosts": {...}, "streams": {HOST: {...}}}}, "listeners": [...], "settings": {...}, "problems": [...], "endpoints": {...}}
 
-``tables`` are those of other listeners than the command line's.  Names of fields stay as they are; new ones may join.
+``tables`` are those of other listeners than the command line's; those of streams have ``streams``, where somebody leads them anywhere.  Names of fields stay as they are; new ones may join.
 """
 
 from collections.abc import Iterable
@@ -32,6 +32,7 @@ from ingress.plain.values import as_data, filter_as_data, settings_as_data, whol
 from ingress.routing.beginnings import Beginnings
 from ingress.routing.paths import rule_path
 from ingress.routing.route import Match, Route
+from ingress.routing.streams import StreamRoute
 from ingress.routing.table import HostRoutes
 from ingress.routing.variants import Variant, WeightedBackend
 from ingress.translate.endpoints.backends import backend_fault, is_by_ip, port_of, resolve_backend
@@ -90,7 +91,7 @@ class _Form:
         main = self._table(tables.pop(""))
         form: Data = {
             "hosts": main,
-            "tables": {name: {"hosts": self._table(table)} for name, table in sorted(tables.items())},
+            "tables": {name: self._other_table(table) for name, table in sorted(tables.items())},
             "listeners": sorted(
                 (whole(settings_as_data(one)) for one in given.snapshot.listeners),
                 key=lambda one: str(one["description"]),
@@ -103,6 +104,19 @@ class _Form:
         return form
 
     # Hosts
+
+    def _other_table(self, table: ListenerTable) -> Data:
+        streams = {one.host: self._stream(one) for one in table.streams if one.weighted}
+        hosts = {"hosts": self._table(table)}
+        return {**hosts, "streams": dict(sorted(streams.items()))} if streams else hosts
+
+    def _stream(self, stream: StreamRoute) -> Data:
+        return {
+            "sort": stream.sort.value,
+            "owner": None if stream.owner is None else str(stream.owner),
+            "backends": self._shares(stream.weighted),
+            "sendsHeader": stream.sends_header,
+        }
 
     def _table(self, table: ListenerTable) -> Data:
         by_host = dict(table.routes.by_host())

@@ -15,6 +15,7 @@ from ingress.identity.server_names import HandshakeSettings
 from ingress.model.objects import ClusterObject, ObjectKey
 from ingress.options.port_services import read_port_services
 from ingress.routing.route import Route
+from ingress.routing.streams import StreamRoute
 from ingress.routing.variants import Variant, WeightedBackend
 from ingress.translate.options import TranslateOptions
 from ingress.translate.snapshot import Snapshot
@@ -214,7 +215,9 @@ spec: {ports: [{name: dns, port: 53, protocol: UDP}, {name: dns-tcp, port: 53}]}
             WeightedBackend: "backend weight filters secure_backend stand_in",
             Variant: "conditions weighted filters",
             HandshakeSettings: "ciphers prefers_server_ciphers client_authentication",
-            Snapshot: "table backends certificates handshake_settings _problems serving listeners others replicas attached",
+            Snapshot: "table backends certificates handshake_settings _problems serving listeners others replicas attached"
+            " replica_addresses",
+            StreamRoute: "host sort owner weighted path timeouts is_logged sends_header may_rest",
         }
         for kind, names in known.items():
             some: Any = kind
