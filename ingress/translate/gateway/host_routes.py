@@ -50,7 +50,11 @@ def decide_host(
     *is_kept* says that a listener has it.
     """
     chunks: list[list[_Entry]] = [[]]
-    for parsed, routes in claiming:
+    for place, (parsed, routes) in enumerate(claiming, 1):
+        if not place % AT_ONCE:
+            yield
+        if not routes:
+            continue
         age, says = by_age(parsed.owner), _how_much_says(parsed.gateway.hostnames, host)
         for number, (route, claim) in enumerate(zip(routes, parsed.gateway.matches, strict=True)):
             chunks[-1].append(((says, claim.rank, age, number), route, claim))

@@ -61,7 +61,7 @@ def gateway_table(
         )
         problems.update(decision.problems)
         table[host] = decision.routes
-        stream, told = decide_stream(name, host, some)
+        stream, told = finished(decide_stream(name, host, some))
         problems.update(told)
         if stream is not None:
             streams.append(stream)

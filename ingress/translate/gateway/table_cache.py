@@ -181,7 +181,7 @@ class GatewayTableCache:
         )
         if len(claiming) > AT_ONCE:
             yield
-        stream, told = decide_stream(self._name, host, claiming)
+        stream, told = yield from decide_stream(self._name, host, claiming)
         yield from self._tell(host, (*decision.problems, *told))
         yield from self._draft.assign(host, decision.routes, state)
         self._streams.assign(host, stream, state)
