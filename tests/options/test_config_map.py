@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.annotations.transport_security import StrictTransport
+from ingress.model.limits import StreamTries
 from ingress.model.objects import ObjectKey
 from ingress.model.problems import Problem, Reason
 from ingress.model.serving import ForwardedHeaders
@@ -155,6 +156,38 @@ class KeysTests(SynchronousTestCase):
         self.assertTrue(self.told(max_worker_connections="65536").is_note)
         self.said(worker_processes="auto")
         self.assertTrue(self.told(worker_processes="4").is_note)
+
+    def test_streams(self) -> None:
+        """Those about streams are options here, with times as nginx writes them; what is said of their lines is told."""
+        found = self.said(
+            proxy_stream_timeout="10m",
+            proxy_stream_responses="3",
+            proxy_stream_next_upstream="false",
+            proxy_stream_next_upstream_timeout="2m",
+            proxy_stream_next_upstream_tries="5",
+        )
+        limits = found.settings.serving.limits
+        self.assertEqual((limits.stream_rest_seconds, limits.stream_responses), (600.0, 3))
+        self.assertEqual(limits.stream_tries, StreamTries(is_on=False, most=5, seconds=120.0))
+        usual = self.said(
+            proxy_stream_next_upstream="true",
+            proxy_stream_next_upstream_timeout="600s",
+            proxy_stream_next_upstream_tries="3",
+            stream_access_log_path="",
+            log_format_stream="[$remote_addr] [$time_local] $protocol $status $bytes_sent $bytes_received $session_time",
+        )
+        self.assertEqual(usual.settings, DEFAULTS)
+        for key, text in (
+            ("stream_access_log_path", "/var/log/stream.log"),
+            ("log_format_stream", "$remote_addr"),
+        ):
+            self.assertIn("lines", self.told(**{key: text}).message)
+        for key in (
+            "proxy_stream_next_upstream",
+            "proxy_stream_next_upstream_tries",
+            "proxy_stream_next_upstream_timeout",
+        ):
+            self.assertIs(self.told(**{key: "some"}).reason, Reason.INVALID_OPTION)
 
     def test_every_documented_key(self) -> None:
         """Each key that ingress-nginx documents is an option, or in the table."""

@@ -293,6 +293,42 @@ class TranslationTests(SynchronousTestCase):
             missing = Reason.SERVICE_PORT_NOT_FOUND
             self.assertEqual(sorted(told), [(missing, "data[55]"), (missing, "data[80]")])
 
+    def test_families(self) -> None:
+        """Ports of both protocols are open at each family and address of ``--http``, but for what all addresses of a family cover."""
+        tcp = read_port_services(KEY, {"9000": "infra/one:8080"})
+        udp = read_port_services(ObjectKey("ingress-nginx", "udp"), {"9000": "infra/one:8080"}, is_udp=True)
+        for given, expected in (
+            ((), [":9000"]),
+            (("tcp:80",), [":9000"]),
+            (("tcp:80", "tcp6:80"), [":9000", "6:9000"]),
+            (("tcp:80", "tcp:81", "tcp:82:interface=10.0.0.1"), [":9000"]),
+            (("tcp:80:interface=10.0.0.1", "tcp:81:interface=0.0.0.0"), [":9000:interface=0.0.0.0"]),
+            (
+                ("tcp:80:interface=10.0.0.1", "tcp:80:interface=10.0.0.2", "tcp6:80:interface=fd00\\:\\:1"),
+                [":9000:interface=10.0.0.1", ":9000:interface=10.0.0.2", "6:9000:interface=fd00\\:\\:1"],
+            ),
+            (("unix:/run/x", "tcp:80:interface=\\:\\:"), [":9000:interface=\\:\\:"]),
+        ):
+            listeners = tuple(Listener(one, is_required=True) for one in given)
+            options = TranslateOptions(
+                listeners=(
+                    *listeners,
+                    Listener("tcp:443:interface=10.9.9.9", is_secure=True, is_required=True),
+                ),
+                tcp_services=tcp,
+                udp_services=udp,
+            )
+            if not given:
+                options = evolve(options, listeners=())
+            found = translate(self.cluster.store.state(), options, datetime(2026, 1, 1, tzinfo=UTC))
+            asked = [one for one in found.listeners if not one.is_required]
+            for protocol in ("tcp", "udp"):
+                those = [one for one in asked if one.is_udp is (protocol == "udp")]
+                self.assertEqual(
+                    [one.description for one in those], [protocol + one for one in expected], given
+                )
+                self.assertEqual(len({one.table for one in those}), 1)
+
     def test_alike(self) -> None:
         """Options with other TCP services alone are followed; with anything else there is another translation."""
         plain = TranslateOptions()

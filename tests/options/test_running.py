@@ -258,6 +258,15 @@ class TranslationTests(RunningOptionsCase):
         self.say()
         self.assertEqual(most(), 4)
 
+    def test_replica_addresses(self) -> None:
+        """What takes datagrams knows where other replicas are, by the ready endpoints of our own Service, as those come and go."""
+        self.start("--publish-service=web/shop", addresses=("10.0.0.1", "10.0.0.2"))
+        known = self.service._data_plane._udp  # type: ignore[attr-defined]
+        self.assertEqual(known.replicas, {"10.0.0.1", "10.0.0.2"})
+        self.place("10.0.0.3")
+        self.assertEqual(known.replicas, {"10.0.0.3"})
+        self.assertEqual(self.service._controller.verify(), ())
+
     def test_networks(self) -> None:
         """Endpoints are judged anew by the networks that are allowed."""
         self.start(addresses=("127.0.0.1",))

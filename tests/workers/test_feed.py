@@ -118,9 +118,20 @@ class ContentTests(FeedCase):
             not_found_page=b"\xff<p>",
             trusted_proxies=("10.0.0.0/8",),
         )
-        self.tell(Snapshot(serving=serving, listeners=(Listener("tcp:80"),), replicas=3))
+        self.tell(
+            Snapshot(
+                serving=serving, listeners=(Listener("tcp:80"),), replicas=3, replica_addresses=("10.0.0.1",)
+            )
+        )
         found = self.follower.snapshot
-        self.tell(Snapshot(serving=evolve(serving), listeners=(Listener("tcp:80"),), replicas=4))
+        self.tell(
+            Snapshot(
+                serving=evolve(serving),
+                listeners=(Listener("tcp:80"),),
+                replicas=4,
+                replica_addresses=("10.0.0.2",),
+            )
+        )
         self.assertIs(self.follower.snapshot.serving, found.serving)
         self.assertIs(self.follower.snapshot.listeners, found.listeners)
 

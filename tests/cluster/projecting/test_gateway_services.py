@@ -51,6 +51,15 @@ class AppliedTests(SynchronousTestCase):
         )
         self.assertEqual(applied(service()), expected)
 
+    def test_port_of_udp(self) -> None:
+        """A port of UDP is ours by its number and protocol, beside that of TCP."""
+        key = 'k:{"port":80,"protocol":"UDP"}'
+        one = service({"f:spec": {"f:ports": {key: {}}}})
+        one["spec"]["ports"].append({"name": "udp-80", "port": 80, "protocol": "UDP"})
+        found = applied(one)
+        assert found is not None
+        self.assertEqual(found.ports, (GatewayServicePort("udp-80", 80, "UDP"),))
+
     def test_never_applied(self) -> None:
         """Of a Service that we never applied, there is nothing."""
         self.assertIsNone(applied(service(writer="kubectl")))

@@ -16,7 +16,7 @@ from ingress.identity.certificates import CertificateTable
 from ingress.identity.server_names import HandshakeSettings, HandshakeSettingsTable
 from ingress.model.backends import BackendReference, BackendState, Endpoint
 from ingress.model.client_authentication import ClientAuthentication
-from ingress.model.limits import Limits
+from ingress.model.limits import Limits, StreamTries
 from ingress.model.objects import Kind, ObjectKey, Owner
 from ingress.model.streams import StreamSort
 from ingress.proxy.dispatch.site import SessionRules
@@ -233,6 +233,17 @@ class TCPTests(StreamsCase):
         self.lead(self.tcp_route(self.backend("db", gone, upstream.endpoint)))
         for _ in range(3):
             await self.say(await self.dial(), b"hello")
+
+    async def test_no_other_endpoint(self) -> None:
+        """None is tried where the operator has it so, or has as many tried as were."""
+        upstream = self.raw_upstream()
+        gone = Endpoint("127.0.0.1", free_port())
+        self.lead(self.tcp_route(self.backend("db", gone, upstream.endpoint)))
+        for tries in (StreamTries(is_on=False), StreamTries(most=1)):
+            self.site.context.limits = Limits(stream_tries=tries)
+            # Endpoints take turns, so one of two connections begins with the one that is gone.
+            resets = [await self.is_reset(b"hello") for _ in range(2)]
+            self.assertEqual(sorted(resets), [False, True], tries)
 
     async def test_weights(self) -> None:
         """Backends get connections by their weights, and the share of one without endpoints is reset."""

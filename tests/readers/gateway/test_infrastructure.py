@@ -6,7 +6,7 @@ from attrs import evolve
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.model.objects import ObjectKey
-from ingress.translate.readers.gateway.gateways import Gateway
+from ingress.translate.readers.gateway.gateways import Gateway, GatewayListener
 from ingress.translate.readers.gateway.infrastructure import (
     NAME_LABEL,
     applied_body,
@@ -60,6 +60,20 @@ class WantedTests(SynchronousTestCase):
         self.assertEqual(found.annotations, (("c", "3"),))
         self.assertEqual(found.ports, (("port-80", 80, "TCP"), ("port-8080", 8080, "TCP")))
         self.assertEqual((found.gateway_uids, found.is_inert), (("u",), True))
+
+    def test_ports_of_both(self) -> None:
+        """A port of UDP and one of TCP with the same number are two ports of the Service, with names of their own."""
+        listeners = tuple(
+            GatewayListener(str(at), 53, protocol) for at, protocol in enumerate(("UDP", "TCP", "UDP"))
+        )
+        found = wanted_service(evolve(asking([("a", "1")]), listeners=listeners), "u", is_there=False)
+        assert found is not None
+        self.assertEqual(found.ports, (("port-53", 53, "TCP"), ("udp-53", 53, "UDP")))
+        applied = applied_body(found, ObjectKey("infra", "a"), "")
+        self.assertEqual(
+            [(one["name"], one["port"], one["protocol"]) for one in applied["spec"]["ports"]],
+            [("port-53", 53, "TCP"), ("udp-53", 53, "UDP")],
+        )
 
     def test_not_asked_any_more(self) -> None:
         """A Service that is there stays, without what is not asked for any more."""
