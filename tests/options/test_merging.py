@@ -259,7 +259,7 @@ class RunningRowTests(SynchronousTestCase):
     def test_each(self) -> None:
         """Every option that may change is taken from a second source as from the command line."""
         values: dict[str, Any] = {
-            "CIDR": "10.0.0.0/8", "SECONDS": "3", "COUNT": "3", "PERCENT": "3", "BYTES": "3", "SIZE": "8k", "ALGORITHM": "ewma", "FILE": "/dev/null",
+            "CIDR": "10.0.0.0/8", "SECONDS": "3", "COUNT": "7", "PERCENT": "3", "BYTES": "3", "SIZE": "8k", "ALGORITHM": "ewma", "FILE": "/dev/null",
             "WHICH": "none", "NAME": "CF-Connecting-IP", "BOOLEAN": "false", "RISK": "Low", "LIST": "ECDHE-RSA-AES128-GCM-SHA256", "FORMAT": "$status", "TARGET": "/healthz", "WORDS": "lua", "LEVEL": "warn", "SHARE": "0.5", "WHERE": "syslog:/dev/log",
             "URL": "http://a.test", "DIRECTIVES": "SecRuleEngine On", "RATIO": "0.5", "TEXT": "$host", "NAME=VALUE": "a=b",
         }  # fmt: skip
