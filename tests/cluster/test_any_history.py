@@ -156,7 +156,7 @@ class AnyHistoryTests(SourceTestCase):
 
     async def test_side_by_side(self) -> None:
         """Gateways and Ingresses share ports, and Ingresses without class are served, too."""
-        await self._check(2, TranslateOptions(listeners=LISTENERS, watch_without_class=True))
+        await self._check(7, TranslateOptions(listeners=LISTENERS, watch_without_class=True))
 
     async def test_secrets_by_name(self) -> None:
         """Secrets are read by their names."""

@@ -96,7 +96,10 @@ class UdpPort:
 
     def ready(self, events: int) -> None:
         """Take what has come, some at a time."""
-        route = self._site.resource.port_stream()
+        resource = self._site.resource
+        route = resource.port_stream()
+        # Of several backends each session has its own.
+        usual = None if route is None or len(route.weighted) != 1 else resource.rotation_for(route)
         for _ in range(MOST_DATAGRAMS):
             if self._is_closed:
                 return
@@ -118,7 +121,7 @@ class UdpPort:
                 # What is answered there would be passed on again, for ever.
                 self._sessions.metrics.drop("loop")
             else:
-                self._take(datagram, peer, control, route)
+                self._take(datagram, peer, control, route, usual)
 
     def _control_of(self, said: list[tuple[int, int, bytes]]) -> Control:
         octets = said[0][2] if said else b""
@@ -129,15 +132,17 @@ class UdpPort:
             control = self._controls[octets] = answer_from(said)
         return control
 
-    def _take(self, datagram: bytes, peer: Peer, control: Control, route: StreamRoute) -> None:
+    def _take(
+        self, datagram: bytes, peer: Peer, control: Control, route: StreamRoute, usual: Rotation | None
+    ) -> None:
         resource = self._site.resource
         session = self._by_client.get((peer, control))
         if session is not None:
-            if not session.stays_at(route, resource.rotation_of(session.backend)):
+            if not session.stays_at(route, usual or resource.rotation_of(session.backend)):
                 session.end(200 if session.answers else 503, "the endpoint has left")
             elif session.take(datagram):
                 return
-        rotation = resource.rotation_for(route)
+        rotation = usual or resource.rotation_for(route)
         if rotation is None or not rotation.endpoints:
             self._drop(datagram, peer, route, rotation)
             return
