@@ -10,7 +10,7 @@ from ingress.model.objects import Kind, ObjectKey
 from ingress.model.problems import Problem, Reason
 from ingress.model.state import ClusterState
 from ingress.routing.hosts import check_rule_host
-from ingress.translate.readers.gateway.routes import AnyRoute, BackendObject
+from ingress.translate.readers.gateway.routes import AnyRoute, BackendObject, UDPRoute
 from ingress.translate.readers.ingress.objects import Ingress, IngressBackend, ingresses_of
 from ingress.wording import first_of
 
@@ -68,7 +68,7 @@ class Meant:
             return ""
         service = backend.target.key(route.key)
         if problem.reason is Reason.SERVICE_PORT_NOT_FOUND:
-            return self._port_of(service, backend.port)
+            return self._port_of(service, backend.port, "UDP" if isinstance(route, UDPRoute) else "TCP")
         return self.object(Kind.SERVICE, service) if problem.reason is Reason.SERVICE_NOT_FOUND else ""
 
     def object(self, kind: Kind, key: ObjectKey) -> str:
@@ -93,19 +93,21 @@ class Meant:
         wanted = backend.port.name or backend.port.number
         return self._port_of(ObjectKey(namespace, backend.service), wanted)
 
-    def _port_of(self, key: ObjectKey, wanted: int | str) -> str:
+    def _port_of(self, key: ObjectKey, wanted: int | str, protocol: str = "TCP") -> str:
         service = self._state.services.get(key)
         if service is None:
             return ""
         # No other port can be meant by a backend.
-        ports = [port for port in service.ports if port.protocol == "TCP"]
+        ports = [port for port in service.ports if port.protocol == protocol]
         if isinstance(wanted, str):
             for name in CloseNames(port.name for port in ports if port.name).close_to(wanted):
                 return f"did you mean {name}?"
             if wanted.isdecimal() and any(port.number == int(wanted) for port in ports):
                 return f"did you mean number: {wanted}? A name in quotes is no number"
         if len(ports) == 1:
-            return f"did you mean {ports[0]}, its only {'' if len(service.ports) == 1 else 'TCP '}port?"
+            return (
+                f"did you mean {ports[0]}, its only {'' if len(service.ports) == 1 else f'{protocol} '}port?"
+            )
         return ""
 
     def host(self, host: str) -> str:

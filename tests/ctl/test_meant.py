@@ -199,6 +199,20 @@ class MeantTests(SynchronousTestCase):
                 advised = map(Meant(cluster.store.state()).advice, snapshot.problems)
                 self.assertEqual(list(filter(None, advised)), [meant] * bool(meant), (kind, backend))
 
+    def test_a_port_of_udp(self) -> None:
+        """A UDPRoute can mean none but ports of UDP."""
+        for port, of_service, meant in (
+            (54, {"protocol": "UDP", "port": 53}, "did you mean 53 (web), its only port?"),
+            (8080, {"protocol": "TCP"}, ""),
+        ):
+            cluster = GatewayCluster()
+            of_udp = listener("u", port=53, protocol="UDP")
+            cluster.write("base", GATEWAY_CLASS, gateway("main", of_udp), service("web", **of_service))
+            backend = {"name": "web", "port": port}
+            snapshot = cluster.write("route", route("r", rule([backend]), kind="UDPRoute"))
+            (problem,) = snapshot.problems
+            self.assertEqual(Meant(cluster.store.state()).advice(problem), meant)
+
     def test_a_secret(self) -> None:
         """Of tls, and of annotations."""
         secret = "---\napiVersion: v1\nkind: Secret\nmetadata: {name: shop-tls, namespace: shop}\ntype: Opaque\nstringData: {auth: x}"

@@ -138,7 +138,9 @@ class UdpPort:
         resource = self._site.resource
         session = self._by_client.get((peer, control))
         if session is not None:
-            if not session.stays_at(route, usual or resource.rotation_of(session.backend)):
+            its = usual or resource.rotation_of(session.backend)
+            is_as_before = its is not None and session.seen is its.endpoints and session.seen_route is route
+            if not is_as_before and not session.stays_at(route, its):
                 session.end(200 if session.answers else 503, "the endpoint has left")
             elif session.take(datagram):
                 return
