@@ -19,7 +19,7 @@ DROP_CAUSES: Final = (
 )
 """Why a datagram went nowhere: its backend has no endpoint; its port leads nowhere; too many waited for the address of their
 endpoint; the kernel had no room for it; it could not be sent, as where it is too large; it could not be read; it came from a port of
-our own, or from none."""
+our own, here or at another replica, or from none."""
 
 
 def _nothing() -> int:
