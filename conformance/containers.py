@@ -33,7 +33,9 @@ class Container:
         self._process: subprocess.Popen[str] | None = None
         self._port = 0
 
-    def start(self, program: Sequence[str | Path], environment: Mapping[str, str], *, is_udp: bool = False) -> None:
+    def start(
+        self, program: Sequence[str | Path], environment: Mapping[str, str], *, is_udp: bool = False
+    ) -> None:
         """Without a program the pod has its addresses, and nobody listens there."""
         network.add_pod(self.name, self.number)
         if not program:

@@ -96,7 +96,9 @@ class Pods:
             container = Container(pod["metadata"]["name"], next(self._numbers))
             image = pod["spec"]["containers"][0]["image"]
             is_dns = "/coredns:" in image
-            program: tuple[str | Path, ...] = (self._echo,) if "echo-basic" in image else DNS if is_dns else ()
+            program: tuple[str | Path, ...] = (
+                (self._echo,) if "echo-basic" in image else DNS if is_dns else ()
+            )
             if not program:
                 log.info("%s: nothing runs for the image %s", "/".join(key), image)
             container.start(program, workloads.environment_of(pod, files), is_udp=is_dns)
