@@ -16,6 +16,7 @@ from ingress.model.frozen import frozen
 MAX_CHARACTERS: Final = 16 * 1024
 _PORTS: Final = {"http": 80, "https": 443}
 _SOCKETS: Final = {"ws": "http", "wss": "https"}
+_STREAMS: Final = frozenset({"tcp", "tls", "udp"})
 _SCHEME: Final = re.compile(r"([A-Za-z][A-Za-z0-9+.-]{0,30}):(?=//)")
 _CONTROL: Final = re.compile(r"[\x00-\x1f\x7f]")
 _PORT: Final = re.compile(r"[0-9]{1,5}", re.ASCII)
@@ -102,6 +103,10 @@ def _scheme(url: str, notes: list[str]) -> tuple[str, str]:
     if scheme in _SOCKETS:
         notes.append(f"{scheme} begins as a request of {_SOCKETS[scheme]}")
         scheme = _SOCKETS[scheme]
+    if scheme in _STREAMS:
+        _refuse(
+            f"{scheme} has no requests; where streams and sessions of UDP lead is told by ingressctl render --as served, and by /api/v1/streams"
+        )
     if scheme not in _PORTS:
         _refuse(f"a URL of the scheme {scheme} is no request for an Ingress; write http:// or https://")
     return scheme, url[found.end() + 2 :]

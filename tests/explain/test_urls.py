@@ -62,6 +62,8 @@ class ReadTests(SynchronousTestCase):
             ("/cart", "names no host"),
             ("http:///x", "names no host"),
             ("ftp://a.com", "scheme ftp"),
+            ("udp://a.com:53", "render --as served"),
+            ("tcp://a.com:5432", "render --as served"),
             ("http://a b.com/", "space"),
             ("http://a.com:99999/", "port"),
             ("http://a.com:x/", "port"),
