@@ -34,6 +34,7 @@ from ingress.proxy.udp.sessions import MAX_KEPT_OF_ONE, UdpSessions
 from ingress.proxy.upstream.rotation import Rotation
 from ingress.routing.streams import StreamRoute
 
+_OF_REPLICA: Final = "the endpoint is a port of another replica of this controller"
 MOST_ANSWERS: Final = 8
 """Datagrams that are read of an endpoint in one go; then others have their turn."""
 MOST_KEPT: Final = 16
@@ -248,6 +249,8 @@ class UdpSession:
 
     def _open(self, address: str, port: int) -> str:
         """Send what is kept to *port* of *address*; return why that is not possible, or else nothing."""
+        if self._sessions.is_of_replica(address, port):
+            return _OF_REPLICA
         try:
             sock = self._sessions.socket_to(address, port, self)
         except OSError as error:

@@ -143,6 +143,10 @@ class UdpSessions:
         """Whether *address* is of this machine, or of another replica: whoever takes datagrams there passes them on, as we do."""
         return address in self.replicas or self._is_own(address)
 
+    def is_of_replica(self, address: str, port: int) -> bool:
+        """Whether *port* of *address* is open there as it is here: what is sent there goes to endpoints, and would come back for ever."""
+        return port in self.ports and address in self.replicas
+
     # What sessions tell
 
     def begin(self, session: Session) -> None:

@@ -182,6 +182,23 @@ class ReplicaTests(UdpCase):
         self.say(b"x", ("10.9.9.6", 53))
         self.assertEqual((self.dropped("loop"), len(self.sockets.opened)), (1, 2))
 
+    def test_endpoint_at_a_replica(self) -> None:
+        """An endpoint that is a port of ours at another replica gets nothing, for it would come back; another one is tried."""
+        replica, other_port = Endpoint("10.9.9.7", 53), Endpoint("10.9.9.7", 54)
+        self.sessions.replicas = frozenset({"10.9.9.7"})
+        self.lead(replica)
+        self.say(b"x")
+        self.assertEqual(
+            (self.ended, self.sockets.opened),
+            ([(502, "the endpoint is a port of another replica of this controller")], []),
+        )
+        self.lead(replica, TWO, other_port)
+        for _ in range(6):
+            self.say(b"x", self.stranger())
+        self.assertEqual(set(self.went_to), {TWO.address, other_port.address})
+        self.assertTrue(all(port != 53 for _, port, _ in self.sockets.opened))
+        self.assertEqual(len(self.sockets.opened), 6)
+
     def test_ports_of_both_families(self) -> None:
         """A port that is open at two addresses is ours until it is closed at both."""
         second = UdpPort(FakeSocket(), self.stage.site, self.sessions)  # type: ignore[arg-type]

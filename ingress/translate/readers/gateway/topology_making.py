@@ -55,7 +55,8 @@ _Order = tuple[str, bool, str, ObjectKey]
 
 
 MOST_PORTS: Final = 500
-"""How many pairs of address and port may be open for Gateways: each is a socket, and ports are chosen by tenants."""
+"""How many pairs of address and port may be open for Gateways: each is a socket, at the addresses of the process one at each of
+these, and ports are chosen by tenants."""
 AT_ONCE: Final = 200
 """Objects of which little is looked at, in one step; of those with listeners it is one."""
 
