@@ -110,7 +110,7 @@ def tcp_description(port: int, interface: str, like: str = "tcp") -> str:
     return _description("tcp", port, interface, like)
 
 
-def udp_description(port: int, interface: str, like: str) -> str:
+def udp_description(port: int, interface: str, like: str = "tcp") -> str:
     """Return the same for a port of UDP."""
     return _description("udp", port, interface, like)
 

@@ -68,5 +68,9 @@ class LimitOptionsTests(SynchronousTestCase):
     def test_described(self) -> None:
         """``docs/limits.md`` names each of them, and none that there is not; three it mentions are of other groups."""
         page = (Path(__file__).resolve().parents[2] / "docs" / "limits.md").read_text("utf-8")
-        named = set(re.findall(r"`--([a-z-]+)`", page)) - {"firewall-body-size", "no-epoll", "trusted-proxies"}
+        named = set(re.findall(r"`--([a-z-]+)`", page)) - {
+            "firewall-body-size",
+            "no-epoll",
+            "trusted-proxies",
+        }
         self.assertEqual(named, {name for name, _ in LIMITS})
