@@ -33,8 +33,8 @@ from ingress.model.stepwise import Stepwise
 from ingress.model.workers import WorkerState
 from ingress.process.caps import Caps, caps_of_system, connections_allowed
 from ingress.process.computing import ComputingThreads
+from ingress.process.crowding import Crowding
 from ingress.process.in_slices import OneForAll, in_slices
-from ingress.process.limit_memory import Crowding
 from ingress.process.logs.access_log_output import AccessOutputs, output_to
 from ingress.process.memory_marks import Level
 from ingress.process.memory_watch import MemoryWatch, own_memory

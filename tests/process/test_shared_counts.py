@@ -5,7 +5,8 @@ from random import Random
 from twisted.logger import capturedLogs
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.process.limit_memory import TELL_SECONDS, Crowding, LimitMemory
+from ingress.process.crowding import TELL_SECONDS, Crowding
+from ingress.process.limit_memory import LimitMemory
 from ingress.process.shared_counts import ROW, SharedCounts, WorkerCounts
 
 
