@@ -12,7 +12,6 @@ from typing import Final, Protocol
 from mypy_extensions import mypyc_attr
 from OpenSSL import SSL
 from twisted.internet.abstract import isIPAddress, isIPv6Address
-from twisted.internet.address import IPv4Address, IPv6Address
 from twisted.internet.interfaces import IAddress
 from twisted.python.failure import Failure
 
@@ -270,26 +269,6 @@ class KernelCopy:
     to_end: bool = False
 
 
-def host_of(address: IAddress) -> str:
-    """Return the host of a transport's address, as it is written there; ``unknown`` where it has none."""
-    return address.host if isinstance(address, IPv4Address | IPv6Address) else "unknown"
-
-
-def peer_address(of: IAddress) -> bytes:
-    """Return the host of a transport's address, IPv4 in its own notation even on an IPv6 socket."""
-    return plain_host(host_of(of))
-
-
-def plain_host(host: str) -> bytes:
-    """Return *host* as it is told to others: IPv4 in its own notation even on an IPv6 socket."""
-    return host.removeprefix("::ffff:").encode() if "." in host else host.encode()
-
-
 def is_ip_address(host: str) -> bool:
     """Whether *host* needs no resolving."""
     return isIPAddress(host) or isIPv6Address(host)
-
-
-def port_of(address: IAddress) -> int:
-    """Return the TCP port of a transport's address; 0 where it has none."""
-    return address.port if isinstance(address, IPv4Address | IPv6Address) else 0

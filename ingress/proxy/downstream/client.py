@@ -4,7 +4,8 @@ from functools import lru_cache
 from typing import Final
 
 from ingress.http.forwarding import Origin, TrustedProxies, origin_of_peer
-from ingress.proxy.contract.transport import Transport, plain_host
+from ingress.proxy.contract.addresses import plain_host
+from ingress.proxy.contract.transport import Transport
 
 MOST_REMEMBERED: Final = 1024
 """Clients whose origin is remembered, and shared by their connections: who comes once comes again, and an origin takes longer

@@ -1,6 +1,6 @@
 """What is known of a request, for those who decide about it: filters, and whoever chooses a backend."""
 
-from typing import Final, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
 from ingress.http.field_values import all_combined, combined_values, first_value, joined_value
 from ingress.http.forwarding import Origin, proxys_lines
@@ -8,7 +8,10 @@ from ingress.http.request_head import RequestHead
 from ingress.model.backends import Endpoint
 from ingress.model.client_authentication import ClientEvidence
 from ingress.model.traces import TraceContext
-from ingress.proxy.contract.transport import Transport, host_of, plain_host, port_of
+from ingress.proxy.contract.addresses import host_of, plain_host, port_of
+
+if TYPE_CHECKING:
+    from ingress.proxy.contract.transport import Transport
 
 _UNKNOWN: Final = "unknown"
 """The host of an address that has none."""
@@ -41,7 +44,7 @@ class Wire(Protocol):
     protocol: bytes
 
     @property
-    def transport(self) -> Transport:
+    def transport(self) -> "Transport":
         """Its connection."""
 
 

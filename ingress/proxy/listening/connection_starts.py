@@ -22,9 +22,10 @@ from twisted.internet.interfaces import IAddress
 from ingress.http.proxy_header import MAX_V2_BYTES, Address, ProxyHeaderError, read_proxy_header
 from ingress.model.frozen import frozen
 from ingress.model.streams import StreamSort
+from ingress.proxy.contract.addresses import peer_address
 from ingress.proxy.contract.deadlines import NEVER
 from ingress.proxy.contract.limits import CONNECTION_START_SECONDS
-from ingress.proxy.contract.transport import Receiver, peer_address
+from ingress.proxy.contract.transport import Receiver
 from ingress.proxy.dispatch.site import ProxySite
 from ingress.proxy.listening.stream_tunnel import Connect, StreamTunnel
 from ingress.tls.client_hello import MAX_HELLO_BYTES, ClientHelloReader, HelloError

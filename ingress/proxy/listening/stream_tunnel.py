@@ -32,6 +32,7 @@ from ingress.model.causes import Cause, cause_of_status
 from ingress.model.client_authentication import lets_in
 from ingress.model.records import AttemptRecord, Record
 from ingress.model.streams import StreamSort
+from ingress.proxy.contract.addresses import peer_address, port_of
 from ingress.proxy.contract.deadlines import NEVER
 from ingress.proxy.contract.faults import LEFT, TABLE, Side, Step
 from ingress.proxy.contract.faults import State as ExchangeState
@@ -41,14 +42,7 @@ from ingress.proxy.contract.limits import (
     LINGER_SECONDS,
     TUNNEL_SPLICE_BYTES,
 )
-from ingress.proxy.contract.transport import (
-    KernelCopy,
-    Receiver,
-    Transport,
-    is_ip_address,
-    peer_address,
-    port_of,
-)
+from ingress.proxy.contract.transport import KernelCopy, Receiver, Transport, is_ip_address
 from ingress.proxy.exchange.attempts import Attempts
 from ingress.proxy.upstream.rotation import Rotation
 from ingress.routing.streams import StreamRoute

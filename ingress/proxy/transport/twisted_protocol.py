@@ -30,15 +30,8 @@ from twisted.protocols.tls import TLSMemoryBIOProtocol
 from twisted.python.failure import Failure
 from zope.interface import implementer
 
-from ingress.proxy.contract.transport import (
-    NOBODY,
-    Borrower,
-    CopyTaker,
-    KernelCopy,
-    Receiver,
-    host_of,
-    port_of,
-)
+from ingress.proxy.contract.addresses import host_of, port_of
+from ingress.proxy.contract.transport import NOBODY, Borrower, CopyTaker, KernelCopy, Receiver
 from ingress.proxy.transport.socket_facts import has_ended, in_kernel, is_quiet
 from ingress.tls.handshake import awaits_hello
 

@@ -8,7 +8,7 @@ from twisted.logger import LogLevel, capturedLogs
 
 from ingress.http.forwarding import TrustedProxies
 from ingress.http2.frames import PREFACE
-from ingress.proxy.contract.transport import peer_address
+from ingress.proxy.contract.addresses import peer_address
 from ingress.proxy.dispatch.site import SessionRules
 from ingress.proxy.downstream.channel import DownstreamChannel
 from ingress.proxy.listening.connection_starts import ConnectionStartRules

@@ -6,7 +6,8 @@ from twisted.internet.address import IPv4Address, IPv6Address, UNIXAddress
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.model.listeners import port_of
-from ingress.proxy.contract.transport import Transport, peer_address
+from ingress.proxy.contract.addresses import peer_address
+from ingress.proxy.contract.transport import Transport
 from ingress.proxy.listening.listeners import bound_to
 from ingress.proxy.transport.socket_facts import in_kernel
 from tests.fakes.transports import MemoryReactor, Peer

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 from twisted.internet.error import ConnectionDone
 from twisted.trial.unittest import TestCase
 
-from ingress.proxy.contract.transport import KernelCopy, peer_address, port_of
+from ingress.proxy.contract.addresses import peer_address, port_of
+from ingress.proxy.contract.transport import KernelCopy
 from tests.proxy.transport.recorder import MEGABYTE, FarEnd, HalfRecorder, Recorder
 
 if TYPE_CHECKING:

@@ -10,7 +10,8 @@ from twisted.internet import address
 from twisted.internet.interfaces import IAddress
 from twisted.python.failure import Failure
 
-from ingress.proxy.contract.transport import NOBODY, Receiver, host_of, port_of
+from ingress.proxy.contract.addresses import host_of, port_of
+from ingress.proxy.contract.transport import NOBODY, Receiver
 from ingress.proxy.transport.epoll.delivery import Delivery
 from ingress.proxy.transport.socket_facts import has_ended, is_quiet
 
