@@ -115,7 +115,7 @@ class RenderedTests(PodTestCase):
             self.check_security(workload)
             container = pod(workload)["containers"][0]
             self.assertIn("--firewall-processes=2", container["args"])
-            self.assertEqual(container["resources"]["limits"]["memory"], "1Gi")
+            self.assertEqual(container["resources"]["limits"]["memory"], "1536Mi")
 
     def test_topology(self) -> None:
         """Beside every overlay, the component for zones has the option, the name of the Node, and the right to read it."""

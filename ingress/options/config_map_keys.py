@@ -241,9 +241,7 @@ KEYS.update(
     }
 )
 
-GUARDS: Final = frozenset(
-    {"enable-modsecurity", "enable-owasp-modsecurity-crs", "modsecurity-snippet", "plugins"}
-)
+GUARDS: Final = frozenset({"plugins"})
 """Those that are not honored, and by which requests would have been kept out."""
 
 NEVER_WERE: Final = {

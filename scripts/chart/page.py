@@ -43,7 +43,22 @@ tests hold the chart against each overlay and component. Beside an ingress-nginx
 `controller.extraArgs` takes the arguments of ingress-nginx ([docs/arguments.md](../../docs/arguments.md)) and the options of this controller
 ([docs/options.md](../../docs/options.md)): `workers`, `gateway-address`, `filter` and all others. A list is one option for each text, and a flag
 is `true`. `controller.config` takes the keys of [docs/configmap.md](../../docs/configmap.md). The chart goes by the tables of these pages, and a test keeps
-them equal. A web application firewall (`enable-modsecurity`), a plugin of Lua, a template or a module of nginx is not there, and its key fails the render.
+them equal. A plugin of Lua, a template or a module of nginx is not there, and its key fails the render.
+
+**ModSecurity** (`controller.config.enable-modsecurity`) runs in processes of its own, which have to be asked for, or the render fails:
+
+    docker build --build-arg FIREWALL=yes --tag REGISTRY/txingress:TAG .   # other images lack the library, and their pods do not start
+
+    controller:
+      extraArgs:
+        firewall-processes: 2
+      config:
+        enable-modsecurity: "true"
+        enable-owasp-modsecurity-crs: "true"
+
+Ingresses that ask for it by annotations need the same, but for `config`. Where `controller.resources` has the memory that is its default, each firewall process adds 64 MiB to the request,
+and `firewall-memory` (512 MiB) to the limit, so that none of them can have a pod ended for taking too much; other numbers are taken as they are. The
+security context stays the same. [docs/firewall.md](../../docs/firewall.md) says what is inspected.
 
 To see what becomes of a file, before anything is installed (Helm 3 asks the cluster for its version, and changes nothing there):
 

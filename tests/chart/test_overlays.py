@@ -35,6 +35,7 @@ AS_OVERLAYS: Mapping[str, Mapping[str, Any]] = {
 AS_COMPONENTS: Mapping[str, Mapping[str, Any]] = {
     "admission": {"admissionWebhooks": {"enabled": True, "certManager": {"enabled": True}}},
     "autoscaler": {"autoscaling": {"enabled": True}},
+    "firewall": {"extraArgs": {"firewall-processes": 2}},
     "node-addresses": {"publishNodeAddresses": True},
     "topology": {"enableTopologyAwareRouting": True},
 }

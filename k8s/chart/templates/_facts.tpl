@@ -6,6 +6,7 @@ arguments and rights, and what there is to tell. Every template begins with it, 
 {{- $f := . -}}{{- $root := .root -}}{{- $v := .root.Values -}}{{- $c := $v.controller -}}
 {{- $tables := $root.Files.Get "files/tables.yaml" | fromYaml -}}
 {{- $foreign := $root.Files.Get "files/ingress-nginx-values.yaml" | fromYaml -}}
+{{- $_ := set $f "resources" $c.resources -}}
 {{- range list "refused" "told" "needless" "waiting" "otherwise" -}}{{- $_ := set $f . list -}}{{- end -}}
 {{- $_ := set $f "tables" $tables -}}
 {{- $_ := set $f "name" (include "txingress.fullname" $root) -}}
@@ -249,6 +250,39 @@ arguments and rights, and what there is to tell. Every template begins with it, 
 {{- range $texts -}}{{- $arguments = append $arguments (printf "--%s=%s" $name .) -}}{{- end -}}
 {{- end -}}
 {{- $_ := set $f "arguments" $arguments -}}
+
+{{/* The firewall: what asks for it takes processes, and these take memory beside what the controller has (docs/firewall.md). */}}
+{{- $processes := dig "firewall-processes" list $given | last | default "0" | int -}}
+{{- $isOff := list "" "off" "false" "f" "0" -}}
+{{- if eq $processes 0 -}}
+{{- $lacking := "there is no firewall without controller.extraArgs.firewall-processes: set that to 2, with an image that was built with --build-arg FIREWALL=yes" -}}
+{{- range $name := list "enable-modsecurity" "enable-owasp-modsecurity-crs" "modsecurity-snippet" -}}
+{{- if hasKey $given $name -}}{{- include "txingress.tell" (dict "facts" $f "list" "refused" "key" (printf "controller.extraArgs.%s" $name) "told" $lacking) -}}{{- end -}}
+{{- if not (has (get $config $name | default "" | trim | lower) $isOff) -}}
+{{- $isGuard := eq $name "enable-modsecurity" -}}
+{{- include "txingress.tell" (dict "facts" $f "list" (ternary "refused" "told" $isGuard) "key" (printf "controller.config.%s" $name) "told" $lacking) -}}
+{{- end -}}
+{{- end -}}
+{{- else -}}
+{{- $workers := dig "workers" list $given | last | default "1" | int | max 1 -}}
+{{- $each := 512 -}}
+{{- with dig "firewall-memory" list $given | last -}}
+{{- $number := regexFind "^[0-9]+" . | int -}}
+{{- if regexMatch "^[0-9]+[mM]$" . -}}{{- $each = $number -}}{{- else if regexMatch "^[0-9]+[gG]$" . -}}{{- $each = mul 1024 $number -}}{{- end -}}
+{{- end -}}
+{{- $all := mul $processes $workers -}}
+{{- $resources := deepCopy $c.resources -}}
+{{- range $place, $usual := dict "requests" "128Mi" "limits" "512Mi" -}}
+{{- if eq (dig $place "memory" "" $resources | toString) $usual -}}
+{{- $more := mul $all (ternary 64 $each (eq $place "requests")) -}}
+{{- $_ := set (get $resources $place) "memory" (printf "%dMi" (add (ternary 128 512 (eq $place "requests")) $more)) -}}
+{{- end -}}
+{{- end -}}
+{{- $_ := set $f "resources" $resources -}}
+{{- $limit := dig "limits" "memory" "" $resources | toString -}}
+{{- $whole := add 512 (mul $all $each) -}}
+{{- $_ := set $f "firewall" (dict "processes" $all "each" $each "whole" $whole "limit" $limit) -}}
+{{- end -}}
 
 {{/* What cannot start. */}}
 {{- $context := include "txingress.containerContext" $root | fromYaml -}}

@@ -193,7 +193,7 @@ spec:
       startupProbe:
         {{- include "txingress.probe" (dict "facts" $f "path" "/healthz" "of" .) | nindent 8 }}
       {{- end }}
-      {{- with $c.resources }}
+      {{- with $f.resources }}
       resources:
         {{- toYaml . | nindent 8 }}
       {{- end }}
