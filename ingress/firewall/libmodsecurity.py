@@ -9,16 +9,20 @@ several sets have of them is the same memory.
 """
 
 import ctypes
+import os
 from collections.abc import Sequence
 from ctypes import POINTER, byref, c_char_p, c_int, c_size_t, c_void_p
 from pathlib import Path
 from typing import Any, Final
 
+from ingress.firewall.expressions import expressions_of
 from ingress.firewall.messages import MOST_LINE_BYTES, MOST_LINES, Said
 from ingress.firewall.serving import RulesRefused
 from ingress.model.firewall import CORE_RULES, InspectedRequest
 
 LIBRARY: Final = "libmodsecurity.so.3"
+EXPRESSIONS: Final = "libpcre2-8.so.0"
+"""By which it reads expressions, and which is installed with it."""
 CORE_RULE_FILES: Final = (
     # As Debian's modsecurity-crs has it: the setup, what the operator excludes before, the rules, and after.
     ("/etc/modsecurity/crs", "crs-setup.conf"),
@@ -31,6 +35,10 @@ _FORBIDDEN: Final = 403
 _FOUND: Final = 302
 _PLAIN_RULES: Final = b'SecRule "ARGS" "a" "id:1,phase:2,deny,chain"\nSecRule "ARGS" "@streq b" "t:none"\n'
 _MOST_TRIES: Final = 8
+_DOTALL_MULTILINE: Final = 0x20 | 0x400
+"""Of ``pcre2.h``: how the library reads them."""
+_MOST_REASON_BYTES: Final = 200
+_PAGE_BYTES: Final = os.sysconf("SC_PAGE_SIZE")
 
 
 class Missing(Exception):  # noqa: N818 - it is a state of the system
@@ -45,6 +53,18 @@ class _Intervention(ctypes.Structure):
         ("url", c_void_p),
         ("log", c_void_p),
         ("disruptive", c_int),
+    )
+
+
+class _Allocated(ctypes.Structure):
+    """``struct mallinfo2`` of glibc 2.33 and later."""
+
+    _fields_ = tuple(
+        (name, c_size_t)
+        for name in (
+            *("arena", "ordblks", "smblks", "hblks", "hblkhd"),
+            *("usmblks", "fsmblks", "uordblks", "fordblks", "keepcost"),
+        )
     )
 
 
@@ -90,6 +110,42 @@ def _bound() -> Any:
     return library
 
 
+class _Expressions:
+    """Says what is wrong with an expression."""
+
+    def __init__(self) -> None:
+        try:
+            library = ctypes.CDLL(EXPRESSIONS)
+        except OSError as error:
+            raise Missing(
+                f"{EXPRESSIONS} is not there ({error}); Debian has it in the package libpcre2-8-0"
+            ) from None
+        self._compile, self._free, self._reason = (
+            library.pcre2_compile_8,
+            library.pcre2_code_free_8,
+            library.pcre2_get_error_message_8,
+        )
+        self._compile.restype = c_void_p
+        self._compile.argtypes = (
+            c_char_p, c_size_t, ctypes.c_uint32, POINTER(c_int), POINTER(c_size_t), c_void_p,
+        )  # fmt: skip
+        self._free.restype, self._free.argtypes = None, (c_void_p,)
+        self._reason.argtypes = (c_int, ctypes.c_char_p, c_size_t)
+
+    def check(self, text: str) -> None:
+        """Raise ``RulesRefused`` for an expression in rules that is none."""
+        for expression in expressions_of(text):
+            octets = expression.encode("utf-8")
+            error, place = c_int(), c_size_t()
+            code = self._compile(octets, len(octets), _DOTALL_MULTILINE, byref(error), byref(place), None)
+            if code is None:
+                reason = ctypes.create_string_buffer(_MOST_REASON_BYTES)
+                self._reason(error, reason, _MOST_REASON_BYTES)
+                why = reason.value.decode("utf-8", "replace")
+                raise RulesRefused(f"the expression {expression[:100]} cannot be read: {why}")
+            self._free(code)
+
+
 def core_rule_files() -> tuple[Path, ...]:
     """Return the files of the core rules, in the order in which they are read; raises ``Missing``."""
     found = tuple(path for place, name in CORE_RULE_FILES for path in sorted(Path(place).glob(name)))
@@ -108,6 +164,11 @@ class ModSecurity:
         self.calls = _bound()
         self._free = ctypes.CDLL(None).free
         self._free.restype, self._free.argtypes = None, (c_void_p,)
+        self._expressions = _Expressions()
+        self._allocated = getattr(ctypes.CDLL(None), "mallinfo2", None)
+        if self._allocated is not None:
+            self._allocated.restype = _Allocated
+        self._pages = os.open("/proc/self/statm", os.O_RDONLY | os.O_CLOEXEC)
         self.lines: list[bytes] = []
         self.matched = 0
         # What the library calls has to stay alive with it.
@@ -132,6 +193,9 @@ class ModSecurity:
 
     def load(self, parts: Sequence[str | None]) -> "ModSecurityRules":
         """Compile *parts*; raises ``RulesRefused``."""
+        for part in parts:
+            if part is not CORE_RULES:
+                self._expressions.check(part)
         self._settle()
         try:
             return ModSecurityRules(self, self._compiled(parts))
@@ -139,6 +203,12 @@ class ModSecurity:
             # What one text leaves behind must not be what another one, or its author, is blamed for.
             self._settle()
             return ModSecurityRules(self, self._compiled(parts))
+
+    def taken(self) -> int:
+        """Return how much address space is taken, but for what was freed and waits for its next use."""
+        pages = int(os.pread(self._pages, 64, 0).split()[0])
+        free: int = 0 if self._allocated is None else self._allocated().fordblks
+        return pages * _PAGE_BYTES - free
 
     def _settle(self) -> None:
         """Have the library's reader begin anew: it goes on in the state in which some texts, refused ones above all, leave it."""

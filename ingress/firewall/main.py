@@ -4,6 +4,7 @@ Nobody starts it by hand.  With ``--check`` it says whether the library and the 
 """
 
 import ctypes
+import os
 import resource
 import signal
 import socket
@@ -46,6 +47,12 @@ def confine(memory_bytes: int) -> None:
         prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
 
 
+def open_no_more() -> None:
+    """Have this process open no file and no socket from now on, but for its output as the audit log: it has all that it needs."""
+    most = max(map(int, os.listdir("/proc/self/fd"))) + 1
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+
+
 def _tell(error: Exception) -> None:
     sys.stderr.write(f"{error}\n")
     sys.stderr.flush()
@@ -61,13 +68,17 @@ def run(arguments: list[str]) -> int:
             return 1
         return 0
     descriptor, seconds, memory_bytes = int(arguments[0]), float(arguments[1]), int(arguments[2])
+    # Whoever serves may have thousands open before it; here it is among the lowest, so that a bound of numbers is one of how many.
+    own = os.dup(descriptor)
+    os.close(descriptor)
     confine(memory_bytes)
-    with socket.socket(fileno=descriptor) as sock:
+    with socket.socket(fileno=own) as sock:
         try:
             library = ModSecurity()
         except (Missing, RulesRefused) as error:
             _tell(error)
             return 1
+        open_no_more()
         serve(sock, library, seconds)
     return 0
 

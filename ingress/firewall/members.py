@@ -10,7 +10,7 @@ from typing import Any, Final, Protocol
 from twisted.internet.defer import Deferred
 from twisted.logger import Logger
 
-from ingress.firewall.messages import Kind, Said, parts_to_bytes, said_of
+from ingress.firewall.messages import Kind, Said, loaded_of, parts_to_bytes, said_of
 from ingress.model.firewall import RuleSet, Verdict
 from ingress.process.framing import Frame, NonsenseError
 
@@ -107,6 +107,7 @@ class Pool(Protocol):
 
     clock: Any
     most_open_bytes: int
+    most_rules_bytes: int
     start_process: Start
     count: Callable[[str], object]
 
@@ -116,11 +117,14 @@ class Pool(Protocol):
     def numbers(self) -> tuple[int, ...]:
         """Return the numbers of all rule sets."""
 
+    def size(self, number: int) -> int:
+        """Return how many bytes of memory a rule set takes; 0 where that is not known."""
+
     def next(self, member: "Member") -> None:
         """Give *member* what is next for it."""
 
-    def loaded(self, job: Job, refused: str) -> None:
-        """A member has taken rules, or *refused* them for this reason."""
+    def loaded(self, job: Job, size: int, refused: str) -> None:
+        """A member has taken rules, which take *size* bytes of memory, or *refused* them for this reason."""
 
     def judged(self, member: "Member", job: Job, said: Said) -> None:
         """A member has judged."""
@@ -132,8 +136,10 @@ class Pool(Protocol):
 class Member:
     """The place of one process: it has one after the other."""
 
-    def __init__(self, pool: Pool) -> None:
+    def __init__(self, pool: Pool, *, tries: bool) -> None:
         self._pool = pool
+        self.tries = tries
+        """Whether it is given rules of tenants that no process has had yet: these may end it."""
         self.link: Link | None = None
         self.is_ready = False
         self.busy: Job | None = None
@@ -144,7 +150,7 @@ class Member:
         self._open_bytes = 0
         """... and of how many bytes they were, which the library keeps."""
         self.known: dict[int, str] = {}
-        """Rule sets that it has, or why it does not take them."""
+        """Rule sets that it has, or why it does not take them; those that are used last come last."""
         self.to_load: deque[int] = deque()
         """Those that it is to have before anybody asks."""
         self._pause = 0.0
@@ -196,6 +202,9 @@ class Member:
     def give(self, job: Job, seconds: float) -> None:
         """Have the process do *job*, within *seconds*."""
         assert self.link is not None
+        if job.kind == Kind.REQUEST and job.loaded is not None:
+            number = job.loaded.number
+            self.known[number] = self.known.pop(number)
         self.busy = job
         self._timer = self._pool.clock.callLater(seconds, self._late)
         self.link.send(Frame(job.kind, job.number, job.payload))
@@ -204,6 +213,24 @@ class Member:
         """Tell the process what it need not answer."""
         if self.link is not None and self.is_ready:
             self.link.send(Frame(kind, number))
+
+    @property
+    def rules_bytes(self) -> int:
+        """How much memory the rule sets take that it has."""
+        return sum(map(self._pool.size, self.known))
+
+    def _make_room(self) -> None:
+        """Give up the rule sets that were not used for longest, where all of them take too much memory; they are loaded again when needed."""
+        *others, _ = tuple(self.known)
+        whole = self.rules_bytes
+        for number in others:
+            if whole <= self._pool.most_rules_bytes:
+                return
+            size = self._pool.size(number)
+            if size:
+                whole -= size
+                del self.known[number]
+                self.tell(Kind.UNLOAD, number)
 
     def _late(self) -> None:
         self._timer = None
@@ -235,8 +262,10 @@ class Member:
         if frame.kind == Kind.LOADED and job.kind == Kind.LOAD:
             self._disarm()
             self.busy = None
-            self.known[job.number] = frame.payload.decode("utf-8", "replace")
-            self._pool.loaded(job, self.known[job.number])
+            size, refused = loaded_of(frame.payload)
+            self.known[job.number] = refused
+            self._pool.loaded(job, size, refused)
+            self._make_room()
         elif frame.kind == Kind.VERDICT and job.kind != Kind.LOAD:
             said = said_of(frame.payload)
             self._disarm()

@@ -1,6 +1,6 @@
 """What crosses between a process that serves and a firewall process: frames, and how values are written in them.  Pure.
 
-    LOAD n: parts of rule set n         ──▶      ──▶ LOADED n: why not, or nothing
+    LOAD n: parts of rule set n         ──▶      ──▶ LOADED n: memory that it takes, and why not, or nothing
     UNLOAD n                            ──▶
     REQUEST t: rule set, request        ──▶      ──▶ VERDICT t
     ANSWER t: status, fields            ──▶      ──▶ VERDICT t
@@ -21,6 +21,7 @@ from ingress.process.framing import NonsenseError
 _LENGTH: Final = Struct("<I")
 _NUMBERS: Final = Struct("<IHB")
 _STATUS: Final = Struct("<HH")
+_BYTES: Final = Struct("<Q")
 
 MOST_LINES: Final = 32
 """Of the log, about one request; more are not told."""
@@ -82,6 +83,18 @@ def parts_to_bytes(parts: tuple[str | None, ...]) -> bytes:
 def parts_of(octets: bytes) -> tuple[str | None, ...]:
     """Read them; raises ``NonsenseError``.  A text that is empty loads nothing, so nothing stands for the core rules."""
     return tuple(value.decode("utf-8") if value else CORE_RULES for value in _unpacked(octets))
+
+
+def loaded_to_bytes(taken: int, refused: str) -> bytes:
+    """Return what a rule set takes of memory, in bytes, and why it is *refused*, if it is, as that travels."""
+    return _BYTES.pack(taken) + refused.encode("utf-8", "replace")
+
+
+def loaded_of(octets: bytes) -> tuple[int, str]:
+    """Read it; raises ``NonsenseError``."""
+    if len(octets) < _BYTES.size:
+        raise NonsenseError("rules without their size")
+    return _BYTES.unpack_from(octets)[0], octets[_BYTES.size :].decode("utf-8", "replace")
 
 
 def request_to_bytes(rules: int, request: InspectedRequest) -> bytes:

@@ -19,7 +19,7 @@ from twisted.logger import Logger
 
 from ingress.firewall.members import BLAMED, Job, LoadedRules, Member, Start, disarm
 from ingress.firewall.messages import Kind, Said, answer_to_bytes, request_to_bytes
-from ingress.firewall.serving import LOAD_SECONDS
+from ingress.firewall.serving import LOAD_SECONDS, MOST_RULES_BYTES
 from ingress.firewall.telling import Telling
 from ingress.model.firewall import PASSES, FirewallPlan, InspectedRequest, Loaded, RuleSet, Verdict
 
@@ -31,6 +31,8 @@ MOST_OF_ONE: Final = MOST_WAITING // 2
 """... and so many with the same rules, lest others find no room."""
 OPEN_SHARE: Final = 4
 """One in so many bytes of the memory of a process may be of requests that it has open: the library has a body more than once."""
+RULES_SHARE: Final = 2
+"""One in so many may be of rule sets; those that were not used for longest are given up, and loaded again when needed."""
 MOST_RULE_SETS: Final = 512
 
 MOST_ENDED_LOADING: Final = 2
@@ -63,6 +65,7 @@ class Firewall:
         self.count = count
         self._plan = plan
         self.most_open_bytes = plan.memory_bytes // OPEN_SHARE
+        self.most_rules_bytes = plan.memory_bytes // RULES_SHARE
         self._telling = telling
         self._queue: deque[Job] = deque()
         self._waiting_bytes = 0
@@ -73,7 +76,12 @@ class Firewall:
         """Rule sets by their numbers, as they travel."""
         self._ended_loading: dict[int, tuple[int, float]] = {}
         """How many processes ended while they were given a rule set, and when the last one did."""
-        self._members = [Member(self) for _ in range(plan.processes)]
+        self._sizes: dict[int, int] = {}
+        """How much memory rule sets take that a process had, and those of the operator's."""
+        # One at least goes on, whatever comes of rules of tenants that nobody has had yet.
+        self._members = [
+            Member(self, tries=number > 0 or plan.processes == 1) for number in range(plan.processes)
+        ]
         self._holders: dict[int, Member] = {}
         """Who has a request open until its answer comes."""
         self._is_over = False
@@ -132,6 +140,8 @@ class Firewall:
             found = self._loaded[rules] = LoadedRules(rules, self._rule_sets)
             if len(self._in_use) < MOST_RULE_SETS:
                 self._in_use[found.number] = found.payload
+                if rules.is_operators:
+                    self._sizes[found.number] = 0
                 finalize(found, self._unload, found.number).atexit = False
                 for member in self._members:
                     member.to_load.append(found.number)
@@ -200,35 +210,49 @@ class Firewall:
         """Give *member* what is next for it."""
         while member.is_free:
             if member.own:
-                job = member.own.popleft()
-                disarm(job)
-                if job.deferred is None:
-                    member.tell(Kind.LEAVE, job.number)
+                answer = member.own.popleft()
+                disarm(answer)
+                if answer.deferred is None:
+                    member.tell(Kind.LEAVE, answer.number)
                 else:
-                    member.give(job, self._plan.seconds)
+                    member.give(answer, self._plan.seconds)
                 continue
-            if not self._queue:
+            job = self._first(member)
+            if job is None:
                 self._load_ahead(member)
                 return
-            if self._queue[0].stays and not member.has_room:
-                if any(one.has_room for one in self._members):
-                    return
-                self._fail(self._taken(), "has too many requests whose answers did not come yet")
-                continue
-            loaded = self._queue[0].loaded
+            loaded = job.loaded
             assert loaded is not None
+            if job.stays and not member.has_room:
+                if any(one.has_room and self._may_have(one, loaded.number) for one in self._members):
+                    return
+                self._take(job)
+                self._fail(job, "has too many requests whose answers did not come yet")
+                continue
             refused = member.known.get(loaded.number)
             if self._ends_processes(loaded.number):
-                self._fail(
-                    self._taken(),
-                    f"cannot use these rules: {MOST_ENDED_LOADING} of its processes ended over them",
-                )
+                self._take(job)
+                why = f"cannot use these rules: {MOST_ENDED_LOADING} of its processes ended over them"
+                self._fail(job, why)
             elif refused is None:
                 self._give_rules(member, loaded.number, loaded.payload)
             elif refused:
-                self._fail(self._taken(), f"cannot use these rules: {refused}")
+                self._take(job)
+                self._fail(job, f"cannot use these rules: {refused}")
             else:
-                member.give(self._taken(), self._plan.seconds)
+                self._take(job)
+                member.give(job, self._plan.seconds)
+
+    def _may_have(self, member: Member, number: int) -> bool:
+        return member.tries or number in self._sizes
+
+    def _first(self, member: Member) -> Job | None:
+        """Return what *member* can have of the queue first."""
+        for job in self._queue:
+            assert job.loaded is not None
+            if self._may_have(member, job.loaded.number):
+                return job
+        return None
 
     def _load_ahead(self, member: Member) -> None:
         while member.to_load:
@@ -240,13 +264,24 @@ class Firewall:
                 return
             member.to_load.popleft()
             payload = self._in_use.get(number)
-            if payload is not None and number not in member.known and not self._ends_processes(number):
+            fits = member.rules_bytes + self.size(number) <= self.most_rules_bytes
+            if (
+                payload is not None
+                and number not in member.known
+                and fits
+                and self._may_have(member, number)
+                and not self._ends_processes(number)
+            ):
                 self._give_rules(member, number, payload)
                 return
 
     def numbers(self) -> tuple[int, ...]:
         """Return the numbers of all rule sets."""
         return tuple(self._in_use)
+
+    def size(self, number: int) -> int:
+        """Return how many bytes of memory a rule set takes; 0 where that is not known."""
+        return self._sizes.get(number, 0)
 
     def _ends_processes(self, number: int) -> bool:
         """Whether processes ended when they were given these rules, so that it is not tried again for now."""
@@ -256,10 +291,16 @@ class Firewall:
     def _give_rules(self, member: Member, number: int, payload: bytes) -> None:
         member.give(Job(Kind.LOAD, number, payload, None), LOAD_SECONDS)
 
-    def loaded(self, job: Job, refused: str) -> None:
-        """A member has taken rules, or *refused* them for this reason."""
+    def loaded(self, job: Job, size: int, refused: str) -> None:
+        """A member has taken rules, which take *size* bytes of memory, or *refused* them for this reason."""
         if refused:
             self._telling.rules_refused(refused)
+        if job.number in self._in_use:
+            is_new = job.number not in self._sizes
+            self._sizes[job.number] = min(size, MOST_RULES_BYTES)
+            for member in self._members:
+                if is_new and not member.tries:
+                    member.to_load.append(job.number)
         for member in self._members:
             if member.is_free:
                 # It may have left them to that one.
@@ -303,11 +344,10 @@ class Firewall:
         self._tickets = self._tickets % 0xFFFFFFFF + 1
         return self._tickets
 
-    def _taken(self) -> Job:
-        """Take the first of the queue."""
-        job = self._queue.popleft()
+    def _take(self, job: Job) -> None:
+        """Take *job* out of the queue, mostly the first one."""
+        self._queue.remove(job)
         self._leaves_queue(job)
-        return job
 
     def _leaves_queue(self, job: Job) -> None:
         self._waiting_bytes -= job.size
@@ -342,6 +382,7 @@ class Firewall:
 
     def _unload(self, number: int) -> None:
         self._in_use.pop(number, None)
+        self._sizes.pop(number, None)
         self._ended_loading.pop(number, None)
         for member in self._members:
             if member.known.pop(number, None) == "":

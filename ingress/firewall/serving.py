@@ -9,12 +9,22 @@ import socket
 from collections.abc import Callable, Sequence
 from typing import Final, Protocol
 
-from ingress.firewall.messages import Kind, Said, answer_of, parts_of, request_of, said_to_bytes
+from ingress.firewall.messages import (
+    Kind,
+    Said,
+    answer_of,
+    loaded_to_bytes,
+    parts_of,
+    request_of,
+    said_to_bytes,
+)
 from ingress.model.firewall import InspectedRequest
 from ingress.process.framing import Frame, FrameReader, NonsenseError, frame_to_bytes
 
 _READ_BYTES: Final = 1 << 18
-MOST_ERROR_BYTES: Final = 1000
+MOST_ERROR_CHARACTERS: Final = 1000
+MOST_RULES_BYTES: Final = 32 * 1024 * 1024
+"""Of memory, for one rule set: as much as sixty of 250 expressions take."""
 LOAD_SECONDS: Final = 5.0
 """To compile rules of an Ingress or of the operator's; the core rules are there already."""
 _GRACE_SECONDS: Final = 1.0
@@ -54,6 +64,9 @@ class Library(Protocol):
     def load(self, parts: Sequence[str | None]) -> Rules:
         """Compile rules; raises ``RulesRefused``."""
 
+    def taken(self) -> int:
+        """Return how much memory is taken now, in bytes."""
+
 
 class Inspection:
     """What there is between the frames that come and the library: rule sets, and transactions that wait for an answer."""
@@ -75,7 +88,7 @@ class Inspection:
                 waiting.close()
             return None
         if frame.kind == Kind.LOAD:
-            return Frame(Kind.LOADED, frame.number, self._load(frame.number, frame.payload))
+            return Frame(Kind.LOADED, frame.number, loaded_to_bytes(*self._load(frame.number, frame.payload)))
         if frame.kind == Kind.UNLOAD:
             rules = self._rules.pop(frame.number, None)
             if rules is not None:
@@ -83,12 +96,18 @@ class Inspection:
             return None
         raise NonsenseError(f"a frame of kind {frame.kind}")
 
-    def _load(self, number: int, payload: bytes) -> bytes:
+    def _load(self, number: int, payload: bytes) -> tuple[int, str]:
+        before = self._library.taken()
         try:
-            self._rules[number] = self._library.load(parts_of(payload))
+            rules = self._library.load(parts_of(payload))
         except RulesRefused as refusal:
-            return (str(refusal) or "no reason is known").encode("utf-8", "replace")[:MOST_ERROR_BYTES]
-        return b""
+            return 0, (str(refusal) or "no reason is known")[:MOST_ERROR_CHARACTERS]
+        taken = max(0, self._library.taken() - before)
+        if taken > MOST_RULES_BYTES:
+            rules.close()
+            return 0, f"they take {taken >> 20} MiB of memory, and may take {MOST_RULES_BYTES >> 20}"
+        self._rules[number] = rules
+        return taken, ""
 
     def _request(self, frame: Frame) -> Frame:
         number, request = request_of(frame.payload)

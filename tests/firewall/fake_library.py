@@ -72,14 +72,20 @@ class FakeLibrary:
         self.asked: list[InspectedRequest] = []
         self.closed = 0
         self.rules = 0
+        self.memory = 0
         self._sock = sock
 
     def load(self, parts: Sequence[str | None]) -> FakeRules:
         """Take rules."""
         if "refused" in [part for part in parts if part is not CORE_RULES]:
             raise RulesRefused("line 1 is no rule")
+        self.memory += sum(int(part) for part in parts if part and part.isdecimal())
         self.rules += 1
         return FakeRules(self)
+
+    def taken(self) -> int:
+        """Say what rules take, which say so themselves."""
+        return self.memory
 
     def misbehave(self, target: bytes) -> None:
         """Do what a process does that was broken into, or has a bug."""

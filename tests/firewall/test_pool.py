@@ -11,7 +11,7 @@ from twisted.internet.task import Clock
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.firewall import members, pool
-from ingress.firewall.messages import Kind, Said, request_of, said_to_bytes
+from ingress.firewall.messages import Kind, Said, loaded_to_bytes, parts_of, request_of, said_to_bytes
 from ingress.firewall.pool import Firewall
 from ingress.firewall.telling import Telling
 from ingress.model.firewall import FirewallPlan, InspectedRequest, Loaded, RuleSet, Verdict
@@ -43,7 +43,9 @@ class FakeLink:
         """Take rules at once, and keep the rest."""
         self.sent.append(frame)
         if frame.kind == Kind.LOAD and b"slow" not in frame.payload:
-            self.came(Frame(Kind.LOADED, frame.number, b"no rule" if b"refused" in frame.payload else b""))
+            size = sum(int(part) for part in parts_of(frame.payload) if part and part.isdecimal())
+            refused = "no rule" if b"refused" in frame.payload else ""
+            self.came(Frame(Kind.LOADED, frame.number, loaded_to_bytes(size, refused)))
 
     def kill(self) -> None:
         """Be killed."""
@@ -335,7 +337,7 @@ class FirewallTests(SynchronousTestCase):
             self.ready(self.links[-1])
         self.assertIn("ended over them", self.successResultOf(self.inspect(loaded)).failure)
         self.assertNoResult(self.inspect(other))
-        self.links[-1].say()
+        self.links[0].say()
         self.clock.advance(pool.ENDED_LOADING_SECONDS)
         self.inspect(loaded)
         self.assertTrue(any(link.sent and b"slow" in link.sent[-1].payload for link in self.links))
@@ -345,11 +347,46 @@ class FirewallTests(SynchronousTestCase):
         self.ready()
         loaded = self.firewall.load(RuleSet(("slow",)))
         self.assertEqual([len(link.sent) for link in self.links], [1, 0])
-        self.links[0].came(Frame(Kind.LOADED, self.links[0].sent[0].number))
+        self.links[0].came(Frame(Kind.LOADED, self.links[0].sent[0].number, loaded_to_bytes(0, "")))
         self.assertEqual([len(link.sent) for link in self.links], [1, 1])
         waited = self.inspect(loaded)
         self.assertEqual(self.links[0].targets(), [b"/"])
         self.assertNoResult(waited)
+
+    def test_one_process_tries_no_rules_of_tenants(self) -> None:
+        """It has them once another one has taken them, and judges by all others meanwhile, also those that wait behind."""
+        self.ready()
+        safe, tries = self.links
+        loaded = self.firewall.load(RuleSet(("slow",), blocks=True, is_operators=False))
+        first = self.inspect(loaded, b"/tenant")
+        operators = self.firewall.load(RULES)
+        second = self.inspect(operators, b"/operators")
+        self.assertEqual([link.targets() for link in self.links], [[b"/operators"], []])
+        safe.say()
+        self.successResultOf(second)
+        self.assertFalse(any(b"slow" in one.payload for one in safe.sent))
+        tries.came(Frame(Kind.LOADED, tries.sent[0].number, loaded_to_bytes(0, "")))
+        self.assertIn(b"slow", safe.sent[-1].payload)
+        self.assertEqual(tries.targets(), [b"/tenant"])
+        self.assertNoResult(first)
+
+    def test_memory_of_rules_is_bounded(self) -> None:
+        """What was not used for longest is given up, and loaded again when it is needed; nobody's request fails over it."""
+        self.ready()
+        size = self.firewall.most_rules_bytes // 8
+        held = [
+            self.firewall.load(RuleSet((str(size), f"SecMarker a{number}"), is_operators=False))
+            for number in range(9)
+        ]
+        link = self.links[1]
+        self.assertEqual(link.kinds(), [Kind.LOAD] * 9 + [Kind.UNLOAD])
+        self.assertEqual(self.links[0].kinds(), [Kind.LOAD] * 8)
+        given_up = link.sent[-1].number
+        waited = [self.inspect(held[0]), self.inspect(held[0])]
+        for one in self.links:
+            one.say()
+        self.assertEqual([self.successResultOf(one).failure for one in waited], ["", ""])
+        self.assertEqual([one.number for one in link.sent if one.kind == Kind.LOAD][-1], given_up)
 
     def test_processes_that_end_at_once_are_started_less_and_less_often(self) -> None:
         """One that never gets anywhere is tried again after pauses that grow to half a minute."""
@@ -410,7 +447,7 @@ class FirewallTests(SynchronousTestCase):
         number = self.links[0].sent[-1].number
         for frame in (
             Frame(Kind.VERDICT, number + 1, said_to_bytes(Said())),
-            Frame(Kind.LOADED, number),
+            Frame(Kind.LOADED, number, loaded_to_bytes(0, "")),
             Frame(Kind.READY),
             Frame(Kind.VERDICT, number, b"x"),
         ):

@@ -2,8 +2,15 @@
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.firewall.messages import Kind, answer_to_bytes, parts_to_bytes, request_to_bytes, said_of
-from ingress.firewall.serving import Inspection
+from ingress.firewall.messages import (
+    Kind,
+    answer_to_bytes,
+    loaded_of,
+    parts_to_bytes,
+    request_to_bytes,
+    said_of,
+)
+from ingress.firewall.serving import MOST_RULES_BYTES, Inspection
 from ingress.model.firewall import InspectedRequest
 from ingress.process.framing import Frame, NonsenseError
 from tests.firewall.fake_library import FakeLibrary
@@ -19,12 +26,12 @@ class InspectionTests(SynchronousTestCase):
         self.library = FakeLibrary()
         self.inspection = Inspection(self.library)
 
-    def load(self, number: int, *parts: str | None) -> bytes:
-        """Load a rule set; return why it is refused."""
+    def load(self, number: int, *parts: str | None) -> tuple[int, str]:
+        """Load a rule set; return what it takes of memory, and why it is refused."""
         said = self.inspection.take(Frame(Kind.LOAD, number, parts_to_bytes(parts)))
         assert said is not None
         self.assertEqual((said.kind, said.number), (Kind.LOADED, number))
-        return said.payload
+        return loaded_of(said.payload)
 
     def ask(self, ticket: int, target: bytes, rules: int = 1, stays: bool = False) -> int:
         """Have a request judged; return the status that it is to be answered with."""
@@ -37,7 +44,7 @@ class InspectionTests(SynchronousTestCase):
 
     def test_a_request_alone(self) -> None:
         """It is judged, and its transaction is closed at once, whether it passes or not."""
-        self.assertEqual(self.load(1, "x", None), b"")
+        self.assertEqual(self.load(1, "x", None), (0, ""))
         self.assertEqual([self.ask(1, b"/"), self.ask(2, b"/deny")], [0, 403])
         self.assertEqual(self.library.closed, 2)
 
@@ -61,11 +68,21 @@ class InspectionTests(SynchronousTestCase):
 
     def test_rules(self) -> None:
         """Those that are refused say why, and those that are unloaded are closed."""
-        self.assertEqual(self.load(1, "refused"), b"line 1 is no rule")
-        self.assertEqual(self.load(2, "x"), b"")
+        self.assertEqual(self.load(1, "refused"), (0, "line 1 is no rule"))
+        self.assertEqual(self.load(2, "x"), (0, ""))
         self.assertEqual(self.library.rules, 1)
         self.inspection.take(Frame(Kind.UNLOAD, 2))
         self.assertEqual(self.library.rules, 0)
+
+    def test_memory(self) -> None:
+        """It is told what a rule set takes, and one that takes too much is given up at once."""
+        self.assertEqual(self.load(1, "4096"), (4096, ""))
+        self.assertEqual(
+            self.load(2, str(MOST_RULES_BYTES + 1)), (0, "they take 32 MiB of memory, and may take 32")
+        )
+        self.assertEqual(self.library.rules, 1)
+        self.assertEqual(self.ask(1, b"/", rules=1), 0)
+        self.assertRaises(NonsenseError, self.ask, 2, b"/", rules=2)
 
     def test_nonsense(self) -> None:
         """Rules and requests that are not there, and frames of no kind, are nonsense."""

@@ -35,6 +35,7 @@ class StartedCase(TestCase):
     timeout = 120
     seconds = 2.0
     processes = 2
+    program = PROGRAM
 
     async def setUp(self) -> None:  # type: ignore[override]
         self.reactor: Any = real_reactor
@@ -50,7 +51,7 @@ class StartedCase(TestCase):
         globalLogPublisher.addObserver(observer)
         self.addCleanup(globalLogPublisher.removeObserver, observer)
         plan = FirewallPlan(self.processes, self.seconds)
-        self.firewall: Firewall = firewall_of(plan, self.reactor, self.counted.append, PROGRAM)
+        self.firewall: Firewall = firewall_of(plan, self.reactor, self.counted.append, self.program)
         self.firewall.start()
         self.addCleanup(self.end)
         await self.until(lambda: all(member.is_ready for member in self.firewall._members))

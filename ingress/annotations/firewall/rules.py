@@ -18,7 +18,6 @@ class RuleRefused(Exception):  # noqa: N818 - it is a verdict on a rule, no fail
 OPERATORS: Final = frozenset(
     [
         "rx",
-        "rxglobal",
         "pm",
         "contains",
         "containsword",
