@@ -7,6 +7,7 @@ from typing import Final
 from ingress.ctl.inputs.input import Workload
 from ingress.ctl.inputs.installation import Installation, Surroundings
 from ingress.ctl.inputs.taken_arguments import REFUSED, UNKNOWN, USUAL_CLASSES, Taken, taken_arguments
+from ingress.ctl.migrate.firewall import PROCESSES
 from ingress.ctl.migrate.installation.kustomization import kustomization
 from ingress.ctl.migrate.installation.overlays import LOAD_BALANCER, overlay_for
 from ingress.ctl.migrate.installation.traffic import traffic_of
@@ -25,12 +26,15 @@ _INTERNAL: Final = "report-node-internal-ip-address"
 _PORT: Final = re.compile(r"tcp:([0-9]+)")
 
 
-def arguments_report(workload: Workload, around: Surroundings) -> ArgumentsReport:
-    """Return what becomes of the arguments of *workload*, and of what of *around* belongs to it."""
+def arguments_report(workload: Workload, around: Surroundings, *, inspects: bool = False) -> ArgumentsReport:
+    """Return what becomes of the arguments of *workload*, and of what of *around* belongs to it; *inspects* tells that requests are to be inspected."""
     taken = taken_arguments(workload)
     published = (one.given.partition("=")[2] for one in taken if one.given.startswith(f"--{_PUBLISH}="))
     found = around.installation_of(workload, next(published, ""))
     own = own_arguments(found, taken)
+    if inspects:
+        *others, byname, controller = own
+        own = (*others, PROCESSES, byname, controller)
     by_name = {one[2:].partition("=")[0]: one for one in own}
     rows = [Argument(one, by_name.get(one.option.partition("=")[0], "")) for one in taken]
     rows.sort(key=lambda row: (_WORST.index(row.taken.becomes), row.taken.name))

@@ -46,6 +46,7 @@ def _report(migration: Migration, asked: Asked) -> Mapping[str, Any]:
         },
         "others": [_finding(finding) for finding in migration.others],
         "notChecked": list(migration.not_checked),
+        "lacksFirewall": migration.lacks_firewall,
     }
 
 

@@ -8,10 +8,12 @@ from attrs import evolve
 
 from ingress.ctl.inputs.input import Input
 from ingress.ctl.inputs.installation import Surroundings
+from ingress.ctl.inputs.usual_config_map import find_config_map
 from ingress.ctl.lint.finding import LintReport, ObjectReport, Standing
 from ingress.ctl.lint.rules import NOT_JUDGED
 from ingress.ctl.migrate.arguments import arguments_report
 from ingress.ctl.migrate.config_map import config_map_report
+from ingress.ctl.migrate.firewall import asks_for_firewall
 from ingress.ctl.migrate.matters import Located, Matters
 from ingress.ctl.migrate.migration import Annotation, Count, Entry, Matter, Migration, NotOurs, Row
 from ingress.ctl.migrate.outcome import Outcome, outcome_of, outcome_of_finding
@@ -41,6 +43,8 @@ def assess(given: Input, report: LintReport, owner_labels: Sequence[str] = ()) -
     mistaken = {located for matter, fields in sorted_matters if matter.is_mistake for located in fields}
     found = config_map_report(given)
     around = Surroundings(given.around)
+    config_map = find_config_map(given)
+    inspects = asks_for_firewall(ours, {} if config_map is None else config_map.content)
     return Migration(
         count(entry.outcome for entry in entries),
         len(mistaken),
@@ -50,10 +54,11 @@ def assess(given: Input, report: LintReport, owner_labels: Sequence[str] = ()) -
         tuple(entries),
         tuple(matter for matter, _ in sorted_matters),
         tuple(_annotations(ours)),
-        tuple(arguments_report(one, around) for one in given.workloads),
+        tuple(arguments_report(one, around, inspects=inspects) for one in given.workloads),
         found,
         tuple(one for one in report.others if found is None or one.object_id != found.object_id),
         report.not_checked,
+        lacks_firewall=inspects and not given.settings.translate.firewall.processes,
     )
 
 

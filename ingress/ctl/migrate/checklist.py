@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from ingress.ctl.migrate.config_map import NOT_HONORED
+from ingress.ctl.migrate.firewall import PROCESSES
 from ingress.ctl.migrate.migration import Migration
 from ingress.ctl.pages.document import Code, Line, Reference
 from ingress.wording import number_of
@@ -13,6 +14,13 @@ def checklist(migration: Migration) -> Iterator[Line]:
     yield from _changes(migration)
     yield from _lost_arguments(migration)
     yield from _reading(migration)
+    if migration.lacks_firewall:
+        yield (
+            "Build the image with ", Code("--build-arg FIREWALL=yes"), ": requests are to be inspected by ModSecurity, which the"
+            " kustomization has by the component ", Code("firewall"), ", and the chart by ",
+            Code("controller.extraArgs.firewall-processes"), ". All is judged here as without it; with it, by ",
+            Code(f"-o {PROCESSES[2:]}"), ".",
+        )  # fmt: skip
     yield (
         "Start this controller beside ingress-nginx, with an IngressClass and a load balancer of its own; ingress-nginx does not"
         " notice.",

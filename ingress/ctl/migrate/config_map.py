@@ -8,6 +8,7 @@ from typing import Final
 
 from attrs import evolve
 
+from ingress.annotations.firewall.family import OPTION
 from ingress.ctl.inputs.input import Input
 from ingress.ctl.inputs.usual_config_map import find_config_map
 from ingress.ctl.migrate.migration import ConfigMapReport, Key
@@ -36,7 +37,8 @@ def config_map_report(given: Input) -> ConfigMapReport | None:
     found = find_config_map(given)
     if found is None:
         return None
-    texts = read_config_map(found.key, found.content)
+    names = (OPTION,) if given.settings.translate.firewall.processes else ()
+    texts = read_config_map(found.key, found.content, names)
     by_key: dict[str, list[Problem]] = {}
     for problem in merge(DEFAULTS, (), texts).problems:
         by_key.setdefault(problem.field.removeprefix("data."), []).append(problem)

@@ -163,6 +163,8 @@ class Migration:
     others: tuple[Finding, ...]
     """What concerns files, Secrets and whatever else is no route object."""
     not_checked: tuple[str, ...]
+    lacks_firewall: bool = False
+    """Whether requests are to be inspected by ModSecurity, and no option says that anything does it."""
 
 
 @frozen

@@ -6,6 +6,7 @@ from math import ceil
 from typing import Final
 
 from ingress.ctl.inputs.installation import IS_DEFAULT, Installation
+from ingress.ctl.migrate.firewall import PROCESSES
 from ingress.ctl.migrate.installation.budgets import budget_carried
 from ingress.ctl.migrate.installation.carried import Carried, CarriedField, Change, Fate, steps, worst_first
 from ingress.ctl.migrate.installation.network_policies import policies_written
@@ -38,9 +39,14 @@ _WAITING: Final = ("--watch-without-class", "--publish-status-address=")
 _COMPONENTS: Final = "../txingress/k8s/components"
 _FOR_ARGUMENTS: Final = {
     "--enable-topology-aware-routing": "topology",
+    PROCESSES: "firewall",
     "--publish-node-addresses": "node-addresses",
 }
-"""The components with what pods need besides for an argument: the name of their Node, and rights."""
+"""The components with what pods need besides for an argument: the name of their Node, memory, and rights."""
+_IMAGE: Final = "# Where your image is:"
+_INSPECTING_IMAGE: Final = (
+    "# Where your image is, built with --build-arg FIREWALL=yes, or its pods do not start (docs/firewall.md):"
+)
 _ADMISSION: Final = (
     "--admission=tcp:8443",
     "--admission-certificate=/etc/txingress/admission/tls.crt",
@@ -121,7 +127,7 @@ def kustomization(
         *([_WAIT_FOR_PORTS] if found.workload.on_host_network else []),
         f"resources: [{', '.join(resources)}]",
         *(f"components: [{', '.join(f'{_COMPONENTS}/{one}' for one in components)}]" for _ in components[:1]),
-        "# Where your image is:",
+        _INSPECTING_IMAGE if PROCESSES in arguments else _IMAGE,
         "# images: [{name: txingress, newName: REGISTRY/txingress, newTag: TAG}]",
         "patches:",
         *_classes(classes, is_default=is_default),

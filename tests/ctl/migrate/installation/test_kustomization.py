@@ -78,6 +78,39 @@ class FilesTests(MigrateCase):
             paths = {one["path"]: one["value"] for one in yaml.safe_load(patch)}
             self.assertEqual(paths.get("/metadata/annotations"), {IS_DEFAULT: "true"} if is_ours else None)
 
+    def test_firewall(self) -> None:
+        """Where an Ingress or the ConfigMap asks for one, the component is there, beside the argument that stands in its place."""
+        config = {
+            "apiVersion": "v1",
+            "kind": "ConfigMap",
+            "metadata": {"name": "ingress-nginx-controller", "namespace": "ingress-nginx"},
+            "data": {"enable-modsecurity": "true"},
+        }
+        plain, asking = ingress(), ingress(enable_modsecurity="true")
+        for text, asks in (
+            (plain + "---\n" + as_yaml(deployment()), False),
+            (plain + "---\n" + as_yaml(deployment(), config), True),
+            (
+                plain + "---\n" + as_yaml(deployment(), {**config, "data": {"enable-modsecurity": "false"}}),
+                False,
+            ),
+            (asking + "---\n" + as_yaml(deployment()), True),
+            (ingress(enable_modsecurity="false") + "---\n" + as_yaml(deployment()), False),
+        ):
+            path = self.manifest(text)
+            report = json.loads(self.page(path, "--output", "json"))
+            written = report["arguments"][0]["files"]["kustomization.yaml"]
+            self.assertEqual("../txingress/k8s/components/firewall]" in written, asks)
+            self.assertEqual("- --firewall-processes=2" in written, asks)
+            self.assertEqual("--build-arg FIREWALL=yes" in written, asks)
+            self.assertEqual(report["lacksFirewall"], asks)
+            self.assertEqual("--build-arg FIREWALL=yes`: requests" in self.page(path), asks)
+            judged = json.loads(self.page(path, "--output", "json", "-o", "firewall-processes=2"))
+            self.assertFalse(judged["lacksFirewall"])
+            self.assertEqual(judged["count"]["answers503"], 0)
+            for key in (judged["configMap"] or {"keys": []})["keys"]:
+                self.assertEqual(key["standing"], "honored")
+
     def test_whatever_stands_in_them_is_text(self) -> None:
         """On the page, in YAML and in JSON."""
         hostile = "`</code><script>|\n# x: &a {{y}}"
