@@ -41,8 +41,8 @@ class Link(Protocol):
     def is_open(self) -> bool:
         """Whether anybody reads what is sent; ``ended`` is told later how it ended."""
 
-    def send(self, frame: Frame) -> None:
-        """Send *frame*."""
+    def send(self, frame: Frame, rest: bytes = b"") -> None:
+        """Send *frame*, with *rest* as the end of its payload."""
 
     def kill(self) -> None:
         """End it at once; ``ended`` is told of it."""
@@ -82,13 +82,17 @@ class LoadedRules:
 class Job:
     """Something that a verdict comes of."""
 
-    __slots__ = ("deferred", "kind", "loaded", "number", "payload", "size", "stays", "timer")
+    __slots__ = ("body", "deferred", "kind", "loaded", "number", "payload", "size", "stays", "timer")
 
-    def __init__(self, kind: Kind, number: int, payload: bytes, loaded: LoadedRules | None) -> None:
+    def __init__(
+        self, kind: Kind, number: int, payload: bytes, loaded: LoadedRules | None, body: bytes = b""
+    ) -> None:
         self.kind = kind
         self.number = number
         self.payload = payload
-        self.size = len(payload)
+        self.body = body
+        """What is sent behind that, without a copy."""
+        self.size = len(payload) + len(body)
         self.loaded = loaded
         self.deferred: Deferred[Verdict] | None = None
         """None once nobody waits any more."""
@@ -207,7 +211,7 @@ class Member:
             self.known[number] = self.known.pop(number)
         self.busy = job
         self._timer = self._pool.clock.callLater(seconds, self._late)
-        self.link.send(Frame(job.kind, job.number, job.payload))
+        self.link.send(Frame(job.kind, job.number, job.payload), job.body)
 
     def tell(self, kind: Kind, number: int) -> None:
         """Tell the process what it need not answer."""

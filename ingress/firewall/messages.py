@@ -97,12 +97,11 @@ def loaded_of(octets: bytes) -> tuple[int, str]:
     return _BYTES.unpack_from(octets)[0], octets[_BYTES.size :].decode("utf-8", "replace")
 
 
-def request_to_bytes(rules: int, request: InspectedRequest) -> bytes:
-    """Return *request*, to be judged by the rule set of this number, as it travels."""
+def request_head_to_bytes(rules: int, request: InspectedRequest) -> bytes:
+    """Return *request*, to be judged by the rule set of this number, as it travels before its body."""
     values = (request.id, request.client, request.server, request.method, request.target, request.lines)
     numbers = _NUMBERS.pack(rules, request.port, request.stays)
-    # A body may be large, and is copied once.
-    return b"".join((numbers, _packed(*values), _LENGTH.pack(len(request.body)), request.body))
+    return b"".join((numbers, _packed(*values), _LENGTH.pack(len(request.body))))
 
 
 def request_of(octets: bytes) -> tuple[int, InspectedRequest]:

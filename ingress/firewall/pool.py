@@ -18,7 +18,7 @@ from twisted.internet.defer import Deferred, succeed
 from twisted.logger import Logger
 
 from ingress.firewall.members import BLAMED, Job, LoadedRules, Member, Start, disarm
-from ingress.firewall.messages import Kind, Said, answer_to_bytes, request_to_bytes
+from ingress.firewall.messages import Kind, Said, answer_to_bytes, request_head_to_bytes
 from ingress.firewall.serving import LOAD_SECONDS, MOST_RULES_BYTES
 from ingress.firewall.telling import Telling
 from ingress.model.firewall import PASSES, FirewallPlan, InspectedRequest, Loaded, RuleSet, Verdict
@@ -163,12 +163,13 @@ class Firewall:
             self.count("left-out")
             why = f"leaves these rules out for a while: {BLAMED} of its processes ended over them"
             return succeed(Verdict(failure=why))
-        job = Job(Kind.REQUEST, self._ticket(), request_to_bytes(loaded.number, request), loaded)
+        head = request_head_to_bytes(loaded.number, request)
+        job = Job(Kind.REQUEST, self._ticket(), head, loaded, request.body)
         job.stays = request.stays
         is_full = (
             len(self._queue) >= MOST_WAITING
             or loaded.waiting >= MOST_OF_ONE
-            or self._waiting_bytes + len(job.payload) > MOST_WAITING_BYTES
+            or self._waiting_bytes + job.size > MOST_WAITING_BYTES
         )
         if is_full:
             self.count("full")
@@ -176,7 +177,7 @@ class Firewall:
         waited = job.deferred = Deferred(lambda _: self._cancelled(job))
         self._queue.append(job)
         loaded.waiting += 1
-        self._waiting_bytes += len(job.payload)
+        self._waiting_bytes += job.size
         job.timer = self.clock.callLater(self._plan.seconds, self._waited_too_long, job)
         for member in self._members:
             if not self._queue:
@@ -316,7 +317,7 @@ class Firewall:
                 member.tell(Kind.LEAVE, job.number)
             else:
                 ticket = job.number
-                job.payload = b""
+                job.payload = job.body = b""
                 member.keep(job)
                 self._holders[ticket] = member
         if deferred is not None:

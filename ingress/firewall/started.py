@@ -175,9 +175,9 @@ class StartedProcess:
         """Whether anybody reads what is sent."""
         return self._channel.is_open
 
-    def send(self, frame: Frame) -> None:
-        """Send *frame*."""
-        self._channel.send(frame)
+    def send(self, frame: Frame, rest: bytes = b"") -> None:
+        """Send *frame*, with *rest* as the end of its payload."""
+        self._channel.send(frame, rest=rest)
 
     def kill(self) -> None:
         """End it at once."""

@@ -85,8 +85,11 @@ class ControlChannel(Protocol):
         unsent: int = len(transport.dataBuffer) - transport.offset + transport._tempDataLen
         return unsent
 
-    def send(self, frame: Frame, sockets: Sequence[socket.socket] = ()) -> None:
-        """Send *frame*; copies of *sockets* go with it, and are kept until ``forget`` of its number."""
+    def send(self, frame: Frame, sockets: Sequence[socket.socket] = (), rest: bytes = b"") -> None:
+        """Send *frame*, with *rest*, which may be large and is not copied here, as the end of its payload.
+
+        Copies of *sockets* go with it, and are kept until ``forget`` of its number.
+        """
         if not self.is_open:
             return
         transport: Any = self.transport
@@ -96,7 +99,10 @@ class ControlChannel(Protocol):
                 # Not by ``dup`` of the socket, which may have all that share it wait for what they accept.
                 lent.append(copy := os.dup(sock.fileno()))
                 transport.sendFileDescriptor(copy)
-        transport.write(frame_to_bytes(frame))
+        if rest:
+            transport.writeSequence((frame_to_bytes(frame, len(rest)), rest))
+        else:
+            transport.write(frame_to_bytes(frame))
 
     def forget(self, number: int) -> None:
         """Keep the sockets no more that went with the frame of this *number*: it has come."""

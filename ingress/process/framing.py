@@ -28,9 +28,9 @@ class Frame:
     descriptors: int = 0
 
 
-def frame_to_bytes(frame: Frame) -> bytes:
-    """Return *frame* as it travels."""
-    header = _HEADER.pack(len(frame.payload), frame.kind, frame.descriptors, frame.number)
+def frame_to_bytes(frame: Frame, further: int = 0) -> bytes:
+    """Return *frame* as it travels; *further* bytes of its payload are written behind it."""
+    header = _HEADER.pack(len(frame.payload) + further, frame.kind, frame.descriptors, frame.number)
     return header + frame.payload
 
 

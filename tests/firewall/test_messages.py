@@ -13,8 +13,8 @@ from ingress.firewall.messages import (
     answer_to_bytes,
     parts_of,
     parts_to_bytes,
+    request_head_to_bytes,
     request_of,
-    request_to_bytes,
     said_of,
     said_to_bytes,
 )
@@ -32,7 +32,7 @@ class MessageTests(SynchronousTestCase):
         """Rule sets with the core rules, requests, heads of answers and verdicts are the same at the other end."""
         parts = ("SecRuleEngine On", CORE_RULES, "SecMarker é")
         self.assertEqual(parts_of(parts_to_bytes(parts)), parts)
-        self.assertEqual(request_of(request_to_bytes(7, REQUEST)), (7, REQUEST))
+        self.assertEqual(request_of(request_head_to_bytes(7, REQUEST) + REQUEST.body), (7, REQUEST))
         self.assertEqual(answer_of(answer_to_bytes(404, b"A: b\r\n")), (404, b"A: b\r\n"))
         said = Said(302, b"https://a.test/", (b"one", b""), 2)
         self.assertEqual(said_of(said_to_bytes(said)), said)

@@ -39,8 +39,9 @@ class FakeLink:
         self.is_killed = self.is_closed = False
         self.is_open = True
 
-    def send(self, frame: Frame) -> None:
-        """Take rules at once, and keep the rest."""
+    def send(self, frame: Frame, rest: bytes = b"") -> None:
+        """Take rules at once, and keep everything else."""
+        frame = Frame(frame.kind, frame.number, frame.payload + rest)
         self.sent.append(frame)
         if frame.kind == Kind.LOAD and b"slow" not in frame.payload:
             size = sum(int(part) for part in parts_of(frame.payload) if part and part.isdecimal())

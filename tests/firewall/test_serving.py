@@ -7,7 +7,7 @@ from ingress.firewall.messages import (
     answer_to_bytes,
     loaded_of,
     parts_to_bytes,
-    request_to_bytes,
+    request_head_to_bytes,
     said_of,
 )
 from ingress.firewall.serving import MOST_RULES_BYTES, Inspection
@@ -36,7 +36,7 @@ class InspectionTests(SynchronousTestCase):
     def ask(self, ticket: int, target: bytes, rules: int = 1, stays: bool = False) -> int:
         """Have a request judged; return the status that it is to be answered with."""
         said = self.inspection.take(
-            Frame(Kind.REQUEST, ticket, request_to_bytes(rules, request(target, stays)))
+            Frame(Kind.REQUEST, ticket, request_head_to_bytes(rules, request(target, stays)))
         )
         assert said is not None
         self.assertEqual((said.kind, said.number), (Kind.VERDICT, ticket))
@@ -87,7 +87,7 @@ class InspectionTests(SynchronousTestCase):
     def test_nonsense(self) -> None:
         """Rules and requests that are not there, and frames of no kind, are nonsense."""
         for frame in (
-            Frame(Kind.REQUEST, 1, request_to_bytes(9, request(b"/"))),
+            Frame(Kind.REQUEST, 1, request_head_to_bytes(9, request(b"/"))),
             Frame(Kind.ANSWER, 1, answer_to_bytes(200, b"")),
             Frame(99),
             Frame(Kind.REQUEST, 1, b"x"),

@@ -18,6 +18,7 @@ MAX_DIRECTIVES: Final = 256
 MAX_WORDS: Final = 64
 """Of one directive."""
 
+_CONTROL: Final = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f]")
 _OF_NGINX: Final = re.compile(r"\\([\"'\\])")
 _WORD: Final = re.compile(r'\s*+(?:"(?P<quoted>(?:[^"\\]++|\\.)*+)"(?=\s|\Z)|(?P<plain>[^\s"]\S*+))')
 _CONTINUES: Final = re.compile(r"(?<!\\)(?:\\\\)*\\[ \t]*\Z")
@@ -45,7 +46,7 @@ def read_directives(text: str) -> tuple[Directive, ...]:
     """Read a whole text; raises ``GrammarError``."""
     if len(text) > MAX_CHARACTERS:
         raise GrammarError(f"is longer than {MAX_CHARACTERS} characters")
-    if any(ord(one) < 0x20 and one not in "\t\r\n" for one in text):
+    if _CONTROL.search(text) is not None:
         raise GrammarError("holds a control character")
     found: list[Directive] = []
     for line, whole in _lines(_OF_NGINX.sub(r"\1", text)):

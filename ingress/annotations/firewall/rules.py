@@ -125,14 +125,16 @@ _ACTION: Final = re.compile(
 )
 _SETVAR: Final = re.compile(r"!?\s*tx\.", re.IGNORECASE)
 _LATER_PHASE: Final = re.compile(r"(?:3|4|5|response|logging)\Z", re.IGNORECASE)
+_QUOTE: Final = re.compile(r'(?<!\\)(?:\\\\)*"')
+_ENDS: Final = re.compile(r"(?<!\\)(?:\\\\)*\\\Z")
 _IDS: Final = re.compile(r"[0-9]{1,18}(?:-[0-9]{1,18})?")
 
 
 def quoted(word: str) -> str:
     """Return *word* in quotes, which no quote in it ends: those have a backslash already, or there are none."""
-    if re.search(r'(?<!\\)(?:\\\\)*"', word):
+    if '"' in word and _QUOTE.search(word) is not None:
         raise RuleRefused("has quotes within quotes")
-    if re.search(r"(?<!\\)(?:\\\\)*\\\Z", word):
+    if word.endswith("\\") and _ENDS.search(word) is not None:
         raise RuleRefused("ends in a backslash")
     return f'"{word}"'
 
