@@ -17,6 +17,7 @@ from urllib.parse import quote
 from twisted.internet.defer import Deferred, gatherResults
 from twisted.trial.unittest import SynchronousTestCase
 
+from ingress.annotations.firewall.names import PHASES, TRANSFORMATIONS, VARIABLES
 from ingress.annotations.firewall.reading import read_snippet
 from ingress.annotations.firewall.rule_sets import FirewallSettings, Switch, rule_set
 from ingress.firewall.libmodsecurity import ModSecurity
@@ -178,6 +179,22 @@ class LibraryTests(SynchronousTestCase):
                 assert rules is not None
                 library.load(rules.parts).close()
 
+    def test_names_are_those_of_the_library(self) -> None:
+        """Each variable, transformation and phase that is told to be there is, but for two of later versions."""
+        library = ModSecurity()
+        later = ("msc_pcre_error", "msc_pcre_limits_exceeded")
+        for name in sorted(VARIABLES.difference(later)):
+            rule = 'SecRule "%s" "@streq a" "id:1,phase:1,pass"'
+            try:
+                library.load([rule % name.upper()])
+            except RulesRefused:
+                # It is a collection, of which one is to be named.
+                library.load([rule % f"{name.upper()}:a"])
+        for name in sorted(TRANSFORMATIONS):
+            library.load([f'SecRule "ARGS" "@streq a" "id:1,phase:1,pass,t:{name}"'])
+        for name in sorted(PHASES):
+            library.load([f'SecRule "ARGS" "@streq a" "id:1,phase:{name},pass"'])
+
     def test_expressions_that_are_none(self) -> None:
         """Those end the library, or match nothing, where it is asked; so they are refused, with the reason."""
         library = ModSecurity()
@@ -312,7 +329,7 @@ class SnippetTests(FirewallCase):
 
     async def test_rules_that_the_library_refuses_close(self) -> None:
         """What reads as a rule and is none to the library is answered with 503, and the log says why."""
-        snippet = 'SecRuleEngine On\nSecRule NO_SUCH_VARIABLE "x" "id:1,phase:1,deny"\n'
+        snippet = 'SecRuleEngine On\nSecRule ARGS "@rx (" "id:1,phase:1,deny"\n'
         await self.serve(enable_modsecurity="true", modsecurity_snippet=snippet)
         self.assertEqual(await self.status("/"), 503)
         await self.until(lambda: "cannot use a rule set" in self.log)

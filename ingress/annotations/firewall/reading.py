@@ -17,7 +17,7 @@ from ingress.annotations.firewall.properties import (
 )
 from ingress.annotations.firewall.recommended import PROPERTIES as RECOMMENDED
 from ingress.annotations.firewall.recommended import RULES as RECOMMENDED_RULES
-from ingress.annotations.firewall.rules import NAMES, RuleRefused, read_rule
+from ingress.annotations.firewall.rules import NAMES, Rule, RuleRefused, read_rule
 from ingress.model.firewall import CORE_RULES
 from ingress.model.frozen import frozen
 
@@ -96,6 +96,7 @@ class _Reading:
         self._watches_answers = self._reads_body = False
         self._chain: list[str] = []
         self._is_in_chain = self._chain_is_refused = False
+        self._ids: set[str] = set()
 
     def take(self, directive: Directive) -> None:
         name = directive.name
@@ -119,6 +120,8 @@ class _Reading:
             self._chain, self._chain_is_refused = [], False
         try:
             rule = read_rule(directive)
+            if begins_chain:
+                self._take_id(directive, rule)
         except RuleRefused as refusal:
             closes = not directive.name.startswith(_LOOSENS)
             self._refuse(directive, str(refusal), closes=closes)
@@ -132,6 +135,15 @@ class _Reading:
         self._is_in_chain = rule.chains and directive.name == "secrule"
         if not self._is_in_chain and not self._chain_is_refused:
             self._lines += self._chain
+
+    def _take_id(self, directive: Directive, rule: Rule) -> None:
+        """Raise ``RuleRefused`` for a rule without an id, or with one that another one has."""
+        if directive.name == "secrule" and not rule.id:
+            raise RuleRefused("has no id")
+        if rule.id in self._ids:
+            raise RuleRefused(f"has the id {rule.id[:32]}, which another one has")
+        if rule.id and directive.name in ("secrule", "secaction"):
+            self._ids.add(rule.id)
 
     def _include(self, directive: Directive) -> None:
         path = directive.words[0] if len(directive.words) == 1 else ""

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from ingress.annotations.firewall.directives import Directive
+from ingress.annotations.firewall.names import PHASES, TRANSFORMATIONS, VARIABLES
 
 
 class RuleRefused(Exception):  # noqa: N818 - it is a verdict on a rule, no failure
@@ -118,10 +119,15 @@ _CONTROLS: Final = frozenset(
     ]
 )
 """What ``ctl`` may change, for one request."""
+_NAMES: Final = {"t": TRANSFORMATIONS, "phase": PHASES}
+"""Actions whose values are names that are known."""
 # Wherever it stands: the library splits actions by rules of its own.
 _RUNS: Final = re.compile(r"(?:exec|inspectfile|setenv)\s*:", re.IGNORECASE)
 _ACTION: Final = re.compile(
     r"\s*([A-Za-z]+)(?:\s*:\s*(?:'((?:[^'\\]|\\.)*)'|([^,']*(?:'[^']*'[^,']*)*)))?\s*(?:,|\Z)"
+)
+_VARIABLE: Final = re.compile(
+    r"\s*[!&]?\s*([A-Za-z_]+)(?::(?:'(?:[^'\\]|\\.)*'|/(?:[^/\\]|\\.)*/|[^|,'/]*))?\s*(?:[|,]|\Z)"
 )
 _SETVAR: Final = re.compile(r"!?\s*tx\.", re.IGNORECASE)
 _LATER_PHASE: Final = re.compile(r"(?:3|4|5|response|logging)\Z", re.IGNORECASE)
@@ -154,6 +160,15 @@ def check_operator(text: str) -> None:
         raise RuleRefused(f"has the operator @{found[1][:32]}, which is not honored")
 
 
+def check_variables(text: str) -> None:
+    """Raise ``RuleRefused`` for a variable that there is not.  What cannot be read here, the library may read."""
+    at = 0
+    while (found := _VARIABLE.match(text, at)) is not None and found.end() > at:
+        if found[1].lower() not in VARIABLES:
+            raise RuleRefused(f"has the variable {found[1][:32]}, which there is not")
+        at = found.end()
+
+
 def actions_of(text: str) -> Iterator[tuple[str, str]]:
     """Yield names, in lower case, and values of actions; raises ``RuleRefused``."""
     if _RUNS.search(text):
@@ -177,6 +192,8 @@ def check_actions(text: str) -> frozenset[tuple[str, str]]:
             raise RuleRefused(f"has the action {name[:32]}, which is not honored")
         if name == "ctl" and value.partition("=")[0].strip().lower() not in _CONTROLS:
             raise RuleRefused(f"has ctl:{value.partition('=')[0][:32]}, which is not honored")
+        if name in _NAMES and value.lower() not in _NAMES[name]:
+            raise RuleRefused(f"has {name}:{value[:32]}, which there is not")
         if name == "setvar" and _SETVAR.match(value) is None:
             raise RuleRefused("sets a variable that is not of the request alone (tx.…)")
     return found
@@ -196,6 +213,8 @@ class Rule:
             for name, value in actions
         )
         self.chains = ("chain", "") in actions
+        self.id = next((value for name, value in actions if name == "id"), "")
+        """Empty where it has none."""
 
 
 def read_rule(directive: Directive) -> Rule:
@@ -204,6 +223,7 @@ def read_rule(directive: Directive) -> Rule:
     if name == "secrule":
         if len(words) not in (2, 3):
             raise RuleRefused("wants variables, an operator, and actions")
+        check_variables(words[0])
         check_operator(words[1])
         actions = check_actions(words[2]) if len(words) == 3 else frozenset()
         end = (_unquotable(words[2], "actions"),) if len(words) == 3 else ()

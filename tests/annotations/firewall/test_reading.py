@@ -136,6 +136,25 @@ class RefusedTests(SynchronousTestCase):
                 self.assertTrue(found.lacks_guard)
                 self.assertEqual(found.parts, (WRITTEN,))
 
+    def test_names_and_ids(self) -> None:
+        """What the library would refuse a whole rule set for is told of by line: names that there are not, and ids that are missing, or there twice."""
+        for text, message in (
+            ('SecRule NO_SUCH "x" "id:9,deny"', "has the variable NO_SUCH, which there is not"),
+            (
+                'SecRule "ARGS:/a|b/|!ARGS:\'c|d\'|NO_SUCH:x" "x" "id:9,deny"',
+                "has the variable NO_SUCH, which there is not",
+            ),
+            ('SecRule ARGS "x" "id:9,deny,t:lowercaze"', "has t:lowercaze, which there is not"),
+            ('SecRule ARGS "x" "id:9,phase:6,deny"', "has phase:6, which there is not"),
+            ('SecRule ARGS "x" "phase:2,deny"', "has no id"),
+        ):
+            (finding,) = read_snippet(f"{RULE}\n{text}").findings
+            self.assertEqual((finding.line, finding.message, finding.closes), (2, message, True))
+        (finding,) = read_snippet(f"{RULE}\n{RULE}").findings
+        self.assertEqual(finding.message, "has the id 1, which another one has")
+        chained = 'SecRule &ARGS:a "@eq 1" "id:2,phase:REQUEST,deny,chain,t:urlDecodeUni"\nSecRule "XML:/*|TX:/^a/|tx:b" "x" "t:none"'
+        self.assertEqual(read_snippet(f'{RULE}\n{chained}\nSecAction "phase:1,pass"').findings, ())
+
     def test_whole_texts(self) -> None:
         """What cannot be read at all closes."""
         for text in ('SecRule "', "x" * 40_000, "\x01"):
@@ -143,7 +162,7 @@ class RefusedTests(SynchronousTestCase):
 
     def test_chains_that_are_not_whole(self) -> None:
         """A chain of which a rule is refused, or that has no end, closes; of the first nothing is left over."""
-        chained = 'SecRule ARGS "a" "id:1,phase:2,deny,chain"\n'
+        chained = 'SecRule ARGS "a" "id:7,phase:2,deny,chain"\n'
         found = read_snippet(f'{chained}SecRule ARGS "@pmf x"\n{RULE}')
         self.assertTrue(found.lacks_guard)
         self.assertEqual(found.parts, (WRITTEN,))
