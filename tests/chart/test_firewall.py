@@ -47,6 +47,12 @@ class FirewallTests(ChartTestCase):
         )
         self.assertIn("enable-modsecurity", self.refused(values({"enable-modsecurity": "yes"})))
 
+    def test_numbers(self) -> None:
+        """What is no number of processes fails here, and not when the pods start."""
+        for given in (0, "two", -1):
+            said = self.refused(values({}, firewall_processes=given))
+            self.assertIn("controller.extraArgs.firewall-processes: is a whole number from 1", said)
+
     def test_nothing_asked_for(self) -> None:
         """What is turned off fails nothing, and what counts for nothing alone is told."""
         self.rendered(values({"enable-modsecurity": "false", "enable-owasp-modsecurity-crs": False}))

@@ -343,6 +343,16 @@ class SnippetTests(FirewallCase):
         self.assertEqual(await self.status("/", b"a=" + b"x" * 4000 + b"evil"), 418)
         self.assertEqual(await self.status("/", b"a=" + b"x" * 400_000), 403)
 
+    async def test_very_many_arguments(self) -> None:
+        """They are refused at once, where rules see none beyond a limit, and end no process."""
+        snippet = f"SecRuleEngine On\nSecRequestBodyAccess On\n{CORE_RULES}\n"
+        await self.serve(enable_modsecurity="true", modsecurity_snippet=snippet)
+        before = firewall_processes(self.controller.pid)
+        for count, status in ((500, 200), (10_000, 400), (90_000, 400)):
+            body = b"&".join(b"a%d=b" % number for number in range(count))
+            self.assertEqual(await self.status("/", body), status, count)
+        self.assertEqual(firewall_processes(self.controller.pid), before)
+
     async def test_audit_log_goes_to_our_log(self) -> None:
         """Transactions that a snippet has audited are lines of JSON, and no file is written."""
         snippet = "SecRuleEngine On\nSecAuditEngine On\nSecAuditLog /tmp/firewall-audit-of-a-tenant\n"

@@ -13,6 +13,7 @@ MODE: Final = "SecRuleEngine"
 BODY_ACCESS: Final = "SecRequestBodyAccess"
 BODY_LIMIT: Final = "SecRequestBodyLimit"
 BODY_LIMIT_ACTION: Final = "SecRequestBodyLimitAction"
+ARGUMENTS_LIMIT: Final = "SecArgumentsLimit"
 ANSWER_BODY_ACCESS: Final = "SecResponseBodyAccess"
 AUDIT: Final = "SecAuditEngine"
 
@@ -46,18 +47,16 @@ PROPERTIES: Final = {
         _one_of(ANSWER_BODY_ACCESS, "On", "Off"),
         _one_of(BODY_LIMIT_ACTION, "Reject", "ProcessPartial"),
         _one_of(AUDIT, "On", "Off", "RelevantOnly"),
-        _one_of("SecCookieFormat", "0", "1"),
+        Property("SecCookieFormat", "0", re.compile("0")),
         _number(BODY_LIMIT),
         _number("SecRequestBodyNoFilesLimit"),
         _number("SecRequestBodyJsonDepthLimit"),
-        _number("SecArgumentsLimit"),
+        Property(ARGUMENTS_LIMIT, "a number from 1", re.compile(r"[1-9][0-9]{0,9}")),
         _number("SecPcreMatchLimit"),
         _number("SecPcreMatchLimitRecursion"),
         _number("SecCollectionTimeout"),
         _number("SecUploadFileLimit"),
-        Property(
-            "SecAuditLogParts", "letters from A to K, and Z", re.compile(r"[A-K]{1,16}Z?", re.IGNORECASE)
-        ),
+        Property("SecAuditLogParts", "letters from A to K, and Z", re.compile(r"[A-K]{1,16}Z?")),
         Property(
             "SecAuditLogRelevantStatus", "an expression", re.compile(r'[^"]{1,256}(?<!\\)'), is_quoted=True
         ),

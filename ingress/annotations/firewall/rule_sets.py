@@ -10,6 +10,7 @@ from functools import lru_cache
 from typing import Final
 
 from ingress.annotations.firewall.properties import (
+    ARGUMENTS_LIMIT,
     AUDIT,
     BODY_ACCESS,
     BODY_LIMIT,
@@ -75,6 +76,11 @@ class FirewallSettings:
 _RECOMMENDED: Final = FirewallSnippet(tuple(sorted(RECOMMENDED.items())), (RULES,))
 _CORE_RULES: Final = FirewallSnippet((), (CORE_RULES,), watches_answers=True)
 _UNLIMITED: Final = 0
+_MORE_ARGUMENTS: Final = (
+    'SecRule "&ARGS" "@ge {limit}"'
+    " \"id:1999200007,phase:2,t:none,log,deny,status:400,msg:'More arguments than are looked at',severity:2\""
+)
+"""By an id that nobody has: the recommended configuration has its own."""
 
 
 @lru_cache(maxsize=256)
@@ -109,9 +115,13 @@ def rule_set(settings: FirewallSettings) -> RuleSet | None:
     said[BODY_LIMIT] = str(body_bytes)
     # As the reference manual has it; the library does nothing where nobody says it.
     said.setdefault(BODY_LIMIT_ACTION, "Reject")
+    # What is beyond the limit, rules do not see; and without one, ten thousand of them keep a process busy for seconds.
+    arguments = int(said.setdefault(ARGUMENTS_LIMIT, RECOMMENDED[ARGUMENTS_LIMIT]))
+    is_counted = RULES in parts and arguments >= int(RECOMMENDED[ARGUMENTS_LIMIT])
+    counting = () if is_counted else (_MORE_ARGUMENTS.format(limit=arguments),)
     # Nothing is written to a file: this is the pipe to whoever serves, who has it in the log.
     audit = "SecAuditLogType Serial\nSecAuditLogFormat JSON\nSecAuditLog /dev/stdout"
-    head = "\n".join((*(_line(name, value) for name, value in sorted(said.items())), audit))
+    head = "\n".join((*(_line(name, value) for name, value in sorted(said.items())), audit, *counting))
     return RuleSet(
         (head, *parts),
         blocks=mode == "on",

@@ -254,7 +254,10 @@ arguments and rights, and what there is to tell. Every template begins with it, 
 {{/* The firewall: what asks for it takes processes, and these take memory beside what the controller has (docs/firewall.md). */}}
 {{- $processes := dig "firewall-processes" list $given | last | default "0" | int -}}
 {{- $isOff := list "" "off" "false" "f" "0" -}}
-{{- if eq $processes 0 -}}
+{{- if and (hasKey $given "firewall-processes") (lt $processes 1) -}}
+{{- include "txingress.tell" (dict "facts" $f "list" "refused" "key" "controller.extraArgs.firewall-processes" "told" "is a whole number from 1; take the key away for no firewall") -}}
+{{- end -}}
+{{- if lt $processes 1 -}}
 {{- $lacking := "there is no firewall without controller.extraArgs.firewall-processes: set that to 2, with an image that was built with --build-arg FIREWALL=yes" -}}
 {{- range $name := list "enable-modsecurity" "enable-owasp-modsecurity-crs" "modsecurity-snippet" -}}
 {{- if hasKey $given $name -}}{{- include "txingress.tell" (dict "facts" $f "list" "refused" "key" (printf "controller.extraArgs.%s" $name) "told" $lacking) -}}{{- end -}}

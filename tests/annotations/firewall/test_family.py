@@ -141,6 +141,29 @@ class WithTests(SynchronousTestCase):
             self.assertIn(f"SecRequestBodyLimit {expected}\n", str(rules.parts[0]))
             self.assertIn("SecRequestBodyLimitAction Reject\n", str(rules.parts[0]))
 
+    def test_arguments_beyond_the_limit(self) -> None:
+        """They are seen by no rule, so they are refused, whatever a snippet says; the recommended configuration does it by itself."""
+        for said, expected in (
+            ("", "1000"),
+            ("SecArgumentsLimit 10\n", "10"),
+            ("SecArgumentsLimit 5000\n", "5000"),
+        ):
+            rules = rule_set(evolve(ON, snippet=read_snippet(f"SecRuleEngine On\n{said}")))
+            assert rules is not None
+            self.assertIn(f"SecArgumentsLimit {expected}\n", str(rules.parts[0]))
+            self.assertIn(f'SecRule "&ARGS" "@ge {expected}" ', str(rules.parts[0]))
+        recommended = rule_set(ON)
+        assert recommended is not None
+        self.assertNotIn("&ARGS", str(recommended.parts[0]))
+        lower = rule_set(
+            evolve(
+                ON, snippet=read_snippet("SecRuleEngine On\nInclude modsecurity.conf\nSecArgumentsLimit 10")
+            )
+        )
+        assert lower is not None
+        self.assertIn('"@ge 10"', str(lower.parts[0]))
+        self.assertTrue(read_snippet("SecArgumentsLimit 0").lacks_guard)
+
     def test_files_of_audit_logs_are_ours(self) -> None:
         """Whatever a snippet says, the library writes to its own output alone."""
         rules = rule_set(
