@@ -57,8 +57,8 @@ them equal. A plugin of Lua, a template or a module of nginx is not there, and i
         enable-owasp-modsecurity-crs: "true"
 
 Ingresses that ask for it by annotations need the same, but for `config`. Where `controller.resources` has the memory that is its default, each firewall process adds 64 MiB to the request,
-and `firewall-memory` (512 MiB) to the limit, so that none of them can have a pod ended for taking too much; other numbers are taken as they are. The
-security context stays the same. [docs/firewall.md](../../docs/firewall.md) says what is inspected.
+and `firewall-memory` (512 MiB) to the limit, so that none of them can have a pod ended for taking too much; other numbers are taken as they are, and
+`workers: auto` counts as one, so say there how much it is. The security context stays the same. [docs/firewall.md](../../docs/firewall.md) says what is inspected.
 
 To see what becomes of a file, before anything is installed (Helm 3 asks the cluster for its version, and changes nothing there):
 
