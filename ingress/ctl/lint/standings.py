@@ -94,6 +94,7 @@ DIFFERENCES: Final[Mapping[str, _Differs]] = {
     "proxy-buffer-size": _never,
     "proxy-buffering": _is("on"),
     "proxy-http-version": _is("1.0"),
+    "proxy-next-upstream-tries": _never,
     "proxy-request-buffering": _is("on"),
     "proxy-ssl-protocols": _never,
     "proxy-ssl-secret": _never,
