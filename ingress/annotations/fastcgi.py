@@ -31,6 +31,8 @@ from ingress.model.whole_paths import whole_path
 PARAMS: Final = "fastcgi-params-configmap"
 INDEX: Final = "fastcgi-index"
 MOST_PARAMS: Final = 128
+MOST_VARIABLES: Final = 64
+"""In all of them together: each may be as long as the head of a request, and is rendered again for each."""
 MOST_UNSIZED_BYTES: Final = 1024 * 1024
 """Of a body that comes without its length."""
 MOST_VALUE_CHARACTERS: Final = 4096
@@ -171,7 +173,7 @@ _LENGTH_REQUIRED: Final = status_reply(
 class _Tells(Filter):
     """Holds bodies without a length, and tells the params."""
 
-    holds_body = MOST_UNSIZED_BYTES
+    holds_body = MOST_UNSIZED_BYTES + 1  # Of one that has as many, the end is awaited.
     asks_unsized = True
 
     def __init__(self, spec: FastCgiParams) -> None:
@@ -264,6 +266,7 @@ def _read(content: Mapping[str, str]) -> tuple[list[tuple[str, Template]], list[
     """Return the params in *content*, and what is told of the rest."""
     params: list[tuple[str, Template]] = []
     faults: list[str] = []
+    room = MOST_VARIABLES
     for name, value in sorted(content.items())[:MOST_PARAMS]:
         if name == _CONTENT_LENGTH and value.strip() in ("$content_length", "${content_length}"):
             # What it is anyway.
@@ -271,7 +274,13 @@ def _read(content: Mapping[str, str]) -> tuple[list[tuple[str, Template]], list[
         fault = _fault(name, value)
         if fault is None:
             try:
-                params.append((name, read_template(value, lines=True, own=OWN_VARIABLES)))
+                template = read_template(value, lines=True, own=OWN_VARIABLES)
+                count = sum(1 for part in template.parts if part.variable)
+                if count > room:
+                    fault = f"the value of {name} is behind {MOST_VARIABLES} variables of other params"
+                else:
+                    room -= count
+                    params.append((name, template))
             except TemplateRefused as refusal:
                 fault = f"the value of {name} {refusal}"
         if fault is not None:

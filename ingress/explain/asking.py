@@ -141,7 +141,7 @@ class AskedFilters:
         if self.facts.body_length is not None:
             return Says.PASSES, "lets it pass"
         sentence = (
-            f"lets it pass if its body, which has no length, has at most {live.filter.holds_body} bytes"
+            f"lets it pass if its body, which has no length, has at most {live.filter.holds_body - 1} bytes"
         )
         self.conditions.append(f"{live.name} {sentence}")
         return Says.DEPENDS, sentence

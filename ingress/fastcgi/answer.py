@@ -111,9 +111,9 @@ class Answer:
             piece = self._read_head(piece)
         if self.head is not None and piece:
             piece = self._bounded(piece)
-        if records.finished:
-            if self.head is None:
-                raise FastCgiError("the endpoint ended the request without a head")
+        if records.finished and self.head is None:
+            raise FastCgiError("the endpoint ended the request without a head")
+        if self.head is not None and (records.finished or records.is_stdout_over):
             if self._left > 0:
                 raise FastCgiError(f"the body lacks {self._left} bytes of its Content-Length")
             self.is_whole = True

@@ -112,13 +112,13 @@ class RecordReader:
         "_content",
         "_empty",
         "_end",
-        "_is_stdout_over",
         "_kind",
         "_padding",
         "_unread",
         "errors",
         "finished",
         "has_more",
+        "is_stdout_over",
         "is_untouched",
         "rest",
     )
@@ -131,7 +131,6 @@ class RecordReader:
         """... and of padding."""
         self._empty = 0
         self._end = b""
-        self._is_stdout_over = False
         self._unread = b""
         self.errors: list[bytes] = []
         """What came as STDERR since the last call of ``feed``."""
@@ -140,6 +139,8 @@ class RecordReader:
         """Whether more has come than is read in one go: ``feed`` is to be called again, be it with nothing."""
         self.is_untouched = True
         """Whether the program has said nothing at all."""
+        self.is_stdout_over = False
+        """Whether the end of STDOUT came, behind which END_REQUEST is still to come."""
         self.rest = b""
 
     def keep(self, received: bytes) -> None:
@@ -203,13 +204,13 @@ class RecordReader:
                 raise FastCgiError(f"an END_REQUEST of {content} bytes")
         elif content:
             self.is_untouched = False
-            if kind == STDOUT and self._is_stdout_over:
+            if kind == STDOUT and self.is_stdout_over:
                 raise FastCgiError("STDOUT goes on behind its end")
         else:
             self._empty += 1
             if self._empty > MOST_EMPTY:
                 raise FastCgiError("too many records without content")
-            self._is_stdout_over = self._is_stdout_over or kind == STDOUT
+            self.is_stdout_over = self.is_stdout_over or kind == STDOUT
 
     def _finish(self) -> None:
         status = self._end[4]

@@ -107,10 +107,20 @@ class BodyTests(SynchronousTestCase):
         answer, body = read(stdout(b"Content-Length: 2\r\n\r\nokay") + end())
         self.assertEqual((body, answer.is_over, answer.is_clean), (b"ok", True, False))
 
+    def test_until_stdout_ends(self) -> None:
+        """One without a length is whole with the end of STDOUT, and over with END_REQUEST."""
+        answer, body = read(stdout(b"A: b\r\n\r\nok"))
+        self.assertEqual((body, answer.is_whole), (b"ok", False))
+        answer.feed(stdout(b""))
+        self.assertEqual((answer.is_whole, answer.is_over), (True, False))
+        answer.feed(end())
+        self.assertTrue(answer.is_over and answer.is_clean)
+
     def test_too_short(self) -> None:
         """A body that lacks some of its length is no answer."""
-        error = self.assertRaises(FastCgiError, read, stdout(b"Content-Length: 5\r\n\r\nok") + end())
-        self.assertIn("lacks 3 bytes", str(error))
+        for ending in (end(), stdout(b"")):
+            error = self.assertRaises(FastCgiError, read, stdout(b"Content-Length: 5\r\n\r\nok") + ending)
+            self.assertIn("lacks 3 bytes", str(error))
 
     def test_no_body(self) -> None:
         """An answer to HEAD, and 204 and 304, are over with their heads, and nothing behind them goes on."""

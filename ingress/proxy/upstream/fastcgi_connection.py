@@ -4,8 +4,8 @@ It is kept between requests, timed, and ended as one of HTTP/1.1 is, and differs
 its route wants connections to be kept, the endpoint is asked to close it after its answer: while one rests, a process of PHP-FPM is there
 for nobody else.
 
-An answer is over with END_REQUEST.  One that has all bytes of its Content-Length is whole without it, should the connection end or be
-silent then; and what has no body, with its head.
+An answer is over with END_REQUEST.  One that has all bytes of its Content-Length, or the end of STDOUT, is whole without it, should the
+connection end or be silent then; and what has no body, with its head.
 """
 
 from typing import Final

@@ -88,8 +88,15 @@ class RequestTests(FastCgiCase):
         self.assert_status(down.take(), 200)
 
     def test_too_long_without_length(self) -> None:
-        """One that is longer than what is held gets 411, and one that is longer than its route allows 413."""
+        """One that is longer than what is held gets 411, and one that is longer than its route allows 413; 1 MiB is not."""
         piece = b"10000\r\n" + b"x" * 65536 + b"\r\n"
+        down = self.stage.open()
+        down.say(CHUNKED, *[piece] * 16)
+        self.assert_upstreams(0)
+        down.say(b"0\r\n\r\n")
+        self.assertEqual(self.request().params[b"CONTENT_LENGTH"], b"1048576")
+        self.upstream().say(OK)
+        self.assert_status(down.take(), 200)
         down = self.stage.open()
         down.say(CHUNKED, *[piece] * 17)
         self.assert_status(down.take(), 411)
@@ -97,7 +104,7 @@ class RequestTests(FastCgiCase):
         down = self.stage.open()
         down.say(CHUNKED, *[piece] * 2)
         self.assert_status(down.take(), 413)
-        self.assert_upstreams(0)
+        self.assert_upstreams(1)
 
     def test_continue(self) -> None:
         """Who waits to be told that its body is wanted is told so, once."""
@@ -283,6 +290,18 @@ class AnswerTests(FastCgiCase):
                     self.assertTrue(down.closed, at)
                 else:
                     self.assert_status(got, 502)
+
+    def test_ends_behind_stdout(self) -> None:
+        """An endpoint that has ended its output may leave without a word more, as it may with nginx."""
+        for ending in ("finish", "reset"):
+            for is_ended in (True, False):
+                down = self.stage.open()
+                down.say(GET)
+                peer = self.upstream()
+                peer.say(stdout(b"A: b\r\n\r\nok") + (stdout(b"") if is_ended else b""))
+                getattr(peer, ending)()
+                self.assertEqual(body_of(down.take()), CHUNKED_OK if is_ended else b"2\r\nok\r\n")
+                self.assertEqual(down.closed, not is_ended)
 
     def test_slow_client(self) -> None:
         """An endpoint whose client takes nothing is read no further."""
