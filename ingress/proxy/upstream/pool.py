@@ -334,7 +334,10 @@ class UpstreamPool(Taker[UpstreamConnection]):
                 upstream.abandon()
                 exchange.crash()
         if isinstance(connection, UpstreamConnection):
-            if not is_taken:
+            if isinstance(connection, FastCgiConnection) and not is_taken:
+                # Until somebody came, a process of the endpoint would wait at it.
+                connection.close()
+            elif not is_taken:
                 self.release(connection)
         elif self._closed:
             connection.close_idle()

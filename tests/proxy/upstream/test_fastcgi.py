@@ -379,6 +379,24 @@ class ConnectionTests(FastCgiCase):
             self.assertTrue(self.request().is_aborted)
             self.assertTrue(self.upstream().closed)
 
+    def test_client_leaves_before_the_connection(self) -> None:
+        """A connection that nobody waits for any more is not kept, for a process would wait at it; one that others wait for is theirs."""
+        self.connector.is_slow = True
+        for request in (GET, POST):
+            down = self.stage.open()
+            down.say(request)
+            down.reset()
+            self.connector.let_through()
+            self.assertEqual((self.upstream().received, self.upstream().closed), (b"", True))
+        leaving, staying = self.stage.open(), self.stage.open()
+        leaving.say(GET)
+        leaving.reset()
+        staying.say(GET)
+        self.connector.let_through()
+        self.assert_upstreams(3)
+        self.upstream().say(OK)
+        self.assertEqual(body_of(staying.take()), CHUNKED_OK)
+
     def test_client_leaves_a_full_endpoint(self) -> None:
         """An endpoint that has not taken what was sent is reset."""
         self.connector.window = 100
