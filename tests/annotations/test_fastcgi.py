@@ -217,11 +217,16 @@ class ConfigMapTests(SynchronousTestCase):
 
     def test_too_many_variables(self) -> None:
         """Of params with very many variables, which a request may make megabytes of, some are told, and it is said which are not."""
-        params = {f"P{number}": "$request_uri" * 16 for number in range(6)} | {"SCRIPT_FILENAME": "/a", "Q": "/b"}
+        params = {f"P{number}": "$request_uri" * 16 for number in range(6)} | {
+            "SCRIPT_FILENAME": "/a",
+            "Q": "/b",
+        }
         messages = [message for _, message in self.remarks(**params)]
         self.assertEqual(len(messages), 1)
         for name in ("P4", "P5"):
-            self.assertIn(f"the value of {name} is behind {MOST_VARIABLES} variables of other params", messages[0])
+            self.assertIn(
+                f"the value of {name} is behind {MOST_VARIABLES} variables of other params", messages[0]
+            )
         found = told(content(**params), FakeFacts())
         self.assertEqual({name for name in found if name[:1] == b"P"}, {b"P0", b"P1", b"P2", b"P3"})
         self.assertEqual((found[b"SCRIPT_FILENAME"], found[b"Q"]), (b"/a", b"/b"))

@@ -8,12 +8,12 @@ from ingress.http.request_head import RequestHead
 from ingress.model.backends import Endpoint
 from ingress.model.client_authentication import ClientEvidence
 from ingress.model.traces import TraceContext
-from ingress.proxy.contract.addresses import host_of, plain_host, port_of
+from ingress.proxy.contract.addresses import peer_address, port_of
 
 if TYPE_CHECKING:
     from ingress.proxy.contract.transport import Transport
 
-_UNKNOWN: Final = "unknown"
+_UNKNOWN: Final = b"unknown"
 """The host of an address that has none."""
 _ONE_BY_ONE: Final = 8
 """So many fields are looked for one by one; whoever asks for more, as thousands of conditions may, has all taken apart."""
@@ -136,13 +136,13 @@ class RequestFacts:
         if self._wire is None:
             return 0
         peer = self._wire.transport.getPeer()
-        return port_of(peer) if plain_host(host_of(peer)) == self._origin.address else 0
+        return port_of(peer) if peer_address(peer) == self._origin.address else 0
 
     @property
     def server_address(self) -> bytes:
         """The address that our own connection came to."""
-        host = _UNKNOWN if self._wire is None else host_of(self._wire.transport.getHost())
-        return b"" if host == _UNKNOWN else plain_host(host)
+        address = _UNKNOWN if self._wire is None else peer_address(self._wire.transport.getHost())
+        return b"" if address == _UNKNOWN else address
 
     @property
     def protocol(self) -> bytes:

@@ -122,6 +122,16 @@ class RequestTests(FastCgiCase):
             self.upstream().say(OK)
             self.assert_status(down.take(), 200)
 
+    def test_nothing_to_continue(self) -> None:
+        """Who has sent all of its body meanwhile is not told to go on."""
+        self.connector.is_slow = True
+        down = self.stage.open()
+        down.say(POST.replace(b"Content", b"Expect: 100-continue\r\nContent"))
+        self.connector.let_through()
+        self.assertEqual((self.request().body, down.take()), (b"hi", b""))
+        self.upstream().say(OK)
+        self.assert_status(down.take(), 200)
+
     def test_upgrade(self) -> None:
         """No WebSocket leads there."""
         down = self.stage.open()
@@ -419,6 +429,17 @@ class ConnectionTests(FastCgiCase):
         self.assertFalse(down.closed)
         self.assert_ended(504, 200)
 
+    def test_slow_but_steady(self) -> None:
+        """An answer may take as long as it likes while some of it comes."""
+        down = self.stage.open()
+        down.say(GET)
+        self.upstream().say(stdout(b"A: b\r\n\r\n"))
+        for _ in range(3):
+            self.reactor.pass_time(40)
+            self.upstream().say(stdout(b"x"))
+        self.upstream().say(end())
+        self.assertEqual(body_of(down.take()), b"1\r\nx\r\n" * 3 + b"0\r\n\r\n")
+
     def test_idle_data(self) -> None:
         """Whatever an idle connection says ends it."""
         down = self.stage.open()
@@ -562,6 +583,8 @@ class ComplaintTests(FastCgiCase):
         for number in range(3 * MOST_KNOWN):
             told.tell(Endpoint("10.1.0.1", number), b"GET", b"/", b"id", b"x")
         self.assertEqual(len(self.lines()), 3 * MOST_KNOWN)
+        told.tell(ONE, b"GET", b"/", b"id", b"forgotten")
+        self.assertEqual(self.lines(), ["/ forgotten"])
 
     def test_without_end(self) -> None:
         """Who complains without end is broken off."""
