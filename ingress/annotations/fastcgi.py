@@ -277,7 +277,7 @@ def _read(content: Mapping[str, str]) -> tuple[list[tuple[str, Template]], list[
                 template = read_template(value, lines=True, own=OWN_VARIABLES)
                 count = sum(1 for part in template.parts if part.variable)
                 if count > room:
-                    fault = f"the value of {name} is behind {MOST_VARIABLES} variables of other params"
+                    fault = f"with the value of {name} there would be more than {MOST_VARIABLES} variables"
                 else:
                     room -= count
                     params.append((name, template))

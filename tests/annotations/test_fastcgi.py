@@ -225,7 +225,7 @@ class ConfigMapTests(SynchronousTestCase):
         self.assertEqual(len(messages), 1)
         for name in ("P4", "P5"):
             self.assertIn(
-                f"the value of {name} is behind {MOST_VARIABLES} variables of other params", messages[0]
+                f"with the value of {name} there would be more than {MOST_VARIABLES} variables", messages[0]
             )
         found = told(content(**params), FakeFacts())
         self.assertEqual({name for name in found if name[:1] == b"P"}, {b"P0", b"P1", b"P2", b"P3"})
