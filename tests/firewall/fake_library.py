@@ -97,8 +97,8 @@ class FakeLibrary:
             os._exit(3)
         elif target == b"/memory":
             bytearray(1 << 31)
-        elif target == b"/write":
-            Path("/tmp/written-by-a-firewall-process").write_bytes(b"x")
+        elif target.startswith(b"/write/"):
+            Path(os.fsdecode(target.removeprefix(b"/write"))).write_bytes(b"x")
         elif target.startswith(b"/slow"):
             Event().wait(0.2)
         elif target == b"/say":

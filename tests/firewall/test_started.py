@@ -124,6 +124,9 @@ class VerdictTests(StartedCase):
 
 
 class MisbehavingTests(StartedCase):
+    # A process that ends of itself may take its time for it on a busy machine, and is not to be killed for that.
+    seconds = PATIENCE
+
     async def check(self, target: bytes, why: str) -> None:
         """Check that a request which has its process misbehave fails for *why*, and that others are judged before and after."""
         others = [Deferred.fromCoroutine(self.ask(b"/slow/%d" % number)) for number in range(3)]
@@ -162,10 +165,10 @@ class MisbehavingTests(StartedCase):
 
     async def test_files(self) -> None:
         """A process that wants to write a file cannot."""
-        await self.check(b"/write", "status 1")
-        written = Path("/tmp/written-by-a-firewall-process")
+        written = Path(self.mktemp()).absolute()
+        written.parent.mkdir(parents=True, exist_ok=True)
+        await self.check(b"/write" + os.fsencode(written), "status 1")
         self.assertFalse(written.exists() and written.stat().st_size)
-        written.unlink(missing_ok=True)
 
     async def test_killed_between_requests(self) -> None:
         """A process that somebody kills while it has nothing to do costs nobody anything."""
@@ -177,17 +180,15 @@ class MisbehavingTests(StartedCase):
 
 
 class SlowTests(StartedCase):
-    seconds = 0.6
+    seconds = 4.0
 
     async def test_hanging(self) -> None:
-        """A process that hangs is killed after its time; nobody else waits behind it for that long."""
+        """A process that hangs is killed after its time, and nobody else waits behind it until then."""
         hanging = Deferred.fromCoroutine(self.ask(b"/hang"))
-        begun = self.reactor.seconds()
         for _ in range(20):
             self.assertEqual((await self.ask(b"/deny")).status, 403)
-        self.assertLess(self.reactor.seconds() - begun, 0.5)
+        self.assertFalse(hanging.called)
         self.assertIn("took too long", (await hanging).failure)
-        self.assertLess(self.reactor.seconds() - begun, 2.0)
 
 
 class CheckTests(TestCase):
