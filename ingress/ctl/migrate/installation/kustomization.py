@@ -12,6 +12,7 @@ from ingress.ctl.migrate.installation.carried import Carried, CarriedField, Chan
 from ingress.ctl.migrate.installation.network_policies import policies_written
 from ingress.ctl.migrate.installation.overlays import LOAD_BALANCER, OWN_NAME, Overlay, overlay_for, own_kind
 from ingress.ctl.migrate.installation.pods import namespace_carried, pods_carried
+from ingress.ctl.migrate.installation.rights import services_rights
 from ingress.ctl.migrate.installation.scaling import Scaling, scaling_carried
 from ingress.ctl.migrate.installation.services import bare_service, own_names, service_carried
 from ingress.ctl.migrate.installation.traffic import Traffic
@@ -24,12 +25,13 @@ from ingress.options.option import DEFAULTS
 KUSTOMIZATION: Final = "kustomization.yaml"
 SCALED_OBJECT_FILE: Final = "scaled-object.yaml"
 POLICIES_FILE: Final = "network-policies.yaml"
+RIGHTS_FILE: Final = "rights.yaml"
 CONTROLLER: Final = "controller"
 MOST_CONTROLLERS: Final = 10
 is_of_controller: Final = re.compile(rf"{CONTROLLER}(?:-[0-9]+)?").fullmatch
 """Whether a folder of that directory is one of these."""
 is_of_installation: Final = re.compile(
-    r"(?:kustomization|scaled-object|network-policies|service(?:-[a-z0-9-]*)?)\.yaml"
+    r"(?:kustomization|scaled-object|network-policies|rights|service(?:-[a-z0-9-]*)?)\.yaml"
 ).fullmatch
 """Whether a file in such a folder is one of these."""
 BESIDE: Final = {"ingress-class": "txingress", "controller-class": "txingress/ingress"}
@@ -107,7 +109,11 @@ def kustomization(
         texts[file] = _written_service(bare_service(name), carried)
     policies = policies_written(found.policies)
     scaled = [] if scaling.scaled_object is None else [scaling.scaled_object]
-    for file, text in ((SCALED_OBJECT_FILE, manifest(scaled)), (POLICIES_FILE, policies.text)):
+    for file, text in (
+        (SCALED_OBJECT_FILE, manifest(scaled)),
+        (POLICIES_FILE, policies.text),
+        (RIGHTS_FILE, manifest(services_rights(arguments))),
+    ):
         if text:
             resources.append(file)
             texts[file] = text

@@ -31,6 +31,35 @@ class ServiceTests(InstallationCase):
         }
         self.assertEqual(self.spec(service(**more)), {**usual, "externalTrafficPolicy": "Cluster", **more})
 
+    def test_rights_on_the_config_maps_of_streams(self) -> None:
+        """Those of TCP and UDP services may be followed where they are, and no other; without any there is no such file."""
+        self.assertNotIn("rights.yaml", report_of(service()).files)
+        args = ("--tcp-services-configmap=a/tcp", "--udp-services-configmap=a/udp")
+        built = self.build(report_of(service(), args=args))
+        role, binding = (built[kind, "txingress-services"] for kind in ("Role", "RoleBinding"))
+        self.assertEqual((role["metadata"]["namespace"], binding["metadata"]["namespace"]), ("a", "a"))
+        self.assertEqual(
+            role["rules"],
+            [
+                {
+                    "apiGroups": [""],
+                    "resources": ["configmaps"],
+                    "resourceNames": ["tcp", "udp"],
+                    "verbs": ["get", "list", "watch"],
+                }
+            ],
+        )
+        self.assertEqual(binding["roleRef"]["name"], "txingress-services")
+        account = {"kind": "ServiceAccount", "name": "txingress", "namespace": "txingress"}
+        self.assertEqual(binding["subjects"], [account])
+        self.assertIn(("ServiceAccount", "txingress"), built)
+        args = ("--tcp-services-configmap=a/tcp", "--udp-services-configmap=b/udp")
+        apart = yaml.safe_load_all(report_of(service(), args=args).files["rights.yaml"])
+        self.assertEqual(
+            [(one["kind"], one["metadata"]["namespace"]) for one in apart],
+            [("Role", "a"), ("RoleBinding", "a"), ("Role", "b"), ("RoleBinding", "b")],
+        )
+
     def test_what_one_service_alone_can_have_waits(self) -> None:
         """As a comment: an address, names; with the comment's marks taken away, it is there."""
         waiting = {
