@@ -185,9 +185,7 @@ class AskedFilters:
             return "decides later, by what only it knows"
         request = awaited.request
         if request is None:
-            return (
-                "goes on if what it computes, such as the hash of a password, says so; otherwise it answers"
-            )
+            return "goes on or answers by what comes of it: the hash of a password, or what rules of ModSecurity say"
         method, target = request.method.decode("latin-1"), request.target.decode("latin-1")
         where = f"Service {request.backend}" if request.backend is not None else f"{request.url}{target}"
         asks = f"asks {method} {where}"
