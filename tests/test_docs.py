@@ -103,6 +103,22 @@ class DocumentTests(SynchronousTestCase):
                 if is_path and path.split("/")[0] in FOLDERS:
                     self.assertTrue((REPOSITORY / path).exists(), f"{name}: `{path}`")
 
+    def test_modules_exist(self) -> None:
+        """A module that is named between backticks is one, also where only the end of its path is written."""
+        there = {
+            path.relative_to(REPOSITORY).as_posix()
+            for folder in (*FOLDERS, "bench", "compiling", "conformance")
+            for path in (REPOSITORY / folder).rglob("*.py")
+        } | {path.name for path in REPOSITORY.glob("*.py")}
+        gone = [
+            f"{name}: `{module}`"
+            for name, text in documents()
+            for module in quoted(text)
+            if re.fullmatch(r"[a-z0-9_]+(?:/[a-z0-9_]+)*\.py", module)
+            and not any(f"/{path}".endswith(f"/{module}") for path in there)
+        ]
+        self.assertEqual(gone, [])
+
     def test_links_lead_to_sections(self) -> None:
         """What a link says behind ``#`` is a section of the page that it leads to."""
         pages = {name: sections(text) for name, text in documents()}

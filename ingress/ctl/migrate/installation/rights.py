@@ -30,8 +30,8 @@ def _rights(namespace: str, names: list[str]) -> tuple[RawObject, RawObject]:
     rule = {
         "apiGroups": [""], "resources": ["configmaps"], "resourceNames": names, "verbs": ["get", "list", "watch"],
     }  # fmt: skip
-    role = {"apiVersion": version, "kind": "Role", "metadata": metadata, "rules": [rule]}
-    binding = {
+    role: RawObject = {"apiVersion": version, "kind": "Role", "metadata": metadata, "rules": [rule]}
+    binding: RawObject = {
         "apiVersion": version,
         "kind": "RoleBinding",
         "metadata": metadata,
