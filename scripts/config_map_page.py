@@ -7,7 +7,9 @@ says when that is due.
 import sys
 from collections.abc import Iterator
 
+from ingress.annotations.firewall.family import OPTION
 from ingress.options.config_map_keys import KEYS, NEVER_WERE, ConfigMapKey
+from ingress.options.firewall_options import RUNNING
 from ingress.options.option import Option
 from ingress.options.table import OPTIONS
 
@@ -125,7 +127,10 @@ def _parts() -> Iterator[str]:
 
 
 def _own_row(option: Option) -> str:
-    return f"| `{option.name}` | `--{option.name}` | {'' if option.running else 'at the start'} |\n"
+    remark = "" if option.running else "at the start"
+    if option.name in RUNNING:
+        remark = f"without `--{OPTION}` on the command line nothing is inspected, which is a problem of the key ([firewall.md](firewall.md))"
+    return f"| `{option.name}` | `--{option.name}` | {remark} |\n"
 
 
 def _other_row(key: str, row: ConfigMapKey) -> str:
