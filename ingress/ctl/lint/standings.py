@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Final
 
 from ingress.annotations.canaries import SAID_BY_CANARIES
+from ingress.annotations.retries import MOST_TRIES
 from ingress.annotations.unhonored import asks_for_nothing
 from ingress.annotations.unknown_names import UnknownNames
 from ingress.annotations.values import ValueRefused
@@ -41,6 +42,10 @@ def _beside(name: str) -> _Differs:
 
 def _spaced(subject: Subject, value: str) -> bool:
     return "  " in value.strip() or " ," in value
+
+
+def _above(most: int) -> _Differs:
+    return lambda subject, value: value.strip().isdecimal() and int(value) > most
 
 
 def _with_expressions(subject: Subject, value: str) -> bool:
@@ -94,7 +99,7 @@ DIFFERENCES: Final[Mapping[str, _Differs]] = {
     "proxy-buffer-size": _never,
     "proxy-buffering": _is("on"),
     "proxy-http-version": _is("1.0"),
-    "proxy-next-upstream-tries": _never,
+    "proxy-next-upstream-tries": _above(MOST_TRIES),
     "proxy-request-buffering": _is("on"),
     "proxy-ssl-protocols": _never,
     "proxy-ssl-secret": _never,

@@ -15,6 +15,7 @@ from ingress.ctl.lint.mending import MEANT, ROWS
 from ingress.ctl.lint.reports.results import Results, summary
 from ingress.ctl.lint.standings import DIFFERENCES
 from ingress.filters import Filter
+from ingress.model.firewall import FirewallPlan
 from ingress.model.objects import Kind, ObjectKey, Service
 from ingress.model.upstream_tls import ProtocolRefused
 from tests.ctl.lint.lint_case import HOST, LintCase, changed, ingress, input_of
@@ -112,6 +113,16 @@ class StandingTests(LintCase):
         self.assertEqual(found["canary-weight"], Standing.HONORED)
         self.assertEqual(found["proxy-body-size"], Standing.IGNORED)
 
+    def test_tries(self) -> None:
+        """More of them than there ever are is a difference; what people write is none."""
+        for value, standing in (
+            ("3", Standing.HONORED),
+            ("100", Standing.HONORED),
+            ("101", Standing.DIFFERS),
+        ):
+            found = self.standing("proxy-next-upstream-tries", ingress(proxy_next_upstream_tries=value))
+            self.assertIs(found.standing, standing, value)
+
     def test_never_existed(self) -> None:
         """Each of several names that mean one thing says so, and what there is for it."""
         value = ingress(rate_limit="100", rate_limit_window="1m")
@@ -126,6 +137,15 @@ class StandingTests(LintCase):
         self.found("ClosedPaths", value)
         self.assertIs(self.standing("enable-modsecurity", value).standing, Standing.CLOSED)
         self.assertIs(self.standing("proxy-body-size", value).standing, Standing.HONORED)
+
+    def test_firewall(self) -> None:
+        """Where a firewall is missing, the advice is to have one; where a rule of it is refused, to write it otherwise."""
+        self.assertIn(
+            "-o firewall-processes=2", self.found("ClosedPaths", ingress(enable_modsecurity="true")).advice
+        )
+        value = ingress(enable_modsecurity="true", modsecurity_snippet="Include /etc/rules.conf")
+        found = self.found("ClosedPaths", value, firewall=FirewallPlan(processes=2))
+        self.assertIn("remove the annotation", found.advice)
 
     def test_filters_of_the_operators(self) -> None:
         """One that is allowed is honored, as asked for of this controller; one that is not closes, and neither never existed."""
