@@ -26,7 +26,7 @@ SNIPPET: Final = "modsecurity-snippet"
 TRANSACTION_ID: Final = "modsecurity-transaction-id"
 
 _CLOSED: Final = "the Ingress answers 503 rather than be open"
-_NO_FIREWALL: Final = f"asks for a web application firewall, and none runs here: --{OPTION} starts one"
+NO_FIREWALL: Final = f"asks for a web application firewall, and none runs here: --{OPTION} starts one"
 _MOST_FINDINGS: Final = 16
 
 
@@ -121,9 +121,9 @@ def _without_firewall(settings: FirewallSettings, names: frozenset[str]) -> Iter
     }
     for name, asks in asking.items():
         if name in names and asks:
-            yield Remark(name, f"{_NO_FIREWALL}; {_CLOSED}", Reason.UNSUPPORTED_ANNOTATION, closes=True)
+            yield Remark(name, f"{NO_FIREWALL}; {_CLOSED}", Reason.UNSUPPORTED_ANNOTATION, closes=True)
     if TRANSACTION_ID in names:
-        message = f"{_NO_FIREWALL}; the Ingress is served without it"
+        message = f"{NO_FIREWALL}; the Ingress is served without it"
         yield Remark(TRANSACTION_ID, message, Reason.UNSUPPORTED_ANNOTATION)
 
 

@@ -6,6 +6,7 @@ from typing import Final
 
 from attrs import evolve
 
+from ingress.annotations.firewall.family import NO_FIREWALL, OPTION
 from ingress.annotations.unknown_names import UnknownNames
 from ingress.cluster.kinds import KINDS
 from ingress.cluster.secrets.secret_references import ObjectReferences
@@ -28,6 +29,7 @@ _ABSENT: Final = {
     Reason.CONFIG_MAP_NOT_FOUND: Kind.CONFIG_MAP,
 }
 _OF_VALUES: Final = frozenset({Reason.INVALID_ANNOTATION, Reason.UNSUPPORTED_ANNOTATION})
+_WITH_A_FIREWALL: Final = f"to see what becomes of it there, add -o {OPTION}=2; to have it, start the controller so, with an image that has ModSecurity"
 OTHER_FORMS: Final = "where files are not applied together, lint each by itself"
 _OF_CONTENT: Final = re.compile(rf"\Aline \d+: (?:{Kind.SECRET}|{Kind.CONFIG_MAP}): ")
 _CLOSES: Final = re.compile(r"\banswers? 503\b")
@@ -212,6 +214,8 @@ def _finding(
             # Where another value would do, removing the annotation is no help.
             is_value = reason is Reason.INVALID_ANNOTATION and "write " in problem.message
             rule = evolve(CLOSED_PATHS, advice="") if is_value else CLOSED_PATHS
+            if NO_FIREWALL in problem.message:
+                advice = _WITH_A_FIREWALL
             return subject.found(rule, problem.message, problem.field, advice, changes)
         return subject.found(RULES[reason.value], problem.message, problem.field, advice, changes)
     if reason is Reason.DEPRECATED_VERSION:
