@@ -20,7 +20,7 @@ PROFILE ?=
 IMPATIENT ?=
 # For make versions: other interpreters, which are left out where they are missing, and which tests to run (also for make conformance).
 # The first is that of Debian 12: an early 3.11, where later ones do some things in another way.
-OTHER_PYTHONS ?= /usr/bin/python3.11 python3.12 python3.13
+OTHER_PYTHONS ?= /usr/bin/python3.11 python3.12 python3.13 python3.14
 TESTS ?=
 # The benchmark has an environment of its own: it installs other proxies.  It measures what users run: as the image, and as the other
 # proxies that come from Debian, an interpreter built for speed, with PGO and LTO.  Debian's is, where it is there.

@@ -8,6 +8,7 @@ from attrs import evolve, field, frozen
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.annotations.fastcgi import OWN_VARIABLES, FastCgiParams
+from ingress.annotations.firewall.filters import InspectRequests
 from ingress.explain.asked import read_asked
 from ingress.explain.explaining import explain
 from ingress.explain.explanation import End, Explanation, Says
@@ -31,6 +32,7 @@ from ingress.identity.key_pairs import load_certificate
 from ingress.identity.server_names import HandshakeSettings, HandshakeSettingsTable
 from ingress.model.backends import BackendReference, BackendState, Endpoint
 from ingress.model.client_authentication import ClientAuthentication
+from ingress.model.firewall import RuleSet
 from ingress.model.objects import Kind, ObjectKey, Owner, Secret
 from ingress.model.serving import ServingSettings
 from ingress.model.templates import read_template
@@ -404,3 +406,12 @@ class FilterTests(SynchronousTestCase):
         self.assertEqual(
             explained(limited, "http://a.test/x", "Content-Length: 10", method="POST").outcome.end, End.SENT
         )
+
+    def test_a_firewall_decides_by_its_rules(self) -> None:
+        """Which nobody runs here, so it is a condition; and it speaks of rules, whether these refuse requests or only tell of them."""
+        for blocks in (True, False):
+            found = explained(snapshot(InspectRequests(RuleSet(("SecRuleEngine On",), blocks=blocks))))
+            says, sentence = self.only(found)
+            self.assertIs(says, Says.DEPENDS)
+            self.assertIn("goes on or answers by what comes of it", sentence)
+            self.assertIn("rules of ModSecurity", sentence)
