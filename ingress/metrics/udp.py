@@ -11,13 +11,15 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metri
 DROP_CAUSES: Final = (
     "no-endpoint",
     "unserved",
+    "unread",
     "waiting",
     "full",
     "unsendable",
     "unreadable",
     "loop",
 )
-"""Why a datagram went nowhere: its backend has no endpoint; its port leads nowhere; too many waited for the address of their
+"""Why a datagram went nowhere: its backend has no endpoint; its port leads nowhere; more came than
+was read of the port, so that the kernel had no room for it; too many waited for the address of their
 endpoint; the kernel had no room for it; it could not be sent, as where it is too large; it could not be read; it came from a port of
 our own, here or at another replica, or from none."""
 
@@ -32,14 +34,16 @@ class UdpMetrics:
     def __init__(self) -> None:
         self.most: Callable[[], int] = _nothing
         """Returns how many sessions there may be, none where no port is open; whoever has them sets it."""
+        self.looks: set[Callable[[], None]] = set()
+        """Called before the series are shown, to count what is only found by looking; whoever has sockets adds to them."""
         self.displaced = 0
         """Sessions that made way for others."""
         self._received = self._sent = 0
         self._dropped = dict.fromkeys(DROP_CAUSES, 0)
 
-    def drop(self, cause: str) -> None:
-        """Count a datagram that went nowhere; *cause* is one of ``DROP_CAUSES``."""
-        self._dropped[cause] += 1
+    def drop(self, cause: str, count: int = 1) -> None:
+        """Count datagrams that went nowhere; *cause* is one of ``DROP_CAUSES``."""
+        self._dropped[cause] += count
 
     def ended(self, received: int, sent: int) -> None:
         """Count the datagrams of a session that has ended, which came from its client and went to it."""
@@ -48,6 +52,8 @@ class UdpMetrics:
 
     def families(self) -> Iterable[Metric]:
         """Yield the series."""
+        for look in self.looks:
+            look()
         yield GaugeMetricFamily(
             "ingress_udp_sessions_most", "Sessions of UDP that there may be at a time.", self.most()
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import socket
+import struct
 from collections import deque
 from typing import Any
 
@@ -35,6 +36,8 @@ class FakeSocket:
         """Datagrams, those of a port with the address of the client."""
         self.refusing: OSError | None = None
         """What the next one that is sent meets."""
+        self.unread = 0
+        """Datagrams that the kernel had no room for."""
 
     def fileno(self) -> int:
         """Return its number, -1 once it is closed."""
@@ -43,6 +46,13 @@ class FakeSocket:
     def getsockname(self) -> tuple[str, int]:
         """Return what it is bound to."""
         return self._name
+
+    def getsockopt(self, level: int, option: int, size: int) -> bytes:
+        """Return what the kernel says of its memory (``SO_MEMINFO``)."""
+        assert (level, option) == (socket.SOL_SOCKET, 55)
+        if self._fileno == -1:
+            raise error_of(errno.EBADF)
+        return struct.pack("=9I", *8 * [0], self.unread)
 
     def close(self) -> None:
         """Close it."""

@@ -38,6 +38,12 @@ _INFO_4: Final = struct.Struct("=i4s4s")
 """``struct in_pktinfo``: index of the interface, our address, the one in the datagram's head."""
 _INFO_6: Final = struct.Struct("=16si")
 """``struct in6_pktinfo``: our address, index of the interface."""
+# Linux 4.12, socket(7); asm-generic/socket.h and linux/sock_diag.h.
+_SO_MEMINFO: Final = 55
+_MEMINFO: Final = struct.Struct("=9I")
+_MEMINFO_DROPS: Final = 8
+_AROUND: Final = 1 << 32
+"""Where the kernel's count begins anew."""
 
 Control = tuple[tuple[int, int, bytes], ...]
 """What goes beside an answer, for ``sendmsg``; empty where the socket has one address."""
@@ -169,6 +175,30 @@ def tell_addresses(sock: socket.socket) -> None:
         sock.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_RECVPKTINFO, 1)
     else:
         sock.setsockopt(socket.IPPROTO_IP, _IP_PKTINFO, 1)
+
+
+class UnreadDatagrams:
+    """How many datagrams the kernel dropped of *sock* from now on: it keeps some, and has no room for more while nobody reads these.
+
+    It counts for the socket, which others may have had before, or have besides.
+    """
+
+    def __init__(self, sock: socket.socket) -> None:
+        self._sock = sock
+        self._known = self._all()
+
+    def further(self) -> int:
+        """Return how many there are that were not returned yet; 0 where the system does not say."""
+        known, self._known = self._known, self._all()
+        return 0 if known is None or self._known is None else (self._known - known) % _AROUND
+
+    def _all(self) -> int | None:
+        try:
+            said = self._sock.getsockopt(socket.SOL_SOCKET, _SO_MEMINFO, _MEMINFO.size)
+        except OSError:
+            return None
+        found: int | None = _MEMINFO.unpack(said)[_MEMINFO_DROPS] if len(said) == _MEMINFO.size else None
+        return found
 
 
 def answer_from(said: Sequence[tuple[int, int, bytes]]) -> Control:

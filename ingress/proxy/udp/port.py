@@ -13,6 +13,7 @@ from ingress.proxy.transport.datagrams import (
     CONTROL_BYTES,
     MAX_DATAGRAM,
     Control,
+    UnreadDatagrams,
     answer_from,
     is_everywhere,
 )
@@ -54,6 +55,7 @@ class UdpPort:
     ) -> None:
         self.number: int = sock.getsockname()[1]
         self._sock = sock
+        self._unread = UnreadDatagrams(sock)
         self._is_everywhere = is_everywhere(sock)
         self._site = site
         self._sessions = sessions
@@ -71,6 +73,7 @@ class UdpPort:
     def start(self) -> None:
         """Take datagrams from now on."""
         self._sessions.opened(self.number)
+        self._sessions.metrics.looks.add(self._count_unread)
         self._sessions.sockets.add(self, self._sock.fileno(), READ)
 
     def fileno(self) -> int:
@@ -82,6 +85,8 @@ class UdpPort:
         if self._is_closed:
             return
         self._is_closed = True
+        self._count_unread()
+        self._sessions.metrics.looks.remove(self._count_unread)
         self._sessions.sockets.remove(self._sock.fileno())
         self._sessions.closed(self.number)
         self._forget()
@@ -153,6 +158,9 @@ class UdpPort:
         session.begin(datagram)
 
     # What goes nowhere
+
+    def _count_unread(self) -> None:
+        self._sessions.metrics.drop("unread", self._unread.further())
 
     def _drop(self, datagram: bytes, peer: Peer, route: StreamRoute, rotation: Rotation | None) -> None:
         """Drop *datagram*, since there is no endpoint: the first is told at once, others in one line a second."""

@@ -12,12 +12,14 @@ from twisted.trial.unittest import SynchronousTestCase
 from ingress.errors import StartError
 from ingress.proxy.transport.datagrams import (
     ReactorSockets,
+    UnreadDatagrams,
     answer_from,
     connect_datagrams,
     is_everywhere,
     take_datagrams,
 )
 from ingress.proxy.transport.epoll.epoll_set import ERROR, READ
+from tests.fakes.datagrams import FakeSocket
 
 PKTINFO_4 = (socket.IPPROTO_IP, 8)
 PKTINFO_6 = (socket.IPPROTO_IPV6, socket.IPV6_PKTINFO)
@@ -43,6 +45,46 @@ class AnswerFromTests(SynchronousTestCase):
         """Where nothing of that is said, or what is said is cut off, the kernel chooses."""
         for said in ([], [(socket.SOL_SOCKET, 1, b"x" * 12)], [(*PKTINFO_4, b"x" * 11)], [(*PKTINFO_6, b"")]):
             self.assertEqual(answer_from(said), ())
+
+
+class UnreadTests(SynchronousTestCase):
+    """``UnreadDatagrams``, on a socket of the kernel."""
+
+    def test_full(self) -> None:
+        """Whatever was sent and cannot be read was dropped, and is told once; so is what is dropped later."""
+        with (
+            take_datagrams("udp:0:interface=127.0.0.1") as sock,
+            socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as client,
+        ):
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+            unread = UnreadDatagrams(sock)
+            self.assertEqual(unread.further(), 0)
+            for _ in range(2):
+                for _ in range(100):
+                    client.sendto(b"?", sock.getsockname())
+                told = unread.further()
+                self.assertEqual(unread.further(), 0)
+                read = 0
+                with self.assertRaises(BlockingIOError):
+                    while sock.recv(9):
+                        read += 1
+                self.assertEqual((told + read, bool(told)), (100, True))
+            for _ in range(100):
+                client.sendto(b"?", sock.getsockname())
+            # Whoever has it next counts what comes from then on.
+            self.assertEqual(UnreadDatagrams(sock).further(), 0)
+
+    def test_nobody_says(self) -> None:
+        """Where the system does not say, as of a socket that is closed, there are none, also from there on."""
+        sock = FakeSocket()
+        sock.unread = 5
+        unread = UnreadDatagrams(sock)  # type: ignore[arg-type]
+        sock.unread = (1 << 32) - 1
+        self.assertEqual(unread.further(), (1 << 32) - 6)
+        sock.unread = 3
+        self.assertEqual(unread.further(), 4)
+        sock.close()
+        self.assertEqual([unread.further(), unread.further()], [0, 0])
 
 
 class TakeDatagramsTests(SynchronousTestCase):

@@ -526,6 +526,15 @@ class EndTests(UdpCase):
         for _ in range(count):
             self.say(b"x", self.stranger())
 
+    def test_unread(self) -> None:
+        """What the kernel had no room for counts, until the port is closed and then no more."""
+        self.port_socket.unread = 7
+        self.assertEqual(self.dropped("unread"), 7)
+        self.port_socket.unread = 9
+        self.successResultOf(self.close())
+        self.port_socket.unread = 20
+        self.assertEqual(self.dropped("unread"), 9)
+
     def test_port_closed(self) -> None:
         """The sessions of a port that is closed end, some in a turn; its socket is closed at once, and what comes late is for nobody."""
         self.many(AT_ONCE + 1)
