@@ -25,6 +25,7 @@ from bisect import bisect
 from collections.abc import Container, Generator, Iterable
 from hashlib import blake2b
 from heapq import heapify, heapreplace
+from itertools import chain
 from struct import Struct
 from typing import Final
 
@@ -73,6 +74,14 @@ def differences(
     return gone, came
 
 
+def _first_left(endpoints: tuple[Endpoint, ...], exclude: Container[Endpoint], start: int) -> Endpoint | None:
+    """Return the first of *endpoints* that is not in *exclude*, from index *start* on and around; None where there is none."""
+    for index in chain(range(start, len(endpoints)), range(start)):
+        if endpoints[index] not in exclude:
+            return endpoints[index]
+    return None
+
+
 class ConsistentHash(Balancer):
     """The ring of the endpoints of now."""
 
@@ -93,8 +102,8 @@ class ConsistentHash(Balancer):
         """Make an empty ring for so many *endpoints*."""
         bits = (PLACES * endpoints // _IN_SEGMENT).bit_length()
         self._shift = _BITS - bits
-        self._on_ring: tuple[Endpoint, ...] = ()
-        """Whose places those below are.  The ring is changed when it is next asked: pods come and go many at a time."""
+        self._on_ring: tuple[Endpoint, ...] | None = None
+        """Whose places those below are; None amid a change.  The ring is changed when it is next asked: pods come and go many at a time."""
         self._known: set[Endpoint] = set()
         """The same ones, or those whose places are there meanwhile."""
         self._owners: list[dict[int, Endpoint]] = [{} for _ in range(1 << bits)]
@@ -104,8 +113,10 @@ class ConsistentHash(Balancer):
 
     @property
     def is_prepared(self) -> bool:
-        """Whether a pick need not put many endpoints on the ring."""
-        return self._on_ring is self._endpoints or len(self._endpoints) <= SMALL
+        """Whether a pick need not put many endpoints on the ring, nor take many off."""
+        if self._on_ring is self._endpoints:
+            return True
+        return self._steps is None and len(self._endpoints) <= SMALL and len(self._known) <= SMALL
 
     def prepare_some(self) -> bool:
         """Take a step of putting the endpoints of now on the ring; return whether they are there."""
@@ -126,6 +137,7 @@ class ConsistentHash(Balancer):
 
     def _renewing(self, wanted: tuple[Endpoint, ...]) -> Generator[None, None, None]:
         """Put those *wanted* on the ring and take all others off, some a step."""
+        self._on_ring = None
         usual = PLACES * len(wanted) // _IN_SEGMENT
         segments = len(self._owners)
         if not self._known or not segments // 8 <= usual <= segments * 4:
@@ -155,12 +167,16 @@ class ConsistentHash(Balancer):
         self._on_ring = wanted
 
     def pick(self, exclude: Container[Endpoint] = (), key: bytes = b"") -> Endpoint | None:
-        """Choose the endpoint of *key*; if it is in *exclude*, the closest one that is not."""
-        if self._on_ring is not self._endpoints:
+        """Choose the endpoint of *key*; if it is in *exclude*, the closest one that is not, or any by *key* as long as a large ring is not made."""
+        endpoints = self._endpoints
+        if not endpoints:
+            return None
+        if self._on_ring is not endpoints:
+            if exclude and not self.is_prepared:
+                # Of a key whose own one failed any other will do, and there is no time.
+                return _first_left(endpoints, exclude, _places(key)[0] % len(endpoints))
             while not self.prepare_some():
                 pass
-        if not self._endpoints:
-            return None
         if self._subset_size > 1:
             subset = self._subset(exclude, key, self._subset_size)
             return subset[int(self._chance() * len(subset))] if subset else None

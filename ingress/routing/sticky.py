@@ -25,8 +25,8 @@ class Sticky(Balancer):
         self._ring = ConsistentHash(())
         self._by_mark: dict[bytes, Endpoint] = {}
         self._marks: dict[Endpoint, bytes] = {}
-        self._marked: tuple[Endpoint, ...] = ()
-        """Whose marks these are.  They are made when they are next asked for, as the ring is."""
+        self._marked: tuple[Endpoint, ...] | None = None
+        """Whose marks these are; None amid a change.  They are made when they are next asked for, as the ring is."""
         self._steps: Generator[None, None, None] | None = None
         self._change(endpoints)
 
@@ -36,8 +36,11 @@ class Sticky(Balancer):
     @property
     def is_prepared(self) -> bool:
         """Whether a pick need not mark many endpoints, or put them on the ring."""
-        is_all = self._marked is self._endpoints and self._ring.is_prepared
-        return is_all or len(self._endpoints) <= SMALL
+        if self._marked is not self._endpoints:
+            are_few = len(self._endpoints) <= SMALL and len(self._marks) <= SMALL
+            if not are_few or self._steps is not None:
+                return False
+        return self._ring.is_prepared
 
     def prepare_some(self) -> bool:
         """Take a step of marking the endpoints of now, or of putting them on the ring; return whether all is done."""
@@ -55,13 +58,14 @@ class Sticky(Balancer):
             self._steps = None
         except BaseException:
             # Nobody knows how far it came.
-            self._steps, self._marked = None, ()
+            self._steps = None
             self._marks, self._by_mark = {}, {}
             raise
         return self._steps is None and self._marked is self._endpoints
 
     def _marking(self, wanted: tuple[Endpoint, ...]) -> Generator[None, None, None]:
         """Mark those *wanted*, and forget all others, some a step."""
+        self._marked = None
         marks, by_mark = self._marks, self._by_mark
         gone, came = yield from differences(marks, tuple(marks), wanted)
         for number, endpoint in enumerate(gone, 1):
@@ -76,10 +80,12 @@ class Sticky(Balancer):
         self._marked = wanted
 
     def pick(self, exclude: Container[Endpoint] = (), key: bytes = b"") -> Endpoint | None:
-        """Choose the endpoint of *key*, or another one where that is in *exclude*."""
+        """Choose the endpoint of *key*, or another one where that is in *exclude*: the next in turn as long as marks of many are not made."""
         if not key:
             return self._in_turn.pick(exclude)
         if self._marked is not self._endpoints:
+            if exclude and not self.is_prepared:
+                return self._in_turn.pick(exclude)
             while not self._mark_some():
                 pass
         endpoint = self._by_mark.get(key)

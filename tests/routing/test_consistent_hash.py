@@ -136,6 +136,50 @@ class ConsistentHashTests(SynchronousTestCase):
                 pass
             self.assertEqual(owners(balancer), owners(ConsistentHash(some[300:1300])))
 
+    def test_back_between_steps(self) -> None:
+        """Where the same endpoints are back before another ring was done, as after a short ejection, it is made up to what it was."""
+        some = endpoints(*range(1500))
+        balancer = ConsistentHash(some)
+        balancer.pick(key=b"key")
+        others = some[600:]
+        for steps in range(1, 30, 4):
+            balancer.endpoints = others
+            for _ in range(steps):
+                balancer.prepare_some()
+            balancer.endpoints = some
+            self.assertFalse(balancer.is_prepared)
+            self.assertEqual(owners(balancer), owners(ConsistentHash(some)))
+
+    def test_few_of_a_large_ring(self) -> None:
+        """Where few endpoints are left of many, that is no reason to do all at once what the many take."""
+        some = endpoints(*range(2000))
+        made, begun = ConsistentHash(some), ConsistentHash(some)
+        made.pick(key=b"key")
+        begun.prepare_some()
+        for balancer in (made, begun):
+            balancer.endpoints = some[:100]
+            self.assertFalse(balancer.is_prepared)
+            while not balancer.prepare_some():
+                pass
+            self.assertEqual(owners(balancer), owners(ConsistentHash(some[:100])))
+
+    def test_retry_on_the_way(self) -> None:
+        """Whoever tries another endpoint while a large ring is not made finds one at once, by its key as before, and makes nothing of it."""
+        some = endpoints(*range(2000))
+        balancer = ConsistentHash(some)
+        found = []
+        for number in range(100):
+            tried = {some[number]}
+            key = b"%d" % number
+            self.assertLess(calls(partial(balancer.pick, tried, key)), 40)
+            found.append(balancer.pick(tried, key))
+            self.assertEqual(balancer.pick(tried, key), found[-1])
+            self.assertNotIn(found[-1], tried)
+        self.assertGreater(len(set(found)), 80)
+        self.assertFalse(balancer.is_prepared)
+        self.assertIsNone(balancer.pick(some, b"key"))
+        self.assertEqual(balancer.pick({*some[:-1]}, b"key"), some[-1])
+
     def test_step_that_fails(self) -> None:
         """After a step that fails the ring is made anew."""
         need_plain_code("compiled code reads a named tuple past its class")

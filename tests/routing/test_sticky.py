@@ -75,6 +75,33 @@ class StickyTests(SynchronousTestCase):
         # Nothing is done before anybody asks by a key.
         self.assertLess(calls(partial(Sticky, endpoints(*range(2000)))), 100)
 
+    def test_back_between_steps(self) -> None:
+        """Where the same endpoints are back before others were marked, all of them are marked again; of none nothing is left."""
+        some = endpoints(*range(600))
+        balancer = Sticky(some)
+        for back in (some, ()):
+            balancer.endpoints = some
+            balancer.pick(key=b"key")
+            for steps in range(1, 12):
+                balancer.endpoints = some[300:]
+                for _ in range(steps):
+                    balancer.prepare_some()
+                balancer.endpoints = back
+                for endpoint in some[250:350]:
+                    self.assertEqual(
+                        balancer.pick(key=mark_of_endpoint(endpoint)), endpoint if back else None
+                    )
+
+    def test_retry_on_the_way(self) -> None:
+        """Whoever tries another endpoint while many are not marked gets the next in turn, and marks none."""
+        some = endpoints(*range(600))
+        balancer = Sticky(some)
+        self.assertEqual([balancer.pick({some[0]}, b"key") for _ in range(3)], list(some[1:4]))
+        self.assertFalse(balancer.is_prepared)
+        while not balancer.prepare_some():
+            pass
+        self.assertEqual(balancer.pick((), mark_of_endpoint(some[9])), some[9])
+
     def test_history_does_not_matter(self) -> None:
         """After endpoints came and went, also amid steps, each is found by its mark, and those that went are not."""
         balancer, some = Sticky(endpoints(*range(300))), endpoints(*range(600))
