@@ -4,8 +4,8 @@
     open_listeners.py                        │
                             a connection ────┴──▶ connection_starts.py                     PROXY header, server name
                                                   (peeked_start.py, buffered_start.py)
-                                                    ├──▶ channel_factory.py                requests
-                                                    └──▶ stream_factory.py, stream_tunnel.py    streams
+                                                    ├──▶ connection_factories.py           requests
+                                                    └──▶ connection_factories.py, stream_tunnel.py    streams
 
 Each listener has a site of its own (``served_table.py``), bound to the table that it serves, or to two side by side;
 ``served_tables.py`` has all tables, as snapshots bring them.  ``reach.py`` says what no endpoint may be, since we listen there.
