@@ -409,7 +409,7 @@ class OwnDataPlane:
         return connections_allowed(None if most is None else self._part.of(most), DEFAULT_CONNECTIONS, caps)
 
     def _loop_limit(self, limits: Limits) -> int:
-        """Return how many requests with one id may be under way in this process; 0 for as many as come."""
+        """Return how many requests with one id may wait in this process; 0 for as many as come."""
         asked = limits.loop_limit
         if asked is None:
             return usual_most(self._site.connections.limit.most)

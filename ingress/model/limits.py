@@ -107,7 +107,7 @@ class Limits:
     max_endpoint_connections: int = 0
     """Connections to one endpoint at once, idle ones included; 0 means no limit."""
     loop_limit: int | None = None
-    """Requests under way at once with one id, of those that came through a proxy; None means a share of the connections, 0 no limit."""
+    """Requests that wait for their answers at once with one id, of those that came through a proxy; None means a share of the connections, 0 no limit."""
     allow_half_close: bool = False
     """Whether a client that ends its side after a whole request is taken to wait for the answer, and not to have left."""
     stream_rest_seconds: float = 600.0

@@ -263,7 +263,7 @@ _GROUPS: tuple[tuple[str, tuple[Option, ...]], ...] = (
                running=True,
                help="Connections to one endpoint at once, at all workers together, rounded up to a whole number for each; then others get its requests, or the answer is 503. 0 for no limit."),
         Option(name="loop-limit", value="COUNT", read=v.read_most_or_all, to="serving.limits.loop_limit", running=True,
-               help="Requests with one X-Request-ID that came through a proxy and are under way at once, at all workers together; further ones go round in a loop, and are answered 508. Without it an eighth of the connections that there may be, and 48 at least, for each process that serves; 0 for no limit."),
+               help="Requests with one X-Request-ID that came through a proxy and wait for their answers at once, at all workers together; further ones go round in a loop, and are answered 508. Without it an eighth of the connections that there may be, and 48 at least, for each process that serves; 0 for no limit."),
         Option(name="stream-timeout", value="SECONDS", read=v.read_timeout, to="serving.limits.stream_rest_seconds",
                running=True,
                help="Seconds that a stream of TCP, of TLS by its name, or a session of UDP, may rest while neither side says anything."),

@@ -55,7 +55,7 @@ class ExchangeContext:
         self.upstream_errors = UpstreamErrorLog(clock)
         self.filter_errors = FilterErrorLog(clock, metrics.filters)
         self.loops = Loops()
-        """How many requests are under way with the ids that they came with."""
+        """How many requests wait for their answers with the ids that they came with."""
         self.is_cutting_off = False
         """Whether connections end because the process does, and not because their clients left."""
         self.takes_underscores = False

@@ -64,24 +64,18 @@ class Exchange(AnswerSink):
     # What most exchanges never change stands here, and costs each of them nothing.
     state = _WAITING
     status = 0
-    sent = 0
-    """Bytes of the body of the answer, or of a tunnel, that went downstream so far."""
-    timeouts: Timeouts | None = None
-    """Those of a route that asks for some."""
+    sent = 0  # Bytes of the body of the answer, or of a tunnel, that went downstream so far.
+    timeouts: Timeouts | None = None  # Those of a route that asks for some.
     rest_seconds: float | None = None
     """How long the request body may rest, where that is for the route to say; None: as ``Limits`` say of any."""
     passage: RequestPassage | None = None
     """What becomes of the request body; None where there is none, and once the exchange is over."""
-    chain: Chain | None = None
-    """Its filters; None where there are none."""
-    cause: Cause | None = None
-    """Whose failure it is, where that is known before the end."""
+    chain: Chain | None = None  # Its filters; None where there are none.
+    cause: Cause | None = None  # Whose failure it is, where that is known before the end.
     request_id = b""
-    trace: TraceContext | None = None
-    """The trace that it is part of, once anybody needs to know."""
-    is_counted = False  # Whether it is among those of which not too many may be under way with one id.
-    is_answer_filtered = False
-    """Whether pieces of the answer have to pass filters, or wait until its head has."""
+    trace: TraceContext | None = None  # The trace that it is part of, once anybody needs to know.
+    is_counted = False  # Whether it is among those of which not too many may wait for their answers with one id.
+    is_answer_filtered = False  # Whether pieces of the answer have to pass filters, or wait until its head has.
     _route: Route | None = None
     _attempts: Attempts | None = None  # As long as no endpoint was looked for.
     _filtering: Filtering | None = None  # As long as its filters were not asked, or had nothing to say.
@@ -449,6 +443,8 @@ class Exchange(AnswerSink):
         self._downstream.respond(head, body, ended, trailers)
         if ended:
             self._finish()
+        elif self.is_counted:
+            self._context.loops.over(self)
 
     def upstream_body(self, piece: bytes, ended: bool, trailers: list[bytes]) -> None:
         """Pass a piece of the body on."""
@@ -534,6 +530,8 @@ class Exchange(AnswerSink):
         self._downstream.respond(head, body, ended, trailers)
         if ended:
             self._finish()
+        elif self.is_counted:
+            self._context.loops.over(self)
 
     def deliver_body(self, piece: bytes, ended: bool, trailers: list[bytes]) -> None:
         """Send more of the answer."""
@@ -545,6 +543,8 @@ class Exchange(AnswerSink):
     def deliver_switch(self, head: ResponseHead, first: bytes) -> None:
         """Open a tunnel."""
         self.status, self.sent, self.state = head.status, len(first), _TUNNEL
+        if self.is_counted:
+            self._context.loops.over(self)
         self._downstream.open_tunnel(head, first)
 
     def _cut(self, why: str) -> None:
@@ -565,7 +565,7 @@ class Exchange(AnswerSink):
             return
         self.state, self.upstream = _DONE, None
         if self.is_counted:
-            self._context.loops.over(self.request_id)
+            self._context.loops.over(self)
         if self._filtering is not None:
             self._filtering.close()
         if self._timing is not None:

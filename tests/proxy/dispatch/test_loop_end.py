@@ -68,6 +68,26 @@ class LoopEndTests(ProxyCase):
         self.assert_status(self.ask(BY_PROXY).take(), 508)
         self.assertEqual(len(self.loops), 1)
 
+    def test_answers_that_last(self) -> None:
+        """A download that has begun, a WebSocket that is open count no more, and are counted off once."""
+        begun = b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n123"
+        switched = b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n"
+        upgrade = BY_PROXY + b"Upgrade: websocket\r\nConnection: Upgrade\r\n"
+        lasting: list[Peer] = []
+        for number, (fields, answer) in enumerate(2 * ((BY_PROXY, begun), (upgrade, switched))):
+            lasting.append(self.ask(fields))
+            self.assertEqual(len(self.loops), 1)
+            self.upstream(number).say(answer)
+            self.assertEqual(len(self.loops), 0)
+        waiting = self.ask(BY_PROXY)
+        for one in lasting:
+            one.finish()
+        self.assertEqual(len(self.loops), 1)
+        self.ask(BY_PROXY)
+        self.assert_status(self.ask(BY_PROXY).take(), 508)
+        self.upstream(len(lasting)).say(OK)
+        self.assert_status(waiting.take(), 200)
+
     def test_one_connection(self) -> None:
         """Requests one behind the other on one connection are never too many."""
         client = self.stage.open()
