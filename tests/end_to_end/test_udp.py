@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 import signal
+from pathlib import Path
 from typing import Any
 
-from tests.end_to_end.end_to_end_case import EndToEndCase
+from tests.end_to_end.end_to_end_case import PATIENCE, EndToEndCase
 from tests.end_to_end.takeover_case import FirstProcessCase, TakeoverCase
 from tests.end_to_end.workers_case import WorkersCase
 from tests.fakes.datagram_peers import DatagramClient, DatagramEndpoint
@@ -55,10 +56,22 @@ class UdpCase(EndToEndCase):
             await self.turn(0.05)
 
     async def ask(self, client: DatagramClient, datagram: bytes) -> bytes:
-        """Say *datagram*; return the next answer."""
+        """Say *datagram*, once; return the next answer.  Where none comes, say what became of it, as far as is known."""
         before = len(client.poll())
         client.say(datagram)
-        await self.until(lambda: len(client.poll()) > before)
+        deadline = self.reactor.seconds() + PATIENCE
+        while len(client.poll()) <= before:
+            if self.reactor.seconds() > deadline:
+                _, page = await self.get(self.admin, "/metrics")
+                known = [
+                    line
+                    for line in page.decode().splitlines()
+                    if line.startswith(("ingress_udp_", "ingress_stream_", "ingress_worker"))
+                    and not line.endswith(" 0.0")
+                ]
+                ports = Path("/proc/net/udp").read_text()
+                self.fail(f"no answer to {datagram!r}: {known}; sockets: {ports}")
+            await self.turn(0.01)
         return client.answers[before]
 
     async def until_silent(self, port: int) -> None:
