@@ -74,8 +74,8 @@ class Exchange(AnswerSink):
     cause: Cause | None = None  # Whose failure it is, where that is known before the end.
     request_id = b""
     trace: TraceContext | None = None  # The trace that it is part of, once anybody needs to know.
-    is_counted = False  # Whether it is among those of which not too many may wait for their answers with one id.
-    is_answer_filtered = False  # Whether pieces of the answer have to pass filters, or wait until its head has.
+    is_counted = False  # Whether it is among those of which not too many may wait with one id.
+    is_answer_filtered = False  # Whether pieces of the answer pass filters, or wait until its head has.
     _route: Route | None = None
     _attempts: Attempts | None = None  # As long as no endpoint was looked for.
     _filtering: Filtering | None = None  # As long as its filters were not asked, or had nothing to say.

@@ -3,9 +3,14 @@
 One at a time, and in the order asked for; whatever is asked for meanwhile is done afterwards.  A listener that
 cannot be opened harms no other: it is logged, told, and tried again every ``RETRY_SECONDS`` as long as it is asked for.
 One that the process cannot do without is another matter: that is an error of the start.
+
+Where a listener was closed, and another one is to be opened at the same address, other processes that share the socket may still have
+it for a moment: then it is tried again soon.  One that was not asked for once is closed, also where it is asked for again before
+there was time for that: the table that it had is gone.
 """
 
 from collections.abc import Callable, Coroutine, Mapping, Sequence
+from math import inf
 from typing import Any, Protocol
 
 from twisted.internet.defer import Deferred
@@ -19,6 +24,10 @@ from ingress.model.happenings import ChangeSort, Mark
 from ingress.model.listeners import Listener
 
 RETRY_SECONDS = 30.0
+LETTING_GO_SECONDS = 10.0
+"""How long after its end others may still have the socket of a listener, and ..."""
+SOON_SECONDS = 0.25
+"""... when another one at its address is tried again meanwhile."""
 AT_ONCE = 5
 """Listeners that are opened or closed in one turn of the reactor."""
 
@@ -52,6 +61,12 @@ class OpenListeners:
         self._tell_refused = refused
         self._wanted: dict[Listener, None] = {}
         self._open: dict[Listener, OpenListener] = {}
+        self._left: set[Listener] = set()
+        """Those among them that were not asked for once, ..."""
+        self._opening: tuple[Listener, ...] = ()
+        """... and the one that is being opened, where it is not among them yet."""
+        self._let_go: dict[str, float] = {}
+        """When listeners were closed of late, by their descriptions."""
         # Those that could not be opened: whether they are left alone until the next try, and why it was.
         self._refused: set[Listener] = set()
         self._told: dict[Listener, str] = {}
@@ -73,6 +88,7 @@ class OpenListeners:
     async def follow(self, listeners: Sequence[Listener]) -> None:
         """Have just *listeners* open; raises ``StartError`` for one that is required and cannot be opened."""
         self._wanted = dict.fromkeys(listeners)
+        self._left.update(one for one in (*self._open, *self._opening) if one not in self._wanted)
         self._refused.intersection_update(listeners)
         self._told = {one: why for one, why in self._told.items() if one in self._wanted}
         if self.is_working:
@@ -106,7 +122,12 @@ class OpenListeners:
     async def _work(self) -> bool:
         """Close or open one; return whether there may be more to do."""
         for listener in self._open:
-            if listener not in self._wanted:
+            if listener in self._left:
+                self._left.remove(listener)
+                now = self._clock.seconds()
+                since = now - LETTING_GO_SECONDS
+                self._let_go = {one: when for one, when in self._let_go.items() if when > since}
+                self._let_go[listener.description] = now
                 await self._open.pop(listener).close()
                 self.log.info(
                     "No longer serving {listener}",
@@ -116,7 +137,13 @@ class OpenListeners:
                 return True
         for listener in self._wanted:
             if listener not in self._open and listener not in self._refused:
-                await self._open_listener(listener)
+                self._opening = (listener,)
+                try:
+                    await self._open_listener(listener)
+                finally:
+                    self._opening = ()
+                    if listener not in self._open:
+                        self._left.discard(listener)
                 return True
         return False
 
@@ -126,6 +153,10 @@ class OpenListeners:
         except StartError as error:
             if listener.is_required:
                 raise
+            self._refused.add(listener)
+            if self._clock.seconds() - self._let_go.get(listener.description, -inf) < LETTING_GO_SECONDS:
+                self._try_in(SOON_SECONDS)
+                return
             if self._told.get(listener) != str(error):
                 self.log.error(
                     "{error}; all else is served, and it is tried again every {seconds:g} s",
@@ -134,9 +165,7 @@ class OpenListeners:
                     change=Mark(ChangeSort.LISTENER, "refused", is_trouble=True),
                 )
             self._told[listener] = str(error)
-            self._refused.add(listener)
-            if self._retry is None and not self._is_closed:
-                self._retry = self._clock.callLater(RETRY_SECONDS, self._try_again)
+            self._try_in(RETRY_SECONDS)
             return
         if self._is_closed:
             await opened.close()
@@ -147,6 +176,15 @@ class OpenListeners:
             self.log.info(
                 "Serving {listener}", listener=str(listener), change=Mark(ChangeSort.LISTENER, "opened")
             )
+
+    def _try_in(self, seconds: float) -> None:
+        """Try those again that were refused, after so many *seconds* or before."""
+        if self._is_closed:
+            return
+        if self._retry is None:
+            self._retry = self._clock.callLater(seconds, self._try_again)
+        elif self._retry.getTime() > self._clock.seconds() + seconds:
+            self._retry.reset(seconds)
 
     def _try_again(self) -> None:
         self._retry = None

@@ -11,7 +11,12 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.errors import StartError
 from ingress.model.listeners import Listener
-from ingress.proxy.listening.open_listeners import RETRY_SECONDS, OpenListeners
+from ingress.proxy.listening.open_listeners import (
+    LETTING_GO_SECONDS,
+    RETRY_SECONDS,
+    SOON_SECONDS,
+    OpenListeners,
+)
 
 MAIN = Listener("tcp:80", is_required=True)
 ONE, TWO = Listener("tcp:8001", table="one"), Listener("tcp:8002", table="two")
@@ -99,6 +104,64 @@ class OpenListenersTests(SynchronousTestCase):
         self.clock.advance(RETRY_SECONDS)
         self.assertEqual(self.take(), ["opened tcp:8001"])
         self.assertEqual(self.clock.getDelayedCalls(), [])
+
+    def test_let_go_by_others(self) -> None:
+        """One at the address of another that was closed is tried again soon, and nobody is told, unless that does not help."""
+        other = Listener("tcp:8001", table="other")
+        self.taken.add(TWO)
+        self.successResultOf(self.follow(ONE, TWO))
+        self.taken.add(other)
+        self.take()
+        with capturedLogs() as events:
+            self.successResultOf(self.follow(other, TWO))
+            self.clock.advance(SOON_SECONDS)
+            self.assertEqual(self.take(), ["closed tcp:8001"])
+            self.taken.remove(other)
+            self.clock.advance(SOON_SECONDS)
+        self.assertEqual(self.take(), ["opened tcp:8001"])
+        self.assertNotIn("taken", str([formatEvent(event) for event in events]))
+        self.assertEqual(self.refused, [{TWO: "cannot listen on tcp:8002: taken"}])
+        self.taken.add(ONE)
+        with capturedLogs() as events:
+            self.successResultOf(self.follow(ONE, TWO))
+            self.clock.pump([SOON_SECONDS] * round(LETTING_GO_SECONDS / SOON_SECONDS))
+        self.assertIn("cannot listen on tcp:8001: taken", str([formatEvent(event) for event in events]))
+        self.assertEqual(set(self.refused[-1]), {ONE, TWO})
+        (retry,) = self.clock.getDelayedCalls()
+        self.assertGreater(retry.getTime() - self.clock.seconds(), RETRY_SECONDS - 1)
+        self.successResultOf(Deferred.fromCoroutine(self.listeners.close()))
+        self.assertEqual(self.clock.getDelayedCalls(), [])
+
+    def test_back_before_it_was_closed(self) -> None:
+        """One that was not asked for once is closed and opened anew, also where it is asked for again while others are opened."""
+        self.successResultOf(self.follow(ONE))
+        self.slow[TWO] = Deferred()
+        self.follow(ONE, TWO)
+        for wanted in ((TWO,), (ONE, TWO)):
+            self.successResultOf(self.follow(*wanted))
+        self.take()
+        self.slow[TWO].callback(None)
+        self.assertEqual(self.take(), ["opened tcp:8002", "closed tcp:8001", "opened tcp:8001"])
+        self.assertEqual(set(self.listeners.open), {ONE, TWO})
+
+    def test_back_while_it_is_opened(self) -> None:
+        """So is one that was not asked for once while it was being opened; one that cannot be opened is not closed later for that."""
+        for taken in ((), (ONE,)):
+            self.taken = set(taken)
+            self.slow[ONE] = Deferred()
+            self.follow(ONE)
+            self.successResultOf(self.follow(TWO))
+            self.successResultOf(self.follow(ONE, TWO))
+            self.slow.pop(ONE).callback(None)
+            one = "tcp:8001"
+            expected = [f"opened {one}", f"closed {one}", f"opened {one}", "opened tcp:8002"]
+            self.assertEqual(self.take(), expected[3:] if taken else expected)
+            self.taken.clear()
+            self.clock.advance(RETRY_SECONDS)
+            self.assertEqual(self.take(), [f"opened {one}"] if taken else [])
+            self.assertEqual(set(self.listeners.open), {ONE, TWO})
+            self.successResultOf(self.follow())
+            self.take()
 
     def test_sockets(self) -> None:
         """The sockets of those that are open are found by their descriptions."""
