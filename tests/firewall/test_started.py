@@ -117,8 +117,9 @@ class VerdictTests(StartedCase):
         self.addCleanup(os.environ.pop, "SECRET_OF_THIS_PROCESS")
         self.assertEqual(set(environment()), {"PYTHONPATH", "LC_ALL"})
         for pid in self.pids():
-            descriptors = sorted(int(path.name) for path in Path(f"/proc/{pid}/fd").iterdir())
-            self.assertEqual(len(descriptors), 4, descriptors)
+            found = [os.readlink(path) for path in Path(f"/proc/{pid}/fd").iterdir()]
+            # New versions of libffi, by which the library is called, keep their own file open.
+            self.assertEqual(len([one for one in found if "/libffi.so" not in one]), 4, found)
             self.assertEqual(os.readlink(f"/proc/{pid}/cwd"), "/")
             self.assertNotIn(b"SECRET_OF", Path(f"/proc/{pid}/environ").read_bytes())
 
