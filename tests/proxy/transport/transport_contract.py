@@ -1,7 +1,6 @@
 """What channel and upstream connection rely on in a transport, as tests that every transport passes.
 
-``TransportContract`` is mixed into a case that can ``open`` a connection and hands out its
-far end as a ``FarEnd``.  Nothing here knows what the transport is made of.
+``TransportContract`` is mixed into a case that can ``open`` a connection and has its far end; what it is made of is not known here.
 """
 
 from __future__ import annotations
