@@ -29,8 +29,8 @@ from tests.admin.live_case import live_of
 from tests.admin.site_case import SiteCase
 from tests.fakes.certificates import issue, make_authority
 from tests.live.viewers import FakeViewer
-from tests.readers.gateway.route_cluster import GatewayCluster
 from tests.translate.golden import read_options
+from tests.translate.readers.gateway.route_cluster import GatewayCluster
 
 MANIFESTS = Path(__file__).parent / "busy.yaml"
 PICTURE = {

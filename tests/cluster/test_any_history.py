@@ -29,7 +29,7 @@ from tests.cluster.source_case import SourceTestCase
 from tests.fakes.apiserver.kinds import GATEWAY_KINDS, definition_of
 from tests.fakes.apiserver.server import ApiServer
 from tests.fakes.objects import ingress_object
-from tests.readers.gateway.route_cluster import GATEWAY_CLASS, gateway, route, rule
+from tests.translate.readers.gateway.route_cluster import GATEWAY_CLASS, gateway, route, rule
 
 KINDS = ("Ingress", "Service", "EndpointSlice", "Secret", "ConfigMap", "IngressClass", "Namespace")
 LISTENERS = (Listener("tcp:80", is_required=True), Listener("tcp:443", is_secure=True, is_required=True))

@@ -10,10 +10,10 @@ from ingress.ctl.close_names import CloseNames, is_slip
 from ingress.ctl.meant import Meant
 from ingress.model.objects import Kind, ObjectKey, Service
 from ingress.model.state import ClusterState
+from tests.ctl.commands.test_completion import CompletionCase
 from tests.ctl.served.inputs import SERVICES, ingress, manifests
-from tests.ctl.test_frame import CompletionCase
 from tests.fakes.counting import calls
-from tests.readers.gateway.route_cluster import (
+from tests.translate.readers.gateway.route_cluster import (
     GATEWAY_CLASS,
     GatewayCluster,
     gateway,

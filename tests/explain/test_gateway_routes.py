@@ -8,7 +8,7 @@ from ingress.explain.explanation import End, Explanation
 from ingress.explain.objects import KnownObjects
 from ingress.explain.served import Served
 from tests.fakes.objects import ingress_object
-from tests.readers.gateway.route_cluster import (
+from tests.translate.readers.gateway.route_cluster import (
     GATEWAY_CLASS,
     NOW,
     GatewayCluster,
@@ -19,7 +19,7 @@ from tests.readers.gateway.route_cluster import (
     rule,
     service,
 )
-from tests.readers.gateway.test_backend_tls import config_map, secret
+from tests.translate.readers.gateway.test_backend_tls import config_map, secret
 
 
 class GatewayExplainingTests(SynchronousTestCase):

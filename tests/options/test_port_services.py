@@ -27,7 +27,7 @@ from ingress.translate.snapshot import Snapshot
 from ingress.translate.translate import translate
 from tests.fakes.processes import free_port
 from tests.options.test_running import RunningOptionsCase
-from tests.readers.gateway.route_cluster import (
+from tests.translate.readers.gateway.route_cluster import (
     GATEWAY_CLASS,
     GatewayCluster,
     endpoints,
@@ -36,7 +36,7 @@ from tests.readers.gateway.route_cluster import (
     rule,
     service,
 )
-from tests.readers.gateway.test_stream_routes import tcp
+from tests.translate.readers.gateway.test_stream_routes import tcp
 
 KEY = ObjectKey("ingress-nginx", "tcp-services")
 ID = (Kind.CONFIG_MAP, KEY)

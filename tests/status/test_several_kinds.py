@@ -12,10 +12,10 @@ from ingress.model.objects import Kind, ObjectId, ObjectKey, Projection
 from ingress.model.problems import Problem, Reason
 from ingress.status.statuses import BOUNDS
 from ingress.translate.readers.route_kinds import REPORTED_KINDS
-from tests.readers.toyroute.kind import REPORTED
-from tests.readers.toyroute.values import TOY_DOOR, TOY_ROUTE, ToyDoor, ToyRoute
 from tests.status.questions import DONE, FORBIDDEN, ManyQuestions
 from tests.status.statuses_case import ONE, US, WriterCase
+from tests.translate.readers.toyroute.kind import REPORTED
+from tests.translate.readers.toyroute.values import TOY_DOOR, TOY_ROUTE, ToyDoor, ToyRoute
 
 MISSING = Problem("ToyRoute", "shop", "toy", Reason.SERVICE_NOT_FOUND, "there is no Service")
 

@@ -28,6 +28,6 @@ class RulesTests(SynchronousTestCase):
 
     def test_each_rule_is_tried(self) -> None:
         """Each rule that lint has of its own stands in a test of this room."""
-        texts = "".join(path.read_text("utf-8") for path in Path(__file__).parent.glob("test_*.py"))
+        texts = "".join(path.read_text("utf-8") for path in Path(__file__).parent.rglob("test_*.py"))
         own = RULES.keys() - {reason.value for reason in Reason}
         self.assertEqual({name for name in own if not re.search(rf'"{name}"', texts)}, set())

@@ -10,9 +10,9 @@ import yaml
 
 from ingress.ctl.inputs.workloads import WORKLOADS
 from ingress.ctl.migrate.writing_arguments import MOST_WORKLOADS
+from tests.ctl.commands.test_migrate import CONFIG_MAP, MigrateCase, named
 from tests.ctl.ctl_case import ingress
 from tests.ctl.inputs.controllers import as_yaml, deployment
-from tests.ctl.migrate.test_command import CONFIG_MAP, MigrateCase, named
 
 ROOT = Path(__file__).resolve().parents[3]
 VERDICT = "**The only Ingress works as it is.**"

@@ -11,7 +11,7 @@ from ingress.ctl.served.normal_form import served
 from ingress.ctl.served.rendering import rendered
 from ingress.ctl.served.reports import as_text
 from tests.ctl.served.inputs import of_state
-from tests.readers.gateway.route_cluster import (
+from tests.translate.readers.gateway.route_cluster import (
     GATEWAY_CLASS,
     INFRA,
     GatewayCluster,

@@ -21,8 +21,8 @@ from ingress.proxy.contract.transport import Receiver
 from ingress.proxy.listening.epoll_port import EpollPort
 from ingress.proxy.listening.networks import TwistedNetwork, network_for
 from ingress.proxy.transport.epoll.epoll_set import READ
+from tests.proxy.transport.epoll.test_epoll_set import BatchCase
 from tests.proxy.transport.recorder import Recorder
-from tests.proxy.transport.test_epoll_set import BatchCase
 from tests.proxy.transport.test_transport_contract import OneByOne
 
 PROJECT = Path(__file__).parents[3]

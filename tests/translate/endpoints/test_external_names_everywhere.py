@@ -12,7 +12,7 @@ from ingress.model.port_services import PortService, PortServices
 from ingress.model.problems import Reason
 from ingress.translate.options import ANNOTATIONS_PREFIX
 from ingress.translate.snapshot import Snapshot
-from tests.readers.gateway.route_cluster import (
+from tests.translate.readers.gateway.route_cluster import (
     GATEWAY_CLASS,
     INFRA,
     GatewayCluster,
@@ -22,7 +22,7 @@ from tests.readers.gateway.route_cluster import (
     rule,
     service,
 )
-from tests.readers.gateway.test_stream_routes import tcp, tls
+from tests.translate.readers.gateway.test_stream_routes import tcp, tls
 
 OUT: dict[str, Any] = {
     "apiVersion": "v1",

@@ -6,10 +6,10 @@ from pathlib import Path
 import yaml
 
 from ingress.ctl.inputs.installation import IS_DEFAULT
+from tests.ctl.commands.test_migrate import MigrateCase
 from tests.ctl.ctl_case import ingress
 from tests.ctl.inputs.controllers import as_yaml, autoscaler, deployment, ingress_class, service
 from tests.ctl.migrate.installation.installation_case import in_its_place
-from tests.ctl.migrate.test_command import MigrateCase
 
 INTERNAL = service("ingress-nginx-controller-internal")
 FILES = ["kustomization.yaml", "service-internal.yaml"]

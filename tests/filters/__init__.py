@@ -1,1 +1,0 @@
-"""Tests of ``ingress.filters``: the contract between the proxy and filters."""
