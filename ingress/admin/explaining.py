@@ -23,7 +23,7 @@ from ingress.plain.steps import json_text
 _PARAMETERS: Final = (
     Parameter(
         "url",
-        "The request; `https://` counts, and a host alone is the root of it.",
+        "The request; `https://` counts, and a host alone is the root of it. `tcp://`, `udp://` and `tls://` ask about a stream.",
         missing="say which request: ?url=https://shop.example.com/cart",
     ),
     Parameter("method", "`GET` where nothing is said.", most=64),
@@ -37,7 +37,7 @@ _PARAMETERS: Final = (
 def _explain(asked: Asked) -> LargeAnswer:
     given = asked.given
     try:
-        request = requests.read_asked(
+        request = requests.read_asked_of_any(
             given.text("url") or "",
             given.text("method") or "GET",
             given.texts("header"),
@@ -48,7 +48,7 @@ def _explain(asked: Asked) -> LargeAnswer:
     return LargeAnswer(explanation_as_json(request, asked.known.explained_by()))
 
 
-def explanation_as_json(asked: requests.Asked, served: Served) -> Iterator[str]:
+def explanation_as_json(asked: requests.Asked | requests.AskedStream, served: Served) -> Iterator[str]:
     """Yield the explanation of *asked* as JSON, with the names of ``ingress.explain.explanation`` in ``camelCase``."""
     steps = explaining(asked, served)
     while True:

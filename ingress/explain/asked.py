@@ -1,11 +1,11 @@
-"""The request that is asked about, and how the proxy reads it: its own reader does."""
+"""The request, or the stream, that is asked about; and how the proxy reads a request: its own reader does."""
 
 import re
 from collections.abc import Iterable
 from ipaddress import ip_address
 from typing import Final
 
-from ingress.explain.urls import AskedUrl, UrlRefused, read_url
+from ingress.explain.urls import AskedUrl, StreamUrl, UrlRefused, is_of_stream, read_stream_url, read_url
 from ingress.http.grammar import TOKEN
 from ingress.http.request_head import RequestHead
 from ingress.model.frozen import frozen
@@ -43,6 +43,15 @@ class Asked:
 
 
 @frozen
+class AskedStream:
+    """A connection, or a datagram of UDP, to a port of streams."""
+
+    url: StreamUrl
+    client: str = USUAL_CLIENT
+    """The address that it comes from."""
+
+
+@frozen
 class ReadRequest:
     """What the proxy reads in it."""
 
@@ -69,13 +78,26 @@ def read_asked(url: str, method: str, headers: Iterable[str], client: str) -> As
     fields = tuple(map(_field, headers))
     if len(fields) > MAX_FIELDS:
         raise UrlRefused(f"{len(fields)} header fields are more than {MAX_FIELDS}")
+    return Asked(read_url(url), method.encode(), fields, _address(client))
+
+
+def read_asked_of_any(url: str, method: str, headers: Iterable[str], client: str) -> Asked | AskedStream:
+    """Return what is asked about, be it a request or a stream, which has no *method* but ``GET`` and no *headers*; raises ``UrlRefused``."""
+    if not is_of_stream(url):
+        return read_asked(url, method, headers, client)
+    if method != "GET" or list(headers):
+        raise UrlRefused("a stream has no method and no header fields; leave them out")
+    return AskedStream(read_stream_url(url), _address(client))
+
+
+def _address(client: str) -> str:
     try:
         address = str(ip_address(client.strip().removeprefix("[").removesuffix("]")))
     except ValueError:
         raise UrlRefused(f"the client {client[:64]!r} is no IP address") from None
     if "%" in address:
         raise UrlRefused("the client is an IP address without a zone")
-    return Asked(read_url(url), method.encode(), fields, address)
+    return address
 
 
 def _field(text: str) -> tuple[bytes, bytes]:

@@ -99,11 +99,11 @@ def shown_backend(one: BackendSeen) -> str:
     return f"Service {one.namespace}/{one.name}{port}"
 
 
-def shown_place(one: BackendSeen) -> str:
-    """Say which backend it is, and at which endpoints."""
+def shown_place(one: BackendSeen, without: str = "503") -> str:
+    """Say which backend it is, and at which endpoints; *without* says what becomes of those who come where there are none."""
     some = one.endpoints
     if not some:
-        known = f"which has no endpoints (503): {one.reason}"
+        known = f"which has no endpoints ({without}): {one.reason}"
         return f"{shown_backend(one)}, {'whose endpoints are not known here' if one.unknown else known}"
     if len(some) == 1:
         return f"{shown_backend(one)} at {some[0]}"
@@ -117,7 +117,7 @@ def settings_of(route: Route, serving: ServingSettings) -> Iterator[str]:
     elif serving.load_balance is not Algorithm.ROUND_ROBIN:
         yield f"endpoints are chosen {_WORDS[serving.load_balance]}"
     if route.timeouts is not None:
-        yield from _timeouts(route.timeouts)
+        yield from waits_of(route.timeouts)
     if route.retries != DEFAULT_RETRIES:
         yield _retries(route.retries)
     if route.max_body_bytes not in (0, DEFAULT_MAX_BYTES):
@@ -136,7 +136,8 @@ def _shared(balancing: Balancing) -> str:
     return f"endpoints are chosen {_WORDS[balancing.algorithm]}"
 
 
-def _timeouts(asked: AskedTimeouts) -> Iterator[str]:
+def waits_of(asked: AskedTimeouts) -> Iterator[str]:
+    """Yield for how long endpoints are waited for, where *asked* says it."""
     if asked.request_seconds:
         yield f"all of a request may take {asked.request_seconds:g} s"
     if asked.attempt_seconds:

@@ -10,7 +10,7 @@ from typing import Final
 
 from attrs import evolve
 
-from ingress.explain.asked import Asked, ReadRequest, Refused, read_as_proxy
+from ingress.explain.asked import Asked, AskedStream, ReadRequest, Refused, read_as_proxy
 from ingress.explain.asking import (
     CREDENTIALS,
     NOT_SHOWN,
@@ -45,6 +45,7 @@ from ingress.explain.routes import (
     without_route,
 )
 from ingress.explain.served import Served
+from ingress.explain.streams import explaining_stream
 from ingress.explain.tables import served_by_table, table_for
 from ingress.filters import FilterSpec
 from ingress.http.forwarding import Origin, TrustedProxies, origin_of_peer, upstream_fields_of
@@ -77,13 +78,15 @@ _HEALTH_CHECK: Final = (
 Steps = Stepwise[Explanation]
 
 
-def explain(asked: Asked, served: Served) -> Explanation:
+def explain(asked: Asked | AskedStream, served: Served) -> Explanation:
     """Return the explanation of what *served* does with *asked*."""
     return finished(explaining(asked, served))
 
 
-def explaining(asked: Asked, served: Served) -> Steps:
+def explaining(asked: Asked | AskedStream, served: Served) -> Steps:
     """Find that out in steps."""
+    if isinstance(asked, AskedStream):
+        return explaining_stream(asked, served)
     return _Explaining(asked, served).steps()
 
 
@@ -337,7 +340,7 @@ class _Explaining:
         problems: Mapping[ObjectId, set[Problem]],
     ) -> Steps:
         field = "" if found.route is None else found.route.field
-        objects = concerned(found, route, backends)
+        objects = concerned(found, route.owner, (*backends, *route.backends))
         seen, more = yield from problems_seen(objects, problems, field, self._served.objects)
         return evolve(found, problems=seen, more_problems=more)
 

@@ -1,4 +1,4 @@
-"""The explanation of one request, as plain frozen values; ``ingress.explain.plain`` makes data for JSON of it."""
+"""The explanation of one request or stream, as plain frozen values; ``ingress.explain.plain`` makes data for JSON of it."""
 
 from enum import StrEnum
 
@@ -15,7 +15,9 @@ class End(StrEnum):
     PASSED_THROUGH = "passed-through"
     """The connection goes to an endpoint as it is."""
     CLOSED = "closed"
-    """The connection is closed without an answer."""
+    """The connection is closed, or the datagram dropped, without an answer."""
+    REFUSED = "refused"
+    """Nothing listens there for it."""
 
 
 @frozen
@@ -37,7 +39,7 @@ class Outcome:
 
 @frozen
 class AskedRequest:
-    """The request, and how the proxy reads it."""
+    """The request, and how the proxy reads it; of a stream there is neither method nor path."""
 
     url: str
     method: str
@@ -93,6 +95,7 @@ class RouteSeen:
     """Empty for all hosts."""
     path: str
     match: str
+    """How the path is compared; of a stream its sort (``StreamSort``)."""
     kind: str
     namespace: str
     name: str
@@ -213,7 +216,7 @@ class Unserved:
 
 @frozen
 class Explanation:
-    """Everything about one request; what does not apply is None or empty."""
+    """Everything about one request or stream; what does not apply is None or empty."""
 
     request: AskedRequest
     outcome: Outcome

@@ -1,12 +1,14 @@
-"""Outcomes: what becomes of a request, in one line."""
+"""Outcomes: what becomes of a request, or of a stream, in one line."""
 
 from collections.abc import Sequence
 from typing import Final
 
 from ingress.explain.asking import Answered
-from ingress.explain.backends import shown_place
+from ingress.explain.backends import shown_backend, shown_place
 from ingress.explain.explanation import BackendSeen, End, Outcome
+from ingress.model.streams import StreamSort
 from ingress.proxy.exchange.replies import phrase_of
+from ingress.routing.streams import StreamRoute
 
 NOT_KNOWN: Final = Outcome(End.CLOSED, "", False)
 """Stands where an outcome is not known yet."""
@@ -36,12 +38,28 @@ def answered(answer: Answered, why: str = "", conditions: Sequence[str] = ()) ->
 
 def sent(backends: Sequence[BackendSeen], conditions: Sequence[str]) -> Outcome:
     """Return that of a request which goes to one of *backends*."""
-    if len(backends) == 1:
-        where = shown_place(backends[0])
-    else:
-        where = "; ".join(f"{one.share:g}% {shown_place(one)}" for one in backends)
     condition = f", if {_count(conditions)}" if conditions else ""
-    return Outcome(End.SENT, f"sent to {where}{condition}", True, conditions=tuple(conditions))
+    return Outcome(End.SENT, f"sent to {_places(backends)}{condition}", True, conditions=tuple(conditions))
+
+
+def _places(backends: Sequence[BackendSeen], without: str = "503") -> str:
+    if len(backends) == 1:
+        return shown_place(backends[0], without)
+    return "; ".join(f"{one.share:g}% {shown_place(one, without)}" for one in backends)
+
+
+def led(stream: StreamRoute, backends: Sequence[BackendSeen]) -> Outcome:
+    """Return that of a *stream* which goes to one of *backends*: a connection, or a datagram of UDP."""
+    ended = "dropped" if stream.sort is StreamSort.UDP else "closed"
+    if not backends:
+        return Outcome(End.CLOSED, f"{ended} without an answer: no route leads anywhere from there", False)
+    if not any(one.endpoints or one.unknown for one in backends):
+        why = "; ".join(f"{shown_backend(one)} has no endpoints: {one.reason}" for one in backends)
+        return Outcome(End.CLOSED, f"{ended} without an answer: {why}", False)
+    places = _places(backends, ended)
+    if stream.sort is StreamSort.PASSTHROUGH:
+        return Outcome(End.PASSED_THROUGH, f"passed through as TLS to {places}", True)
+    return Outcome(End.SENT, f"sent to {places}", True)
 
 
 def _count(conditions: Sequence[str]) -> str:

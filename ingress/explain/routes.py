@@ -1,13 +1,13 @@
 """The route of a request, those that lost, and what helps where there is none: words for what ``routing`` decided."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from attrs import astuple
 
 from ingress.explain.explanation import Explanation, HostSeen, LostRoute, ProblemSeen, RouteSeen, VariantSeen
 from ingress.explain.objects import Objects
 from ingress.model.backends import BackendReference
-from ingress.model.objects import Kind, ObjectId, ObjectKey
+from ingress.model.objects import Kind, ObjectId, ObjectKey, Owner
 from ingress.model.problems import Problem
 from ingress.model.stepwise import Stepwise
 from ingress.plain.steps import NotYet, in_order
@@ -84,11 +84,13 @@ def problems_by_object(snapshot: Snapshot) -> Stepwise[dict[ObjectId, set[Proble
     return found
 
 
-def concerned(found: Explanation, route: Route, backends: tuple[BackendReference, ...]) -> Iterator[ObjectId]:
-    """Yield the objects whose problems may have to do with a request of *route*."""
-    if route.owner is not None:
-        yield route.owner.id
-    for backend in dict.fromkeys((*backends, *route.backends)):
+def concerned(
+    found: Explanation, owner: Owner | None, backends: Iterable[BackendReference]
+) -> Iterator[ObjectId]:
+    """Yield the objects whose problems may have to do with *found*, by a route of *owner* to *backends*."""
+    if owner is not None:
+        yield owner.id
+    for backend in dict.fromkeys(backends):
         if backend.kind == Kind.SERVICE:
             yield Kind.SERVICE, ObjectKey(backend.namespace, backend.name)
     if found.handshake is not None:

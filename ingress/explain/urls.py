@@ -19,6 +19,7 @@ _SOCKETS: Final = {"ws": "http", "wss": "https"}
 _STREAMS: Final = frozenset({"tcp", "tls", "udp"})
 _SCHEME: Final = re.compile(r"([A-Za-z][A-Za-z0-9+.-]{0,30}):(?=//)")
 _CONTROL: Final = re.compile(r"[\x00-\x1f\x7f]")
+_SPACE: Final = " \t\r\n"
 _PORT: Final = re.compile(r"[0-9]{1,5}", re.ASCII)
 _SENT: Final = "".join(chr(number) for number in range(0x21, 0x7F))
 """What stands in a request target as it is written."""
@@ -51,17 +52,51 @@ class AskedUrl:
         return f"{self.scheme}://{self.authority.decode('ascii')}{self.target.decode('ascii')}"
 
 
+@frozen
+class StreamUrl:
+    """A port of streams, as people write it: ``tcp://:5432``, ``udp://dns.example.com:53``, ``tls://db.example.com``."""
+
+    scheme: str
+    """``tcp``, ``udp`` or ``tls``."""
+    host: str
+    """As in ``AskedUrl``: the address that is connected to, and over TLS the server name; empty where none is named."""
+    port: int
+    notes: tuple[str, ...] = ()
+    """What was assumed, a sentence each."""
+
+    def __str__(self) -> str:
+        """Return the URL that was meant."""
+        return f"{self.scheme}://{self.host}:{self.port}"
+
+
+def is_of_stream(text: str) -> bool:
+    """Whether *text* is a URL of a stream, of which no request is read."""
+    found = _SCHEME.match(text.strip(_SPACE))
+    return found is not None and found[1].lower() in _STREAMS
+
+
+def read_stream_url(text: str) -> StreamUrl:
+    """Read *text*, which ``is_of_stream``; raises ``UrlRefused``."""
+    notes: list[str] = []
+    scheme, _, rest = _checked(text).partition("://")
+    scheme = scheme.lower()
+    authority = rest.removesuffix("/")
+    for sign, what in (("@", "user"), ("/", "path"), ("?", "query"), ("#", "fragment")):
+        if sign in authority:
+            _refuse(f"a stream has no {what}; write it like {scheme}://HOST:PORT")
+    if not authority.partition(":")[0] and scheme != "tls":
+        host, port = "", _port(authority.removeprefix(":"))
+    else:
+        host, port = _host_and_port(authority, notes)
+    if port is None and scheme != "tls":
+        _refuse(f"{scheme} has no usual port; write it like {scheme}://{host}:PORT")
+    return StreamUrl(scheme, host, _PORTS["https"] if port is None else port, tuple(notes))
+
+
 def read_url(text: str) -> AskedUrl:
     """Read *text*; raises ``UrlRefused``."""
     notes: list[str] = []
-    url = text.strip(" \t\r\n")
-    if not url:
-        _refuse("the URL is empty; write it like https://shop.example.com/cart")
-    if len(url) > MAX_CHARACTERS:
-        _refuse(f"the URL has more than {MAX_CHARACTERS} characters")
-    if _CONTROL.search(url):
-        _refuse("the URL holds a control character, such as a line break, which no client sends")
-    scheme, rest = _scheme(url, notes)
+    scheme, rest = _scheme(_checked(text), notes)
     rest, has_fragment, _ = rest.partition("#")
     if has_fragment:
         notes.append("what stands behind # stays in the browser, and is not sent")
@@ -89,6 +124,18 @@ def _refuse(why: str) -> NoReturn:
     raise UrlRefused(why)
 
 
+def _checked(text: str) -> str:
+    """Return *text* without the space around it, if it may be a URL at all."""
+    url = text.strip(_SPACE)
+    if not url:
+        _refuse("the URL is empty; write it like https://shop.example.com/cart")
+    if len(url) > MAX_CHARACTERS:
+        _refuse(f"the URL has more than {MAX_CHARACTERS} characters")
+    if _CONTROL.search(url):
+        _refuse("the URL holds a control character, such as a line break, which no client sends")
+    return url
+
+
 def _scheme(url: str, notes: list[str]) -> tuple[str, str]:
     """Return the scheme of *url*, and what follows its slashes."""
     found = _SCHEME.match(url)
@@ -104,9 +151,7 @@ def _scheme(url: str, notes: list[str]) -> tuple[str, str]:
         notes.append(f"{scheme} begins as a request of {_SOCKETS[scheme]}")
         scheme = _SOCKETS[scheme]
     if scheme in _STREAMS:
-        _refuse(
-            f"{scheme} has no requests; where streams and sessions of UDP lead is told by ingressctl render --as served, and by /api/v1/streams"
-        )
+        _refuse(f"{scheme} has no requests; ingressctl explain says where its streams lead")
     if scheme not in _PORTS:
         _refuse(f"a URL of the scheme {scheme} is no request for an Ingress; write http:// or https://")
     return scheme, url[found.end() + 2 :]

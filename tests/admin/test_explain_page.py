@@ -66,6 +66,12 @@ class ExplainPageTests(SiteCase):
         status, data = self.explained("url=b.test")
         self.assertEqual((status, data["outcome"]["isTaken"], data["outcome"]["status"]), (200, False, 404))
 
+    def test_streams_are_explained_too(self) -> None:
+        """By their own URLs, which have no method and no header fields."""
+        status, data = self.explained(f"url={quote('tcp://:5432')}")
+        self.assertEqual((status, data["outcome"]["end"]), (200, "refused"))
+        self.assertEqual(self.explained(f"url={quote('tcp://:5432')}&method=PUT")[0], 400)
+
     def test_mistakes_are_400_and_say_what_is_wrong(self) -> None:
         """As JSON, with one text."""
         for query, word in (

@@ -20,7 +20,7 @@ from ingress.ctl.inputs.live.asked import LiveCluster
 from ingress.ctl.meant import Meant
 from ingress.ctl.meant_classes import MeantClasses
 from ingress.ctl.terminal import print_lines, printable, say, tell, width
-from ingress.explain.asked import USUAL_CLIENT, Asked, read_asked
+from ingress.explain.asked import USUAL_CLIENT, Asked, AskedStream, read_asked_of_any
 from ingress.explain.explaining import explain
 from ingress.explain.explanation import Explanation
 from ingress.explain.plain import plain
@@ -98,15 +98,17 @@ def command(
 ) -> None:
     """Say what becomes of a request for URL, and why: object, route, filters, Service, endpoints, certificate.
 
+    Of tcp://:PORT, udp://:PORT and tls://HOST:PORT it says where connections or datagrams go of which no request is read.
+
     The objects are those of manifests, of a cluster (--live), or of a running controller (--admin).
-    The exit status is 1 where nothing takes the request: 404, 421, 503, or one that the proxy refuses.
+    The exit status is 1 where nothing takes the request: 404, 421, 503, or one that the proxy refuses; or nothing takes the stream.
     """
     swapped = next((path for path in paths if "://" in path), None)
     if swapped is not None and os.path.exists(url):
         raise Mistake(printable(f"the URL comes first: ingressctl explain {swapped} {url}"))
     expected = read_expected(expect_service, expect_status)
     try:
-        asked = read_asked(url, method, headers, client)
+        asked = read_asked_of_any(url, method, headers, client)
     except UrlRefused as refused:
         raise Mistake(printable(str(refused))) from None
     files = (*paths, *manifests)
@@ -135,7 +137,7 @@ def command(
         given = read_input(files, options, source)
         tell_unread(given)
         data = plain(_explained(asked, given))
-        if not data["outcome"]["isTaken"]:
+        if isinstance(asked, Asked) and not data["outcome"]["isTaken"]:
             _tell_meant_host(asked, given)
             _tell_meant_classes({one["host"] for one in data["hosts"]}, given)
     _show(data, output, admin)
@@ -147,7 +149,7 @@ def command(
     raise SystemExit(FOUND if differences else FINE)
 
 
-def _explained(asked: Asked, given: Input) -> Explanation:
+def _explained(asked: Asked | AskedStream, given: Input) -> Explanation:
     """Return what the first layer of *given* says that takes *asked*; else one that has it, or names its host; else the first of all."""
     layers = given.layers
     if len(layers) > 1:

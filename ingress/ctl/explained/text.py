@@ -12,6 +12,13 @@ from ingress.wording import number_of
 
 _WIDTH: Final = 12
 _INDENT: Final = 3
+_STREAMS: Final = {
+    "tcp": "stream of TCP",
+    "udp": "session of UDP",
+    "passthrough": "TLS that passes through",
+    "terminated": "stream out of TLS that ends here",
+}
+"""What the route of a stream is, by its sort."""
 Data = Mapping[str, Any]
 
 
@@ -21,7 +28,7 @@ def text_of(data: Data, width: int) -> Iterator[str]:
     Raises ``LookupError`` or ``TypeError`` for what is none.
     """
     request = data["request"]
-    yield printable(f"{request['method']} {request['url']}")
+    yield printable(f"{request['method']} {request['url']}".lstrip())
     yield printable(data["outcome"]["sentence"])
     yield ""
     for name, lines in (
@@ -57,7 +64,8 @@ def _block(name: str, lines: Iterator[str], width: int) -> Iterator[str]:
 def _request(request: Data) -> Iterator[str]:
     client, seen = request["client"], request["clientSeen"]
     if request["host"] or request["path"]:
-        yield f"host {request['host'] or '(none)'}, path {request['path']}, from {client}"
+        path = f", path {request['path']}" if request["path"] else ""
+        yield f"host {request['host'] or '(none)'}{path}, from {client}"
     else:
         yield f"from {client}"
     if seen != client:
@@ -106,6 +114,9 @@ def _route(data: Data) -> Iterator[str]:
 
 
 def _shown_route(route: Data) -> str:
+    if route["match"] in _STREAMS:
+        what = _STREAMS[route["match"]] + (f" for {route['host']}" if route["host"] else "")
+        return f"{what}: {route['kind']} {route['namespace']}/{route['name']}" if route["name"] else what
     what = f"{route['match']} {route['path']} of {route['host'] or 'all hosts'}"
     if not route["name"]:
         return f"{what}, the controller's own default backend"

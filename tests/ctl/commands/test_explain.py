@@ -57,6 +57,30 @@ class ExplainTests(CtlCase):
         self.assertEqual(outcome["location"], "https://shop.example.com/x?y")
         self.assertEqual(outcome["by"], data["filters"][0]["name"])
 
+    def test_a_stream_is_explained_by_its_port(self) -> None:
+        """The status is 1 where nobody listens for it, and what is expected may be a Service."""
+        listed = """\
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: tcp, namespace: infra}
+data: {"5432": "shop/web:80"}
+"""
+        path = self.manifest(SERVICE + listed)
+        asked = ("explain", "-o", "tcp-services-configmap=infra/tcp")
+        result = self.run_command(*asked, "tcp://:5432", path)
+        self.assertEqual(
+            result.stdout.splitlines()[:2],
+            ["tcp://:5432", "sent to Service shop/web port 80 at one of 10.0.0.1:8080, 10.0.0.2:8080"],
+        )
+        self.assertIn("stream of TCP: ConfigMap infra/tcp", result.stdout)
+        self.assertIn("TCP to 10.0.0.1:8080", result.stdout)
+        expected = self.run_command(*asked, "tcp://:5432", path, "--expect-service", "shop/cart")
+        self.assertIn("expected Service shop/cart, found shop/web:80", expected.stderr)
+        nobody = self.run_command(*asked, "tcp://:5433", path)
+        self.assertEqual(nobody.exit_code, 1)
+        self.assertIn("nothing listens on port 5433 of TCP", nobody.stdout)
+
     def test_a_catch_all_that_is_disabled_is_named(self) -> None:
         """For its own hosts, and for those that nobody names; one of another class is not."""
         default = "ingressClassName: nginx\n  defaultBackend: {service: {name: web, port: {number: 80}}}"
