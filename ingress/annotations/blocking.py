@@ -14,6 +14,7 @@ from ingress.filter_parts.judging import Judging, status_reply
 from ingress.filters import Facts, Filter, FilterSpec, Phase, Reply, Services
 from ingress.model.expressions import ExpressionRefused, read_expression
 from ingress.model.frozen import frozen
+from ingress.wording import number_of
 
 MAX_ENTRIES: Final = 64
 MAX_VALUE: Final = 2048
@@ -64,7 +65,8 @@ class Blocking:
 
     def describe(self) -> str:
         """Say how many are blocked."""
-        return f"answers 403 to {len(self.user_agents)} user agents and {len(self.referers)} referers that are blocked"
+        agents = number_of(len(self.user_agents), "user agent")
+        return f"answers 403 to {agents} and {number_of(len(self.referers), 'referer')} that are blocked"
 
     def make(self, services: Services) -> Filter:
         """Make the filter that judges."""

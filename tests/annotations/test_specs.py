@@ -223,6 +223,7 @@ class SpecTests(SynchronousTestCase):
             said = spec.describe()
             self.assertTrue(said.isprintable() and " " in said and not said.endswith("."), said)
             self.assertNotIn(type(spec).__name__, said)
+            self.assertNotRegex(said, r"\b1 \w+s\b", "several of one")
 
     def test_names(self) -> None:
         """No two are called the same, but for one that does what another does; and names can stand in logs and metrics."""

@@ -27,6 +27,7 @@ from ingress.model.frozen import frozen
 from ingress.model.networks import NetworkSet, client_address
 from ingress.model.problems import Reason
 from ingress.process.shared_counts import WorkerCounts
+from ingress.wording import number_of
 
 MOST: Final = 999_999_999
 USUAL_MULTIPLIER: Final = 5
@@ -105,7 +106,7 @@ class Clients:
 
     def describe(self) -> str:
         """Say who is not counted, to go behind a sentence."""
-        return f", but for {len(self.exempt)} ranges of addresses" if self.exempt else ""
+        return f", but for {number_of(len(self.exempt), 'range')} of addresses" if self.exempt else ""
 
 
 def _name(prefix: int, exempt: NetworkSet | None, client: bytes) -> bytes:

@@ -23,6 +23,7 @@ from ingress.filter_parts.judging import Judging
 from ingress.filters import AnswerEdit, Clock, Facts, Filter, Phase, Reply, RequestEdit, Services
 from ingress.model.frozen import frozen
 from ingress.model.templates import NO_VALUES
+from ingress.wording import number_of
 
 P = TypeVar("P")
 
@@ -69,7 +70,8 @@ class ServerStatements:
 
     def describe(self) -> str:
         """Say how much it decides."""
-        return f"runs {len(self.block.statements)} statements and {len(self.locations)} locations of server-snippet"
+        statements = number_of(len(self.block.statements), "statement")
+        return f"runs {statements} and {number_of(len(self.locations), 'location')} of server-snippet"
 
     def make(self, services: Services) -> Filter:
         """Make the filter that runs them."""

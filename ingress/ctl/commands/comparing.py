@@ -31,6 +31,7 @@ from ingress.ctl.pages.html import as_html
 from ingress.ctl.pages.markdown import as_markdown
 from ingress.ctl.terminal import printable, tell
 from ingress.plain.secret_fields import tells_of_secrets
+from ingress.wording import number_of
 
 _TELL_EVERY: Final = 10.0
 """Seconds between two words on how far it is."""
@@ -96,7 +97,7 @@ def _ask(
     pairs = AskingBoth(they, we, pace, comparing.differ).pairs(chosen.samples)
     count = len(chosen.samples)
     tell(
-        f"{count} requests to each side, at most {asked.rate:g} a second of both together:"
+        f"{number_of(count, 'request')} to each side, at most {asked.rate:g} a second of both together:"
         f" {_duration(2 * count / asked.rate)}; Ctrl-C ends it with what there is"
     )
     told = clock()

@@ -8,6 +8,7 @@ from typing import Any, Final
 from ingress.ctl.served.differences import Comparison, Difference, Place, Subject
 from ingress.ctl.served.sealing import SEALED
 from ingress.model.frozen import frozen
+from ingress.wording import number_of
 
 MOST_TEXT: Final = 160
 """Characters of one value."""
@@ -172,7 +173,7 @@ def _endpoints(state: Any) -> str:
 
 def _of_host(one: Difference, host: Any) -> str:
     count = len(host["routes"])
-    paths = "1 path" if count == 1 else f"{count} paths"
+    paths = number_of(count, "path")
     other = f"the routes of {one.instead}" if one.instead else ""
     if one.old is None:
         return f"{paths}; its requests went to {other}" if other else paths

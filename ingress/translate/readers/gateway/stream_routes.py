@@ -19,6 +19,7 @@ from ingress.translate.readers.gateway.hostnames import ALL_HOSTS, most_specific
 from ingress.translate.readers.gateway.route_relations import MOST_BACKENDS, RouteRelations
 from ingress.translate.readers.gateway.routes import AnyStreamRoute, GRPCRule, StreamRule, TLSRoute, UDPRoute
 from ingress.translate.readers.gateway.rule_reading import BackendReader
+from ingress.wording import number_of
 
 _NOTHING: Final = StreamRule("spec.rules")
 
@@ -83,7 +84,9 @@ def _faults(value: AnyStreamRoute) -> list[Problem]:
     """Return what is wrong with the rules as a whole."""
     owner, found = value.owner, []
     for rule in value.rules[1:2]:
-        message = f"is behind the first rule, which has all streams; so are {len(value.rules) - 2} others"
+        more = len(value.rules) - 2
+        others = f"; {number_of(more, 'more is', 'more are')}, too" if more else ""
+        message = f"is behind the first rule, which has all streams{others}"
         found.append(owner.problem(Reason.UNSUPPORTED_VALUE, message, rule.field))
     for rule in value.rules[:1]:
         if len(rule.backends) > MOST_BACKENDS:

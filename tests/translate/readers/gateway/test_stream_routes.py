@@ -229,6 +229,8 @@ class TCPRouteTests(StreamsCase):
                 ("rules", "UnsupportedValue", "spec.rules[1]"),
             ],
         )
+        (behind,) = {one.message for one in found.problems if one.field == "spec.rules[1]"}
+        self.assertEqual(behind, "is behind the first rule, which has all streams")
         self.assertEqual(self.accepted("TCPRoute", "many"), ("False", "UnsupportedValue"))
 
 
