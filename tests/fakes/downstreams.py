@@ -62,7 +62,6 @@ class DownstreamWire(Protocol):
     def __init__(self) -> None:
         self.answers: list[Answer] = []
         self.tunnel = bytearray()
-        self.interims = 0
         self.saw_end = False
         self.lost: BaseException | None = None
         self.pace: tuple[Any, int, float] | None = None
@@ -124,7 +123,6 @@ class DownstreamWire(Protocol):
         self._buffer = rest
         status = int(head.split(b" ", 2)[1])
         if 100 <= status < 200 and status != 101:
-            self.interims += 1
             return True
         fields = dict(line.lower().split(b": ", 1) for line in head.split(b"\r\n")[1:])
         length = int(fields.get(b"content-length", b"-1"))

@@ -58,11 +58,6 @@ class Outcome:
         """Return whether this is seen by now."""
         raise NotImplementedError
 
-    @property
-    def needs_end(self) -> bool:
-        """Whether, strictly, the end of the connection belongs to it."""
-        return False
-
 
 @frozen
 class ConnectionFails(Outcome):
@@ -73,10 +68,6 @@ class ConnectionFails(Outcome):
     def meets(self, frames: list[Frame], client: Http2Client, strict: bool) -> bool:
         told = any(each.kind == GOAWAY and each.code in self.codes for each in frames)
         return told and client.closed if strict else told or client.closed
-
-    @property
-    def needs_end(self) -> bool:
-        return True
 
 
 @frozen
@@ -101,10 +92,6 @@ class Closes(Outcome):
 
     def meets(self, frames: list[Frame], client: Http2Client, strict: bool) -> bool:
         return client.closed
-
-    @property
-    def needs_end(self) -> bool:
-        return True
 
 
 @frozen
