@@ -1,7 +1,7 @@
 """Session affinity: ``affinity``, ``affinity-mode``, ``affinity-canary-behavior`` and the cookies of ``session-cookie-…``.
 
 The cookie alone decides: no table of sessions is kept anywhere.  What its value says is in ``ingress.model.affinity``; that
-an endpoint is chosen by it, in ``ingress.routing.sticky``.  Here clients are told it: those that have no cookie, and those
+an endpoint is chosen by it, in ``ingress.routing.balancing.sticky``.  Here clients are told it: those that have no cookie, and those
 whose endpoint is not there any more.
 """
 

@@ -24,7 +24,7 @@ from ingress.annotations.route_facts import RouteFacts
 from ingress.annotations.values import ValueRefused
 from ingress.model.affinity import Affinity, AffinityMode, mark_of_endpoint
 from ingress.model.backends import Endpoint
-from ingress.routing.sticky import Sticky
+from ingress.routing.balancing.sticky import Sticky
 from tests.fakes.filter_parts import FakeEdit, FakeFacts, FakeServices
 from tests.translate.test_client_authentication import PREFIX, ingress
 

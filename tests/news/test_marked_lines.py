@@ -16,7 +16,7 @@ from ingress.model.problems import Problem, Reason
 from ingress.news.problem_log import SETTLE_SECONDS, ProblemLog
 from ingress.proxy.contract.deadlines import Deadlines
 from ingress.proxy.upstream.rotation import Rotations
-from ingress.routing.health import FAILURES
+from ingress.routing.balancing.health import FAILURES
 
 ONE, TWO = Endpoint("10.0.4.9", 8080), Endpoint("10.0.4.10", 8080)
 

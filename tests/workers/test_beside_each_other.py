@@ -24,9 +24,9 @@ from ingress.proxy.contract.deadlines import Deadlines
 from ingress.proxy.exchange.services import FilterClock
 from ingress.proxy.transport.connection_limit import DEFAULT_CONNECTIONS
 from ingress.proxy.upstream.rotation import Rotation, Rotations
-from ingress.routing.consistent_hash import ConsistentHash
-from ingress.routing.health import FAILURES
-from ingress.routing.sticky import Sticky
+from ingress.routing.balancing.consistent_hash import ConsistentHash
+from ingress.routing.balancing.health import FAILURES
+from ingress.routing.balancing.sticky import Sticky
 from ingress.settings import Settings
 from tests.fakes.serving import logged_to
 

@@ -33,7 +33,7 @@ from ingress.admin.schemas import (
 from ingress.model.endpoint_states import Ejection, EndpointsSeen, EndpointStage, EndpointState
 from ingress.plain.steps import AT_ONCE, NOT_YET, NotYet
 from ingress.process.timestamps import rfc3339
-from ingress.routing.health import FAILURES, MISSES
+from ingress.routing.balancing.health import FAILURES, MISSES
 from ingress.translate.endpoints.unready import Unready
 from ingress.wording import number_of
 

@@ -18,7 +18,7 @@ from ingress.model.limits import Timeouts
 from ingress.proxy.contract.faults import Fault
 from ingress.proxy.contract.security import Security
 from ingress.proxy.contract.transport import KernelCopy, Transport
-from ingress.routing.health import Liveness
+from ingress.routing.balancing.health import Liveness
 
 CLOSED: Final = "connection closed"
 """Why an exchange gets no more of upstream, where that has ended its connection in good order."""

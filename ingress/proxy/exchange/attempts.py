@@ -13,7 +13,7 @@ from ingress.model.records import AttemptRecord
 from ingress.model.retries import RetryRule
 from ingress.proxy.contract.faults import Fault, Reuse, Row, Step, fault_of_connecting, next_step
 from ingress.proxy.upstream.rotation import Rotation
-from ingress.routing.health import Liveness
+from ingress.routing.balancing.health import Liveness
 
 MOST_BACKOFFS: Final = 10
 """Of the first pause before a retry, as much as any may last."""

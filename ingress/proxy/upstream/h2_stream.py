@@ -24,7 +24,7 @@ from ingress.proxy.contract.limits import STREAM_END_SECONDS
 from ingress.proxy.contract.progress import Progress
 from ingress.proxy.contract.sides import AnswerSink, Upstream
 from ingress.proxy.contract.transport import KernelCopy
-from ingress.routing.health import Liveness
+from ingress.routing.balancing.health import Liveness
 
 log = Logger()
 

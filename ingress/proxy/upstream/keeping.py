@@ -7,7 +7,7 @@ from ingress.model.backends import Endpoint
 from ingress.model.limits import Timeouts
 from ingress.proxy.contract.deadlines import Deadlines
 from ingress.proxy.upstream.program_errors import ProgramErrorLog
-from ingress.routing.health import Liveness
+from ingress.routing.balancing.health import Liveness
 
 C = TypeVar("C", contravariant=True)
 

@@ -35,7 +35,7 @@ from ingress.proxy.upstream.fastcgi_connection import FastCgiConnection
 from ingress.proxy.upstream.h2_session import UpstreamSession
 from ingress.proxy.upstream.keeping import Taker
 from ingress.proxy.upstream.program_errors import ProgramErrorLog
-from ingress.routing.health import Liveness
+from ingress.routing.balancing.health import Liveness
 
 MAX_DISTRUSTED: Final = 1024
 """Endpoints of which that is known before those are forgotten whose time is over."""

@@ -24,10 +24,10 @@ from ingress.model.backends import BackendReference, Endpoint
 from ingress.model.balancing import DEFAULT_BALANCING, Balancing
 from ingress.model.happenings import ChangeSort, Mark
 from ingress.proxy.contract.deadlines import NEVER, Deadlines
-from ingress.routing.balancers import make_balancer
-from ingress.routing.balancing import Balancer
-from ingress.routing.health import FAILURES, FIRST_SECONDS, Health, Liveness
-from ingress.routing.slow_start import SlowStart
+from ingress.routing.balancing.balancer import Balancer
+from ingress.routing.balancing.health import FAILURES, FIRST_SECONDS, Health, Liveness
+from ingress.routing.balancing.making import make_balancer
+from ingress.routing.balancing.slow_start import SlowStart
 
 log = Logger()
 

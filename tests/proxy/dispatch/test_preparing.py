@@ -9,7 +9,7 @@ from ingress.model.balancing import Balancing
 from ingress.model.templates import read_template
 from ingress.process.in_slices import SLICE_SECONDS
 from ingress.proxy.dispatch.preparing import AT_ONCE, Preparing
-from ingress.routing.consistent_hash import ConsistentHash
+from ingress.routing.balancing.consistent_hash import ConsistentHash
 from tests.fakes.plain_code import need_plain_code
 from tests.proxy.playing import GET, OK, ProxyCase
 

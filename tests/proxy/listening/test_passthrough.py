@@ -16,7 +16,7 @@ from ingress.proxy.contract.limits import HALF_CLOSED_SECONDS, LINGER_SECONDS
 from ingress.proxy.exchange.access_log import AccessLog
 from ingress.proxy.listening.stream_tunnel import StreamTunnel
 from ingress.proxy.upstream.rotation import Rotation
-from ingress.routing.balancing import Balancer
+from ingress.routing.balancing.balancer import Balancer
 from ingress.routing.streams import StreamRoute
 from ingress.routing.variants import WeightedBackend
 from tests.fakes.records import record_of

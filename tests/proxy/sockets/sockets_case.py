@@ -41,7 +41,7 @@ from ingress.proxy.listening.connection_starts import NO_CONNECTION_STARTS
 from ingress.proxy.listening.networks import EpollNetwork, TwistedNetwork
 from ingress.proxy.upstream.pool import UpstreamPool
 from ingress.proxy.upstream.rotation import Rotations
-from ingress.routing.health import FIRST_SECONDS
+from ingress.routing.balancing.health import FIRST_SECONDS
 from ingress.routing.route import Match, Route
 from ingress.routing.table import RouteTable
 from ingress.tls.contexts import ServerContexts

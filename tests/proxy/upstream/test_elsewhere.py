@@ -7,7 +7,7 @@ from ingress.model.backends import Endpoint
 from ingress.model.balancing import Balancing
 from ingress.model.templates import read_template
 from ingress.proxy.contract.transport import REFUSED
-from ingress.routing.health import FAILURES
+from ingress.routing.balancing.health import FAILURES
 from tests.proxy.playing import BACKEND, FOUR, GET, ONE, THREE, TWO
 from tests.proxy.upstream.test_rotation import BalancedCase
 

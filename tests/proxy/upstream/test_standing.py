@@ -7,10 +7,10 @@ from ingress.model.balancing import Algorithm, Balancing
 from ingress.model.endpoint_states import Ejection, EndpointStage, PoolRow, RotationRow, Row
 from ingress.proxy.contract.transport import REFUSED
 from ingress.proxy.upstream.standing import standing
-from ingress.routing.balancing import RoundRobin
-from ingress.routing.ewma import Ewma
-from ingress.routing.health import FIRST_SECONDS, MISSES, Health, Liveness
-from ingress.routing.slow_start import SlowStart
+from ingress.routing.balancing.balancer import RoundRobin
+from ingress.routing.balancing.ewma import Ewma
+from ingress.routing.balancing.health import FIRST_SECONDS, MISSES, Health, Liveness
+from ingress.routing.balancing.slow_start import SlowStart
 from tests.proxy.playing import BACKEND, GET, OK, ONE, TWO, ProxyCase
 
 WEB = str(BACKEND)

@@ -1,12 +1,12 @@
-"""Tests for ``ingress.routing.two_choices``."""
+"""Tests for ``ingress.routing.balancing.two_choices``."""
 
 from collections import Counter
 from random import Random
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.routing.two_choices import draw_two
-from tests.routing.test_balancing import endpoints
+from ingress.routing.balancing.two_choices import draw_two
+from tests.routing.balancing.test_balancer import endpoints
 
 
 class DrawTwoTests(SynchronousTestCase):

@@ -1,4 +1,4 @@
-"""Tests for ``ingress.routing.ewma``."""
+"""Tests for ``ingress.routing.balancing.ewma``."""
 
 from collections import Counter
 from math import exp
@@ -8,8 +8,8 @@ from twisted.internet.task import Clock
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.model.backends import Endpoint
-from ingress.routing.ewma import DECAY_SECONDS, Ewma
-from tests.routing.test_balancing import endpoints
+from ingress.routing.balancing.ewma import DECAY_SECONDS, Ewma
+from tests.routing.balancing.test_balancer import endpoints
 
 
 class EwmaTests(SynchronousTestCase):

@@ -1,4 +1,4 @@
-"""Tests for ``ingress.routing.consistent_hash``."""
+"""Tests for ``ingress.routing.balancing.consistent_hash``."""
 
 from collections import Counter
 from functools import partial
@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.model.backends import Endpoint
-from ingress.routing.consistent_hash import PLACES, ConsistentHash
+from ingress.routing.balancing.consistent_hash import PLACES, ConsistentHash
 from tests.fakes.counting import calls
 from tests.fakes.plain_code import need_plain_code
-from tests.routing.test_balancing import endpoints
+from tests.routing.balancing.test_balancer import endpoints
 
 KEYS = [b"/page/%d" % number for number in range(10_000)]
 

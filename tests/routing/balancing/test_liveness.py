@@ -1,11 +1,11 @@
-"""Tests for ``ingress.routing.health``: endpoints that take connections and never answer."""
+"""Tests for ``ingress.routing.balancing.health``: endpoints that take connections and never answer."""
 
 from math import inf
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.routing.health import FIRST_SECONDS, LONGEST_SECONDS, MISSES, Health, Liveness
-from tests.routing.test_balancing import endpoints
+from ingress.routing.balancing.health import FIRST_SECONDS, LONGEST_SECONDS, MISSES, Health, Liveness
+from tests.routing.balancing.test_balancer import endpoints
 
 ONE, TWO, THREE = ALL = endpoints(1, 2, 3)
 WAIT = 60.0

@@ -2,12 +2,12 @@
 
 from ingress.model.backends import Endpoint
 from ingress.model.balancing import Algorithm, Balancing
-from ingress.routing.balancing import Balancer, Chance, Clock, RoundRobin
-from ingress.routing.consistent_hash import ConsistentHash
-from ingress.routing.ewma import Ewma
-from ingress.routing.least_requests import LeastRequests
-from ingress.routing.slow_start import SlowStart
-from ingress.routing.sticky import Sticky
+from ingress.routing.balancing.balancer import Balancer, Chance, Clock, RoundRobin
+from ingress.routing.balancing.consistent_hash import ConsistentHash
+from ingress.routing.balancing.ewma import Ewma
+from ingress.routing.balancing.least_requests import LeastRequests
+from ingress.routing.balancing.slow_start import SlowStart
+from ingress.routing.balancing.sticky import Sticky
 
 
 def make_balancer(

@@ -8,8 +8,8 @@ from typing import Final
 
 from ingress.model.affinity import mark_of_endpoint
 from ingress.model.backends import Endpoint
-from ingress.routing.balancing import Balancer, RoundRobin
-from ingress.routing.consistent_hash import SMALL, ConsistentHash, differences
+from ingress.routing.balancing.balancer import Balancer, RoundRobin
+from ingress.routing.balancing.consistent_hash import SMALL, ConsistentHash, differences
 
 _MARKED_AT_ONCE: Final = 100
 

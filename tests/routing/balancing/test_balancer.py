@@ -1,4 +1,4 @@
-"""Tests for ``ingress.routing.balancing``."""
+"""Tests for ``ingress.routing.balancing.balancer``."""
 
 from collections import Counter
 
@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.model.backends import Endpoint
-from ingress.routing.balancing import RoundRobin
+from ingress.routing.balancing.balancer import RoundRobin
 from tests.properties import examples
 
 

@@ -6,9 +6,9 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.model.affinity import mark_of_endpoint
 from ingress.model.backends import Endpoint
-from ingress.routing.sticky import Sticky
+from ingress.routing.balancing.sticky import Sticky
 from tests.fakes.counting import calls
-from tests.routing.test_balancing import endpoints
+from tests.routing.balancing.test_balancer import endpoints
 
 ENDPOINTS = tuple(Endpoint(f"10.0.0.{number}", 8080) for number in range(1, 11))
 KEYS = [b"k%016x" % (number * 7919) for number in range(500)]

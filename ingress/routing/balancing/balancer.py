@@ -1,7 +1,7 @@
 """Balancing: which endpoint of a backend gets the next attempt.
 
 ``Balancer`` is what all algorithms have in common, and ``RoundRobin`` the simplest of
-them; the others have modules of their own, and ``ingress.routing.balancers`` makes them.
+them; the others have modules of their own, and ``ingress.routing.balancing.making`` makes them.
 Each decides and does nothing else: no connections and no health.  Clocks and chance
 are arguments.
 """

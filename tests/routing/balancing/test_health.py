@@ -1,4 +1,4 @@
-"""Tests for ``ingress.routing.health``."""
+"""Tests for ``ingress.routing.balancing.health``."""
 
 from math import inf
 
@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.model.backends import Endpoint
-from ingress.routing.health import FAILURES, FIRST_SECONDS, LONGEST_SECONDS, Health
+from ingress.routing.balancing.health import FAILURES, FIRST_SECONDS, LONGEST_SECONDS, Health
 from tests.properties import examples
-from tests.routing.test_balancing import endpoints
+from tests.routing.balancing.test_balancer import endpoints
 
 ONE, TWO, THREE = ALL = endpoints(1, 2, 3)
 

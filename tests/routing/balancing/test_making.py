@@ -1,4 +1,4 @@
-"""Tests for ``ingress.routing.balancers``."""
+"""Tests for ``ingress.routing.balancing.making``."""
 
 from random import Random
 
@@ -7,13 +7,13 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.model.balancing import Algorithm, Balancing
 from ingress.model.templates import read_template
-from ingress.routing.balancers import make_balancer
-from ingress.routing.balancing import Balancer, RoundRobin
-from ingress.routing.consistent_hash import ConsistentHash
-from ingress.routing.ewma import Ewma
-from ingress.routing.least_requests import LeastRequests
-from ingress.routing.slow_start import SlowStart
-from tests.routing.test_balancing import endpoints
+from ingress.routing.balancing.balancer import Balancer, RoundRobin
+from ingress.routing.balancing.consistent_hash import ConsistentHash
+from ingress.routing.balancing.ewma import Ewma
+from ingress.routing.balancing.least_requests import LeastRequests
+from ingress.routing.balancing.making import make_balancer
+from ingress.routing.balancing.slow_start import SlowStart
+from tests.routing.balancing.test_balancer import endpoints
 
 BY_HOST = Balancing(Algorithm.EWMA, hash_by=read_template("$host"))
 

@@ -7,8 +7,8 @@ gets no more until it has caught up.
 from collections.abc import Container
 
 from ingress.model.backends import Endpoint
-from ingress.routing.balancing import Balancer, Chance
-from ingress.routing.two_choices import draw_two
+from ingress.routing.balancing.balancer import Balancer, Chance
+from ingress.routing.balancing.two_choices import draw_two
 
 
 class LeastRequests(Balancer):

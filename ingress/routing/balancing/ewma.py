@@ -15,8 +15,8 @@ from math import exp
 from typing import Final
 
 from ingress.model.backends import Endpoint
-from ingress.routing.balancing import Balancer, Chance, Clock
-from ingress.routing.two_choices import draw_two
+from ingress.routing.balancing.balancer import Balancer, Chance, Clock
+from ingress.routing.balancing.two_choices import draw_two
 
 DECAY_SECONDS: Final = 10.0
 """After so long without attempts, an average has fallen to 1/e of what it was (ingress-nginx)."""

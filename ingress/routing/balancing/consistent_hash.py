@@ -30,7 +30,7 @@ from struct import Struct
 from typing import Final
 
 from ingress.model.backends import Endpoint
-from ingress.routing.balancing import Balancer, Chance
+from ingress.routing.balancing.balancer import Balancer, Chance
 
 PLACES: Final = 8
 """Those of an endpoint, and of a key: what one digest gives.  Shares differ by some 10 %, as with 160 and one."""

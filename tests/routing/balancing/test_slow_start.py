@@ -1,4 +1,4 @@
-"""Tests for ``ingress.routing.slow_start``."""
+"""Tests for ``ingress.routing.balancing.slow_start``."""
 
 from collections import Counter
 from random import Random
@@ -7,10 +7,10 @@ from twisted.internet.task import Clock
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.model.backends import Endpoint
-from ingress.routing.balancing import Balancer, RoundRobin
-from ingress.routing.least_requests import LeastRequests
-from ingress.routing.slow_start import SlowStart
-from tests.routing.test_balancing import endpoints
+from ingress.routing.balancing.balancer import Balancer, RoundRobin
+from ingress.routing.balancing.least_requests import LeastRequests
+from ingress.routing.balancing.slow_start import SlowStart
+from tests.routing.balancing.test_balancer import endpoints
 
 
 class SlowStartTests(SynchronousTestCase):

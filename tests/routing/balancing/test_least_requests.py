@@ -1,4 +1,4 @@
-"""Tests for ``ingress.routing.least_requests``."""
+"""Tests for ``ingress.routing.balancing.least_requests``."""
 
 from collections import Counter
 from random import Random
@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.model.backends import Endpoint
-from ingress.routing.least_requests import LeastRequests
+from ingress.routing.balancing.least_requests import LeastRequests
 from tests.properties import examples
-from tests.routing.test_balancing import endpoints
+from tests.routing.balancing.test_balancer import endpoints
 
 
 class LeastRequestsTests(SynchronousTestCase):
