@@ -31,14 +31,14 @@ from ingress.model.records import Record
 from ingress.model.serving import ServingSettings
 from ingress.model.stepwise import Stepwise
 from ingress.model.workers import WorkerState
-from ingress.process.caps import Caps, caps_of_system, connections_allowed
+from ingress.process.caps.caps import Caps, caps_of_system, connections_allowed
+from ingress.process.caps.memory_marks import Level
+from ingress.process.caps.memory_watch import MemoryWatch, own_memory
 from ingress.process.computing import ComputingThreads
-from ingress.process.crowding import Crowding
 from ingress.process.in_slices import OneForAll, in_slices
 from ingress.process.logs.access_log_output import AccessOutputs, output_to
-from ingress.process.memory_marks import Level
-from ingress.process.memory_watch import MemoryWatch, own_memory
-from ingress.process.worker_part import WorkerPart
+from ingress.process.shared.crowding import Crowding
+from ingress.process.shared.worker_part import WorkerPart
 from ingress.process.yielding import YieldToTraffic
 from ingress.proxy.contract.deadlines import Deadlines
 from ingress.proxy.dispatch.gate import Gate

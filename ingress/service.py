@@ -49,10 +49,10 @@ from ingress.news.failures import Failures
 from ingress.news.rings import Rings
 from ingress.options.merging import OptionSource
 from ingress.options_in_force import OptionsInForce
-from ingress.process.caps import caps_of_system, connections_fitting, tell_caps
+from ingress.process.caps.caps import caps_of_system, connections_fitting, tell_caps
+from ingress.process.caps.memory_watch import own_memory
 from ingress.process.lag_watch import LagWatch
 from ingress.process.logs.program_log import ProgramLog
-from ingress.process.memory_watch import own_memory
 from ingress.process.systemd.sockets import HandedOver
 from ingress.process.version import running_code, running_version
 from ingress.proxy.listening.listeners import listen

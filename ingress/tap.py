@@ -156,7 +156,7 @@ def makeService(options: Options) -> "IService":
     from ingress.firewall.started import check_installed
     from ingress.metrics.metrics import Metrics
     from ingress.options.firewall_options import lacks_processes
-    from ingress.process.caps import caps_of_system, workers_of_use
+    from ingress.process.caps.caps import caps_of_system, workers_of_use
     from ingress.process.interpreter import Interpreter
     from ingress.process.lifecycle import (
         act_on_signals,

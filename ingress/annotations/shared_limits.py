@@ -7,8 +7,8 @@ from ingress.annotations.passwords.shared_nonces import SharedNonces
 from ingress.annotations.rate_limits.family import BUCKETS, COUNTS, ConnectionLimit, RequestLimit
 from ingress.annotations.rate_limits.shared_buckets import SharedBuckets
 from ingress.filters import Clock
-from ingress.process.limit_memory import LimitMemory
-from ingress.process.shared_counts import WorkerCounts
+from ingress.process.shared.limit_memory import LimitMemory
+from ingress.process.shared.shared_counts import WorkerCounts
 
 
 def shared_limits(

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 
 from prometheus_client.core import GaugeMetricFamily, Metric
 
-from ingress.process.cgroups import Cap
+from ingress.process.caps.cgroups import Cap
 
 
 def _none() -> Cap | None:

@@ -103,7 +103,7 @@ class Limits:
     upstream: Timeouts = Timeouts()
     """Where a route asks for nothing else."""
     max_connections: int | None = None
-    """Downstream connections at once; None means as many as are safe (``ingress.process.caps``)."""
+    """Downstream connections at once; None means as many as are safe (``ingress.process.caps.caps``)."""
     max_endpoint_connections: int = 0
     """Connections to one endpoint at once, idle ones included; 0 means no limit."""
     loop_limit: int | None = None

@@ -1,1 +1,12 @@
-"""How the process runs and ends: signals, log output, collector, clock, caps, who goes first."""
+"""How the process runs and ends; knows no objects, routes or requests.
+
+    begins and ends       lifecycle.py (signals, exit status), pid_file.py, secrecy.py, version.py, systemd/
+    what it may have      caps/
+    its interpreter       interpreter.py, collecting.py (the collector)
+    time                  steady_time.py (the reactor's clock), timestamps.py (dates in logs)
+    is it late?           lateness.py, lag_watch.py
+    long work             in_slices.py (slices in the reactor), computing.py (threads), yielding.py (traffic goes first),
+                          interruption.py (breaks off what blocks)
+    several processes     control_channel.py, framing.py (what they say), shared/ (the memory that they share)
+    what it says          logs/
+"""

@@ -31,7 +31,7 @@ import sys
 from collections.abc import Callable
 from typing import Any, Final
 
-from ingress.process.memory_watch import give_back
+from ingress.process.caps.memory_watch import give_back
 
 SWITCH_SECONDS: Final = 0.0005
 """How long a thread may keep the interpreter from another one that waits."""

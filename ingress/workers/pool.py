@@ -28,10 +28,10 @@ from ingress.model.listeners import Listener
 from ingress.model.problems import Problem
 from ingress.model.workers import WorkerState
 from ingress.news.rings import Ring
-from ingress.process.descriptors import has_room
-from ingress.process.limit_memory import LimitMemory
+from ingress.process.caps.descriptors import has_room
 from ingress.process.logs.access_log_output import output_to
-from ingress.process.worker_part import WorkerPart
+from ingress.process.shared.limit_memory import LimitMemory
+from ingress.process.shared.worker_part import WorkerPart
 from ingress.settings import Settings
 from ingress.tls.bases import ROW_LENGTH, TICKET_KEYS_SECONDS
 from ingress.translate.snapshot import Snapshot

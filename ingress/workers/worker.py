@@ -27,8 +27,8 @@ from ingress.process.control_channel import ControlChannel
 from ingress.process.framing import Frame
 from ingress.process.interpreter import Interpreter
 from ingress.process.lateness import LATE_SECONDS
+from ingress.process.shared.worker_part import WorkerPart
 from ingress.process.steady_time import keep_steady_time
-from ingress.process.worker_part import WorkerPart
 from ingress.proxy.transport.resolving import AddressRules
 from ingress.settings import Settings
 from ingress.tls.bases import InheritedTls

@@ -18,7 +18,7 @@ from ingress.annotations.shared_limits import shared_limits
 from ingress.filters import Filter, Scope
 from ingress.model.sub_requests import SubAnswer, SubRequest
 from ingress.model.templates import read_template
-from ingress.process.limit_memory import LimitMemory
+from ingress.process.shared.limit_memory import LimitMemory
 from ingress.proxy.exchange.services import States
 from tests.annotations.passwords.test_digest_check import FILE, REALM, Client
 from tests.annotations.passwords.test_family import FILE as PASSWORDS

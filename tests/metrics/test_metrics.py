@@ -18,7 +18,7 @@ from ingress.model.limits import Timeouts
 from ingress.model.objects import ObjectKey
 from ingress.model.problems import Reason
 from ingress.model.workers import WorkerStage, WorkerState
-from ingress.process.cgroups import Cap
+from ingress.process.caps.cgroups import Cap
 from ingress.proxy.contract.faults import Fault
 from tests.fakes.records import record_of
 

@@ -16,10 +16,10 @@ from ingress.metrics.metrics import Metrics
 from ingress.model.backends import BackendReference, Endpoint
 from ingress.model.balancing import Algorithm, Balancing
 from ingress.model.limits import Limits
-from ingress.process.caps import Caps
-from ingress.process.limit_memory import LimitMemory
-from ingress.process.shared_table import SharedTable
-from ingress.process.worker_part import WorkerPart
+from ingress.process.caps.caps import Caps
+from ingress.process.shared.limit_memory import LimitMemory
+from ingress.process.shared.shared_table import SharedTable
+from ingress.process.shared.worker_part import WorkerPart
 from ingress.proxy.contract.deadlines import Deadlines
 from ingress.proxy.exchange.services import FilterClock
 from ingress.proxy.transport.connection_limit import DEFAULT_CONNECTIONS

@@ -7,7 +7,7 @@ from twisted.internet.testing import MemoryReactorClock
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.errors import StartError
-from ingress.process.limit_memory import LimitMemory
+from ingress.process.shared.limit_memory import LimitMemory
 from ingress.settings import Settings
 from ingress.workers import pool
 from ingress.workers.pool import WorkerPool

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import Final
 
 from ingress.filters import Clock
-from ingress.process.shared_table import SharedTable
+from ingress.process.shared.shared_table import SharedTable
 
 WINDOW: Final = 51
 """Counts up to the highest that are known, beside its 13 bits."""

@@ -26,7 +26,7 @@ from ingress.filters import Facts, Filter, FilterSpec, Phase, Record, Reply, Sco
 from ingress.model.frozen import frozen
 from ingress.model.networks import NetworkSet, client_address
 from ingress.model.problems import Reason
-from ingress.process.shared_counts import WorkerCounts
+from ingress.process.shared.shared_counts import WorkerCounts
 from ingress.wording import number_of
 
 MOST: Final = 999_999_999
@@ -203,7 +203,7 @@ class SharedUnderWay:
     """How many requests of each client the other workers have under way, and who tells them of ours.
 
     What one process has it knows by itself, and exactly; the others tell it by memory that all share
-    (``ingress.process.shared_counts``).  Workers that judge in the same microsecond may let in one each.
+    (``ingress.process.shared.shared_counts``).  Workers that judge in the same microsecond may let in one each.
     """
 
     def __init__(self, counts: WorkerCounts, owner: str, secret: bytes) -> None:

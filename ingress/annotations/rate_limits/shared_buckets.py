@@ -18,7 +18,7 @@ from typing import Final
 
 from ingress.annotations.rate_limits.leaky_buckets import ONE, Rates, Zone
 from ingress.filters import Clock, Filter
-from ingress.process.shared_table import KEPT, SharedTable
+from ingress.process.shared.shared_table import KEPT, SharedTable
 
 LARGEST_SHARED: Final = (1 << 32) - 1
 """What may be in a bucket: 4,294,967 requests."""

@@ -27,7 +27,7 @@ from ingress.metrics.connections import ConnectionMetrics
 from ingress.proxy.contract.deadlines import NEVER, Deadlines
 
 DEFAULT_CONNECTIONS: Final = 8000
-"""Fewer where the process may have fewer descriptors, or little memory (``ingress.process.caps``)."""
+"""Fewer where the process may have fewer descriptors, or little memory (``ingress.process.caps.caps``)."""
 LEAST_REST_SECONDS: Final = 2.0
 """Two ticks: who was accepted or answered a moment ago has not had the time to say something."""
 PATIENCE_SECONDS: Final = 0.1

@@ -5,7 +5,7 @@ from random import Random
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.annotations.passwords.shared_nonces import WINDOW, SharedNonces
-from ingress.process.shared_table import SharedTable
+from ingress.process.shared.shared_table import SharedTable
 from tests.fakes.filter_parts import FakeClock
 
 LASTING = 300_000

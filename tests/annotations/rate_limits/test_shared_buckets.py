@@ -21,7 +21,7 @@ from ingress.annotations.rate_limits.leaky_buckets import (
 )
 from ingress.annotations.rate_limits.shared_buckets import LARGEST_SHARED, SKEW, SharedBuckets
 from ingress.filters import Filter
-from ingress.process.shared_table import SharedTable
+from ingress.process.shared.shared_table import SharedTable
 from tests.annotations.rate_limits.test_leaky_buckets import Nginx
 from tests.fakes.filter_parts import FakeClock
 

@@ -2,8 +2,8 @@
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.process.cgroups import Cap
-from ingress.process.memory_marks import LASTING_SECONDS, Level, MemoryMarks
+from ingress.process.caps.cgroups import Cap
+from ingress.process.caps.memory_marks import LASTING_SECONDS, Level, MemoryMarks
 
 LIMIT = 1000
 

@@ -1,4 +1,4 @@
-"""Tests for ``ingress.process.cgroups``."""
+"""Tests for ``ingress.process.caps.cgroups``."""
 
 import os
 from pathlib import Path
@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.process.cgroups import (
+from ingress.process.caps.cgroups import (
     Cap,
     Groups,
     cpu_quota,

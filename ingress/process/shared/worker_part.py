@@ -8,7 +8,7 @@ from secrets import token_bytes
 
 from attrs import field, frozen
 
-from ingress.process.limit_memory import LimitMemory
+from ingress.process.shared.limit_memory import LimitMemory
 
 
 def _secret() -> bytes:

@@ -9,8 +9,8 @@ from twisted.internet.interfaces import IDelayedCall, IReactorTime
 from twisted.logger import Logger
 
 from ingress.model.happenings import ChangeSort, Mark
-from ingress.process.cgroups import Cap, memory_cap, own_groups
-from ingress.process.memory_marks import Level, MemoryMarks
+from ingress.process.caps.cgroups import Cap, memory_cap, own_groups
+from ingress.process.caps.memory_marks import Level, MemoryMarks
 
 REPEAT_SECONDS: Final = 1.0
 """How often those are told again who can do with less."""

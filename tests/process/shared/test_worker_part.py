@@ -2,7 +2,7 @@
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.process.worker_part import WorkerPart
+from ingress.process.shared.worker_part import WorkerPart
 
 
 def parts(count: int) -> list[WorkerPart]:

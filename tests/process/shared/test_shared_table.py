@@ -6,7 +6,7 @@ from random import Random
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.process.shared_table import KEPT, ROW, SharedTable
+from ingress.process.shared.shared_table import KEPT, ROW, SharedTable
 
 NOW = 1000
 

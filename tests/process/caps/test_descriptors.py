@@ -7,8 +7,8 @@ import resource
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.process import descriptors
-from ingress.process.descriptors import connections_within, has_room, raise_descriptors
+from ingress.process.caps import descriptors
+from ingress.process.caps.descriptors import connections_within, has_room, raise_descriptors
 
 
 class DescriptorTests(SynchronousTestCase):

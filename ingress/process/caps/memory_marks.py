@@ -12,7 +12,7 @@ everybody for ever because memory that was freed does not go back to the system,
 from enum import IntEnum
 from typing import Final
 
-from ingress.process.cgroups import Cap
+from ingress.process.caps.cgroups import Cap
 
 NEAR_SHARE: Final = 0.9
 """Of the limit, if the operator does not say otherwise."""

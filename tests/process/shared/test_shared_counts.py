@@ -5,9 +5,9 @@ from random import Random
 from twisted.logger import capturedLogs
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.process.crowding import TELL_SECONDS, Crowding
-from ingress.process.limit_memory import LimitMemory
-from ingress.process.shared_counts import ROW, SharedCounts, WorkerCounts
+from ingress.process.shared.crowding import TELL_SECONDS, Crowding
+from ingress.process.shared.limit_memory import LimitMemory
+from ingress.process.shared.shared_counts import ROW, SharedCounts, WorkerCounts
 
 
 class CountsCase(SynchronousTestCase):

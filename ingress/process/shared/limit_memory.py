@@ -2,8 +2,8 @@
 
 from typing import Final
 
-from ingress.process.shared_counts import SharedCounts
-from ingress.process.shared_table import SharedTable
+from ingress.process.shared.shared_counts import SharedCounts
+from ingress.process.shared.shared_table import SharedTable
 
 _NONCE_BITS: Final = (10, 15)
 

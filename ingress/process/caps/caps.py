@@ -1,6 +1,6 @@
 """What this process may have at most, and what follows from that.
 
-The limits come of control groups (``ingress.process.cgroups``), of the machine, and of the process itself.  They decide what nobody
+The limits come of control groups (``ingress.process.caps.cgroups``), of the machine, and of the process itself.  They decide what nobody
 says on the command line: how many connections there may be, and how many workers ``--workers auto`` stands for.
 """
 
@@ -12,7 +12,7 @@ from typing import Final
 from attrs import evolve, frozen
 from twisted.logger import Logger
 
-from ingress.process.cgroups import (
+from ingress.process.caps.cgroups import (
     SYSTEM,
     cpu_quota,
     machine_memory,
@@ -20,7 +20,7 @@ from ingress.process.cgroups import (
     own_groups,
     task_cap,
 )
-from ingress.process.descriptors import ENOUGH, connections_within, raise_descriptors
+from ingress.process.caps.descriptors import ENOUGH, connections_within, raise_descriptors
 from ingress.wording import number_of
 
 log = Logger()

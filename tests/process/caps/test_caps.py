@@ -1,4 +1,4 @@
-"""Tests for ``ingress.process.caps``."""
+"""Tests for ``ingress.process.caps.caps``."""
 
 import resource
 from pathlib import Path
@@ -7,7 +7,7 @@ from attrs import evolve
 from twisted.logger import LogLevel, capturedLogs, formatEvent
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.process.caps import (
+from ingress.process.caps.caps import (
     Caps,
     caps_of_system,
     connections_allowed,

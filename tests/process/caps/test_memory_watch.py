@@ -10,9 +10,9 @@ from twisted.internet.task import Clock
 from twisted.logger import capturedLogs, formatEvent
 from twisted.trial.unittest import SkipTest, SynchronousTestCase
 
-from ingress.process.cgroups import Cap, memory_cap, own_groups
-from ingress.process.memory_marks import Level
-from ingress.process.memory_watch import MemoryWatch, give_back
+from ingress.process.caps.cgroups import Cap, memory_cap, own_groups
+from ingress.process.caps.memory_marks import Level
+from ingress.process.caps.memory_watch import MemoryWatch, give_back
 from tests.fakes.system_files import system
 
 MIB = 1 << 20
