@@ -4,11 +4,11 @@ from datetime import UTC, datetime
 from io import StringIO
 from unittest.mock import patch
 
-from ingress.ctl.inputs.how import How
-from ingress.ctl.inputs.manifests import read_manifests
+from ingress.ctl.inputs.files.choices import How
+from ingress.ctl.inputs.files.manifests import read_manifests
 from ingress.ctl.progress import progress
 from ingress.options.option import DEFAULTS
-from tests.ctl.inputs.files_case import FilesCase, an_ingress
+from tests.ctl.inputs.files.files_case import FilesCase, an_ingress
 
 
 class _Terminal(StringIO):

@@ -11,7 +11,7 @@ from attrs import evolve
 
 from ingress.ctl.errors import Mistake
 from ingress.ctl.inputs.controller_options import GivenOptions, names_beginning, options_from
-from ingress.ctl.inputs.how import How
+from ingress.ctl.inputs.files.choices import How
 from ingress.ctl.inputs.input import Input
 from ingress.ctl.inputs.live.asked import LiveCluster, SecretReading
 from ingress.ctl.progress import progress
@@ -232,7 +232,7 @@ def _read_files(
     paths: tuple[str, ...], options: tuple[str, ...], how: How, given: GivenOptions, now: datetime
 ) -> tuple[Input, GivenOptions]:
     """Read files, by *options* and those of the controller among them that *how* names."""
-    from ingress.ctl.inputs.manifests import read_manifests
+    from ingress.ctl.inputs.files.manifests import read_manifests
 
     found = read_manifests(paths, given.settings, now, how)
     if not how.like:

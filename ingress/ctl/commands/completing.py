@@ -9,9 +9,9 @@ from datetime import UTC, datetime
 import click
 
 from ingress.ctl.close_names import CloseNames
-from ingress.ctl.inputs.how import How
+from ingress.ctl.inputs.files.choices import How
+from ingress.ctl.inputs.files.texts import STANDARD_INPUT
 from ingress.ctl.inputs.input import Input
-from ingress.ctl.inputs.input_files import STANDARD_INPUT
 from ingress.options.option import DEFAULTS
 from ingress.translate.readers.ingress.objects import ingresses_of
 
@@ -45,7 +45,7 @@ def _hosts(context: click.Context) -> list[str]:
 
 def _given(context: click.Context) -> Input | None:
     """Return the manifests that the line names; None where it names none that can be read."""
-    from ingress.ctl.inputs.manifests import read_manifests
+    from ingress.ctl.inputs.files.manifests import read_manifests
 
     # Behind an option that waits for its value, arguments are not told apart yet.
     named = [*(context.params.get(name) or () for name in ("manifests", "paths")), context.args]

@@ -9,11 +9,11 @@ from attrs import evolve
 from ingress.ctl.commands.asking import complete_option, option_parameter, tell_unserved
 from ingress.ctl.errors import FINE, FOUND, Mistake
 from ingress.ctl.inputs.controller_options import GivenOptions, options_from
-from ingress.ctl.inputs.how import How
+from ingress.ctl.inputs.files.choices import How
+from ingress.ctl.inputs.files.manifests import read_manifests
+from ingress.ctl.inputs.files.texts import STANDARD_INPUT
 from ingress.ctl.inputs.input import Input
-from ingress.ctl.inputs.input_files import STANDARD_INPUT
 from ingress.ctl.inputs.live.asked import LiveCluster, SecretReading
-from ingress.ctl.inputs.manifests import read_manifests
 from ingress.ctl.inputs.operator_config_map import with_config_map
 from ingress.ctl.served.differences import Comparison, compare
 from ingress.ctl.served.holes import check_named, sides, without_unknown

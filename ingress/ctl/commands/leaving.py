@@ -8,12 +8,12 @@ from attrs import evolve
 
 from ingress.ctl.commands.asking import Source, read_objects
 from ingress.ctl.inputs.controller_options import GivenOptions, options_from
-from ingress.ctl.inputs.how import How
+from ingress.ctl.inputs.files.choices import How
+from ingress.ctl.inputs.ingress_nginx.taken_arguments import counting, judged_by, taken_arguments
 from ingress.ctl.inputs.input import Input, Workload
 from ingress.ctl.inputs.like import among
 from ingress.ctl.inputs.live.asked import LiveCluster
 from ingress.ctl.inputs.operator_config_map import with_config_map, with_settings
-from ingress.ctl.inputs.taken_arguments import counting, judged_by, taken_arguments
 from ingress.ctl.migrate.config_map import naming_config_map
 from ingress.options.table import OPTIONS
 from ingress.settings import Settings

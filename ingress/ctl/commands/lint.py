@@ -16,9 +16,9 @@ from ingress.ctl.commands.asking import (
 from ingress.ctl.commands.destinations import Destination, DestinationType, chosen_destinations, print_to
 from ingress.ctl.errors import FINE, FOUND, Mistake
 from ingress.ctl.inputs.controller_options import options_from
+from ingress.ctl.inputs.ingress_nginx.usual_config_map import find_config_map
 from ingress.ctl.inputs.input import Input, Unread
 from ingress.ctl.inputs.live.asked import LiveCluster
-from ingress.ctl.inputs.usual_config_map import find_config_map
 from ingress.ctl.lint.accepted import accept, read_acceptances
 from ingress.ctl.lint.finding import Level
 from ingress.ctl.lint.linting import lint
@@ -103,7 +103,7 @@ def _telling_of_arguments(given: Input, source: Source) -> Input:
     if source.like or not given.workloads:
         return given
     # For who has one among the files.
-    from ingress.ctl.inputs.taken_arguments import judged_by, taken_arguments
+    from ingress.ctl.inputs.ingress_nginx.taken_arguments import judged_by, taken_arguments
 
     unread = list(given.unread)
     for workload in given.workloads:

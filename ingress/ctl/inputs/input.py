@@ -126,7 +126,7 @@ class Input:
     workloads: tuple[Workload, ...] = ()
     """What runs ingress-nginx, each once; the first has those of all layers."""
     around: tuple[RawObject, ...] = field(default=(), repr=False)
-    """What may be around these: raw objects with their namespaces (``ingress.ctl.inputs.installation``)."""
+    """What may be around these: raw objects with their namespaces (``ingress.ctl.inputs.ingress_nginx.installation``)."""
     texts: Texts | None = field(default=None, repr=False)
     """What the objects were read from, where that has lines; the same for all layers."""
     others: tuple["Input", ...] = ()

@@ -8,9 +8,9 @@ from collections.abc import Collection, Iterator, Sequence
 from typing import Final
 
 from ingress.ctl.errors import Mistake
+from ingress.ctl.inputs.ingress_nginx.taken_arguments import judged_by, taken_arguments
+from ingress.ctl.inputs.ingress_nginx.workloads import is_ours, unknown_variable
 from ingress.ctl.inputs.input import Unread, Workload
-from ingress.ctl.inputs.taken_arguments import judged_by, taken_arguments
-from ingress.ctl.inputs.workloads import is_ours, unknown_variable
 from ingress.model.frozen import frozen
 from ingress.model.objects import ObjectKey
 from ingress.options.table import SPELLINGS

@@ -4,9 +4,15 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from ingress.ctl.inputs.ingress_nginx.installation import Installation, Surroundings
+from ingress.ctl.inputs.ingress_nginx.taken_arguments import (
+    REFUSED,
+    UNKNOWN,
+    USUAL_CLASSES,
+    Taken,
+    taken_arguments,
+)
 from ingress.ctl.inputs.input import Workload
-from ingress.ctl.inputs.installation import Installation, Surroundings
-from ingress.ctl.inputs.taken_arguments import REFUSED, UNKNOWN, USUAL_CLASSES, Taken, taken_arguments
 from ingress.ctl.migrate.firewall import PROCESSES
 from ingress.ctl.migrate.installation.kustomization import kustomization
 from ingress.ctl.migrate.installation.overlays import LOAD_BALANCER, overlay_for

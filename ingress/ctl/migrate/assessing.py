@@ -6,9 +6,9 @@ from typing import Final
 
 from attrs import evolve
 
+from ingress.ctl.inputs.ingress_nginx.installation import Surroundings
+from ingress.ctl.inputs.ingress_nginx.usual_config_map import find_config_map
 from ingress.ctl.inputs.input import Input
-from ingress.ctl.inputs.installation import Surroundings
-from ingress.ctl.inputs.usual_config_map import find_config_map
 from ingress.ctl.lint.finding import LintReport, ObjectReport, Standing
 from ingress.ctl.lint.rules import NOT_JUDGED
 from ingress.ctl.migrate.arguments import arguments_report

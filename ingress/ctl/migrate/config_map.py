@@ -9,8 +9,8 @@ from typing import Final
 from attrs import evolve
 
 from ingress.annotations.firewall.family import OPTION
+from ingress.ctl.inputs.ingress_nginx.usual_config_map import find_config_map
 from ingress.ctl.inputs.input import Input
-from ingress.ctl.inputs.usual_config_map import find_config_map
 from ingress.ctl.migrate.migration import ConfigMapReport, Key
 from ingress.model.objects import Kind
 from ingress.model.problems import Problem, Reason

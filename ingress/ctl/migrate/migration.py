@@ -5,8 +5,8 @@ from typing import Any
 
 from attrs import field
 
+from ingress.ctl.inputs.ingress_nginx.taken_arguments import Taken
 from ingress.ctl.inputs.input import Place, Workload
-from ingress.ctl.inputs.taken_arguments import Taken
 from ingress.ctl.lint.finding import Change, Finding, Standing
 from ingress.ctl.migrate.installation.carried import CarriedField
 from ingress.ctl.migrate.outcome import Outcome

@@ -9,8 +9,8 @@ from collections.abc import Iterable
 from ingress.cluster.manifests.manifest_listing import display_name
 from ingress.ctl.errors import Mistake
 from ingress.ctl.inputs.beside import ROUTE_KINDS
+from ingress.ctl.inputs.files.texts import STANDARD_INPUT
 from ingress.ctl.inputs.input import Input
-from ingress.ctl.inputs.input_files import STANDARD_INPUT
 from ingress.ctl.served.differences import Comparison, Difference, Subject
 from ingress.ctl.served.pairing import below
 from ingress.model.frozen import frozen

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from ingress.ctl.comparing.generating import UNKNOWN_HOST, UNKNOWN_PATH, generate
 from ingress.ctl.comparing.samples import Chosen, Sample, why_not_sent
 from ingress.ctl.inputs.controller_options import options_from
-from ingress.ctl.inputs.manifests import read_manifests
+from ingress.ctl.inputs.files.manifests import read_manifests
 from tests.ctl.ctl_case import CtlCase
 
 OBJECT = """\

@@ -10,7 +10,7 @@ from ingress.ctl.comparing.given_requests import Hosts, read_requests
 from ingress.ctl.comparing.samples import Chooser, Chosen, why_not_sent
 from ingress.ctl.errors import Mistake
 from ingress.ctl.inputs.controller_options import options_from
-from ingress.ctl.inputs.manifests import read_manifests
+from ingress.ctl.inputs.files.manifests import read_manifests
 from tests.ctl.comparing.test_generating import manifest
 from tests.ctl.ctl_case import CtlCase
 

@@ -13,7 +13,7 @@ from ingress.ctl.comparing.report import EXAMPLES, Report, as_data, as_document,
 from ingress.ctl.comparing.samples import Chosen, Sample
 from ingress.ctl.comparing.tally import Tally
 from ingress.ctl.inputs.controller_options import options_from
-from ingress.ctl.inputs.manifests import read_manifests
+from ingress.ctl.inputs.files.manifests import read_manifests
 from ingress.ctl.lint.linting import lint
 from ingress.ctl.pages.html import as_html
 from ingress.ctl.pages.markdown import as_markdown

@@ -3,8 +3,8 @@
 import json
 from typing import Any
 
+from ingress.ctl.inputs.ingress_nginx.workloads import workload_of
 from ingress.ctl.inputs.input import Workload
-from ingress.ctl.inputs.workloads import workload_of
 
 IMAGE = "registry.k8s.io/ingress-nginx/controller:v1.14.0@sha256:0123"
 

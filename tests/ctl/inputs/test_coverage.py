@@ -1,6 +1,6 @@
 """What is known of Services in other namespaces than that of whoever names them."""
 
-from tests.ctl.inputs.files_case import FilesCase, an_ingress
+from tests.ctl.inputs.files.files_case import FilesCase, an_ingress
 
 TCP_SERVICES = """\
 apiVersion: v1

@@ -2,9 +2,9 @@
 
 import json
 
-from ingress.ctl.inputs.how import How
+from ingress.ctl.inputs.files.choices import How
 from ingress.ctl.inputs.input import object_of
-from tests.ctl.inputs.files_case import FilesCase, an_ingress
+from tests.ctl.inputs.files.files_case import FilesCase, an_ingress
 
 CONFIG_MAP = """\
 apiVersion: v1

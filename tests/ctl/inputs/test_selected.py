@@ -4,7 +4,7 @@ from ingress.ctl.inputs.input import Input, Unread
 from ingress.model.objects import Kind
 from tests.cluster.test_selected_namespaces import labelled
 from tests.ctl.ctl_case import ingress
-from tests.ctl.inputs.files_case import FilesCase
+from tests.ctl.inputs.files.files_case import FilesCase
 from tests.ctl.inputs.live_case import LiveCase, grant, lists
 from tests.fakes.objects import ingress_object
 

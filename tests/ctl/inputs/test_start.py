@@ -3,7 +3,7 @@
 import subprocess
 import sys
 
-from tests.ctl.inputs.files_case import FilesCase, an_ingress
+from tests.ctl.inputs.files.files_case import FilesCase, an_ingress
 
 UNNEEDED = (
     "concurrent.futures",
@@ -13,7 +13,7 @@ UNNEEDED = (
     "importlib.metadata",
     "ingress.cluster.api",
     "ingress.controller",
-    "ingress.ctl.inputs.building",
+    "ingress.ctl.inputs.files.building",
     "ingress.ctl.inputs.live.reading",
     "ingress.identity.key_pairs",
     "ingress.proxy",

@@ -8,7 +8,7 @@ from typing import Any
 
 import yaml
 
-from ingress.ctl.inputs.workloads import WORKLOADS
+from ingress.ctl.inputs.ingress_nginx.workloads import WORKLOADS
 from ingress.ctl.migrate.writing_arguments import MOST_WORKLOADS
 from tests.ctl.commands.test_migrate import CONFIG_MAP, MigrateCase, named
 from tests.ctl.ctl_case import ingress

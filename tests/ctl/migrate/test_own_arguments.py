@@ -6,8 +6,8 @@ from typing import Any
 import yaml
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.ctl.inputs.installation import Installation, Surroundings
-from ingress.ctl.inputs.taken_arguments import taken_arguments
+from ingress.ctl.inputs.ingress_nginx.installation import Installation, Surroundings
+from ingress.ctl.inputs.ingress_nginx.taken_arguments import taken_arguments
 from ingress.ctl.migrate.arguments import arguments_report, own_arguments
 from ingress.ctl.migrate.installation.kustomization import BESIDE, KUSTOMIZATION, kustomization
 from ingress.ctl.migrate.installation.overlays import HOST_NETWORK, LOAD_BALANCER, NODE_PORT

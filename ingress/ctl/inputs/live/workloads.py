@@ -6,8 +6,7 @@ from typing import Any, Final
 from attrs import evolve
 
 from ingress.ctl.errors import Mistake
-from ingress.ctl.inputs.input import Unread, Workload
-from ingress.ctl.inputs.installation import (
+from ingress.ctl.inputs.ingress_nginx.installation import (
     AUTOSCALER,
     BUDGET,
     INGRESS_CLASS,
@@ -17,9 +16,10 @@ from ingress.ctl.inputs.installation import (
     SERVICE,
     belonging,
 )
+from ingress.ctl.inputs.ingress_nginx.workloads import WORKLOADS, controller_of, is_ours, workload_of
+from ingress.ctl.inputs.input import Unread, Workload
 from ingress.ctl.inputs.like import LikeOptions, read_arguments
 from ingress.ctl.inputs.live.api_server import ApiServer, Forbidden, items_of
-from ingress.ctl.inputs.workloads import WORKLOADS, controller_of, is_ours, workload_of
 from ingress.fields import RawObject, is_object
 from ingress.model.frozen import frozen
 from ingress.model.objects import ObjectKey
@@ -43,7 +43,7 @@ class FoundWorkloads:
 
     workloads: tuple[Workload, ...] = ()
     around: tuple[RawObject, ...] = ()
-    """What may be around these, with their namespaces (``ingress.ctl.inputs.installation``)."""
+    """What may be around these, with their namespaces (``ingress.ctl.inputs.ingress_nginx.installation``)."""
     unread: tuple[Unread, ...] = ()
 
 

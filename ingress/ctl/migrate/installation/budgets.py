@@ -1,7 +1,7 @@
 """What the PodDisruptionBudget in ``k8s/`` gets of that of an ingress-nginx: how many pods have to stay while nodes are drained.  Pure."""
 
-from ingress.ctl.inputs.installation import Installation
-from ingress.ctl.inputs.raw_values import name_of, object_in
+from ingress.ctl.inputs.ingress_nginx.installation import Installation
+from ingress.ctl.inputs.ingress_nginx.raw_values import name_of, object_in
 from ingress.ctl.migrate.installation.carried import Carried, Carrying
 from ingress.ctl.migrate.installation.overlays import own_kind
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from math import ceil
 from typing import Final
 
-from ingress.ctl.inputs.installation import IS_DEFAULT, Installation
+from ingress.ctl.inputs.ingress_nginx.installation import IS_DEFAULT, Installation
 from ingress.ctl.migrate.firewall import PROCESSES
 from ingress.ctl.migrate.installation.budgets import budget_carried
 from ingress.ctl.migrate.installation.carried import Carried, CarriedField, Change, Fate, steps, worst_first

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any, Final
 
-from ingress.ctl.inputs.network_policies import Pods, Policy, lets_in
-from ingress.ctl.inputs.raw_values import name_of, namespace_of, object_in
+from ingress.ctl.inputs.ingress_nginx.network_policies import Pods, Policy, lets_in
+from ingress.ctl.inputs.ingress_nginx.raw_values import name_of, namespace_of, object_in
 from ingress.ctl.migrate.installation.carried import CarriedField, Fate, is_sound
 from ingress.ctl.migrate.installation.overlays import OWN_LABELS, OWN_NAME
 from ingress.ctl.migrate.installation.yaml_text import manifest

@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from typing import Final
 
-from ingress.ctl.inputs.installation import Installation
-from ingress.ctl.inputs.raw_values import object_in
+from ingress.ctl.inputs.ingress_nginx.installation import Installation
+from ingress.ctl.inputs.ingress_nginx.raw_values import object_in
 from ingress.model.frozen import frozen
 
 OWN_NAME: Final = "txingress"

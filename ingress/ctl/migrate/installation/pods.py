@@ -6,9 +6,9 @@ What belongs to nginx itself, its image, memory and volumes, stays there, and is
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from ingress.ctl.inputs.ingress_nginx.installation import Installation
+from ingress.ctl.inputs.ingress_nginx.raw_values import object_in, objects_in, texts_in
 from ingress.ctl.inputs.input import Workload
-from ingress.ctl.inputs.installation import Installation
-from ingress.ctl.inputs.raw_values import object_in, objects_in, texts_in
 from ingress.ctl.migrate.installation.carried import Carried, Carrying, member
 from ingress.ctl.migrate.installation.metadata import is_of_tool, purposeful_labels
 from ingress.ctl.migrate.installation.overlays import Overlay, own_kind

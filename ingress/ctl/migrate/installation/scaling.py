@@ -9,8 +9,8 @@ Source: ``ScaledObject`` of ``keda.sh/v1alpha1``.
 from collections.abc import Iterator
 from typing import Any, Final
 
-from ingress.ctl.inputs.installation import Installation
-from ingress.ctl.inputs.raw_values import name_of, object_in, objects_in, texts_in
+from ingress.ctl.inputs.ingress_nginx.installation import Installation
+from ingress.ctl.inputs.ingress_nginx.raw_values import name_of, object_in, objects_in, texts_in
 from ingress.ctl.migrate.installation.carried import Carried, Carrying, is_sound
 from ingress.ctl.migrate.installation.overlays import OWN_LABELS, OWN_NAME, own_kind
 from ingress.fields import RawObject

@@ -2,9 +2,9 @@
 
 from typing import Any
 
+from ingress.ctl.inputs.ingress_nginx.raw_selectors import selects
+from ingress.ctl.inputs.ingress_nginx.raw_values import object_in, objects_in
 from ingress.ctl.inputs.input import Workload
-from ingress.ctl.inputs.raw_selectors import selects
-from ingress.ctl.inputs.raw_values import object_in, objects_in
 from ingress.ctl.migrate.installation.overlays import OWN_LABELS
 from ingress.fields import RawObject, is_object
 

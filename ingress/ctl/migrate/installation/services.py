@@ -7,8 +7,8 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from ingress.ctl.inputs.installation import OUTSIDE, Installation, is_for_requests, port_numbers
-from ingress.ctl.inputs.raw_values import name_of, object_in, objects_in, texts_in
+from ingress.ctl.inputs.ingress_nginx.installation import OUTSIDE, Installation, is_for_requests, port_numbers
+from ingress.ctl.inputs.ingress_nginx.raw_values import name_of, object_in, objects_in, texts_in
 from ingress.ctl.migrate.installation.annotations import ONE_ONLY, annotation_fate
 from ingress.ctl.migrate.installation.carried import Carried, Carrying, Fate, member
 from ingress.ctl.migrate.installation.metadata import purposeful_labels

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from typing import Final
 
-from ingress.ctl.inputs.taken_arguments import REFUSED, Taken
+from ingress.ctl.inputs.ingress_nginx.taken_arguments import REFUSED, Taken
 from ingress.model.frozen import frozen
 
 _PORTS: Final = {"http": ("http-port", 80), "https": ("https-port", 443)}

@@ -6,7 +6,7 @@ from typing import Any
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.ctl.inputs.installation import Surroundings, belonging
+from ingress.ctl.inputs.ingress_nginx.installation import Surroundings, belonging
 from ingress.ctl.migrate.arguments import arguments_report
 from ingress.ctl.migrate.installation.carried import Fate
 from ingress.ctl.migrate.migration import ArgumentsReport

@@ -1,6 +1,6 @@
 """What is written for somebody who has requests inspected by ModSecurity."""
 
-from ingress.ctl.inputs.installation import Surroundings
+from ingress.ctl.inputs.ingress_nginx.installation import Surroundings
 from ingress.ctl.migrate.arguments import arguments_report
 from tests.ctl.inputs.controllers import workload
 from tests.ctl.migrate.installation.installation_case import InstallationCase

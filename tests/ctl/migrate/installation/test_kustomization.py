@@ -5,7 +5,7 @@ from pathlib import Path
 
 import yaml
 
-from ingress.ctl.inputs.installation import IS_DEFAULT
+from ingress.ctl.inputs.ingress_nginx.installation import IS_DEFAULT
 from tests.ctl.commands.test_migrate import MigrateCase
 from tests.ctl.ctl_case import ingress
 from tests.ctl.inputs.controllers import as_yaml, autoscaler, deployment, ingress_class, service

@@ -12,8 +12,8 @@ from typing import Any
 
 import yaml
 
+from ingress.ctl.inputs.files.manifests import read_manifests
 from ingress.ctl.inputs.input import Input
-from ingress.ctl.inputs.manifests import read_manifests
 from ingress.ctl.lint.finding import Level
 from ingress.ctl.lint.linting import lint
 from ingress.model.objects import ObjectKey

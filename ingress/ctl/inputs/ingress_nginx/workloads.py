@@ -8,8 +8,8 @@ import shlex
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+from ingress.ctl.inputs.ingress_nginx.raw_values import object_in, objects_in
 from ingress.ctl.inputs.input import NOWHERE, Place, Workload
-from ingress.ctl.inputs.raw_values import object_in, objects_in
 from ingress.fields import RawObject, is_object
 from ingress.model.objects import ObjectKey
 from ingress.options.ingress_nginx_arguments import ARGUMENTS

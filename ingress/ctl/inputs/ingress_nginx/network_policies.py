@@ -7,8 +7,8 @@ its other labels are not known, one that has the namespace's name as its value i
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
-from ingress.ctl.inputs.raw_selectors import selector_of
-from ingress.ctl.inputs.raw_values import namespace_of, object_in, objects_in, texts_in
+from ingress.ctl.inputs.ingress_nginx.raw_selectors import selector_of
+from ingress.ctl.inputs.ingress_nginx.raw_values import namespace_of, object_in, objects_in, texts_in
 from ingress.fields import RawObject, is_object
 from ingress.model.frozen import frozen
 from ingress.model.label_selectors import LabelSelector

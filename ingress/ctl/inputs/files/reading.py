@@ -7,11 +7,11 @@ from attrs import Factory, evolve
 from ingress.cluster.kinds import KINDS
 from ingress.cluster.manifests.manifest_files import ManifestContent, line_told, read_manifest
 from ingress.ctl.inputs.beside import ROUTE_KINDS, Beside
+from ingress.ctl.inputs.files.first_look import is_template_before
+from ingress.ctl.inputs.ingress_nginx.installation import INGRESS_CLASS, NAMESPACE, SERVICE, belonging
+from ingress.ctl.inputs.ingress_nginx.workloads import workload_of
 from ingress.ctl.inputs.input import Place, Workload
-from ingress.ctl.inputs.installation import INGRESS_CLASS, NAMESPACE, SERVICE, belonging
-from ingress.ctl.inputs.looks import is_template_before
 from ingress.ctl.inputs.unknown_fields import UnknownField
-from ingress.ctl.inputs.workloads import workload_of
 from ingress.fields import RawObject, is_object
 from ingress.model.frozen import frozen
 from ingress.model.objects import Kind, ObjectId

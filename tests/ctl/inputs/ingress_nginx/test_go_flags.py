@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.ctl.inputs.go_flags import Flag, read_flags, whole_number
+from ingress.ctl.inputs.ingress_nginx.go_flags import Flag, read_flags, whole_number
 from ingress.options.ingress_nginx_arguments import ArgumentType
 
 TYPES = {

@@ -19,7 +19,9 @@ from ingress.cluster.store import Store
 from ingress.ctl.errors import Mistake
 from ingress.ctl.inputs.beside import ROUTE_KINDS
 from ingress.ctl.inputs.coverage import covered_by
-from ingress.ctl.inputs.folders import (
+from ingress.ctl.inputs.files.choices import USUAL, How
+from ingress.ctl.inputs.files.first_look import may_hold_objects, may_run_ingress_nginx
+from ingress.ctl.inputs.files.folders import (
     KUSTOMIZATIONS,
     Contents,
     chart_of,
@@ -27,10 +29,11 @@ from ingress.ctl.inputs.folders import (
     plain_folder,
     unrendered_chart,
 )
-from ingress.ctl.inputs.forms import forms_of
-from ingress.ctl.inputs.how import USUAL, How
-from ingress.ctl.inputs.input import Input, Place, Unread, Workload
-from ingress.ctl.inputs.input_files import (
+from ingress.ctl.inputs.files.forms import forms_of
+from ingress.ctl.inputs.files.kustomizations import Build, FileIdentity, Plan, plan
+from ingress.ctl.inputs.files.layers import Layer, Unit, in_layers
+from ingress.ctl.inputs.files.reading import read_text
+from ingress.ctl.inputs.files.texts import (
     MOST_BYTES,
     STANDARD_INPUT,
     Texts,
@@ -38,10 +41,7 @@ from ingress.ctl.inputs.input_files import (
     content_of,
     standard_input,
 )
-from ingress.ctl.inputs.kustomizations import Build, FileIdentity, Plan, plan
-from ingress.ctl.inputs.layers import Layer, Unit, in_layers
-from ingress.ctl.inputs.looks import may_hold_objects, may_run_ingress_nginx
-from ingress.ctl.inputs.reading import read_text
+from ingress.ctl.inputs.input import Input, Place, Unread, Workload
 from ingress.ctl.inputs.selected import left_alone
 from ingress.ctl.inputs.unknown_fields import UnknownField
 from ingress.fields import RawObject
@@ -133,7 +133,7 @@ class _Manifests:
         if not planned.builds:
             return []
         # Starting programs takes a while to import.
-        from ingress.ctl.inputs.building import build_all, builder
+        from ingress.ctl.inputs.files.building import build_all, builder
 
         unbuilt: list[Build] = []
         wanted: list[Build] = []

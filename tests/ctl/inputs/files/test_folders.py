@@ -9,9 +9,9 @@ from unittest.mock import patch
 
 from ingress.ctl.commands.asking import read_input
 from ingress.ctl.errors import MISTAKEN, Mistake
-from ingress.ctl.inputs import folders
-from ingress.ctl.inputs.how import USUAL, How
-from tests.ctl.inputs.files_case import FilesCase, an_ingress
+from ingress.ctl.inputs.files import folders
+from ingress.ctl.inputs.files.choices import USUAL, How
+from tests.ctl.inputs.files.files_case import FilesCase, an_ingress
 
 TEMPLATE = """\
 apiVersion: networking.k8s.io/v1
@@ -207,7 +207,7 @@ class FolderTests(FilesCase):
 
         scandir = os.scandir
         with (
-            patch("ingress.ctl.inputs.input_files.open", opening, create=True),
+            patch("ingress.ctl.inputs.files.texts.open", opening, create=True),
             patch.object(os, "scandir", scanning),
         ):
             given = self.read()
@@ -238,7 +238,7 @@ class FolderTests(FilesCase):
             opened.append(os.path.basename(path))
             return os.fdopen(os.open(path, os.O_RDONLY), mode)
 
-        with patch("ingress.ctl.inputs.input_files.open", opening, create=True):
+        with patch("ingress.ctl.inputs.files.texts.open", opening, create=True):
             self.read()
         self.assertEqual(opened, ["a.yaml"])
 
@@ -246,7 +246,7 @@ class FolderTests(FilesCase):
         """A file beyond the bound is told of, not read."""
         self.put("a.yaml", an_ingress())
         self.put("b.yaml", an_ingress("b") + "#" * 1000)
-        with patch("ingress.ctl.inputs.manifests.MAX_FILE_BYTES", 1000):
+        with patch("ingress.ctl.inputs.files.manifests.MAX_FILE_BYTES", 1000):
             given = self.read()
         self.assertEqual([what for what, _ in self.unread(given)], ["b.yaml"])
         self.assertEqual(list(self.ingresses(given)), ["default/web"])

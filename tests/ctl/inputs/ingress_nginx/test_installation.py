@@ -5,8 +5,8 @@ from functools import partial
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.ctl.inputs.installation import Surroundings
-from ingress.ctl.inputs.raw_values import name_of
+from ingress.ctl.inputs.ingress_nginx.installation import Surroundings
+from ingress.ctl.inputs.ingress_nginx.raw_values import name_of
 from tests.ctl.inputs.controllers import LABELS, budget, network_policy, service, workload
 from tests.fakes.counting import calls
 

@@ -7,8 +7,8 @@ from io import BytesIO
 import yaml
 
 from ingress.ctl.errors import MISTAKEN, Mistake
-from ingress.ctl.inputs.how import How
-from tests.ctl.inputs.files_case import FilesCase, an_ingress
+from ingress.ctl.inputs.files.choices import How
+from tests.ctl.inputs.files.files_case import FilesCase, an_ingress
 
 
 class _Terminal(BytesIO):

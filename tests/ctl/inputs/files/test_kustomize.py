@@ -5,9 +5,9 @@ import shutil
 import stat
 from unittest.mock import patch
 
-from ingress.ctl.inputs.building import build_all
-from ingress.ctl.inputs.how import How
-from tests.ctl.inputs.files_case import FilesCase, an_ingress
+from ingress.ctl.inputs.files.building import build_all
+from ingress.ctl.inputs.files.choices import How
+from tests.ctl.inputs.files.files_case import FilesCase, an_ingress
 
 BUILDER = """\
 #!/bin/sh

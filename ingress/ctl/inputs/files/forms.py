@@ -12,7 +12,7 @@ from attrs import evolve
 
 from ingress.cluster.kinds import KINDS
 from ingress.cluster.manifests.manifest_files import ManifestContent, ManifestObject
-from ingress.ctl.inputs.layers import Unit
+from ingress.ctl.inputs.files.layers import Unit
 from ingress.model.objects import ObjectId
 from ingress.model.problems import Problem, Reason
 

@@ -4,13 +4,13 @@ from hypothesis import given as drawn
 from hypothesis import settings, strategies
 
 from ingress.cluster.manifests.manifest_files import ManifestContent, ManifestObject
-from ingress.ctl.inputs import forms
-from ingress.ctl.inputs.forms import MOST_FORMS
+from ingress.ctl.inputs.files import forms
+from ingress.ctl.inputs.files.forms import MOST_FORMS
+from ingress.ctl.inputs.files.layers import Unit, in_layers
 from ingress.ctl.inputs.input import object_of
-from ingress.ctl.inputs.layers import Unit, in_layers
 from ingress.model.objects import Kind, ObjectKey, Projection
 from ingress.model.problems import Reason
-from tests.ctl.inputs.files_case import FilesCase, an_ingress
+from tests.ctl.inputs.files.files_case import FilesCase, an_ingress
 from tests.properties import examples
 
 CLASS = """\

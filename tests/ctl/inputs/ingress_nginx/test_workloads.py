@@ -6,10 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.ctl.inputs.workloads import arguments_in, controller_of, workload_of
+from ingress.ctl.inputs.ingress_nginx.workloads import arguments_in, controller_of, workload_of
 from ingress.model.objects import ObjectKey
 from tests.ctl.inputs.controllers import IMAGE, container, deployment, workload
-from tests.ctl.inputs.files_case import FilesCase, an_ingress
+from tests.ctl.inputs.files.files_case import FilesCase, an_ingress
 
 HELM = {"app.kubernetes.io/name": "ingress-nginx", "app.kubernetes.io/component": "controller"}
 _json: Any = st.recursive(

@@ -4,7 +4,7 @@ import tracemalloc
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.ctl.inputs.input_files import MOST_BYTES, content_of, standard_input
+from ingress.ctl.inputs.files.texts import MOST_BYTES, content_of, standard_input
 
 CONTENT = b"kind: Service\n"
 

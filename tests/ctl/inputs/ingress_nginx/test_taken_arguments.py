@@ -5,7 +5,14 @@ from typing import Any
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.ctl.inputs.controller_options import options_from
-from ingress.ctl.inputs.taken_arguments import REFUSED, UNKNOWN, Taken, counting, judged_by, taken_arguments
+from ingress.ctl.inputs.ingress_nginx.taken_arguments import (
+    REFUSED,
+    UNKNOWN,
+    Taken,
+    counting,
+    judged_by,
+    taken_arguments,
+)
 from ingress.options.ingress_nginx_arguments import Becomes
 from ingress.options.option import DEFAULTS
 from tests.ctl.inputs.controllers import workload

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
 from ingress.cluster.manifests.documents import DocumentError, read_events, read_yaml
-from ingress.ctl.inputs.folders import KUSTOMIZATIONS
+from ingress.ctl.inputs.files.folders import KUSTOMIZATIONS
 from ingress.fields import RawObject, is_object
 from ingress.model.frozen import frozen
 

@@ -8,10 +8,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
 from typing import Final
 
+from ingress.ctl.inputs.ingress_nginx.network_policies import Policies, Policy, labels_of_namespace
+from ingress.ctl.inputs.ingress_nginx.raw_selectors import known_labels, selector_of
+from ingress.ctl.inputs.ingress_nginx.raw_values import name_of, namespace_of, object_in, objects_in, texts_in
 from ingress.ctl.inputs.input import Workload
-from ingress.ctl.inputs.network_policies import Policies, Policy, labels_of_namespace
-from ingress.ctl.inputs.raw_selectors import known_labels, selector_of
-from ingress.ctl.inputs.raw_values import name_of, namespace_of, object_in, objects_in, texts_in
 from ingress.fields import RawObject
 from ingress.model.frozen import frozen
 from ingress.model.label_selectors import LabelSelector

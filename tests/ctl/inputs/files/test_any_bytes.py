@@ -8,10 +8,10 @@ from hypothesis import settings, strategies
 
 from ingress.ctl.errors import Mistake
 from ingress.ctl.inputs.input import object_of
-from tests.ctl.inputs.files_case import FilesCase, an_ingress
+from tests.ctl.inputs.files.files_case import FilesCase, an_ingress
 from tests.properties import examples
 
-MANIFESTS = sorted(Path(__file__).parents[2].glob("fixtures/*/manifests.yaml"))
+MANIFESTS = sorted(Path(__file__).parents[3].glob("fixtures/*/manifests.yaml"))
 KUSTOMIZATION = (
     "resources: [a.yaml, ../b]\npatches:\n- path: p.yaml\nconfigMapGenerator:\n- {name: x, files: [a=b]}\n"
 )

@@ -11,8 +11,8 @@ from attrs import define, field
 from ingress.cluster.manifests.manifest_listing import display_name
 from ingress.cluster.manifests.manifest_scan import read_at_most
 from ingress.ctl.errors import Mistake
+from ingress.ctl.inputs.files.lines import AskedField, lines_of
 from ingress.ctl.inputs.input import Place
-from ingress.ctl.inputs.lines import AskedField, lines_of
 from ingress.model.objects import ObjectId
 
 STANDARD_INPUT: Final = "-"
