@@ -18,6 +18,7 @@ REPOSITORY = Path(__file__).resolve().parent.parent
 PACKAGE = REPOSITORY / "ingress"
 
 _ROW = re.compile(r"^\| (\d+) \| ([^|]*)", re.MULTILINE)
+_DRAWN = re.compile(r"(?<![\w/.`-])[a-z][a-z0-9_]*(?:\.py|/)(?![\w/])")
 _ROOM = re.compile(r"`(ingress/(?:\w+/)*\w+)(?:\.py|/)`")
 
 
@@ -261,6 +262,17 @@ class FloorTests(SynchronousTestCase):
             package = folder / "__init__.py"
             self.assertTrue(package.exists(), f"{package} is missing")
             self.assertEqual(len(ast.parse(package.read_text("utf-8")).body), 1, package)
+
+    def test_drawings_show_what_is_there(self) -> None:
+        """Each module and folder that the docstring of a package names is below that package."""
+        missing = {}
+        for name, path in modules().items():
+            if path.name == "__init__.py":
+                text = ast.get_docstring(ast.parse(path.read_text("utf-8"))) or ""
+                drawn = set(_DRAWN.findall(text))
+                below = {one.name for one in path.parent.rglob("*")}
+                missing[name] = {one for one in drawn if one.removesuffix("/") not in below}
+        self.assertEqual({name: found for name, found in missing.items() if found}, {})
 
 
 class BreachTests(SynchronousTestCase):

@@ -1,4 +1,4 @@
-"""How the process runs and ends; knows no objects, routes or requests.
+"""How the process runs and ends: signals, output, time, memory, threads.
 
     begins and ends       lifecycle.py (signals, exit status), pid_file.py, secrecy.py, version.py, systemd/
     what it may have      caps/
@@ -9,4 +9,6 @@
                           interruption.py (breaks off what blocks)
     several processes     control_channel.py, framing.py (what they say), shared/ (the memory that they share)
     what it says          logs/
+
+Nothing here knows objects, routes or requests.
 """

@@ -1,1 +1,10 @@
-"""Connections to endpoints: HTTP/1.1 and HTTP/2, their pool, and the rotation of endpoints."""
+"""Connections to endpoints: HTTP/1.1, HTTP/2 and FastCGI, their pool, and the rotation of endpoints.
+
+    rotation.py             which endpoint gets an attempt
+    pool.py                 which connection it goes over ──▶ connection.py             HTTP/1.1
+                                                              fastcgi_connection.py     FastCGI
+                                                              h2_session.py, h2_stream.py
+
+What these ask of the pool is ``keeping.py``; ``program_errors.py`` logs what programs behind FastCGI complain of, and
+``standing.py`` says how endpoints are, for whoever looks.
+"""
