@@ -33,7 +33,7 @@ from ingress.annotations.rate_limits.leaky_buckets import (
 from ingress.annotations.rate_limits.shared_buckets import SharedBuckets
 from ingress.filters import Filter
 from ingress.process.shared.shared_table import SharedTable
-from ingress.proxy.exchange.services import FilterClock
+from ingress.proxy.exchange.filtering.services import FilterClock
 from tests.fakes.filter_parts import FakeFacts, FakeServices
 
 CLIENTS = 1_000_000

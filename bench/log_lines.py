@@ -16,7 +16,7 @@ from ingress.model.log_formats import AccessLogSettings, LineForm, read_line_for
 from ingress.model.objects import ObjectKey
 from ingress.model.records import AttemptRecord, Record, RecordedSecurity
 from ingress.model.traces import TraceContext
-from ingress.proxy.exchange.access_log import AccessLog
+from ingress.proxy.exchange.access_log.access_log import AccessLog
 from ingress.routing.route import Match, Route
 
 _LINES: Final = 500

@@ -45,12 +45,12 @@ from ingress.proxy.dispatch.gate import Gate
 from ingress.proxy.dispatch.resource import IngressProxyResource
 from ingress.proxy.dispatch.site import ProxySite, SessionRules, new_site
 from ingress.proxy.downstream.h2_session import DownstreamSession
-from ingress.proxy.exchange.access_log import AccessLog
-from ingress.proxy.exchange.chains import Chains
+from ingress.proxy.exchange.access_log.access_log import AccessLog
+from ingress.proxy.exchange.filtering.chains import Chains
+from ingress.proxy.exchange.filtering.services import FilterClock, FilterServices, ReplicaCount, States
 from ingress.proxy.exchange.loops import usual_most
 from ingress.proxy.exchange.replies import Replies
-from ingress.proxy.exchange.services import FilterClock, FilterServices, ReplicaCount, States
-from ingress.proxy.exchange.subrequests import SubRequests
+from ingress.proxy.exchange.sub_requests.sub_requests import SubRequests
 from ingress.proxy.listening.connection_factories import ChannelFactory, StreamFactory
 from ingress.proxy.listening.connection_starts import ConnectionStartRules, TrustedNow
 from ingress.proxy.listening.networks import network_for

@@ -24,9 +24,9 @@ from ingress.model.frozen import frozen
 from ingress.model.reply import Reply
 from ingress.model.sub_requests import SubAnswer, SubRequestFailed
 from ingress.plain.secret_fields import tells_of_secrets
-from ingress.proxy.exchange.chain import Chain, FilterNotMade, LiveFilter, NoFilter, live_filter
-from ingress.proxy.exchange.consulting import check_reply, consult
 from ingress.proxy.exchange.facts import RequestFacts
+from ingress.proxy.exchange.filtering.chain import Chain, FilterNotMade, LiveFilter, NoFilter, live_filter
+from ingress.proxy.exchange.filtering.consulting import check_reply, consult
 from ingress.proxy.exchange.grpc_replies import trailers_only
 from ingress.proxy.exchange.replies import Replies, accepts_html, head_of, phrase_of
 

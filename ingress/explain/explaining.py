@@ -58,8 +58,8 @@ from ingress.model.problems import Problem
 from ingress.model.reply import Reply
 from ingress.model.serving import ServingSettings
 from ingress.model.stepwise import Stepwise, finished
-from ingress.proxy.exchange.chain import in_order
 from ingress.proxy.exchange.facts import RequestFacts
+from ingress.proxy.exchange.filtering.chain import in_order
 from ingress.proxy.exchange.replies import Replies, accepts_html, head_of
 from ingress.routing.choosing import chances
 from ingress.routing.contest import MOST_LOSERS, Contest, contesting

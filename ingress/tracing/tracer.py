@@ -31,7 +31,7 @@ class TracedHead(Protocol):
 
 
 class TracedChain(Protocol):
-    """The filters of a request; ``ingress.proxy.exchange.chain.Chain`` is one."""
+    """The filters of a request; ``ingress.proxy.exchange.filtering.chain.Chain`` is one."""
 
     tracing: RouteTracing | None
 

@@ -12,7 +12,7 @@ from ingress.translate.options import TranslateOptions
 from ingress.translate.translate import translate
 from tests.fakes.specs import SpecOf
 from tests.operator_settings import operator_settings
-from tests.proxy.exchange.test_filter_bodies import Loud
+from tests.proxy.exchange.filtering.test_filter_bodies import Loud
 from tests.proxy.filter_case import FilterCase
 from tests.proxy.playing import ONE, ProxyCase
 from tests.translate.golden import state_of

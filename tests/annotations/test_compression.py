@@ -27,14 +27,14 @@ from ingress.annotations.compression import (
 from ingress.annotations.content_codings import encoder_maker
 from ingress.annotations.values import ValueRefused
 from ingress.filters import AnswerEdit, Facts, Filter, FilterSpec, Hook, Phase, Reply, used_hooks
-from ingress.proxy.exchange.answer_passage import SLICE
+from ingress.proxy.exchange.filtering.answer_passage import SLICE
 from ingress.translate.options import TranslateOptions
 from ingress.translate.translate import translate
 from tests.annotations.served_case import ServedCase
 from tests.fakes.filter_parts import FakeEdit, FakeFacts, FakeServices
 from tests.fakes.specs import SpecOf
 from tests.operator_settings import operator_settings
-from tests.proxy.exchange.test_filter_bodies import Loud
+from tests.proxy.exchange.filtering.test_filter_bodies import Loud
 from tests.proxy.filter_case import FilterCase, Heard
 from tests.proxy.playing import ONE, Stage
 from tests.translate.golden import state_of

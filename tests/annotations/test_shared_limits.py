@@ -19,7 +19,7 @@ from ingress.filters import Filter, Scope
 from ingress.model.sub_requests import SubAnswer, SubRequest
 from ingress.model.templates import read_template
 from ingress.process.shared.limit_memory import LimitMemory
-from ingress.proxy.exchange.services import States
+from ingress.proxy.exchange.filtering.services import States
 from tests.annotations.passwords.test_digest_check import FILE, REALM, Client
 from tests.annotations.passwords.test_family import FILE as PASSWORDS
 from tests.annotations.passwords.test_family import basic

@@ -68,7 +68,7 @@ from ingress.model.client_authentication import NO_EVIDENCE, ClientAuthenticatio
 from ingress.model.firewall import RuleSet
 from ingress.model.templates import read_template
 from ingress.model.tracing import RouteTracing
-from ingress.proxy.exchange.chain import live_filter
+from ingress.proxy.exchange.filtering.chain import live_filter
 from tests.annotations.client_certificates.test_check import shown
 from tests.fakes.filter_parts import FakeEdit, FakeFacts, FakeServices
 

@@ -21,7 +21,7 @@ from ingress.filters import (
 from ingress.model.backends import Endpoint
 from ingress.model.client_authentication import ClientEvidence
 from ingress.model.traces import TraceContext
-from ingress.proxy.exchange.services import ReplicaCount
+from ingress.proxy.exchange.filtering.services import ReplicaCount
 
 T = TypeVar("T")
 

@@ -26,11 +26,11 @@ from ingress.proxy.contract.deadlines import Deadlines
 from ingress.proxy.contract.transport import Receiver
 from ingress.proxy.dispatch.resource import IngressProxyResource
 from ingress.proxy.dispatch.site import new_site
-from ingress.proxy.exchange.access_log import AccessLog
-from ingress.proxy.exchange.chains import Chains
+from ingress.proxy.exchange.access_log.access_log import AccessLog
+from ingress.proxy.exchange.filtering.chains import Chains
+from ingress.proxy.exchange.filtering.services import FilterClock, FilterServices, ReplicaCount, States
 from ingress.proxy.exchange.replies import Replies
-from ingress.proxy.exchange.services import FilterClock, FilterServices, ReplicaCount, States
-from ingress.proxy.exchange.subrequests import SubRequests
+from ingress.proxy.exchange.sub_requests.sub_requests import SubRequests
 from ingress.proxy.listening.connection_factories import ChannelFactory
 from ingress.proxy.upstream.pool import UpstreamPool
 from ingress.proxy.upstream.rotation import Rotations

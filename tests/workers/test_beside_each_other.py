@@ -21,7 +21,7 @@ from ingress.process.shared.limit_memory import LimitMemory
 from ingress.process.shared.shared_table import SharedTable
 from ingress.process.shared.worker_part import WorkerPart
 from ingress.proxy.contract.deadlines import Deadlines
-from ingress.proxy.exchange.services import FilterClock
+from ingress.proxy.exchange.filtering.services import FilterClock
 from ingress.proxy.transport.connection_limit import DEFAULT_CONNECTIONS
 from ingress.proxy.upstream.rotation import Rotation, Rotations
 from ingress.routing.balancing.consistent_hash import ConsistentHash

@@ -3,7 +3,7 @@
 ``twistd`` writes each line of its log where the line is made.  When standard output is a pipe that
 nobody empties, or a disk that hangs, that would stop the reactor, and with it all requests.  Here a line
 is handed over and forgotten; what does not fit into the bound is dropped, and counted, and the
-first line that fits again says how many are missing.  (The access log has the same in ``ingress.proxy.exchange.access_log``.)
+first line that fits again says how many are missing.  (The access log has the same in ``ingress.proxy.exchange.access_log.access_log``.)
 
 What is written there, and which file else, is for ``ingress.process.logs.program_log`` to say.
 """

@@ -27,10 +27,10 @@ from ingress.model.causes import Cause
 from ingress.model.shared_map import SharedMap
 from ingress.model.streams import StreamSort
 from ingress.proxy.dispatch.preparing import Preparing
-from ingress.proxy.exchange.chains import Chains
-from ingress.proxy.exchange.consulting import ask_at_once
 from ingress.proxy.exchange.exchange import Exchange
-from ingress.proxy.exchange.services import States
+from ingress.proxy.exchange.filtering.chains import Chains
+from ingress.proxy.exchange.filtering.consulting import ask_at_once
+from ingress.proxy.exchange.filtering.services import States
 from ingress.proxy.upstream.rotation import Rotation, Rotations
 from ingress.routing.choosing import choose, with_endpoint
 from ingress.routing.expression_routes import PathTooLong

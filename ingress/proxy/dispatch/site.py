@@ -22,7 +22,7 @@ from ingress.proxy.dispatch.gate import Gate, Renders
 from ingress.proxy.dispatch.loop_end import LoopEnd
 from ingress.proxy.dispatch.resource import IngressProxyResource
 from ingress.proxy.dispatch.side_by_side import SideBySideResource
-from ingress.proxy.exchange.access_log import AccessLog
+from ingress.proxy.exchange.access_log.access_log import AccessLog
 from ingress.proxy.exchange.context import ExchangeContext
 from ingress.proxy.exchange.exchange import Exchange
 from ingress.proxy.exchange.replies import Replies

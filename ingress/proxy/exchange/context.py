@@ -14,7 +14,7 @@ from ingress.proxy.contract.burst import Burst
 from ingress.proxy.contract.deadlines import Deadlines
 from ingress.proxy.contract.faults import State
 from ingress.proxy.exchange.bugs import log_bug
-from ingress.proxy.exchange.filter_errors import FilterErrorLog
+from ingress.proxy.exchange.filtering.filter_errors import FilterErrorLog
 from ingress.proxy.exchange.loops import Loops
 from ingress.proxy.exchange.replies import Replies
 from ingress.proxy.exchange.upstream_errors import UpstreamErrorLog

@@ -34,11 +34,11 @@ from ingress.proxy.contract.sides import CLOSED, AnswerSink, Downstream, Upstrea
 from ingress.proxy.contract.transport import KernelCopy, Transport
 from ingress.proxy.exchange.attempts import NONE_MADE, Attempts
 from ingress.proxy.exchange.bugs import log_bug
-from ingress.proxy.exchange.chain import Chain
-from ingress.proxy.exchange.consulting import Stop, consult
 from ingress.proxy.exchange.context import ExchangeContext
 from ingress.proxy.exchange.facts import RequestFacts
-from ingress.proxy.exchange.filtering import Filtering, GoOn
+from ingress.proxy.exchange.filtering.chain import Chain
+from ingress.proxy.exchange.filtering.consulting import Stop, consult
+from ingress.proxy.exchange.filtering.filtering import Filtering, GoOn
 from ingress.proxy.exchange.grpc_replies import trailers_only
 from ingress.proxy.exchange.replies import accepts_html, head_of
 from ingress.proxy.exchange.request_passage import RequestPassage

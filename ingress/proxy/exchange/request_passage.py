@@ -12,7 +12,7 @@ from ingress.proxy.contract.faults import IDEMPOTENT
 from ingress.proxy.contract.limits import MAX_DECLINABLE, MAX_HELD
 from ingress.proxy.contract.sides import AnswerSink, Downstream, Upstream
 from ingress.proxy.contract.transport import KernelCopy
-from ingress.proxy.exchange.body_stages import BodyStages, StageFailed
+from ingress.proxy.exchange.filtering.body_stages import BodyStages, StageFailed
 from ingress.proxy.exchange.held_body import HeldBody
 
 _CONTINUE: Final = ResponseHead(100, b"HTTP/1.1 100 Continue\r\n")

@@ -9,7 +9,7 @@ from ingress.annotations.snippets.reading import Place, parse_snippet
 from ingress.filters import Reply
 from ingress.model.backends import BackendReference
 from ingress.model.objects import Kind, ObjectKey, Owner
-from ingress.proxy.exchange.chain import live_filter
+from ingress.proxy.exchange.filtering.chain import live_filter
 from ingress.routing.paths import normal_path
 from tests.fakes.filter_parts import FakeEdit, FakeFacts, FakeServices
 

@@ -15,7 +15,7 @@ from ingress.filters import Reply
 from ingress.http.edited_heads import AnswerChange, RequestChange
 from ingress.http.request_head import parse_request_head
 from ingress.http.response_head import parse_response_head
-from ingress.proxy.exchange.chain import live_filter
+from ingress.proxy.exchange.filtering.chain import live_filter
 from tests.annotations.snippets.playing import BACKEND, OWNER
 from tests.fakes.filter_parts import FakeFacts, FakeServices
 from tests.properties import examples

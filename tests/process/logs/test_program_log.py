@@ -13,7 +13,7 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.model.log_formats import LOG_LEVELS, LogForm
 from ingress.process.logs.program_log import ProgramLog, json_line, text_line
-from tests.proxy.exchange.test_log_lines import NOW
+from tests.proxy.exchange.access_log.test_log_lines import NOW
 
 HOSTILE = 'a"b\\c\r\nd\x1b[0m\x00{e}\u2028\ud800'
 

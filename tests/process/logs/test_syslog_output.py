@@ -18,7 +18,7 @@ from ingress.process.logs.syslog_output import (
     SyslogOutput,
     connected,
 )
-from tests.proxy.exchange.test_log_lines import NOW
+from tests.proxy.exchange.access_log.test_log_lines import NOW
 
 HEADER = re.compile(rb"<190>1 2026-09-21T14:13:20\.250Z [!-~]+ ingress [0-9]+ access - ")
 """That of RFC 5424: priority, version, time, host, program, process, message, no structured data."""

@@ -22,7 +22,7 @@ from ingress.proxy.contract.faults import (
 from ingress.proxy.contract.transport import REFUSED, TIMED_OUT
 from tests.fakes.specs import SpecOf
 from tests.fakes.transports import Peer
-from tests.proxy.exchange.test_filter_decisions import Waits
+from tests.proxy.exchange.filtering.test_filter_decisions import Waits
 from tests.proxy.playing import GET, OK, ONE, TWO, ProxyCase
 
 ARCHITECTURE = Path(__file__).resolve().parents[3] / "docs" / "architecture.md"

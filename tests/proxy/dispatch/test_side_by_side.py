@@ -7,7 +7,7 @@ from random import Random
 from ingress.model.backends import BackendReference, BackendState
 from ingress.proxy.dispatch.resource import IngressProxyResource
 from ingress.proxy.dispatch.side_by_side import MOST_HOSTS, SideBySideResource
-from ingress.proxy.exchange.chains import Chains
+from ingress.proxy.exchange.filtering.chains import Chains
 from ingress.proxy.upstream.rotation import Rotations
 from ingress.routing.route import Match, Route
 from ingress.routing.table import RouteTable

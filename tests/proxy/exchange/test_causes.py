@@ -9,7 +9,7 @@ from ingress.model.causes import Cause, cause_of_answer, cause_of_status
 from ingress.model.log_formats import LogFormat
 from ingress.model.records import Record
 from ingress.model.retries import RetryRule
-from ingress.proxy.exchange.log_lines import line_maker
+from ingress.proxy.exchange.access_log.log_lines import line_maker
 from tests.proxy.playing import GET, OK, ONE, TWO, ProxyCase
 
 BROKEN_OFF = b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nab"

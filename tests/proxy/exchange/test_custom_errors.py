@@ -15,7 +15,7 @@ from ingress.routing.table import HostRoutes, RouteTable
 from ingress.routing.variants import WeightedBackend
 from tests.fakes.specs import SpecOf
 from tests.fakes.transports import Peer
-from tests.proxy.exchange.test_filter_edits import Answers
+from tests.proxy.exchange.filtering.test_filter_edits import Answers
 from tests.proxy.filter_case import FilterCase
 from tests.proxy.playing import BACKEND, OK, ONE, OWNER, body_of, fields_of
 

@@ -13,7 +13,7 @@ from ingress.model.records import Record
 from ingress.model.streams import StreamSort
 from ingress.proxy.contract.faults import Fault
 from ingress.proxy.contract.limits import HALF_CLOSED_SECONDS, LINGER_SECONDS
-from ingress.proxy.exchange.access_log import AccessLog
+from ingress.proxy.exchange.access_log.access_log import AccessLog
 from ingress.proxy.listening.stream_tunnel import StreamTunnel
 from ingress.proxy.upstream.rotation import Rotation
 from ingress.routing.balancing.balancer import Balancer

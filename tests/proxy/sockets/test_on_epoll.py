@@ -10,7 +10,7 @@ from tests.proxy.sockets import test_proxy_header as test_sockets_proxy_header
 from tests.proxy.sockets import test_retries as test_sockets_retries
 from tests.proxy.sockets import test_streaming as test_sockets_streaming
 from tests.proxy.sockets import test_streams as test_sockets_streams
-from tests.proxy.sockets import test_subrequests as test_sockets_subrequests
+from tests.proxy.sockets import test_sub_requests as test_sockets_sub_requests
 from tests.proxy.sockets import test_tls as test_sockets_tls
 from tests.proxy.sockets import test_transport_security as test_sockets_transport_security
 from tests.proxy.sockets import test_tunnel as test_sockets_tunnel
@@ -32,7 +32,7 @@ def _on_epoll() -> None:
         test_sockets_retries,
         test_sockets_streaming,
         test_sockets_streams,
-        test_sockets_subrequests,
+        test_sockets_sub_requests,
         test_sockets_tls,
         test_sockets_transport_security,
         test_sockets_tunnel,

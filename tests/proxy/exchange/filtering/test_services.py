@@ -11,8 +11,8 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.filters import Scope, SubAnswer, SubRequest
 from ingress.metrics.filters import MAX_EVENTS, FilterMetrics
-from ingress.proxy.exchange.filter_errors import QUIET_SECONDS, FilterErrorLog
-from ingress.proxy.exchange.services import FilterClock, FilterServices, ReplicaCount, States
+from ingress.proxy.exchange.filtering.filter_errors import QUIET_SECONDS, FilterErrorLog
+from ingress.proxy.exchange.filtering.services import FilterClock, FilterServices, ReplicaCount, States
 from tests.fakes.filter_parts import FakeComputing
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)

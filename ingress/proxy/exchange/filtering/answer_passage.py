@@ -8,7 +8,7 @@ is made to wait, too.
 from collections.abc import Callable
 from typing import Final
 
-from ingress.proxy.exchange.body_stages import BodyStages, StageFailed
+from ingress.proxy.exchange.filtering.body_stages import BodyStages, StageFailed
 
 SLICE: Final = 16 * 1024
 """Bytes that stages are fed at once."""

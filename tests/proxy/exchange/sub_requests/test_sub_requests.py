@@ -1,4 +1,4 @@
-"""Tests for ``ingress.proxy.exchange.subrequests``: what filters ask other services, and what they tell them."""
+"""Tests for ``ingress.proxy.exchange.sub_requests.sub_requests``: what filters ask other services, and what they tell them."""
 
 from __future__ import annotations
 
@@ -11,10 +11,17 @@ from ingress.model.backends import BackendReference, Endpoint
 from ingress.model.sub_requests import SubAnswer, SubRequest, SubRequestFailed
 from ingress.model.upstream_tls import LinkSettings
 from ingress.proxy.contract.transport import REFUSED, TIMED_OUT
-from ingress.proxy.exchange.sub_exchange import SubExchange
-from ingress.proxy.exchange.subrequests import MAX_KNOWN
+from ingress.proxy.exchange.sub_requests.sub_exchange import SubExchange
+from ingress.proxy.exchange.sub_requests.sub_requests import MAX_KNOWN
 from tests.fakes.transports import Peer
-from tests.proxy.exchange.sub_request_case import ASKED, AUTH, OF_BACKEND, POST, URL, SubRequestCase
+from tests.proxy.exchange.sub_requests.sub_request_case import (
+    ASKED,
+    AUTH,
+    OF_BACKEND,
+    POST,
+    URL,
+    SubRequestCase,
+)
 from tests.proxy.playing import BACKEND, GET, OK, ONE, TWO
 
 

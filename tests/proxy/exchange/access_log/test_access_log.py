@@ -1,4 +1,4 @@
-"""Tests for ``ingress.proxy.exchange.access_log``."""
+"""Tests for ``ingress.proxy.exchange.access_log.access_log``."""
 
 from collections.abc import Callable
 from queue import Empty, Queue
@@ -13,7 +13,13 @@ from twisted.trial.unittest import SynchronousTestCase
 from ingress.model.backends import BackendReference
 from ingress.model.objects import ObjectKey
 from ingress.process.logs.file_output import LinesLostError
-from ingress.proxy.exchange.access_log import FLUSH_SECONDS, MAX_FIELD, QUIET_SECONDS, AccessLog, escape
+from ingress.proxy.exchange.access_log.access_log import (
+    FLUSH_SECONDS,
+    MAX_FIELD,
+    QUIET_SECONDS,
+    AccessLog,
+    escape,
+)
 from ingress.routing.route import Match, Route
 from tests.fakes.records import ENDPOINT, record_of
 from tests.properties import examples

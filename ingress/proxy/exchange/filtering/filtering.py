@@ -25,13 +25,13 @@ from ingress.model.causes import Cause
 from ingress.model.records import Record
 from ingress.proxy.contract.limits import DECISION_SECONDS
 from ingress.proxy.contract.pending import Pending
-from ingress.proxy.exchange.answer_passage import AnswerPassage
-from ingress.proxy.exchange.body_stages import BodyStages, StageFailed
-from ingress.proxy.exchange.chain import Chain, LiveFilter
-from ingress.proxy.exchange.consulting import Stop, check_reply, consult
 from ingress.proxy.exchange.context import ExchangeContext
-from ingress.proxy.exchange.decisions import Decision
 from ingress.proxy.exchange.facts import RequestFacts
+from ingress.proxy.exchange.filtering.answer_passage import AnswerPassage
+from ingress.proxy.exchange.filtering.body_stages import BodyStages, StageFailed
+from ingress.proxy.exchange.filtering.chain import Chain, LiveFilter
+from ingress.proxy.exchange.filtering.consulting import Stop, check_reply, consult
+from ingress.proxy.exchange.filtering.decisions import Decision
 from ingress.proxy.exchange.request_passage import RequestPassage
 
 

@@ -12,7 +12,7 @@ Bytes that could forge a line or a field appear as ``\\xHH``.
 TLS that passes through has a line for each connection when it is over: *method* is
 ``TLS``, *host* the server name, *path* and *protocol* ``-``, and *bytes* all that was sent downstream.
 
-Other lines are made by ``ingress.proxy.exchange.log_lines`` and ``record_lines``, out of the same record.
+Other lines are made by ``ingress.proxy.exchange.access_log.log_lines`` and ``record_lines``, out of the same record.
 
 The reactor never waits for the file: lines are handed to the thread in batches,
 and when it cannot keep up (a full pipe, a slow disk) new lines are dropped and
@@ -38,8 +38,8 @@ from ingress.model.log_formats import AccessLogSettings, LineForm, LogFormat
 from ingress.model.records import Record
 from ingress.process.logs.file_output import LinesLostError
 from ingress.process.timestamps import stamp_of_second
-from ingress.proxy.exchange.log_lines import LineMaker, line_maker
-from ingress.proxy.exchange.record_lines import record_line_maker
+from ingress.proxy.exchange.access_log.log_lines import LineMaker, line_maker
+from ingress.proxy.exchange.access_log.record_lines import record_line_maker
 
 MAX_FIELD: Final = 2048
 """Bytes of the request target that a line shows."""

@@ -10,8 +10,8 @@ from twisted.internet.defer import CancelledError, Deferred
 from ingress.filters import AnswerEdit, Facts, Filter, Reply, RequestEdit
 from ingress.model.retries import RetryRule
 from ingress.proxy.contract.limits import DECISION_SECONDS
-from ingress.proxy.exchange.chains import Chains
 from ingress.proxy.exchange.exchange import Exchange
+from ingress.proxy.exchange.filtering.chains import Chains
 from tests.proxy.filter_case import FilterCase
 from tests.proxy.playing import OK, ONE, TWO, fields_of
 

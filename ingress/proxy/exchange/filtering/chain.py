@@ -1,6 +1,6 @@
 """A chain: what a route's specs become, for each hook the filters that have it, in the order in which they are asked.
 
-Pure: who makes chains, and how long their filters live, is for ``ingress.proxy.exchange.chains`` to say.
+Pure: who makes chains, and how long their filters live, is for ``ingress.proxy.exchange.filtering.chains`` to say.
 """
 
 from collections.abc import Awaitable, Callable, Sequence
@@ -28,7 +28,7 @@ from ingress.model.frozen import frozen
 from ingress.model.records import Record
 from ingress.model.reply import Reply
 from ingress.model.tracing import RouteTracing
-from ingress.proxy.exchange.settled_answers import changes_for, settled_answers
+from ingress.proxy.exchange.filtering.settled_answers import changes_for, settled_answers
 
 Specs = tuple[FilterSpec, ...]
 

@@ -22,8 +22,8 @@ from ingress.model.upstream_tls import LinkSettings, TlsSettings, UpstreamTls
 from ingress.proxy.contract.deadlines import Deadlines
 from ingress.proxy.contract.limits import DECISION_SECONDS, MAX_MIRROR_BYTES, MAX_MIRRORS, MAX_MIRRORS_OF_ONE
 from ingress.proxy.contract.pending import Pending
-from ingress.proxy.exchange.sub_exchange import SubExchange
-from ingress.proxy.exchange.sub_request_errors import SubRequestErrorLog
+from ingress.proxy.exchange.sub_requests.sub_exchange import SubExchange
+from ingress.proxy.exchange.sub_requests.sub_request_errors import SubRequestErrorLog
 from ingress.proxy.upstream.pool import UpstreamPool
 from ingress.proxy.upstream.rotation import Rotation, Rotations
 from ingress.tracing.sub_request_span import SubRequestSpan

@@ -15,13 +15,13 @@ from ingress.model.causes import Cause
 from ingress.model.log_formats import AccessLogSettings, LineForm, LogFormat, read_line_form
 from ingress.model.records import AttemptRecord, Record, RecordedSecurity
 from ingress.model.traces import TraceContext
-from ingress.proxy.exchange.log_lines import MAX_VALUE, line_maker
-from ingress.proxy.exchange.record_lines import record_line_maker
+from ingress.proxy.exchange.access_log.log_lines import MAX_VALUE, line_maker
+from ingress.proxy.exchange.access_log.record_lines import record_line_maker
 from ingress.routing.route import Match, Route
 from tests.fakes.records import record_of
 from tests.properties import examples
-from tests.proxy.exchange.test_access_log import AccessLogCase
-from tests.proxy.exchange.test_log_lines import NOW, record
+from tests.proxy.exchange.access_log.test_access_log import AccessLogCase
+from tests.proxy.exchange.access_log.test_log_lines import NOW, record
 from tests.proxy.playing import OK, ONE, TWO, ProxyCase
 
 WEB = BackendReference("shop", "web", 80)

@@ -10,7 +10,7 @@ from typing import Final
 from twisted.logger import Logger
 
 from ingress.filters import FilterSpec, Services
-from ingress.proxy.exchange.chain import Chain, LiveFilter, NoFilter, Specs, in_order, live_filter
+from ingress.proxy.exchange.filtering.chain import Chain, LiveFilter, NoFilter, Specs, in_order, live_filter
 from ingress.routing.table import RouteTable, in_common
 
 log = Logger()

@@ -10,7 +10,7 @@ from twisted.internet.defer import Deferred
 from ingress.model.backends import Endpoint
 from ingress.model.sub_requests import SubAnswer, SubRequest, SubRequestFailed
 from ingress.model.upstream_tls import LinkSettings
-from ingress.proxy.exchange.subrequests import SubRequests
+from ingress.proxy.exchange.sub_requests.sub_requests import SubRequests
 from ingress.proxy.upstream.rotation import Rotation, Rotations
 from tests.fakes.transports import Peer
 from tests.proxy.playing import BACKEND, ONE, TWO, ProxyCase

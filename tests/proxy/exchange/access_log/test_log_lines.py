@@ -17,9 +17,9 @@ from ingress.model.log_formats import (
 )
 from ingress.model.objects import ObjectKey
 from ingress.model.records import Record
-from ingress.proxy.exchange.log_lines import MAX_VALUE, line_maker
+from ingress.proxy.exchange.access_log.log_lines import MAX_VALUE, line_maker
 from tests.fakes.records import ENDPOINT, record_of
-from tests.proxy.exchange.test_access_log import AccessLogCase
+from tests.proxy.exchange.access_log.test_access_log import AccessLogCase
 from tests.proxy.playing import OK, ProxyCase
 
 NOW = 1_790_000_000.25

@@ -17,7 +17,7 @@ from ingress.model.log_formats import LineForm
 from ingress.model.objects import ObjectKey
 from ingress.model.records import AttemptRecord, Record, RecordedHead, RecordedRoute
 from ingress.process.timestamps import stamp_of
-from ingress.proxy.exchange.log_lines import MAX_VALUE, LineMaker, field_finder
+from ingress.proxy.exchange.access_log.log_lines import MAX_VALUE, LineMaker, field_finder
 
 _MOST_REMEMBERED: Final = 1024
 """Values of one sort."""

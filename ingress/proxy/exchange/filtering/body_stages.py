@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from ingress.filters import BodyStage
-from ingress.proxy.exchange.chain import LiveFilter
+from ingress.proxy.exchange.filtering.chain import LiveFilter
 
 
 class StageFailed(Exception):  # noqa: N818 - it is caught where it is made known

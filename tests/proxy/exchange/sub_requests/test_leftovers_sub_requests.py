@@ -8,7 +8,7 @@ from attrs import evolve
 from twisted.internet.defer import CancelledError
 
 from ingress.model.sub_requests import SubAnswer, SubRequest, SubRequestFailed
-from ingress.proxy.exchange.subrequests import SubRequests
+from ingress.proxy.exchange.sub_requests.sub_requests import SubRequests
 from ingress.proxy.upstream.rotation import Rotations
 from tests.proxy.leftovers_case import LAST_OK, LeftoversCase, Peer, on_all_networks
 from tests.proxy.sockets.sockets_case import PATIENCE

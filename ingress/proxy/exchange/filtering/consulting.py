@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 from ingress.filters import Reply
 from ingress.http.edited_heads import AnswerChange, check_field
-from ingress.proxy.exchange.chain import Chain, LiveFilter
 from ingress.proxy.exchange.facts import RequestFacts
+from ingress.proxy.exchange.filtering.chain import Chain, LiveFilter
 
 
 class Stop(NamedTuple):

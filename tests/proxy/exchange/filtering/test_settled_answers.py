@@ -9,7 +9,12 @@ from ingress.filters import ChangesBy, FieldChanges, Filter
 from ingress.http.request_head import RequestHead, parse_request_head
 from ingress.http.response_head import parse_response_head
 from ingress.proxy.contract.security import Security
-from ingress.proxy.exchange.settled_answers import MAX_VALUE, MAX_VALUES, SettledAnswers, settled_answers
+from ingress.proxy.exchange.filtering.settled_answers import (
+    MAX_VALUE,
+    MAX_VALUES,
+    SettledAnswers,
+    settled_answers,
+)
 from tests.proxy.filter_case import FilterCase
 from tests.proxy.playing import OK
 

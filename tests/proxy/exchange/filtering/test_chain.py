@@ -9,7 +9,7 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.filters import Facts, Filter, Phase, Reply, Services
 from ingress.model.backends import BackendState
-from ingress.proxy.exchange.chain import live_filter
+from ingress.proxy.exchange.filtering.chain import live_filter
 from ingress.routing.route import Match, Route
 from ingress.routing.table import HostRoutes, RouteTable
 from ingress.routing.variants import RequestCondition, Said, Variant, WeightedBackend

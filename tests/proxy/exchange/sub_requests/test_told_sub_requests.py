@@ -12,7 +12,7 @@ from ingress.proxy.contract.transport import REFUSED
 from tests.fakes.http2_client import MemoryWire
 from tests.fakes.http2_frames import CANCEL
 from tests.fakes.http2_server import Http2Server
-from tests.proxy.exchange.sub_request_case import ASKED, AUTH, OF_BACKEND, POST, SubRequestCase
+from tests.proxy.exchange.sub_requests.sub_request_case import ASKED, AUTH, OF_BACKEND, POST, SubRequestCase
 from tests.proxy.h2_upstream_case import codes
 from tests.proxy.playing import BACKEND, OK, ONE
 
