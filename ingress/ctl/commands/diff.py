@@ -6,7 +6,8 @@ from datetime import UTC, datetime
 import click
 from attrs import evolve
 
-from ingress.ctl.commands.asking import complete_option, option_parameter, tell_unserved
+from ingress.ctl.commands.input_parameters import complete_option, option_parameter
+from ingress.ctl.commands.reading_inputs import tell_unserved
 from ingress.ctl.errors import FINE, FOUND, Mistake
 from ingress.ctl.inputs.controller_options import GivenOptions, options_from
 from ingress.ctl.inputs.files.choices import How

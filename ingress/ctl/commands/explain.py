@@ -10,8 +10,9 @@ from click.core import ParameterSource
 
 from ingress.annotations.values import quoted
 from ingress.ctl.admin_port import AdminPort, read_token
-from ingress.ctl.commands.asking import Source, live_parameters, option_parameter, read_input, tell_unread
 from ingress.ctl.commands.completing import complete_service, complete_url
+from ingress.ctl.commands.input_parameters import Source, live_parameters, option_parameter
+from ingress.ctl.commands.reading_inputs import read_input, tell_unread
 from ingress.ctl.errors import FINE, FOUND, Mistake
 from ingress.ctl.explained.expected import read_expected
 from ingress.ctl.explained.text import text_of

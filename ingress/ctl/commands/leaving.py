@@ -6,7 +6,8 @@ from typing import Final
 
 from attrs import evolve
 
-from ingress.ctl.commands.asking import Source, read_objects
+from ingress.ctl.commands.input_parameters import Source
+from ingress.ctl.commands.reading_inputs import read_objects
 from ingress.ctl.inputs.controller_options import GivenOptions, options_from
 from ingress.ctl.inputs.files.choices import How
 from ingress.ctl.inputs.ingress_nginx.taken_arguments import counting, judged_by, taken_arguments

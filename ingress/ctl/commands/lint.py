@@ -6,14 +6,9 @@ from collections.abc import Callable
 import click
 from attrs import evolve
 
-from ingress.ctl.commands.asking import (
-    Source,
-    live_parameters,
-    paths_parameter,
-    project_parameters,
-    read_input,
-)
 from ingress.ctl.commands.destinations import Destination, DestinationType, chosen_destinations, print_to
+from ingress.ctl.commands.input_parameters import Source, live_parameters, paths_parameter, project_parameters
+from ingress.ctl.commands.reading_inputs import read_input
 from ingress.ctl.errors import FINE, FOUND, Mistake
 from ingress.ctl.inputs.controller_options import options_from
 from ingress.ctl.inputs.ingress_nginx.usual_config_map import find_config_map

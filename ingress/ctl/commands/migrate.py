@@ -9,16 +9,10 @@ from typing import Final
 
 import click
 
-from ingress.ctl.commands.asking import (
-    Source,
-    live_parameters,
-    option_parameter,
-    paths_parameter,
-    tell_unread,
-    tell_unserved,
-)
 from ingress.ctl.commands.compare_parameters import AskedComparison, compare_parameters
+from ingress.ctl.commands.input_parameters import Source, live_parameters, option_parameter, paths_parameter
 from ingress.ctl.commands.leaving import read_leaving
+from ingress.ctl.commands.reading_inputs import tell_unread, tell_unserved
 from ingress.ctl.errors import Mistake
 from ingress.ctl.inputs.input import Input
 from ingress.ctl.inputs.live.asked import LiveCluster, SecretReading

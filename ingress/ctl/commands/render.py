@@ -6,15 +6,8 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
-from ingress.ctl.commands.asking import (
-    Source,
-    live_parameters,
-    option_parameter,
-    paths_parameter,
-    read_input,
-    tell_unread,
-    tell_unserved,
-)
+from ingress.ctl.commands.input_parameters import Source, live_parameters, option_parameter, paths_parameter
+from ingress.ctl.commands.reading_inputs import read_input, tell_unread, tell_unserved
 from ingress.ctl.errors import Mistake
 from ingress.ctl.inputs.input import Input
 from ingress.ctl.terminal import say, tell

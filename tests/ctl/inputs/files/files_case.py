@@ -4,7 +4,7 @@ import os
 from io import BytesIO
 
 from ingress.cluster.manifests.manifest_files import line_told
-from ingress.ctl.commands.asking import read_input
+from ingress.ctl.commands.reading_inputs import read_input
 from ingress.ctl.inputs.files.choices import USUAL, How
 from ingress.ctl.inputs.input import Input, Place
 from ingress.model.objects import Kind

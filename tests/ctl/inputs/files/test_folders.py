@@ -7,7 +7,7 @@ from errno import EACCES
 from typing import IO
 from unittest.mock import patch
 
-from ingress.ctl.commands.asking import read_input
+from ingress.ctl.commands.reading_inputs import read_input
 from ingress.ctl.errors import MISTAKEN, Mistake
 from ingress.ctl.inputs.files import folders
 from ingress.ctl.inputs.files.choices import USUAL, How
