@@ -29,7 +29,7 @@ def _always(known: Known) -> bool:
 
 @frozen(eq=False)
 class PageRow:
-    """A page."""
+    """A page: its path, what it shows, what may stand in its query, and how it is made."""
 
     path: str
     meaning: str

@@ -59,7 +59,7 @@ class Rules(Protocol):
 
 
 class Library(Protocol):
-    """What judges."""
+    """The library that judges requests: ModSecurity's, or that of a test."""
 
     def load(self, parts: Sequence[str | None]) -> Rules:
         """Compile rules; raises ``RulesRefused``."""

@@ -197,7 +197,7 @@ class EndpointSlice:
 
     @property
     def unready(self) -> tuple[str, ...]:
-        """All others."""
+        """Those that are neither ready nor draining."""
         return unpacked(self._unready)
 
     @property
@@ -221,7 +221,7 @@ class EndpointSlice:
 
 @frozen(weakref_slot=False)
 class Node:
-    """A Node."""
+    """A Node: where it is, and its addresses."""
 
     key: ObjectKey
     zone: str = ""

@@ -69,7 +69,7 @@ def run_worker(
 
 
 class Worker:
-    """The process."""
+    """The worker process: does what its parent asks for over the control channel, and tells what happens here."""
 
     log = Logger()
 

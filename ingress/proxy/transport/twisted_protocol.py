@@ -179,7 +179,7 @@ class TwistedTransport:
         """Nothing: what is written is sent at once."""
 
     def call_in_batch(self, call: Callable[[], None]) -> None:
-        """Call."""
+        """Call: what is written is sent at once, and not together."""
         call()
 
     @property
@@ -248,16 +248,16 @@ class TwistedTransport:
     # In the kernel
 
     def splice_from(self, copy: KernelCopy) -> bool:
-        """Never."""
+        """Say that these transports cannot."""
         return False
 
     def copy_into(self, copy: KernelCopy, taker: CopyTaker) -> None:
-        """Never."""
+        """Nothing: these transports cannot."""
 
     is_held_up = False
 
     def watch_delivery(self) -> None:
-        """Not known."""
+        """Nothing: what the peer has taken is not known here."""
 
     # The socket
 
