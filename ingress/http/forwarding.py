@@ -130,9 +130,9 @@ class TrustedProxies:
         none of our proxies, with or without a port; the list goes on with the peer appended.  Of a list that is longer than
         ``MAX_HOPS`` only so much of its end is looked at: were all of that proxies of ours, the first
         of these would be the client.  What stands before goes on as it came.  Scheme, host and port are
-        what the peer says, where it says something that makes sense; of several hosts the first, where
-        endpoints are to get it.  Where the operator has it so, the
-        list that goes on is the client alone, and less is believed.
+        what the peer says, where it says something that makes sense; of several schemes or ports the first, as proxies
+        behind each other list them, and of several hosts the first where endpoints are to get it.  Where the operator has
+        it so, the list that goes on is the client alone, and less is believed.
         """
         if not (self._believes_address or self._believes_others):
             return peer
@@ -145,9 +145,8 @@ class TrustedProxies:
             before = hops.pop(0) if len(hops) > MAX_HOPS else b""
             hops = [hop for each in (before, *hops, peer.address) if (hop := each.strip())]
             listed = b", ".join(hops)
-        scheme = said.get(b"x-forwarded-proto", b"").lower()
-        scheme = scheme if scheme in (b"http", b"https") else peer.scheme
-        port = said.get(b"x-forwarded-port", b"")
+        scheme = _SCHEMES.get(_first(said.get(b"x-forwarded-proto", b"")).lower(), peer.scheme)
+        port = _first(said.get(b"x-forwarded-port", b""))
         default = b"%d" % peer.port if scheme == peer.scheme else _DEFAULT_PORTS[scheme]
         fields = _fields(client, listed, scheme, port if _is_port(port) else default)
         for name in (b"forwarded", b"x-forwarded-prefix"):
@@ -191,6 +190,8 @@ class TrustedProxies:
 
 _NOTHING_SAID: Final[Mapping[bytes, bytes]] = MappingProxyType({})
 _DEFAULT_PORTS: Final = {b"http": b"80", b"https": b"443"}
+_SCHEMES: Final = {b"http": b"http", b"https": b"https", b"ws": b"http", b"wss": b"https"}
+"""What proxies say in ``X-Forwarded-Proto``, and the scheme that it is: some name handshakes of WebSockets by theirs (Traefik)."""
 _address_with_port: Final = re.compile(
     rb"([0-9.]+):[0-9]{1,5}|\[([0-9A-Fa-f]*:[0-9A-Fa-f:.]*)\](?::[0-9]{1,5})?"
 ).fullmatch
@@ -200,6 +201,11 @@ _first_authority: Final = re.compile(
     rb"[ \t]*(([A-Za-z0-9_.-]{1,253}|\[[0-9A-Fa-f:.]{2,45}\])(?::[0-9]{1,5})?)[ \t]*(?:,|$)"
 ).match
 """An authority, and the host in it."""
+
+
+def _first(listed: bytes) -> bytes:
+    """Return what stands before the first comma."""
+    return listed.partition(b",")[0].strip() if b"," in listed else listed
 
 
 def _fields(client: bytes, hops: bytes, scheme: bytes, port: bytes) -> bytes:

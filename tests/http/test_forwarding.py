@@ -320,6 +320,25 @@ class TrustedProxiesTests(SynchronousTestCase):
         self.assertEqual(origin.address, b"198.51.100.7")
         self.assertEqual(trusted.remembered, 1)
 
+    def test_schemes(self) -> None:
+        """Of a list the first scheme and port count, as they do of hosts; a WebSocket's scheme is that of its handshake."""
+        for said, port, scheme, told in (
+            (b"https", b"443", b"https", b"443"),
+            (b"HTTPS", b"8443", b"https", b"8443"),
+            (b"wss", b"443", b"https", b"443"),
+            (b"ws", b"8080", b"http", b"8080"),
+            (b"https,http", b"443,80", b"https", b"443"),
+            (b"https, https", b"443 , 443", b"https", b"443"),
+            (b"http,https", b"80", b"http", b"80"),
+            (b",https", b"1234", b"http", b"1234"),
+        ):
+            origin = self.origin(b"X-Forwarded-Proto: " + said, b"X-Forwarded-Port: " + port)
+            self.assertEqual(origin.scheme, scheme, said)
+            self.assertIn(b"X-Forwarded-Proto: %b\r\n" % scheme, origin.fields)
+            self.assertIn(b"X-Forwarded-Port: %b\r\n" % told, origin.fields)
+        twice = self.origin(b"X-Forwarded-Proto: https", b"X-Forwarded-Proto: http")
+        self.assertEqual(twice.scheme, b"https")
+
     def test_nonsense(self) -> None:
         """What makes no sense is not taken: the peer itself is the client then."""
         origin = self.origin(
