@@ -70,6 +70,9 @@ redirects to HTTPS, as in ingress-nginx: a CDN may ask by another host than its 
 `Host` that came. Load balancers that pass on whatever clients say there (AWS's do) let each client choose the `Host` of endpoints; behind these,
 `use-forwarded-host: "false"` leaves `Host` as it came. By options it is `--use-forwarded-host=true`. `$http_host` is the host that came, `$best_http_host` the other.
 
+The scheme that they say in `X-Forwarded-Proto` is `http` or `https`; `ws` and `wss`, as Traefik calls those of WebSockets, count as these. Of several,
+with commas between them, the first counts, as of ports in `X-Forwarded-Port`. Anything else is as if it were not there, while ingress-nginx passes it on.
+
 The client is found in `X-Forwarded-For`, or in the field that `forwarded-for-header` names (`CF-Connecting-IP`). Endpoints are told the
 client alone in `X-Forwarded-For`, unless `compute-full-forwarded-for` has the list go on; what came is in
 `X-Original-Forwarded-For`. Without `proxy-real-ip-cidr` everybody is believed, as in ingress-nginx, and a note says so: name the load
@@ -121,7 +124,9 @@ def _parts() -> Iterator[str]:
         if row.told:
             silent = ", ".join(f"`{value}`" for value in row.silent if value)
             yield f"| `{key}` | {row.told}{' (a note)' if row.is_note else ''} | {silent} |\n"
-    names = ", ".join(f"`{key}`" for key in sorted(others) if not others[key].told and not others[key].option)
+        elif row.remark and not row.option:
+            yield f"| `{key}` | {row.remark} | |\n"
+    names = ", ".join(f"`{key}`" for key in sorted(others) if others[key] == ConfigMapKey())
     never = ", ".join(f"`{key}` (`{meant}`)" for key, meant in sorted(NEVER_WERE.items()))
     yield _SILENT.format(names=names, never=never)
 
@@ -134,7 +139,8 @@ def _own_row(option: Option) -> str:
 
 
 def _other_row(key: str, row: ConfigMapKey) -> str:
-    return f"| `{key}` | `--{row.option}` | {'' if OPTIONS[row.option].running else 'at the start'} |\n"
+    remarks = filter(None, ("" if OPTIONS[row.option].running else "at the start", row.remark))
+    return f"| `{key}` | `--{row.option}` | {'; '.join(remarks)} |\n"
 
 
 if __name__ == "__main__":

@@ -24,7 +24,7 @@ _FLAGS: Final = {
     "non_idempotent": "non_idempotent",
 }
 _STATUSES: Final = {f"http_{status}": status for status in (403, 404, 429, 500, 502, 503, 504)}
-_match_count = re.compile(r"[0-9]{1,4}", re.ASCII).fullmatch
+_match_count = re.compile(r"[0-9]{1,9}", re.ASCII).fullmatch
 _match_seconds = re.compile(r"([0-9]{1,6})s?", re.ASCII).fullmatch
 
 

@@ -67,7 +67,7 @@ class _Reading:
             elif len(text) > MOST_CHARACTERS and (option is None or option.read_content is None):
                 if option is None and row is not None:
                     option = SPELLINGS.get(row.option)
-                    if row.adds:
+                    if row.adds and _guards(option):
                         # What can be read of the list is not all of it.
                         self._texts.pop(row.option, None)
                 closes = option is not None and option.refused is not None
@@ -121,6 +121,8 @@ class _Reading:
             return
         if not row.option:
             return
+        if note := row.noted(text):
+            self._tell(key, Reason.OPTION_NOTE, note)
         if row.adds and row.option in self._texts:
             self._texts[row.option] += f",{read}"
         elif row.adds or row.option not in self._content:

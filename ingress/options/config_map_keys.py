@@ -30,6 +30,10 @@ class ConfigMapKey:
     """Why it is not honored; empty: it changes nothing here, which needs no words."""
     is_note: bool = False
     """Whether that is for information: nothing is lost."""
+    noted: Callable[[str], str] = lambda text: ""
+    """Returns what is different where the option is decided by a text that can be read; empty where nothing is."""
+    remark: str = ""
+    """For the page of keys: what is refused or noted."""
 
 
 def boolean(text: str) -> bool:
@@ -44,13 +48,30 @@ def _opposite(text: str) -> str:
     return "false" if boolean(text) else "true"
 
 
+_UNITS: Final = {
+    "y": 31_536_000,
+    "M": 2_592_000,
+    "w": 604_800,
+    "d": 86_400,
+    "h": 3_600,
+    "m": 60,
+    "s": 1,
+    "ms": 0.001,
+}
+_TIME: Final = re.compile(
+    " *".join(rf"(?:(?P<{unit}>[0-9]{{1,8}}){unit}{'(?!s)' if unit == 'm' else ''})?" for unit in _UNITS)
+)
+
+
 def _plain_seconds(text: str) -> str:
-    """Read a number of seconds as nginx writes times: ``240s``, ``4m``, ``1h``, or without a unit."""
-    found = re.fullmatch(r"([0-9]{1,7})(ms|s|m|h|d)?", text.strip())
-    if found is None:
+    """Read a number of seconds as nginx writes times: ``240s``, ``4m``, ``1h 30m``, or without a unit."""
+    text = text.strip()
+    if re.fullmatch(r"[0-9]{1,8}", text):
+        return str(int(text))
+    found = _TIME.fullmatch(text)
+    if found is None or not text:
         raise ValueError('is not a time; write "60" or "60s"')
-    units = {"ms": 0.001, "s": 1, "m": 60, "h": 3600, "d": 86400, None: 1}
-    return f"{int(found[1]) * units[found[2]]:g}"
+    return f"{sum(int(number) * _UNITS[unit] for unit, number in found.groupdict('0').items()):.15g}"
 
 
 def _milliseconds(text: str) -> str:
@@ -83,6 +104,10 @@ _VERSIONS: Final = {"tlsv1.2": "1.2", "tlsv1.3": "1.3"}
 _OLD_VERSIONS: Final = frozenset({"sslv2", "sslv3", "tlsv1", "tlsv1.0", "tlsv1.1"})
 
 
+def _further_version(text: str) -> str:
+    return "" if "tlsv1.3" in text.lower() else "TLSv1.3 is spoken, too, with whom speaks it"
+
+
 def _least_version(text: str) -> str:
     words = text.lower().split()
     for word in words:
@@ -92,6 +117,12 @@ def _least_version(text: str) -> str:
     if not found or len(found) < len(words):
         raise ValueError("names versions that are not safe and not spoken; TLSv1.2 and TLSv1.3 are")
     return found[0]
+
+
+def _server_field(text: str) -> str:
+    boolean(text)
+    # What is true is silent.
+    return "Server"
 
 
 _LEVELS: Final = {"notice": "info", "crit": "critical", "alert": "critical", "emerg": "critical"}
@@ -131,10 +162,14 @@ KEYS: Final[dict[str, ConfigMapKey]] = {
     "hsts": ConfigMapKey("no-hsts", _opposite),
     "hsts-include-subdomains": ConfigMapKey("no-hsts-subdomains", _opposite),
     "use-http2": ConfigMapKey("no-http2", _opposite),
-    "ssl-protocols": ConfigMapKey("tls-min-version", _least_version),
-    "ssl-ecdh-curve": ConfigMapKey("tls-groups", silent=("auto",)),
+    "ssl-protocols": ConfigMapKey(
+        "tls-min-version", _least_version, noted=_further_version, remark="`TLSv1.3` is always spoken, which is a note where it is not named"
+    ),
     "ssl-reject-handshake": ConfigMapKey("strict-sni"),
     "block-cidrs": ConfigMapKey("denylist-source-range", adds=True),
+    "allow-backend-server-header": ConfigMapKey(
+        "hide-headers", _server_field, silent=_TRUE, adds=True, remark="`false` adds `Server`; where nobody says so it is passed on, unlike in ingress-nginx"
+    ),
     "proxy-stream-timeout": ConfigMapKey("stream-timeout", _plain_seconds),
     "proxy-stream-responses": ConfigMapKey("stream-responses"),
     "proxy-stream-next-upstream": ConfigMapKey("no-stream-next-upstream", _opposite),
@@ -166,7 +201,6 @@ KEYS: Final[dict[str, ConfigMapKey]] = {
     "server-tokens": _note("no version is told to anybody"),
     "generate-request-id": _note("every request gets an X-Request-ID", _TRUE),
     "ignore-invalid-headers": _missing("a request with a field name that is none is refused with 400", _TRUE),
-    "allow-backend-server-header": _note("what an endpoint says in Server is passed on", _TRUE),
     "no-tls-redirect-locations": _missing(
         "/.well-known/acme-challenge/ alone is never redirected", ("", "/.well-known/acme-challenge")
     ),
@@ -174,11 +208,16 @@ KEYS: Final[dict[str, ConfigMapKey]] = {
     "ssl-session-ticket-key": _missing("ticket keys are made anew every twelve hours, and nobody can set them", ("",)),
     "ssl-early-data": _missing("what comes as early data can be sent again by anybody"),
     "ssl-dh-param": _missing("there is no key exchange over finite fields", ("",)),
+    "ssl-ecdh-curve": _missing("--tls-groups names the groups of the key exchange, on the command line alone", ("", "auto")),
     "enable-ocsp": _missing("no certificate status is stapled"),
-    "retry-non-idempotent": _missing('is not honored; write proxy-next-upstream: "error timeout non_idempotent"'),
+    "retry-non-idempotent": _missing('write proxy-next-upstream: "error timeout non_idempotent"'),
     "http2-max-requests": _note("there is no such bound in HTTP/2", ("1000",)),
     "access-log-path": _missing("--access-log names the file, on the command line alone", ("", "/var/log/nginx/access.log")),
     "http-access-log-path": _missing("--access-log names the file, on the command line alone", ("",)),
+    "disable-http-access-log": _missing("disable-access-log turns all lines off, those of streams with them"),
+    "disable-stream-access-log": _missing("disable-access-log turns all lines off, those of requests with them"),
+    "enable-auth-access-log": _missing("what the service of auth-url is asked has no lines of its own"),
+    "gzip-disable": _note("who says Accept-Encoding is believed, whatever User-Agent says", ("",)),
     "access-log-params": _missing("lines are written as they come", ("",)),
     "error-log-path": _missing("twistd --logfile names the file", ("", "/var/log/nginx/error.log")),
     "log-format-escape-none": _missing("what clients write is always escaped"),
@@ -199,7 +238,10 @@ KEYS: Final[dict[str, ConfigMapKey]] = {
     "allow-cross-namespace-resources": _missing("an Ingress refers to Secrets of its own namespace"),
     "enable-access-log-for-default-backend": _note("all requests are logged", _TRUE),
     "limit-conn-zone-variable": _missing("limits are by the address of the client", ("", "$binary_remote_addr")),
-    "large-client-header-buffers": ConfigMapKey(read=_head_buffers),
+    "large-client-header-buffers": ConfigMapKey(
+        read=_head_buffers,
+        remark=f"a head has {MAX_HEAD // 1024} KiB at most, and its first line {MAX_REQUEST_LINE // 1024} KiB: more is a problem, what it allows is silent",
+    ),
     "http2-max-concurrent-streams": _note("a connection of HTTP/2 has 128 streams at once at most", ("128",)),
     # Text for nginx.
     "main-snippet": _missing("no text of nginx's is executed", ("",)),
@@ -220,7 +262,7 @@ _INSIDES: Final = """
     server-name-hash-bucket-size proxy-headers-hash-max-size proxy-headers-hash-bucket-size reuse-port
     ssl-session-cache ssl-session-cache-size ssl-session-timeout ssl-buffer-size worker-cpu-affinity
     worker-serial-reloads variables-hash-bucket-size variables-hash-max-size nginx-status-ipv4-whitelist
-    nginx-status-ipv6-whitelist debug-connections proxy-ssl-location-only gzip-disable
+    nginx-status-ipv6-whitelist debug-connections proxy-ssl-location-only
     grpc-buffer-size-kb
     opentelemetry-config opentracing-operation-name
     opentracing-location-operation-name opentracing-trust-incoming-span zipkin-collector-host zipkin-collector-port

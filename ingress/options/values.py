@@ -390,8 +390,8 @@ def read_responses(text: str) -> int:
 
 
 def read_tries(text: str) -> int:
-    """Read how many endpoints are tried."""
-    return _read_count(text, 0, MOST_TRIES)
+    """Read how many endpoints are tried; more than there can be are as many as there can be."""
+    return min(_read_count(text, 0, LARGEST_COUNT), MOST_TRIES)
 
 
 def read_addresses(text: str) -> tuple[Address, ...]:

@@ -17,6 +17,7 @@ from ingress.options.config_map_keys import KEYS
 from ingress.options.merging import Merged, merge
 from ingress.options.option import DEFAULTS
 from ingress.options.table import OPTIONS, SPELLINGS
+from ingress.options.values import MOST_TRIES
 from ingress.settings import Settings
 from ingress.tap import Options
 from tests.properties import examples
@@ -188,6 +189,64 @@ class KeysTests(SynchronousTestCase):
             "proxy_stream_next_upstream_timeout",
         ):
             self.assertIs(self.told(**{key: "some"}).reason, Reason.INVALID_OPTION)
+
+    def test_times(self) -> None:
+        """A time is read as nginx does: units behind each other, the greatest first, or seconds; great ones, too."""
+        for text, seconds in (
+            ("1h 30m", 5400),
+            ("1m30s", 90),
+            ("90", 90),
+            ("2d", 172_800),
+            ("1M", 2_592_000),
+            ("365d", 31_536_000),
+        ):
+            found = self.said(proxy_stream_timeout=text)
+            self.assertEqual(found.settings.serving.limits.stream_rest_seconds, seconds, text)
+        self.assertEqual(
+            self.said(worker_shutdown_timeout="1s 500ms").settings.serving.shutdown_grace_seconds, 1.5
+        )
+        for text in ("30m1h", "1.5h", "h", "5 m", "1h 1h"):
+            self.assertIn("is not a time", self.told(proxy_stream_timeout=text).message)
+
+    def test_as_many_as_there_are(self) -> None:
+        """More tries than there can be are no mistake."""
+        found = self.said(proxy_next_upstream_tries="888888", proxy_stream_next_upstream_tries="888888")
+        self.assertEqual(found.settings.serving.limits.stream_tries.most, MOST_TRIES)
+        self.assertEqual(attrgetter("translate.operators.retries.tries")(found.settings), 888_888)
+
+    def test_what_is_told(self) -> None:
+        """Keys that are about no insides of nginx are told where they ask for something, and by what would do it."""
+        for key, text, word in (
+            ("disable_http_access_log", "true", "disable-access-log"),
+            ("disable_stream_access_log", "true", "disable-access-log"),
+            ("enable_auth_access_log", "true", "auth-url"),
+            ("ssl_ecdh_curve", "secp384r1", "--tls-groups"),
+            ("retry_non_idempotent", "true", 'write proxy-next-upstream: "error timeout non_idempotent"'),
+        ):
+            problem = self.told(**{key: text})
+            self.assertIs(problem.reason, Reason.UNSUPPORTED_OPTION)
+            self.assertIn(word, problem.message)
+            self.assertEqual(problem.message.count("is not honored"), 1)
+        self.assertTrue(self.told(gzip_disable="msie6").is_note)
+        self.said(disable_http_access_log="false", ssl_ecdh_curve="auto", gzip_disable="")
+
+    def test_server_of_endpoints(self) -> None:
+        """What endpoints say in Server is hidden where ingress-nginx's key says so, besides what is hidden already."""
+        hidden = attrgetter("translate.operators.operator_fields.hidden")
+        found = self.said(allow_backend_server_header="false", hide_headers="X-Powered-By")
+        self.assertEqual(hidden(found.settings), ("server", "x-powered-by"))
+        self.assertEqual(hidden(self.said(allow_backend_server_header="false").settings), ("server",))
+        self.assertEqual(self.said(allow_backend_server_header="True").settings, DEFAULTS)
+        self.assertIs(self.told(allow_backend_server_header="no").reason, Reason.INVALID_OPTION)
+
+    def test_newest_version(self) -> None:
+        """TLS 1.3 is spoken although only 1.2 is named, and a note says so."""
+        found = merged({"ssl-protocols": "TLSv1.2"})
+        self.assertEqual(found.settings.tls_min_version, "1.2")
+        (problem,) = found.problems
+        self.assertIs(problem.reason, Reason.OPTION_NOTE)
+        self.assertIn("TLSv1.3", problem.message)
+        self.assertEqual(self.said(ssl_protocols="TLSv1.3").settings.tls_min_version, "1.3")
 
     def test_every_documented_key(self) -> None:
         """Each key that ingress-nginx documents is an option, or in the table."""
