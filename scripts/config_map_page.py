@@ -63,7 +63,7 @@ In ingress-nginx five keys say who is believed, and they mean something together
 | `use-forwarded-headers: "true"` | client, scheme, host and port |
 | `enable-real-ip: "true"` | who the client is, and nothing else |
 | `use-proxy-protocol: "true"` | the PROXY header, which is then required of every connection |
-| that, and `use-forwarded-headers: "true"` | the PROXY header, and scheme, host and port |
+| that, and `use-forwarded-headers: "true"` | the PROXY header; where the address in it is of these networks, too, client, scheme, host and port |
 
 With `use-forwarded-headers`, the host that they say in `X-Forwarded-Host`, of several the first, is also the `Host` that endpoints get, and that of
 redirects to HTTPS, as in ingress-nginx: a CDN may ask by another host than its visitors (Azure Front Door, CloudFront). Routes are found by the
@@ -72,6 +72,9 @@ redirects to HTTPS, as in ingress-nginx: a CDN may ask by another host than its 
 
 The scheme that they say in `X-Forwarded-Proto` is `http` or `https`; `ws` and `wss`, as Traefik calls those of WebSockets, count as these. Of several,
 with commas between them, the first counts, as of ports in `X-Forwarded-Port`. Anything else is as if it were not there, while ingress-nginx passes it on.
+
+So the last two together are for a CDN in front of a load balancer that sends a PROXY header: name the networks of both. Where `proxy-real-ip-cidr` names none,
+the client is the one in the PROXY header, while ingress-nginx (since its release 1.13) takes whoever stands in `X-Forwarded-For`, which any client may write there.
 
 The client is found in `X-Forwarded-For`, or in the field that `forwarded-for-header` names (`CF-Connecting-IP`). Endpoints are told the
 client alone in `X-Forwarded-For`, unless `compute-full-forwarded-for` has the list go on; what came is in

@@ -155,7 +155,12 @@ class _Reading:
                 )
                 self._tell(key, Reason.OPTION_NOTE, message)
         has_header, is_used = asked.get("use-proxy-protocol"), asked.get("use-forwarded-headers")
-        believed = ("others" if is_used else "none") if has_header else "all" if is_used else "address"
+        if has_header:
+            # Load balancers that send a PROXY header pass on what clients say: without networks, anybody might say who he is.
+            is_named = networks or "trusted-proxies" in self._content or "trusted-proxies" in self._given
+            believed = "none" if not is_used else "all" if is_named else "others"
+        else:
+            believed = "all" if is_used else "address"
         usual = {
             "forwarded-headers": believed,
             "compute-full-forwarded-for": "false",

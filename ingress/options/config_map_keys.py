@@ -196,6 +196,7 @@ KEYS: Final[dict[str, ConfigMapKey]] = {
     "enable-syslog": ConfigMapKey("access-log"),
     "syslog-host": ConfigMapKey("access-log"),
     "syslog-port": ConfigMapKey("access-log"),
+    "forwarded-host-header": _missing("the host is read in X-Forwarded-Host", ("", "x-forwarded-host")),
     # What is done in any case.
     "proxy-protocol-header-timeout": _note("a PROXY header has the time of a head, --client-header-timeout", ("5s",)),
     "server-tokens": _note("no version is told to anybody"),
@@ -257,7 +258,7 @@ KEYS: Final[dict[str, ConfigMapKey]] = {
 
 # What is about the insides of nginx and asks for nothing.
 _INSIDES: Final = """
-    client-header-buffer-size disable-ipv6-dns enable-aio-write enable-multi-accept http2-max-field-size
+    client-header-buffer-size forwarded-for-proxy-protocol-header disable-ipv6-dns enable-aio-write enable-multi-accept http2-max-field-size
     http2-max-header-size max-worker-open-files map-hash-bucket-size server-name-hash-max-size
     server-name-hash-bucket-size proxy-headers-hash-max-size proxy-headers-hash-bucket-size reuse-port
     ssl-session-cache ssl-session-cache-size ssl-session-timeout ssl-buffer-size worker-cpu-affinity

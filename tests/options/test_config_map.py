@@ -221,6 +221,7 @@ class KeysTests(SynchronousTestCase):
             ("disable_stream_access_log", "true", "disable-access-log"),
             ("enable_auth_access_log", "true", "auth-url"),
             ("ssl_ecdh_curve", "secp384r1", "--tls-groups"),
+            ("forwarded_host_header", "X-Host", "X-Forwarded-Host"),
             ("retry_non_idempotent", "true", 'write proxy-next-upstream: "error timeout non_idempotent"'),
         ):
             problem = self.told(**{key: text})
@@ -336,7 +337,26 @@ class ForwardingTests(SynchronousTestCase):
         self.assertEqual(self.found(content)[:2], (("10.0.0.0/8",), ForwardedHeaders.NONE))
         self.assertTrue(merged(content).settings.use_proxy_protocol)
         self.assertEqual(self.found(content | {"enable-real-ip": "true"})[1], ForwardedHeaders.NONE)
-        self.assertEqual(self.found(content | {"use-forwarded-headers": "true"})[1], ForwardedHeaders.OTHERS)
+
+    def test_proxies_behind_proxy_protocol(self) -> None:
+        """Where the header names one of the networks, a CDN, that one says who the client is; without networks nobody does."""
+        asking = {
+            "use-proxy-protocol": "true",
+            "use-forwarded-headers": "true",
+            "compute-full-forwarded-for": "true",
+        }
+        named = asking | {
+            "proxy-real-ip-cidr": "10.0.0.0/8,198.51.100.0/24",
+            "forwarded-for-header": "CF-Connecting-IP",
+        }
+        networks = ("10.0.0.0/8", "198.51.100.0/24")
+        self.assertEqual(self.found(named), (networks, ForwardedHeaders.ALL, "CF-Connecting-IP", True))
+        for content, arguments, believed in (
+            (asking | {"trusted-proxies": "10.0.0.0/8"}, (), ForwardedHeaders.ALL),
+            (asking, ("--trusted-proxies=10.0.0.0/8",), ForwardedHeaders.ALL),
+            (asking, (), ForwardedHeaders.OTHERS),
+        ):
+            self.assertEqual(self.found(content, *arguments)[1], believed, content)
 
     def test_command_line(self) -> None:
         """What the command line trusts counts, and what a wrong network would widen is nothing."""
