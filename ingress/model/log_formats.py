@@ -63,6 +63,7 @@ VARIABLES: Final = frozenset(
         "upstream_response_length",
         "upstream_connect_time",
         "upstream_header_time",
+        "proxy_host",
         "proxy_upstream_name",
         "proxy_alternative_upstream_name",
         "namespace",

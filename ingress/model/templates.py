@@ -216,6 +216,7 @@ CONSTANTS: Final = frozenset(
         "ingress_name",
         "location_path",
         "namespace",
+        "proxy_host",
         "proxy_upstream_name",
         "server_name",
         "service_name",

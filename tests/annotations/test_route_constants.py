@@ -26,6 +26,7 @@ class RouteConstantsTests(SynchronousTestCase):
                 "ingress_name": "shop",
                 "location_path": "/cart",
                 "namespace": "a",
+                "proxy_host": "a-web-80",
                 "proxy_upstream_name": "a-web-80",
                 "server_name": "shop.test",
                 "service_name": "web",

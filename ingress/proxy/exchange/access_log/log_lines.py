@@ -211,6 +211,7 @@ _VALUES: Final[dict[str, _Value]] = {
     "upstream_connect_time": _each(_connect_time),
     "upstream_cache_status": lambda record, now: b"",
     "upstream_response_length": lambda record, now: b"%d" % record.bytes_sent if record.attempts else b"",
+    "proxy_host": _of_backend("namespace", "name", "port"),
     "proxy_upstream_name": _of_backend("namespace", "name", "port"),
     "proxy_alternative_upstream_name": _alternative,
     "namespace": lambda record, now: b"" if record.owner is None else record.owner.namespace.encode(),

@@ -210,12 +210,12 @@ class VariableTests(SynchronousTestCase):
 
     def test_other_backend(self) -> None:
         """A backend that was asked in place of the route's own is the alternative one."""
-        wanted = read_line_form("$proxy_upstream_name $proxy_alternative_upstream_name")
+        wanted = read_line_form("$proxy_upstream_name $proxy_alternative_upstream_name $proxy_host")
         assert isinstance(wanted, LogFormat)
         make = line_maker(wanted, escapes_json=False)
-        self.assertEqual(make(whole(), NOW), b"shop-web-80 -")
+        self.assertEqual(make(whole(), NOW), b"shop-web-80 - shop-web-80")
         other = whole()._replace(backend=BackendReference("shop", "next", 80))
-        self.assertEqual(make(other, NOW), b"shop-web-80 shop-next-80")
+        self.assertEqual(make(other, NOW), b"shop-web-80 shop-next-80 shop-web-80")
 
 
 class FormTests(SynchronousTestCase):
