@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterator
 
 from ingress.annotations.firewall.family import OPTION
-from ingress.options.config_map_keys import KEYS, NEVER_WERE, ConfigMapKey
+from ingress.options.config_map_keys import KEYS, NEVER_WERE, OTHER_DEFAULTS, ConfigMapKey
 from ingress.options.firewall_options import RUNNING
 from ingress.options.option import Option
 from ingress.options.table import OPTIONS
@@ -74,13 +74,22 @@ The scheme that they say in `X-Forwarded-Proto` is `http` or `https`; `ws` and `
 with commas between them, the first counts, as of ports in `X-Forwarded-Port`. Anything else is as if it were not there, while ingress-nginx passes it on.
 
 So the last two together are for a CDN in front of a load balancer that sends a PROXY header: name the networks of both. Where `proxy-real-ip-cidr` names none,
-the client is the one in the PROXY header, while ingress-nginx (since its release 1.13) takes whoever stands in `X-Forwarded-For`, which any client may write there.
+the client is the one in the PROXY header, while ingress-nginx, in its last releases, takes whoever stands in `X-Forwarded-For`, which any client may write there.
 
 The client is found in `X-Forwarded-For`, or in the field that `forwarded-for-header` names (`CF-Connecting-IP`). Endpoints are told the
 client alone in `X-Forwarded-For`, unless `compute-full-forwarded-for` has the list go on; what came is in
 `X-Original-Forwarded-For`. Without `proxy-real-ip-cidr` everybody is believed, as in ingress-nginx, and a note says so: name the load
 balancers. The same by options is `--trusted-proxies`, `--forwarded-headers`, `--forwarded-for-header` and
 `--compute-full-forwarded-for`, where the list goes on unless told otherwise.
+"""
+
+_DEFAULTS = """
+## Where nothing is said
+
+Most keys have the defaults of ingress-nginx. Of these the value there is another; who depends on it writes it down:
+
+| Key | In ingress-nginx | Here |
+|---|---|---|
 """
 
 _HONORED = """
@@ -116,6 +125,10 @@ def config_map_page() -> str:
 
 def _parts() -> Iterator[str]:
     yield _HEAD
+    yield _DEFAULTS
+    yield from (
+        f"| `{key}` | `{there}` | `{here}` |\n" for key, (there, here) in sorted(OTHER_DEFAULTS.items())
+    )
     yield _HONORED
     rows = {option.name: _own_row(option) for option in OPTIONS.values() if option.running or option.at_start}
     others = {key: row for key, row in KEYS.items() if key not in OPTIONS}

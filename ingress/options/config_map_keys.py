@@ -284,6 +284,19 @@ KEYS.update(
     }
 )
 
+OTHER_DEFAULTS: Final = {
+    "allow-backend-server-header": ("false", "true"),
+    "allow-snippet-annotations": ("false", "true"),
+    "annotations-risk-level": ("High", "Critical"),
+    "client-body-timeout": ("60", "30"),
+    "client-header-timeout": ("60", "10"),
+    "proxy-buffer-size": ("4k", "64k"),
+    "proxy-request-buffering": ("on", "off"),
+    "strict-validate-path-type": ("true", "false"),
+    "worker-shutdown-timeout": ("240s", "30s"),
+}
+"""Keys that are honored, of which nobody has to say anything there to have something else than here: its default, and ours."""
+
 GUARDS: Final = frozenset({"plugins"})
 """Those that are not honored, and by which requests would have been kept out."""
 

@@ -186,7 +186,7 @@ ARGUMENTS: Final[dict[str, Argument]] = {
     "maxmind-retries-timeout": _needless(_GEO, _DURATION),
     # Ports.
     "http-port": _other("http", _ON_NODES, _WHOLE, _port, ("80",)),
-    "https-port": _other("https", f"{_ON_NODES}; redirects to HTTPS name a port other than 443", _WHOLE, _port, ("443",)),
+    "https-port": _other("https", f"{_ON_NODES}; redirects to HTTPS, and X-Forwarded-Port, name a port other than 443", _WHOLE, _port, ("443",)),
     "default-server-port": _needless(_INSIDE, _WHOLE),
     "status-port": _needless(_INSIDE, _WHOLE),
     "stream-port": _needless(_INSIDE, _WHOLE),

@@ -13,7 +13,7 @@ from ingress.model.objects import ObjectKey
 from ingress.model.problems import Problem, Reason
 from ingress.model.serving import ForwardedHeaders
 from ingress.options.config_map import MOST_UNKNOWN, read_config_map
-from ingress.options.config_map_keys import KEYS
+from ingress.options.config_map_keys import KEYS, OTHER_DEFAULTS
 from ingress.options.merging import Merged, merge
 from ingress.options.option import DEFAULTS
 from ingress.options.table import OPTIONS, SPELLINGS
@@ -248,6 +248,12 @@ class KeysTests(SynchronousTestCase):
         self.assertIs(problem.reason, Reason.OPTION_NOTE)
         self.assertIn("TLSv1.3", problem.message)
         self.assertEqual(self.said(ssl_protocols="TLSv1.3").settings.tls_min_version, "1.3")
+
+    def test_other_defaults(self) -> None:
+        """What the page says of defaults: ours changes nothing, and that of ingress-nginx does."""
+        for key, (there, here) in OTHER_DEFAULTS.items():
+            self.assertNotEqual(merged({key: there}).settings, DEFAULTS, key)
+            self.assertEqual(merged({key: here}), Merged(DEFAULTS, (), merged({key: here}).in_force), key)
 
     def test_every_documented_key(self) -> None:
         """Each key that ingress-nginx documents is an option, or in the table."""
