@@ -11,7 +11,8 @@ unless ``preserve-trailing-slash`` says so, or the operator wants no quirks.  Wh
 target is repeated: ingress-nginx would cut a slash off the end of the query.
 
 ACME challenges (RFC 8555 section 8.3) are exempt: an authority asks for them over
-HTTP at the very time when a host has no good certificate yet.
+HTTP at the very time when a host has no good certificate yet.  So are paths of rules that begin as the
+operator's ``no-tls-redirect-locations`` says.
 """
 
 from functools import lru_cache
@@ -19,7 +20,7 @@ from typing import ClassVar, Final
 
 from ingress.annotations.host_facts import EVERY_HOST, CertifiedHosts
 from ingress.annotations.route_facts import RouteFacts
-from ingress.annotations.values import Annotation, Family, Risk, ValueRefused, parse_boolean
+from ingress.annotations.values import Annotation, Family, Risk, ValueRefused, parse_boolean, parse_locations
 from ingress.filter_parts.judging import Judging
 from ingress.filters import Filter, FilterSpec, Phase, Reply, Services
 from ingress.model.frozen import frozen
@@ -45,6 +46,8 @@ class RedirectSettings:
     preserve_trailing_slash: bool = False
     status: int = PERMANENT
     """That of the redirect, for the operator to say."""
+    exempt: tuple[str, ...] = ()
+    """What the paths of rules begin with that are never redirected, for the operator to say."""
 
 
 @frozen
@@ -112,6 +115,12 @@ def parse_status(text: str) -> int:
     return int(text)
 
 
+def parse_exempt(text: str) -> tuple[str, ...]:
+    """Read beginnings of paths, with commas in between, but for that of challenges, which needs no word."""
+    challenges = ACME_CHALLENGES.decode().rstrip("/")
+    return tuple(one for one in parse_locations(text) if one.rstrip("/") != challenges)
+
+
 @lru_cache(maxsize=64)
 def _everywhere(port: int, keeps_slash: bool, status: int) -> tuple[FilterSpec, ...]:
     """Return the one value for all routes that redirect on every host, which are nearly all."""
@@ -127,7 +136,7 @@ def redirect_filters(settings: RedirectSettings, facts: RouteFacts) -> tuple[Fil
     elif not settings.ssl_redirect:
         hosts = None
     keeps_slash = settings.preserve_trailing_slash or host.keeps_slash
-    if hosts is None:
+    if hosts is None or facts.path.startswith(settings.exempt):
         return ()
     if hosts is EVERY_HOST:
         return _everywhere(host.https_port, keeps_slash, settings.status)
@@ -141,7 +150,15 @@ REDIRECTS: Final = Family(
     phases=(Phase.REDIRECT,),
     filters=redirect_filters,
     filters_unasked=True,
+    by_path=True,
+    by_path_where=lambda settings: bool(settings.exempt),
     options={
+        "no-tls-redirect-locations": Annotation(
+            "exempt",
+            parse_exempt,
+            values="beginnings of paths, with commas; none",
+            meaning="which paths of rules are not redirected to HTTPS, by what they begin with, besides requests below `/.well-known/acme-challenge/`, which never are",
+        ),
         "http-redirect-code": Annotation(
             "status",
             parse_status,

@@ -166,6 +166,15 @@ class Family(Generic[S]):
     """
 
 
+def parse_locations(text: str) -> tuple[str, ...]:
+    """Read beginnings of paths, with commas in between."""
+    found = tuple(dict.fromkeys(one for member in text.split(",") if (one := member.strip())))
+    for one in found:
+        if not one.startswith("/") or one == "/":
+            raise ValueRefused(f"has {quoted(one)}, which is no beginning of some paths, and not of others")
+    return found
+
+
 def parse_boolean(text: str) -> bool:
     """Read a boolean as Go's ``strconv.ParseBool`` does, for that is how these annotations came to be."""
     if text in _TRUE:

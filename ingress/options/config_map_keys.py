@@ -202,9 +202,6 @@ KEYS: Final[dict[str, ConfigMapKey]] = {
     "server-tokens": _note("no version is told to anybody"),
     "generate-request-id": _note("every request gets an X-Request-ID", _TRUE),
     "ignore-invalid-headers": _missing("a request with a field name that is none is refused with 400", _TRUE),
-    "no-tls-redirect-locations": _missing(
-        "/.well-known/acme-challenge/ alone is never redirected", ("", "/.well-known/acme-challenge")
-    ),
     "ssl-session-tickets": _note("sessions are resumed by tickets, whose keys change every twelve hours", _TRUE),
     "ssl-session-ticket-key": _missing("ticket keys are made anew every twelve hours, and nobody can set them", ("",)),
     "ssl-early-data": _missing("what comes as early data can be sent again by anybody"),

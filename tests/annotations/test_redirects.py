@@ -4,10 +4,15 @@ from attrs import evolve, frozen
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.annotations.host_facts import CertifiedHosts
-from ingress.annotations.redirects import HttpsRedirect
+from ingress.annotations.redirects import REDIRECTS, HttpsRedirect, RedirectSettings, parse_exempt
+from ingress.annotations.values import ValueRefused
 from ingress.model.client_authentication import ClientEvidence
 from ingress.model.reply import Reply
+from ingress.translate.options import TranslateOptions
+from tests.annotations.served_case import ServedCase
 from tests.fakes.filter_parts import FakeServices
+from tests.operator_settings import operator_settings
+from tests.translate.test_client_authentication import ingress
 
 
 @frozen
@@ -150,3 +155,29 @@ class CertifiedHostsTests(SynchronousTestCase):
         hosts = CertifiedHosts(frozenset(), frozenset({b".example.com"}), frozenset({b"a.example.com"}))
         self.assertNotIn(b"a.example.com", hosts)
         self.assertIn(b"b.example.com", hosts)
+
+
+class ExemptTests(ServedCase):
+    """``no-tls-redirect-locations``."""
+
+    def test_values(self) -> None:
+        """Beginnings of paths; that of challenges needs no word, and what all paths begin with is refused."""
+        self.assertEqual(parse_exempt("/check, /.well-known/acme-challenge,/a/"), ("/check", "/a/"))
+        self.assertEqual(parse_exempt(""), ())
+        for text in ("/", "check", "/check,a"):
+            self.assertRaises(ValueRefused, parse_exempt, text)
+
+    def test_by_the_paths_of_rules(self) -> None:
+        """Of one Ingress the paths that begin so are served in the clear, whatever is asked for below them, and others are not."""
+        settings = RedirectSettings(force_ssl_redirect=True, exempt=("/check",))
+        options = TranslateOptions(operators=operator_settings((REDIRECTS, settings)))
+        self.serve(ingress("a", "/", "/check", "/checkout", host="shop.test"), options=options)
+        redirected = {
+            target: self.get(target=target).heard().status == 308
+            for target in (b"/", b"/x/check", b"/checks", b"/.well-known/acme-challenge")
+        }
+        self.assertEqual(set(redirected.values()), {True})
+        self.assert_upstreams(0)
+        for number, target in enumerate((b"/check", b"/check/1", b"/checkout")):
+            self.get(target=target)
+            self.assertIn(b"GET %b " % target, self.upstream(number).take())

@@ -29,7 +29,6 @@ from ingress.annotations.external_auth.settings import REFUSED, AuthSettings, Re
 from ingress.annotations.external_auth.values import (
     parse_auth_url,
     parse_key,
-    parse_locations,
     parse_method,
     parse_names,
     parse_number,
@@ -47,7 +46,15 @@ from ingress.annotations.guards import GuardMissing
 from ingress.annotations.references import Found, Reference
 from ingress.annotations.route_constants import route_constants
 from ingress.annotations.route_facts import RouteFacts
-from ingress.annotations.values import Annotation, Family, Remark, Risk, ValueRefused, parse_boolean
+from ingress.annotations.values import (
+    Annotation,
+    Family,
+    Remark,
+    Risk,
+    ValueRefused,
+    parse_boolean,
+    parse_locations,
+)
 from ingress.filters import FilterSpec, Phase
 from ingress.model.objects import Kind, ObjectKey
 from ingress.model.problems import Reason

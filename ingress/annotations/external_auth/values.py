@@ -146,15 +146,6 @@ def parse_sharing(text: str) -> None:
     parse_boolean(text)
 
 
-def parse_locations(text: str) -> tuple[str, ...]:
-    """Read beginnings of paths, with commas in between."""
-    found = tuple(dict.fromkeys(one for member in text.split(",") if (one := member.strip())))
-    for one in found:
-        if not one.startswith("/") or one == "/":
-            raise ValueRefused(f"has {quoted(one)}, which is no beginning of some paths, and not of others")
-    return found
-
-
 def parse_seconds(text: str) -> float:
     """Read how long a service may take."""
     if not _is_seconds(text) or not 0 < float(text) <= MOST_SECONDS:

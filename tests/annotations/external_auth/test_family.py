@@ -12,14 +12,13 @@ from ingress.annotations.external_auth.family import EXTERNAL_AUTH
 from ingress.annotations.external_auth.settings import REFUSED, AuthSettings
 from ingress.annotations.external_auth.values import (
     parse_auth_url,
-    parse_locations,
     parse_names,
     parse_seconds,
     parse_signin,
     parse_snippet,
 )
 from ingress.annotations.guards import GuardMissing
-from ingress.annotations.values import ValueRefused
+from ingress.annotations.values import ValueRefused, parse_locations
 from ingress.filters import FilterSpec, Phase
 from ingress.model.objects import ConfigMap, ObjectKey, Secret
 from ingress.model.templates import read_template
