@@ -396,7 +396,7 @@ class AnnotationReader:
             if family.remarks is not None:
                 named.setdefault(family, set()).add(name)
             try:
-                parsed = asked.setdefault(family, {})[annotation.setting] = annotation.parse(value)
+                parsed = asked.setdefault(family, {})[annotation.setting] = annotation.read(value)
                 if annotation.unhonored and parsed:
                     message = f"{name} {_NOT_HONORED}; {annotation.unhonored}"
                     problems.append(_problem(ingress, full_name, Reason.UNSUPPORTED_ANNOTATION, message))

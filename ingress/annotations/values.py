@@ -93,6 +93,13 @@ class Annotation:
     operators: bool = False
     """Whether the operator may say it for all Ingresses, by an option and a key of the ConfigMap of the same name."""
 
+    def read(self, text: str) -> object:
+        """Return what *text* in an Ingress means; raises ``ValueRefused``.
+
+        As in ingress-nginx, spaces around a text are nothing, and around a boolean they are a mistake.
+        """
+        return self.parse(text if self.parse is parse_boolean else text.strip(" \t"))
+
 
 class Place(Enum):
     """For whom a filter stands where it does; within a phase the first come first."""

@@ -67,6 +67,35 @@ class AnnotationReaderTests(SynchronousTestCase):
         _, (problem,) = read({f"{PREFIX}/x\ny": "1"})
         self.assertTrue(str(problem).isprintable())
 
+    def test_spaces_around_texts_are_nothing(self) -> None:
+        """As in ingress-nginx, a text means what it means without them."""
+        for name, value in (
+            ("satisfy", "any"),
+            ("proxy-ssl-verify", "on"),
+            ("proxy-ssl-server-name", "on"),
+            ("proxy-ssl-ciphers", "HIGH"),
+            ("proxy-request-buffering", "on"),
+            ("mirror-request-body", "off"),
+            ("auth-secret", "users"),
+            ("auth-tls-secret", "demo/people"),
+            ("auth-realm", "Staff"),
+            ("canary-by-header-pattern", "a|b"),
+            ("permanent-redirect-code", "308"),
+        ):
+            expected, told = read({f"{PREFIX}/{name}": value})
+            self.assertNotEqual(expected, DEFAULTS, name)
+            self.assertEqual(read({f"{PREFIX}/{name}": f" \t{value} "}), (expected, told), name)
+
+    def test_spaces_around_booleans_are_a_mistake(self) -> None:
+        """As in ingress-nginx, whose default holds then."""
+        found, (problem,) = read({f"{PREFIX}/ssl-redirect": " false"})
+        self.assertEqual((found, problem.reason), (DEFAULTS, Reason.INVALID_ANNOTATION))
+
+    def test_lines_of_snippets_are_counted_as_they_are_written(self) -> None:
+        """Spaces that are nothing do not move them."""
+        _, (problem,) = read({f"{PREFIX}/configuration-snippet": "  \n\n  proxy_pass http://a.test;\n"})
+        self.assertIn("proxy_pass (line 3)", problem.message)
+
     def test_other_prefixes_are_not_ours(self) -> None:
         """Names below other prefixes, or merely beginning like ours, are left alone."""
         names = ("kubernetes.io/ingress.class", f"{PREFIX}.example.com/ssl-redirect", f"{PREFIX}x/y")

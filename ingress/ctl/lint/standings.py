@@ -192,7 +192,7 @@ def _is_partly_honored(name: str, value: str, reason: Reason) -> bool:
     if reason is Reason.UNSUPPORTED_ANNOTATION and not name.endswith("-snippet"):
         return False
     try:
-        row.parse(value)
+        row.read(value)
     except ValueRefused:
         return False
     return True
