@@ -21,7 +21,7 @@ _HEAD = """\
 The annotations that are read, below the prefix of `--annotations-prefix`, in the order of their names. This page is made by
 `python -m scripts.annotations_page` from the families in `ingress/annotations/`, one file a family; edit these instead.
 What is wrong with a value is a [problem](problems.md) of the object, which names annotation, value and reason. A value without
-anything in it asks for nothing. Spaces around a value are nothing, but around a boolean.
+anything in it asks for nothing, where its line says no more. Spaces around a value are nothing, but around a boolean.
 
 *Values* says what may stand there and, behind the semicolon, what holds where nothing does. Booleans are written in quotes, as `"true"`.
 *Risk* is what an author of Ingresses whom nobody trusts could do with it, as ingress-nginx grades its own; `--annotations-risk-level` says

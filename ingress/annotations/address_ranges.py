@@ -3,6 +3,7 @@
 As in ingress-nginx: whose address is denied, or is not among those that are allowed where any are, gets 403.  The
 address is the client's, as a PROXY header or a trusted proxy tells it, and nobody else.  A list with
 a member that is no address is no list, and its Ingress answers 503: what is left of it might be open to others than was meant.
+So it does where a list has nothing in it, but for the older name ``whitelist-source-range``, which asks for nothing then.
 """
 
 from collections.abc import Callable, Iterator
@@ -27,6 +28,8 @@ Ranges = tuple[Network, ...]
 
 REFUSED: Final[Ranges] = (Network(0, 0, 0),)
 """Stands for a list that could not be read."""
+NOTHING: Final[Ranges] = ()
+"""Stands for a list that has nothing in it."""
 
 _EVERYBODY: Final = frozenset(map(read_network, ("0.0.0.0/0", "::/0")))
 _CLOSED: Final = (GuardMissing(),)
@@ -54,6 +57,11 @@ def parse_ranges(text: str) -> Ranges:
     return tuple(sorted(found))
 
 
+def parse_allowlist(text: str) -> Ranges:
+    """Read the same; what has nothing in it is ``NOTHING``, beside which the older name may say who is let in."""
+    return parse_ranges(text) if text else NOTHING
+
+
 @frozen(cache_hash=True)
 class RangeSettings:
     """What the annotations of one Ingress say; None for what they do not mention."""
@@ -62,6 +70,16 @@ class RangeSettings:
     whitelist: Ranges | None = None
     """The older name of the same."""
     denylist: Ranges | None = None
+
+    @property
+    def allowed(self) -> Ranges | None:
+        """Who is let in, by the name that counts."""
+        return self.whitelist if self.allowlist is None or self.is_left_to_older_name else self.allowlist
+
+    @property
+    def is_left_to_older_name(self) -> bool:
+        """Whether the newer name has nothing in it, and the older one something."""
+        return self.allowlist == NOTHING and self.whitelist is not None
 
 
 @frozen(cache_hash=True)
@@ -114,9 +132,8 @@ def range_filters(settings: RangeSettings, facts: RouteFacts) -> tuple[FilterSpe
 @lru_cache(maxsize=64)
 def _filters_of(settings: RangeSettings) -> tuple[FilterSpec, ...]:
     """Return the filters for *settings*: the same ones for all routes, since lists may be long, and the operator's are everybody's."""
-    allowed = settings.whitelist if settings.allowlist is None else settings.allowlist
-    denied = settings.denylist or ()
-    if REFUSED in (allowed, denied):
+    allowed, denied = settings.allowed, settings.denylist or ()
+    if REFUSED in (allowed, denied) or allowed == NOTHING:
         return _CLOSED
     if allowed is not None and _EVERYBODY.issubset(allowed):
         allowed = None
@@ -124,9 +141,14 @@ def _filters_of(settings: RangeSettings) -> tuple[FilterSpec, ...]:
 
 
 def range_remarks(settings: RangeSettings, names: frozenset[str]) -> Iterator[Remark]:
-    """Tell of two lists that say who is allowed, where they are not the same."""
-    if names.issuperset(("allowlist-source-range", "whitelist-source-range")) and (
-        settings.allowlist != settings.whitelist
+    """Tell of two lists that say who is allowed, where they are not the same, and of one with nothing in it."""
+    if settings.allowed == NOTHING:
+        message = f"has nothing in it; {_INSTEAD}"
+        yield Remark("allowlist-source-range", message, Reason.INVALID_ANNOTATION)
+    elif (
+        names.issuperset(("allowlist-source-range", "whitelist-source-range"))
+        and settings.allowlist != settings.whitelist
+        and not settings.is_left_to_older_name
     ):
         message = "counts for nothing beside allowlist-source-range, which says something else"
         yield Remark("whitelist-source-range", message, Reason.INVALID_ANNOTATION)
@@ -157,13 +179,14 @@ ADDRESS_RANGES: Final = Family(
     annotations={
         "allowlist-source-range": Annotation(
             "allowlist",
-            parse_ranges,
+            parse_allowlist,
             refused=REFUSED,
             instead=_INSTEAD,
             values=_VALUES,
-            meaning="answers 403 to clients whose address is in none of them",
-            differs="is what counts beside whitelist-source-range",
+            meaning="answers 403 to clients whose address is in none of them, and is what counts beside `whitelist-source-range`;"
+            " with nothing in it, the paths answer 503",
             risk=Risk.MEDIUM,
+            needs_value=True,
         ),
         "whitelist-source-range": Annotation(
             "whitelist",
@@ -181,9 +204,11 @@ ADDRESS_RANGES: Final = Family(
             refused=REFUSED,
             instead=_INSTEAD,
             values=_VALUES,
-            meaning="answers 403 to clients whose address is in one of them, allowed or not",
+            meaning="answers 403 to clients whose address is in one of them, allowed or not; with nothing in it, the paths of an"
+            " Ingress answer 503",
             risk=Risk.MEDIUM,
             operators=True,
+            needs_value=True,
         ),
     },
 )

@@ -201,6 +201,8 @@ class AnnotationReader:
             (family, family.backends) for family in all_families if family.backends is not None
         )
         self._names = self._table.keys() | OF_INGRESS_NGINX
+        needing = (name for name, (_, annotation) in self._table.items() if annotation.needs_value)
+        self._may_be_blank = self._names - frozenset(needing)
         self._guarding = tuple(
             (family, family.guards) for family in all_families if family.guards is not None
         )
@@ -364,7 +366,7 @@ class AnnotationReader:
             if not full_name.startswith(self._below):
                 continue
             name = full_name.removeprefix(self._below)
-            if name in without_effect or (not value.strip() and name in self._names):
+            if name in without_effect or (not value.strip() and name in self._may_be_blank):
                 # As in ingress-nginx, nothing is asked for by saying nothing.
                 continue
             known = self._table.get(name) if self._policy.allows(name) else None

@@ -92,6 +92,8 @@ class Annotation:
     risk: Risk = Risk.LOW
     operators: bool = False
     """Whether the operator may say it for all Ingresses, by an option and a key of the ConfigMap of the same name."""
+    needs_value: bool = False
+    """Whether a value without anything in it is read as any other; else it asks for nothing."""
 
     def read(self, text: str) -> object:
         """Return what *text* in an Ingress means; raises ``ValueRefused``.

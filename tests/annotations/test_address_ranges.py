@@ -112,6 +112,30 @@ class TranslationTests(SynchronousTestCase):
             (route,) = translate(objects, options, datetime.now(UTC)).table.routes
             self.assertEqual(route.filters, expected, written)
 
+    def test_nothing_in_it(self) -> None:
+        """As in ingress-nginx, a list without anything in it lets nobody in, but for that of the older name, which then is none."""
+        older = AddressRanges(parse_ranges("10.0.0.0/8"))
+        closed = (GuardMissing(),)
+        for written, expected, named in (
+            ({"allowlist_source_range": ""}, closed, "allowlist-source-range"),
+            ({"allowlist_source_range": " "}, closed, "allowlist-source-range"),
+            ({"allowlist_source_range": "", "whitelist_source_range": ""}, closed, "allowlist-source-range"),
+            ({"allowlist_source_range": "", "whitelist_source_range": "10.0.0.0/8"}, (older,), ""),
+            ({"denylist_source_range": ""}, closed, "denylist-source-range"),
+            (
+                {"denylist_source_range": "", "whitelist_source_range": "10.0.0.0/8"},
+                closed,
+                "denylist-source-range",
+            ),
+            ({"whitelist_source_range": ""}, (), ""),
+        ):
+            found = snapshot(False, **written)
+            (route,) = found.table.routes
+            self.assertEqual(route.filters, expected, written)
+            told = [problem.message for problem in found.problems if "source-range" in problem.message]
+            self.assertEqual(len(told), bool(named), told)
+            self.assertTrue(all(named in one and "answers 503" in one for one in told), told)
+
     def test_long_lists_of_operators(self) -> None:
         """A long list that holds for everybody is one filter for all, which each route costs nothing more."""
         ranges = parse_ranges(",".join(f"10.{n % 256}.{n // 256}.0/25" for n in range(1000)))

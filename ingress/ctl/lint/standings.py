@@ -36,10 +36,6 @@ def _is(*values: str) -> _Differs:
     return lambda subject, value: value.strip().lower() in values
 
 
-def _beside(name: str) -> _Differs:
-    return lambda subject, value: subject.says(name)
-
-
 def _spaced(subject: Subject, value: str) -> bool:
     return "  " in value.strip() or " ," in value
 
@@ -53,7 +49,6 @@ def _with_expressions(subject: Subject, value: str) -> bool:
 
 
 DIFFERENCES: Final[Mapping[str, _Differs]] = {
-    "allowlist-source-range": _beside("whitelist-source-range"),
     "auth-always-set-cookie": _never,
     "auth-cache-key": _never,
     "auth-proxy-set-headers": _never,

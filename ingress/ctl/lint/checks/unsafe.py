@@ -125,9 +125,9 @@ def _external(subject: Subject, settings: AnnotationSettings) -> Iterator[Findin
 
 def _addresses(subject: Subject, settings: AnnotationSettings) -> Iterator[Finding]:
     ranges, limits = settings.of(ADDRESS_RANGES), settings.of(RATE_LIMITS)
-    allowed = ranges.allowlist if ranges.allowlist is not None else ranges.whitelist
-    name = "allowlist-source-range" if ranges.allowlist is not None else "whitelist-source-range"
-    everybody = _everybody(allowed)
+    is_older = ranges.allowlist is None or ranges.is_left_to_older_name
+    name = "whitelist-source-range" if is_older else "allowlist-source-range"
+    everybody = _everybody(ranges.allowed)
     if everybody and subject.says(name):
         if settings.of(SATISFYING).is_any and _asks(settings):
             yield subject.found(
