@@ -65,7 +65,7 @@ def regex_filters(settings: RegexSettings, facts: RouteFacts) -> tuple[FilterSpe
         return ()
     if settings.target.is_refused:
         return (RewriteMissing(),)
-    if not _is_run(facts.path):
+    if not is_run(facts.path):
         # Its route is closed.
         return ()
     target = settings.target.bound(route_constants(facts))
@@ -108,7 +108,8 @@ REGEXES: Final = Family(
 )
 
 
-def _is_run(path: str) -> bool:
+def is_run(path: str) -> bool:
+    """Whether *path*, as a regular expression, is run here."""
     try:
         read_path_expression(path)
     except ExpressionRefused:
@@ -116,11 +117,13 @@ def _is_run(path: str) -> bool:
     return True
 
 
-def _capturing(path: str, target: RewriteTarget) -> Capturing | None:
+def capturing_of(path: str, target: RewriteTarget) -> Capturing | None:
+    """Return what takes out of paths what *target* is made of; None for an empty *path*, where that is nothing."""
     return Capturing(read_path_expression(path), target.captures) if path else None
 
 
-def _captured(capturing: Capturing | None, facts: Facts) -> dict[str, bytes] | None:
+def captured_of(capturing: Capturing | None, facts: Facts) -> dict[str, bytes] | None:
+    """Return what *capturing* finds in the path of a request; None where its expression matches nowhere."""
     if capturing is None:
         return _NO_CAPTURES
     path = facts.path
@@ -146,7 +149,7 @@ class PathRewrite:
 
     def make(self, services: Services) -> Filter:
         """Make the filter that rewrites."""
-        return _PathRewriting(_capturing(self.path, self.target), Rewriting(self.target))
+        return _PathRewriting(capturing_of(self.path, self.target), Rewriting(self.target))
 
 
 class _PathRewriting(Filter):
@@ -156,7 +159,7 @@ class _PathRewriting(Filter):
 
     def on_upstream(self, facts: Facts, edit: RequestEdit) -> None:
         """Replace the target."""
-        captured = _captured(self._capturing, facts)
+        captured = captured_of(self._capturing, facts)
         if captured is not None:
             edit.rewrite(target=self._rewriting.target(facts, captured))
 
@@ -177,10 +180,10 @@ class RewriteRedirect:
 
     def make(self, services: Services) -> Filter:
         """Make the filter that redirects."""
-        capturing, rewriting = _capturing(self.path, self.target), Rewriting(self.target)
+        capturing, rewriting = capturing_of(self.path, self.target), Rewriting(self.target)
 
         def judge(facts: Facts) -> Reply | None:
-            captured = _captured(capturing, facts)
+            captured = captured_of(capturing, facts)
             if captured is None:
                 return None
             return status_reply(302, (b"Location", rewriting.location(facts, captured)))

@@ -3,6 +3,8 @@
 ``upstream-vhost`` is the ``Host`` that endpoints get, with the variables of nginx; ``X-Forwarded-Host`` is still that of the request.  What
 does not come to a host and perhaps a port leaves ``Host`` as it came.
 
+``x-forwarded-prefix`` is a path, which may be made of what the expression of the route captures, as in a ``rewrite-target``.
+
 ``connection-proxy-header`` is about a connection to an endpoint, which is the proxy's own: it is kept between requests, and an upgrade is
 passed on.  So the two values that ask for this are honored, and ``close`` changes nothing.
 """
@@ -11,12 +13,17 @@ import re
 from collections.abc import Iterator
 from typing import ClassVar, Final
 
+from attrs import evolve
+
+from ingress.annotations.regexes import captured_of, capturing_of, is_run
+from ingress.annotations.rewrite_targets import RewriteTarget, Rewriting, parse_rewrite_target
 from ingress.annotations.route_constants import route_constants
 from ingress.annotations.route_facts import RouteFacts
 from ingress.annotations.values import Annotation, Family, Remark, Risk, ValueRefused, parse_boolean
 from ingress.filter_parts.changing import ChangesRequests
 from ingress.filters import Facts, FieldChanges, Filter, FilterSpec, Phase, RequestEdit, Services
 from ingress.model.frozen import frozen
+from ingress.model.path_expressions import Capturing
 from ingress.model.templates import CONSTANTS, NO_TEXT, Template, TemplateRefused, read_template
 
 MAX_AUTHORITY: Final = 512
@@ -25,6 +32,7 @@ _CONNECTION: Final = "connection-proxy-header"
 
 _is_authority = re.compile(rb"(?:[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(?::[0-9]{1,5})?").fullmatch
 _is_prefix = re.compile(r"[A-Za-z0-9\-._~/:%+,=@]{0,1024}").fullmatch
+_is_template = re.compile(r"[A-Za-z0-9\-._~/:%+,=@${}]{0,1024}").fullmatch
 _OPTIONS: Final = frozenset({"keep-alive", "upgrade", "close", "$connection_upgrade"})
 
 
@@ -33,7 +41,8 @@ class UpstreamRequestSettings:
     """What the annotations of one Ingress say about requests to its endpoints."""
 
     vhost: Template = NO_TEXT
-    prefix: str = ""
+    prefix: str | RewriteTarget = ""
+    """A plain text, or what is made of each request."""
     connection: str = ""
     adds_original_uri: bool = False
 
@@ -58,14 +67,20 @@ def _without_port(template: Template, written: bytes) -> bytes:
     return written[:-2] if template.parts[-1].variable and written.endswith(b":x") else written
 
 
-def parse_prefix(text: str) -> str:
-    """Read the prefix of paths that endpoints are told of."""
+def parse_prefix(text: str) -> str | RewriteTarget:
+    """Read the prefix of paths that endpoints are told of, of text, groups and variables."""
     text = text.strip()
-    if _is_prefix(text) is None:
-        raise ValueRefused(
-            'is no prefix of a path; write "/app"; groups of a regular expression cannot stand in it'
-        )
-    return text
+    if _is_prefix(text) is not None:
+        return text
+    if _is_template(text) is None:
+        raise ValueRefused('is no prefix of a path; write "/app", or "/$1" for what the path captures')
+    target = parse_rewrite_target(text)
+    names = [name for name in target.captures if not name.isdigit()]
+    if names:
+        raise ValueRefused(f"holds ${min(names)}, which is no variable here")
+    if target.origin.parts:
+        raise ValueRefused("is an URL and no path")
+    return evolve(target, keeps_query=False)
 
 
 def parse_connection(text: str) -> str:
@@ -125,6 +140,37 @@ class ForwardedPrefix:
         return ChangesRequests(FieldChanges(put=((b"X-Forwarded-Prefix", self.prefix),)))
 
 
+@frozen(cache_hash=True)
+class CapturedPrefix:
+    """Tells endpoints a prefix that is made of what *path* captures; for an empty *path* of nothing."""
+
+    phase: ClassVar[Phase] = Phase.EDITS
+    name: ClassVar[str] = "captured-prefix"
+
+    path: str
+    prefix: RewriteTarget
+
+    def describe(self) -> str:
+        """Say which."""
+        return f"tells endpoints X-Forwarded-Prefix: {self.prefix.text}"
+
+    def make(self, services: Services) -> Filter:
+        """Make the filter that tells it."""
+        return _CapturedPrefix(capturing_of(self.path, self.prefix), Rewriting(self.prefix))
+
+
+class _CapturedPrefix(Filter):
+    def __init__(self, capturing: Capturing | None, rewriting: Rewriting) -> None:
+        self._capturing = capturing
+        self._rewriting = rewriting
+
+    def on_upstream(self, facts: Facts, edit: RequestEdit) -> None:
+        """Put the field, in place of what anybody else says."""
+        captured = captured_of(self._capturing, facts)
+        if captured is not None:
+            edit.put(b"X-Forwarded-Prefix", self._rewriting.target(facts, captured))
+
+
 @frozen
 class OriginalUri:
     """Tells endpoints the target that was asked for, whatever it is rewritten to."""
@@ -157,8 +203,14 @@ def upstream_request_filters(settings: UpstreamRequestSettings, facts: RouteFact
                 vhost if vhost.variables.isdisjoint(CONSTANTS) else vhost.bound(route_constants(facts))
             ),
         )
-    if settings.prefix:
-        specs += (ForwardedPrefix(settings.prefix.encode("ascii")),)
+    prefix = settings.prefix
+    if isinstance(prefix, RewriteTarget):
+        if not prefix.captures:
+            specs += (CapturedPrefix("", prefix.bound(route_constants(facts))),)
+        elif facts.is_expression and is_run(facts.path):
+            specs += (CapturedPrefix(facts.path, prefix.bound(route_constants(facts))),)
+    elif prefix:
+        specs += (ForwardedPrefix(prefix.encode("ascii")),)
     if settings.adds_original_uri:
         specs += (OriginalUri(),)
     return specs
@@ -202,7 +254,7 @@ UPSTREAM_REQUESTS: Final = Family(
             "prefix",
             parse_prefix,
             instead="nothing is said",
-            values="a path; none",
+            values="a path, perhaps with `$1` to `$9` and variables; none",
             meaning="the X-Forwarded-Prefix that endpoints get, in place of any that came",
             differs="it is sent where no path is rewritten, too",
             risk=Risk.MEDIUM,

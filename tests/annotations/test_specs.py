@@ -53,7 +53,7 @@ from ingress.annotations.snippets.levels import Layers
 from ingress.annotations.snippets.reading import Place, parse_snippet
 from ingress.annotations.tracing import TracedRoute
 from ingress.annotations.transport_security import TransportSecurity
-from ingress.annotations.upstream_requests import ForwardedPrefix, OriginalUri, UpstreamHost
+from ingress.annotations.upstream_requests import CapturedPrefix, ForwardedPrefix, OriginalUri, UpstreamHost
 from ingress.annotations.url_redirects import AppRoot, UrlRedirect
 from ingress.filters import Filter, FilterSpec, Hook, Phase, used_hooks
 from ingress.gateway_filters.cross_origin import AllowedOrigins, CrossOrigin, RouteCrossOrigin, RoutePreflight
@@ -89,6 +89,7 @@ SPECS: tuple[tuple[FilterSpec, Phase, Hook], ...] = (
     (AppRoot(b"/app"), Phase.SERVER, Hook.REQUEST),
     (UpstreamHost(read_template("b.test")), Phase.EDITS, Hook.UPSTREAM),
     (ForwardedPrefix(b"/app"), Phase.EDITS, Hook.UPSTREAM),
+    (CapturedPrefix("/(.*)", parse_rewrite_target("/$1")), Phase.EDITS, Hook.UPSTREAM),
     (OriginalUri(), Phase.EDITS, Hook.UPSTREAM),
     (FastCgiClosed(), Phase.EDITS, Hook.REQUEST),
     (Blocking(("crawler",), ("~spam",)), Phase.ACCESS, Hook.REQUEST),
@@ -243,6 +244,10 @@ class SpecTests(SynchronousTestCase):
             (HostRedirect(b"a.test"), HostRedirect(b"b.test")),
             (UpstreamHost(read_template("a")), UpstreamHost(read_template("b"))),
             (ForwardedPrefix(b"/a"), ForwardedPrefix(b"/b")),
+            (
+                CapturedPrefix("", parse_rewrite_target("/$host")),
+                CapturedPrefix("", parse_rewrite_target("/$1")),
+            ),
             (CookieRewrite(None, REPLACING), CookieRewrite(REPLACING)),
             (HttpsRedirect(), HttpsRedirect(status=302)),
             (UrlRedirect(read_template("/a$uri")), UrlRedirect(read_template("/b$uri"))),

@@ -7,6 +7,7 @@ from time import perf_counter
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.annotations.host_facts import HostFacts
+from ingress.annotations.rewrite_targets import RewriteTarget
 from ingress.annotations.route_facts import RouteFacts
 from ingress.annotations.upstream_requests import (
     ForwardedPrefix,
@@ -26,6 +27,7 @@ from ingress.model.templates import read_template
 from tests.annotations.served_case import ServedCase
 from tests.fakes.filter_parts import FakeEdit, FakeFacts, FakeServices
 from tests.proxy.playing import OK
+from tests.translate.test_client_authentication import ingress
 
 IN_CLUSTER = "$service_name.$namespace.svc.cluster.local:80"
 HOSTILE = (
@@ -67,9 +69,24 @@ class ParseTests(SynchronousTestCase):
             self.assertRaises(ValueRefused, parse_vhost, text)
 
     def test_prefixes(self) -> None:
-        """A path, and no group of an expression."""
+        """A path of text, groups of an expression, and variables."""
         self.assertEqual(parse_prefix(" /app/v1 "), "/app/v1")
-        for text in ("/$1", "/a b", "/a\r\nb", "/\u00e4", '"/a"', "/a;", "/" * 2000):
+        target = parse_prefix("/$1/$host/${service_name}")
+        assert isinstance(target, RewriteTarget)
+        self.assertEqual((target.captures, target.keeps_query), (frozenset("1"), False))
+        for text in (
+            "/$name",
+            "https://a.test/$1",
+            "/$1?a",
+            "/$1#",
+            "/../$1",
+            "/a b",
+            "/a\r\nb",
+            "/\u00e4",
+            '"/a"',
+            "/a;",
+            "/" * 2000,
+        ):
             self.assertRaises(ValueRefused, parse_prefix, text)
 
     def test_connections(self) -> None:
@@ -165,6 +182,40 @@ class ServedTests(ServedCase):
         got = self.upstream().received
         self.assertIn(b"\r\nX-Forwarded-Prefix: /app\r\n", got)
         self.assertEqual(got.lower().count(b"x-forwarded-prefix"), 1)
+
+    def test_captured_prefix(self) -> None:
+        """What a path captures may stand in the prefix, as in a rewrite-target; it stays a path."""
+        self.serve(
+            ingress(
+                "web",
+                "/(app|x y)(/|$)(.*)",
+                host="shop.test",
+                rewrite_target="/$3",
+                x_forwarded_prefix="/$namespace/$1",
+            )
+        )
+        for target, prefix in (
+            (b"/app/1?a=b", b"/demo/app"),
+            (b"/APP", b"/demo/APP"),
+            (b"/x%20y/1", b"/demo/x%20y"),
+        ):
+            client = self.get(target=target, fields=((b"x-forwarded-prefix", b"/evil"),))
+            got = self.upstream().take()
+            self.assertIn(b"\r\nX-Forwarded-Prefix: %b\r\n" % prefix, got)
+            self.assertEqual(got.lower().count(b"x-forwarded-prefix"), 1)
+            self.upstream().say(OK)
+            self.assertEqual(client.heard().status, 200)
+
+    def test_captured_prefix_of_plain_paths(self) -> None:
+        """Where no path is an expression nothing is captured, and nothing is said; what the route says is."""
+        for written, sent in (("/$1", False), ("/$service_name", True)):
+            self.annotate(x_forwarded_prefix=written)
+            client = self.get()
+            got = self.upstream().take()
+            self.assertEqual(b"\r\nX-Forwarded-Prefix: /web\r\n" in got, sent)
+            self.assertEqual(b"x-forwarded-prefix" in got.lower(), sent)
+            self.upstream().say(OK)
+            self.assertEqual(client.heard().status, 200)
 
     def test_nothing_asked(self) -> None:
         """Without annotation the client's prefix is dropped, and its host goes on."""
