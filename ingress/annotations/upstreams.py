@@ -39,10 +39,16 @@ from ingress.filters import FilterSpec, Phase
 from ingress.model.frozen import frozen
 from ingress.model.objects import ObjectKey
 from ingress.model.secrets import is_secret_name
+from ingress.model.templates import Part, Template, TemplateRefused, read_template
 from ingress.model.upstream_tls import DEFAULT_DEPTH, TlsSettings, TlsVersion
 
 UNREADABLE_SECRET: Final = ObjectKey("", "")
 """Stands where ``proxy-ssl-secret`` names none: something was asked for, and nobody knows what."""
+
+OF_HOST: Final = "server_name"
+"""The variable that is the host of the rule."""
+_NAME_VARIABLES: Final = frozenset((OF_HOST, "ingress_name", "namespace", "service_name"))
+"""Those that may stand in ``proxy-ssl-name``, and ``$host`` for the host: were it for requests to say, each would have connections of its own."""
 
 _MAX_DEPTH: Final = 100
 _MAX_CIPHERS_CHARACTERS: Final = 2048
@@ -104,8 +110,29 @@ def parse_depth(text: str) -> int:
     return int(text)
 
 
-def parse_name(text: str) -> str:
-    """Read the name that a certificate must be for: a DNS name, or an IP address in its one spelling."""
+def parse_name(text: str) -> str | Template:
+    """Read the name that a certificate must be for, which host and Service of a route may decide.
+
+    ``$host`` becomes ``$server_name``, which a route decides.
+    """
+    if "$" not in text:
+        return read_name(text)
+    if len(text) > _MAX_HOST_CHARACTERS:
+        raise ValueRefused(f"is longer than {_MAX_HOST_CHARACTERS} characters")
+    try:
+        parts = read_template(text.strip()).parts
+    except TemplateRefused as refusal:
+        raise ValueRefused(str(refusal)) from None
+    template = Template(tuple(Part(OF_HOST, b"") if part.variable == "host" else part for part in parts))
+    if not template.variables <= _NAME_VARIABLES:
+        known = ", ".join(f"${name}" for name in sorted(_NAME_VARIABLES | {"host"}))
+        raise ValueRefused(f"holds a variable that is no fact of the route; there are {known}")
+    read_name(str(template.bound(dict.fromkeys(_NAME_VARIABLES, "x"))))
+    return template
+
+
+def read_name(text: str) -> str:
+    """Read a DNS name, or an IP address in its one spelling; raises ``ValueRefused``."""
     name = text.strip().lower().removesuffix(".")
     try:
         return str(ip_address(name))
@@ -163,7 +190,7 @@ class UpstreamSettings:
     secret: ObjectKey | None = None
     verify: bool = False
     depth: int = DEFAULT_DEPTH
-    name: str = ""
+    name: str | Template = ""
     send_name: bool | None = None
     versions: tuple[TlsVersion, ...] = TlsSettings().versions
     ciphers: str = ""
@@ -189,8 +216,9 @@ class UpstreamSettings:
 
     @property
     def tls_settings(self) -> TlsSettings:
-        """What is asked of TLS, apart from what the Secret holds."""
-        return TlsSettings(self.verify, self.depth, self.name, self.send_name, self.versions, self.ciphers)
+        """What is asked of TLS, apart from what the Secret holds, and from a name that routes decide."""
+        name = self.name if isinstance(self.name, str) else ""
+        return TlsSettings(self.verify, self.depth, name, self.send_name, self.versions, self.ciphers)
 
 
 def _speaks_fastcgi(settings: UpstreamSettings) -> bool:
@@ -316,8 +344,9 @@ UPSTREAMS: Final = Family(
         "proxy-ssl-name": Annotation(
             "name",
             parse_name,
-            values="a name",
+            values="a name, perhaps with $host, $server_name, $namespace, $ingress_name or $service_name",
             meaning="whom the certificate of an endpoint is to be for",
+            differs="$host is the host of the rule",
             risk=Risk.HIGH,
         ),
         "proxy-ssl-server-name": Annotation(

@@ -6,13 +6,25 @@ times.  A protocol that is asked for and cannot be had is never replaced by anot
 backends answer 503, and a ``Problem`` says why.
 """
 
+from collections.abc import Iterable
+from functools import lru_cache
 from typing import Final
 
+from attrs import evolve
+
 from ingress.annotations.annotations import AnnotationReader
-from ingress.annotations.upstreams import UNREADABLE_SECRET, BackendProtocol, UpstreamSettings
+from ingress.annotations.upstreams import (
+    OF_HOST,
+    UNREADABLE_SECRET,
+    BackendProtocol,
+    UpstreamSettings,
+    read_name,
+)
+from ingress.annotations.values import ValueRefused
 from ingress.model.frozen import frozen
 from ingress.model.objects import ObjectKey, Owner
 from ingress.model.problems import Problem, Reason
+from ingress.model.templates import NO_TEXT, Template
 from ingress.model.upstream_tls import ProtocolAsked, ProtocolRefused, UpstreamProtocol, UpstreamTlsRequest
 
 _HTTP: Final = ProtocolAsked()
@@ -27,6 +39,20 @@ class ProtocolReading:
     usual: UpstreamProtocol = None
     secure: UpstreamProtocol = None
     problems: tuple[Problem, ...] = ()
+    name: Template = NO_TEXT
+    """Whom certificates of endpoints are for, where host or Service of a route decide that."""
+
+    def usual_for(self, host: str, service: str) -> UpstreamProtocol:
+        """Return *usual* for a route of this *host* to this *service*."""
+        return self.usual if self.name is NO_TEXT else _named(self.usual, self.name, host, service)
+
+    def secure_for(self, host: str, service: str) -> UpstreamProtocol:
+        """Return *secure* for such a route."""
+        return self.secure if self.name is NO_TEXT else _named(self.secure, self.name, host, service)
+
+    def lacks_name(self, hosts: Iterable[str]) -> bool:
+        """Whether *name* is that of a host, and one of *hosts* has none: it is a wildcard, or empty."""
+        return OF_HOST in self.name.variables and not all(map(_is_name, hosts))
 
     @property
     def request(self) -> UpstreamTlsRequest | None:
@@ -61,9 +87,33 @@ def read_protocols(
             return ProtocolReading(_FASTCGI)
     is_http2 = settings.asked is BackendProtocol.GRPCS
     over_tls, problems = _over_tls(owner, settings, annotations, is_http2=is_http2)
+    name = NO_TEXT
+    if not isinstance(settings.name, str):
+        name = settings.name.bound({"namespace": owner.key.namespace, "ingress_name": owner.key.name})
     if settings.asked is BackendProtocol.AUTO_HTTP:
-        return ProtocolReading(_HTTP, over_tls, problems)
-    return ProtocolReading(over_tls, None, problems)
+        return ProtocolReading(_HTTP, over_tls, problems, name)
+    return ProtocolReading(over_tls, None, problems, name)
+
+
+@lru_cache(maxsize=1024)
+def _named(protocol: UpstreamProtocol, name: Template, host: str, service: str) -> UpstreamProtocol:
+    """Return *protocol* with what *name* comes to; without one where that is none."""
+    if not isinstance(protocol, ProtocolAsked) or protocol.tls is None:
+        return protocol
+    constants = {"service_name": service}
+    if _is_name(host):
+        constants[OF_HOST] = host
+    bound = name.bound(constants)
+    try:
+        found = "" if bound.variables else read_name(str(bound))
+    except ValueRefused:
+        found = ""
+    settings = evolve(protocol.tls.tls_settings, name=found)
+    return evolve(protocol, tls=evolve(protocol.tls, tls_settings=settings))
+
+
+def _is_name(host: str) -> bool:
+    return bool(host) and not host.startswith("*")
 
 
 def _over_tls(

@@ -84,6 +84,25 @@ class ValueTests(SynchronousTestCase):
             "a" * 64,
         )
 
+    def test_names_that_routes_decide(self) -> None:
+        """Host and Service of a route may stand in it, and nothing that a request decides."""
+        for text, expected in (
+            ("$host", "${server_name}"),
+            (" ${server_name} ", "${server_name}"),
+            ("$service_name.$namespace.svc", "${service_name}.${namespace}.svc"),
+        ):
+            self.assertEqual(str(parse_name(text)), expected)
+        for text in (
+            "$http_host",
+            "$arg_to.test",
+            "$host:443",
+            "$host..a",
+            "${host",
+            "$unknown",
+            "$host/" * 9999,
+        ):
+            self.assertRaises(ValueRefused, parse_name, text)
+
     def test_versions(self) -> None:
         """Versions are those of today; a list with an older one is refused as a whole."""
         old, new = TlsVersion.TLS_1_2, TlsVersion.TLS_1_3

@@ -96,6 +96,7 @@ DIFFERENCES: Final[Mapping[str, _Differs]] = {
     "proxy-http-version": _is("1.0"),
     "proxy-next-upstream-tries": _above(MOST_TRIES),
     "proxy-request-buffering": _is("on"),
+    "proxy-ssl-name": _never,
     "proxy-ssl-protocols": _never,
     "proxy-ssl-secret": _never,
     "proxy-ssl-verify": _never,

@@ -312,7 +312,7 @@ def _route(
     claim: Claim, parsed: ParsedObject, filters: tuple[FilterSpec, ...], passthrough: BackendReference | None
 ) -> Route:
     backend = claim.backend
-    secure = parsed.protocols.secure
+    secure = parsed.protocols.secure_for(claim.host, backend.name)
     settings = parsed.settings
     asks = settings is not DEFAULTS
     return Route(

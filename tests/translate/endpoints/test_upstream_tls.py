@@ -117,6 +117,22 @@ class UpstreamTlsTests(SynchronousTestCase):
         self.assertEqual(len(set(endpoints.values())), 4)
         self.assertEqual({endpoint[:2] for endpoint in endpoints.values()}, {("10.0.0.1", 8443)})
 
+    def test_names_that_routes_decide(self) -> None:
+        """``$host`` is the host of the rule, each one's own, and ``$service_name`` that of its Service, also for AUTO_HTTP."""
+        both = ingress("a", **VERIFYING, proxy_ssl_name="$host")
+        (rule,) = both.rules
+        both = evolve(both, rules=(rule, evolve(rule, host="b.test"), evolve(rule, host="*.c.test")))
+        auto = {"backend_protocol": "AUTO_HTTP", "proxy_ssl_name": "$service_name.$namespace.svc"}
+        self.begin(both, ingress("d", **{**VERIFYING, **auto}), secret())
+        for host, name in (("a.test", "a.test"), ("b.test", "b.test"), ("x.c.test", "")):
+            self.assertEqual(self.tls(host).tls_settings.name, name)
+        route = self.snapshot().table.find(b"d.test", b"/")
+        assert route is not None and route.secure_backend is not None
+        (endpoint,) = self.snapshot().backends[route.secure_backend].endpoints
+        assert endpoint.link_settings is not None and endpoint.link_settings.tls is not None
+        self.assertEqual(endpoint.link_settings.tls.tls_settings.name, "web.demo.svc")
+        self.assertEqual(self.problems(), ["Ingress a: InvalidAnnotation"])
+
     def test_secret_changes(self) -> None:
         """What the Secret holds is in the settings from its change on, and in those of no other Ingress."""
         self.begin(ingress("a", **VERIFYING), ingress("b", backend_protocol="HTTPS"), secret())

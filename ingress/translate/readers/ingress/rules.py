@@ -36,7 +36,6 @@ from ingress.model.backends import BackendReference
 from ingress.model.objects import ObjectKey, Owner
 from ingress.model.problems import Problem, Reason
 from ingress.model.stepwise import Stepwise
-from ingress.model.upstream_tls import UpstreamProtocol
 from ingress.routing.beginnings import has_regex_signs
 from ingress.routing.hosts import check_rule_host
 from ingress.routing.paths import check_rule_path
@@ -54,7 +53,7 @@ from ingress.translate.claims import (
     RegexPath,
     invalid_reference,
 )
-from ingress.translate.protocols import read_protocols
+from ingress.translate.protocols import NOTHING_ASKED, ProtocolReading, read_protocols
 from ingress.translate.readers.ingress.objects import (
     Ingress,
     IngressBackend,
@@ -94,7 +93,7 @@ def read_ingress(
     is_answered = annotations.answers(settings)
     reader = _RulesReader(
         owner,
-        protocols.usual,
+        protocols,
         settings.of(CLUSTER_IPS).by_cluster_ip,
         is_answered,
         strict_path_types=strict_path_types,
@@ -111,6 +110,12 @@ def read_ingress(
     further: tuple[FurtherHost, ...] = ()
     if reader.hosts:
         further = yield from reader.further(settings.of(FURTHER_HOSTS), annotations)
+    if protocols.lacks_name(reader.hosts if default is None else (*reader.hosts, "")):
+        message = (
+            "proxy-ssl-name: says the host of the rule, and not each rule has a host without a wildcard, nor has a default"
+            " backend; there certificates have to be for the address of the endpoint"
+        )
+        reader.report(annotations.field("proxy-ssl-name"), Reason.INVALID_ANNOTATION, message)
     looped = leads_to_itself(redirect, reader.hosts)
     if looped is not None:
         name, message = looped
@@ -149,7 +154,7 @@ def _read_canary(
     ingress: Ingress, settings: AnnotationSettings, problems: tuple[Problem, ...]
 ) -> Stepwise[ParsedObject]:
     """Read a canary: what its rules name is not claimed, but wanted a part of."""
-    reader = _RulesReader(ingress.owner, None, None, is_answered=False)
+    reader = _RulesReader(ingress.owner, NOTHING_ASKED, None, is_answered=False)
     reader.problems += problems
     for index, rule in enumerate(ingress.rules):
         yield from reader.rule(rule, index, has_default=True)
@@ -222,7 +227,7 @@ class _RulesReader:
     def __init__(
         self,
         owner: Owner,
-        protocol: UpstreamProtocol,
+        protocols: ProtocolReading,
         by_cluster_ip: bool | None,
         is_answered: bool,
         *,
@@ -236,7 +241,9 @@ class _RulesReader:
         """Hosts of rules whose paths annotations answer."""
         self.solves_challenges = False
         """Whether a path is one of ACME challenges, which annotations do not answer."""
-        self.protocol = protocol
+        self.protocols = protocols
+        self.host = ""
+        """That of the rule that is read."""
         self.by_cluster_ip = by_cluster_ip
         self.claims: list[Claim] = []
         self.hosts: list[str] = []
@@ -261,6 +268,7 @@ class _RulesReader:
             return
         host = rule.host if rule.host.islower() else rule.host.lower()
         self.hosts.append(host)
+        self.host = host
         if rule.paths is None:
             if self.is_answered:
                 self.answered.append(host)
@@ -400,16 +408,18 @@ class _RulesReader:
         if not port.name and not 0 < port.number <= _HIGHEST_PORT:
             return self._refused(f"{at}.service.port", backend.service, f"{port.number} is not a port")
         wanted = port.name or port.number
+        protocol = self.protocols.usual_for(self.host, backend.service)
         known = self.claims[-1].backend if self.claims else None
         if (
             known is not None
             and (known.name, known.port) == (backend.service, wanted)
             and known.kind == SERVICE_KIND
+            and known.protocol is protocol
         ):
             # Most paths of an Ingress lead where the one before leads.
             return known
         return BackendReference(
-            namespace, backend.service, wanted, SERVICE_KIND, self.protocol, self.by_cluster_ip
+            namespace, backend.service, wanted, SERVICE_KIND, protocol, self.by_cluster_ip
         )
 
     def _refused(self, field: str, name: str, message: str) -> BackendReference:
