@@ -270,7 +270,7 @@ URL_REDIRECTS: Final = Family(
             instead="nothing is redirected",
             values=_LOCATION,
             meaning="answers all requests with 301 and this URL, also those for rules without http",
-            differs="a path is allowed; a path for ACME challenges is not redirected",
+            differs="a path for ACME challenges is not redirected",
             risk=Risk.MEDIUM,
         ),
         "permanent-redirect-code": Annotation(

@@ -41,7 +41,8 @@ _CLOSES_HOSTS: Final = (
     f"{_CLOSED}, and so do the paths of its namespace on its hosts, or all paths of those that belong to it"
 )
 _REFUSED: Final = {
-    "stream-snippet": "is not honored: this controller serves HTTP, and TLS as it is by ssl-passthrough",
+    "stream-snippet": "is not honored: streams are asked for by --tcp-services-configmap and --udp-services-configmap, by routes of the"
+    " Gateway API, and by ssl-passthrough",
 }
 
 
