@@ -214,6 +214,7 @@ class LocationRewrite:
     name: ClassVar[str] = "location-rewrite"
 
     location: Replacing
+    is_relative: bool = False
 
     def describe(self) -> str:
         """Say what is replaced."""
@@ -224,9 +225,11 @@ class LocationRewrite:
         return _Locations(self)
 
     def rewritten(self, url: bytes, facts: Facts) -> bytes | None:
-        """Return what takes the place of *url*, completed by the host that was asked for; None where it stays."""
+        """Return what takes the place of *url*, completed by the host that was asked for unless it *is_relative*; None where it stays."""
         found = _beginning(self.location, url, facts)
-        if found is not None and found.startswith(b"/") and not found.startswith(b"//"):
+        if self.is_relative or found is None:
+            return found
+        if found.startswith(b"/") and not found.startswith(b"//"):
             found = b"%b://%b%b" % (facts.scheme, facts.field(b"host") or facts.host, found)
         return found
 
@@ -295,7 +298,7 @@ def answer_rewrite_filters(settings: AnswerRewriteSettings, facts: RouteFacts) -
         location = _bound(settings.location(), facts)
     except ValueRefused:
         location = None  # That is remarked upon.
-    return specs if location is None else (*specs, LocationRewrite(location))
+    return specs if location is None else (*specs, LocationRewrite(location, facts.is_relative))
 
 
 def _bound(replacing: Replacing | None, facts: RouteFacts) -> Replacing | None:

@@ -30,6 +30,8 @@ class RouteFacts:
     """Whether it takes this path alone."""
     is_expression: bool = False
     """Whether *path* is a regular expression."""
+    is_relative: bool = False
+    """Whether redirects to a path leave scheme and host to clients, as whoever asks has it for all routes."""
 
 
 NO_FACTS: Final = RouteFacts(HostFacts())

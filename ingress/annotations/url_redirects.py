@@ -299,7 +299,8 @@ URL_REDIRECTS: Final = Family(
             parse_boolean,
             operators=True,
             values="boolean; false",
-            meaning="sends a path in a redirect as it is, and does not complete it by scheme and host",
+            meaning="sends a path in a redirect as it is, and does not complete it by scheme and host; also one of a"
+            " configuration-snippet, and of proxy-redirect-to",
         ),
         APP_ROOT: Annotation(
             "app_root",

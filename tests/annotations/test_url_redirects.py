@@ -386,6 +386,35 @@ class ServedTests(ServedCase):
         self.stage.resource.publish(found.table, dict.fromkeys(found.backends, BackendState(())))
         self.assertEqual(self.get().heard().status, 301)
 
+    def test_relative_wherever_a_path_is_sent(self) -> None:
+        """As nginx's absolute_redirect: what a snippet of the path or proxy-redirect makes a path stays one, if that is asked."""
+        for asked, target, path in (
+            ({"configuration_snippet": "return 301 /x;"}, b"/", b"/x"),
+            ({"configuration_snippet": "rewrite ^/a/(.*) /$1 redirect;"}, b"/a/b?c", b"/b?c"),
+            ({"proxy_redirect_from": "/old/", "proxy_redirect_to": "/new/"}, b"/asked", b"/new/y"),
+        ):
+            for relative, beginning in (("true", b""), ("false", b"http://shop.test")):
+                self.annotate(relative_redirects=relative, **asked)
+                client = self.get(target=target)
+                if target == b"/asked":
+                    self.upstream().take()
+                    self.upstream().say(
+                        b"HTTP/1.1 302 Found\r\nLocation: /old/y\r\nContent-Length: 0\r\n\r\n"
+                    )
+                self.assertEqual(client.heard().all(b"location"), [beginning + path])
+
+    def test_what_would_be_another_host_is_never_relative(self) -> None:
+        """What a visitor puts behind a slash makes no host of it."""
+        self.annotate(relative_redirects="true", configuration_snippet="return 302 /$arg_to;")
+        heard = self.get(target=b"/?to=/evil.test").heard()
+        self.assertEqual(heard.all(b"location"), [b"http://shop.test//evil.test"])
+
+    def test_what_a_server_says_is_completed(self) -> None:
+        """As in ingress-nginx, where it is the path that leaves it to clients."""
+        self.annotate(relative_redirects="true", server_snippet="location = /q { return 302 /z; }")
+        heard = self.get(target=b"/q").heard()
+        self.assertEqual(heard.all(b"location"), [b"http://shop.test/z"])
+
 
 class ServedOverHttp2Tests(ServedTests):
     """The same over HTTP/2."""

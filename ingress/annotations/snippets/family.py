@@ -80,6 +80,7 @@ def snippet_filters(settings: SnippetSettings, facts: RouteFacts) -> tuple[Filte
         # How long the text of an expression is says nothing about which locations come before it.
         unquote_to_bytes(facts.path) if server.locations and not facts.is_expression else b"",
         facts.is_exact and bool(server.locations),
+        facts.is_relative and bool(location.block.statements),
     )
     # What an Ingress lacks itself is told and closed where it is read.
     operators = (http, settings.operators_server, settings.operators_location)
@@ -88,7 +89,7 @@ def snippet_filters(settings: SnippetSettings, facts: RouteFacts) -> tuple[Filte
 
 @lru_cache(maxsize=1024)
 def _specs(
-    http: Snippet, server: Snippet, location: Snippet, path: bytes, is_exact: bool
+    http: Snippet, server: Snippet, location: Snippet, path: bytes, is_exact: bool, is_relative: bool
 ) -> tuple[FilterSpec, ...]:
     blocks = (http.block, *blocks_of(server), location.block)
     levels = tuple(levels_of(blocks))
@@ -98,7 +99,7 @@ def _specs(
     if server.block.statements or server.locations:
         specs.append(ServerStatements(server.block, server.locations, path, is_exact))
     if location.block.statements:
-        specs.append(PathStatements(location.block))
+        specs.append(PathStatements(location.block, is_relative))
     if any(level.access or level.by_method or level.kept for level in levels):
         specs.append(SnippetAccess(layers, _is_about_all(layers.level(None), levels)))
     if any(level.from_auth for level in levels):

@@ -90,6 +90,8 @@ class PathStatements:
     name: ClassVar[str] = "configuration-snippet"
 
     block: Block
+    is_relative: bool = False
+    """Whether redirects to a path leave scheme and host to clients."""
 
     def describe(self) -> str:
         """Name its statements."""
@@ -101,7 +103,7 @@ class PathStatements:
 
     def judge(self, facts: Facts) -> Reply | None:
         """Answer *facts*, or let them pass."""
-        return run_path(self.block, facts)
+        return run_path(self.block, facts, is_relative=self.is_relative)
 
 
 @frozen(cache_hash=True)

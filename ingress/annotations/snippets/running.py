@@ -64,6 +64,7 @@ class Course:
     __slots__ = (
         "inner",
         "is_ended",
+        "is_relative",
         "outer",
         "path",
         "place",
@@ -98,6 +99,8 @@ class Course:
         """Who answered it: ``server``, ``place``, or nobody yet."""
         self.is_ended = False
         """Whether ``break`` ended the statements that were run last."""
+        self.is_relative = False
+        """Whether redirects to a path leave scheme and host to the client."""
 
     def found(self, search: Search, subject: bytes) -> dict[str, bytes] | None:
         """Return what *subject* has for the groups of *search*, None where it has nothing of it; raises ``TooLong``."""
@@ -177,9 +180,10 @@ def _lets_in(place: Level, inner: Level | None, facts: SnippetFacts) -> bool:
     return lets_in(level, facts.method, facts.client)
 
 
-def run_path(block: Block, facts: SnippetFacts) -> Reply | None:
+def run_path(block: Block, facts: SnippetFacts, *, is_relative: bool = False) -> Reply | None:
     """Run what stands before a path; return an answer, if that has one."""
     course = course_of(facts)
+    course.is_relative = is_relative
     reply, inner = _run(block, facts, course)
     course.inner = inner or course.inner
     return reply
@@ -266,7 +270,7 @@ def _rewritten(rewrite: Rewrite, facts: SnippetFacts, course: Course) -> Reply |
     if redirects:
         status = 301 if rewrite.after is After.REDIRECTS_FOR_GOOD else 302
         new_path = new_path.replace(b"?", b"%3F")
-        return _redirect(status, new_path + b"?" + query if query else new_path, facts)
+        return _redirect(status, new_path + b"?" + query if query else new_path, facts, course)
     course.path = new_path if new_path.startswith(b"/") else b"/" + new_path
     course.query = query
     if rewrite.after is After.STOPS:
@@ -287,7 +291,7 @@ def _searched(rewrite: Rewrite, facts: SnippetFacts, course: Course) -> dict[str
 
 def _reply(found: Return, level: Level, facts: SnippetFacts, course: Course) -> Reply:
     if found.target is not None:
-        return _redirect(found.status, found.target.render(facts, None, course.values), facts)
+        return _redirect(found.status, found.target.render(facts, None, course.values), facts, course)
     if found.text is None:
         return (
             Reply(found.status)
@@ -311,10 +315,13 @@ def _is_active(kind: bytes) -> bool:
     return any(word in lowered for word in _ACTIVE)
 
 
-def _redirect(status: int, target: bytes, facts: SnippetFacts) -> Reply:
-    """Return a redirect; as in nginx, a path is one of the same host, and becomes a whole URL."""
+def _redirect(status: int, target: bytes, facts: SnippetFacts, course: Course) -> Reply:
+    """Return a redirect; as in nginx, a path is one of the same host, and becomes a whole URL, unless it is to stay relative.
+
+    With two slashes at its beginning it would not stay one of the same host.
+    """
     location = _escaped(target.strip())
-    if location.startswith(b"/"):
+    if location.startswith((b"//", b"/\\") if course.is_relative else b"/"):
         authority = facts.field(b"host") or facts.host
         if authority:
             location = b"%b://%b%b" % (facts.scheme, authority, location)

@@ -253,7 +253,14 @@ class _HostFilters:
         found, match = self._found_for(parsed.owner), claim.match
         is_expression = match in (Match.EXPRESSION, Match.BEGINNING)
         return RouteFacts(
-            host, parsed.owner, claim.path, claim.backend, found, match is Match.EXACT, is_expression
+            host,
+            parsed.owner,
+            claim.path,
+            claim.backend,
+            found,
+            match is Match.EXACT,
+            is_expression,
+            parsed.settings.of(URL_REDIRECTS).relative,
         )
 
     def _asked(self, claim: Claim, parsed: ParsedObject) -> tuple[FilterSpec, ...]:
