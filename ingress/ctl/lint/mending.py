@@ -164,6 +164,8 @@ def in_quotes(subject: Subject, name: str, written: str) -> Iterator[Change]:
 def _spellings(name: str, value: str) -> Iterator[str]:
     """Yield what *value* of the annotation *name* may be another spelling of, the likeliest first."""
     text = value.strip().strip("'\"").strip()
+    if not text:
+        return
     lowered = text.lower()
     yield text
     if lowered in _YES:

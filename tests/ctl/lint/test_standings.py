@@ -254,6 +254,7 @@ class MendingTests(LintCase):
         self.assertIn(
             'cors-allow-origin, cors-max-age have no effect without enable-cors: "true"', finding.message
         )
+            ("allowlist-source-range", " ", None),
         for name in NEEDS:
             value = ingress(**{name.replace("-", "_"): "true"})
             self.assertIs(self.standing(name, value).standing, Standing.IGNORED, name)
