@@ -164,7 +164,8 @@ SATISFYING: Final = Family(
                 "`any`: who is let in by address, by password or by `auth-url` is in, whatever the others say;"
                 " where all refuse it is the way to sign in if there is one, else 401 if a password would help, else 403"
             ),
-            differs="where one of them cannot be honored the paths answer 503 all the same",
+            differs="where one of them cannot be honored the paths answer 503 all the same; whom a `denylist-source-range` names"
+            " stays out where nothing says who is allowed",
         )
     },
 )

@@ -36,6 +36,12 @@ def _is(*values: str) -> _Differs:
     return lambda subject, value: value.strip().lower() in values
 
 
+def _beside_denied_alone(subject: Subject, value: str) -> bool:
+    """Whether addresses are denied, none is allowed, and one of several is enough to be let in."""
+    allows = subject.says("allowlist-source-range") or subject.says("whitelist-source-range")
+    return value.strip() == "any" and subject.says("denylist-source-range") and not allows
+
+
 def _spaced(subject: Subject, value: str) -> bool:
     return "  " in value.strip() or " ," in value
 
@@ -101,7 +107,7 @@ DIFFERENCES: Final[Mapping[str, _Differs]] = {
     "proxy-ssl-secret": _never,
     "proxy-ssl-verify": _never,
     "rewrite-target": _never,
-    "satisfy": _never,
+    "satisfy": _beside_denied_alone,
     "server-alias": _never,
     "server-snippet": lambda subject, value: "location" in value,
     "service-upstream": _never,

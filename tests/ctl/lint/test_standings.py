@@ -80,6 +80,17 @@ class StandingTests(LintCase):
         counted = summary(Results(self.lint(value)))
         self.assertEqual((counted.fully, counted.differing, counted.partly), (0, 1, 0))
 
+    def test_denied_beside_what_is_enough(self) -> None:
+        """Whom a list denies a password lets in in ingress-nginx; here it does where another list says who is allowed."""
+        asked = {"satisfy": "any", "denylist_source_range": "192.0.2.1", "auth_type": "basic"}
+        for more, standing in (
+            ({}, Standing.DIFFERS),
+            ({"whitelist_source_range": "192.0.2.0/24"}, Standing.HONORED),
+            ({"satisfy": "all"}, Standing.HONORED),
+        ):
+            value = ingress(**{**asked, **more, "auth_secret": "users"})
+            self.assertIs(self.standing("satisfy", value).standing, standing, more)
+
     def test_spaces_in_lists(self) -> None:
         """A list that ingress-nginx does not read differs; usual ones do not."""
         for value, standing in (
@@ -243,6 +254,7 @@ class MendingTests(LintCase):
             ("use-regex", "'true'", "true"),
             ("proxy-request-buffering", "ON", "on"),
             ("proxy-read-timeout", "soon", None),
+            ("allowlist-source-range", " ", None),
         ):
             one = ingress(**{name.replace("-", "_"): value})
             some = [change.value for finding in self.lint(one).findings for change in finding.changes]
@@ -254,7 +266,6 @@ class MendingTests(LintCase):
         self.assertIn(
             'cors-allow-origin, cors-max-age have no effect without enable-cors: "true"', finding.message
         )
-            ("allowlist-source-range", " ", None),
         for name in NEEDS:
             value = ingress(**{name.replace("-", "_"): "true"})
             self.assertIs(self.standing(name, value).standing, Standing.IGNORED, name)
