@@ -108,6 +108,12 @@ _HINTS: Final = (
     ("proxy_pass", "a backend is what a path names"),
     ("mirror", "the annotation mirror-target does that"),
     ("proxy_ssl_", "the annotations proxy-ssl-... do that"),
+    ("grpc_ssl_", "the annotations proxy-ssl-... do that"),
+    ("grpc_connect_timeout", "the annotation proxy-connect-timeout does that"),
+    ("grpc_read_timeout", "the annotation proxy-read-timeout does that"),
+    ("grpc_send_timeout", "the annotation proxy-send-timeout does that"),
+    ("grpc_next_upstream", "the annotations proxy-next-upstream... do that"),
+    ("client_body_timeout", "--client-body-timeout is for the operator to say"),
     ("ssl_", "TLS is for spec.tls, annotations and the operator"),
 )
 """By how names begin, the first one counts."""

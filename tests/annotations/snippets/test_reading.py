@@ -54,6 +54,20 @@ class ReadingTests(SynchronousTestCase):
         self.assertIn("proxy-body-size", message("client_max_body_size 8m;"))
         self.assertEqual(told("proxy_read_timeout 5;"), [("proxy_read_timeout", 1, Sort.REFUSED)])
 
+    def test_what_does_it_instead(self) -> None:
+        """What is refused and has another way is told with that: of gRPC, too, whose guides write server-snippets for long streams."""
+        for text, way in (
+            ('grpc_read_timeout "1200s";', "proxy-read-timeout"),
+            ('grpc_send_timeout "1200s";', "proxy-send-timeout"),
+            ("client_body_timeout 1200s;", "--client-body-timeout"),
+            ("grpc_ssl_name a.test;", "proxy-ssl-..."),
+            ("proxy_ssl_name a.test;", "proxy-ssl-..."),
+        ):
+            for place in (Place.SERVER, Place.LOCATION):
+                (finding,) = parse_snippet(text, place).findings
+                self.assertIs(finding.sort, Sort.REFUSED)
+                self.assertIn(way, finding.message)
+
     def test_guards_that_are_refused(self) -> None:
         """Whatever may keep somebody out and cannot be honored closes, however deep it stands."""
         for text in (
