@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import ClassVar, Final
 
 from ingress.annotations.route_facts import RouteFacts
-from ingress.annotations.values import Annotation, Family, Place, Remark, Risk, ValueRefused, parse_boolean
+from ingress.annotations.values import Annotation, Family, Place, Risk, ValueRefused, parse_boolean
 from ingress.filters import AnswerEdit, Clock, Facts, Filter, FilterSpec, Phase, Services
 from ingress.model.affinity import Affinity, AffinityMode, mark_of_endpoint
 from ingress.model.frozen import frozen
@@ -102,7 +102,7 @@ def parse_domain(text: str) -> str:
 
 
 def parse_seconds(text: str) -> int | None:
-    """Read how many seconds a cookie lives; nothing, and a number below zero as with ingress-nginx, is told by nothing."""
+    """Read how many seconds a cookie lives; 0 and less make it one of the session, which is of more use than one that browsers drop."""
     text = text.strip()
     if re.fullmatch(r"-?[0-9]{1,10}", text) is None or int(text) > _MAX_SECONDS:
         raise ValueRefused(f"is no number of seconds up to {_MAX_SECONDS}")
@@ -145,8 +145,8 @@ class SessionCookie:
     """Seconds."""
     expires: int | None = None
     """Seconds from when it is set."""
-    secure: bool | None = None
-    """None: on requests that came over HTTPS."""
+    secure: bool = False
+    """Whether browsers send it over HTTPS only whatever the request came over; over HTTPS it is so in any case."""
     same_site: SameSite | None = None
     omits_none: bool = False
     """Whether programs that mistake ``SameSite=None`` are not told it."""
@@ -206,7 +206,7 @@ class _TellsClients(Filter):
         if spec.expires is not None:
             until = self._clock.now() + timedelta(seconds=spec.expires)
             value += until.strftime("; Expires=%a, %d %b %Y %H:%M:%S GMT").encode("ascii")
-        is_secure = facts.scheme == b"https" if spec.secure is None else spec.secure
+        is_secure = spec.secure or facts.scheme == b"https"
         site = self._site
         if self._site_of_mistaken != site and mistakes_none(facts.field(b"user-agent")):
             site = self._site_of_mistaken
@@ -234,7 +234,7 @@ class AffinitySettings:
     domain: str = ""
     max_age: int | None = None
     expires: int | None = None
-    secure: bool | None = None
+    secure: bool = False
     same_site: SameSite | None = None
     omits_none: bool = False
     partitioned: bool = False
@@ -273,15 +273,10 @@ def _filters(settings: AffinitySettings, facts: RouteFacts) -> tuple[FilterSpec,
     return (session_cookie(settings, facts),) if settings.by_cookie else ()
 
 
-def _remarks(settings: AffinitySettings, names: frozenset[str]) -> Iterator[Remark]:
-    if settings.by_cookie and settings.same_site is SameSite.NONE and settings.secure is False:
-        yield Remark(
-            "session-cookie-samesite",
-            'browsers refuse a cookie with "None" that is not secure; leave session-cookie-secure out, or write "true"',
-        )
-
-
 _SECONDS: Final = "seconds; none, which makes it a cookie of the session"
+_NO_SECONDS: Final = (
+    "`0` and less make it a cookie of the session; that of ingress-nginx browsers drop at once"
+)
 
 AFFINITY: Final = Family(
     name="affinity",
@@ -291,7 +286,6 @@ AFFINITY: Final = Family(
     place=Place.BACKEND,
     filters=_filters,
     by_path=True,
-    remarks=_remarks,
     annotations={
         "affinity": Annotation(
             "by_cookie",
@@ -339,6 +333,7 @@ AFFINITY: Final = Family(
             parse_seconds,
             values=_SECONDS,
             meaning="how long browsers keep the cookie",
+            differs=_NO_SECONDS,
             risk=Risk.MEDIUM,
         ),
         "session-cookie-expires": Annotation(
@@ -346,13 +341,14 @@ AFFINITY: Final = Family(
             parse_seconds,
             values=_SECONDS,
             meaning="how long browsers keep the cookie, as a date, for old ones",
+            differs=_NO_SECONDS,
             risk=Risk.MEDIUM,
         ),
         "session-cookie-secure": Annotation(
             "secure",
             parse_boolean,
-            values="`true` or `false`; whether the request came over HTTPS",
-            meaning="whether browsers send the cookie over HTTPS only",
+            values="`true` or `false`; false",
+            meaning="`true` has browsers send the cookie over HTTPS only; one that is told over HTTPS is so in any case",
         ),
         "session-cookie-samesite": Annotation(
             "same_site",

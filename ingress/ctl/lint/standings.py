@@ -42,6 +42,10 @@ def _beside_denied_alone(subject: Subject, value: str) -> bool:
     return value.strip() == "any" and subject.says("denylist-source-range") and not allows
 
 
+def _no_time(subject: Subject, value: str) -> bool:
+    return value.strip().startswith(("0", "-"))
+
+
 def _spaced(subject: Subject, value: str) -> bool:
     return "  " in value.strip() or " ," in value
 
@@ -111,6 +115,8 @@ DIFFERENCES: Final[Mapping[str, _Differs]] = {
     "server-alias": _never,
     "server-snippet": lambda subject, value: "location" in value,
     "service-upstream": _never,
+    "session-cookie-expires": _no_time,
+    "session-cookie-max-age": _no_time,
     "session-cookie-path": _with_expressions,
     "ssl-ciphers": _never,
     "ssl-passthrough": _never,
