@@ -22,6 +22,9 @@ _is_token = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]{1,128}").fullmatch
 _is_value = re.compile(r"[\x20-\x7e]{1,1024}").fullmatch
 
 
+NO_PATTERN: Final = Expression(r"[^\x00-\x{10ffff}]")
+"""What stands for a pattern that is none: nothing is like it, and what the field says decides against the canary, as in ingress-nginx."""
+
 PRIMARY_SAYS: Final = "the Ingress behind which it stands decides about these, and here they have no effect:"
 
 
@@ -83,6 +86,7 @@ def parse_header_value(text: str) -> bytes:
 
 def parse_header_pattern(text: str) -> Expression | None:
     """Read an expression that a part of a field's value is to match."""
+    text = text.strip()
     if not text:
         return None
     try:
@@ -132,7 +136,7 @@ CANARIES: Final = Family(
             parse_boolean,
             values="`true` or `false`; false",
             meaning="has the Ingress stand behind another one of the same host and path",
-            differs="that one is of the same namespace, unless hosts are shared; there may be several canaries",
+            differs="that one is of the same namespace, unless hosts are shared; there may be several canaries; a default backend has none",
         ),
         "canary-by-header": Annotation(
             "header",
@@ -151,6 +155,8 @@ CANARIES: Final = Family(
         "canary-by-header-pattern": Annotation(
             "header_pattern",
             parse_header_pattern,
+            refused=NO_PATTERN,
+            instead="requests with the field are not for the canary",
             values="a regular expression",
             meaning="what the field has to match in place of `always`",
             differs="read by RE2, in linear time",

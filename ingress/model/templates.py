@@ -27,7 +27,7 @@ from attrs import evolve
 
 from ingress.model.client_authentication import VERIFIED, ClientEvidence
 from ingress.model.frozen import frozen
-from ingress.model.named_values import cookie_value, query_value
+from ingress.model.named_values import cookie_variable, query_value
 from ingress.model.requested import RequestedUri, SecuredRequest
 
 MAX_CHARACTERS: Final = 8192
@@ -197,7 +197,7 @@ REQUEST_VARIABLES: Final[Mapping[str, _Of]] = {
 REQUEST_NAMES: Final[Mapping[str, Callable[[TemplateFacts, bytes], bytes]]] = {
     "http_": lambda facts, name: facts.field(name),
     "arg_": lambda facts, name: query_value(facts.target, name),
-    "cookie_": lambda facts, name: cookie_value(facts.field(b"cookie"), name),
+    "cookie_": lambda facts, name: cookie_variable(facts.field(b"cookie"), name),
 }
 """The same of those whose name goes on with the name of a field, a parameter or a cookie."""
 

@@ -13,7 +13,7 @@ from ingress.filters import FilterSpec
 from ingress.model.backends import BackendReference
 from ingress.model.expressions import Expression
 from ingress.model.frozen import frozen
-from ingress.model.named_values import cookie_value, query_value
+from ingress.model.named_values import cookie_variable, query_value
 
 _MOST_COMPARED_BYTES: Final = 1024
 """What is longer is like no pattern."""
@@ -81,7 +81,7 @@ class RequestCondition:
             case Said.HEADER:
                 return facts.field(self.name)
             case Said.COOKIE:
-                return cookie_value(facts.field(b"cookie"), self.name)
+                return cookie_variable(facts.field(b"cookie"), self.name)
             case Said.QUERY:
                 return query_value(facts.target, self.name)
 

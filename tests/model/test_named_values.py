@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.model.named_values import cookie_value, query_value
+from ingress.model.named_values import cookie_value, cookie_variable, query_value
 from tests.fakes.counting import calls
 from tests.properties import examples
 
@@ -40,6 +40,18 @@ class AnyTextTests(SynchronousTestCase):
 
     @given(TEXTS, NAMES)
     @settings(max_examples=examples(500))
+    def test_cookies_of_nginx(self, field: bytes, name: bytes) -> None:
+        """``$cookie_NAME`` is the cookie of the very name, and where there is none the first one in upper or lower case."""
+        parts = field.split(b";")
+        names = {part.strip().partition(b"=")[0] for part in parts}
+        folded = [part.strip().partition(b"=") for part in parts]
+        expected = first([called.lower() + sign + value for called, sign, value in folded], name.lower())
+        if name in names:
+            expected = first(parts, name)
+        self.assertEqual(cookie_variable(field, name), expected)
+
+    @given(TEXTS, NAMES)
+    @settings(max_examples=examples(500))
     def test_parameters(self, target: bytes, name: bytes) -> None:
         """The first parameter of a name counts, in upper or lower case, and without a query there is none."""
         _, _, query = target.partition(b"?")
@@ -58,8 +70,10 @@ class LongTextTests(SynchronousTestCase):
             b"; ".join(b"n%d=1" % number for number in range(3500)),
             b";".join(b"%x" % number for number in range(6000)),
         ):
-            self.assertLess(calls(partial(cookie_value, field, b"n0")), 100)
-            self.assertLess(self._calls_of_many(cookie_value, field), 10 * MANY)
+            for asked in (cookie_value, cookie_variable):
+                self.assertLess(calls(partial(asked, field, b"n0")), 100)
+                self.assertLess(calls(partial(asked, field, b"N0")), 100)
+                self.assertLess(self._calls_of_many(asked, field), 10 * MANY)
 
     def test_parameters(self) -> None:
         """The same holds of parameters, of which each name is folded once."""

@@ -19,7 +19,7 @@ from typing import Final
 from attrs import evolve
 
 from ingress.annotations.affinity import AFFINITY, AffinitySettings, CanaryBehavior, SessionCookie
-from ingress.annotations.canaries import CANARIES, CanarySettings
+from ingress.annotations.canaries import CANARIES, NO_PATTERN, CanarySettings
 from ingress.annotations.values import quoted
 from ingress.filters import FilterSpec
 from ingress.model.affinity import mark_of_backend
@@ -42,7 +42,6 @@ _MOST_WEIGHT: Final = 1 << 40
 _COMPARED: Final = (Match.EXACT, Match.PREFIX)
 _ALWAYS: Final = frozenset({b"always"})
 _NEVER: Final = frozenset({b"never"})
-_EITHER: Final = _ALWAYS | _NEVER
 
 
 @frozen
@@ -177,8 +176,9 @@ class _Shares:
 
     def __init__(self, route: Route, is_sticky: bool) -> None:
         self._route = route
-        cookies = tuple(one for one in route.filters if isinstance(one, SessionCookie)) if is_sticky else ()
+        cookies = tuple(one for one in route.filters if isinstance(one, SessionCookie))
         self._cookies = cookies
+        self._is_sticky = is_sticky
         self.filters = tuple(one for one in route.filters if one not in cookies)
 
     def backends(self, canaries: Sequence[Canary]) -> Iterator[BackendReference]:
@@ -213,9 +213,12 @@ class _Shares:
     def _plain_entry(self, backend: BackendReference, weight: int) -> WeightedBackend:
         secure = self._route.secure_backend
         over_tls = None if secure is None else backend._replace(protocol=secure.protocol)
-        filters: tuple[FilterSpec, ...] = tuple(
-            evolve(one, mark=mark_of_backend(backend)) for one in self._cookies
-        )
+        filters: tuple[FilterSpec, ...] = ()
+        if self._is_sticky:
+            filters = tuple(evolve(one, mark=mark_of_backend(backend)) for one in self._cookies)
+        elif backend == self._route.backend:
+            # As in ingress-nginx, a canary that does not keep its clients tells them nothing.
+            filters = self._cookies
         return WeightedBackend(backend, weight, filters, over_tls)
 
 
@@ -230,24 +233,36 @@ def _wanted(settings: CanarySettings) -> Iterator[tuple[RequestCondition, ...]]:
     if settings.header:
         if settings.header_value:
             yield (RequestCondition(Said.HEADER, settings.header, frozenset({settings.header_value})),)
-        elif settings.header_pattern is not None:
-            yield (RequestCondition(Said.HEADER, settings.header, pattern=settings.header_pattern),)
-        else:
+        elif settings.header_pattern is None:
             yield (RequestCondition(Said.HEADER, settings.header, _ALWAYS),)
+        elif settings.header_pattern != NO_PATTERN:
+            yield (RequestCondition(Said.HEADER, settings.header, pattern=settings.header_pattern),)
     if settings.cookie:
         yield (*_undecided(settings), RequestCondition(Said.COOKIE, settings.cookie, _ALWAYS))
 
 
 def _unwanted(settings: CanarySettings) -> Iterator[tuple[RequestCondition, ...]]:
     """Yield what a request has to say against the canary, each of which suffices."""
-    if settings.header and not settings.header_value and settings.header_pattern is None:
-        yield (RequestCondition(Said.HEADER, settings.header, _NEVER),)
+    refusing = _refusing(settings)
+    if refusing is not None:
+        yield (RequestCondition(Said.HEADER, settings.header, refusing),)
     if settings.cookie:
         yield (*_undecided(settings), RequestCondition(Said.COOKIE, settings.cookie, _NEVER))
 
 
 def _undecided(settings: CanarySettings) -> tuple[RequestCondition, ...]:
     """Return what holds where the field, which comes before the cookie, says nothing."""
-    if not settings.header or settings.header_value or settings.header_pattern is not None:
+    refusing = _refusing(settings)
+    if refusing is None:
         return ()
-    return (RequestCondition(Said.HEADER, settings.header, _EITHER, is_negated=True),)
+    values = refusing | _ALWAYS if refusing else refusing
+    return (RequestCondition(Said.HEADER, settings.header, values, is_negated=True),)
+
+
+def _refusing(settings: CanarySettings) -> frozenset[bytes] | None:
+    """Return what the field says against the canary, all texts if there are none; None where it says nothing against it."""
+    if not settings.header or settings.header_value:
+        return None
+    if settings.header_pattern == NO_PATTERN:
+        return frozenset()
+    return _NEVER if settings.header_pattern is None else None

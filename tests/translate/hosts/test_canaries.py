@@ -99,6 +99,27 @@ class ShareTests(SynchronousTestCase):
             self.assertEqual(chosen(route, asking(b"")), "web")
             self.assertEqual(chosen(route, asking(good * 2000)), "web")
 
+    def test_cookie_in_upper_and_lower_case(self) -> None:
+        """The name of the cookie counts in any case, as it does for nginx; the very name comes first."""
+        route = self.route(canary(canary_by_cookie="NEW"))
+        self.assertEqual(chosen(route, asking(cookie=b"always")), "new")
+        both = Asking(fields=((b"cookie", b"new=always; NEW=never"),))
+        self.assertEqual(chosen(route, both), "web")
+
+    def test_no_pattern(self) -> None:
+        """With a pattern that is none, whatever the field says is against the canary, and comes before cookie and weight, as in ingress-nginx."""
+        of_canary = {"canary_by_header": "X-New", "canary_by_header_pattern": "[][**da?$&*"}
+        for more in ({}, {"canary_weight": "100"}):
+            route = self.route(canary(**of_canary, canary_by_cookie="new", **more))
+            for value in (b"DoCanary", b"always", b"never"):
+                for cookie in (b"", b"always", b"never"):
+                    self.assertEqual(chosen(route, asking(value, cookie), 0.0), "web")
+            self.assertEqual(chosen(route, asking(b"", b"always"), 0.0), "new")
+            self.assertEqual(chosen(route, asking(b"", b"never"), 0.99), "web")
+            self.assertEqual(chosen(route, asking(), 0.99), "new" if more else "web")
+        route = self.route(canary(**of_canary, canary_by_header_value="eu"))
+        self.assertEqual(chosen(route, asking(b"eu")), "new")
+
     @given(
         st.sampled_from([b"", b"always", b"never", b"x"]),
         st.sampled_from([b"", b"always", b"never", b"x"]),
@@ -258,5 +279,16 @@ class StickyCanaryTests(SynchronousTestCase):
         for route in (self.route(**legacy), self.route(legacy)):
             session = b"k" + b"0" * 16 + b"." + mark_of_backend(NEW)
             self.assertEqual(chosen(route, asking(b"", session=session), 0.0), "web")
-            self.assertEqual(len(route.filters), 1)
-            self.assertEqual([one.filters for one in route.weighted], [(), ()])
+            self.assertEqual(route.filters, ())
+            (variant,) = (one for one in route.variants if one.weighted[0].backend == NEW)
+            self.assertEqual(variant.weighted[0].filters, ())
+
+    def test_legacy_cookies(self) -> None:
+        """There the primary tells its clients a cookie without mark, and the canary none; what stands in for it tells that of the primary."""
+        route = self.route({"affinity_canary_behavior": "legacy"})
+        filters = {one.backend: one.filters for one in route.weighted}
+        self.assertEqual([one.mark for one in filters[OLD]], [b""])  # type: ignore[attr-defined]
+        self.assertEqual(filters[NEW], ())
+        (stand_in,) = (one.stand_in for one in route.weighted if one.backend == NEW)
+        assert stand_in is not None
+        self.assertEqual(stand_in.filters, filters[OLD])

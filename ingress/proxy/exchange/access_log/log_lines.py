@@ -14,7 +14,7 @@ from typing import Final
 
 from ingress.model.causes import Cause
 from ingress.model.log_formats import LogFormat
-from ingress.model.named_values import cookie_value, query_value
+from ingress.model.named_values import cookie_variable, query_value
 from ingress.model.records import AttemptRecord, Record, RecordedSecurity
 
 MAX_VALUE: Final = 2048
@@ -62,7 +62,7 @@ def _value_of(name: str) -> _Value:
         return lambda record, now: query_value(record.target, called)
     field = request_field(called.lower().replace(b"_", b"-") if family == "http" else b"cookie")
     if family == "cookie":
-        return lambda record, now: cookie_value(field(record, now), called)
+        return lambda record, now: cookie_variable(field(record, now), called)
     return field
 
 
