@@ -121,12 +121,22 @@ def parse_origins(text: str) -> Origins:
 
 def parse_methods(text: str) -> str:
     """Read methods, separated by commas; what is written is what browsers get."""
-    return _listed(text, _is_method, "methods", "GET, POST")
+    return _or_everybody(_listed(text, _is_method, "methods", "GET, POST"))
 
 
 def parse_names(text: str) -> str:
     """Read names of fields, separated by commas; what is written is what browsers get."""
+    return _or_everybody(parse_exposed(text))
+
+
+def parse_exposed(text: str) -> str:
+    """Read names of fields of answers: ``*`` beside others stays, for in requests with credentials browsers take it by its letter."""
     return _listed(text, _is_name, "names of fields", "Content-Type, X-Team")
+
+
+def _or_everybody(listed: str) -> str:
+    """Return ``*`` alone where a list has it: it means the default, whatever stands beside it."""
+    return _EVERYBODY if _EVERYBODY in _words(listed) else listed
 
 
 def _listed(text: str, match: Callable[[str], object], what: str, example: str) -> str:
@@ -138,7 +148,7 @@ def _listed(text: str, match: Callable[[str], object], what: str, example: str) 
             raise ValueRefused(f"is no list of {what}; write {quoted(example)}")
     if not members:
         raise ValueRefused(f"names no {what}")
-    return _EVERYBODY if _EVERYBODY in members else _space(" ", text.strip())
+    return _space(" ", text.strip())
 
 
 def parse_seconds(text: str) -> int:
@@ -331,7 +341,7 @@ CORS: Final = Family(
         ),
         "cors-expose-headers": Annotation(
             "exposed",
-            parse_names,
+            parse_exposed,
             values="names of fields, separated by commas, or *; none",
             meaning="which fields of answers pages may read",
             differs="of a list with two spaces in a row, or one before a comma, ingress-nginx makes none",

@@ -18,6 +18,7 @@ from ingress.annotations.cors import (
     Origins,
     cors_filters,
     parse_methods,
+    parse_exposed,
     parse_names,
     parse_origins,
     parse_seconds,
@@ -145,6 +146,8 @@ class ListTests(SynchronousTestCase):
             (parse_methods, "GET,\n  POST", "GET, POST"),
             (parse_names, "X-A,x_b , DNT", "X-A,x_b , DNT"),
             (parse_names, "Content-Length, *", "*"),
+            (parse_exposed, "*, X-Total", "*, X-Total"),
+            (parse_exposed, " * ", "*"),
         ):
             self.assertEqual(parse(text), found)
 
