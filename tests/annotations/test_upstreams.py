@@ -45,7 +45,7 @@ class ValueTests(SynchronousTestCase):
     def test_switches(self) -> None:
         """A switch is on or off, and nothing else."""
         self.assertEqual([parse_switch("on"), parse_switch("off")], [True, False])
-        self.refused(parse_switch, "true", "ON", "1", " on")
+        self.refused(parse_switch, "true", "ON", "1", "o n")
 
     def test_secrets(self) -> None:
         """A Secret is a namespace and a name that Kubernetes allows."""

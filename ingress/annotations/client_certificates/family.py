@@ -34,6 +34,7 @@ _URL = re.compile(
 
 def parse_secret(text: str) -> ObjectKey | None:
     """Read ``namespace/name``, or a name alone, which leaves the namespace empty; None for nothing."""
+    text = text.strip(" ")
     if not text.strip():
         return None
     namespace, slash, name = text.rpartition("/")
@@ -44,6 +45,7 @@ def parse_secret(text: str) -> ObjectKey | None:
 
 def parse_mode(text: str) -> VerifyClient | None:
     """Read how much a host insists; None for ``off``."""
+    text = text.strip(" ")
     if text == "off":
         return None
     mode = _MODES.get(text)
@@ -64,6 +66,7 @@ def parse_error_page(text: str) -> bytes:
 
     A path would lead back to the very host that lets nobody in without certificate.
     """
+    text = text.strip(" ")
     if len(text) > _MAX_URL_CHARACTERS or not _URL(text):
         raise ValueRefused("is not an absolute URL such as https://www.example.com/certificates")
     return text.encode("ascii")
@@ -123,7 +126,10 @@ CLIENT_CERTIFICATES: Final = Family(
             risk=Risk.MEDIUM,
         ),
         "auth-tls-verify-depth": Annotation(
-            "depth", parse_depth, values="1 to 100; 1", meaning="how many authorities may stand between"
+            "depth",
+            parse_depth,
+            values=f"1 to {MOST_DEPTH}; {DEFAULT_DEPTH}",
+            meaning="how many authorities may stand between",
         ),
         "auth-tls-pass-certificate-to-upstream": Annotation(
             "passes_certificate",
@@ -144,7 +150,7 @@ CLIENT_CERTIFICATES: Final = Family(
         "auth-tls-error-page": Annotation(
             "error_page",
             parse_error_page,
-            values="a URL",
+            values="a URL of http or https",
             meaning="where those are sent who may not come in",
             risk=Risk.HIGH,
         ),
