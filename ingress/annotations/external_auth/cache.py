@@ -75,6 +75,8 @@ def parse_durations(text: str) -> Durations:
         raise ValueRefused(f"has more than {MAX_DURATIONS} members")
     for member in members:
         *statuses, time = member
+        if not statuses and _is_status(time):
+            raise ValueRefused(f"has {quoted(time)}, which is a status without a time; write {time} 5m")
         if not _is_time(time) or not all(map(_is_status, statuses)) or len(statuses) > MAX_DURATIONS:
             raise ValueRefused(
                 f"has {quoted(' '.join(member))}, which is no list of statuses and a time; write 200 401 5m"

@@ -254,7 +254,7 @@ _ASKING: Final[Mapping[str, Annotation]] = {
         "signin",
         parse_signin,
         instead="who is not known gets 401",
-        values="URL of http or https, with variables",
+        values="URL of http or https, or a path of the host that was asked, with variables",
         meaning="sends whom the service answers 401 there, with 302 and the way back in `rd`; and who shows no password, where one is asked for",
         differs="clients of gRPC get 401 as `grpc-status: 16`",
         risk=Risk.HIGH,

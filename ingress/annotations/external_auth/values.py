@@ -29,6 +29,8 @@ _is_number = re.compile(r"[0-9]{1,9}").fullmatch
 _is_seconds = re.compile(r"[0-9]{1,4}(?:\.[0-9]{1,3})?").fullmatch
 _has_directive = re.compile(r"^[ \t\r\f\v]*[^\s#]", re.MULTILINE).search
 _begins_as_page = re.compile(r"(?:https?|\$\{?(?:pass_access_)?scheme\}?)://(?=[^/?#])", re.IGNORECASE).match
+_ASKED: Final = "$pass_access_scheme://$http_host"
+"""Scheme and host that the client asked for."""
 _REQUESTED: Final = frozenset((("host", b""), ("http_", b"host")))
 _PATHS: Final = frozenset(("request_uri", "uri", "document_uri"))
 """Variables that begin with a slash."""
@@ -74,7 +76,10 @@ def parse_method(text: str) -> str:
 
 
 def parse_signin(text: str) -> str:
-    """Read the URL of a sign-in page; it is kept as text, since a parameter is put behind it."""
+    """Read the URL of a sign-in page; it is kept as text, since a parameter is put behind it.
+
+    A path is one of the host that was asked, as in ingress-nginx, where nginx completes it.
+    """
     text = text.strip()
     if not text:
         return ""
@@ -82,8 +87,10 @@ def parse_signin(text: str) -> str:
         raise ValueRefused(f"is longer than {MAX_SIGNIN_CHARACTERS} characters")
     if not text.isascii() or not text.isprintable() or " " in text:
         raise ValueRefused("has blanks or other characters that no URL has")
+    if text.startswith("/") and not text.startswith("//"):
+        text = f"{_ASKED}{text}"
     if _begins_as_page(text) is None:
-        raise ValueRefused("is no URL that begins with http:// or https:// and a host")
+        raise ValueRefused("is no URL that begins with http:// or https:// and a host, and no path")
     try:
         read_template(with_return(text, RETURN_PARAMETER))
     except TemplateRefused as refusal:
@@ -161,7 +168,7 @@ def with_return(page: str, parameter: str) -> str:
     if any(query.get(parameter, ())):
         return page
     joint = "&" if query else ("" if page.endswith("?") else "?")
-    return f"{page}{joint}{parameter}=$pass_access_scheme://$http_host$escaped_request_uri"
+    return f"{page}{joint}{parameter}={_ASKED}$escaped_request_uri"
 
 
 def read_fields(content: Mapping[str, str]) -> tuple[tuple[str, Template], ...]:

@@ -59,8 +59,10 @@ class DurationTests(SynchronousTestCase):
             "1s," * 99,
         ):
             self.assertRaises(ValueRefused, parse_durations, text)
-        # A number alone is seconds, as in nginx.
-        self.assertEqual(parse_durations("200").of(301), 200.0)
+        # A number alone is seconds, as in nginx, and a status alone is none, as in ingress-nginx.
+        self.assertEqual(parse_durations("30").of(301), 30.0)
+        for text in ("200", "5m, 401"):
+            self.assertRaisesRegex(ValueRefused, "is a status without a time", parse_durations, text)
 
     def test_what_the_service_says(self) -> None:
         """What the service says of its answer comes first, and what is for one visitor alone is never remembered."""

@@ -117,6 +117,7 @@ class RouteTests(SynchronousTestCase):
             ("https://auth.test/start?rd=/x", "next", f"https://auth.test/start?rd=/x&next={back}"),
             ("https://auth.test/#/login", "", f"https://auth.test/#/login?rd={back}"),
             ("$scheme://$host/start", "", f"${{scheme}}://${{host}}/start?rd={back}"),
+            ("/start?a=b", "", f"${{pass_access_scheme}}://${{http_host}}/start?a=b&rd={back}"),
         ):
             more = {"auth_signin_redirect_param": parameter} if parameter else {}
             self.assertEqual(str(check(auth_url=URL, auth_signin=page, **more).signin), whole, page)
@@ -386,7 +387,7 @@ class RemarkTests(SynchronousTestCase):
             ("auth_signin", "javascript:alert(1)", "gets 401"),
             ("auth_signin", "//evil.test/", "gets 401"),
             ("auth_signin", "https://auth.test/\r\nSet-Cookie: a=b", "gets 401"),
-            ("auth_signin", "/start", "gets 401"),
+            ("auth_signin", "start", "gets 401"),
             ("auth_signin_redirect_param", "a&b", "the default is used"),
             ("auth_cache_key", "$nope", "no verdict is remembered"),
             ("auth_cache_duration", "always", "no verdict is remembered"),
