@@ -124,6 +124,10 @@ class AccessLogSettings:
 
     destination: AccessDestination = None
     is_on: bool = True
+    has_requests: bool = True
+    """Whether requests have lines."""
+    has_streams: bool = True
+    """Whether streams and sessions of UDP have lines."""
     format: LogFormat | LineForm = LineForm.PLAIN
     escapes_json: bool = False
     """Whether what clients write is escaped as in a JSON string, and what there is not is empty; else as ``\\xHH``, and a ``-``.

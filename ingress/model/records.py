@@ -6,12 +6,16 @@ least; they never change.
 """
 
 from collections.abc import Mapping
-from typing import NamedTuple, Protocol
+from typing import Final, NamedTuple, Protocol
 
 from ingress.model.backends import BackendReference, Endpoint
 from ingress.model.causes import Cause
 from ingress.model.objects import ObjectKey
 from ingress.model.traces import TraceContext
+
+
+STREAM_PROTOCOL: Final = b"-"
+"""What stands for the protocol of streams of TCP and TLS, and of sessions of UDP."""
 
 
 class RecordedRoute(Protocol):
@@ -111,7 +115,7 @@ class Record(NamedTuple):
     target: bytes
     """As received: path and query."""
     protocol: bytes
-    """What downstream spoke: ``HTTP/1.0``, ``HTTP/1.1`` or ``HTTP/2.0``."""
+    """What downstream spoke: ``HTTP/1.0``, ``HTTP/1.1`` or ``HTTP/2.0``, or ``STREAM_PROTOCOL``."""
     head: RecordedHead | None = None
     """As it came; None for TLS that passes through."""
     scheme: bytes = b""

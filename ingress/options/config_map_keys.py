@@ -212,9 +212,6 @@ KEYS: Final[dict[str, ConfigMapKey]] = {
     "http2-max-requests": _note("there is no such bound in HTTP/2", ("1000",)),
     "access-log-path": _missing("--access-log names the file, on the command line alone", ("", "/var/log/nginx/access.log")),
     "http-access-log-path": _missing("--access-log names the file, on the command line alone", ("",)),
-    "disable-http-access-log": _missing("disable-access-log turns all lines off, those of streams with them"),
-    "disable-stream-access-log": _missing("disable-access-log turns all lines off, those of requests with them"),
-    "enable-auth-access-log": _missing("what the service of auth-url is asked has no lines of its own"),
     "gzip-disable": _note("who says Accept-Encoding is believed, whatever User-Agent says", ("",)),
     "access-log-params": _missing("lines are written as they come", ("",)),
     "error-log-path": _missing("twistd --logfile names the file", ("", "/var/log/nginx/error.log")),
@@ -234,6 +231,7 @@ KEYS: Final[dict[str, ConfigMapKey]] = {
     "use-port-in-redirects": _missing("redirects to a path name the port that was asked, and not the one that is listened at"),
     "proxy-http-version": _missing("endpoints are spoken to in HTTP/1.1", ("", "1.1")),
     "allow-cross-namespace-resources": _missing("an Ingress refers to Secrets of its own namespace"),
+    "enable-auth-access-log": _note("what auth-url is asked has no line; ingress_sub_requests_total counts it"),
     "enable-access-log-for-default-backend": _note("all requests are logged", _TRUE),
     "limit-conn-zone-variable": _missing("limits are by the address of the client", ("", "$binary_remote_addr")),
     "large-client-header-buffers": ConfigMapKey(
@@ -259,7 +257,7 @@ _INSIDES: Final = """
     http2-max-header-size max-worker-open-files map-hash-bucket-size server-name-hash-max-size
     server-name-hash-bucket-size proxy-headers-hash-max-size proxy-headers-hash-bucket-size reuse-port
     ssl-session-cache ssl-session-cache-size ssl-session-timeout ssl-buffer-size worker-cpu-affinity
-    worker-serial-reloads variables-hash-bucket-size variables-hash-max-size nginx-status-ipv4-whitelist
+    worker-serial-reloads enable-serial-reloads variables-hash-bucket-size variables-hash-max-size nginx-status-ipv4-whitelist
     nginx-status-ipv6-whitelist debug-connections proxy-ssl-location-only
     grpc-buffer-size-kb
     opentelemetry-config opentracing-operation-name

@@ -62,6 +62,18 @@ class KeysTests(SynchronousTestCase):
             found.in_force, ("load-balance", "proxy-body-size", "proxy-read-timeout", "ssl-redirect")
         )
 
+    def test_access_log(self) -> None:
+        """Keys that turn off the lines of requests, or of streams, are ours, too; what ingress-nginx reads besides is no unknown key."""
+        found = self.said(disable_http_access_log="true", disable_stream_access_log="false")
+        self.assertFalse(found.settings.serving.access_log.has_requests)
+        self.assertTrue(found.settings.serving.access_log.has_streams)
+        self.said(
+            enable_serial_reloads="true",
+            forwarded_for_proxy_protocol_header="X-F",
+            enable_auth_access_log="false",
+        )
+        self.assertTrue(self.told(enable_auth_access_log="true").is_note)
+
     def test_other_names(self) -> None:
         """Keys that are spelled otherwise here mean the same."""
         found = self.said(keep_alive="30", worker_shutdown_timeout="2m", ssl_reject_handshake="true")

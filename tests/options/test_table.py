@@ -160,6 +160,8 @@ MEANINGS: dict[str, tuple[str | None, str, object]] = {
     "log-level": ("warn", "serving.log_level", "warn"),
     "takeover": ("/run/t", "takeover", "/run/t"),
     "disable-access-log": (None, "serving.access_log.is_on", False),
+    "disable-http-access-log": (None, "serving.access_log.has_requests", False),
+    "disable-stream-access-log": (None, "serving.access_log.has_streams", False),
     "skip-access-log-urls": ("/healthz", "serving.access_log.skipped_urls", ("/healthz",)),
     "access-log-format": ("json", "serving.access_log.format", LineForm.JSON),
     "access-log-sample": ("0.1", "serving.access_log.share", 0.1),

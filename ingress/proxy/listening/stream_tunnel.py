@@ -30,7 +30,7 @@ from ingress.http.proxy_header import Address, write_proxy_header
 from ingress.model.backends import Endpoint
 from ingress.model.causes import Cause, cause_of_status
 from ingress.model.client_authentication import lets_in
-from ingress.model.records import AttemptRecord, Record
+from ingress.model.records import STREAM_PROTOCOL, AttemptRecord, Record
 from ingress.model.streams import StreamSort
 from ingress.proxy.contract.addresses import peer_address, port_of
 from ingress.proxy.contract.deadlines import NEVER
@@ -379,7 +379,7 @@ class StreamTunnel:
             method=b"TLS" if self._is_secure else b"TCP",
             host=self._server_name,
             target=b"-" if self._is_secure else b":%d" % self._port,
-            protocol=b"-",
+            protocol=STREAM_PROTOCOL,
             cause=self._cause,
             backend=None if attempts is None else attempts.rotation.backend,
             bytes_received=self.downstream.received,

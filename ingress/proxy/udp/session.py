@@ -23,7 +23,7 @@ from twisted.python.failure import Failure
 
 from ingress.model.backends import BackendReference
 from ingress.model.causes import Cause, cause_of_status
-from ingress.model.records import AttemptRecord, Record
+from ingress.model.records import STREAM_PROTOCOL, AttemptRecord, Record
 from ingress.model.streams import StreamSort
 from ingress.proxy.contract.faults import TABLE, Side, State, Step
 from ingress.proxy.contract.transport import is_ip_address
@@ -401,7 +401,7 @@ def record_of(
         method=b"UDP",
         host=b"",
         target=b":%d" % port,
-        protocol=b"-",
+        protocol=STREAM_PROTOCOL,
         cause=cause,
         backend=None if rotation is None else rotation.backend,
         bytes_received=received,

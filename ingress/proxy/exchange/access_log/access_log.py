@@ -35,7 +35,7 @@ from twisted.internet.interfaces import IDelayedCall, IReactorTime
 from twisted.logger import Logger
 
 from ingress.model.log_formats import AccessLogSettings, LineForm, LogFormat
-from ingress.model.records import Record
+from ingress.model.records import STREAM_PROTOCOL, Record
 from ingress.process.logs.file_output import LinesLostError
 from ingress.process.timestamps import stamp_of_second
 from ingress.proxy.exchange.access_log.log_lines import LineMaker, line_maker
@@ -228,9 +228,12 @@ class AccessLog:
     def _made_by(self, settings: AccessLogSettings) -> Callable[[Record], bytes | None]:
         """Return what makes a line of a record: empty for none, None for the usual one."""
         make = _maker(settings)
+        has_requests = settings.is_on and settings.has_requests
+        has_streams = settings.is_on and settings.has_streams
 
         def line(record: Record) -> bytes | None:
-            if not settings.is_on or settings.skips(record.target):
+            has_any = has_streams if record.protocol == STREAM_PROTOCOL else has_requests
+            if not has_any or settings.skips(record.target):
                 return b""
             if (
                 settings.share < 1.0

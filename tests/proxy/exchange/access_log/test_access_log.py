@@ -11,6 +11,7 @@ from twisted.logger import capturedLogs, formatEvent
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.model.backends import BackendReference
+from ingress.model.log_formats import AccessLogSettings
 from ingress.model.objects import ObjectKey
 from ingress.process.logs.file_output import LinesLostError
 from ingress.proxy.exchange.access_log.access_log import (
@@ -146,6 +147,22 @@ class LineTests(AccessLogCase):
         ):
             log.exchange_ended(record_of(target=target)._replace(route=route))
         self.assertEqual([line.split(b'"')[1] for line in self.lines(log)], [b"/told", b"/none"])
+
+    def test_kinds(self) -> None:
+        """Lines of requests, or those of streams and sessions of UDP, can be left out; a method is nothing to tell them by."""
+        for settings, told in (
+            (AccessLogSettings(has_requests=False), [b":22"]),
+            (AccessLogSettings(has_streams=False), [b"/", b"/strange"]),
+            (AccessLogSettings(has_requests=False, has_streams=False), []),
+            (AccessLogSettings(is_on=False), []),
+        ):
+            self.written.clear()
+            log = self.open()
+            log.follow(settings)
+            self.record(log)
+            self.record(log, b"/strange", b"TCP")
+            log.exchange_ended(record_of(method=b"TCP", target=b":22", protocol=b"-"))
+            self.assertEqual([line.split(b'"')[1] for line in self.lines(log)], told)
 
     def test_time_moves_on(self) -> None:
         """Each line has the time of its end."""
