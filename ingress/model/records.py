@@ -13,7 +13,6 @@ from ingress.model.causes import Cause
 from ingress.model.objects import ObjectKey
 from ingress.model.traces import TraceContext
 
-
 STREAM_PROTOCOL: Final = b"-"
 """What stands for the protocol of streams of TCP and TLS, and of sessions of UDP."""
 

@@ -182,6 +182,7 @@ class CookieTests(SynchronousTestCase):
         settings, _ = AnnotationReader(PREFIX).read(
             ingress("a", "/", affinity="cookie", session_cookie_secure="false")
         )
+        assert AFFINITY.filters is not None
         (spec,) = AFFINITY.filters(settings.of(AFFINITY), RouteFacts(HostFacts()))
         assert isinstance(spec, SessionCookie)
         self.assertTrue(told(spec, facts(scheme=b"https")).endswith(b"; Secure"))

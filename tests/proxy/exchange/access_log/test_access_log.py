@@ -150,7 +150,7 @@ class LineTests(AccessLogCase):
 
     def test_kinds(self) -> None:
         """Lines of requests, or those of streams and sessions of UDP, can be left out; a method is nothing to tell them by."""
-        for settings, told in (
+        for decided, told in (
             (AccessLogSettings(has_requests=False), [b":22"]),
             (AccessLogSettings(has_streams=False), [b"/", b"/strange"]),
             (AccessLogSettings(has_requests=False, has_streams=False), []),
@@ -158,7 +158,7 @@ class LineTests(AccessLogCase):
         ):
             self.written.clear()
             log = self.open()
-            log.follow(settings)
+            log.follow(decided)
             self.record(log)
             self.record(log, b"/strange", b"TCP")
             log.exchange_ended(record_of(method=b"TCP", target=b":22", protocol=b"-"))
