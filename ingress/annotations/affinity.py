@@ -373,6 +373,7 @@ AFFINITY: Final = Family(
             parse_boolean,
             values="`true` or `false`; false",
             meaning="moves a client to the endpoint that answered when its own failed",
+            differs="without it, too, another endpoint answers while that of a client cannot be reached; ingress-nginx answers 502",
         ),
     },
 )

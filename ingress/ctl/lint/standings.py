@@ -115,6 +115,7 @@ DIFFERENCES: Final[Mapping[str, _Differs]] = {
     "server-alias": _never,
     "server-snippet": lambda subject, value: "location" in value,
     "service-upstream": _never,
+    "session-cookie-change-on-failure": _is("false"),
     "session-cookie-expires": _no_time,
     "session-cookie-max-age": _no_time,
     "session-cookie-path": _with_expressions,
