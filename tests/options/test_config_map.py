@@ -229,9 +229,6 @@ class KeysTests(SynchronousTestCase):
     def test_what_is_told(self) -> None:
         """Keys that are about no insides of nginx are told where they ask for something, and by what would do it."""
         for key, text, word in (
-            ("disable_http_access_log", "true", "disable-access-log"),
-            ("disable_stream_access_log", "true", "disable-access-log"),
-            ("enable_auth_access_log", "true", "auth-url"),
             ("ssl_ecdh_curve", "secp384r1", "--tls-groups"),
             ("forwarded_host_header", "X-Host", "X-Forwarded-Host"),
             ("retry_non_idempotent", "true", 'write proxy-next-upstream: "error timeout non_idempotent"'),
@@ -241,7 +238,7 @@ class KeysTests(SynchronousTestCase):
             self.assertIn(word, problem.message)
             self.assertEqual(problem.message.count("is not honored"), 1)
         self.assertTrue(self.told(gzip_disable="msie6").is_note)
-        self.said(disable_http_access_log="false", ssl_ecdh_curve="auto", gzip_disable="")
+        self.said(ssl_ecdh_curve="auto", gzip_disable="")
 
     def test_server_of_endpoints(self) -> None:
         """What endpoints say in Server is hidden where ingress-nginx's key says so, besides what is hidden already."""
