@@ -23,6 +23,8 @@ from ingress.model.object_meta import NO_META, ObjectMeta
 from ingress.model.packed_texts import PackedTexts, packed, unpacked
 from ingress.model.problems import Problem, Reason
 
+_HIGHEST_PORT = 65535
+
 
 class Kind(str):
     """The kind of an object, by its Kubernetes name.  The same name is the same object.
@@ -124,6 +126,12 @@ class ServicePort:
     def words(self) -> frozenset[int | str | None]:
         """What a reference to it may say: its number, its name, or (to be told) its ``targetPort``."""
         return frozenset((self.number, self.name, self.target_port))
+
+    @property
+    def target_number(self) -> int | None:
+        """The number that ``targetPort`` says; None where it says a name, or nothing."""
+        target = self.target_port
+        return target if isinstance(target, int) and 0 < target <= _HIGHEST_PORT else None
 
     def __str__(self) -> str:
         return f"{self.number} ({self.name})" if self.name else str(self.number)

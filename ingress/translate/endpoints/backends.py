@@ -217,8 +217,13 @@ def _port_of(service: Service, reference: BackendReference) -> ServicePort | Non
     """Find the port of *service*, else the one whose ``targetPort`` is named: the API has no such reference, and ingress-nginx serves it."""
     transport = transport_of(reference)
     found = _find_port(service, reference.port, transport)
-    if found is not None or isinstance(reference.protocol, ByPolicy):
-        # For an HTTPRoute or a GRPCRoute the Service is to have just that port.
+    # For an HTTPRoute or a GRPCRoute the Service is to have just that port.
+    is_strict = isinstance(reference.protocol, ByPolicy)
+    if found is None and service.type == "ExternalName" and isinstance(reference.port, int):
+        # Such a Service need list no ports.  A number stands for itself, in ingress-nginx for HTTP also beside others.
+        stands = not service.ports or (transport == "TCP" and not is_strict)
+        return ServicePort("", reference.port, protocol=transport) if stands else None
+    if found is not None or is_strict or service.type == "ExternalName":
         return found
     some = ports_like(service.ports, reference.port)
     usable = _usable(some, transport)
@@ -235,13 +240,7 @@ def _usable(ports: Iterable[ServicePort], transport: str) -> Iterator[ServicePor
 
 
 def _find_port(service: Service, wanted: int | str, transport: str) -> ServicePort | None:
-    """Find the port of *service* for *transport* by number or name; the first one when *wanted* is empty.
-
-    Nothing maps ports behind an external name, so the number of the Service port is that
-    to dial.  A Service of this type may list no ports; then a number stands for itself.
-    """
-    if service.type == "ExternalName" and not service.ports and isinstance(wanted, int):
-        return ServicePort("", wanted, protocol=transport)
+    """Find the port of *service* for *transport* by number or name; the first one when *wanted* is empty."""
     for port in _usable(service.ports if wanted == "" else ports_like(service.ports, wanted), transport):
         if wanted == "" or wanted in (port.number, port.name):
             return port
@@ -305,7 +304,7 @@ def _external_name_fault(
     if fault is not None:
         message = f"Service {service.key}: externalName {quoted(service.external_name)} {fault}"
         return BackendFault(Reason.EXTERNAL_NAME_FORBIDDEN, message, "service.name")
-    if _find_port(service, reference.port, transport_of(reference)) is None:
+    if _port_of(service, reference) is None:
         return BackendFault(Reason.SERVICE_PORT_NOT_FOUND, _missing_port(service, reference), "service.port")
     return None
 
@@ -430,7 +429,7 @@ def _resolving(
     assert service is not None and port is not None
     if service.type == "ExternalName":
         name = service.external_name.lower().removesuffix(".")
-        return BackendState((Endpoint(name, port.number, terms.external),))
+        return BackendState((Endpoint(name, port.target_number or port.number, terms.external),))
     return (yield from _in_cluster(reference, service, port, state, options, terms, before))
 
 

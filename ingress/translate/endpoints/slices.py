@@ -4,6 +4,8 @@ Source: ``discovery.k8s.io/v1``, EndpointSlice, and what kube-proxy makes of it:
 
 - the port of a slice is the one with the *name* and the protocol of the Service port; its
   number is the slice's own, and may differ from slice to slice;
+- where a slice has none of that name, as some that people write, or that are made of their Endpoints, it is the number of ``targetPort``, and for a
+  port without a name the only one of the slice: kube-proxy has no endpoint there, and ingress-nginx this one;
 - an endpoint may be in several slices while slices are rewritten, and counts once;
 - ready endpoints are used; when there are none, those which terminate but still
   serve, so that a rollout of a single pod drops nothing;
@@ -30,7 +32,7 @@ from ingress.annotations.values import quoted
 from ingress.model.backends import BackendState, Endpoint
 from ingress.model.endpoint_states import EndpointStage
 from ingress.model.locality import Hints, Locality, nearest
-from ingress.model.many_ports import ports_like
+from ingress.model.many_ports import FEW_PORTS, ports_like
 from ingress.model.objects import EndpointSlice, Service, ServicePort
 from ingress.model.packed_texts import MOST_PACKED
 from ingress.model.problems import ORDER, Problem, Reason
@@ -331,7 +333,21 @@ def _number(one: EndpointSlice, port: ServicePort) -> int | None:
             # No number would mean "any port", which says nothing about where to connect.
             if number is not None and 0 < number <= _HIGHEST_PORT:
                 return number
-    return None
+            return None
+    return _unnamed_number(one, port)
+
+
+def _unnamed_number(one: EndpointSlice, port: ServicePort) -> int | None:
+    """Return the number of *port* where *one* has none of its name; None where it has very many, which nobody wrote by hand."""
+    if len(one.ports) > FEW_PORTS:
+        return None
+    spoken = [candidate.number for candidate in one.ports if candidate.protocol == port.protocol]
+    if one.ports and not spoken:
+        return None
+    if not port.name and len(spoken) == 1:
+        number = spoken[0]
+        return number if number is not None and 0 < number <= _HIGHEST_PORT else None
+    return port.target_number
 
 
 def _family(address: str) -> str | None:
