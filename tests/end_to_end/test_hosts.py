@@ -17,7 +17,7 @@ from tests.fakes.objects import ingress_object, secret_object, service_object, s
 from tests.fakes.tls_clients import TLSClient
 
 HOST = "bank.example.com"
-OLD, YOUNG = "2021-01-01T00:00:00Z", "2022-01-01T00:00:00Z"
+OLD, MIDDLE, YOUNG = "2021-01-01T00:00:00Z", "2021-07-01T00:00:00Z", "2022-01-01T00:00:00Z"
 
 
 @frozen
@@ -212,7 +212,7 @@ class OwnerTests(HostsCase):
 
     async def test_older_entry(self) -> None:
         """A certificate of the owner is not taken away by an older Ingress that names the host in spec.tls alone."""
-        self.write("site", of("bank", YOUNG, ingress_object("app", HOST, "tls")))
+        self.write("site", of("bank", MIDDLE, ingress_object("app", HOST, "tls")))
         self.write_secret("bank", "tls", HOST, "second.example.com")
         self.write_strangers()
         controller = self.start_with_manifests()

@@ -84,16 +84,16 @@ class RegexQuirkTests(SynchronousTestCase):
         asking = ingress("asking", [("/x(.*)", SPECIFIC)], REGEX)
         exact = ingress("exact", [("/a", "Exact")], {})
         for kind in ("Prefix", SPECIFIC, ""):
-            for name, below in (("a", "a"), ("younger", "exact")):
+            for name, below in (("older", "older"), ("a", "exact")):
                 found = snapshot(asking, exact, ingress(name, [("/a", kind)], {}))
                 for path, owner in (("/a", "exact"), ("/ab", "exact"), ("/a/", below), ("/A/b", below)):
                     self.assertEqual(answer(found, path), owner, (kind, name, path))
-        signs = ingress("a", [("/a[0-9]", SPECIFIC)], {})
+        signs = ingress("older", [("/a[0-9]", SPECIFIC)], {})
         found = snapshot(asking, ingress("exact", [("/a[0-9]", "Exact")], {}), signs)
-        for path, owner in (("/a1", "exact"), ("/a1b", "exact"), ("/a1/", "a")):
+        for path, owner in (("/a1", "exact"), ("/a1b", "exact"), ("/a1/", "older")):
             self.assertEqual(answer(found, path), owner, path)
-        own = ingress("a", [("/a", SPECIFIC)], REGEX)
-        self.assertEqual(answer(snapshot(exact, own), "/a/"), "a")
+        own = ingress("older", [("/a", SPECIFIC)], REGEX)
+        self.assertEqual(answer(snapshot(exact, own), "/a/"), "older")
 
     def test_q3_a_target_makes_expressions_like_use_regex_unless_it_is_the_path(self) -> None:
         """rewrite-target alone makes expressions of all paths of the host; one that replaces no path makes none."""
@@ -108,18 +108,18 @@ class RegexQuirkTests(SynchronousTestCase):
 
     def test_a_path_that_is_lost_makes_no_expressions(self) -> None:
         """An Ingress all of whose paths are an older one's asks for nothing; one that has another path, or another type, does."""
-        older = ingress("a", [("/api", "Prefix"), ("/foo", "Exact")], {})
+        older = ingress("older", [("/api", "Prefix"), ("/foo", "Exact")], {})
         for paths, found in (
             ([("/api", "Prefix")], "404"),
             ([("/api", "Prefix"), ("/foo", "Exact")], "404"),
-            ([("/api", "Prefix"), ("/x", "Prefix")], "a"),
-            ([("/api", "Exact")], "a"),
+            ([("/api", "Prefix"), ("/x", "Prefix")], "older"),
+            ([("/api", "Exact")], "older"),
             ([("/api", SPECIFIC)], "404"),
         ):
             for asked in (REGEX, {"rewrite-target": "/$1"}):
                 younger = ingress("b", paths, asked)
                 self.assertEqual(answer(snapshot(older, younger), "/FOObar"), found, (paths, asked))
-        stranger = ingress("b", [("/api", "Prefix")], REGEX, "theirs")
+        stranger = ingress("b", [("/api", "Prefix")], REGEX, "bank")
         for is_shared in (False, True):
             self.assertEqual(answer(snapshot(older, stranger, shared_hosts=is_shared), "/FOObar"), "404")
 

@@ -194,7 +194,7 @@ data: {"5432": "shop/web:80"}
         """The older Ingress has the path; of the younger one it is told where it asks, and why it has it not."""
         younger = (
             ingress()
-            .replace("name: web\n  namespace", "name: zeb\n  namespace")
+            .replace("name: web\n  namespace", "name: early\n  namespace")
             .replace("path: /", "path: /x")
         )
         older = (
@@ -208,7 +208,7 @@ data: {"5432": "shop/web:80"}
         self.assertEqual(data["route"]["name"], "other")
         lost = [(one["route"]["name"], one["route"]["field"], one["why"]) for one in data["lost"]]
         self.assertEqual(
-            lost, [("zeb", "spec.rules[0].http.paths[0]", "PathConflict"), ("web", "", "shorter-prefix")]
+            lost, [("early", "spec.rules[0].http.paths[0]", "PathConflict"), ("web", "", "shorter-prefix")]
         )
         self.assertIn("belongs to Ingress shop/other", data["lost"][0]["sentence"])
 

@@ -153,7 +153,7 @@ class CertificateTests(LintCase):
 
     def test_two_certificates_for_one_host(self) -> None:
         """The Ingress whose certificate is shown is named."""
-        first = ingress("/a", name="a-first", tls=[HOST])
+        first = ingress("/a", name="z-first", tls=[HOST])
         second = ingress("/b", tls=[HOST])
         second = evolve(second, tls=(evolve(second.tls[0], secret_name="other"),))
         finding = self.found(
@@ -164,4 +164,4 @@ class CertificateTests(LintCase):
             secret("other", HOST),
             coverage=KNOWN,
         )
-        self.assertIn("Ingress shop/a-first", finding.message)
+        self.assertIn("Ingress shop/z-first", finding.message)

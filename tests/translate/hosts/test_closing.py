@@ -74,8 +74,14 @@ typed = st.tuples(
     st.sampled_from(plain + expressions), st.sampled_from(["Prefix", "Exact", "ImplementationSpecific"])
 )
 hosts = st.lists(st.tuples(st.lists(typed, min_size=1, max_size=3), asked), min_size=2, max_size=3).map(
-    lambda some: [ingress(f"i{number}", paths, asked) for number, (paths, asked) in enumerate(some)]
+    # The oldest first: of equally old ones the last by name.
+    lambda some: [ingress(f"i{9 - number}", paths, asked) for number, (paths, asked) in enumerate(some)]
 )
+
+
+def younger(one: Ingress) -> Ingress:
+    """Return an Ingress as one that was created, which those of manifests were not."""
+    return evolve(one, created="2021-01-01T00:00:00Z")
 
 
 def answer(snapshot: Snapshot, path: str, host: str = HOST) -> str:
@@ -205,7 +211,7 @@ class ClosingProperties(SynchronousTestCase):
     ) -> None:
         """Where a path of an older Ingress is all that matches literally, nobody's expressions close it."""
         bank = ingress("bank", [(path, "Prefix")], {}, "bank")
-        guests = [one for one in ingresses if set(one.annotations) & ASKING]
+        guests = [younger(one) for one in ingresses if set(one.annotations) & ASKING]
         alone = translate(state_of([bank]), TranslateOptions(), NOW)
         together = translate(state_of([bank, *guests]), TranslateOptions(), NOW)
         for wanted in paths:
@@ -243,8 +249,8 @@ class ClosingTests(SynchronousTestCase):
         """So it is where another namespace has all other paths: a dot is any character, and counts as what it is."""
         bank = ingress("bank", [("/", "Prefix")], {}, "bank")
         challenge = "/.well-known/acme-challenge/token"
-        site = ingress("site", [("/site/(.*)", "ImplementationSpecific")], {"use-regex": "true"})
-        solver = ingress("solver", [(challenge, "Exact")], {})
+        site = younger(ingress("site", [("/site/(.*)", "ImplementationSpecific")], {"use-regex": "true"}))
+        solver = younger(ingress("solver", [(challenge, "Exact")], {}))
         snapshot = translate(state_of([bank, site, solver]), TranslateOptions(), NOW)
         self.assertEqual(answer(snapshot, challenge), "solver")
         self.assertEqual(answer(snapshot, challenge.replace(".", "x")), "bank")
@@ -254,10 +260,10 @@ class ClosingTests(SynchronousTestCase):
     def test_own_namespace_gets_past_no_expression_of_its_own(self) -> None:
         """Where an older stranger has the beginning of an expression, a shorter text of its own namespace gets nothing past it."""
         site = ingress("site", [("/", "Prefix"), ("/admin", "Prefix")], {}, "bank")
-        users = ingress("users", [("/admin/users", "Prefix")], {})
+        users = younger(ingress("users", [("/admin/users", "Prefix")], {}))
         same = ingress("same", [("/admin(/|$)(.*)", "ImplementationSpecific")], {"use-regex": "true"}, "aaa")
         for text, owner in (("/admin(/|$)(.*)", "admin"), ("/admin(?=/|$)(.*)", "503")):
-            admin = ingress("admin", [(text, "ImplementationSpecific")], {"use-regex": "true"})
+            admin = younger(ingress("admin", [(text, "ImplementationSpecific")], {"use-regex": "true"}))
             for others in ((site,), (same,), (site, same)):
                 with self.subTest(text=text, others=[str(one.key) for one in others]):
                     snapshot = translate(state_of([*others, users, admin]), TranslateOptions(), NOW)

@@ -45,7 +45,7 @@ class HostsTests(LintCase):
         self.assertEqual(finding.field, "spec.defaultBackend")
         self.assertIn(f"ingress-nginx serves it for {HOST} alone", finding.message)
         self.assertIs(bearing_of(finding), Bearing.DIFFERS)
-        older = evolve(ingress(name="a"), rules=(), default_backend=default)
+        older = evolve(ingress(name="z"), rules=(), default_backend=default)
         for others in (
             [evolve(ingress("/a", proxy_body_size="1m"), default_backend=default)],
             [older, evolve(ingress("/a", name="b"), default_backend=default)],

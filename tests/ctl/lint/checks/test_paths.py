@@ -200,19 +200,19 @@ class ProblemTests(LintCase):
 
     def test_a_rule_all_of_whose_paths_are_others(self) -> None:
         """It is told once, with whose they are; the change removes the rule."""
-        first = ingress("/a", "/b", name="a-first")
+        first = ingress("/a", "/b", name="z-first")
         second = evolve(
             ingress("/a", "/b"), rules=(*ingress("/a", "/b").rules, *ingress(hosts=["c.test"]).rules)
         )
         finding = self.found("RuleShadowed", first, second)
-        self.assertIn("Ingress shop/a-first", finding.message)
+        self.assertIn("Ingress shop/z-first", finding.message)
         self.assert_not_found("PathConflict", first, second)
         self.assertEqual(self.lint(first, changed(second, finding.changes)).findings, ())
 
     def test_one_path_of_several(self) -> None:
         """It stays a conflict that names the other Ingress."""
-        finding = self.found("PathConflict", ingress("/a", name="a-first"), ingress("/a", "/b"))
-        self.assertIn("Ingress shop/a-first", finding.message)
+        finding = self.found("PathConflict", ingress("/a", name="z-first"), ingress("/a", "/b"))
+        self.assertIn("Ingress shop/z-first", finding.message)
 
     def test_a_type_that_is_missing(self) -> None:
         """The change writes the one that means the same."""
