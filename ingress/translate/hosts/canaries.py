@@ -5,6 +5,9 @@ is the older; where nobody else has it, the canary gets no request and is told s
 namespace of its primary, or whoever may write Ingresses anywhere could take a part of another team's
 requests; with ``--shared-hosts`` all namespaces are one.
 
+A default backend is one of the prefix ``/``: of a canary for all hosts that no rule names, of a primary for what no rule of a host
+takes.  So a canary without rules stands behind an Ingress without rules.
+
 A request is decided in this order, as in ingress-nginx: by the session cookie of the primary, which says where its client
 belongs; by the field of each canary, by its cookie; and what nothing decides, by the weights.  The older canary
 comes first.  Of these make variants and weights of the route (``ingress.routing.variants``).  While a canary has no
@@ -99,11 +102,14 @@ def stand_behind(
                 fault = f"it belongs to {primary.owner}, of another namespace; it gets no requests, unless the controller is started with {OPTION}"
             elif len(behind.get(primary, ())) >= MOST_CANARIES:
                 fault = f"{MOST_CANARIES} older canaries of {primary.owner} have it; it gets no requests"
+            if primary is None and claim.field == DEFAULT_BACKEND_FIELD and len(parsed.canary_claims) > 1:
+                # Beside paths it is no mistake: its primary may have a default backend for the hosts of its rules alone.
+                continue
             if fault or primary is None:
                 message = f"canary of {claim.match.value} path {quoted(claim.path)} of {shown}: {fault}"
-                problems.append(
-                    claim.owner.problem(Reason.CANARY_WITHOUT_PRIMARY, message, f"{claim.field}.path")
-                )
+                is_default = claim.field == DEFAULT_BACKEND_FIELD
+                at = claim.field if is_default else f"{claim.field}.path"
+                problems.append(claim.owner.problem(Reason.CANARY_WITHOUT_PRIMARY, message, at))
                 continue
             # How its endpoints are spoken to is for the primary to say.
             wanted = claim.backend
@@ -123,7 +129,7 @@ class _Primaries:
         self._compared: dict[tuple[Match, bytes], tuple[int, Claim]] = {}
         self._expressions: dict[str, tuple[int, Claim]] = {}
         for place, claim in enumerate(claims):
-            if claim.field == DEFAULT_BACKEND_FIELD or claim.backend.kind != SERVICE_KIND:
+            if claim.backend.kind != SERVICE_KIND:
                 continue
             if claim.match in _COMPARED:
                 self._compared.setdefault((claim.match, rule_path(claim.path)), (place, claim))

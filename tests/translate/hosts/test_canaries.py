@@ -207,6 +207,31 @@ class BehindTests(SynchronousTestCase):
         empty = evolve(canary(canary_weight="50"), rules=())
         self.assertEqual(len(told(translated(empty, ingress("p", "/")))), 1)
 
+    def test_default_backend(self) -> None:
+        """A canary's default backend stands behind what takes the hosts that no rule names, with rules of its own or without."""
+        backend = IngressBackend("web", ServicePortReference("", 80))
+        primary = evolve(ingress("p"), rules=(), default_backend=backend)
+        new = IngressBackend("new", ServicePortReference("", 80))
+        alone = evolve(canary(canary_by_header="x-new"), rules=(), default_backend=new)
+        beside = evolve(canary("canary", "/else", canary_by_header="x-new"), default_backend=new)
+        for one, lost in ((alone, 0), (beside, 1)):
+            snapshot = translated(primary, one)
+            (route,) = snapshot.table.routes
+            self.assertEqual((route.host, route.backend, len(told(snapshot))), ("", OLD, lost))
+            self.assertEqual([chosen(route, asking(said)) for said in (b"always", b"")], ["new", "web"])
+        snapshot = translated(ingress("p", "/"), alone)
+        (problem,) = [one for one in snapshot.problems if one.reason is Reason.CANARY_WITHOUT_PRIMARY]
+        self.assertEqual(problem.field, "spec.defaultBackend")
+
+    def test_behind_a_default_backend(self) -> None:
+        """One of the prefix ``/`` stands behind a default backend where no rule of its host has that path."""
+        backend = IngressBackend("web", ServicePortReference("", 80))
+        primary = evolve(ingress("p", "/a"), default_backend=backend)
+        snapshot = translated(primary, canary(canary_by_header="x-new"))
+        self.assertEqual(told(snapshot), [])
+        routes = {route.path: route for route in snapshot.table.routes if route.host}
+        self.assertEqual([chosen(routes[path], asking(b"always")) for path in ("/", "/a")], ["new", "web"])
+
     def test_other_namespace(self) -> None:
         """A canary of another namespace gets nothing of a team's requests, unless hosts are shared."""
         stranger = evolve(canary(canary_weight="100"), key=ObjectKey("other", "canary"))

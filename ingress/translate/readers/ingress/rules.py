@@ -158,10 +158,11 @@ def _read_canary(
     reader.problems += problems
     for index, rule in enumerate(ingress.rules):
         yield from reader.rule(rule, index, has_default=True)
+    if ingress.default_backend is not None:
+        reader.default(ingress.default_backend)
     if not reader.claims:
-        reader.report(
-            "spec.rules", Reason.CANARY_WITHOUT_PRIMARY, "the canary names no path, so it gets no requests"
-        )
+        message = "the canary names no path and no defaultBackend, so it gets no requests"
+        reader.report("spec.rules", Reason.CANARY_WITHOUT_PRIMARY, message)
     return ParsedObject(
         ingress.owner,
         ingress,
@@ -322,6 +323,13 @@ class _RulesReader:
             if check_rule_host(other) is None:
                 found.setdefault(other, FurtherHost(other, host, True, annotations.field(WWW)))
         return tuple(found.values())
+
+    def default(self, backend: IngressBackend) -> None:
+        """Claim for *backend* what no rule takes."""
+        field = DEFAULT_BACKEND_FIELD
+        self.claims.append(
+            Claim(self.owner, "", ROOT, Match.PREFIX, self.backend(backend, field), field, field)
+        )
 
     def root(self, host: str, field: str) -> None:
         """Claim ``/`` itself of *host* for what *field* asks, unless a path of the Ingress takes it."""
