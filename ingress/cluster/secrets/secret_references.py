@@ -5,8 +5,10 @@ object is ours depends on others (an Ingress on its IngressClass), too, so nothi
 of these kinds were seen (``begin``): what another controller's Ingress refers to must not even be read.
 """
 
-from collections.abc import Hashable, Iterable, Set
+from collections.abc import Container, Hashable, Iterable, Set
 from typing import Final
+
+from attrs import define
 
 from ingress.model.frozen import frozen
 from ingress.model.objects import Batch, ClusterObject, Kind, ObjectId, ObjectKey
@@ -18,6 +20,17 @@ from ingress.translate.readers.reader import Reader, Readers, RouteKind
 from ingress.translate.readers.route_kinds import ROUTE_KINDS
 
 _NONE: Final[frozenset[str]] = frozenset()
+
+
+_JudgedAs = tuple[Kind, Hashable]
+
+
+@define(eq=False)
+class _Alike:
+    """Objects that are ours together, or are not."""
+
+    one: ClusterObject
+    count: int = 0
 
 
 @frozen
@@ -54,11 +67,13 @@ class ObjectReferences:
         self._judges: dict[Kind, dict[ObjectKey, ClusterObject]] = {}
         self._state = ClusterState(objects=self._judges)
         self._objects: dict[ObjectId, ClusterObject] = {}
+        # By kind and what of an object decides whether it is ours: how many of these there are, and one of them.
+        self._alike: dict[_JudgedAs, _Alike] = {}
         # What each needs that is ours, and how many need each key of what is needed; the operator has the id None.
         self._needs: dict[ObjectId | None, Needs] = {}
         self._uses: dict[ObjectKey, dict[str, int]] = {}
-        # By kind and what of an object decides: whether such an object is ours.
-        self._verdicts: dict[tuple[Kind, Hashable], bool] = {}
+        # By the same: whether such an object is ours.
+        self._verdicts: dict[_JudgedAs, bool] = {}
 
     def __len__(self) -> int:
         """How many are needed."""
@@ -88,7 +103,7 @@ class ObjectReferences:
     def changed(self, batch: Batch) -> NeedChanges:
         """Take *batch*; return what is different now."""
         stale: dict[ObjectId | None, None] = {}
-        judges_changed = False
+        turned: dict[Kind, None] = {}
         for object_id, projection in batch.items():
             kind, key = object_id
             value = projection.value if projection is not None else None
@@ -97,9 +112,9 @@ class ObjectReferences:
                 stale[object_id] = None
             if self._readers.judged_by(kind):
                 self._put_judge(kind, key, value)
-                judges_changed = True
-        if judges_changed and self._has_begun:
-            stale.update(dict.fromkeys(self._judged_anew()))
+                turned.update(dict.fromkeys(self._readers.decided_by(kind)))
+        if turned and self._has_begun:
+            stale.update(dict.fromkeys(self._judged_anew(turned)))
         if not (stale and self._has_begun):
             return NeedChanges({}, frozenset(), frozenset())
         return self._judge(stale)
@@ -108,9 +123,25 @@ class ObjectReferences:
         """Keep *value*; return whether anything about its references may be different."""
         before = self._objects.get(object_id)
         if value is None or not reader.needs(value, self.kind):
-            return self._objects.pop(object_id, None) is not None
+            if before is None:
+                return False
+            del self._objects[object_id]
+            self._leave(object_id[0], before, reader)
+            return True
         self._objects[object_id] = value
+        alike = self._alike.setdefault((object_id[0], reader.class_of(value)), _Alike(value))
+        alike.count += 1
+        if before is not None:
+            self._leave(object_id[0], before, reader)
         return before != value
+
+    def _leave(self, kind: Kind, value: ClusterObject, reader: Reader) -> None:
+        judged_as = (kind, reader.class_of(value))
+        alike = self._alike[judged_as]
+        alike.count -= 1
+        if not alike.count:
+            del self._alike[judged_as]
+            self._verdicts.pop(judged_as, None)
 
     def _put_judge(self, kind: Kind, key: ObjectKey, value: ClusterObject | None) -> None:
         some = self._judges.setdefault(kind, {})
@@ -120,16 +151,23 @@ class ObjectReferences:
             some[key] = value
         self._state.derived.changed(kind)
 
-    def _judged_anew(self) -> list[ObjectId]:
-        """Judge all anew; return the objects that came to be ours, or ceased to be."""
-        before, self._verdicts = self._verdicts, {}
-        found = []
-        for object_id, value in self._objects.items():
-            kind = object_id[0]
-            reader = self._readers[kind]
-            if before.get((kind, reader.class_of(value))) != self._is_ours(kind, value, reader):
-                found.append(object_id)
-        return found
+    def _judged_anew(self, kinds: Container[Kind]) -> list[ObjectId]:
+        """Judge the objects of *kinds* anew, one of those that are alike; return which came to be ours, or ceased to be."""
+        turned = set()
+        for judged_as, alike in self._alike.items():
+            if judged_as[0] in kinds:
+                before = self._verdicts.pop(judged_as, None)
+                is_ours = self._is_ours(judged_as[0], alike.one, self._readers[judged_as[0]])
+                # Those that never were judged have come just now, all of them.
+                if before is not None and before is not is_ours:
+                    turned.add(judged_as)
+        if not turned:
+            return []
+        return [
+            object_id
+            for object_id, value in self._objects.items()
+            if (object_id[0], self._readers[object_id[0]].class_of(value)) in turned
+        ]
 
     def _judge(self, users: Iterable[ObjectId | None]) -> NeedChanges:
         """Find out anew what *users* need."""
@@ -181,6 +219,6 @@ class ObjectReferences:
         judged_as = (kind, reader.class_of(value))
         verdict = self._verdicts.get(judged_as)
         if verdict is None:
-            verdict = reader.judge(value, self._state).is_ours
+            verdict = self._readers.is_ours(kind, value, self._state)
             self._verdicts[judged_as] = verdict
         return verdict

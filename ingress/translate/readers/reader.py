@@ -5,7 +5,7 @@ objects are asked for and written (``KindRead``), what is kept of them (a *proje
 that into claims (a *reader*).  Sources, store, translation and reports take all they know of the kind from there.
 """
 
-from collections.abc import Callable, Hashable, Iterable, Iterator
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator
 from typing import Protocol, runtime_checkable
 
 from ingress.fields import FieldReader, RawObject
@@ -121,6 +121,17 @@ class StepwiseReader(Protocol):
         """Return what ``Reader.read`` does, in steps."""
 
 
+@runtime_checkable
+class OwnershipReader(Protocol):
+    """Besides, of a reader whose ``judge`` goes by more objects than it takes to know whether one is ours."""
+
+    decided_by: tuple[Kind, ...]
+    """The kinds that this takes, some of ``RouteKind.judged_by``."""
+
+    def is_ours(self, value: ClusterObject, state: ClusterState, /) -> bool:
+        """Return what ``Reader.judge`` finds, by a look at single objects of *state*."""
+
+
 @frozen
 class RouteKind:
     """A kind of route objects: a row of ``ROUTE_KINDS``."""
@@ -152,11 +163,19 @@ class Readers:
         self._prepare: dict[Callable[[ClusterState, TranslateOptions], Iterator[None]], None] = {}
         self._readers: dict[Kind, Reader] = {}
         self._stepwise: dict[Kind, StepwiseReader] = {}
+        self._ownership: dict[Kind, OwnershipReader] = {}
+        self._decided: dict[Kind, dict[Kind, None]] = {}
         self._judged: dict[Kind, tuple[Kind, ...]] = {}
         for row in kinds:
             reader = self._readers[row.kind] = row.reader(options)
             if isinstance(reader, StepwiseReader):
                 self._stepwise[row.kind] = reader
+            judges = tuple(judge.kind for judge in row.judged_by)
+            if isinstance(reader, OwnershipReader):
+                self._ownership[row.kind] = reader
+                judges = reader.decided_by
+            for kind in judges:
+                self._decided.setdefault(kind, {})[row.kind] = None
             if row.prepare is not None:
                 self._prepare[row.prepare] = None
             for judge in row.judged_by:
@@ -184,6 +203,19 @@ class Readers:
     def judged_by(self, kind: Kind) -> tuple[Kind, ...]:
         """Return the kinds of route objects of which objects of *kind* decide whether they are ours."""
         return self._judged.get(kind, ())
+
+    def is_ours(self, kind: Kind, value: ClusterObject, state: ClusterState) -> bool:
+        """Whether *value* of *kind* is ours, as ``Reader.judge`` has it."""
+        reader = self._ownership.get(kind)
+        return (
+            self._readers[kind].judge(value, state).is_ours
+            if reader is None
+            else reader.is_ours(value, state)
+        )
+
+    def decided_by(self, kind: Kind) -> Collection[Kind]:
+        """Return those kinds of route objects of which ``is_ours`` looks at objects of *kind*."""
+        return self._decided.get(kind, ())
 
     def decides(self, kind: Kind) -> bool:
         """Whether objects of *kind* say what is to be served, by themselves or of others."""

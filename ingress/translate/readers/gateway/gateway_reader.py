@@ -10,16 +10,19 @@ from ingress.model.state import ClusterState
 from ingress.translate.claims import ParsedObject
 from ingress.translate.options import TranslateOptions
 from ingress.translate.readers.gateway.gateway_tls import backend_certificate_of, gateway_tls_of, needs_of
-from ingress.translate.readers.gateway.gateways import Gateway, gateways_of
+from ingress.translate.readers.gateway.gateways import Gateway, gateways_of, is_our_gateway
 from ingress.translate.readers.gateway.infrastructure import asks_for_service, service_key
 from ingress.translate.readers.gateway.listener_reading import read_listeners
+from ingress.translate.readers.gateway.names import GATEWAY_CLASS
 from ingress.translate.readers.gateway.ports import Ports
-from ingress.translate.readers.gateway.topology_making import topology_of
+from ingress.translate.readers.gateway.topology_making import last_topology, topology_of
 from ingress.translate.readers.reader import Verdict
 
 
 class GatewayReader:
     """Reads Gateways: ours are those whose class names us as its controller."""
+
+    decided_by = (GATEWAY_CLASS,)
 
     def __init__(self, options: TranslateOptions) -> None:
         self._options = options
@@ -35,6 +38,11 @@ class GatewayReader:
         shown, problems = backend_certificate_of(found.source, topology)
         tls = evolve(gateway_tls_of(found.listeners, found.source, topology), backend_certificate=shown)
         return Verdict(True, problems, (found, tls))
+
+    def is_ours(self, value: ClusterObject, state: ClusterState, /) -> bool:
+        """Whether its class is, whatever its listeners come to."""
+        assert isinstance(value, Gateway)
+        return is_our_gateway(value, state, self._options.gateway)
 
     def class_of(self, value: ClusterObject, /) -> Hashable:
         """Return the name of the class."""
@@ -57,7 +65,7 @@ class GatewayReader:
         """Say that no Gateway is ours, or that none is accepted, where there are some."""
         if not gateways_of(state):
             return ""
-        found = topology_of(state, self._options).gateways.values()
+        found = last_topology(state, self._options).gateways.values()
         if not found:
             return f"no Gateway has a class of the controller {self._options.gateway.controller_name}"
         return "" if any(one.is_accepted for one in found) else "no Gateway is accepted"

@@ -10,7 +10,14 @@ from ingress.model.frozen import frozen
 from ingress.model.label_selectors import ANY_LABELS, LabelSelector
 from ingress.model.objects import ObjectKey, Owner
 from ingress.model.state import ClusterState
-from ingress.translate.readers.gateway.names import GATEWAY, GATEWAY_CLASS, LISTENER_SET, ObjectReference
+from ingress.translate.gateway_options import GatewayOptions
+from ingress.translate.readers.gateway.names import (
+    GATEWAY,
+    GATEWAY_CLASS,
+    GROUP,
+    LISTENER_SET,
+    ObjectReference,
+)
 
 
 @frozen(weakref_slot=False)
@@ -123,6 +130,11 @@ class Gateway:
         """What stands for it in what it asks for."""
         return Owner(GATEWAY, self.key, self.created)
 
+    @property
+    def class_key(self) -> ObjectKey:
+        """The key of its GatewayClass."""
+        return ObjectKey("", self.class_name)
+
 
 @frozen(weakref_slot=False)
 class ListenerSet:
@@ -138,6 +150,20 @@ class ListenerSet:
     def owner(self) -> Owner:
         """What stands for it in what it asks for."""
         return Owner(LISTENER_SET, self.key, self.created)
+
+    @property
+    def gateway_key(self) -> ObjectKey | None:
+        """The key of the Gateway that it names; None where it names something else."""
+        parent = self.parent
+        if parent is None or parent.group != GROUP or parent.kind != GATEWAY:
+            return None
+        return parent.key(self.key)
+
+
+def is_our_gateway(value: Gateway, state: ClusterState, options: GatewayOptions) -> bool:
+    """Whether *value* is a Gateway of ours, which its class decides, whatever else there is."""
+    found = gateway_classes_of(state).get(value.class_key)
+    return options.is_served and found is not None and found.controller == options.controller_name
 
 
 def gateway_classes_of(state: ClusterState) -> Mapping[ObjectKey, GatewayClass]:

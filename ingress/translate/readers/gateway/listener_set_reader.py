@@ -8,8 +8,9 @@ from ingress.model.state import ClusterState
 from ingress.translate.claims import ParsedObject
 from ingress.translate.options import TranslateOptions
 from ingress.translate.readers.gateway.gateway_tls import gateway_tls_of, needs_of
-from ingress.translate.readers.gateway.gateways import ListenerSet
+from ingress.translate.readers.gateway.gateways import ListenerSet, gateways_of, is_our_gateway
 from ingress.translate.readers.gateway.listener_reading import read_listeners
+from ingress.translate.readers.gateway.names import GATEWAY, GATEWAY_CLASS
 from ingress.translate.readers.gateway.ports import Ports
 from ingress.translate.readers.gateway.topology_making import topology_of
 from ingress.translate.readers.reader import Verdict
@@ -17,6 +18,8 @@ from ingress.translate.readers.reader import Verdict
 
 class ListenerSetReader:
     """Reads ListenerSets: ours are those of our Gateways, whether these take them or not."""
+
+    decided_by = (GATEWAY_CLASS, GATEWAY)
 
     def __init__(self, options: TranslateOptions) -> None:
         self._options = options
@@ -30,6 +33,13 @@ class ListenerSetReader:
             return Verdict(False)
         gateway = topology.gateways[found.gateway.key].source
         return Verdict(True, related=(found, gateway_tls_of(found.listeners, gateway, topology)))
+
+    def is_ours(self, value: ClusterObject, state: ClusterState, /) -> bool:
+        """Whether its Gateway is, whatever the listeners of both come to."""
+        assert isinstance(value, ListenerSet)
+        key = value.gateway_key
+        gateway = None if key is None else gateways_of(state).get(key)
+        return gateway is not None and is_our_gateway(gateway, state, self._options.gateway)
 
     def class_of(self, value: ClusterObject, /) -> Hashable:
         """Return the Gateway that it names."""

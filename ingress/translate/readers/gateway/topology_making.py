@@ -36,7 +36,6 @@ from ingress.translate.readers.gateway.listener_references import Certificates, 
 from ingress.translate.readers.gateway.names import (
     GATEWAY,
     GATEWAY_CLASS,
-    GROUP,
     LISTENER_SET,
     NAMESPACE,
     REFERENCE_GRANT,
@@ -153,7 +152,7 @@ class _Work:
             self._classes |= {
                 key: one for key, one in gateway_classes_of(state).items() if one.controller == name
             }
-            gateways = [one for one in gateways_of(state).values() if _class_key(one) in self._classes]
+            gateways = [one for one in gateways_of(state).values() if one.class_key in self._classes]
             listener_sets = list(listener_sets_of(state).values())
             self._permissions = yield from Permissions.following(self._permissions, grants)
             yield from self._work_out(gateways, listener_sets, options)
@@ -165,11 +164,10 @@ class _Work:
     ) -> Iterator[None]:
         sets: dict[ObjectKey, list[ListenerSet]] = {gateway.key: [] for gateway in gateways}
         for number, one in enumerate(listener_sets, 1):
-            parent = one.parent
-            if parent is not None and parent.group == GROUP and parent.kind == GATEWAY:
-                found = sets.get(parent.key(one.key))
-                if found is not None:
-                    found.append(one)
+            key = one.gateway_key
+            found = None if key is None else sets.get(key)
+            if found is not None:
+                found.append(one)
             if not number % AT_ONCE:
                 yield
         gateways = yield from in_order(gateways, lambda one: (one.created, one.key))
@@ -227,7 +225,7 @@ class _Work:
         owner = gateway.owner
         checked = self._check(owner, gateway)
         against: tuple[Problem, ...] = ()
-        if self._classes[_class_key(gateway)].parameters is not None:
+        if self._classes[gateway.class_key].parameters is not None:
             message = f"the GatewayClass {gateway.class_name} is not accepted"
             against += (owner.problem(Reason.INVALID_PARAMETERS, message, "spec.gatewayClassName"),)
         if gateway.infrastructure is not None:
@@ -371,10 +369,6 @@ def _states(
             checked, found.tables, found.accepted, found.certificates, strict=True
         )
     )
-
-
-def _class_key(gateway: Gateway) -> ObjectKey:
-    return ObjectKey("", gateway.class_name)
 
 
 def _order(gateway: Gateway, one: ListenerSet | None = None) -> _Order:
