@@ -269,7 +269,7 @@ class OwnDataPlane:
             computer=self._computing,
             secret=part.secret,
         )
-        chains = Chains(services, settings.filters)
+        chains = Chains(reactor, services, settings.filters)
         self._new_resource = partial(IngressProxyResource, reactor, rotations, chains, states, random)
         self._resource = self._new_resource()
         self._resource.answers_health_checks = True

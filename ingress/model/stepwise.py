@@ -21,7 +21,18 @@ def finished(steps: Stepwise[T]) -> T:
             return found
 
 
-SORTED_AT_ONCE: Final = 500
+LET_GO_AT_ONCE: Final = 100
+
+
+def let_go(items: list[Any], at_once: int = LET_GO_AT_ONCE) -> Stepwise[None]:
+    """Empty *items*, some *at_once*, a step each: to free tens of thousands of values, of which each has others, takes long."""
+    while len(items) > at_once:
+        del items[-at_once:]
+        yield
+    items.clear()
+
+
+SORTED_AT_ONCE: Final = 200
 
 
 def in_order(

@@ -329,13 +329,8 @@ class RouteTable:
         return self._routes
 
     @property
-    def uses(self) -> Mapping[tuple[FilterSpec, ...], int]:
-        """How often the hosts have each tuple of specs among their chains: counted now, or kept."""
-        return self._counted() if self._uses is None else self._uses
-
-    @property
     def kept_uses(self) -> Mapping[tuple[FilterSpec, ...], int] | None:
-        """The same where it is kept, else None."""
+        """How often the hosts have each tuple of specs among their chains, where that is kept, else None."""
         return self._uses
 
     def keep_uses(self) -> None:
@@ -366,10 +361,12 @@ class RouteTable:
         for portion in self.portions_since(before):
             yield from portion
 
-    def replaced_since(self, before: "RouteTable") -> Iterator[tuple[HostRoutes | None, HostRoutes | None]]:
-        """Yield for each of these hosts what it has in *before*, and here."""
-        for key, some in self._by_host.changes_since(before._by_host):
-            yield before._by_host.get(key), some
+    def replaced_since(
+        self, before: "RouteTable"
+    ) -> Iterator[list[tuple[HostRoutes | None, HostRoutes | None]]]:
+        """Yield for each of these hosts what it has in *before*, and here, in portions of which each takes a moment to find."""
+        for portion in self._by_host.portions_since(before._by_host):
+            yield [(before._by_host.get(key), some) for key, some in portion]
 
     def portions_since(self, before: "RouteTable") -> Iterator[list[tuple[str, HostRoutes | None]]]:
         """Yield the same in portions, some of them empty, of which each takes a moment to find."""

@@ -179,7 +179,7 @@ class Stage:
             secret=b"a secret of the tests, 32 bytes..",
         )
         self.resource = IngressProxyResource(
-            self.reactor, rotations, Chains(services, self.everything), states, Random(7)
+            self.reactor, rotations, Chains(self.reactor, services, self.everything), states, Random(7)
         )
         self._log: list[bytes] = []
         self.access_log = AccessLog(

@@ -41,7 +41,7 @@ class SideBySideTests(ProxyCase):
         """Return a resource of another table."""
         stage = self.stage
         rotations = Rotations(self.reactor, stage.deadlines, self.metrics, Random(7))
-        chains = Chains(lambda name: FakeServices())
+        chains = Chains(self.reactor, lambda name: FakeServices())
         return IngressProxyResource(self.reactor, rotations, chains, stage.states, Random(7))
 
     def served_by(self, host: bytes) -> str:

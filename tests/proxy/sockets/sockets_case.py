@@ -121,7 +121,9 @@ class SocketsCase(TestCase):
             computer=FakeComputing(),
             secret=b"a secret of the tests",
         )
-        self.resource = IngressProxyResource(self.reactor, rotations, Chains(services), states, Random(1))
+        self.resource = IngressProxyResource(
+            self.reactor, rotations, Chains(self.reactor, services), states, Random(1)
+        )
         self.site = new_site(
             clock=self.reactor,
             resource=self.resource,

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from collections.abc import Callable
+from functools import partial
+from typing import Any, ClassVar, cast
 
 from attrs import frozen
+from twisted.internet.interfaces import IReactorTime
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.filters import Facts, Filter, Phase, Reply, Services
 from ingress.model.backends import BackendState
 from ingress.proxy.exchange.filtering.chain import live_filter
+from ingress.proxy.exchange.filtering.chains import Chains
 from ingress.routing.route import Match, Route
 from ingress.routing.table import HostRoutes, RouteTable
 from ingress.routing.variants import RequestCondition, Said, Variant, WeightedBackend
+from tests.fakes.counting import calls
+from tests.fakes.filter_parts import FakeServices
 from tests.proxy.filter_case import FilterCase
 from tests.proxy.playing import BACKEND, GET, OK, ONE, OWNER, TWO, Stage
 
@@ -142,6 +148,28 @@ class ChainTests(FilterCase):
         self.publish(("shop.test", HostRoutes((route(self.spec_),))))
         self.assertEqual(self.body(), b"1")
 
+    def table_of(self, count: int, first: int) -> RouteTable:
+        """Return a table of so many hosts, each with a spec of its own, of numbers from *first* on."""
+        hosts: dict[str, HostRoutes | None] = {
+            f"{one}.test": HostRoutes((route(Counting(first + one, self.log, replies=True)),))
+            for one in range(count)
+        }
+        return self.table.patched(hosts)
+
+    def test_many_specs(self) -> None:
+        """What thousands of hosts have of their own is counted behind the publication, and forgotten when no host has it any more."""
+        publish = partial(self.stage.resource.publish, backends={BACKEND: BackendState((ONE,))})
+        table, other = self.table_of(1000, 0), self.table_of(500, 0)
+        self.assertLess(calls(partial(publish, table)), 8000)
+        self.assertEqual((self.body(host=b"7.test"), self.body(host=b"7.test")), (b"1", b"2"))
+        self.assertEqual(self.body(host=b"700.test"), b"1")
+        for one in (other, table, other):
+            publish(one)
+        self.stage.reactor.advance(0)
+        publish(table)
+        self.stage.reactor.advance(0)
+        self.assertEqual((self.body(host=b"7.test"), self.body(host=b"700.test")), (b"3", b"1"))
+
     def test_many_hosts(self) -> None:
         """Specs that many hosts share are hashed a few times when all of these hosts change, and not for each host."""
         self.publish(("shop.test", HostRoutes((route(),))))
@@ -155,7 +183,7 @@ class ChainTests(FilterCase):
         for number in range(3):
             one = HostRoutes((route(),), (Counting(number, self.log),))
             self.publish(*((f"{number}.test", one) for number in range(200)))
-        self.assertLess(len(hashed), 50)
+        self.assertLess(len(hashed), 60)
 
     def test_order(self) -> None:
         """Filters are asked by phase; within one those of everything, of the route, of the backend, as they were given."""
@@ -217,6 +245,86 @@ class ChainTests(FilterCase):
         self.assertEqual(
             self.metrics.value("ingress_filter_events_total", filter="counting", event="seen"), 2
         )
+
+
+class StepClock:
+    """A clock on which each look takes a second, so that a slice is one step; *calls* waits."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+        self.calls: list[Callable[[], object]] = []
+
+    def seconds(self) -> float:
+        """Return when it is."""
+        self.now += 1.0
+        return self.now
+
+    def callLater(self, delay: float, call: Callable[[], object]) -> None:
+        """Have it called by whoever goes on."""
+        self.calls.append(call)
+
+
+class ChainStepTests(SynchronousTestCase):
+    """How a table takes the place of another, whose hosts have filters of their own."""
+
+    def setUp(self) -> None:
+        self.log = Journal()
+        self.clock = StepClock()
+        self.chains = Chains(cast(IReactorTime, self.clock), lambda name: FakeServices())
+
+    def table(self, count: int) -> RouteTable:
+        """Return a table of so many hosts, each with a spec of its own."""
+        hosts = {f"{one}.test": HostRoutes((route(Counting(one, self.log)),)) for one in range(count)}
+        return RouteTable().patched(hosts)
+
+    def filter_of(self, number: int) -> Filter:
+        """Return the live filter of a spec, asked for by a tuple of its own."""
+        ((live, _),) = self.chains.chain((Counting(number, self.log),)).requests
+        return live.filter
+
+    def work(self) -> int:
+        """Take all steps; return how many calls the longest one takes."""
+        found = 0
+        while self.clock.calls:
+            found = max(found, calls(self.clock.calls.pop()))
+        return found
+
+    def longest(self, count: int) -> int:
+        """Return how many calls the longest step takes that makes 0, *count* and 0 hosts of each other."""
+        found = 0
+        none, some = RouteTable(), self.table(count)
+        for before, after in ((none, some), (some, none)):
+            found = max(found, calls(partial(self.chains.replace, before, after)), self.work())
+        return found
+
+    def test_longest_step(self) -> None:
+        """The longest step does not depend on how many hosts there are."""
+        few = self.longest(1000)
+        self.assertLess(few, 8000)
+        self.assertLess(self.longest(8000), 2 * few)
+
+    def test_meanwhile(self) -> None:
+        """A filter that is made before it is counted is the one of all equal specs; one that a table has again is not forgotten."""
+        none, some, few = RouteTable(), self.table(1000), self.table(500)
+        self.chains.replace(none, some)
+        made = self.filter_of(700)
+        self.assertIs(self.filter_of(700), made)
+        self.chains.replace(some, few)
+        self.chains.replace(few, some)
+        self.work()
+        self.assertIs(self.filter_of(700), made)
+        self.chains.replace(some, few)
+        self.work()
+        self.assertIsNot(self.filter_of(700), made)
+
+    def test_unused(self) -> None:
+        """One that is made meanwhile, and that no table has in the end, is forgotten."""
+        none, some = RouteTable(), self.table(1000)
+        self.chains.replace(none, some)
+        self.chains.replace(some, none)
+        made = self.filter_of(7)
+        self.work()
+        self.assertIsNot(self.filter_of(7), made)
 
 
 class ChainTestsHttp2(ChainTests):
