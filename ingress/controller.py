@@ -35,7 +35,7 @@ Invariants:
 
 from collections.abc import Callable, Collection, Container, Iterator, Mapping, Sequence
 from datetime import datetime
-from itertools import islice
+from itertools import chain, islice
 from types import MappingProxyType
 from typing import Protocol
 
@@ -50,10 +50,11 @@ from ingress.cluster.store import Changes, Store
 from ingress.metrics.metrics import Metrics
 from ingress.model.listeners import Listener
 from ingress.model.objects import Batch, Kind, ObjectId, ObjectKey
-from ingress.model.problems import ORDER, Problem
+from ingress.model.problems import Problem
 from ingress.model.serving import ServingSettings
 from ingress.model.state import ClusterState
-from ingress.news.problem_log import ProblemLog, portions
+from ingress.model.stepwise import let_go
+from ingress.news.problem_log import ProblemLog, differing, portions
 from ingress.news.publication_log import PublicationLog, RouteNews, Served
 from ingress.process.collecting import CollectorTurns
 from ingress.process.in_slices import in_slices
@@ -75,6 +76,9 @@ SLICE_SECONDS = 0.0004
 
 STEPS_COLLECTED = 200
 """After so many steps of rounds, garbage is looked for among what they made, in a turn of its own."""
+
+TRANSLATED_AT_ONCE = 100
+"""Of so many objects at most the follower is told at a time that they were translated."""
 
 SERVICES_AT_ONCE = 25
 """How many Services at most have their endpoints found in one turn."""
@@ -323,9 +327,6 @@ class Controller:
                     return
             self._round = None
             self._taken_since = None
-            news = self._translation.status_news()
-            if self._follower is not None:
-                self._follower.translated({**self._taken, **dict.fromkeys(news)}, self._coming)
             self._taken = {}
         except Exception:
             self._failed()
@@ -365,6 +366,22 @@ class Controller:
         """Take the steps of a round, and publish what it has changed."""
         yield from self._translation.round(state, self._now())
         yield from self._publish_round()
+        yield from self._tell_translated()
+
+    def _tell_translated(self) -> Iterator[None]:
+        """Tell whose problems are known now, in portions."""
+        news = self._translation.status_news()
+        if self._follower is None:
+            return
+        told: list[ObjectId] = []
+        for number, object_id in enumerate(chain(self._taken, news), 1):
+            if number <= len(self._taken) or object_id not in self._taken:
+                told.append(object_id)
+            if not number % TRANSLATED_AT_ONCE:
+                self._follower.translated(told, self._coming)
+                told = []
+                yield
+        self._follower.translated(told, self._coming)
 
     def _publish_round(self) -> Iterator[None]:
         """Publish what the round has changed, and tell of it."""
@@ -391,17 +408,22 @@ class Controller:
             self._follower.attached_changed(Attached(snapshot.attached, translation.gateways_of))
         came, went = yield from translation.problem_news()
         if is_new and before is not None:
-            known, present = frozenset(before.unordered_problems()), frozenset(came)
-            came = [problem for problem in came if problem not in known]
-            went = sorted(known - present, key=ORDER)
+            came, went = yield from differing(before.unordered_problems(), came)
+        is_first = before is None
+        # Whoever has it last frees it in steps.
+        del before
+        number = 0
         for number, (some_came, some_went) in enumerate(portions(came, went)):
             if number:
                 yield
-            self._problem_log.changed(some_came, some_went, at_once=before is None)
+            self._problem_log.changed(some_came, some_went, at_once=is_first)
             if self._follower is not None:
                 self._follower.problems_changed(some_came, some_went)
-        self._log_published(snapshot, None if before is None else routes)
-        if before is None:
+        if number:
+            yield from let_go(came)
+            yield from let_go(went)
+        self._log_published(snapshot, None if is_first else routes)
+        if is_first:
             self._log_services_without_endpoints(snapshot, self._store.state())
         if snapshot.backends and not self._has_told_unused:
             self._has_told_unused = True

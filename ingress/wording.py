@@ -17,7 +17,10 @@ def number_of(number: int, one: str, many: str = "") -> str:
 
 def first_of(names: Sequence[str], most: int, what: str = "") -> str:
     """Return *names* as a list in a sentence, of more than *most* the first with how many more there are, of *what*."""
-    more = len(names) - most
-    if more <= 0:
-        return ", ".join(names)
-    return f"{', '.join(names[:most])} and {more:,} more{what and f' {what}'}"
+    return some_of(names[:most], len(names), what)
+
+
+def some_of(names: Sequence[str], count: int, what: str = "") -> str:
+    """Return *names* as a list in a sentence, with how many more of *count* there are, of *what*."""
+    more = count - len(names)
+    return ", ".join(names) + (f" and {more:,} more{what and f' {what}'}" if more > 0 else "")

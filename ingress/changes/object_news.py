@@ -16,10 +16,12 @@ from twisted.logger import Logger
 
 from ingress.changes.certificate_effects import Renewed, certificate_effects
 from ingress.changes.endpoint_effects import EndpointsChanged, endpoint_effects
+from ingress.changes.letting_go import replaced
 from ingress.changes.route_effects import Effect, Effects, route_effects
 from ingress.model.happenings import ChangeSort, Mark
 from ingress.model.objects import Kind, ObjectId, ObjectKey
-from ingress.news.publication_log import REPORT_SECONDS, joined
+from ingress.model.stepwise import let_go
+from ingress.news.publication_log import REPORT_SECONDS, all_joined
 from ingress.translate.snapshot import Snapshot
 from ingress.wording import first_of, number_of
 
@@ -42,7 +44,8 @@ class ObjectNews:
         self._before: Snapshot | None = None
         """What the window began with; None where nothing was published since the last one."""
         self._after: Snapshot | None = None
-        self._objects: dict[ObjectId, str] = {}
+        self._objects: list[Mapping[ObjectId, str]] = []
+        """What became of objects, by each of the snapshots since."""
         self._told_at: float | None = None
         self._looking: Iterator[None] | None = None
         self._call: IDelayedCall | None = None
@@ -55,12 +58,12 @@ class ObjectNews:
         self._tell(Mark(ChangeSort.OBJECT, "came"), text)
 
     def published(self, before: Snapshot, after: Snapshot, objects: Mapping[ObjectId, str]) -> None:
-        """Tell soon what *after* has otherwise than *before*; *objects* has what became of those that matter."""
+        """Tell soon what *after* has otherwise than *before*; *objects*, which stays as it is, has what became of those that matter."""
         if self._before is None:
             self._before = before
         self._after = after
-        for object_id, verb in objects.items():
-            self._objects[object_id] = joined(self._objects.get(object_id), verb)
+        if objects:
+            self._objects.append(objects)
         if self._call is None:
             now = self._clock.seconds()
             rest = 0.0 if self._told_at is None else self._told_at + REPORT_SECONDS - now
@@ -72,7 +75,7 @@ class ObjectNews:
             self._call.cancel()
             self._call = None
         self._looking = self._before = self._after = None
-        self._objects = {}
+        self._objects = []
 
     def _look(self) -> None:
         """Go on for a slice; begin with what was published since, if there is nothing to go on with."""
@@ -80,9 +83,10 @@ class ObjectNews:
         if self._looking is None:
             before, after, objects = self._before, self._after, self._objects
             assert before is not None and after is not None, "published() has put them there"
-            self._before, self._after, self._objects = None, None, {}
+            self._before, self._after, self._objects = None, None, []
             self._told_at = self._clock.seconds()
             self._looking = self._changes(before, after, objects)
+            del before, after, objects
         began = self._clock.seconds()
         try:
             for _ in self._looking:
@@ -98,7 +102,10 @@ class ObjectNews:
             )
             self._call = self._clock.callLater(max(rest, 0.0), self._look)
 
-    def _changes(self, before: Snapshot, after: Snapshot, objects: dict[ObjectId, str]) -> Iterator[None]:
+    def _changes(
+        self, before: Snapshot, after: Snapshot, taken: list[Mapping[ObjectId, str]]
+    ) -> Iterator[None]:
+        objects = yield from all_joined(taken)
         routes = Effects(objects if len(objects) <= MOST_TOLD else ())
         endpoints: list[EndpointsChanged] = []
         certificates: dict[ObjectKey, Renewed] = {}
@@ -115,6 +122,11 @@ class ObjectNews:
             yield from self._tell_affected(objects, routes)
         yield from self._tell_endpoints(endpoints)
         yield from self._tell_certificates(certificates)
+        del objects
+        gone = yield from replaced(before, after)
+        gone += endpoints
+        del before, after, endpoints
+        yield from let_go(gone)
 
     def _tell_affected(self, objects: Mapping[ObjectId, str], routes: Effects) -> Iterator[None]:
         """Tell of others than *objects* that have routes of a host now, or lost some."""

@@ -16,6 +16,7 @@ from twisted.logger import Logger
 
 from ingress.model.happenings import ChangeSort, Mark
 from ingress.model.problems import ORDER, Problem, Reason
+from ingress.model.stepwise import Stepwise, in_order
 
 log = Logger()
 
@@ -30,7 +31,8 @@ SUMMARY_SECONDS = 5.0
 """How long problems without a line wait for the one line that counts them."""
 
 # As many take some tenths of a millisecond; the lines are what costs.
-_PORTION = 250
+_PORTION = 100
+_LINES_OF_TURN = 15
 
 
 class ProblemLog:
@@ -80,9 +82,10 @@ class ProblemLog:
         """Tell of the problems that have lasted."""
         self._settle_call = None
         now = self._clock.seconds()
+        told = len(self._told)
         for problem, due in [*islice(self._settling.items(), _PORTION)]:
             # Should the clock be set back, they are told early and not never.
-            if now < due <= now + SETTLE_SECONDS:
+            if now < due <= now + SETTLE_SECONDS or len(self._told) - told >= _LINES_OF_TURN:
                 break
             del self._settling[problem]
             self._tell(problem)
@@ -150,10 +153,33 @@ def _mark(problem: Problem, verb: str) -> Mark:
     return Mark(ChangeSort.PROBLEM, verb, problem.kind, where, is_trouble=verb == "came")
 
 
-AT_ONCE: Final = 500
+AT_ONCE: Final = 50
 """How many problems a portion has, if no object has more of them."""
 
+COMPARED_AT_ONCE: Final = 200
+"""How many are compared in one step."""
+
 _Portion = tuple[Sequence[Problem], Sequence[Problem]]
+
+
+def differing(
+    before: Iterable[Problem], now: Iterable[Problem]
+) -> Stepwise[tuple[list[Problem], list[Problem]]]:
+    """Return which problems of *now*, which is sorted, were not there *before*, and which are not there any more; both sorted."""
+    went: dict[Problem, None] = {}
+    for number, problem in enumerate(before, 1):
+        went[problem] = None
+        if not number % COMPARED_AT_ONCE:
+            yield
+    came: list[Problem] = []
+    for number, problem in enumerate(now, 1):
+        if problem in went:
+            del went[problem]
+        else:
+            came.append(problem)
+        if not number % COMPARED_AT_ONCE:
+            yield
+    return came, (yield from in_order(went, ORDER))
 
 
 def portions(came: Sequence[Problem], went: Sequence[Problem]) -> Iterator[_Portion]:

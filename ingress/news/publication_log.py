@@ -4,15 +4,22 @@ One line a second at most; what is published sooner is told with the next one, s
 line is always true.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from heapq import nsmallest
+from typing import Final
 
 from attrs import Factory
+from twisted.internet.defer import CancelledError, Deferred
 from twisted.internet.interfaces import IDelayedCall, IReactorTime
 from twisted.logger import Logger
+from twisted.python.failure import Failure
 
 from ingress.model.frozen import frozen
 from ingress.model.objects import Kind, ObjectId
-from ingress.wording import first_of, plural_of
+from ingress.model.stepwise import Stepwise, finished
+from ingress.process.in_slices import first_at_once
+from ingress.wording import plural_of, some_of
 
 log = Logger()
 
@@ -28,6 +35,9 @@ _REFERRED_TO = (
     Kind.WATCH,
     Kind.PROCESS,
 )
+
+AT_ONCE: Final = 200
+"""How many objects are looked at in one step."""
 
 NAMED = 3
 SORTS_NAMED = 12
@@ -75,19 +85,20 @@ class PublicationLog:
         self._told_at: float | None = None
         self._served: Served | None = None
         # What became of objects since the last line, the last word counting; None once that cannot be said.
-        self._objects: dict[ObjectId, str] = {}
+        self._objects: list[Mapping[ObjectId, str]] = []
         self._routes: RouteNews | None = RouteNews()
         self._call: IDelayedCall | None = None
+        self._telling: _Telling | None = None
 
     def published(self, served: Served, objects: Mapping[ObjectId, str], routes: RouteNews | None) -> None:
         """Tell of a snapshot.
 
-        *objects* has for each that matters what became of it (``came``, ``went``, ``changed``), and
+        *objects*, which stays as it is, has for each that matters what became of it (``came``, ``went``, ``changed``), and
         *routes* what that did; None where it is not known, as for the first snapshot.
         """
         self._served = served
-        for object_id, verb in objects.items():
-            self._objects[object_id] = joined(self._objects.get(object_id), verb)
+        if objects:
+            self._objects.append(objects)
         self._routes = None if routes is None or self._routes is None else self._routes + routes
         now = self._clock.seconds()
         if self._told_at is None or not 0 <= now - self._told_at < REPORT_SECONDS:
@@ -97,31 +108,82 @@ class PublicationLog:
 
     def stop(self) -> None:
         """Tell nothing any more, but for what was published and not told."""
+        if self._telling is not None:
+            telling, self._telling = self._telling, None
+            telling.slices.cancel()
+            finished(telling.line())
         if self._call is not None:
             self._tell()
+            self.stop()
 
     def _tell(self) -> None:
         call, self._call = self._call, None
         if call is not None and call.active():
             call.cancel()
+        if self._telling is not None:
+            # Thousands of objects are still being named.
+            self._call = self._clock.callLater(REPORT_SECONDS, self._tell)
+            return
         served = self._served
         assert served is not None, "published() has put it there"
         self._told_at = self._clock.seconds()
-        objects, self._objects = self._objects, {}
+        objects, self._objects = self._objects, []
         routes, self._routes = self._routes, RouteNews()
-        others = ", ".join(f"{count} {plural_of(kind)}" for kind, count in served.others.items() if count)
-        why = "another class or of none" + (", or with a defaultBackend" if served.leaves_catch_alls else "")
-        left = f"; left alone, since of {why}: {others}" if others else ""
-        if served.why_nothing is not None:
-            left = f": {served.why_nothing()}"
-        log.info(
-            "Published {routes} routes of {hosts} hosts, with {problems} problems{others}{news}",
-            routes=served.routes,
-            hosts=served.hosts,
-            problems=served.problems,
-            others=left,
-            news="" if routes is None else f". {_named(objects)}; {routes}" if objects else f". {routes}",
-        )
+        line = partial(_line, served, objects, routes)
+        telling = self._telling = _Telling(line, first_at_once(self._clock, line()))
+        telling.slices.addErrback(self._failed).addBoth(self._told)
+
+    def _told(self, _: object) -> None:
+        self._telling = None
+
+    @staticmethod
+    def _failed(failure: Failure) -> None:
+        if not failure.check(CancelledError):
+            log.failure("What was published could not be told, which is a bug", failure=failure)
+
+
+@frozen
+class _Telling:
+    """A *line* that is being made in *slices*."""
+
+    line: Callable[[], Stepwise[None]]
+    slices: Deferred[None]
+
+
+def _line(
+    served: Served, taken: Sequence[Mapping[ObjectId, str]], routes: RouteNews | None
+) -> Stepwise[None]:
+    """Write a line, in steps."""
+    objects = yield from all_joined(taken)
+    named = "" if routes is None else (yield from _named(objects))
+    others = ", ".join(f"{count} {plural_of(kind)}" for kind, count in served.others.items() if count)
+    why = "another class or of none" + (", or with a defaultBackend" if served.leaves_catch_alls else "")
+    left = f"; left alone, since of {why}: {others}" if others else ""
+    if served.why_nothing is not None:
+        left = f": {served.why_nothing()}"
+    log.info(
+        "Published {routes} routes of {hosts} hosts, with {problems} problems{others}{news}",
+        routes=served.routes,
+        hosts=served.hosts,
+        problems=served.problems,
+        others=left,
+        news="" if routes is None else f". {named}; {routes}" if named else f". {routes}",
+    )
+
+
+def all_joined(taken: Sequence[Mapping[ObjectId, str]]) -> Stepwise[Mapping[ObjectId, str]]:
+    """Return what became of each object by all of *taken*, one after the other."""
+    if len(taken) == 1:
+        return taken[0]
+    found: dict[ObjectId, str] = {}
+    number = 0
+    for some in taken:
+        for object_id, verb in some.items():
+            found[object_id] = joined(found.get(object_id), verb)
+            number += 1
+            if not number % AT_ONCE:
+                yield
+    return found
 
 
 def joined(before: str | None, verb: str) -> str:
@@ -133,21 +195,41 @@ def joined(before: str | None, verb: str) -> str:
     return verb
 
 
-def _named(objects: Mapping[ObjectId, str]) -> str:
+class _Sort:
+    """The objects of one kind of which the same became: how many, and the first of their names."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self._names: list[str] = []
+
+    def add(self, name: str) -> None:
+        """One more."""
+        self.count += 1
+        self._names.append(name)
+        if len(self._names) >= AT_ONCE:
+            self._names = nsmallest(NAMED, self._names)
+
+    def __str__(self) -> str:
+        return some_of(nsmallest(NAMED, self._names), self.count)
+
+
+def _named(objects: Mapping[ObjectId, str]) -> Stepwise[str]:
     """Name what came, went and changed, by kind."""
-    sorts: dict[tuple[str, str], list[str]] = {}
-    for (kind, key), verb in objects.items():
-        name = f"{key.namespace}/{key.name}" if key.namespace else key.name
-        sorts.setdefault((verb, kind), []).append(name)
+    sorts: dict[tuple[str, str], _Sort] = {}
+    for number, ((kind, key), verb) in enumerate(objects.items(), 1):
+        sort = sorts.get((verb, kind))
+        if sort is None:
+            sort = sorts[verb, kind] = _Sort()
+        sort.add(f"{key.namespace}/{key.name}" if key.namespace else key.name)
+        if not number % AT_ONCE:
+            yield
     order = {verb: place for place, verb in enumerate(("came", "went", "changed"))}
     in_order = sorted(
         sorts.items(), key=lambda entry: (order[entry[0][0]], _place_of(entry[0][1]), entry[0][1])
     )
     return ", ".join(
-        f"{kind} {first_of(sorted(names), NAMED)} {verb}"
-        if place < SORTS_NAMED
-        else f"{len(names)} {plural_of(kind)} {verb}"
-        for place, ((verb, kind), names) in enumerate(in_order)
+        f"{kind} {sort} {verb}" if place < SORTS_NAMED else f"{sort.count} {plural_of(kind)} {verb}"
+        for place, ((verb, kind), sort) in enumerate(in_order)
     )
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Final, Generic, TypeVar
 
-from twisted.internet.defer import Deferred
+from twisted.internet.defer import Deferred, succeed
 from twisted.internet.interfaces import IDelayedCall, IReactorTime
 from twisted.python.failure import Failure
 
@@ -43,6 +43,15 @@ def in_slices(clock: IReactorTime, steps: Stepwise[T]) -> Deferred[T]:
 
     call = clock.callLater(0, go_on)
     return found
+
+
+def first_at_once(clock: IReactorTime, steps: Stepwise[T]) -> Deferred[T]:
+    """Take the first of *steps* now, and others, if there are any, as ``in_slices`` does; raises what the first one does."""
+    try:
+        next(steps)
+    except StopIteration as end:
+        return succeed(end.value)
+    return in_slices(clock, steps)
 
 
 class OneForAll(Generic[T]):

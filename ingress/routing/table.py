@@ -316,6 +316,11 @@ class RouteTable:
         return uses
 
     @property
+    def shards(self) -> tuple[dict[bytes, HostRoutes], ...]:
+        """What it is put together of."""
+        return self._by_host.shards
+
+    @property
     def hosts(self) -> int:
         """How many hosts have routes; a wildcard counts as one, and so do the routes of all hosts."""
         return len(self._by_host)

@@ -121,8 +121,8 @@ class Events:
         """Tell of what came, and not any more of what went."""
         if not self._writer.is_leading:
             return
+        self._writer.drop(went)
         for problem in went:
-            self._writer.drop(problem)
             self._came.discard(problem)
             self._failures.pop(problem, None)
         news = self._that_fit(came)

@@ -42,7 +42,7 @@ _C = TypeVar("_C")
 
 _PORTION = 10
 """How many keys are looked at in one turn: a status of the Gateway API takes a tenth of a millisecond, ..."""
-_PORTION_SECONDS = 0.005
+_PORTION_SECONDS = 0.0005
 """... but one of an object with thousands of listeners or problems may take many; after so long no further key is looked at."""
 _FORBIDDEN_SECONDS = 20.0
 _NOT_FOUND = 404
@@ -213,17 +213,18 @@ class ReportWriter(Generic[_K, _C]):
         if key in self._under_way:
             self._under_way[key].is_overtaken = True
 
-    def drop(self, key: _K) -> None:
-        """Look at *key* no more, whatever becomes of the request that is under way.
+    def drop(self, keys: Iterable[_K]) -> None:
+        """Look at *keys* no more, whatever becomes of the requests that are under way.
 
         What came with ``lead`` is looked at all the same, and the part finds that there is nothing to write.
         """
-        self._agenda.drop(key)
-        self._failing.forget(key)
-        self._closed.discard(key)
-        self._stumbled.discard(key)
-        if key in self._under_way:
-            self._under_way[key].is_dropped = True
+        for key in keys:
+            self._agenda.drop(key)
+            self._failing.forget(key)
+            self._closed.discard(key)
+            self._stumbled.discard(key)
+            if key in self._under_way:
+                self._under_way[key].is_dropped = True
         self._schedule()
 
     def _schedule(self) -> None:

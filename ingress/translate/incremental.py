@@ -38,7 +38,7 @@ whoever runs the round has to begin anew with another ``Translation``.
 """
 
 from collections import Counter
-from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Container, Iterable, Iterator, Mapping
 from datetime import datetime
 from typing import Final
 
@@ -238,7 +238,7 @@ class Translation:
         """Return how many routes came, went, and changed in place since this was last asked."""
         return self._counts.news()
 
-    def problem_news(self) -> Stepwise[tuple[Sequence[Problem], Sequence[Problem]]]:
+    def problem_news(self) -> Stepwise[tuple[list[Problem], list[Problem]]]:
         """Return the problems that came and those that went since this was last asked, each sorted."""
         return self._problem_index.news()
 

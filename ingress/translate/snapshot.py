@@ -129,6 +129,11 @@ class Snapshot:
             return iter(self._problems)
         return chain.from_iterable(self._problems.by_source.values())
 
+    @property
+    def problems_by_source(self) -> Mapping[object, tuple[Problem, ...]]:
+        """The same by what brought them up, where that is known."""
+        return {} if isinstance(self._problems, tuple) else self._problems.by_source
+
     def shares_all(self, other: "Snapshot") -> bool:
         """Whether this is made of the same objects as *other*, so that nothing can be different."""
         return (

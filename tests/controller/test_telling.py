@@ -325,6 +325,24 @@ class FollowerTests(ControllerTestCase):
             (*ROUTE_KINDS, TOYS),
         )
 
+    def test_many_objects(self) -> None:
+        """Of thousands that were translated it learns in portions, of each once."""
+        self.start()
+        told: list[int] = []
+        translated = self.follower.translated
+
+        def counting(objects: Collection[ObjectId], changed_since: Container[ObjectId]) -> None:
+            told.append(len(objects))
+            translated(objects, changed_since)
+
+        self.follower.translated = counting  # type: ignore[method-assign]
+        names = [f"s{number}" for number in range(1234)]
+        self.controller.changed(batch(*map(service, names)))
+        self.clock.pump([0.1] * 30)
+        known = [one for one in self.follower.translated_objects if one[0] is Kind.SERVICE]
+        self.assertEqual(sorted(known), sorted((Kind.SERVICE, key(name)) for name in names))
+        self.assertLessEqual(max(told), 100)
+
     def test_objects(self) -> None:
         """It learns what is different, from the first sync on."""
         self.start()

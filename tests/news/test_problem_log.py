@@ -1,10 +1,12 @@
 """Tests for ``ingress.news.problem_log``."""
 
+from twisted.internet.base import DelayedCall
 from twisted.internet.task import Clock
 from twisted.logger import capturedLogs, formatEvent
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.model.problems import ORDER, Problem, Reason
+from ingress.model.stepwise import finished
 from ingress.news.problem_log import (
     AT_ONCE,
     LINES_AT_ONCE,
@@ -12,8 +14,10 @@ from ingress.news.problem_log import (
     SETTLE_SECONDS,
     SUMMARY_SECONDS,
     ProblemLog,
+    differing,
     portions,
 )
+from tests.fakes.counting import longest_step
 
 
 def problems(count: int, reason: Reason = Reason.SERVICE_NOT_FOUND) -> tuple[Problem, ...]:
@@ -100,7 +104,22 @@ class ProblemLogTests(SynchronousTestCase):
 
         self.clock.callLater = counting  # type: ignore[method-assign,assignment]
         self.clock.advance(0.01)
-        self.assertGreaterEqual(turns, 19)
+        self.assertGreaterEqual(turns, 49)
+
+    def test_lines_of_a_turn(self) -> None:
+        """No turn has more than a few lines."""
+        self.log.changed(problems(200), ())
+        self.clock.rightNow += SETTLE_SECONDS
+        lines = []
+        while self.log._settling:
+            settle = self.log._settle_call
+            assert isinstance(settle, DelayedCall)
+            self.clock.calls.remove(settle)
+            with capturedLogs() as events:
+                settle.func()
+            lines.append(len(events))
+        self.assertEqual(sum(lines), LINES_AT_ONCE)
+        self.assertLess(max(lines), 20)
 
     def test_stopped(self) -> None:
         """After a stop nothing is told."""
@@ -112,6 +131,26 @@ class ProblemLogTests(SynchronousTestCase):
 
 def problem(name: str, field: int, message: str = "") -> Problem:
     return Problem("Ingress", "shop", name, Reason.SERVICE_NOT_FOUND, message, f"{field:04}")
+
+
+class DifferingTests(SynchronousTestCase):
+    """What is different between the problems of two translations."""
+
+    def test_same_as_sets(self) -> None:
+        """Those that came and that went are told, sorted, each once."""
+        some = sorted((problem(name, at) for name in "abcd" for at in range(300)), key=ORDER)
+        before, now = [*some[400:], *some[1000:]], some[:700]
+        self.assertEqual(finished(differing(before, now)), (some[:400], some[700:]))
+        self.assertEqual(finished(differing([], [])), ([], []))
+
+    def test_steps(self) -> None:
+        """A step of that is no longer the more there are."""
+
+        def longest(count: int) -> int:
+            some = sorted((problem("a", at) for at in range(count)), key=ORDER)
+            return longest_step(differing(some[: count // 2], some[count // 4 :]))
+
+        self.assertLess(longest(4000), 1.3 * longest(2000))
 
 
 class PortionsTests(SynchronousTestCase):

@@ -6,7 +6,8 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.cluster.kinds import KINDS
 from ingress.model.objects import Kind, ObjectId, ObjectKey
-from ingress.news.publication_log import PublicationLog, RouteNews, Served
+from ingress.news.publication_log import PublicationLog, RouteNews, Served, _line
+from tests.fakes.counting import longest_step
 
 ONE_CHANGED = RouteNews(changed=1)
 WEB: ObjectId = (Kind.INGRESS, ObjectKey("shop", "web"))
@@ -53,7 +54,54 @@ class PublicationLogTests(SynchronousTestCase):
         }
         with capturedLogs() as events:
             self.log.published(Served(1, 1, 0), objects, RouteNews(1))
+            self.clock.advance(0)
         self.assertLess(len(str(formatEvent(events[0]))), 25_000)
+
+    def test_many_objects(self) -> None:
+        """Of thousands of objects the first by name are told, and how many more there are; they are looked at in steps."""
+        half: dict[ObjectId, str] = {
+            (Kind.INGRESS, ObjectKey("shop", f"i{number:04}")): "changed" for number in reversed(range(3000))
+        }
+        more: dict[ObjectId, str] = {
+            (Kind.INGRESS, ObjectKey("shop", f"j{number}")): "came" for number in range(3000)
+        }
+        with capturedLogs() as events:
+            self.log.published(Served(1, 1, 0), half, ONE_CHANGED)
+            self.assertEqual(events, [])
+            self.clock.advance(0)
+            self.log.published(Served(2, 2, 0), more, ONE_CHANGED)
+            self.log.published(Served(2, 2, 0), {WEB: "went"}, ONE_CHANGED)
+            self.clock.advance(1)
+            self.clock.advance(0)
+        first, second = map(str, map(formatEvent, events))
+        self.assertIn("Ingress shop/i0000, shop/i0001, shop/i0002 and 2,997 more changed", first)
+        self.assertIn("Ingress shop/j0, shop/j1, shop/j10 and 2,997 more came, Ingress shop/web went", second)
+
+    def test_stop_amid_many(self) -> None:
+        """What was published before the end is told, though its line was not ready."""
+        objects: dict[ObjectId, str] = {
+            (Kind.INGRESS, ObjectKey("shop", str(number))): "changed" for number in range(1000)
+        }
+        with capturedLogs() as events:
+            self.log.published(Served(1, 1, 0), objects, ONE_CHANGED)
+            self.log.published(Served(2, 2, 0), {WEB: "went"}, ONE_CHANGED)
+            self.log.stop()
+            self.clock.advance(10)
+        self.assertEqual(len(events), 2)
+        self.assertIn("997 more changed", str(formatEvent(events[0])))
+        self.assertIn("shop/web went", str(formatEvent(events[1])))
+
+    def test_steps(self) -> None:
+        """A step of that is no longer the more objects there are."""
+
+        def longest(count: int) -> int:
+            some: dict[ObjectId, str] = {
+                (Kind.INGRESS, ObjectKey("shop", str(number))): "changed" for number in range(count)
+            }
+            with capturedLogs():
+                return longest_step(_line(Served(1, 1, 0), [some, dict(some)], ONE_CHANGED))
+
+        self.assertLess(longest(6000), 1.3 * longest(1500))
 
     def test_clock_set_back(self) -> None:
         """A clock that is set back does not silence it."""

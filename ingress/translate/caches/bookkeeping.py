@@ -5,7 +5,7 @@ Plain containers, which know nothing of Kubernetes.
 
 from bisect import bisect_right, insort
 from collections import Counter
-from collections.abc import Collection, Container, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Container, Hashable, Iterator, Mapping
 from datetime import datetime
 from typing import Final, Generic, Protocol, Self, TypeVar
 
@@ -262,9 +262,9 @@ class ProblemIndex:
         """Return how many different problems there are, by reason."""
         return {reason: count for reason, count in self._reasons.items() if count}
 
-    def news(self) -> Stepwise[tuple[Sequence[Problem], Sequence[Problem]]]:
+    def news(self) -> Stepwise[tuple[list[Problem], list[Problem]]]:
         """Return the problems that came and those that went since this was last asked, each sorted."""
         news, self._news = self._news, {}
-        came = yield from in_order([problem for problem, is_new in news.items() if is_new], ORDER)
-        went = yield from in_order([problem for problem, is_new in news.items() if not is_new], ORDER)
+        came = yield from in_order((problem for problem, is_new in news.items() if is_new), ORDER)
+        went = yield from in_order((problem for problem, is_new in news.items() if not is_new), ORDER)
         return came, went

@@ -17,8 +17,8 @@ from twisted.logger import Logger
 from twisted.python.failure import Failure
 
 from ingress.filters import FilterSpec, Services
-from ingress.model.stepwise import Stepwise, let_go
-from ingress.process.in_slices import in_slices
+from ingress.model.stepwise import LET_GO_AT_ONCE, Stepwise, let_go
+from ingress.process.in_slices import first_at_once
 from ingress.proxy.exchange.filtering.chain import Chain, LiveFilter, NoFilter, Specs, in_order, live_filter
 from ingress.routing.table import RouteTable, in_common
 
@@ -100,17 +100,16 @@ class Chains:
             steps = self._replace_hosts(before, now)
         self._counting.append(steps)
         if len(self._counting) == 1:
-            counting = self._count_all()
             try:
-                is_over = next(counting, counting) is counting
+                # Few take one step, and are right at once.
+                counted = first_at_once(self._clock, self._count_all())
             except Exception:
                 self._counting.clear()
                 raise
-            if not is_over:
-                in_slices(self._clock, counting).addErrback(self._failed)
+            counted.addErrback(self._failed)
 
     def _count_all(self) -> Stepwise[None]:
-        """Count what there is to count, few in one step; then forget what no table has."""
+        """Count what there is to count; then forget what no table has."""
         while self._counting:
             yield from self._counting[0]
             if len(self._counting) == 1:
@@ -135,6 +134,7 @@ class Chains:
     def _replace_hosts(self, before: RouteTable, now: RouteTable) -> Stepwise[None]:
         replaced: list[object] = []
         portions = now.replaced_since(before)
+        shards = before.shards
         del before, now
         came: list[Specs] = []
         gone: list[Specs] = []
@@ -152,7 +152,9 @@ class Chains:
                 yield
                 came, gone, seen = [], [], 0
         yield from self._replace_specs(came, gone)
-        del came, gone
+        if len(replaced) > LET_GO_AT_ONCE:
+            replaced += shards
+        del came, gone, shards
         yield from let_go(replaced)
 
     def _replace_specs(self, came: Sequence[Specs], gone: Sequence[Specs]) -> Stepwise[None]:
