@@ -72,7 +72,7 @@ from ingress.translate.port_services import parse_port_services
 from ingress.translate.readers.gateway.ports import tables_beside
 from ingress.translate.readers.reader import Readers, RouteKind
 from ingress.translate.readers.route_kinds import ROUTE_KINDS
-from ingress.translate.replicas import count_replicas, find_replicas, replica_problems
+from ingress.translate.replicas import Replicas, replica_problems
 from ingress.translate.snapshot import NO_TABLES, ProblemList, Snapshot
 
 _AT_ONCE: Final = 1000
@@ -124,8 +124,7 @@ class Translation:
         # Kinds of which all objects are to be judged again.
         self._stale_kinds: dict[Kind, None] = {}
         self._default_is_stale = True
-        self._replicas = 1
-        self._replica_addresses: tuple[str, ...] = ()
+        self._replicas = Replicas()
         self._replicas_changed = False
 
     # What changed
@@ -185,21 +184,15 @@ class Translation:
         changed = self._backends.refresh(state)
         if self._replicas_changed:
             self._replicas_changed = False
-            before = self._replicas, self._replica_addresses
-            self._find_replicas(state)
-            changed += before != (self._replicas, self._replica_addresses)
+            changed += self._replicas.find(state, self._options)
         if changed and self.snapshot is not None:
             self.snapshot = evolve(
                 self.snapshot,
                 backends=self._backends.current,
-                replicas=self._replicas,
-                replica_addresses=self._replica_addresses,
+                replicas=self._replicas.count,
+                replica_addresses=self._replicas.addresses,
             )
         return changed
-
-    def _find_replicas(self, state: ClusterState) -> None:
-        self._replicas = count_replicas(state, self._options)
-        self._replica_addresses = find_replicas(state, self._options)
 
     @property
     def is_marked(self) -> bool:
@@ -309,7 +302,7 @@ class Translation:
             self._default_is_stale = False
             self._problem_index.put("default backend", default_backend_problems(state, self._options))
         yield from self._backends.resolve(state)
-        self._find_replicas(state)
+        self._replicas.find(state, self._options)
         self._problem_index.put("replicas", replica_problems(state, self._options))
         self._finish()
 
@@ -335,9 +328,9 @@ class Translation:
             self._serving,
             self._listeners,
             known if list(known.items()) == others else dict(others),
-            self._replicas,
+            self._replicas.count,
             self._attached.finished(),
-            self._replica_addresses,
+            self._replicas.addresses,
         )
         if before is None or not after.shares_all(before):
             self.snapshot = after

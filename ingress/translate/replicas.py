@@ -4,7 +4,11 @@ They are the endpoints of our own Service that are ready, whatever their port: e
 addresses of both families.  As long as nothing is known of them, there is one.
 """
 
+from operator import is_
+
 from ingress.model.addresses import plain_address
+from ingress.model.frozen import frozen
+from ingress.model.objects import EndpointSlice, ObjectKey
 from ingress.model.problems import Problem, Reason
 from ingress.model.state import ClusterState
 from ingress.translate.options import TranslateOptions
@@ -13,29 +17,74 @@ _OPTION = "--limits-shared"
 _ALONE = "each replica limits for itself"
 
 
-def count_replicas(state: ClusterState, options: TranslateOptions) -> int:
-    """Return how many there are; 1 where they share nothing."""
-    if not options.limits_shared or options.own_service is None:
-        return 1
-    pods: dict[str, set[str]] = {}
-    for one in state.slices.get(options.own_service, ()):
-        pods.setdefault(one.address_type, set()).update(one.ready)
-    return max(1, *map(len, pods.values())) if pods else 1
+class Replicas:
+    """How many replicas there are, and where; found anew where EndpointSlices of our Service are others, and of these alone."""
+
+    def __init__(self) -> None:
+        self.count = 1
+        """1 where they share nothing."""
+        self.addresses: tuple[str, ...] = ()
+        """In one spelling and sorted; none as long as nothing is known of them."""
+        self._seen: tuple[EndpointSlice, ...] = ()
+        self._of_slices: dict[ObjectKey, tuple[EndpointSlice, _OfSlice]] = {}
+        self._shares = False
+
+    def find(self, state: ClusterState, options: TranslateOptions) -> bool:
+        """Look at *state*; return whether any of that is different."""
+        own = options.own_service
+        slices = () if own is None else state.slices.get(own, ())
+        if options.limits_shared is self._shares and _are_same(slices, self._seen):
+            return False
+        self._seen, self._shares = slices, options.limits_shared
+        known, self._of_slices = self._of_slices, {}
+        for one in slices:
+            before = known.get(one.key)
+            found = before if before is not None and before[0] is one else (one, _of_slice(one))
+            self._of_slices[one.key] = found
+        return self._count()
+
+    def _count(self) -> bool:
+        before = self.count, self.addresses
+        pods: dict[str, set[str]] = {}
+        found: set[str] = set()
+        for one, of_slice in self._of_slices.values():
+            pods.setdefault(one.address_type, set()).update(of_slice.ready)
+            found.update(of_slice.addresses)
+        self.count = max(1, *map(len, pods.values())) if self._shares and pods else 1
+        addresses = tuple(sorted(found))
+        if addresses != self.addresses:
+            self.addresses = addresses
+        return before != (self.count, self.addresses)
 
 
-def find_replicas(state: ClusterState, options: TranslateOptions) -> tuple[str, ...]:
-    """Return their addresses, in one spelling and sorted; none as long as nothing is known of them."""
-    if options.own_service is None:
-        return ()
-    found: set[str] = set()
-    for one in state.slices.get(options.own_service, ()):
-        for address in one.ready:
-            try:
-                found.add(str(plain_address(address)))
-            except ValueError:
-                # A name, which no datagram comes from.
-                continue
-    return tuple(sorted(found))
+@frozen
+class _OfSlice:
+    """What of an EndpointSlice counts: its ready endpoints, as they are written, and the addresses of those that are no names."""
+
+    ready: tuple[str, ...]
+    addresses: tuple[str, ...]
+
+
+def _of_slice(one: EndpointSlice) -> _OfSlice:
+    ready, found = one.ready, []
+    for address in ready:
+        try:
+            found.append(str(plain_address(address)))
+        except ValueError:
+            # A name, which no datagram comes from.
+            continue
+    return _OfSlice(ready, tuple(found))
+
+
+def _are_same(some: tuple[EndpointSlice, ...], others: tuple[EndpointSlice, ...]) -> bool:
+    return len(some) == len(others) and all(map(is_, some, others))
+
+
+def find_replicas(state: ClusterState, options: TranslateOptions) -> Replicas:
+    """Return what there is of them in *state*."""
+    found = Replicas()
+    found.find(state, options)
+    return found
 
 
 def replica_problems(state: ClusterState, options: TranslateOptions) -> tuple[Problem, ...]:

@@ -64,7 +64,7 @@ from ingress.translate.port_services import parse_port_services
 from ingress.translate.readers.gateway.ports import tables_beside
 from ingress.translate.readers.reader import Readers, RouteKind
 from ingress.translate.readers.route_kinds import ROUTE_KINDS
-from ingress.translate.replicas import count_replicas, find_replicas, replica_problems
+from ingress.translate.replicas import find_replicas, replica_problems
 from ingress.translate.snapshot import ListenerTable, Snapshot
 
 __all__ = ["TranslateOptions", "translate"]
@@ -146,6 +146,7 @@ def translate(
     endpoint_rules = options.endpoint_rules.beside(listeners)
     backends = resolve_backends(references, state, evolve(options, endpoint_rules=endpoint_rules))
     problems.update(problem for found in backends.values() for problem in found.problems)
+    replicas = find_replicas(state, options)
     main = tables.pop(MAIN)
     for name in tables_beside(options.listeners) & tables.keys():
         problems.update(lost_hosts(main.routes, tables[name].routes))
@@ -157,8 +158,8 @@ def translate(
         problems=tuple(sorted(problems, key=ORDER)),
         listeners=listeners,
         others=tables,
-        replicas=count_replicas(state, options),
-        replica_addresses=find_replicas(state, options),
+        replicas=replicas.count,
+        replica_addresses=replicas.addresses,
         attached=count_attached(all_parsed, rejected),
     )
 

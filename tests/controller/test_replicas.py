@@ -2,7 +2,7 @@
 
 from attrs import evolve
 
-from ingress.model.objects import EndpointSlice, Kind, ObjectKey, SlicePort
+from ingress.model.objects import ClusterObject, EndpointSlice, Kind, ObjectKey, SlicePort
 from ingress.translate.options import TranslateOptions
 from tests.controller.controller_case import (
     ControllerTestCase,
@@ -13,6 +13,7 @@ from tests.controller.controller_case import (
     key,
     service,
 )
+from tests.fakes.counting import calls
 from tests.workers.sent import sent
 
 
@@ -45,6 +46,29 @@ class ReplicaTests(ControllerTestCase):
             self.clock.advance(0)
             self.assertEqual(self.count(), count)
         self.assertIs(self.published[-1].table, table)
+
+    def test_many(self) -> None:
+        """Another change costs no more beside thousands of replicas, and that of one slice looks at the addresses of that one."""
+        self.controller.changed(batch(ingress("shop", "shop.test"), service("shop"), service("own")))
+        self.controller.synced()
+        alone = self.costs(ingress("shop", "a.test"))
+        for number in range(40):
+            self.costs(self.slice_of(number, 0))
+        self.assertEqual(self.count(), 4000)
+        self.assertLess(self.costs(ingress("shop", "b.test")), alone + 100)
+        self.assertLess(self.costs(self.slice_of(7, 1)), 6000)
+        self.assertEqual((self.count(), self.published[-1].replica_addresses[0]), (4000, "10.0.0.0"))
+
+    def slice_of(self, number: int, shift: int) -> EndpointSlice:
+        """Return one of a hundred replicas."""
+        return endpoint_slice(
+            f"own-{number}", "own", *(f"10.{shift}.{number}.{place}" for place in range(100))
+        )
+
+    def costs(self, value: ClusterObject) -> int:
+        """Return how many calls a change takes."""
+        self.controller.changed(batch(value))
+        return calls(lambda: self.clock.advance(1))
 
     def test_two_families(self) -> None:
         """A pod with addresses of two families is one; one that is not ready is none."""
