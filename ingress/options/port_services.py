@@ -8,6 +8,7 @@ itself alone.  Pure.
 
 import re
 from collections.abc import Mapping
+from heapq import nsmallest
 from typing import Final
 
 from attrs import evolve
@@ -19,6 +20,9 @@ from ingress.model.problems import Problem, Reason
 
 MOST_SERVICES: Final = 128
 """Ports that are opened at most: each is a socket."""
+
+MOST_READ: Final = 512
+"""Entries that are read at most, those of the lowest ports: a ConfigMap has room for tens of thousands."""
 
 _HIGHEST_PORT: Final = 65535
 _NO_HEADER: Final = (
@@ -34,7 +38,8 @@ def read_port_services(key: ObjectKey, content: Mapping[str, str], *, is_udp: bo
     """Return what the ConfigMap *key* with this *content* lists, of TCP or of UDP."""
     services: list[PortService] = []
     problems: list[Problem] = []
-    for name in sorted(content, key=lambda one: (len(one), one)):
+    names = nsmallest(MOST_READ, content, key=lambda one: (len(one), one))
+    for name in names:
         field = f"data[{quoted(name)[1:-1]}]"
         try:
             service = _read(name, content[name], field)
@@ -47,6 +52,9 @@ def read_port_services(key: ObjectKey, content: Mapping[str, str], *, is_udp: bo
             problems.append(_problem(key, Reason.UNSUPPORTED_OPTION, _NO_HEADER, field))
             service = evolve(service, reads_header=False, sends_header=False)
         services.append(service)
+    if len(content) > len(names):
+        more = f"{len(content) - len(names):,} further entries are not looked at, since there are more than {MOST_READ}"
+        problems.append(_problem(key, Reason.INVALID_OPTION, more, "data"))
     return PortServices(key, tuple(services), tuple(problems), is_udp)
 
 

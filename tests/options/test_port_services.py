@@ -15,6 +15,7 @@ from ingress.model.port_services import PortService
 from ingress.model.problems import Reason
 from ingress.model.streams import StreamSort
 from ingress.options.port_services import (
+    MOST_READ,
     MOST_SERVICES,
     missing_port_services,
     read_port_services,
@@ -103,6 +104,20 @@ class ReadingTests(SynchronousTestCase):
             self.assertTrue(problem.field.startswith("data["), problem.field)
             self.assertLess(len(str(problem)), 600)
             self.assertTrue(str(problem).isprintable(), str(problem))
+
+    def test_most_read(self) -> None:
+        """Of tens of thousands those of the lowest ports are read, and the operator is told of all others at once."""
+        content = {str(1000 + at): "demo/db:1" for at in range(20_000)}
+        found = read_port_services(KEY, content)
+        self.assertEqual([one.port for one in found.services], [*range(1000, 1000 + MOST_SERVICES)])
+        self.assertEqual(len(found.problems), MOST_READ - MOST_SERVICES + 1)
+        self.assertEqual(
+            (found.problems[-1].field, found.problems[-1].message),
+            (
+                "data",
+                f"{20_000 - MOST_READ:,} further entries are not looked at, since there are more than {MOST_READ}",
+            ),
+        )
 
     def test_too_many(self) -> None:
         """There are as many ports at most as a process can bear; each one more is told."""

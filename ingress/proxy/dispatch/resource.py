@@ -26,6 +26,7 @@ from ingress.model.balancing import Balancing
 from ingress.model.causes import Cause
 from ingress.model.shared_map import SharedMap
 from ingress.model.streams import StreamSort
+from ingress.proxy.dispatch.known_rotations import KnownRotations
 from ingress.proxy.dispatch.preparing import Preparing
 from ingress.proxy.exchange.exchange import Exchange
 from ingress.proxy.exchange.filtering.chains import Chains
@@ -71,13 +72,11 @@ class IngressProxyResource(ReverseProxyResource):
         self._chains = chains
         self._random = random.random
         # What rotations know of endpoints is this worker's own: each worker meets them by itself.
-        self._rotations: dict[BackendReference, Rotation] = states.state(
-            Scope.WORKER, "rotations", "usual", dict
+        known: KnownRotations = states.state(
+            Scope.WORKER, "rotations", "known", partial(KnownRotations, clock)
         )
-        self._asked_for: dict[BackendReference, dict[Balancing, Rotation]] = states.state(
-            Scope.WORKER, "rotations", "asked for", dict
-        )
-        """Those of routes that share requests in a way of their own."""
+        self._known = known
+        self._rotations, self._asked_for = known.usual, known.asked_for
 
     def publish(
         self,
@@ -89,22 +88,11 @@ class IngressProxyResource(ReverseProxyResource):
 
         Costs what is different in *backends*, if they are the successor of those before.
         """
-        current = backends if isinstance(backends, SharedMap) else SharedMap(backends)
-        changes = current.changes_since(self._backends) if self._rotations else ()
-        for reference, state in changes:
-            rotation = self._rotations.get(reference)
-            if rotation is None:
-                continue
-            endpoints, elsewhere = ((), ()) if state is None else (state.endpoints, state.elsewhere)
-            for each in (rotation, *self._asked_for.get(reference, {}).values()):
-                each.assign(endpoints, elsewhere)
-                each.show(state is not None)
-            if state is None:
-                del self._rotations[reference]
-                self._asked_for.pop(reference, None)
-        self._backends = current
-        self._chains.replace(self._table, table)
-        self._table = table
+        self._backends = backends if isinstance(backends, SharedMap) else SharedMap(backends)
+        self._known.follow(self._backends)
+        if table is not self._table:
+            self._chains.replace(self._table, table)
+            self._table = table
         self._streams = streams
 
     @property
@@ -121,11 +109,7 @@ class IngressProxyResource(ReverseProxyResource):
     def share(self, default: Balancing, slow_start_seconds: float) -> None:
         """Share requests so from now on, where a route asks for nothing else.  Attempts under way end as they began."""
         self._make_rotations.share(default, slow_start_seconds)
-        for reference, usual in self._rotations.items():
-            for rotation in (usual, *self._asked_for.get(reference, {}).values()):
-                rotation.show(False)
-        self._rotations.clear()
-        self._asked_for.clear()
+        self._known.forget()
 
     @property
     def reads_names(self) -> bool:
@@ -164,8 +148,7 @@ class IngressProxyResource(ReverseProxyResource):
 
     def rotations(self) -> Sequence[Rotation]:
         """Return all that there are, of all tables: those that were asked for."""
-        asked_for = (each for some in self._asked_for.values() for each in some.values())
-        return (*self._rotations.values(), *asked_for)
+        return tuple(self._known)
 
     def rotation_for(self, route: StreamRoute) -> Rotation | None:
         """Choose a backend of *route*, and return who picks its endpoints; None where it leads nowhere."""

@@ -14,6 +14,7 @@ from ingress.model.limits import Limits
 from ingress.model.retries import RetryRule
 from ingress.model.templates import read_template
 from ingress.proxy.contract.transport import REFUSED, TIMED_OUT
+from ingress.proxy.dispatch.known_rotations import KnownRotations
 from ingress.proxy.dispatch.resource import MAX_ASKED_FOR
 from ingress.proxy.upstream.rotation import Rotation, Rotations
 from ingress.routing.route import Match, Route
@@ -57,13 +58,19 @@ class BalancedCase(ProxyCase):
         endpoint: Endpoint = peer.protocol.endpoint  # type: ignore[attr-defined]
         return endpoint.address.encode()
 
+    def known(self) -> KnownRotations:
+        """All rotations of this worker."""
+        return self.stage.states.state(
+            Scope.WORKER, "rotations", "known", lambda: KnownRotations(self.reactor)
+        )
+
     def usual(self) -> dict[BackendReference, Rotation]:
         """The rotations of this worker, by backend."""
-        return self.stage.states.state(Scope.WORKER, "rotations", "usual", dict)
+        return self.known().usual
 
     def asked_for(self) -> dict[BackendReference, dict[Balancing, Rotation]]:
         """Those of routes that share requests in a way of their own."""
-        return self.stage.states.state(Scope.WORKER, "rotations", "asked for", dict)
+        return self.known().asked_for
 
     def asked_but(self, serving: Mapping[Peer, Peer] = MappingProxyType({})) -> list[Peer]:
         """The upstream peers that were asked something, but for those that are *serving* somebody."""

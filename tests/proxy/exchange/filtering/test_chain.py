@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
 from typing import Any, ClassVar, cast
 
@@ -19,6 +18,7 @@ from ingress.routing.table import HostRoutes, RouteTable
 from ingress.routing.variants import RequestCondition, Said, Variant, WeightedBackend
 from tests.fakes.counting import calls
 from tests.fakes.filter_parts import FakeServices
+from tests.fakes.step_clocks import StepClock
 from tests.proxy.filter_case import FilterCase
 from tests.proxy.playing import BACKEND, GET, OK, ONE, OWNER, TWO, Stage
 
@@ -247,23 +247,6 @@ class ChainTests(FilterCase):
         )
 
 
-class StepClock:
-    """A clock on which each look takes a second, so that a slice is one step; *calls* waits."""
-
-    def __init__(self) -> None:
-        self.now = 0.0
-        self.calls: list[Callable[[], object]] = []
-
-    def seconds(self) -> float:
-        """Return when it is."""
-        self.now += 1.0
-        return self.now
-
-    def callLater(self, delay: float, call: Callable[[], object]) -> None:
-        """Have it called by whoever goes on."""
-        self.calls.append(call)
-
-
 class ChainStepTests(SynchronousTestCase):
     """How a table takes the place of another, whose hosts have filters of their own."""
 
@@ -282,19 +265,12 @@ class ChainStepTests(SynchronousTestCase):
         ((live, _),) = self.chains.chain((Counting(number, self.log),)).requests
         return live.filter
 
-    def work(self) -> int:
-        """Take all steps; return how many calls the longest one takes."""
-        found = 0
-        while self.clock.calls:
-            found = max(found, calls(self.clock.calls.pop()))
-        return found
-
     def longest(self, count: int) -> int:
         """Return how many calls the longest step takes that makes 0, *count* and 0 hosts of each other."""
         found = 0
         none, some = RouteTable(), self.table(count)
         for before, after in ((none, some), (some, none)):
-            found = max(found, calls(partial(self.chains.replace, before, after)), self.work())
+            found = max(found, calls(partial(self.chains.replace, before, after)), self.clock.work())
         return found
 
     def test_longest_step(self) -> None:
@@ -311,10 +287,10 @@ class ChainStepTests(SynchronousTestCase):
         self.assertIs(self.filter_of(700), made)
         self.chains.replace(some, few)
         self.chains.replace(few, some)
-        self.work()
+        self.clock.work()
         self.assertIs(self.filter_of(700), made)
         self.chains.replace(some, few)
-        self.work()
+        self.clock.work()
         self.assertIsNot(self.filter_of(700), made)
 
     def test_unused(self) -> None:
@@ -323,7 +299,7 @@ class ChainStepTests(SynchronousTestCase):
         self.chains.replace(none, some)
         self.chains.replace(some, none)
         made = self.filter_of(7)
-        self.work()
+        self.clock.work()
         self.assertIsNot(self.filter_of(7), made)
 
 
