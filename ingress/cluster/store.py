@@ -147,7 +147,7 @@ class Store:
                     some = self._objects[kind] = {}
                 if not _replace(some, key, value):
                     return False
-                self._derived.changed(kind)
+                self._derived.changed(kind, key)
                 return True
 
     def _put_meta(self, object_id: ObjectId, projection: Projection | None) -> bool:

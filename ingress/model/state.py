@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from types import MappingProxyType
-from typing import TypeVar, cast
+from typing import Protocol, TypeVar, cast
 
 from attrs import Factory, field
 
@@ -21,6 +21,15 @@ from ingress.model.objects import (
 from ingress.model.problems import Problem
 from ingress.model.stepwise import Stepwise
 
+
+class Following(Protocol):
+    """What is kept up to date with the objects of one kind."""
+
+    def changed(self, key: ObjectKey | None) -> None:
+        """Note that an object is another; None for all of them."""
+
+
+_F = TypeVar("_F", bound=Following)
 _NONE: Mapping[ObjectKey, ClusterObject] = MappingProxyType({})
 _T = TypeVar("_T")
 
@@ -32,18 +41,32 @@ class Derived:
 
     What takes long is *prepared* step by step, and then *held*: until it is released it stays what it is, though objects
     may change meanwhile, so that nobody has to wait for all of it at once.
+
+    What is made of each object by itself *follows* instead: it is told which ones change.
     """
 
-    __slots__ = ("_changes", "_held", "_known")
+    __slots__ = ("_changes", "_following", "_held", "_kinds_followed", "_known")
 
     def __init__(self) -> None:
         self._changes: Counter[Kind] = Counter()
         self._known: dict[Hashable, tuple[tuple[int, ...], object]] = {}
         self._held: set[Hashable] = set()
+        self._following: dict[Hashable, Following] = {}
+        self._kinds_followed: dict[Kind, list[Following]] = {}
 
-    def changed(self, kind: Kind) -> None:
-        """Note that an object of *kind* is another."""
+    def changed(self, kind: Kind, key: ObjectKey | None = None) -> None:
+        """Note that an object of *kind* is another, that of *key* where it is known which."""
         self._changes[kind] += 1
+        for one in self._kinds_followed.get(kind, ()):
+            one.changed(key)
+
+    def following(self, name: Hashable, kind: Kind, make: Callable[[], _F]) -> _F:
+        """Return what *name* stands for, which *make* has made once and is told of changes of *kind* since."""
+        known = self._following.get(name)
+        if known is None:
+            known = self._following[name] = make()
+            self._kinds_followed.setdefault(kind, []).append(known)
+        return cast("_F", known)
 
     def get(self, name: Hashable, kinds: tuple[Kind, ...], work_out: Callable[[_T | None], _T]) -> _T:
         """Return what *name* stands for, which *work_out* makes of the objects of *kinds*.

@@ -18,7 +18,7 @@ from ingress.translate.claims import SERVICE_KIND, ParsedObject
 from ingress.translate.endpoints.backends import backend_problems
 from ingress.translate.endpoints.upstream_tls import tls_sources, upstream_problems
 from ingress.translate.gateway.app_protocols import needs_policy
-from ingress.translate.gateway.backend_policies import services_of
+from ingress.translate.gateway.backend_policies import catch_up, services_of
 from ingress.translate.options import TranslateOptions
 
 AT_ONCE: Final = 1000
@@ -78,6 +78,7 @@ class NamedBackends:
 
     def round(self, state: ClusterState) -> Iterator[None]:
         """Find out what to tell, for one object a step, or for a part of a large one."""
+        yield from catch_up(state)
         while self._policed:
             service, _ = self._policed.popitem()
             yield from self._policies_changed(service, state)

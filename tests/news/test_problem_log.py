@@ -110,7 +110,7 @@ class ProblemLogTests(SynchronousTestCase):
         """No turn has more than a few lines."""
         self.log.changed(problems(200), ())
         self.clock.rightNow += SETTLE_SECONDS
-        lines = []
+        lines: list[int] = []
         while self.log._settling:
             settle = self.log._settle_call
             assert isinstance(settle, DelayedCall)

@@ -149,7 +149,7 @@ class ObjectReferences:
             some.pop(key, None)
         else:
             some[key] = value
-        self._state.derived.changed(kind)
+        self._state.derived.changed(kind, key)
 
     def _judged_anew(self, kinds: Container[Kind]) -> list[ObjectId]:
         """Judge the objects of *kinds* anew, one of those that are alike; return which came to be ours, or ceased to be."""

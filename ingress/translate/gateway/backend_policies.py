@@ -11,8 +11,8 @@ They hold for routes of Gateways, and not for those of Ingresses, which have ann
 Source: ``BackendTLSPolicy`` of ``gateway.networking.k8s.io/v1``.
 """
 
-from collections.abc import Iterator, Mapping
-from types import MappingProxyType
+from bisect import bisect_left, insort
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 from ingress.annotations.values import quoted
@@ -20,6 +20,7 @@ from ingress.model.frozen import frozen
 from ingress.model.objects import Kind, ObjectId, ObjectKey, ServicePort
 from ingress.model.problems import Problem, Reason
 from ingress.model.state import ClusterState
+from ingress.model.stepwise import Stepwise, finished
 from ingress.model.upstream_tls import (
     ByPolicy,
     PeerName,
@@ -35,6 +36,9 @@ from ingress.translate.authorities import join_authorities
 from ingress.translate.gateway.faults import Fault
 from ingress.translate.readers.gateway.names import BACKEND_TLS_POLICY, UNREADABLE
 from ingress.translate.readers.gateway.policies import BackendTLSPolicy, policies_of
+
+AT_ONCE: Final = 10
+"""Policies that are looked at in one step."""
 
 MOST_INTERMEDIATES: Final = 4
 """Certificates between that of an endpoint and the trusted one; the API leaves it to who implements it."""
@@ -149,51 +153,103 @@ def services_of(policy: BackendTLSPolicy) -> dict[ObjectKey, None]:
     return {service: None for _, (service, _) in targets_of(policy)}
 
 
-@frozen
-class _Claimed:
-    """Which policies there are, and by what they are about those that claim it, the one that counts first."""
+class PolicyClaims:
+    """By what policies are about those that claim it, the one that counts first; kept up to date policy by policy."""
 
-    policies: Mapping[ObjectKey, BackendTLSPolicy] = MappingProxyType({})
-    by_target: Mapping[_Target, tuple[BackendTLSPolicy, ...]] = MappingProxyType({})
+    def __init__(self) -> None:
+        self._known: dict[ObjectKey, BackendTLSPolicy] = {}
+        self._by_target: dict[_Target, list[BackendTLSPolicy]] = {}
+        self._by_service: dict[ObjectKey, dict[ObjectKey, None]] = {}
+        self._stale: dict[ObjectKey, None] = {}
+        self._are_all_stale = True
+
+    def changed(self, key: ObjectKey | None) -> None:
+        """Note that a policy is another; None for all of them."""
+        if key is None:
+            self._are_all_stale = True
+        else:
+            self._stale[key] = None
+
+    def catching_up(self, state: ClusterState) -> Stepwise[None]:
+        """Look at what changed, in steps; whoever asks meanwhile has the rest looked at."""
+        now = policies_of(state)
+        if self._are_all_stale:
+            for number, key in enumerate((*now, *self._known), 1):
+                if self._known.get(key) is not now.get(key):
+                    self._stale[key] = None
+                if not number % AT_ONCE:
+                    yield
+            self._are_all_stale = False
+        number = 0
+        while self._stale:
+            key, _ = self._stale.popitem()
+            self._replace(key, self._known.get(key), now.get(key))
+            number += 1
+            if not number % AT_ONCE:
+                yield
 
     def winner(self, target: _Target) -> BackendTLSPolicy | None:
         """Return the policy that counts for *target*, None where there is none."""
-        claiming = self.by_target.get(target)
+        claiming = self._by_target.get(target)
         return None if claiming is None else claiming[0]
 
+    def about(self, service: ObjectKey) -> Iterable[ObjectKey]:
+        """Return the policies that are about *service*, or about a port of it."""
+        return self._by_service.get(service, ())
 
-def _claimed(state: ClusterState) -> _Claimed:
-    """Return who claims what; of what was worked out before only that is other which policies that are others are about."""
-    return state.derived.get(
-        "claimed by policies", (BACKEND_TLS_POLICY,), lambda before: _worked_out(before, state)
-    )
+    def _replace(
+        self, key: ObjectKey, before: BackendTLSPolicy | None, after: BackendTLSPolicy | None
+    ) -> None:
+        if before is after:
+            return
+        if before is not None:
+            del self._known[key]
+            for target in _different_targets(before):
+                claiming = self._by_target[target]
+                del claiming[bisect_left(claiming, _age(before), key=_age)]
+                if not claiming:
+                    del self._by_target[target]
+            for service in services_of(before):
+                self._by_service[service].pop(key)
+                if not self._by_service[service]:
+                    del self._by_service[service]
+        if after is not None:
+            self._known[key] = after
+            for target in _different_targets(after):
+                insort(self._by_target.setdefault(target, []), after, key=_age)
+            for service in services_of(after):
+                self._by_service.setdefault(service, {})[key] = None
 
 
-def _worked_out(before: _Claimed | None, state: ClusterState) -> _Claimed:
-    known, now = before or _Claimed(), policies_of(state)
-    changed = {key: None for key, one in now.items() if known.policies.get(key) is not one}
-    changed.update((key, None) for key in known.policies if key not in now)
-    left = [known.policies[key] for key in changed if key in known.policies]
-    came = [now[key] for key in changed if key in now]
-    coming: dict[_Target, list[BackendTLSPolicy]] = {
-        target: [] for one in left for _, target in targets_of(one)
-    }
-    for one in came:
-        for _, target in targets_of(one):
-            coming.setdefault(target, []).append(one)
-    by_target = dict(known.by_target)
-    for target, come in coming.items():
-        claiming = [one for one in by_target.pop(target, ()) if one.key not in changed] + come
-        if claiming:
-            by_target[target] = tuple(sorted(claiming, key=lambda one: by_age(one.owner)))
-    return _Claimed(dict(now), by_target)
+def _different_targets(policy: BackendTLSPolicy) -> dict[_Target, None]:
+    return {target: None for _, target in targets_of(policy)}
+
+
+def _age(policy: BackendTLSPolicy) -> tuple[str, str, str, str]:
+    return by_age(policy.owner)
+
+
+def _following(state: ClusterState) -> PolicyClaims:
+    return state.derived.following("claims of policies", BACKEND_TLS_POLICY, PolicyClaims)
+
+
+def catch_up(state: ClusterState) -> Stepwise[None]:
+    """Look at the policies that changed, in steps, so that nobody has to do so who asks for one."""
+    return _following(state).catching_up(state)
+
+
+def claims_of(state: ClusterState) -> PolicyClaims:
+    """Return who claims what."""
+    claims = _following(state)
+    finished(claims.catching_up(state))
+    return claims
 
 
 def policy_for(service: ObjectKey, port: str, state: ClusterState) -> BackendTLSPolicy | None:
     """Return the policy for the port of that name of *service*, None where it has none."""
     if not state.of(BACKEND_TLS_POLICY):
         return None
-    claimed = _claimed(state)
+    claimed = claims_of(state)
     found = claimed.winner((service, port)) if port else None
     return found or claimed.winner((service, ""))
 
@@ -241,7 +297,7 @@ def _problems_of_targets(policy: BackendTLSPolicy, state: ClusterState) -> Itera
         if (one.target.group or one.target.kind != Kind.SERVICE) and one.target != UNREADABLE:
             message = f"{one.target} is no Service, which is the only kind that policies are about here"
             yield owner.problem(Reason.TARGET_NOT_FOUND, message, f"spec.targetRefs[{at}]")
-    claimed = _claimed(state)
+    claimed = claims_of(state)
     for field, target in targets_of(policy):
         key, section = target
         service = state.services.get(key)

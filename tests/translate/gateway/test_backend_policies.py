@@ -23,12 +23,18 @@ from ingress.model.upstream_tls import BY_POLICY, ByPolicy, LinkSettings, PeerNa
 from ingress.translate.caches.backend_cache import BackendCache
 from ingress.translate.caches.bookkeeping import ProblemIndex
 from ingress.translate.endpoints.backends import resolve_backends
-from ingress.translate.gateway.backend_policies import policy_for, policy_problems, services_of
+from ingress.translate.gateway.backend_policies import (
+    catch_up,
+    claims_of,
+    policy_for,
+    policy_problems,
+    services_of,
+)
 from ingress.translate.options import TranslateOptions
 from ingress.translate.readers.gateway.names import BACKEND_TLS_POLICY, UNREADABLE, ObjectReference
 from ingress.translate.readers.gateway.policies import AlternativeName, BackendTLSPolicy, PolicyTarget
 from tests.fakes.certificates import issue, make_authority
-from tests.fakes.counting import calls
+from tests.fakes.counting import calls, longest_step
 
 OURS, OTHERS = make_authority("Ours"), make_authority("Others")
 OPTIONS = TranslateOptions()
@@ -303,10 +309,16 @@ class CacheTests(SynchronousTestCase):
                 else:
                     policies.pop(one.key, None)
                 one = evolve(one, key=key(chance.choice("abcd")))
-            followed.derived.changed(BACKEND_TLS_POLICY)
+            if chance.random() < 0.5:
+                followed.derived.changed(BACKEND_TLS_POLICY)
+            else:
+                for name in "abcd":
+                    followed.derived.changed(BACKEND_TLS_POLICY, key(name))
             anew = ClusterState({BACKEND_TLS_POLICY: dict(policies)})
             for name in ("app", "gone", "other"):
                 self.assertEqual(policy_for(key(name), "", followed), policy_for(key(name), "", anew))
+                about = {*claims_of(followed).about(key(name))} if policies else set()
+                self.assertEqual(about, {*claims_of(anew).about(key(name))} if policies else set())
 
     def test_one_of_many(self) -> None:
         """When one policy is another, nobody looks at what all the others are about."""
@@ -316,11 +328,27 @@ class CacheTests(SynchronousTestCase):
         followed = ClusterState({BACKEND_TLS_POLICY: policies})
         policy_for(key("s7"), "", followed)
         policies[key("p7")] = other = policy("p7", "s8", created="2025-01-01T00:00:00Z")
-        followed.derived.changed(BACKEND_TLS_POLICY)
-        # Whether each is the one that it was is a call in itself.
-        self.assertLess(calls(lambda: policy_for(key("s7"), "", followed)), 600)
+        followed.derived.changed(BACKEND_TLS_POLICY, key("p7"))
+        self.assertLess(calls(lambda: policy_for(key("s7"), "", followed)), 100)
         self.assertIsNone(policy_for(key("s7"), "", followed))
         self.assertIs(policy_for(key("s8"), "", followed), other)
+
+    def test_steps(self) -> None:
+        """However many are others, and be they of one Service, a step looks at few of them."""
+        found = []
+        for count in (500, 2000):
+            policies: dict[ObjectKey, ClusterObject] = {}
+            followed = ClusterState({BACKEND_TLS_POLICY: policies})
+            longest = 0
+            for name in ("app", "other"):
+                for number in range(count):
+                    policies[key(f"p{number}")] = policy(f"p{number}", name)
+                    followed.derived.changed(BACKEND_TLS_POLICY, key(f"p{number}"))
+                longest = max(longest, longest_step(catch_up(followed)))
+            found.append(longest)
+            self.assertIs(policy_for(key("other"), "", followed), policies[key("p0")])
+        few, many = found
+        self.assertLess(many, 1.3 * few)
 
     def test_random_histories(self) -> None:
         """Whatever of policies, Services and authorities comes and goes, backends are as they are found at once."""

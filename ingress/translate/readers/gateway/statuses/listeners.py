@@ -84,6 +84,9 @@ class ClientProblems:
         self._problems = [one for one in problems if is_within(one, _FRONTEND)]
         self._found: dict[str, list[Problem]] = {}
 
+    def __bool__(self) -> bool:
+        return bool(self._problems)
+
     def of(self, one: ListenerState) -> Sequence[Problem]:
         """Return what of it concerns *one*."""
         if not self._problems or self._gateway is None or one.protocol != "HTTPS":

@@ -3,14 +3,15 @@
 Source: ``PolicyStatus`` and ``PolicyAncestorStatus`` of ``gateway.networking.k8s.io/v1``, with the conditions of ``BackendTLSPolicy``.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable
 from typing import Final
 
-from ingress.model.objects import Kind, ObjectKey, Owner
+from ingress.model.objects import ObjectKey, Owner
 from ingress.model.problems import Reason
 from ingress.model.reports import StatusDocument, StatusEntry
 from ingress.model.state import ClusterState
 from ingress.model.writes import ListShape, StatusShape
+from ingress.translate.gateway.backend_policies import claims_of, services_of
 from ingress.translate.readers.gateway.names import BACKEND_TLS_POLICY
 from ingress.translate.readers.gateway.policies import BackendTLSPolicy, policies_of
 from ingress.translate.readers.gateway.statuses.conditions import Words, condition_of, reference_to
@@ -66,28 +67,10 @@ def targeting(service: ObjectKey, state: ClusterState) -> Iterable[ObjectKey]:
     """Return the policies that are about *service*."""
     if not state.of(BACKEND_TLS_POLICY):
         return ()
-
-    def work_out(before: object) -> Mapping[ObjectKey, Sequence[ObjectKey]]:
-        found: dict[ObjectKey, list[ObjectKey]] = {}
-        for policy in policies_of(state).values():
-            for target in _services(policy):
-                found.setdefault(target, []).append(policy.key)
-        return found
-
-    by_service = state.derived.get("policies of Services", (BACKEND_TLS_POLICY,), work_out)
-    return by_service.get(service, ())
+    return claims_of(state).about(service)
 
 
 def _ancestors(policy: BackendTLSPolicy, facts: ReportFacts) -> list[Owner]:
     """Return the Gateways of the Services that *policy* is about, oldest first."""
-    found = {one: None for service in _services(policy) for one in facts.attached.gateways_of(service)}
+    found = {one: None for service in services_of(policy) for one in facts.attached.gateways_of(service)}
     return sorted(found, key=lambda one: (one.created, one.key))[:_MOST_ANCESTORS]
-
-
-def _services(policy: BackendTLSPolicy) -> dict[ObjectKey, None]:
-    """Return the Services that *policy* names, each once."""
-    return {
-        one.target.key(policy.key): None
-        for one in policy.targets
-        if not one.target.group and one.target.kind == Kind.SERVICE
-    }
