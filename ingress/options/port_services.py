@@ -21,7 +21,7 @@ from ingress.model.problems import Problem, Reason
 MOST_SERVICES: Final = 128
 """Ports that are opened at most: each is a socket."""
 
-MOST_READ: Final = 512
+MOST_READ: Final = 256
 """Entries that are read at most, those of the lowest ports: a ConfigMap has room for tens of thousands."""
 
 _HIGHEST_PORT: Final = 65535

@@ -15,6 +15,7 @@ and names that are no DNS names.
 import ipaddress
 import re
 from collections.abc import Iterable
+from functools import lru_cache
 from operator import attrgetter
 from typing import Any, Final
 
@@ -64,8 +65,13 @@ def service_addresses(service: Service, meta: ObjectMeta) -> tuple[Address, ...]
 
 def normalized(addresses: Iterable[Address]) -> tuple[Address, ...]:
     """Return the valid ones of *addresses*, each once, sorted by name and then by IP address."""
-    valid = {address for address in addresses if _is_valid(address)}
-    return tuple(sorted(valid, key=IN_ORDER))
+    return _normalized(tuple(addresses))
+
+
+@lru_cache(maxsize=16)
+def _normalized(addresses: tuple[Address, ...]) -> tuple[Address, ...]:
+    """Thousands of Ingresses have the same, of hundreds of Nodes."""
+    return tuple(sorted(filter(_is_valid, set(addresses)), key=IN_ORDER))
 
 
 def addresses_to_write(

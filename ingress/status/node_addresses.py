@@ -51,12 +51,17 @@ _OF_ONE_REVISION: Final = frozenset(
 
 def nodes_of_replicas(own: Pod, pods: Iterable[Pod]) -> frozenset[str]:
     """Return the names of the Nodes on which a replica is ready: *own*, or one of *pods* with its labels."""
-    labels = frozenset(one for one in own.labels if one[0] not in _OF_ONE_REVISION)
-    return frozenset(
-        pod.node
-        for pod in pods
-        if pod.is_ready and pod.node and (pod.key == own.key or (labels and labels <= pod.labels))
-    )
+    labels = _labels_of_all(own)
+    return frozenset(pod.node for pod in pods if pod.is_ready and pod.node and _is_alike(pod, own, labels))
+
+
+def _labels_of_all(own: Pod) -> frozenset[tuple[str, str]]:
+    return frozenset(one for one in own.labels if one[0] not in _OF_ONE_REVISION)
+
+
+def _is_alike(pod: Pod, own: Pod, labels: frozenset[tuple[str, str]]) -> bool:
+    """Whether *pod* is a replica, ready or not, of *own*, whose replicas have these *labels*."""
+    return pod.key == own.key or (bool(labels) and labels <= pod.labels)
 
 
 def address_of(node: Node, *, is_internal: bool) -> Address | None:
@@ -88,6 +93,8 @@ class NodeAddresses:
         # The address of each Node that there is, None for one without: there may be thousands.
         self._nodes: dict[str, Address | None] = {}
         self._own_pod: Pod | None = None
+        # The Nodes that replicas are on, as they were looked at last.
+        self._in_use: frozenset[str] = frozenset()
         self._is_complete = False
         self._told: frozenset[str] = frozenset()
         self._next_at = 0.0
@@ -136,24 +143,34 @@ class NodeAddresses:
         self._look()
 
     def _keep_pod(self, key: ObjectKey, pod: Pod | None) -> bool:
-        """Keep what a pod is now, None for gone; return whether that is something else."""
+        """Keep what a pod is now, None for gone; return whether that is something else of a replica."""
+        before = self._pods.get(key)
         if pod is None:
-            return self._pods.pop(key, None) is not None
-        before, self._pods[key] = self._pods.get(key), pod
-        return before != pod
+            self._pods.pop(key, None)
+        else:
+            self._pods[key] = pod
+        return before != pod and (self._may_count(before) or self._may_count(pod))
+
+    def _may_count(self, pod: Pod | None) -> bool:
+        """Whether *pod* is a replica, as far as is known: of all others of the namespace, which may be thousands, any may change."""
+        own = self._own_pod
+        return pod is not None and (
+            own is None or pod.key == self._own or _is_alike(pod, own, _labels_of_all(own))
+        )
 
     def _keep_node(self, name: str, node: Node | None) -> bool:
-        """Keep the address of a Node, None for gone; return whether that is something else."""
+        """Keep the address of a Node, None for gone; return whether that is something else of one that is in use."""
         if node is None:
             was_there = name in self._nodes
             self._nodes.pop(name, None)
-            return was_there
+            return was_there and name in self._in_use
         is_new, before = name not in self._nodes, self._nodes.get(name)
         self._nodes[name] = address = address_of(node, is_internal=self._is_internal)
-        return is_new or before != address
+        return (is_new or before != address) and name in self._in_use
 
     def _forget(self) -> None:
         self._pods, self._nodes, self._own_pod, self._is_complete = {}, {}, None, False
+        self._in_use = frozenset()
         self.addresses, self._told = None, frozenset()
         self._next_at, self._later = 0.0, None
 
@@ -161,7 +178,7 @@ class NodeAddresses:
         """See what is to be shown, and whether its time has come."""
         if self._own_pod is None or self._later is not None:
             return
-        names = nodes_of_replicas(self._own_pod, self._pods.values())
+        names = self._in_use = nodes_of_replicas(self._own_pod, self._pods.values())
         found = self._addresses_of(names)
         if not found or found == self.addresses:
             return

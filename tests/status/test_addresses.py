@@ -15,6 +15,7 @@ from ingress.status.addresses import (
     service_addresses,
     status_patch,
 )
+from tests.fakes.counting import calls
 
 KEY = ObjectKey("ours", "txingress")
 ONE, TWO, NAME = Address("192.0.2.1"), Address("192.0.2.2"), Address("", "lb.test")
@@ -68,6 +69,17 @@ class ServiceTests(SynchronousTestCase):
         self.check((), type="ExternalName", external_name="under_score.test")
         self.check((), ObjectMeta("u", (Address("fe80::1%eth0"),)), type="LoadBalancer")
         self.check((), ObjectMeta("u", (Address(hostname="192.0.2.1"),)), type="LoadBalancer")
+
+
+class NormalizedTests(SynchronousTestCase):
+    """Addresses in order."""
+
+    def test_of_thousands(self) -> None:
+        """The addresses of hundreds of Nodes are read once for all Ingresses that show them."""
+        some = tuple(Address(f"192.0.{one >> 8}.{one & 255}") for one in range(256))
+        found = normalized(some)
+        self.assertLess(calls(lambda: normalized(list(some))), 10)
+        self.assertEqual((set(normalized(some)), normalized(some[::-1])), (set(some), found))
 
 
 class PublishedTests(SynchronousTestCase):

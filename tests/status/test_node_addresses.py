@@ -1,6 +1,7 @@
 """Tests for ``ingress.status.node_addresses``."""
 
 from collections.abc import Sequence
+from functools import partial
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -19,6 +20,7 @@ from ingress.status.node_addresses import (
     address_of,
     nodes_of_replicas,
 )
+from tests.fakes.counting import calls
 
 OURS = frozenset({("app", "txingress")})
 
@@ -263,6 +265,32 @@ class FollowedTests(FollowedCase):
         nodes = [node(f"n{number}", "", f"10.0.{number // 250}.{number % 250}") for number in range(300)]
         self.lead(*pods, *nodes)
         self.assertEqual(len(self.addresses.addresses or ()), MOST_ADDRESSES)
+
+
+class ManyTests(FollowedCase):
+    """Thousands of pods and Nodes."""
+
+    def test_what_is_no_replica(self) -> None:
+        """Whatever becomes of other pods, and of Nodes without a replica, nobody looks at all of them."""
+        count = 1000
+        others = frozenset({("app", "other")})
+        self.lead(
+            *(pod(f"p{number}", f"n{number}") for number in range(count)),
+            *(node(f"n{number}", f"10.0.{number >> 8}.{number & 255}") for number in range(count)),
+            pod("a", "n0"),
+        )
+        self.clock.advance(BETWEEN_SECONDS)
+        changes: tuple[Pod | Node | str, ...] = (
+            pod("x", "n7", others),
+            pod("x", "n8", others),
+            pod("x", "n8", others, is_ready=False),
+            "x",
+            node("n1000", "10.1.0.1"),
+            "n1000",
+        )
+        for one in changes:
+            self.assertLess(calls(partial(self.addresses.changed, batch(one))), 100, one)
+        self.assertGreater(calls(partial(self.addresses.changed, batch("p1"))), count)
 
 
 class PaceTests(FollowedCase):
