@@ -391,7 +391,7 @@ class Controller:
         is_new = before is not None and self._serving is not translation
         if is_new:
             routes = None
-        self._serving = translation
+        replaced, self._serving = self._serving, translation
         snapshot = translation.snapshot
         if snapshot is None or snapshot is before:
             if (
@@ -412,6 +412,9 @@ class Controller:
         is_first = before is None
         # Whoever has it last frees it in steps.
         del before
+        if replaced is not None and replaced is not translation:
+            yield from replaced.let_go()
+        del replaced
         number = 0
         for number, (some_came, some_went) in enumerate(portions(came, went)):
             if number:

@@ -516,6 +516,7 @@ class OwnDataPlane:
             groups=self._groups,
             bases=self._bases,
             table=listener.table,
+            clock=self._reactor,
         )
 
     # The end

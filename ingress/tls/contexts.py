@@ -19,21 +19,24 @@ base, which all hosts share, and by what the session is *bound* to.  So:
    for the name that its session was begun with, whatever is asked for now.
 3. A session is bound to what all hosts asked of clients when it began, and to the default certificate and the table of listeners.  It is
    resumed where all of that is just the same, and nowhere else.  Each process finds that out from its own tables, so of several
-   workers those that know of a change already, and those that do not yet, resume nothing of each other.
+   workers those that know of a change already, and those that do not yet, resume nothing of each other.  Where thousands of hosts
+   ask for something else at once that takes steps; in between, sessions are bound to random bytes, and none of them is resumed later.
 
 Of the listeners of Gateways hostnames decide (``CertificateTable.covers_labels``), and a name that no listener has is refused, as is
 that of one without usable certificate.  Where they stand beside others, whichever host says more of a name has it.
 """
 
 import socket
-from collections import OrderedDict
-from collections.abc import Iterator, Mapping
+from collections import OrderedDict, deque
+from collections.abc import Callable, Iterator, Mapping
+from secrets import token_bytes
 from typing import TypeVar
 
 from OpenSSL import SSL, crypto
-from twisted.internet.interfaces import IOpenSSLServerConnectionCreator
+from twisted.internet.interfaces import IOpenSSLServerConnectionCreator, IReactorTime
 from twisted.logger import Logger
 from twisted.protocols.tls import TLSMemoryBIOProtocol
+from twisted.python.failure import Failure
 from zope.interface import implementer
 
 from ingress.identity.certificates import Certificate, CertificateTable
@@ -41,6 +44,8 @@ from ingress.identity.misdirected import ServerNames
 from ingress.identity.server_names import PLAIN_HANDSHAKE, HandshakeSettings, HandshakeSettingsTable
 from ingress.model.client_authentication import ClientAuthentication
 from ingress.model.shared_map import SharedMap
+from ingress.model.stepwise import Stepwise, finished
+from ingress.process.in_slices import first_at_once
 from ingress.tls.bases import Bases, BegunConnection, StreamConnection
 from ingress.tls.binding import ACCESS_DENIED, UNRECOGNIZED_NAME, is_resumed
 from ingress.tls.building import build_context
@@ -53,6 +58,8 @@ _log = Logger()
 MAX_CONTEXTS = 1024
 """How many are kept, those used last.  One takes some 22 KiB and a quarter of a millisecond to build,
 as long as a handshake; ten thousand of them would take 220 MiB."""
+
+_NONCE_BYTES = 32
 
 _Key = tuple[tuple[Certificate, ...], tuple[str, ...], ClientAuthentication | None, tuple[bytes, ...]]
 _V = TypeVar("_V")
@@ -80,7 +87,10 @@ class ServerContexts:
         groups: bytes = GROUPS,
         bases: Bases | None = None,
         table: str = "",
+        clock: IReactorTime | None = None,
+        nonce: Callable[[int], bytes] = token_bytes,
     ) -> None:
+        """*clock* delays what takes long, which is done at once without any; *nonce* returns so many random bytes."""
         self._own_default = default_certificate
         self._least_version = least_version
         self._is_strict = strict_sni
@@ -89,6 +99,10 @@ class ServerContexts:
         self._bases = bases or Bases(least_version, groups)
         self._names = ServerNames()
         self._demands = Demands(table)
+        self._clock = clock
+        self._nonce = nonce
+        self._counting: deque[Stepwise[None]] = deque()
+        """What hosts ask otherwise than before; there while that is counted."""
         self._contexts: OrderedDict[_Key, SSL.Context | None] = OrderedDict()
         """None where OpenSSL refuses the certificates, so that it is told once."""
         self._chosen: dict[bytes | None, tuple[Handshake, SSL.Context, _Key | None]] = {}
@@ -127,7 +141,32 @@ class ServerContexts:
             self._take(before.beside or ServerNames(), beside or ServerNames(), is_beside=True)
         if certificates.default != before.certificates.default:
             self._change_default()
-        self._whose = self._demands.digest(certificates.default)
+        self._bind()
+
+    def _bind(self) -> None:
+        """Bind sessions to what is asked, or to nothing that lasts while that is being counted."""
+        self._whose = (
+            self._nonce(_NONCE_BYTES)
+            if self._counting
+            else self._demands.digest(self._names.certificates.default)
+        )
+
+    def _count(self, steps: Stepwise[None]) -> None:
+        self._counting.append(steps)
+        if self._clock is None:
+            finished(self._count_all())
+        elif len(self._counting) == 1:
+            first_at_once(self._clock, self._count_all()).addErrback(self._failed)
+
+    def _count_all(self) -> Stepwise[None]:
+        while self._counting:
+            yield from self._counting[0]
+            self._counting.popleft()
+        self._bind()
+
+    def _failed(self, failure: Failure) -> None:
+        """Tell of a bug; no session is resumed from now on."""
+        _log.failure("What hosts ask of clients could not be counted, which is a bug", failure=failure)
 
     def _take(self, before: ServerNames, after: ServerNames, *, is_beside: bool = False) -> None:
         """Forget what *before* had and *after* has not."""
@@ -137,8 +176,8 @@ class ServerContexts:
             had, has = before.handshake_settings.by_host, after.handshake_settings.by_host
             if not had and not _is_anything_asked(has):
                 return
-            changes = ((host, _asked(old), _asked(new)) for host, old, new in _changes(had, has))
-            self._demands.change(changes, is_beside=is_beside)
+            changes = ((host, _asked(old), _asked(new)) for host, old, new in _pairs(had, has))
+            self._count(self._demands.changing(changes, is_beside=is_beside))
 
     def serverConnectionForTLS(self, tlsProtocol: TLSMemoryBIOProtocol | None) -> SSL.Connection:
         """Begin a connection; its certificate is chosen once the client has named a server."""
@@ -302,8 +341,11 @@ def _is_anything_asked(by_host: Mapping[str, HandshakeSettings]) -> bool:
 
 def _changes(before: Mapping[str, _V], after: Mapping[str, _V]) -> Iterator[tuple[str, _V | None, _V | None]]:
     """Yield each host whose value is another one now, with the old and the present one; None where there is none."""
+    return ((host, old, new) for host, old, new in _pairs(before, after) if old != new)
+
+
+def _pairs(before: Mapping[str, _V], after: Mapping[str, _V]) -> Iterator[tuple[str, _V | None, _V | None]]:
+    """Yield each host whose value is another object now, though it may be equal, with both."""
     if isinstance(before, SharedMap) and isinstance(after, SharedMap):
-        triples = ((host, before.get(host), value) for host, value in after.changes_since(before))
-    else:
-        triples = ((host, before.get(host), after.get(host)) for host in {**before, **after})
-    return ((host, old, new) for host, old, new in triples if old != new)
+        return ((host, before.get(host), value) for host, value in after.changes_since(before))
+    return ((host, before.get(host), after.get(host)) for host in {**before, **after})

@@ -10,10 +10,15 @@ from typing import Final
 
 from ingress.identity.certificates import Certificate
 from ingress.model.client_authentication import ClientAuthentication
+from ingress.model.stepwise import Stepwise, finished
 
 _SUM_BYTES: Final = 256
 """Of a sum of digests, one for each host, in any order.  Who could choose the parts finds two equal sums of that length no faster
 than by 2 to the power of 80 attempts (Bellare and Micciancio 1997, Wagner 2002)."""
+AT_ONCE: Final = 40
+"""Hosts that ask for something else which are taken in one step: each is some digests, with the certificates of its authorities."""
+SEEN_AT_ONCE: Final = 400
+"""Hosts that are looked at in one step."""
 _MODULUS: Final = 1 << (8 * _SUM_BYTES)
 
 
@@ -34,21 +39,34 @@ class Demands:
 
         *is_beside* tells hosts of Gateways beside from others.
         """
+        finished(self.changing(changes, is_beside=is_beside))
+
+    def changing(
+        self,
+        changes: Iterable[tuple[str, ClientAuthentication | None, ClientAuthentication | None]],
+        *,
+        is_beside: bool = False,
+    ) -> Stepwise[None]:
+        """Do so in steps; in between ``digest`` stands for nothing."""
         place = _digest_of(b"beside" if is_beside else b"")
         # Many hosts ask for the same, and certificates of authorities are long.
         known: dict[ClientAuthentication, bytes] = {}
-        total = self._sum
-        for host, before, after in changes:
+        done = 0
+        for number, (host, before, after) in enumerate(changes, 1):
+            if not number % SEEN_AT_ONCE:
+                yield
             if before == after:
                 continue
+            done += 1
+            if not done % AT_ONCE:
+                yield
             name = _digest_of(host.encode())
             for asked, sign in ((before, -1), (after, 1)):
                 if asked is not None:
                     parts = known.get(asked)
                     if parts is None:
                         parts = known[asked] = b"".join(map(_digest_of, _parts(asked)))
-                    total += sign * _number(place, name, parts)
-        self._sum = total % _MODULUS
+                    self._sum = (self._sum + sign * _number(place, name, parts)) % _MODULUS
 
     def digest(self, default: Certificate | None) -> bytes:
         """Return 32 bytes for what is asked now, with *default* as the certificate of those without name."""

@@ -50,7 +50,7 @@ from ingress.model.objects import Kind, ObjectId, ObjectKey, Owner
 from ingress.model.problems import Problem, Reason
 from ingress.model.serving import ServingSettings
 from ingress.model.state import ClusterState
-from ingress.model.stepwise import Stepwise
+from ingress.model.stepwise import Stepwise, let_go
 from ingress.translate.annotation_reading import annotation_reader
 from ingress.translate.caches.backend_cache import BackendCache
 from ingress.translate.caches.bookkeeping import ProblemIndex
@@ -126,6 +126,12 @@ class Translation:
         self._default_is_stale = True
         self._replicas = Replicas()
         self._replicas_changed = False
+
+    def let_go(self) -> Iterator[None]:
+        """Free in steps what is remembered of objects, once another translation is in force."""
+        parsed = [*self._parsed.values()]
+        self._parsed.clear()
+        return let_go(parsed)
 
     # What changed
 

@@ -1,0 +1,81 @@
+"""What thousands of hosts ask of clients is counted in steps; sessions are bound to nothing that lasts meanwhile."""
+
+from datetime import UTC, datetime
+from functools import partial
+from itertools import count
+from typing import cast
+
+from attrs import evolve
+from twisted.internet.interfaces import IReactorTime
+from twisted.trial.unittest import SynchronousTestCase
+
+from ingress.identity.certificates import CertificateTable
+from ingress.identity.server_names import HandshakeSettings, HandshakeSettingsTable
+from ingress.model.client_authentication import ClientAuthentication
+from ingress.model.shared_map import SharedMap
+from ingress.tls.contexts import ServerContexts
+from ingress.tls.generated import generate_certificate
+from tests.fakes.counting import calls
+from tests.fakes.step_clocks import StepClock
+
+ASKED = ClientAuthentication("Secret shop/people", b"one", b"two", depth=2)
+OWN = generate_certificate(datetime.now(UTC))
+
+
+def table(hosts: int, source: str) -> HandshakeSettingsTable:
+    """Return settings by which so many hosts have each an authority of its own."""
+    return HandshakeSettingsTable(
+        SharedMap(
+            {
+                f"h{one}.test": HandshakeSettings(
+                    client_authentication=evolve(ASKED, source=f"Secret {source}/{one}")
+                )
+                for one in range(hosts)
+            }
+        )
+    )
+
+
+class ManyDemandTests(SynchronousTestCase):
+    """Contexts whose hosts ask for other certificates of clients."""
+
+    def setUp(self) -> None:
+        self.clock = StepClock()
+        numbers = count()
+        self.contexts = ServerContexts(
+            OWN, clock=cast(IReactorTime, self.clock), nonce=lambda size: b"nonce %d" % next(numbers)
+        )
+
+    def whose(self, *tables: HandshakeSettingsTable) -> bytes:
+        """Return what sessions are bound to where all of these are published at once, the last one counting."""
+        contexts = ServerContexts(OWN)
+        for one in tables:
+            contexts.publish(CertificateTable(), one)
+        return contexts._whose
+
+    def publish(self, some: HandshakeSettingsTable) -> int:
+        """Return how many calls it takes."""
+        return calls(partial(self.contexts.publish, CertificateTable(), some))
+
+    def test_few(self) -> None:
+        """Of few it is known at once."""
+        self.publish(table(20, "a"))
+        self.assertEqual((self.contexts._whose, self.clock.calls), (self.whose(table(20, "a")), []))
+
+    def test_meanwhile(self) -> None:
+        """Meanwhile no two moments have the same bytes, and none has those of before or after; in the end they are those of the last table."""
+        tables = [table(1000, source) for source in "abc"]
+        seen = [self.contexts._whose]
+        for one in tables:
+            self.publish(one)
+            seen.append(self.contexts._whose)
+        self.assertEqual(seen[1:], [b"nonce 0", b"nonce 1", b"nonce 2"])
+        self.clock.work()
+        self.assertEqual(self.contexts._whose, self.whose(*tables))
+        self.assertEqual(self.contexts._whose, self.whose(tables[-1]))
+
+    def test_steps(self) -> None:
+        """However many hosts there are, no step takes longer."""
+        found = [max(self.publish(table(hosts, f"of{hosts}")), self.clock.work()) for hosts in (1000, 4000)]
+        self.assertLess(found[1], 2 * found[0])
+        self.assertLess(found[0], 6000)
