@@ -250,7 +250,6 @@ class OwnDataPlane:
         )
         states = States(self._shared(clock), own)
         self._replicas = ReplicaCount()
-        self._replica_addresses: tuple[str, ...] = ()
         self._sub_requests = SubRequests(
             self._pool,
             self._deadlines,
@@ -357,9 +356,7 @@ class OwnDataPlane:
     def publish(self, snapshot: Snapshot) -> None:
         """Make *snapshot* current."""
         self._replicas.count = snapshot.replicas
-        if snapshot.replica_addresses is not self._replica_addresses:
-            self._replica_addresses = snapshot.replica_addresses
-            self._udp.replicas = frozenset(snapshot.replica_addresses)
+        self._udp.follow(snapshot.replica_addresses)
         self._tables.publish(snapshot)
         if snapshot.serving is not self._serving:
             self._serve(snapshot.serving)

@@ -43,7 +43,7 @@ _C = TypeVar("_C")
 _PORTION = 10
 """How many keys are looked at in one turn: a status of the Gateway API takes a tenth of a millisecond, ..."""
 _PORTION_SECONDS = 0.0005
-"""... but one of an object with thousands of listeners or problems may take many; after so long no further key is looked at."""
+"""... but one of an object with thousands of listeners or problems may take some; after so long no further key is looked at."""
 _FORBIDDEN_SECONDS = 20.0
 _NOT_FOUND = 404
 

@@ -67,7 +67,7 @@ class PortionTests(SynchronousTestCase):
 
     def test_quick(self) -> None:
         """Of what takes little many are looked at."""
-        self.assertEqual(self.portions(0.0001), [10, 10])
+        self.assertEqual(self.portions(0.00001), [10, 10])
 
     def test_slow(self) -> None:
         """After one that takes long, others have their turn."""

@@ -69,6 +69,7 @@ class UdpSessions:
         self.sockets = sockets
         self.metrics = site.context.metrics.udp
         self._is_own = is_own
+        self._listed: tuple[str, ...] = ()
         self.replicas: frozenset[str] = frozenset()
         """Addresses of the other replicas of this controller, as far as they are known."""
         self.ports: Counter[int] = Counter()
@@ -126,6 +127,11 @@ class UdpSessions:
         self._order.most = most
         if self._order:
             self.deadline = self.context.deadlines.now
+
+    def follow(self, replicas: tuple[str, ...]) -> None:
+        """Know the addresses of the other replicas; thousands are looked at where they are others."""
+        if replicas is not self._listed:
+            self._listed, self.replicas = replicas, frozenset(replicas)
 
     # What ports tell
 
