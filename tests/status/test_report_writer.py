@@ -69,6 +69,10 @@ class PortionTests(SynchronousTestCase):
         """Of what takes little many are looked at."""
         self.assertEqual(self.portions(0.00001), [10, 10])
 
+    def test_middling(self) -> None:
+        """Of what takes some tenths of a millisecond few are: a turn is not to last for milliseconds."""
+        self.assertLessEqual(max(self.portions(0.0003)), 2)
+
     def test_slow(self) -> None:
         """After one that takes long, others have their turn."""
         self.assertEqual(self.portions(0.1), [1] * 20)

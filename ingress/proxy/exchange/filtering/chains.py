@@ -97,7 +97,7 @@ class Chains:
         elif had is not None and has is not None and len(had) + len(has) <= FEW_USES:
             steps = self._replace_counted(had, has)
         else:
-            steps = self._replace_hosts(before, now)
+            steps = self._replace_hosts([before, now])
         self._counting.append(steps)
         if len(self._counting) == 1:
             try:
@@ -131,11 +131,12 @@ class Chains:
         if self._unused or len(self._chains) > len(self._uses) + 1:
             self._chains.clear()
 
-    def _replace_hosts(self, before: RouteTable, now: RouteTable) -> Stepwise[None]:
+    def _replace_hosts(self, tables: list[RouteTable]) -> Stepwise[None]:
+        """Do so by the hosts of two *tables*, which are not kept: the first one may be had by nobody else."""
         replaced: list[object] = []
-        portions = now.replaced_since(before)
-        shards = before.shards
-        del before, now
+        portions = tables[1].replaced_since(tables[0])
+        shards = tables[0].shards
+        tables.clear()
         came: list[Specs] = []
         gone: list[Specs] = []
         seen = 0
