@@ -15,7 +15,7 @@ from ingress.translate.readers.gateway.names import GATEWAY, GATEWAY_CLASS, LIST
 from ingress.translate.readers.reader import Readers
 from ingress.translate.readers.route_kinds import ROUTE_KINDS
 from tests.fakes.counting import calls
-from tests.readers.gateway.gateway_values import ANY, CLASS, gateway, listener, listener_set
+from tests.translate.readers.gateway.gateway_values import ANY, CLASS, gateway, listener, listener_set
 
 KINDS: dict[type, Kind] = {GatewayClass: GATEWAY_CLASS, Gateway: GATEWAY, ListenerSet: LISTENER_SET}
 _CLASSES = ("ours", "other")
