@@ -101,7 +101,6 @@ USUAL_PARAMS: Final[tuple[tuple[bytes, Template], ...]] = tuple(
 
 def parse_index(text: str) -> str:
     """Read the name of a file that is added to a path which ends with a slash."""
-    text = text.strip(" ")
     if len(text) > _MOST_INDEX_CHARACTERS or not _is_index(text) or not text.isascii():
         raise ValueRefused("is no name of a file")
     return text

@@ -32,7 +32,6 @@ _SIGN_IN: Final = 2
 
 def parse_satisfy(text: str) -> bool:
     """Say whether one is enough."""
-    text = text.strip(" ")
     if text not in ("all", "any"):
         raise ValueRefused('is neither "all" nor "any"')
     return text == "any"

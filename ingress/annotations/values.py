@@ -209,7 +209,6 @@ def placeholder_hint(text: str) -> str:
 
 def parse_switch(text: str) -> bool:
     """Read a switch as nginx writes them."""
-    text = text.strip(" ")
     if text not in ("on", "off"):
         raise ValueRefused('is not "on" or "off"')
     return text == "on"

@@ -33,38 +33,6 @@ class AnnotationReaderTests(SynchronousTestCase):
         self.assertEqual(found.of(REDIRECTS), RedirectSettings(force_ssl_redirect=True))
         self.assertEqual(problems, ())
 
-    def test_blanks_around_words(self) -> None:
-        """Around texts they mean nothing, as in ingress-nginx; booleans and numbers are read as strictly as there."""
-        for name, value in (
-            ("auth-type", "basic"),
-            ("auth-secret", "demo/users"),
-            ("auth-secret-type", "auth-map"),
-            ("auth-realm", "Staff only"),
-            ("auth-url", "http://auth.test/"),
-            ("auth-method", "POST"),
-            ("auth-signin", "http://auth.test/in"),
-            ("auth-signin-redirect-param", "back"),
-            ("auth-proxy-set-headers", "demo/fields"),
-            ("auth-tls-secret", "demo/people"),
-            ("auth-tls-verify-client", "off"),
-            ("auth-tls-match-cn", "CN=shop"),
-            ("auth-tls-error-page", "http://a.test/no"),
-            ("canary-by-header-pattern", "eu|us"),
-            ("fastcgi-index", "index.php"),
-            ("satisfy", "any"),
-            ("proxy-ssl-verify", "on"),
-        ):
-            beside = {"auth-tls-secret": "demo/people"} if name.startswith("auth-tls-") else {}
-            said = {f"{PREFIX}/{one}": text for one, text in (beside | {name: value}).items()}
-            found, problems = read(said)
-            self.assertNotEqual(found, DEFAULTS)
-            blank, told = read(said | {f"{PREFIX}/{name}": f"  {value} "})
-            self.assertEqual((name, blank), (name, found))
-            self.assertEqual(told, problems)
-        for name, value in (("enable-cors", " true"), ("auth-keepalive", "5 ")):
-            _, (problem,) = read({f"{PREFIX}/{name}": value})
-            self.assertEqual(problem.reason, Reason.INVALID_ANNOTATION)
-
     def test_refused_value_keeps_the_default_and_the_rest(self) -> None:
         """A refused value is reported with object, name, value and reason; other annotations hold."""
         found, (problem,) = read({f"{PREFIX}/ssl-redirect": "nope", f"{PREFIX}/force-ssl-redirect": "1"})

@@ -46,7 +46,6 @@ NOBODY: Final = CommonNames()
 
 def parse_common_names(text: str) -> CommonNames:
     """Read ``CN=...``; raises ``ValueRefused`` for what is no such expression."""
-    text = text.strip(" ")
     if any(character < " " for character in text):
         raise ValueRefused(f"{_FORM}, but has a control character")
     try:

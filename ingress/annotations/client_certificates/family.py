@@ -34,7 +34,6 @@ _URL = re.compile(
 
 def parse_secret(text: str) -> ObjectKey | None:
     """Read ``namespace/name``, or a name alone, which leaves the namespace empty; None for nothing."""
-    text = text.strip(" ")
     if not text.strip():
         return None
     namespace, slash, name = text.rpartition("/")
@@ -45,7 +44,6 @@ def parse_secret(text: str) -> ObjectKey | None:
 
 def parse_mode(text: str) -> VerifyClient | None:
     """Read how much a host insists; None for ``off``."""
-    text = text.strip(" ")
     if text == "off":
         return None
     mode = _MODES.get(text)
@@ -66,7 +64,6 @@ def parse_error_page(text: str) -> bytes:
 
     A path would lead back to the very host that lets nobody in without certificate.
     """
-    text = text.strip(" ")
     if len(text) > _MAX_URL_CHARACTERS or not _URL(text):
         raise ValueRefused("is not an absolute URL such as https://www.example.com/certificates")
     return text.encode("ascii")

@@ -69,7 +69,6 @@ def _in_host(template: Template) -> Iterator[tuple[str, bytes]]:
 
 def parse_method(text: str) -> str:
     """Read a method to ask by."""
-    text = text.strip(" ")
     if text not in _METHODS:
         raise ValueRefused(f"is no method to ask by; write one of {', '.join(sorted(_METHODS))}")
     return text
@@ -100,7 +99,6 @@ def parse_signin(text: str) -> str:
 
 def parse_parameter(text: str) -> str:
     """Read the name of a parameter."""
-    text = text.strip(" ")
     if not _is_parameter(text):
         raise ValueRefused("is no name of a parameter; write letters, digits, and . _ ~ -")
     return text

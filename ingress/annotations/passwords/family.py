@@ -55,7 +55,6 @@ class Form(Enum):
 
 def parse_scheme(text: str) -> Scheme | None:
     """Read how passwords are asked for; None for nothing."""
-    text = text.strip(" ")
     if not text.strip():
         return None
     if text in ("basic", "digest"):
@@ -65,7 +64,6 @@ def parse_scheme(text: str) -> Scheme | None:
 
 def parse_form(text: str) -> Form:
     """Read how accounts are in the Secret."""
-    text = text.strip(" ")
     if text in ("auth-file", "auth-map"):
         return Form(text)
     raise ValueRefused('is neither "auth-file" nor "auth-map"')
@@ -73,7 +71,6 @@ def parse_form(text: str) -> Form:
 
 def parse_realm(text: str) -> str:
     """Read what browsers show."""
-    text = text.strip(" ")
     if len(text) > MOST_REALM_CHARACTERS:
         raise ValueRefused(f"is longer than {MOST_REALM_CHARACTERS} characters")
     if not text.isprintable():
