@@ -141,7 +141,7 @@ class LeakTests(EndToEndCase):
         app = self.upstream(b"app")
         self.write("slice", slice_object("app", app.endpoint))
         self.write("app", ingress_object("app", HOST, "cert"), service_object("app"))
-        self.write("other", ingress_object("other", HOST, "rsa"))
+        self.write("also", ingress_object("also", HOST, "rsa"))
         self.write(
             "bad",
             ingress_object("bad", "bad.test", "mismatched"),
