@@ -50,6 +50,8 @@ bench_environment = $(BENCH_VENV)/.installed-bench
 bench_quick_environment = $(BENCH_VENV)/.installed-bench-quick
 # Ours as machine code stands beside the environment that measures it (bench/targets.py), by the same interpreter.
 bench_compiled = $(MAKE) --no-print-directory compiled PYTHON='$(BENCH_VENV)/bin/python' COMPILED_VENV='$(BENCH_VENV)-compiled'
+# Debian has what daemons are started by in folders that are not on a user's path.
+export PATH := $(PATH):/usr/local/sbin:/usr/sbin:/sbin
 # What an installation depends on; the code itself is installed editable.
 metadata = setup.cfg pyproject.toml
 
@@ -91,16 +93,16 @@ test-helm: $(dev_environment) $(helm) ## render the chart by Helm, which Go buil
 	@$(if $(CLUSTER),TXINGRESS_TEST_HELM='$(abspath $(helm))' exec $(bin)/python -m tests.chart.api_server)
 
 test-page: $(page_environment) ## look at the page of the admin port with Chromium: it is installed if it is missing (root), and axe-core comes from npm
-	@command -v chromium >/dev/null || apt-get install --yes --no-install-recommends chromium
+	@$(bin)/python -m bench.install chromium
 	@TXINGRESS_TEST_BROWSER="$$(command -v chromium)" TXINGRESS_TEST_AXE='$(abspath $(axe))' \
 		exec $(bin)/trial --temp-directory $(VENV)/trial-page tests.page
 
-page-pictures: $(page_environment) ## take pictures of that page in two themes and three sizes into .venv/page, and docs/page.png
+page-pictures: $(page_environment) ## take pictures of that page in two themes and three sizes into .venv/page, and docs/page.png (root, as above)
+	@$(bin)/python -m bench.install chromium
 	@TXINGRESS_TEST_BROWSER="$$(command -v chromium)" exec $(bin)/python -m tests.page.pictures $(VENV)/page
 
 firewall: $(dev_environment) ## have the real ModSecurity and its core rules inspect requests, and print what that costs (root, to install them)
-	@ldconfig -p | grep -q libmodsecurity.so.3 && test -d /usr/share/modsecurity-crs || \
-		apt-get install --yes --no-install-recommends libmodsecurity3 modsecurity-crs
+	@$(bin)/python -m bench.install libmodsecurity3 modsecurity-crs
 	TXINGRESS_TEST_FIREWALL=1 $(bin)/trial --temp-directory $(VENV)/trial-firewall tests.firewall
 	$(bin)/python -m bench.firewall
 
@@ -125,8 +127,7 @@ http2: $(dev_environment) ## play the rules of HTTP/2 and every flood at a contr
 	$(bin)/python -m tests.http2
 
 fastcgi: $(dev_environment) ## ask real PHP scripts behind PHP-FPM, by us and by nginx, compare what they are told and answer, and measure what that costs (root, to install php-fpm, nginx and h2load)
-	@ls /usr/sbin/php-fpm* >/dev/null 2>&1 || apt-get install --yes --no-install-recommends php-fpm
-	@command -v nginx >/dev/null || apt-get install --yes --no-install-recommends nginx-light
+	@$(bin)/python -m bench.install php-fpm nginx h2load
 	$(bin)/trial --temp-directory $(VENV)/trial-fastcgi tests.end_to_end.test_fastcgi_beside_nginx
 	@exec $(bin)/python -m bench.fastcgi
 
@@ -159,7 +160,7 @@ site: $(site_environment) ## make build/site/index.html of the documents, and ch
 	$(VENV)-site/bin/python -m scripts.site build/site
 
 bench: $(bench_environment) ## measure, plain and compiled, beside nginx, HAProxy, Caddy, Envoy and Go, and write docs/performance.md (root, to install them)
-	@$(BENCH_VENV)/bin/python -m bench.compiler
+	@$(BENCH_VENV)/bin/python -m bench.beforehand
 	@$(bench_compiled)
 	@exec $(BENCH_VENV)/bin/python -m bench
 
@@ -234,7 +235,7 @@ bench-takeover: $(dev_environment) ## take over 20 times under load, on five kin
 bench-restarts: $(dev_environment) ## kill, freeze, restart, replace and reload ours, nginx and HAProxy under load (both installed), and count what each kind of connection loses: ACTS=kill-worker,reload
 	@exec $(bin)/python -m bench.restarts $(if $(ACTS),--only='$(ACTS)',--output=bench/restarts-results.json)
 
-bench-gzip: $(dev_environment) ## measure what compression costs, beside an nginx that is installed
+bench-gzip: $(dev_environment) ## measure what compression costs, beside nginx (root, to install it)
 	@exec $(bin)/python -m bench.gzip
 
 bench-expressions: $(dev_environment) ## measure what regular expressions of paths cost, in microseconds
@@ -267,7 +268,7 @@ bench-udp: $(dev_environment) ## measure what a datagram costs, beside an nginx 
 bench-accepting: $(dev_environment) ## compare ways in which several processes accept the connections of one port
 	@exec $(bin)/python -m bench.accepting
 
-bench-workers: $(dev_environment) ## measure what a request costs with 1, 2 and 4 workers (nginx and h2load have to be installed)
+bench-workers: $(dev_environment) ## measure what a request costs with 1, 2 and 4 workers (root, to install nginx and h2load)
 	@exec $(bin)/python -m bench.workers
 
 sslyze: $(user_environment) $(sslyze_environment) ## let sslyze judge the TLS of a running controller by Mozilla's intermediate configuration, and look for X25519MLKEM768

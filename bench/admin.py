@@ -9,11 +9,13 @@ import argparse
 import asyncio
 import gc
 import json
+import sys
 import tempfile
 from pathlib import Path
 from time import monotonic, process_time
 from typing import Any
 
+from bench.ending import status_of
 from bench.processes import free_ports
 from bench.watch.__main__ import Child
 from bench.watch.traffic import Client, start_pod
@@ -209,4 +211,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(status_of("bench", main))

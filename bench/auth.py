@@ -23,8 +23,9 @@ from attrs import frozen
 from twisted.internet import reactor  # noqa: TID251 - that of the controller that loads this
 from twisted.web.client import Agent, HTTPConnectionPool
 
+from bench.ending import status_of
 from bench.gauges import cpu_seconds
-from bench.install import ensure_programs
+from bench.install import ensure_programs, search_system_folders
 from bench.processes import HOST, Processes, Running, free_ports, pause, wait_until_it_answers
 from ingress.filters import Facts, Filter, Phase, Reply, Services
 from ingress.options.installed_filters import GROUP
@@ -300,6 +301,7 @@ def table(least: dict[str, float]) -> str:
 
 def main() -> None:
     """Print the table."""
+    search_system_folders()
     ensure_programs(["nginx", "h2load", "taskset"])
     with TemporaryDirectory() as name:
         folder = Path(name)
@@ -312,4 +314,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(status_of("bench", main))

@@ -11,15 +11,15 @@ INTERRUPTED = 130
 """What a shell says of a program that Ctrl-C has ended."""
 
 
-def status_of(name: str, run: Callable[[], int]) -> int:
-    """Return the exit status of *run*; the program *name* says in one line why nothing could be measured.
+def status_of(name: str, run: Callable[[], int | None]) -> int:
+    """Return the exit status of *run*, 0 where it returns none; the program *name* says in one line why nothing could be measured.
 
     SIGTERM and SIGHUP end it as an exception does, so that every ``with`` block is left.
     """
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, _stop)
     try:
-        return run()
+        return run() or 0
     except BenchError as error:
         print(f"{name}: {error}", file=sys.stderr)
         return 1

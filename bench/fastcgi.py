@@ -25,8 +25,9 @@ from bench.auth import (
     nginx_command,
     our_command,
 )
+from bench.ending import status_of
 from bench.gauges import cpu_seconds
-from bench.install import ensure_programs
+from bench.install import ensure_programs, search_system_folders
 from bench.processes import (
     HOST,
     Processes,
@@ -131,6 +132,7 @@ def measure(folder: Path) -> dict[str, float]:
 
 def main() -> None:
     """Print what was measured."""
+    search_system_folders()
     ensure_programs(["nginx", "h2load", "taskset"])
     with TemporaryDirectory() as name:
         for title, taken in measure(Path(name)).items():
@@ -138,4 +140,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(status_of("bench", main))

@@ -22,6 +22,7 @@ from typing import Final
 
 import yaml
 
+from bench.ending import status_of
 from ingress.translate.options import ANNOTATIONS_PREFIX
 from tests.fakes.objects import NAMESPACE, ingress_object, service_object
 from tests.fakes.processes import free_port
@@ -171,4 +172,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(status_of("bench", main))

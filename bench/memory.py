@@ -24,6 +24,7 @@ from OpenSSL import SSL
 
 from bench import gauges
 from bench.certificate import KeyPair, write_key_pair
+from bench.ending import status_of
 from bench.idle import IDLE_KINDS, SETTLE_SECONDS, IdleConnections
 from bench.loads import PLAIN_HOST, SECURE_HOST
 from bench.processes import HOST, Processes, free_ports, pause
@@ -215,4 +216,4 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(status_of("bench", main))

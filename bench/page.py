@@ -10,12 +10,14 @@ import asyncio
 import contextlib
 import json
 import random
+import sys
 import tempfile
 from pathlib import Path
 from time import monotonic
 from typing import Final
 
 from bench.admin import manifests
+from bench.ending import status_of
 from bench.processes import free_ports
 from bench.watch.__main__ import Child
 from bench.watch.traffic import Client, start_pod
@@ -162,4 +164,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(status_of("bench", main))

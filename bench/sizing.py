@@ -22,6 +22,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 
 from bench import gauges
 from bench.certificate import KeyPair, write_key_pair
+from bench.ending import status_of
 from bench.idle import IdleConnections, ask_http1, ask_http2
 from bench.loads import PLAIN_HOST, SECURE_HOST
 from bench.processes import HOST, Processes, Running, free_ports, pause, wait_until_it_answers
@@ -308,4 +309,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(status_of("bench", main))

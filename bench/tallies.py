@@ -6,11 +6,13 @@ of the worker's reactor, and added in one of the parent's.
 
 import argparse
 import gc
+import sys
 from collections.abc import Callable
 from functools import partial
 from time import process_time
 from typing import TypeVar
 
+from bench.ending import status_of
 from ingress.metrics.metrics import Metrics
 from ingress.metrics.tallying import Tallying
 from ingress.metrics.totals import Totals
@@ -76,4 +78,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(status_of("bench", main))

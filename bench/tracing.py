@@ -7,13 +7,15 @@ spans counts, too.  The three take turns, and the least of several runs is shown
 Calls are those of the reactor's thread on the way in and out, as ``bench.calls`` counts them.
 """
 
+import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from bench.auth import OTHER_CPU, PEER, PROXY_CPU, SITE, load, nginx_command, our_command
 from bench.calls import OVER_HTTP1, measure_here
+from bench.ending import status_of
 from bench.gauges import cpu_seconds
-from bench.install import ensure_programs
+from bench.install import ensure_programs, search_system_folders
 from bench.own_process import forked_processes
 from bench.processes import HOST, Processes, free_ports, pause, wait_until_it_answers
 from tests.tracing.receiver import Receiver
@@ -77,6 +79,7 @@ def times(folder: Path, receiver: Receiver) -> tuple[dict[str, float], dict[str,
 
 def main() -> None:
     """Print the table."""
+    search_system_folders()
     ensure_programs(["nginx", "h2load", "taskset"])
     receiver = Receiver()
     counted = calls(receiver.url)
@@ -93,4 +96,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(status_of("bench", main))

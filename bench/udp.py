@@ -17,6 +17,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import monotonic
 
+from bench.ending import status_of
+from bench.install import search_system_folders
 from bench.processes import HOST, free_ports, pause
 
 CLIENTS = 32
@@ -164,6 +166,7 @@ def measure(kind: str, responses: int) -> tuple[float, float]:
 def main() -> None:
     """Measure both, in turn."""
     kinds = ["txingress"]
+    search_system_folders()
     if shutil.which("nginx") and Path(MODULE).exists():
         kinds.append("nginx")
     else:
@@ -184,4 +187,4 @@ if __name__ == "__main__":
     if sys.argv[1:2] == ["serve"]:
         serve(int(sys.argv[2]))
     else:
-        main()
+        sys.exit(status_of("bench", main))

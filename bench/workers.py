@@ -15,7 +15,9 @@ from pathlib import Path
 from statistics import median
 
 from bench.backend import backend_command
+from bench.ending import status_of
 from bench.gauges import cpu_seconds
+from bench.install import ensure_programs, search_system_folders
 from bench.processes import (
     HOST,
     Processes,
@@ -107,6 +109,8 @@ def main() -> None:
         "--apart", action="store_true", help="processes that serve on CPU 1, all else on CPU 0"
     )
     options = parser.parse_args()
+    search_system_folders()
+    ensure_programs(["nginx", "h2load", "taskset"])
     ours, others = ("1", "0") if options.apart else ("0,1", "0,1")
     os.sched_setaffinity(0, map(int, others.split(",")))
     with tempfile.TemporaryDirectory() as name:
@@ -138,4 +142,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(status_of("bench", main))

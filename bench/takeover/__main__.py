@@ -13,6 +13,7 @@ from socketserver import StreamRequestHandler, ThreadingTCPServer
 from typing import Any
 
 from bench.certificate import write_key_pair
+from bench.ending import status_of
 from bench.takeover.chain import Chain, Cost
 from bench.takeover.loads import HOST, LOADS, NAME, Count, Ports, ask
 
@@ -155,4 +156,4 @@ def main(given: list[str]) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(status_of("bench", lambda: main(sys.argv[1:])))

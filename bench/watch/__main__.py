@@ -21,6 +21,7 @@ from typing import Any
 from attrs import frozen
 
 from bench import machine
+from bench.ending import status_of
 from bench.processes import free_ports
 from bench.watch import objects
 from bench.watch.traffic import Client, Load, quantile, start_pod
@@ -392,4 +393,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(status_of("bench", main))

@@ -4,8 +4,16 @@ import os
 import signal
 import subprocess
 import sys
+from pathlib import Path
+from threading import Event
+from time import monotonic
 
 from twisted.trial.unittest import SynchronousTestCase
+
+PATIENCE = 60.0
+_pause = Event().wait
+MISSING = ("auth", "beforehand", "fastcgi", "tracing", "workers", "install chromium wrk")
+"""What asks for programs that are no daemons, or is asked for some: daemons are looked for in folders of the system, too."""
 
 # Does what the first word says once its block is entered.
 PROGRAM = """
@@ -26,11 +34,15 @@ sys.exit(status_of("bench", run))
 """
 
 
+def environment(**more: str) -> dict[str, str]:
+    """The environment of this process, with *more*, for one of Python that finds what this one does."""
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path)), **more}
+
+
 def ended(word: str) -> tuple[int, str, str]:
     """The status of the program, and what it printed and said."""
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
     done = subprocess.run(
-        [sys.executable, "-c", PROGRAM, word], capture_output=True, text=True, timeout=60, env=environment
+        [sys.executable, "-c", PROGRAM, word], capture_output=True, text=True, timeout=60, env=environment()
     )
     return done.returncode, done.stdout, done.stderr
 
@@ -50,3 +62,44 @@ class StatusTests(SynchronousTestCase):
         """SIGTERM and SIGHUP end it as an exception does."""
         for number in (signal.SIGTERM, signal.SIGHUP):
             self.assertEqual(ended(str(int(number))), (128 + number, "left\n", ""))
+
+
+class CommandTests(SynchronousTestCase):
+    """Commands of the Makefile, as processes."""
+
+    def test_missing(self) -> None:
+        """Where programs are missing that cannot be installed, each says which packages have them, in one line."""
+        empty = Path(self.mktemp()).absolute()
+        empty.mkdir()
+        for command in MISSING:
+            name, *arguments = command.split()
+            done = subprocess.run(
+                [sys.executable, "-m", f"bench.{name}", *arguments],
+                capture_output=True,
+                text=True,
+                timeout=60,
+                env=environment(PATH=str(empty)),
+            )
+            self.assertEqual((done.returncode, done.stdout), (1, ""), done.stderr)
+            self.assertRegex(
+                done.stderr, r"\A(bench|make): not installed: [a-z2 -]+; there is no apt-get here, .*\n\Z"
+            )
+
+    def test_terminated(self) -> None:
+        """A command that is terminated leaves no process behind."""
+        with subprocess.Popen(
+            [sys.executable, "-m", "bench.watch", "--count=100", "--runs=1"],
+            stdout=subprocess.DEVNULL,
+            env=environment(),
+        ) as process:
+            self.addCleanup(process.kill)
+            children = Path(f"/proc/{process.pid}/task/{process.pid}/children")
+            started: list[str] = []
+            deadline = monotonic() + PATIENCE
+            while not started and monotonic() < deadline:
+                _pause(0.05)
+                started = children.read_text().split()
+            process.terminate()
+            self.assertEqual(process.wait(PATIENCE), 128 + signal.SIGTERM)
+        self.assertNotEqual(started, [])
+        self.assertEqual([pid for pid in started if Path(f"/proc/{pid}").exists()], [])

@@ -60,6 +60,14 @@ class InstallTests(SynchronousTestCase):
         error = self.assertRaises(BenchError, install.ensure_programs, ["wrk"])
         self.assertIn("run as root, or: sudo apt-get install wrk", str(error))
 
+    def test_asked_for(self) -> None:
+        """Programs and packages that make asks for are told together, and what nobody knows is refused."""
+        self.patch(install, "OTHER_PACKAGES", {"php-fpm": lambda: False, "here": lambda: True})
+        error = self.assertRaises(BenchError, install.main, ["wrk", "php-fpm", "here"])
+        self.assertIn("not installed: php-fpm wrk;", str(error))
+        error = self.assertRaises(BenchError, install.main, ["wkr"])
+        self.assertIn("there is no 'wkr'; there are nginx, ", str(error))
+
     def test_nothing_missing(self) -> None:
         """Where all is there, nothing is run."""
         (self.empty / "wrk").write_text("#!/bin/sh\nexit 1\n")

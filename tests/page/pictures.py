@@ -9,7 +9,7 @@ import threading
 from pathlib import Path
 
 from tests.fakes.processes import free_port
-from tests.page.browser import THEMES, Browser
+from tests.page.browser import THEMES, Browser, need_browser
 from tests.page.scene import Clients, Pods, Scene, endpoints, ingress, service
 from tests.page.troubled import TARGETS, troubled
 
@@ -21,6 +21,7 @@ _pause = threading.Event().wait
 
 def main(folder: Path) -> None:
     """Take them."""
+    need_browser()
     folder.mkdir(parents=True, exist_ok=True)
     pods = Pods()
     with tempfile.TemporaryDirectory(prefix="txingress-page-") as place:
