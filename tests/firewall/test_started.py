@@ -130,6 +130,8 @@ class MisbehavingTests(StartedCase):
 
     async def check(self, target: bytes, why: str) -> None:
         """Check that a request which has its process misbehave fails for *why*, and that others are judged before and after."""
+        if why.startswith("status"):
+            self.patch(started, "LEAVING_SECONDS", PATIENCE)
         others = [Deferred.fromCoroutine(self.ask(b"/slow/%d" % number)) for number in range(3)]
         bad = Deferred.fromCoroutine(self.ask(target))
         more = [Deferred.fromCoroutine(self.ask(b"/deny")) for _ in range(5)]
