@@ -20,6 +20,8 @@ from pathlib import Path
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 KINDS = ("lowest", "newest")
+_RULE = "=" * 79
+_LAST = "-" * 79
 _YANKED = re.compile(r"yanked version: '([^']+)' candidate \(version (\S+)")
 _REQUIREMENT = re.compile(r"([A-Za-z0-9._-]+)\s*(?:>=\s*([0-9][0-9A-Za-z.]*))?")
 
@@ -88,10 +90,20 @@ def passes(python: Path, folder: Path, jobs: str, tests: Sequence[str]) -> bool:
     """Run the tests; their output is shown where they fail."""
     command = [str(python), "-m", "twisted.trial", "--jobs", jobs, "--temp-directory", str(folder / "trial")]
     done = subprocess.run([*command, *tests], cwd=REPOSITORY, capture_output=True, text=True)
-    lines = done.stdout.splitlines()
-    shown = lines[-1:] if done.returncode == 0 else [line for line in lines if not line.endswith("[OK]")]
-    print("\n".join(shown), flush=True)
+    print(
+        done.stdout.splitlines()[-1] if done.returncode == 0 else failures(done.stdout, done.stderr),
+        flush=True,
+    )
     return done.returncode == 0
+
+
+def failures(told: str, complained: str) -> str:
+    """Return of what trial has *told* the tests that failed, and its count; where it names none, all of it and what it *complained*."""
+    # Its paragraphs follow the names of all tests, and each begins with a line like this.
+    names, *paragraphs = told.split(f"{_RULE}\n")
+    if not paragraphs:
+        return names + complained
+    return _RULE.join(f"\n{one}" for one in paragraphs if not one.startswith("[SKIPPED]") or _LAST in one)
 
 
 def main() -> int:

@@ -26,7 +26,7 @@ from ingress.ctl.main import COMMANDS
 from ingress.process.version import running_code
 from ingress.tap import Options
 from scripts.image_check import copy_context
-from scripts.versions_check import constraints, requirements, withdrawn
+from scripts.versions_check import constraints, failures, requirements, withdrawn
 from tests.import_statements import import_statements
 
 REPOSITORY = Path(__file__).resolve().parent.parent
@@ -126,6 +126,17 @@ class CheckoutTests(SynchronousTestCase):
         )
         self.assertEqual(withdrawn(told), ["some-thing 4.1.0"])
         self.assertEqual(withdrawn("WARNING: something else (version 4.1.0 at a)\n"), [])
+
+    def test_failures_of_versions_are_told(self) -> None:
+        """Of tests that fail with some versions ``make versions`` tells what failed and how many, and where none did, all that was said."""
+        rule, last = f"{'=' * 79}\n", f"{'-' * 79}\nRan 3 tests in 1.0s\n\nFAILED (failures=1)\n"
+        paragraphs = [
+            "tests.a\n  T\n    test_a ... [OK]\n\n",
+            "[SKIPPED]\nnot here\n\na.b\n",
+            f"[FAIL]\nc\n{last}",
+        ]
+        self.assertEqual(failures(rule.join(paragraphs), "noise"), f"\n[FAIL]\nc\n{last}")
+        self.assertEqual(failures("", "no module named twisted"), "no module named twisted")
 
     def test_imports_are_required(self) -> None:
         """Every distribution that the package imports is in ``install_requires``, or in the extra of the one module that needs it."""
