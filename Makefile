@@ -288,8 +288,8 @@ versions: ## install the lowest and the newest versions of all that is required,
 	@for python in $(PYTHON) $(OTHER_PYTHONS); do "$$python" -c '' 2>/dev/null || continue; \
 		"$$python" scripts/versions_check.py "$(VENV)-versions-$$(basename "$$python")" $(TEST_JOBS) $(TESTS) || exit 1; done
 
-image-check: $(user_environment) ## run the Dockerfile commands in an empty folder, without a container
-	$(bin)/python scripts/image_check.py
+image-check: $(user_environment) ## run the Dockerfile commands in an empty folder, without a container: FIREWALL=yes, where make firewall has installed the library
+	$(bin)/python scripts/image_check.py $(if $(FIREWALL),FIREWALL='$(FIREWALL)')
 
 clean: ## remove the environment and everything built
 	rm -rf $(VENV) $(COMPILED_VENV) $(BENCH_VENV) $(BENCH_VENV)-compiled .conformance $(VENV)-fuzz $(VENV)-site $(VENV)-sslyze $(VENV)-versions-* build dist ./*.egg-info _trial_temp* .mypy_cache .ruff_cache .hypothesis .coverage* \

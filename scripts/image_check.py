@@ -1,4 +1,4 @@
-"""Run the Dockerfile's commands in an empty folder, without a container engine.
+"""Run the Dockerfile's commands in an empty folder, without a container engine: ``image_check.py [NAME=VALUE...]``, as ``--build-arg``.
 
 What it proves: the wheel builds from only the files that ``.dockerignore`` lets in, it
 installs into a fresh environment, the plug-in cache is written, the ENTRYPOINT starts
@@ -19,7 +19,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 REPOSITORY = Path(__file__).resolve().parent.parent
@@ -27,6 +27,8 @@ IMAGE_FOLDERS = ("src", "dist", "opt")
 """The folders at the image's root that the Dockerfile makes; others belong to the base image."""
 SYSTEM_COMMANDS = ("apt-get", "rm -rf /var/lib/apt")
 """Commands on the base image's own packages; they have no meaning outside of a container."""
+_CONDITION = re.compile(r'if \[ "\$(\w+)" = (\w+) \]; then (.*); fi')
+"""What a RUN instruction does for one value of an ARG alone."""
 SHELLS = ("sh", "bash", "dash", "ash", "env")
 USER_ID = 65532
 
@@ -69,11 +71,22 @@ def copy_context(destination: Path) -> None:
                 shutil.copy2(source, destination / name)
 
 
-class ImageCheck:
-    """One pass through the Dockerfile, with the image's folders under *root*."""
+def commands(text: str, arguments: Mapping[str, str]) -> tuple[list[str], list[str]]:
+    """The commands of a RUN instruction, one after another, and those that these *arguments* of the build leave out."""
+    condition = _CONDITION.fullmatch(" ".join(text.split()))
+    parts = [part.strip() for part in (condition[3] if condition else text).split("&&")]
+    if condition and arguments[condition[1]] != condition[2]:
+        return [], parts
+    return parts, []
 
-    def __init__(self, root: Path) -> None:
+
+class ImageCheck:
+    """One pass through the Dockerfile, with the image's folders under *root*, and with these *arguments* of the build."""
+
+    def __init__(self, root: Path, arguments: Mapping[str, str] | None = None) -> None:
         self.root = root
+        self.given = arguments or {}
+        self.arguments: dict[str, str] = {}
         self.directory = root
         self.entrypoint: list[str] = []
         self.user = ""
@@ -88,7 +101,10 @@ class ImageCheck:
 
     def run(self, command: str) -> None:
         """Run one RUN instruction, part by part; system packages are left out, in words."""
-        for part in (part.strip() for part in command.split("&&")):
+        parts, others = commands(command, self.arguments)
+        for part in others:
+            print(f"left out (argument):  {part}")
+        for part in parts:
             if part.startswith(SYSTEM_COMMANDS):
                 print(f"left out (base image):  {part}")
             elif part.startswith("setcap") and (os.geteuid() != 0 or not shutil.which("setcap")):
@@ -130,13 +146,18 @@ class ImageCheck:
                 if not rest.startswith("["):
                     raise CheckError("the ENTRYPOINT is in the shell form; write it as a JSON list")
                 self.entrypoint = json.loads(rest)
-            case "ARG" | "ENV" | "EXPOSE":
+            case "ARG":
+                name, _, default = rest.partition("=")
+                self.arguments[name] = self.given.get(name, default)
+            case "ENV" | "EXPOSE":
                 pass
             case _:
                 raise CheckError(f"{word}: this check does not know the instruction")
 
     def check_result(self) -> None:
-        """Check user, plug-in cache and ENTRYPOINT of the finished image."""
+        """Check arguments, user, plug-in cache and ENTRYPOINT of the finished image."""
+        if unknown := self.given.keys() - self.arguments.keys():
+            raise CheckError(f"there is no ARG {', '.join(sorted(unknown))}")
         if not re.fullmatch(r"[1-9]\d*:[1-9]\d*", self.user):
             raise CheckError(f"USER {self.user!r} is not a numeric, non-root user and group")
         if not list(self.root.glob("opt/*/lib/python*/site-packages/twisted/plugins/dropin.cache")):
@@ -191,7 +212,7 @@ def main() -> int:
         root.chmod(0o755)
         # Stands in for the base image's interpreter.
         subprocess.run([sys.executable, "-m", "venv", root / "base"], check=True)
-        check = ImageCheck(root)
+        check = ImageCheck(root, dict(argument.split("=", 1) for argument in sys.argv[1:]))
         try:
             for word, rest in instructions(text):
                 check.obey(word, rest)

@@ -80,6 +80,24 @@ class ImageCheckTests(SynchronousTestCase):
             [("FROM", "a AS b"), ("RUN", "one && two")],
         )
 
+    def test_commands(self) -> None:
+        """Each command of a RUN instruction is one that a shell reads, also of one that an argument of the build asks for."""
+        for asked in ("yes", "no"):
+            for text in instructions("RUN"):
+                parts, others = image_check.commands(text, {"FIREWALL": asked})
+                self.assertEqual(bool(others), "$FIREWALL" in text and asked == "no", text)
+                self.assertEqual(bool(parts), not others)
+                for part in (*parts, *others):
+                    done = subprocess.run(["sh", "-n", "-c", part], capture_output=True, text=True)
+                    self.assertEqual((done.returncode, done.stderr), (0, ""), part)
+
+    def test_arguments(self) -> None:
+        """What is given takes the place of an ARG's default."""
+        check = image_check.ImageCheck(Path("/tmp/x"), {"FIREWALL": "yes"})
+        check.obey("ARG", "PYTHON=3.13")
+        check.obey("ARG", "FIREWALL=no")
+        self.assertEqual(check.arguments, {"PYTHON": "3.13", "FIREWALL": "yes"})
+
     def test_last_pattern_wins(self) -> None:
         """Of the patterns that match a file or a folder above it, the last decides."""
         patterns = ["*", "!ingress", "!setup.cfg", "**/__pycache__", "**/*.pyc"]
