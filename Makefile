@@ -336,18 +336,22 @@ $(page_environment): $(metadata) $(axe)
 	@touch $@ $(dev_environment) $(user_environment)
 
 $(axe):
+	@$(call have,npm,it brings axe-core)
 	@mkdir -p $(dir $@)
 	cd $(dir $@) && npm pack --silent axe-core@4 && tar --extract --gzip --strip-components=1 --file axe-core-*.tgz package/axe.min.js
 
 # atheris needs a compiler on some systems, and nothing else needs atheris.
 $(fuzz_environment): $(metadata)
+	@$(have_python)
 	test -x $(VENV)-fuzz/bin/python || '$(PYTHON)' -m venv $(VENV)-fuzz
 	$(VENV)-fuzz/bin/python -m pip install --quiet --disable-pip-version-check atheris 'hpack >= 4.1' --editable .
 	@touch $@
 
+$(helm): export PATH := $(PATH):/usr/local/go/bin
 $(helm): Makefile
+	@$(call have,go,it builds Helm)
 	@mkdir -p $(dir $@)
-	PATH="$$PATH:/usr/local/go/bin" GOBIN='$(abspath $(dir $@))' go install helm.sh/helm/v4/cmd/helm@$(HELM_VERSION)
+	GOBIN='$(abspath $(dir $@))' go install helm.sh/helm/v4/cmd/helm@$(HELM_VERSION)
 	@touch $@
 
 $(sslyze_environment):
@@ -361,6 +365,9 @@ $(site_environment): Makefile
 	test -x $(VENV)-site/bin/python || '$(PYTHON)' -m venv $(VENV)-site
 	$(VENV)-site/bin/python -m pip install --quiet --disable-pip-version-check 'sphinx >= 9, < 10' 'myst-parser >= 5, < 6' 'furo >= 2025.12.19'
 	@touch $@
+
+# Whether a program is here, and what for.
+have = command -v '$(1)' >/dev/null || { echo "error: $(1) is not here; install it, $(2)" >&2; exit 1; }
 
 define have_python
 command -v '$(PYTHON)' >/dev/null || { \
