@@ -23,9 +23,11 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from bench import gauges
 from bench.certificate import KeyPair, write_key_pair
 from bench.ending import status_of
+from bench.errors import BenchError
 from bench.idle import IdleConnections, ask_http1, ask_http2
 from bench.loads import PLAIN_HOST, SECURE_HOST
 from bench.processes import HOST, Processes, Running, free_ports, pause, wait_until_it_answers
+from bench.results import RESULTS
 from bench.tables import text_table
 from bench.tls import make_secret
 from ingress.identity.certificates import CHAIN_KEY, PRIVATE_KEY_KEY
@@ -271,9 +273,13 @@ def worker_rows(bench: Bench) -> Iterator[list[str]]:
         yield [title, f"{found:.0f}", f"{found - alone:.0f}"]
 
 
-def request_rows() -> Iterator[list[str]]:
-    """Yield what 1,000 requests a second take of a processor, as it was measured last."""
-    loads = json.loads((Path(__file__).parent / "results.json").read_text())["loads"]
+def request_rows(file: Path = RESULTS) -> Iterator[list[str]]:
+    """Yield what 1,000 requests a second take of a processor, as it was measured last.  Raises BenchError."""
+    loads = json.loads(file.read_text())["loads"]
+    if missing := [name for name, _ in _LOADS if name not in loads]:
+        raise BenchError(
+            f"{file} lacks {', '.join(missing)}, as make bench-quick leaves it; make bench has all"
+        )
     yield ["1,000 requests a second", "% of a processor"]
     for name, title in _LOADS:
         each = loads[name]["targets"]["ours"]["us_per_request"]
