@@ -43,6 +43,8 @@ _WORD: Final = re.compile(
 )
 _ESCAPED: Final = re.compile(r"\\(.)", re.DOTALL)
 _NAMED: Final = re.compile(r"\(\?P?<([A-Za-z_][A-Za-z0-9_]*)>")
+_match_host = re.compile(rb"[/\\]\t*[/\\]").match
+"""Behind this, which need not be slashes, browsers look for a host; they drop tabs."""
 
 
 @frozen
@@ -225,11 +227,19 @@ class LocationRewrite:
         return _Locations(self)
 
     def rewritten(self, url: bytes, facts: Facts) -> bytes | None:
-        """Return what takes the place of *url*, completed by the host that was asked for unless it *is_relative*; None where it stays."""
+        """Return what takes the place of *url*, completed by the host that was asked for unless it *is_relative*; None where it stays.
+
+        What a visitor has an endpoint say behind the beginning makes no other host: that is completed in any case.
+        """
         found = _beginning(self.location, url, facts)
-        if self.is_relative or found is None:
-            return found
-        if found.startswith(b"/") and not found.startswith(b"//"):
+        if found is None:
+            return None
+        found = found.strip(b" \t")
+        if _match_host(found) is not None:
+            is_completed = not str(self.location.replacement).startswith("//")
+        else:
+            is_completed = found.startswith(b"/") and not self.is_relative
+        if is_completed:
             found = b"%b://%b%b" % (facts.scheme, facts.field(b"host") or facts.host, found)
         return found
 
@@ -246,8 +256,8 @@ class _Locations(Filter):
         if self._is_bounded and len(location) + len(refresh) > MAX_SUBJECT:
             return
         found = self._rewritten(location, facts) if location else None
-        if found is not None and found.strip(b" \t"):
-            edit.put(b"Location", found.strip(b" \t"))
+        if found:
+            edit.put(b"Location", found)
         at = refresh.lower().find(b"url=") + 4
         found = self._rewritten(refresh[at:], facts) if at >= 4 else None
         if found is not None:

@@ -170,7 +170,7 @@ class CookieTests(SynchronousTestCase):
 class LocationTests(SynchronousTestCase):
     """``Location`` and ``Refresh``."""
 
-    def sent(self, original: str, replacement: str, url: bytes) -> bytes | None:
+    def sent(self, original: str, replacement: str, url: bytes, *, is_relative: bool = False) -> bytes | None:
         """Return where a client is sent."""
         settings = AnswerRewriteSettings(
             redirect_from=parse_from(original), redirect_to=parse_to(replacement)
@@ -178,7 +178,7 @@ class LocationTests(SynchronousTestCase):
         location = settings.location()
         assert location is not None
         facts = FakeFacts(host=b"a.test", scheme=b"https", fields={b"host": b"a.test:444"})
-        return LocationRewrite(location).rewritten(url, facts)
+        return LocationRewrite(location, is_relative).rewritten(url, facts)
 
     def test_beginnings(self) -> None:
         """The beginning of an URL is replaced; a path is completed by the host that was asked for."""
@@ -192,6 +192,22 @@ class LocationTests(SynchronousTestCase):
             ("~^http://(?<who>[^/]+)", "https://$who.test", b"ftp://app/x", None),
         ):
             self.assertEqual(self.sent(original, replacement, url), found)
+
+    def test_no_other_host(self) -> None:
+        """What a visitor has an endpoint repeat behind the beginning makes no other host, relative or not; whoever asks for one has it."""
+        beginning = b"https://a.test:444"
+        for original, replacement, url, found in (
+            ("http://app:8080/", "/", b"http://app:8080//evil.test/", beginning + b"//evil.test/"),
+            ("/old", "/", b"/old/evil.test/", beginning + b"//evil.test/"),
+            ("/old/", "/", b"/old/\\evil.test/", beginning + b"/\\evil.test/"),
+            ("/old/", "/", b"/old/\t/evil.test/", beginning + b"/\t/evil.test/"),
+            ("~^/old(.*)", "$1", b"/old //evil.test/", beginning + b"//evil.test/"),
+            ("~^/old(.*)", "$1", b"/old\\/evil.test/", beginning + b"\\/evil.test/"),
+            ("/old/", "//b.test/", b"/old/x", b"//b.test/x"),
+        ):
+            for is_relative in (False, True):
+                self.assertEqual(self.sent(original, replacement, url, is_relative=is_relative), found)
+        self.assertEqual(self.sent("/old/", "/", b"/old/x", is_relative=True), b"/x")
 
     def test_nothing(self) -> None:
         """``off`` and ``default`` replace nothing."""

@@ -321,7 +321,7 @@ def _redirect(status: int, target: bytes, facts: SnippetFacts, course: Course) -
     With two slashes at its beginning it would not stay one of the same host.
     """
     location = _escaped(target.strip())
-    if location.startswith((b"//", b"/\\") if course.is_relative else b"/"):
+    if location.startswith(b"//" if course.is_relative else b"/"):
         authority = facts.field(b"host") or facts.host
         if authority:
             location = b"%b://%b%b" % (facts.scheme, authority, location)
