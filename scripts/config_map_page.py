@@ -73,8 +73,8 @@ redirects to HTTPS, as in ingress-nginx: a CDN may ask by another host than its 
 The scheme that they say in `X-Forwarded-Proto` is `http` or `https`; `ws` and `wss`, as Traefik calls those of WebSockets, count as these. Of several,
 with commas between them, the first counts, as of ports in `X-Forwarded-Port`. Anything else is as if it were not there, while ingress-nginx passes it on.
 
-So the last two together are for a CDN in front of a load balancer that sends a PROXY header: name the networks of both. Where `proxy-real-ip-cidr` names none,
-the client is the one in the PROXY header, while ingress-nginx, in its last releases, takes whoever stands in `X-Forwarded-For`, which any client may write there.
+So the last two together are for a CDN in front of a load balancer that sends a PROXY header: name the networks of both. Where `proxy-real-ip-cidr` names none, or all
+addresses (`0.0.0.0/0`), the client is the one in the PROXY header, while ingress-nginx, in its last releases, takes whoever stands in `X-Forwarded-For`, which any client may write there.
 
 The client is found in `X-Forwarded-For`, or in the field that `forwarded-for-header` names (`CF-Connecting-IP`). Endpoints are told the
 client alone in `X-Forwarded-For`, unless `compute-full-forwarded-for` has the list go on; what came is in

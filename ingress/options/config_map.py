@@ -4,6 +4,7 @@ Pure.  Each key stands for itself: what is wrong with one is a problem of the Co
 reason, and costs that key alone.
 """
 
+import re
 from collections.abc import Collection, Mapping
 from difflib import get_close_matches
 from typing import Final
@@ -25,6 +26,8 @@ MOST_UNKNOWN: Final = 20
 """How many keys that there are not are told by name."""
 
 _EVERYBODY: Final = "0.0.0.0/0,::/0"
+_has_everybody = re.compile(r"/(?:0+|0\.0\.0\.0)\s*(?:,|\Z)").search
+"""Finds a network of all addresses, which names nobody: the default of ingress-nginx is one, and people write it down."""
 _CONFIG_MAP: Final = Kind("ConfigMap")
 _DATA: Final = "data"
 
@@ -157,7 +160,8 @@ class _Reading:
         has_header, is_used = asked.get("use-proxy-protocol"), asked.get("use-forwarded-headers")
         if has_header:
             # Load balancers that send a PROXY header pass on what clients say: without networks, anybody might say who he is.
-            is_named = networks or "trusted-proxies" in self._content or "trusted-proxies" in self._given
+            said = self._content.get("trusted-proxies", networks).strip()
+            is_named = "trusted-proxies" in self._given or (said and not _has_everybody(said))
             believed = "none" if not is_used else "all" if is_named else "others"
         else:
             believed = "all" if is_used else "address"

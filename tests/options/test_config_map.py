@@ -370,6 +370,14 @@ class ForwardingTests(SynchronousTestCase):
             (asking | {"trusted-proxies": "10.0.0.0/8"}, (), ForwardedHeaders.ALL),
             (asking, ("--trusted-proxies=10.0.0.0/8",), ForwardedHeaders.ALL),
             (asking, (), ForwardedHeaders.OTHERS),
+            (asking | {"proxy-real-ip-cidr": "0.0.0.0/0"}, (), ForwardedHeaders.OTHERS),
+            (asking | {"proxy-real-ip-cidr": "10.0.0.0/8, ::/0 , 0.0.0.0/0.0.0.0"}, (), ForwardedHeaders.OTHERS),
+            (asking | {"trusted-proxies": "0.0.0.0/0"}, (), ForwardedHeaders.OTHERS),
+            (
+                asking | {"proxy-real-ip-cidr": "0.0.0.0/0"},
+                ("--trusted-proxies=10.0.0.0/8",),
+                ForwardedHeaders.ALL,
+            ),
         ):
             self.assertEqual(self.found(content, *arguments)[1], believed, content)
 
