@@ -21,6 +21,7 @@ from ingress.annotations.upstreams import (
     read_name,
 )
 from ingress.annotations.values import ValueRefused
+from ingress.model.backends import BackendReference
 from ingress.model.frozen import frozen
 from ingress.model.objects import ObjectKey, Owner
 from ingress.model.problems import Problem, Reason
@@ -45,6 +46,12 @@ class ProtocolReading:
     def usual_for(self, host: str, service: str) -> UpstreamProtocol:
         """Return *usual* for a route of this *host* to this *service*."""
         return self.usual if self.name is NO_TEXT else _named(self.usual, self.name, host, service)
+
+    def reference_for(self, host: str, backend: BackendReference) -> BackendReference:
+        """Return *backend*, which was named for another host, as a route of *host* is to ask it."""
+        if self.name is NO_TEXT or backend.protocol is None:
+            return backend
+        return backend._replace(protocol=self.usual_for(host, backend.name))
 
     def secure_for(self, host: str, service: str) -> UpstreamProtocol:
         """Return *secure* for such a route."""

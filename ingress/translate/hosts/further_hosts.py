@@ -56,7 +56,7 @@ class Heard(NamedTuple):
         if wish is None:
             return own
         beside = [
-            evolve(parsed, canary_claims=_moved(parsed.canary_claims, wish))
+            evolve(parsed, canary_claims=_moved(parsed, parsed.canary_claims, wish))
             for parsed in canaries_of(wish.target)
             if parsed not in own
         ]
@@ -126,13 +126,18 @@ def _is_same(one: FurtherHost, another: FurtherHost) -> bool:
 def _aliased(parsed: ParsedObject, wish: FurtherHost) -> ParsedObject:
     """Return what *parsed* would be, had it for the further host what it has for the target."""
     host = wish.host
-    claims = _moved(claims_to(parsed, wish.target), wish)
+    claims = _moved(parsed, claims_to(parsed, wish.target), wish)
     answered = frozenset((host,)) if wish.target in parsed.answered else NO_HOSTS
     return evolve(parsed, hosts=(host,), claims=claims, answered=answered, further=())
 
 
-def _moved(claims: Iterable[Claim], wish: FurtherHost) -> tuple[Claim, ...]:
-    return tuple(evolve(claim, host=wish.host) for claim in claims if claim.host == wish.target)
+def _moved(parsed: ParsedObject, claims: Iterable[Claim], wish: FurtherHost) -> tuple[Claim, ...]:
+    host, reference_for = wish.host, parsed.protocols.reference_for
+    return tuple(
+        evolve(claim, host=host, backend=reference_for(host, claim.backend))
+        for claim in claims
+        if claim.host == wish.target
+    )
 
 
 def _redirected(parsed: ParsedObject, wish: FurtherHost) -> ParsedObject:

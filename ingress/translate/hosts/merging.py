@@ -141,6 +141,7 @@ def default_claim(parsed: ParsedObject, host: str) -> Claim | None:
         if host not in parsed.answered:
             return None
         backend, field = invalid_reference(owner), parsed.rules_field
+    backend = parsed.protocols.reference_for(host, backend)
     return Claim(owner, host, ROOT, Match.PREFIX, backend, field, field)
 
 

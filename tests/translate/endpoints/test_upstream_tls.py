@@ -77,21 +77,21 @@ class UpstreamTlsTests(SynchronousTestCase):
         self.assertEqual(differences(found, self.follower.expected()), ())
         return found
 
-    def state(self, host: str = "a.test", *, secure: bool = False) -> BackendState:
+    def state(self, host: str = "a.test", path: bytes = b"/", *, secure: bool = False) -> BackendState:
         """Return the state of the backend of *host*, for requests over TLS if *secure*."""
         snapshot = self.snapshot()
-        route = snapshot.table.find(host.encode(), b"/")
+        route = snapshot.table.find(host.encode(), path)
         assert route is not None
         return snapshot.backends[route.secure_backend if secure and route.secure_backend else route.backend]
 
-    def endpoint(self, host: str = "a.test", *, secure: bool = False) -> Endpoint:
-        state = self.state(host, secure=secure)
+    def endpoint(self, host: str = "a.test", path: bytes = b"/", *, secure: bool = False) -> Endpoint:
+        state = self.state(host, path, secure=secure)
         self.assertEqual((len(state.endpoints), state.reason), (1, ""))
         return state.endpoints[0]
 
-    def tls(self, host: str = "a.test") -> UpstreamTls:
+    def tls(self, host: str = "a.test", path: bytes = b"/", *, secure: bool = False) -> UpstreamTls:
         """Return the settings of TLS to the endpoint of *host*."""
-        link_settings = self.endpoint(host).link_settings
+        link_settings = self.endpoint(host, path, secure=secure).link_settings
         assert link_settings is not None and link_settings.tls is not None
         return link_settings.tls
 
@@ -132,6 +132,26 @@ class UpstreamTlsTests(SynchronousTestCase):
         assert endpoint.link_settings is not None and endpoint.link_settings.tls is not None
         self.assertEqual(endpoint.link_settings.tls.tls_settings.name, "web.demo.svc")
         self.assertEqual(self.problems(), ["Ingress a: InvalidAnnotation"])
+
+    def test_names_of_hosts_without_a_rule(self) -> None:
+        """At a ``server-alias`` the name is that, and of a default backend the host that no path of a rule takes, by either protocol."""
+        backend = IngressBackend("web", ServicePortReference("", 443))
+        for protocol, is_secure in (("HTTPS", False), ("AUTO_HTTP", True)):
+            said = {**VERIFYING, "backend_protocol": protocol, "proxy_ssl_name": "$host"}
+            rule = IngressRule("a.test", (IngressPath("/rule", "Prefix", backend),))
+            several = ingress("a", **said, server_alias="b.test")
+            several = evolve(several, rules=(rule,), default_backend=backend)
+            self.begin(several, evolve(several, key=ObjectKey("demo", "c"), rules=()), secret())
+            for host, path, name in (
+                ("a.test", b"/rule", "a.test"),
+                ("b.test", b"/rule", "b.test"),
+                ("a.test", b"/", "a.test"),
+                ("b.test", b"/", "b.test"),
+                ("other.test", b"/", ""),
+            ):
+                tls = self.tls(host, path, secure=is_secure)
+                self.assertEqual(tls.tls_settings.name, name, (protocol, host, path))
+            self.assertEqual(self.problems(), ["Ingress c: InvalidAnnotation"])
 
     def test_secret_changes(self) -> None:
         """What the Secret holds is in the settings from its change on, and in those of no other Ingress."""

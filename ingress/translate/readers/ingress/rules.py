@@ -110,12 +110,6 @@ def read_ingress(
     further: tuple[FurtherHost, ...] = ()
     if reader.hosts:
         further = yield from reader.further(settings.of(FURTHER_HOSTS), annotations)
-    if protocols.lacks_name(reader.hosts if default is None else (*reader.hosts, "")):
-        message = (
-            "proxy-ssl-name: says the host of the rule, and not each rule has a host without a wildcard, nor has a default"
-            " backend; there certificates have to be for the address of the endpoint"
-        )
-        reader.report(annotations.field("proxy-ssl-name"), Reason.INVALID_ANNOTATION, message)
     looped = leads_to_itself(redirect, reader.hosts)
     if looped is not None:
         name, message = looped
@@ -127,6 +121,12 @@ def read_ingress(
     fault = visitors_choose(settings.of(EXTERNAL_AUTH), asked)
     if fault:
         reader.report(annotations.field("auth-url"), Reason.INVALID_ANNOTATION, fault)
+    if protocols.lacks_name((*asked, *(one.host for one in further if not one.is_redirect))):
+        message = (
+            "proxy-ssl-name: says the host of the rule, and not each has one without a wildcard, nor has a default backend"
+            " for all hosts; there certificates have to be for the address of the endpoint"
+        )
+        reader.report(annotations.field("proxy-ssl-name"), Reason.INVALID_ANNOTATION, message)
     if not ingress.rules and default is None:
         reader.report("spec", Reason.INVALID_RULE, "there are neither rules nor a defaultBackend")
     return ParsedObject(
