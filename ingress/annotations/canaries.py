@@ -136,7 +136,7 @@ CANARIES: Final = Family(
             parse_boolean,
             values="`true` or `false`; false",
             meaning="has the Ingress stand behind another one of the same host and path",
-            differs="that one is of the same namespace, unless hosts are shared; there may be several canaries; a default backend has none",
+            differs="that one is of the same namespace, unless hosts are shared; there may be several canaries",
         ),
         "canary-by-header": Annotation(
             "header",
