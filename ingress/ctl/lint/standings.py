@@ -5,6 +5,7 @@ no difference, and a remark that stands beside every second annotation is read b
 which values it is one.
 """
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Final
 
@@ -57,6 +58,14 @@ def _above(most: int) -> _Differs:
 def _with_expressions(subject: Subject, value: str) -> bool:
     return subject.says("use-regex") or subject.says("rewrite-target")
 
+
+def _sent_without_rewrite(subject: Subject, value: str) -> bool:
+    """Whether a prefix is sent where no path is rewritten; one with groups is not where no path is an expression."""
+    captures = _GROUP.search(value) is not None
+    return not subject.says("rewrite-target") and (not captures or subject.says("use-regex"))
+
+
+_GROUP: Final = re.compile(r"\$\{?[1-9]")
 
 DIFFERENCES: Final[Mapping[str, _Differs]] = {
     "auth-always-set-cookie": _never,
@@ -126,7 +135,7 @@ DIFFERENCES: Final[Mapping[str, _Differs]] = {
     "upstream-hash-by": _never,
     "upstream-vhost": _never,
     "use-regex": _never,
-    "x-forwarded-prefix": lambda subject, value: not subject.says("rewrite-target"),
+    "x-forwarded-prefix": _sent_without_rewrite,
 }
 """By name of those whose row has a difference: whether it is one for this object and value."""
 

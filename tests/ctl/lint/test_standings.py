@@ -103,6 +103,18 @@ class StandingTests(LintCase):
                 one = self.standing(name, ingress(enable_cors="true", **{name.replace("-", "_"): value}))
                 self.assertIs(one.standing, standing, (name, value))
 
+    def test_prefix_without_rewrite(self) -> None:
+        """A prefix is sent where ingress-nginx sends none, but for one of groups where no path is an expression."""
+        for value, more, standing in (
+            ("/app", {}, Standing.DIFFERS),
+            ("/app", {"rewrite_target": "/$1"}, Standing.HONORED),
+            ("/$1", {}, Standing.HONORED),
+            ("/$1", {"use_regex": "true"}, Standing.DIFFERS),
+            ("/$host", {}, Standing.DIFFERS),
+        ):
+            one = self.standing("x-forwarded-prefix", ingress(x_forwarded_prefix=value, **more))
+            self.assertIs(one.standing, standing, (value, more))
+
     def test_ignored(self) -> None:
         """A value that is refused, what is not honored at all, and what has no effect alone; each says why."""
         for name, value in (
