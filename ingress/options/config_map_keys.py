@@ -59,7 +59,8 @@ _UNITS: Final = {
     "ms": 0.001,
 }
 _TIME: Final = re.compile(
-    " *".join(rf"(?:(?P<{unit}>[0-9]{{1,8}}){unit}{'(?!s)' if unit == 'm' else ''})?" for unit in _UNITS)
+    # Spaces belong to what stands before them: several ways to share many of them out would never be through.
+    "".join(rf"(?:(?P<{unit}>[0-9]{{1,8}}){unit}{'(?!s)' if unit == 'm' else ''} *)?" for unit in _UNITS)
 )
 
 

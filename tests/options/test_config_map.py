@@ -2,6 +2,7 @@
 
 from operator import attrgetter
 from pathlib import Path
+from time import process_time
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -220,6 +221,15 @@ class KeysTests(SynchronousTestCase):
         for text in ("30m1h", "1.5h", "h", "5 m", "1h 1h"):
             self.assertIn("is not a time", self.told(proxy_stream_timeout=text).message)
 
+    def test_time_of_many_spaces(self) -> None:
+        """What is no time is told at once, however many spaces stand in it."""
+        began = process_time()
+        self.assertIn("is not a time", self.told(proxy_stream_timeout=f"1y{' ' * 60_000}x").message)
+        self.assertLess(process_time() - began, 1.0)
+        self.assertEqual(
+            self.said(proxy_stream_timeout="1m   30s").settings.serving.limits.stream_rest_seconds, 90
+        )
+
     def test_as_many_as_there_are(self) -> None:
         """More tries than there can be are no mistake."""
         found = self.said(proxy_next_upstream_tries="888888", proxy_stream_next_upstream_tries="888888")
@@ -371,7 +381,11 @@ class ForwardingTests(SynchronousTestCase):
             (asking, ("--trusted-proxies=10.0.0.0/8",), ForwardedHeaders.ALL),
             (asking, (), ForwardedHeaders.OTHERS),
             (asking | {"proxy-real-ip-cidr": "0.0.0.0/0"}, (), ForwardedHeaders.OTHERS),
-            (asking | {"proxy-real-ip-cidr": "10.0.0.0/8, ::/0 , 0.0.0.0/0.0.0.0"}, (), ForwardedHeaders.OTHERS),
+            (
+                asking | {"proxy-real-ip-cidr": "10.0.0.0/8, ::/0 , 0.0.0.0/0.0.0.0"},
+                (),
+                ForwardedHeaders.OTHERS,
+            ),
             (asking | {"trusted-proxies": "0.0.0.0/0"}, (), ForwardedHeaders.OTHERS),
             (
                 asking | {"proxy-real-ip-cidr": "0.0.0.0/0"},
