@@ -24,8 +24,9 @@ _FLAGS: Final = {
     "non_idempotent": "non_idempotent",
 }
 _STATUSES: Final = {f"http_{status}": status for status in (403, 404, 429, 500, 502, 503, 504)}
-_match_count = re.compile(r"[0-9]{1,9}", re.ASCII).fullmatch
-_match_seconds = re.compile(r"([0-9]{1,6})s?", re.ASCII).fullmatch
+# As many digits as a number has that ingress-nginx can read.
+_match_count = re.compile(r"[0-9]{1,19}", re.ASCII).fullmatch
+_match_seconds = re.compile(r"([0-9]{1,19})s?", re.ASCII).fullmatch
 
 
 def parse_conditions(text: str) -> RetryRule:
