@@ -1,10 +1,10 @@
 """The rotations of backends that were asked for, as snapshots have their endpoints.
 
-They are one for all tables.  Where thousands of backends are others in one snapshot, those whose endpoints are known get the new ones in
-slices behind the publication, as they do where EndpointSlices change: a request may go to an endpoint of before for some milliseconds.
+They are one for all tables.  Where many backends are others in one snapshot, all rotations are *behind*: steps give them the endpoints of
+now, while that snapshot is in force already, and whoever asks for one before has it brought up at once.  So no request that comes then
+goes by endpoints of before.
 """
 
-from collections import deque
 from collections.abc import Iterable, Iterator
 from typing import ClassVar, Final
 
@@ -16,13 +16,13 @@ from ingress.model.backends import BackendReference, BackendState
 from ingress.model.balancing import Balancing
 from ingress.model.shared_map import SharedMap
 from ingress.model.stepwise import Stepwise
-from ingress.process.in_slices import first_at_once
+from ingress.process.in_slices import in_slices
 from ingress.proxy.upstream.rotation import Rotation
 
 AT_ONCE: Final = 50
-"""Backends whose rotations get other endpoints in one step."""
+"""Rotations that get other endpoints in one step, or amid a publication."""
 SEEN_AT_ONCE: Final = 400
-"""Backends that are looked at in one step."""
+"""Backends that are looked at amid a publication."""
 
 _Portion = list[tuple[BackendReference, BackendState | None]]
 
@@ -34,73 +34,91 @@ class KnownRotations:
 
     def __init__(self, clock: IReactorTime) -> None:
         self._clock = clock
-        self._backends: SharedMap[BackendReference, BackendState] = SharedMap()
+        self.backends: SharedMap[BackendReference, BackendState] = SharedMap()
+        """Those of the current snapshot."""
         self.usual: dict[BackendReference, Rotation] = {}
-        """That of each backend; always the same dictionary."""
+        """That of each backend, but for those that are behind; always the same dictionary."""
         self.asked_for: dict[BackendReference, dict[Balancing, Rotation]] = {}
         """Those of routes that share requests in a way of their own; always the same dictionary."""
-        self._changes: deque[Iterator[_Portion]] = deque()
-        """What is different from one snapshot to the next; there while rotations get their endpoints."""
+        self._behind: dict[BackendReference, Rotation] = {}
+        self._is_catching_up = False
 
     def __iter__(self) -> Iterator[Rotation]:
         yield from self.usual.values()
+        yield from self._behind.values()
         for some in self.asked_for.values():
             yield from some.values()
 
-    def of(self, backend: BackendReference) -> Iterable[Rotation]:
-        """Return all rotations of *backend*."""
-        usual = self.usual.get(backend)
-        return () if usual is None else (usual, *self.asked_for.get(backend, {}).values())
+    def brought_up(self, backend: BackendReference) -> Rotation | None:
+        """Return the rotation of *backend*, if it was behind and the snapshot has that backend."""
+        rotation = self._behind.pop(backend, None)
+        if rotation is None:
+            return None
+        self._bring_up(backend, rotation)
+        return self.usual.get(backend)
 
     def follow(self, backends: SharedMap[BackendReference, BackendState]) -> None:
-        """Give rotations the endpoints that *backends* has, soon; costs what is different, if it is made of those before."""
-        before, self._backends = self._backends, backends
-        if backends is before or not (self.usual or self._changes):
+        """Give rotations the endpoints that *backends* has; costs what is different, if it is made of those before."""
+        before, self.backends = self.backends, backends
+        if backends is before or not (self.usual or self._behind):
             return
-        self._changes.append(backends.portions_since(before))
-        if len(self._changes) == 1:
-            try:
-                # Few take one step, and have theirs at once.
-                assigned = first_at_once(self._clock, self._assign())
-            except Exception:
-                self._changes.clear()
-                raise
-            assigned.addErrback(self._failed)
+        few = None if self._behind else self._few(backends.portions_since(before))
+        if few is None:
+            self._behind.update(self.usual)
+            self.usual.clear()
+        else:
+            self._behind.update((backend, self.usual.pop(backend)) for backend in few)
+            for backend in few:
+                self.brought_up(backend)
+        if self._behind and not self._is_catching_up:
+            self._is_catching_up = True
+            in_slices(self._clock, self._catch_up()).addErrback(self._failed)
 
     def forget(self) -> None:
         """Have rotations made anew when they are asked for."""
         for rotation in self:
             rotation.show(False)
         self.usual.clear()
+        self._behind.clear()
         self.asked_for.clear()
 
-    def _assign(self) -> Stepwise[None]:
-        done = seen = 0
-        while self._changes:
-            for portion in self._changes[0]:
-                for backend, _ in portion:
-                    if backend in self.usual:
-                        self._bring_up(backend)
-                        done += 1
-                        if not done % AT_ONCE:
-                            yield
-                seen += len(portion)
-                if seen >= SEEN_AT_ONCE:
-                    seen = 0
-                    yield
-            self._changes.popleft()
+    def _few(self, portions: Iterable[_Portion]) -> list[BackendReference] | None:
+        """Return which rotations are to have other endpoints; None where that are many, or takes long to find out."""
+        found: list[BackendReference] = []
+        seen = 0
+        for portion in portions:
+            seen += len(portion)
+            if seen > SEEN_AT_ONCE:
+                return None
+            found += [backend for backend, _ in portion if backend in self.usual]
+            if len(found) > AT_ONCE:
+                return None
+        return found
 
-    def _bring_up(self, backend: BackendReference) -> None:
-        """Give the rotations of *backend* the endpoints of now, whatever it was that changed."""
-        state = self._backends.get(backend)
+    def _catch_up(self) -> Stepwise[None]:
+        done = 0
+        # More are behind again where another snapshot comes meanwhile; those that are so for longer have their turn first.
+        while self._behind:
+            for backend in [*self._behind]:
+                self.brought_up(backend)
+                done += 1
+                if not done % AT_ONCE:
+                    yield
+        self._is_catching_up = False
+
+    def _bring_up(self, backend: BackendReference, usual: Rotation) -> None:
+        """Give the rotations of *backend* the endpoints of now, or forget them where it is gone."""
+        state = self.backends.get(backend)
         endpoints, elsewhere = ((), ()) if state is None else (state.endpoints, state.elsewhere)
-        for each in self.of(backend):
+        for each in (usual, *self.asked_for.get(backend, {}).values()):
             each.assign(endpoints, elsewhere)
             each.show(state is not None)
         if state is None:
-            del self.usual[backend]
             self.asked_for.pop(backend, None)
+        else:
+            self.usual[backend] = usual
 
     def _failed(self, failure: Failure) -> None:
-        self._changes.clear()
+        """Tell of a bug: what is behind is brought up when it is asked for, or after the next publication."""
+        self._is_catching_up = False
         self.log.failure("Endpoints could not be given to their rotations, which is a bug", failure=failure)

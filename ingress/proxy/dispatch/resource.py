@@ -67,7 +67,6 @@ class IngressProxyResource(ReverseProxyResource):
         self._table = RouteTable()
         self._streams = NO_STREAMS
         self._preparing = Preparing(clock)
-        self._backends: SharedMap[BackendReference, BackendState] = SharedMap()
         self._make_rotations = rotations
         self._chains = chains
         self._random = random.random
@@ -88,8 +87,7 @@ class IngressProxyResource(ReverseProxyResource):
 
         Costs what is different in *backends*, if they are the successor of those before.
         """
-        self._backends = backends if isinstance(backends, SharedMap) else SharedMap(backends)
-        self._known.follow(self._backends)
+        self._known.follow(backends if isinstance(backends, SharedMap) else SharedMap(backends))
         if table is not self._table:
             self._chains.replace(self._table, table)
             self._table = table
@@ -160,7 +158,7 @@ class IngressProxyResource(ReverseProxyResource):
     def rotation_of(self, backend: BackendReference) -> Rotation | None:
         """Return who picks the endpoints of *backend*; None where no route of the snapshot leads there."""
         rotation = self._rotations.get(backend)
-        if rotation is None and backend in self._backends:
+        if rotation is None and backend in self._known.backends:
             rotation = self._new_rotation(backend)
         return rotation
 
@@ -221,7 +219,7 @@ class IngressProxyResource(ReverseProxyResource):
         if rotation.endpoints:
             exchange.proxy(route, rotation, key)
         else:
-            state = self._backends.get(backend)
+            state = self._known.backends.get(backend)
             # Be it told by 503 or, as the Gateway API wants it of some, by 500.
             exchange.cause = Cause.UNAVAILABLE
             if state is None:
@@ -298,8 +296,11 @@ class IngressProxyResource(ReverseProxyResource):
         return bool((self._rotations.get(backend) or self._new_rotation(backend)).endpoints)
 
     def _new_rotation(self, reference: BackendReference) -> Rotation:
-        """Make the rotation of a backend when it is first asked for: many never are."""
-        state = self._backends.get(reference)
+        """Make the rotation of a backend when it is first asked for, since many never are, or bring up that which is behind."""
+        known = self._known.brought_up(reference)
+        if known is not None:
+            return known
+        state = self._known.backends.get(reference)
         if state is None:
             rotation = self._make_rotations.make(reference, ())
         else:
@@ -322,7 +323,7 @@ class IngressProxyResource(ReverseProxyResource):
                 old = asked_for.pop(next(iter(asked_for)))
                 old.assign(())
                 old.show(False)
-            state = self._backends[reference]
+            state = self._known.backends[reference]
             rotation = self._make_rotations.make(reference, state.endpoints, balancing, state.elsewhere)
             asked_for[balancing] = rotation
             rotation.show()

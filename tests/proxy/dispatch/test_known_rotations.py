@@ -5,18 +5,24 @@ from functools import partial
 from random import Random
 from typing import cast
 
+from attrs import evolve
 from twisted.internet.interfaces import IReactorTime
 from twisted.internet.task import Clock
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.metrics.metrics import Metrics
 from ingress.model.backends import BackendReference, BackendState, Endpoint
+from ingress.model.balancing import Algorithm, Balancing
 from ingress.model.shared_map import SharedMap
 from ingress.proxy.contract.deadlines import Deadlines
 from ingress.proxy.dispatch.known_rotations import KnownRotations
 from ingress.proxy.upstream.rotation import Rotations
+from ingress.routing.route import Match, Route
+from ingress.routing.table import HostRoutes, RouteTable
 from tests.fakes.counting import calls
 from tests.fakes.step_clocks import StepClock
+from tests.properties import examples
+from tests.proxy.playing import OWNER, ProxyCase
 
 Backends = SharedMap[BackendReference, BackendState]
 
@@ -67,6 +73,15 @@ class KnownRotationTests(SynchronousTestCase):
         self.assertEqual((self.clock.calls, self.addresses(known), len(known.usual)), ([], {"2"}, 15))
         self.assertEqual(self.metrics.endpoints.known, 15)
 
+    def test_few_of_many(self) -> None:
+        """So they have where thousands of others are as they were, which nobody looks at."""
+        some = backends(3000, 1)
+        known = self.known(some)
+        other = some.patched({backend(7): BackendState((endpoint(7, 2),)), backend(8): None})
+        self.assertLess(calls(partial(known.follow, other)), 200)
+        self.assertEqual((self.clock.calls, len(known.usual)), ([], 2999))
+        self.assertEqual(known.usual[backend(7)].endpoints, (endpoint(7, 2),))
+
     def test_steps(self) -> None:
         """However many there are, no step is longer."""
         found = []
@@ -81,19 +96,138 @@ class KnownRotationTests(SynchronousTestCase):
         self.assertLess(few, 6000)
 
     def test_meanwhile(self) -> None:
-        """What changes again meanwhile ends as it is in the last snapshot."""
+        """What changes again meanwhile ends as it is in the last snapshot, and whoever asks meanwhile has that at once."""
         known = self.known(backends(1000, 1))
         for some in (backends(900, 2), backends(1000, 3), backends(950, 4)):
             known.follow(some)
-        self.assertEqual(self.addresses(known), {"1", "2"})
+        self.assertEqual((self.addresses(known), known.usual), ({"1"}, {}))
+        rotation = known.brought_up(backend(7))
+        assert rotation is not None
+        self.assertEqual(rotation.endpoints, (endpoint(7, 4),))
+        self.assertIs(known.usual[backend(7)], rotation)
+        self.assertIsNone(known.brought_up(backend(970)))
         self.clock.work()
-        self.assertEqual(self.addresses(known), {"4"})
-        # Of those that went for a moment some were forgotten, and are made anew when they are asked for.
-        self.assertLessEqual(len(known.usual), 950)
-        self.assertTrue(all(backend(one) in known.usual for one in range(900)))
+        self.assertIs(known.usual[backend(7)], rotation)
+        self.assertEqual((self.addresses(known), len(known.usual)), ({"4"}, 950))
+        self.assertEqual(self.metrics.endpoints.known, 950)
+
+    def test_publications_in_a_row(self) -> None:
+        """However soon publications follow each other, each rotation has its turn."""
+        known = self.known(backends(500, 1))
+        for generation in range(2, 50):
+            known.follow(backends(500, generation))
+            self.clock.calls.pop()()
+        self.assertLessEqual(self.addresses(known), {str(generation) for generation in range(38, 50)})
+
+    def test_failure(self) -> None:
+        """A bug that ends the steps leaves no rotation with endpoints of before: the next publication goes on."""
+        known = self.known(backends(1000, 1))
+        wrong = known.usual[backend(500)]
+        del wrong.balancer
+        known.follow(backends(1000, 2))
+        self.clock.work()
+        self.assertEqual(len(self.flushLoggedErrors(AttributeError)), 1)
+        (left, *_) = known._behind
+        rotation = known.brought_up(left)
+        assert rotation is not None
+        self.assertEqual(rotation.endpoints[0].address.split(".")[1], "2")
+        known.follow(backends(999, 2))
+        self.clock.work()
+        self.assertEqual((self.addresses(known), len(known.usual)), ({"2"}, 998))
+
+    def test_forgotten_meanwhile(self) -> None:
+        """Those that are to share requests otherwise are made anew, be they behind."""
+        known = self.known(backends(1000, 1))
+        known.follow(backends(1000, 2))
+        known.forget()
+        self.clock.work()
+        self.assertEqual(([*known], self.metrics.endpoints.known), ([], 0))
+
+    def test_random_histories(self) -> None:
+        """Whatever is published, and asked for, between any two steps, is as where all is done at once."""
+        chance = Random(7)
+        for _ in range(examples(12)):
+            known = self.known(some := backends(chance.choice((10, 100, 300)), 0))
+            for generation in range(1, 30):
+                match chance.randrange(3):
+                    case 0:
+                        count = chance.choice((1, 60, 300))
+                        changed = [backend(chance.randrange(300)) for _ in range(count)]
+                        some = some.patched(
+                            {
+                                one: BackendState((endpoint(at, generation),))
+                                if chance.random() < 0.7
+                                else None
+                                for at, one in enumerate(changed)
+                            }
+                        )
+                        known.follow(some)
+                    case 1:
+                        if self.clock.calls:
+                            self.clock.calls.pop()()
+                    case _:
+                        one = backend(chance.randrange(300))
+                        rotation = known.usual.get(one) or known.brought_up(one)
+                        self.assertIs(rotation is not None and one not in some, False)
+                        if rotation is not None:
+                            self.assertEqual(rotation.endpoints, some[one].endpoints)
+                for one, rotation in known.usual.items():
+                    self.assertEqual(rotation.endpoints, some[one].endpoints)
+            self.clock.work()
+            self.assertEqual({one.backend for one in known}, {*known.usual})
+            self.assertEqual(self.metrics.endpoints.known, sum(len(one.endpoints) for one in known))
+            known.forget()
 
     def test_same_for_all_tables(self) -> None:
         """What one table has followed another one need not look at."""
         some = backends(1000, 1)
         known = self.known(some)
         self.assertLess(calls(partial(known.follow, some)), 10)
+
+
+class OvertakenTests(ProxyCase):
+    """Requests that come while thousands of rotations get other endpoints."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        # No step is taken while a test goes on.
+        self.stage.resource._known._clock = cast(IReactorTime, StepClock())
+        self.publish(backends(200, 1))
+        for one in range(200):
+            self.stage.resource.rotation_of(backend(one))
+
+    def publish(self, some: Backends, balancing: Balancing | None = None) -> None:
+        """Publish a host for each backend that there may be."""
+        route = Route("", "/", Match.PREFIX, OWNER, backend(0), balancing=balancing)
+        hosts = {
+            f"h{one}.test": HostRoutes((evolve(route, host=f"h{one}.test", backend=backend(one)),))
+            for one in range(200)
+        }
+        self.stage.resource.publish(RouteTable().patched(hosts), some)
+
+    def ask(self, number: int) -> bytes:
+        """Ask a host; return what is said to it at once."""
+        client = self.stage.open()
+        client.say(b"GET / HTTP/1.1\r\nHost: h%d.test\r\nConnection: close\r\n\r\n" % number)
+        return client.take()
+
+    def test_endpoints_of_now(self) -> None:
+        """They go to the endpoints of the snapshot that is in force, and to none of before."""
+        self.publish(backends(200, 2))
+        for number in range(200):
+            self.ask(number)
+        self.assertEqual(self.connector.asked, [endpoint(number, 2) for number in range(200)])
+
+    def test_endpoints_came(self) -> None:
+        """Where there were none, and are some now, nobody is told 503."""
+        self.publish(SharedMap({backend(one): BackendState((), "none") for one in range(200)}))
+        for number in range(200):
+            self.assert_status(self.ask(number), 503)
+        self.publish(backends(200, 2))
+        self.assertEqual({self.ask(number) for number in range(200)}, {b""})
+
+    def test_backend_went(self) -> None:
+        """Where a backend is gone they are told so, whatever way to share them a route asks for."""
+        self.publish(SharedMap({}), Balancing(Algorithm.LEAST_REQUESTS))
+        for number in range(200):
+            self.assert_status(self.ask(number), 503)
