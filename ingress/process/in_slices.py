@@ -1,6 +1,7 @@
 """What takes long, a slice at a time, between which the reactor does other things; and one for all who ask at once."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Final, Generic, TypeVar
 
 from twisted.internet.defer import Deferred, succeed
@@ -25,7 +26,8 @@ def in_slices(clock: IReactorTime, steps: Stepwise[T]) -> Deferred[T]:
 
     found: Deferred[T] = Deferred(cancel)
 
-    def go_on() -> None:
+    def go_on(again: Callable[..., None]) -> None:
+        # It is handed itself: a function that refers to itself is a cycle, and so is all that it knows.
         nonlocal call
         call = None
         until = clock.seconds() + SLICE_SECONDS
@@ -39,9 +41,9 @@ def in_slices(clock: IReactorTime, steps: Stepwise[T]) -> Deferred[T]:
         except Exception:
             found.errback()
         else:
-            call = clock.callLater(0, go_on)
+            call = clock.callLater(0, partial(again, again))
 
-    call = clock.callLater(0, go_on)
+    call = clock.callLater(0, partial(go_on, go_on))
     return found
 
 

@@ -1,5 +1,8 @@
 """Tests for ``ingress.process.in_slices``."""
 
+import gc
+from weakref import ref
+
 from twisted.internet.defer import CancelledError, Deferred
 from twisted.internet.task import Clock
 from twisted.trial.unittest import SynchronousTestCase
@@ -31,6 +34,7 @@ class InSlicesTests(SynchronousTestCase):
         for call in due:
             call.called = 1
             call.func(*call.args, **call.kw)
+        due.clear()
 
     def test_slices(self) -> None:
         """A turn takes the steps of a slice, and the last one tells what was found."""
@@ -42,6 +46,22 @@ class InSlicesTests(SynchronousTestCase):
         self.assertEqual(counts, [3, 6, 8])
         self.assertEqual(self.successResultOf(found), "found")
         self.assertEqual(self.clock.getDelayedCalls(), [])
+
+    def test_leftovers(self) -> None:
+        """Nothing is left for the collector, neither of who was told the end nor of who was not."""
+        for count, fails, is_cancelled in ((1, False, False), (3, True, False), (3, False, True)):
+            alive = ref(found := in_slices(self.clock, self.steps(count, fails)))
+            found.addErrback(lambda failure: None)
+            gc.disable()
+            try:
+                self.turn()
+                if is_cancelled:
+                    found.cancel()
+                self.turn()
+                del found
+                self.assertIsNone(alive())
+            finally:
+                gc.enable()
 
     def test_failure(self) -> None:
         """What a step raises is the failure of the whole."""
