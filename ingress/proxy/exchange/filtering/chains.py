@@ -12,6 +12,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final
 
+from twisted.internet.defer import maybeDeferred
 from twisted.internet.interfaces import IReactorTime
 from twisted.logger import Logger
 from twisted.python.failure import Failure
@@ -57,6 +58,8 @@ class Chains:
         """What was used by no table when it was last counted."""
         self._uncounted: dict[FilterSpec, None] = {}
         """The specs of filters that were made before they were counted."""
+        self._is_lost = False
+        """Whether a bug has left the counts wrong: by these no filter may be forgotten any more."""
 
     def chain(self, specs: Specs, backend_specs: Specs = ()) -> Chain:
         """Return the chain of a request whose route has *specs*, and whose backend has *backend_specs*."""
@@ -75,7 +78,7 @@ class Chains:
             live = self._make(spec)
             if spec in self._spec_uses:
                 self._live[spec] = live
-            elif self._counting:
+            elif self._counting or self._is_lost:
                 self._live[spec] = live
                 self._uncounted[spec] = None
         return live
@@ -90,6 +93,10 @@ class Chains:
 
     def replace(self, before: RouteTable, now: RouteTable) -> None:
         """Forget what *before* has and *now* has not, soon; costs what is different in them."""
+        if self._is_lost:
+            # Filters live on without their chains, which know tuples that no table may have.
+            self._chains.clear()
+            return
         had, has = before.kept_uses, now.kept_uses
         if has is not None and not before.hosts:
             # Workers have this counted before they begin: to look at each host would copy what they share.
@@ -100,13 +107,8 @@ class Chains:
             steps = self._replace_hosts([before, now])
         self._counting.append(steps)
         if len(self._counting) == 1:
-            try:
-                # Few take one step, and are right at once.
-                counted = first_at_once(self._clock, self._count_all())
-            except Exception:
-                self._counting.clear()
-                raise
-            counted.addErrback(self._failed)
+            # Few take one step, and are right at once.
+            maybeDeferred(first_at_once, self._clock, self._count_all()).addErrback(self._failed)
 
     def _count_all(self) -> Stepwise[None]:
         """Count what there is to count; then forget what no table has."""
@@ -119,8 +121,10 @@ class Chains:
     def _failed(self, failure: Failure) -> None:
         """Tell of a bug, and count nothing more: filters are kept that nobody needs."""
         self._counting.clear()
+        self._is_lost = True
         log.failure(
-            "Filters could not be counted, which is a bug; their requests are served", failure=failure
+            "Filters could not be counted, which is a bug; requests are served, but no filter is forgotten until the end of the process",
+            failure=failure,
         )
 
     def _replace_counted(self, had: Mapping[Specs, int], has: Mapping[Specs, int]) -> Stepwise[None]:

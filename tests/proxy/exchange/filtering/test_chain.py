@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from random import Random
 from typing import Any, ClassVar, cast
 
 from attrs import frozen
@@ -19,6 +20,7 @@ from ingress.routing.variants import RequestCondition, Said, Variant, WeightedBa
 from tests.fakes.counting import calls
 from tests.fakes.filter_parts import FakeServices
 from tests.fakes.step_clocks import StepClock
+from tests.properties import examples
 from tests.proxy.filter_case import FilterCase
 from tests.proxy.playing import BACKEND, GET, OK, ONE, OWNER, TWO, Stage
 
@@ -48,6 +50,13 @@ class Journal(list[int]):
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Journal)
+
+
+class Torn(Journal):
+    """One by which nothing can be counted."""
+
+    def __hash__(self) -> int:  # type: ignore[override]
+        raise ZeroDivisionError
 
 
 @frozen
@@ -301,6 +310,69 @@ class ChainStepTests(SynchronousTestCase):
         made = self.filter_of(7)
         self.clock.work()
         self.assertIsNot(self.filter_of(7), made)
+
+    def test_bug(self) -> None:
+        """Where a spec cannot be counted that is told once, the table is served, and no filter is forgotten, or made twice, from then on."""
+        for count in (30, 1000):
+            self.chains = Chains(cast(IReactorTime, self.clock), lambda name: FakeServices())
+            none, torn, some = RouteTable(), self.table(count - 1), self.table(count)
+            torn = torn.patched({"torn.test": HostRoutes((route(Counting(count, Torn())),))})
+            self.chains.replace(none, torn)
+            made = self.filter_of(7)
+            self.clock.work()
+            self.assertEqual(len(self.flushLoggedErrors(ZeroDivisionError)), 1)
+            for before, after in ((torn, some), (some, none), (none, some)):
+                self.chains.replace(before, after)
+                self.clock.work()
+                self.assertIs(self.filter_of(7), made)
+
+    def test_random_histories(self) -> None:
+        """However tables follow each other, and whatever is asked between two steps, a filter lives as long as its spec is in one."""
+        chance = Random(3)
+        for _ in range(examples(12)):
+            self.chains = Chains(cast(IReactorTime, self.clock), lambda name: FakeServices())
+            tables = [RouteTable(), RouteTable()]
+            known: dict[int, Filter] = {}
+            for _ in range(40):
+                match chance.randrange(3):
+                    case 0:
+                        place = chance.randrange(2)
+                        before = tables[place]
+                        hosts = chance.sample(range(400), chance.choice((1, 50, 390)))
+                        tables[place] = before.patched(
+                            {f"{one}.test": self.some_host(chance) for one in hosts}
+                        )
+                        self.chains.replace(before, tables[place])
+                    case 1:
+                        if self.clock.calls:
+                            self.clock.calls.pop()()
+                    case _:
+                        in_use = self.numbers(tables)
+                        known = {number: made for number, made in known.items() if number in in_use}
+                        for number in chance.sample(sorted(in_use), min(len(in_use), 20)):
+                            made = known.setdefault(number, self.filter_of(number))
+                            self.assertIs(self.filter_of(number), made)
+                in_use = self.numbers(tables)
+                known = {number: made for number, made in known.items() if number in in_use}
+            self.clock.work()
+            self.assertLessEqual({cast(Counting, one).number for one in self.chains._live}, in_use)
+            self.assertEqual({cast(Counting, one).number for one in self.chains._spec_uses}, in_use)
+            for number, made in known.items():
+                self.assertIs(self.filter_of(number), made)
+
+    def some_host(self, chance: Random) -> HostRoutes | None:
+        """Return a host with some specs, or none."""
+        specs = [Counting(chance.randrange(300), self.log) for _ in range(chance.randrange(3))]
+        return HostRoutes((route(*specs),)) if chance.random() < 0.8 else None
+
+    def numbers(self, tables: list[RouteTable]) -> set[int]:
+        """Return the numbers of the specs in *tables*."""
+        return {
+            cast(Counting, spec).number
+            for table in tables
+            for one in table.unordered()
+            for spec in one.filters
+        }
 
 
 class ChainTestsHttp2(ChainTests):
