@@ -33,6 +33,7 @@ from secrets import token_bytes
 from typing import TypeVar
 
 from OpenSSL import SSL, crypto
+from twisted.internet.defer import maybeDeferred
 from twisted.internet.interfaces import IOpenSSLServerConnectionCreator, IReactorTime
 from twisted.logger import Logger
 from twisted.protocols.tls import TLSMemoryBIOProtocol
@@ -98,11 +99,14 @@ class ServerContexts:
         self._groups = groups
         self._bases = bases or Bases(least_version, groups)
         self._names = ServerNames()
+        self._table = table
         self._demands = Demands(table)
         self._clock = clock
         self._nonce = nonce
         self._counting: deque[Stepwise[None]] = deque()
         """What hosts ask otherwise than before; there while that is counted."""
+        self._is_lost = False
+        """Whether a bug has left the count wrong."""
         self._contexts: OrderedDict[_Key, SSL.Context | None] = OrderedDict()
         """None where OpenSSL refuses the certificates, so that it is told once."""
         self._chosen: dict[bytes | None, tuple[Handshake, SSL.Context, _Key | None]] = {}
@@ -136,9 +140,15 @@ class ServerContexts:
         before = self._names
         self._chosen.clear()
         self._names = ServerNames(certificates, handshake_settings or HandshakeSettingsTable(), beside)
-        self._take(before, self._names)
-        if before.beside is not beside:
-            self._take(before.beside or ServerNames(), beside or ServerNames(), is_beside=True)
+        counted = before
+        if self._is_lost:
+            self._is_lost, self._demands, counted = False, Demands(self._table), ServerNames()
+        self._forget(before.certificates, certificates)
+        self._ask(counted.handshake_settings, self._names.handshake_settings)
+        if before.beside is not beside or counted is not before:
+            was, seen, now = (one or ServerNames() for one in (before.beside, counted.beside, beside))
+            self._forget(was.certificates, now.certificates)
+            self._ask(seen.handshake_settings, now.handshake_settings, is_beside=True)
         if certificates.default != before.certificates.default:
             self._change_default()
         self._bind()
@@ -147,16 +157,21 @@ class ServerContexts:
         """Bind sessions to what is asked, or to nothing that lasts while that is being counted."""
         self._whose = (
             self._nonce(_NONCE_BYTES)
-            if self._counting
+            if self._counting or self._is_lost
             else self._demands.digest(self._names.certificates.default)
         )
 
     def _count(self, steps: Stepwise[None]) -> None:
         self._counting.append(steps)
-        if self._clock is None:
-            finished(self._count_all())
-        elif len(self._counting) == 1:
-            first_at_once(self._clock, self._count_all()).addErrback(self._failed)
+        if len(self._counting) > 1:
+            return
+        steps = self._count_all()
+        counted = (
+            maybeDeferred(finished, steps)
+            if self._clock is None
+            else maybeDeferred(first_at_once, self._clock, steps)
+        )
+        counted.addErrback(self._failed)
 
     def _count_all(self) -> Stepwise[None]:
         while self._counting:
@@ -165,17 +180,18 @@ class ServerContexts:
         self._bind()
 
     def _failed(self, failure: Failure) -> None:
-        """Tell of a bug; no session is resumed from now on."""
+        """Tell of a bug; no session is resumed from now on until all is counted anew, with the next publication."""
+        self._counting.clear()
+        self._is_lost = True
+        self._bind()
         _log.failure("What hosts ask of clients could not be counted, which is a bug", failure=failure)
 
-    def _take(self, before: ServerNames, after: ServerNames, *, is_beside: bool = False) -> None:
-        """Forget what *before* had and *after* has not."""
-        if after.certificates is not before.certificates:
-            self._forget(before.certificates, after.certificates)
-        if after.handshake_settings is not before.handshake_settings:
-            had, has = before.handshake_settings.by_host, after.handshake_settings.by_host
-            if not had and not _is_anything_asked(has):
-                return
+    def _ask(
+        self, before: HandshakeSettingsTable, after: HandshakeSettingsTable, *, is_beside: bool = False
+    ) -> None:
+        """Count what is asked of clients in *after* and was not in *before*, and the other way round."""
+        had, has = before.by_host, after.by_host
+        if after is not before and (had or _is_anything_asked(has)):
             changes = ((host, _asked(old), _asked(new)) for host, old, new in _pairs(had, has))
             self._count(self._demands.changing(changes, is_beside=is_beside))
 
@@ -302,7 +318,7 @@ class ServerContexts:
 
     def _forget(self, before: CertificateTable, after: CertificateTable) -> None:
         """Drop the contexts of certificates that a host had in *before* and has no more in *after*."""
-        if not self._contexts:
+        if not self._contexts or after is before:
             return
         gone: set[Certificate] = set()
         for some_before, some_after in ((before.exact, after.exact), (before.wildcard, after.wildcard)):

@@ -10,7 +10,7 @@ from typing import Final
 
 from ingress.identity.certificates import Certificate
 from ingress.model.client_authentication import ClientAuthentication
-from ingress.model.stepwise import Stepwise, finished
+from ingress.model.stepwise import Stepwise
 
 _SUM_BYTES: Final = 256
 """Of a sum of digests, one for each host, in any order.  Who could choose the parts finds two equal sums of that length no faster
@@ -29,25 +29,16 @@ class Demands:
         self._table = table.encode()
         self._sum = 0
 
-    def change(
-        self,
-        changes: Iterable[tuple[str, ClientAuthentication | None, ClientAuthentication | None]],
-        *,
-        is_beside: bool = False,
-    ) -> None:
-        """Have each host of *changes* ask no more for the first and now for the second.
-
-        *is_beside* tells hosts of Gateways beside from others.
-        """
-        finished(self.changing(changes, is_beside=is_beside))
-
     def changing(
         self,
         changes: Iterable[tuple[str, ClientAuthentication | None, ClientAuthentication | None]],
         *,
         is_beside: bool = False,
     ) -> Stepwise[None]:
-        """Do so in steps; in between ``digest`` stands for nothing."""
+        """Have each host of *changes* ask no more for the first and now for the second, in steps; in between ``digest`` stands for nothing.
+
+        *is_beside* tells hosts of Gateways beside from others.
+        """
         place = _digest_of(b"beside" if is_beside else b"")
         # Many hosts ask for the same, and certificates of authorities are long.
         known: dict[ClientAuthentication, bytes] = {}

@@ -3,6 +3,7 @@
 from datetime import UTC, datetime
 from functools import partial
 from itertools import count
+from random import Random
 from typing import cast
 
 from attrs import evolve
@@ -10,6 +11,7 @@ from twisted.internet.interfaces import IReactorTime
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.identity.certificates import CertificateTable
+from ingress.identity.misdirected import ServerNames
 from ingress.identity.server_names import HandshakeSettings, HandshakeSettingsTable
 from ingress.model.client_authentication import ClientAuthentication
 from ingress.model.shared_map import SharedMap
@@ -17,6 +19,7 @@ from ingress.tls.contexts import ServerContexts
 from ingress.tls.generated import generate_certificate
 from tests.fakes.counting import calls
 from tests.fakes.step_clocks import StepClock
+from tests.properties import examples
 
 ASKED = ClientAuthentication("Secret shop/people", b"one", b"two", depth=2)
 OWN = generate_certificate(datetime.now(UTC))
@@ -73,6 +76,59 @@ class ManyDemandTests(SynchronousTestCase):
         self.clock.work()
         self.assertEqual(self.contexts._whose, self.whose(*tables))
         self.assertEqual(self.contexts._whose, self.whose(tables[-1]))
+
+    def test_random_histories(self) -> None:
+        """Whatever is published between two steps, sessions are bound to what is asked now, or to what stood for nothing else before."""
+        chance = Random(5)
+        for _ in range(examples(12)):
+            by_host: SharedMap[str, HandshakeSettings] = SharedMap()
+            self.setUp()
+            seen: set[bytes] = set()
+            for _ in range(12):
+                if chance.random() < 0.5:
+                    hosts = chance.sample(range(200), chance.choice((1, 90, 190)))
+                    by_host = by_host.patched({f"h{one}.test": self.some_settings(chance) for one in hosts})
+                    self.publish(HandshakeSettingsTable(by_host))
+                    whose = self.contexts._whose
+                    if self.clock.calls:
+                        self.assertNotIn(whose, seen)
+                    else:
+                        self.assertEqual(whose, self.whose(HandshakeSettingsTable(by_host)))
+                    seen.add(whose)
+                elif self.clock.calls:
+                    self.clock.calls.pop()()
+            self.clock.work()
+            self.assertEqual(self.contexts._whose, self.whose(HandshakeSettingsTable(by_host)))
+
+    def some_settings(self, chance: Random) -> HandshakeSettings | None:
+        """Return what a host may have."""
+        asked = chance.choice((None, ASKED, evolve(ASKED, depth=3), evolve(ASKED, depth=4)))
+        return None if chance.random() < 0.2 else HandshakeSettings(client_authentication=asked)
+
+    def test_bug(self) -> None:
+        """Where that cannot be counted, the tables are in force, sessions are bound to nothing that lasts, and the next publication mends it."""
+        for hosts in (3, 1000):
+            whole, torn = table(hosts, "a"), table(hosts, "a")
+            shown = torn.by_host[f"h{hosts // 2}.test"]
+            asked = evolve(ASKED, source=cast(str, None))
+            by_host = cast(SharedMap[str, HandshakeSettings], torn.by_host)
+            torn = HandshakeSettingsTable(
+                by_host.patched({f"h{hosts // 2}.test": evolve(shown, client_authentication=asked)})
+            )
+            beside = ServerNames(handshake_settings=table(2, "beside"))
+            self.contexts.publish(CertificateTable(), table(1, "b"), beside)
+            self.contexts.publish(CertificateTable(), torn, beside)
+            before = self.contexts._whose
+            self.clock.work()
+            self.assertEqual(len(self.flushLoggedErrors(AttributeError)), 1)
+            self.assertIs(self.contexts._names.handshake_settings, torn)
+            self.assertTrue(before.startswith(b"nonce"))
+            self.assertTrue(self.contexts._whose.startswith(b"nonce"))
+            self.contexts.publish(CertificateTable(), whole, beside)
+            self.clock.work()
+            contexts = ServerContexts(OWN)
+            contexts.publish(CertificateTable(), whole, beside)
+            self.assertEqual(self.contexts._whose, contexts._whose)
 
     def test_steps(self) -> None:
         """However many hosts there are, no step takes longer."""
