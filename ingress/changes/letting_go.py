@@ -11,8 +11,8 @@ from ingress.model.stepwise import LET_GO_AT_ONCE, Stepwise
 from ingress.routing.table import RouteTable
 from ingress.translate.snapshot import ListenerTable, Snapshot
 
-HOSTS_AT_ONCE: Final = 200
-"""Entries that are looked at in one step."""
+SEEN_AT_ONCE: Final = 400
+"""Entries that are looked at in one step, of both."""
 NO_TABLE: Final = ListenerTable()
 
 
@@ -39,15 +39,11 @@ def replaced(before: Snapshot, after: Snapshot) -> Stepwise[list[object]]:
 
 
 def _of_routes(before: RouteTable, after: RouteTable, found: list[object]) -> Stepwise[None]:
-    seen = 0
-    for portion in after.replaced_since(before):
+    for portion in after.replaced_since(before, SEEN_AT_ONCE):
         for had, _ in portion:
             if had is not None:
                 found += had.routes
-        seen += len(portion)
-        if seen >= HOSTS_AT_ONCE:
-            seen = 0
-            yield
+        yield
 
 
 def _of_map(
@@ -55,11 +51,7 @@ def _of_map(
 ) -> Stepwise[None]:
     if before is after or not isinstance(before, SharedMap) or not isinstance(after, SharedMap):
         return
-    seen = 0
     holders += before.shards
-    for portion in after.portions_since(before):
+    for portion in after.portions_since(before, SEEN_AT_ONCE):
         found += [known for known in (before.get(key) for key, _ in portion) if known is not None]
-        seen += len(portion)
-        if seen >= HOSTS_AT_ONCE:
-            seen = 0
-            yield
+        yield

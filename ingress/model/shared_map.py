@@ -116,16 +116,24 @@ class SharedMap(Mapping[K, V]):
         for portion in self.portions_since(before):
             yield from portion
 
-    def portions_since(self, before: "SharedMap[K, V]") -> Iterator[list[tuple[K, V | None]]]:
-        """Yield the same in portions, some of them empty, of which each takes a moment to find."""
+    def portions_since(
+        self, before: "SharedMap[K, V]", at_once: int = 1
+    ) -> Iterator[list[tuple[K, V | None]]]:
+        """Yield the same in portions, some of them empty: for each, those of a shard or about *at_once* entries are looked at."""
         if self._predecessor() is before:
             changes = ((key, self.get(key)) for key in self._patched)
             yield [(key, value) for key, value in changes if value is not before.get(key)]
             return
+        portion: list[tuple[K, V | None]] = []
+        seen = 0
         for shard, old in zip(self.shards, before.shards, strict=True):
             if shard is old:
                 continue
-            portion: list[tuple[K, V | None]] = []
             portion += [(key, value) for key, value in shard.items() if old.get(key) is not value]
             portion += [(key, None) for key in old if key not in shard]
+            seen += len(shard) + len(old)
+            if seen >= at_once:
+                yield portion
+                portion, seen = [], 0
+        if seen:
             yield portion

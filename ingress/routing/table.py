@@ -367,10 +367,10 @@ class RouteTable:
             yield from portion
 
     def replaced_since(
-        self, before: "RouteTable"
+        self, before: "RouteTable", at_once: int
     ) -> Iterator[list[tuple[HostRoutes | None, HostRoutes | None]]]:
-        """Yield for each of these hosts what it has in *before*, and here, in portions of which each takes a moment to find."""
-        for portion in self._by_host.portions_since(before._by_host):
+        """Yield for each of these hosts what it has in *before*, and here, in portions: for each about *at_once* hosts are looked at."""
+        for portion in self._by_host.portions_since(before._by_host, at_once):
             yield [(before._by_host.get(key), some) for key, some in portion]
 
     def portions_since(self, before: "RouteTable") -> Iterator[list[tuple[str, HostRoutes | None]]]:

@@ -28,12 +28,13 @@ that of one without usable certificate.  Where they stand beside others, whichev
 
 import socket
 from collections import OrderedDict, deque
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import chain
 from secrets import token_bytes
 from typing import TypeVar
 
 from OpenSSL import SSL, crypto
-from twisted.internet.defer import maybeDeferred
+from twisted.internet.defer import Deferred, maybeDeferred
 from twisted.internet.interfaces import IOpenSSLServerConnectionCreator, IReactorTime
 from twisted.logger import Logger
 from twisted.protocols.tls import TLSMemoryBIOProtocol
@@ -59,6 +60,9 @@ _log = Logger()
 MAX_CONTEXTS = 1024
 """How many are kept, those used last.  One takes some 22 KiB and a quarter of a millisecond to build,
 as long as a handshake; ten thousand of them would take 220 MiB."""
+
+SEEN_AT_ONCE = 400
+"""Hosts that are looked at in one step, of two tables."""
 
 _NONCE_BYTES = 32
 
@@ -163,15 +167,14 @@ class ServerContexts:
 
     def _count(self, steps: Stepwise[None]) -> None:
         self._counting.append(steps)
-        if len(self._counting) > 1:
-            return
-        steps = self._count_all()
-        counted = (
-            maybeDeferred(finished, steps)
-            if self._clock is None
-            else maybeDeferred(first_at_once, self._clock, steps)
-        )
-        counted.addErrback(self._failed)
+        if len(self._counting) == 1:
+            self._take(self._count_all()).addErrback(self._failed)
+
+    def _take(self, steps: Stepwise[None]) -> Deferred[None]:
+        """Take *steps*, a few now and the others soon."""
+        if self._clock is None:
+            return maybeDeferred(finished, steps)
+        return maybeDeferred(first_at_once, self._clock, steps)
 
     def _count_all(self) -> Stepwise[None]:
         while self._counting:
@@ -192,8 +195,11 @@ class ServerContexts:
         """Count what is asked of clients in *after* and was not in *before*, and the other way round."""
         had, has = before.by_host, after.by_host
         if after is not before and (had or _is_anything_asked(has)):
-            changes = ((host, _asked(old), _asked(new)) for host, old, new in _pairs(had, has))
-            self._count(self._demands.changing(changes, is_beside=is_beside))
+            portions = (
+                ((host, _asked(old), _asked(new)) for host, old, new in portion)
+                for portion in _portions(had, has)
+            )
+            self._count(self._demands.changing(portions, is_beside=is_beside))
 
     def serverConnectionForTLS(self, tlsProtocol: TLSMemoryBIOProtocol | None) -> SSL.Connection:
         """Begin a connection; its certificate is chosen once the client has named a server."""
@@ -317,18 +323,27 @@ class ServerContexts:
         return context
 
     def _forget(self, before: CertificateTable, after: CertificateTable) -> None:
-        """Drop the contexts of certificates that a host had in *before* and has no more in *after*."""
-        if not self._contexts or after is before:
-            return
+        """Drop the contexts of certificates that a host had in *before* and has no more in *after*, soon: nobody is shown these any more."""
+        if self._contexts and after is not before:
+            self._take(self._forgetting(before, after)).addErrback(_could_not_forget)
+
+    def _forgetting(self, before: CertificateTable, after: CertificateTable) -> Stepwise[None]:
         gone: set[Certificate] = set()
-        for some_before, some_after in ((before.exact, after.exact), (before.wildcard, after.wildcard)):
-            for _, old, _ in _changes(some_before, some_after):
-                gone.update(old or ())
+        for number, portion in enumerate(
+            chain(_portions(before.exact, after.exact), _portions(before.wildcard, after.wildcard))
+        ):
+            if number:
+                yield
+            for _, old, new in portion:
+                if old is not None and old != new:
+                    gone.update(old)
         if before.default is not None and before.default != after.default:
             gone.add(before.default)
         if gone:
             for key in [key for key in self._contexts if not gone.isdisjoint(key[0])]:
                 del self._contexts[key]
+            # Names may have one again whose certificate was gone for a moment.
+            self._chosen.clear()
 
     def __repr__(self) -> str:
         return f"<ServerContexts with {len(self._contexts)} contexts>"
@@ -355,13 +370,18 @@ def _is_anything_asked(by_host: Mapping[str, HandshakeSettings]) -> bool:
     return any(one.client_authentication is not None for one in values)
 
 
-def _changes(before: Mapping[str, _V], after: Mapping[str, _V]) -> Iterator[tuple[str, _V | None, _V | None]]:
-    """Yield each host whose value is another one now, with the old and the present one; None where there is none."""
-    return ((host, old, new) for host, old, new in _pairs(before, after) if old != new)
-
-
-def _pairs(before: Mapping[str, _V], after: Mapping[str, _V]) -> Iterator[tuple[str, _V | None, _V | None]]:
-    """Yield each host whose value is another object now, though it may be equal, with both."""
+def _portions(
+    before: Mapping[str, _V], after: Mapping[str, _V]
+) -> Iterator[Iterable[tuple[str, _V | None, _V | None]]]:
+    """Yield each host whose value is another object now, though it may be equal, with both values, in portions."""
     if isinstance(before, SharedMap) and isinstance(after, SharedMap):
-        return ((host, before.get(host), value) for host, value in after.changes_since(before))
-    return ((host, before.get(host), after.get(host)) for host in {**before, **after})
+        for portion in after.portions_since(before, SEEN_AT_ONCE):
+            yield [(host, before.get(host), value) for host, value in portion]
+    else:
+        yield ((host, before.get(host), after.get(host)) for host in {**before, **after})
+
+
+def _could_not_forget(failure: Failure) -> None:
+    _log.failure(
+        "Contexts of certificates that are gone could not be dropped, which is a bug", failure=failure
+    )

@@ -17,8 +17,6 @@ _SUM_BYTES: Final = 256
 than by 2 to the power of 80 attempts (Bellare and Micciancio 1997, Wagner 2002)."""
 AT_ONCE: Final = 40
 """Hosts that ask for something else which are taken in one step: each is some digests, with the certificates of its authorities."""
-SEEN_AT_ONCE: Final = 400
-"""Hosts that are looked at in one step."""
 _MODULUS: Final = 1 << (8 * _SUM_BYTES)
 
 
@@ -31,11 +29,13 @@ class Demands:
 
     def changing(
         self,
-        changes: Iterable[tuple[str, ClientAuthentication | None, ClientAuthentication | None]],
+        portions: Iterable[Iterable[tuple[str, ClientAuthentication | None, ClientAuthentication | None]]],
         *,
         is_beside: bool = False,
     ) -> Stepwise[None]:
-        """Have each host of *changes* ask no more for the first and now for the second, in steps; in between ``digest`` stands for nothing.
+        """Have each host of *portions* ask no more for the first and now for the second; in between ``digest`` stands for nothing.
+
+        A portion is a step, or some where many ask for something else.
 
         *is_beside* tells hosts of Gateways beside from others.
         """
@@ -43,21 +43,22 @@ class Demands:
         # Many hosts ask for the same, and certificates of authorities are long.
         known: dict[ClientAuthentication, bytes] = {}
         done = 0
-        for number, (host, before, after) in enumerate(changes, 1):
-            if not number % SEEN_AT_ONCE:
+        for number, portion in enumerate(portions):
+            if number:
                 yield
-            if before == after:
-                continue
-            done += 1
-            if not done % AT_ONCE:
-                yield
-            name = _digest_of(host.encode())
-            for asked, sign in ((before, -1), (after, 1)):
-                if asked is not None:
-                    parts = known.get(asked)
-                    if parts is None:
-                        parts = known[asked] = b"".join(map(_digest_of, _parts(asked)))
-                    self._sum = (self._sum + sign * _number(place, name, parts)) % _MODULUS
+            for host, before, after in portion:
+                if before == after:
+                    continue
+                done += 1
+                if not done % AT_ONCE:
+                    yield
+                name = _digest_of(host.encode())
+                for asked, sign in ((before, -1), (after, 1)):
+                    if asked is not None:
+                        parts = known.get(asked)
+                        if parts is None:
+                            parts = known[asked] = b"".join(map(_digest_of, _parts(asked)))
+                        self._sum = (self._sum + sign * _number(place, name, parts)) % _MODULUS
 
     def digest(self, default: Certificate | None) -> bytes:
         """Return 32 bytes for what is asked now, with *default* as the certificate of those without name."""

@@ -78,6 +78,16 @@ class LettingGoTests(SynchronousTestCase):
         """Nor does it take long to find them."""
         self.assertLess(longest_step(self.steps(2 * COUNT)), 1.2 * longest_step(self.steps(COUNT)))
 
+    def test_same_anew(self) -> None:
+        """Nor to find that there are none, where all was put together anew of the same."""
+        found = []
+        for count in (COUNT, 2 * COUNT):
+            before = snapshot("/a", count)
+            hosts = dict(before.table.by_host())
+            after = Snapshot(RouteTable().patched(hosts), SharedMap(dict(before.backends)))
+            found.append(longest_step(replaced(before, after)))
+        self.assertLess(found[1], 1.2 * found[0])
+
     def steps(self, count: int) -> Iterator[None]:
         return replaced(snapshot("/a", count), snapshot("/b", count))
 

@@ -57,6 +57,16 @@ class SharedMapTests(SynchronousTestCase):
         for key, value in found:
             self.assertIsNot(before.get(key), value)
 
+    @given(st.dictionaries(st.integers(0, 3000), st.integers(0, 2)), st.integers(1, 500))
+    def test_portions(self, content: dict[int, int], at_once: int) -> None:
+        """In portions for which about so many entries are looked at, the same changes are found."""
+        before = SharedMap({number: number % 3 for number in range(1500)})
+        for after in (SharedMap(content), before.patched(content), SharedMap(dict(before))):
+            found = [*after.portions_since(before, at_once)]
+            expected = [*after.changes_since(before)]
+            self.assertEqual([entry for portion in found for entry in portion], expected)
+            self.assertLessEqual(len(found), 1 + (len(before) + len(after)) // at_once)
+
     def test_nothing_changed(self) -> None:
         """The same entries again, or the removal of what is not there, make no new mapping."""
         kept = SharedMap({1: "a"})

@@ -32,7 +32,7 @@ _hosts = st.dictionaries(
 def digest(*asked: tuple[str, ClientAuthentication], table: str = "") -> bytes:
     """The digest of what is asked from the beginning."""
     found = Demands(table)
-    finished(found.changing((host, None, one) for host, one in asked))
+    finished(found.changing([[(host, None, one) for host, one in asked]]))
     return found.digest(None)
 
 
@@ -42,7 +42,7 @@ class DemandsTests(SynchronousTestCase):
     def test_differences(self) -> None:
         """Whatever is different makes other bytes: host, each field, table, default certificate, and whether Gateways ask."""
         beside = Demands()
-        finished(beside.changing([("a.com", None, ASKED)], is_beside=True))
+        finished(beside.changing([[("a.com", None, ASKED)]], is_beside=True))
         seen = {
             digest(),
             digest(table="web"),
@@ -70,7 +70,7 @@ class DemandsTests(SynchronousTestCase):
 
         self.patch(demands, "sha256", counting)
         asked = evolve(ASKED, ca_pem=b"pem" * 10_000)
-        finished(Demands().changing((f"h{number}.test", None, asked) for number in range(100)))
+        finished(Demands().changing([[(f"h{number}.test", None, asked) for number in range(100)]]))
         self.assertLess(sum(read), 2 * len(asked.ca_pem))
 
     @given(st.lists(_hosts, max_size=6))
@@ -78,6 +78,8 @@ class DemandsTests(SynchronousTestCase):
         """Only what is asked in the end counts, whatever it was before and in which order it came."""
         found, before = Demands(), dict[str, ClientAuthentication]()
         for now in history:
-            finished(found.changing((host, before.get(host), now.get(host)) for host in {**before, **now}))
+            finished(
+                found.changing([[(host, before.get(host), now.get(host)) for host in {**before, **now}]])
+            )
             before = now
         self.assertEqual(found.digest(None), digest(*sorted(before.items(), key=lambda pair: pair[0])))

@@ -12,7 +12,7 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.identity.certificates import CertificateTable
 from ingress.identity.misdirected import ServerNames
-from ingress.identity.server_names import HandshakeSettings, HandshakeSettingsTable
+from ingress.identity.server_names import PLAIN_HANDSHAKE, HandshakeSettings, HandshakeSettingsTable
 from ingress.model.client_authentication import ClientAuthentication
 from ingress.model.shared_map import SharedMap
 from ingress.tls.contexts import ServerContexts
@@ -76,6 +76,40 @@ class ManyDemandTests(SynchronousTestCase):
         self.clock.work()
         self.assertEqual(self.contexts._whose, self.whose(*tables))
         self.assertEqual(self.contexts._whose, self.whose(tables[-1]))
+
+    def test_same_anew(self) -> None:
+        """Nor where the table is put together anew of the same settings."""
+        found = []
+        for hosts in (1000, 8000):
+            some = table(hosts, "a")
+            self.publish(some)
+            self.clock.work()
+            other = HandshakeSettingsTable(SharedMap(dict(some.by_host)))
+            found.append(max(self.publish(other), self.clock.work()))
+        self.assertLess(found[1], 2 * found[0])
+
+    def test_certificates(self) -> None:
+        """Nor where all hosts have other certificates: contexts of those that are gone are dropped soon, and nobody is shown them."""
+        found = []
+        for hosts in (1000, 4000):
+            self.setUp()
+            before, after = self.certificates(hosts, "a"), self.certificates(hosts, "b")
+            self.contexts.publish(before)
+            kept, gone = after.exact["h7.test"], before.exact["h7.test"]
+            for one in (kept, gone):
+                self.contexts._context_for(one, PLAIN_HANDSHAKE, ())
+            found.append(max(calls(partial(self.contexts.publish, after)), self.clock.work()))
+            self.assertEqual([key[0] for key in self.contexts._contexts], [kept])
+        self.assertLess(found[1], 2 * found[0])
+        self.assertLess(found[0], 6000)
+
+    def certificates(self, hosts: int, generation: str) -> CertificateTable:
+        """Return so many hosts with a certificate each."""
+        return CertificateTable(
+            SharedMap(
+                {f"h{one}.test": (evolve(OWN, fingerprint=f"{generation}{one}"),) for one in range(hosts)}
+            )
+        )
 
     def test_random_histories(self) -> None:
         """Whatever is published between two steps, sessions are bound to what is asked now, or to what stood for nothing else before."""

@@ -21,8 +21,8 @@ from ingress.proxy.upstream.rotation import Rotation
 
 AT_ONCE: Final = 50
 """Rotations that get other endpoints in one step, or amid a publication."""
-SEEN_AT_ONCE: Final = 400
-"""Backends that are looked at amid a publication."""
+SEEN_AT_ONCE: Final = 800
+"""Backends that are looked at amid a publication, of both snapshots."""
 
 _Portion = list[tuple[BackendReference, BackendState | None]]
 
@@ -62,7 +62,7 @@ class KnownRotations:
         before, self.backends = self.backends, backends
         if backends is before or not (self.usual or self._behind):
             return
-        few = None if self._behind else self._few(backends.portions_since(before))
+        few = None if self._behind else self._few(backends.portions_since(before, SEEN_AT_ONCE))
         if few is None:
             self._behind.update(self.usual)
             self.usual.clear()
@@ -85,13 +85,9 @@ class KnownRotations:
     def _few(self, portions: Iterable[_Portion]) -> list[BackendReference] | None:
         """Return which rotations are to have other endpoints; None where that are many, or takes long to find out."""
         found: list[BackendReference] = []
-        seen = 0
-        for portion in portions:
-            seen += len(portion)
-            if seen > SEEN_AT_ONCE:
-                return None
+        for number, portion in enumerate(portions):
             found += [backend for backend, _ in portion if backend in self.usual]
-            if len(found) > AT_ONCE:
+            if number or len(found) > AT_ONCE:
                 return None
         return found
 

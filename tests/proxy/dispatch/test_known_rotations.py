@@ -95,6 +95,16 @@ class KnownRotationTests(SynchronousTestCase):
         self.assertLess(many, 1.3 * few)
         self.assertLess(few, 6000)
 
+    def test_same_anew(self) -> None:
+        """Nor is the publication of thousands that are put together anew, be they the same."""
+        found = []
+        for count in (1000, 8000):
+            some = backends(count, 1)
+            known = self.known(some)
+            found.append(calls(partial(known.follow, SharedMap(dict(some)))))
+            self.clock.work()
+        self.assertLess(found[1], 2 * found[0])
+
     def test_meanwhile(self) -> None:
         """What changes again meanwhile ends as it is in the last snapshot, and whoever asks meanwhile has that at once."""
         known = self.known(backends(1000, 1))

@@ -31,8 +31,8 @@ FEW_USES: Final = 1000
 AT_ONCE: Final = 40
 """Tuples of specs that are counted in one step: each is hashed, with all that is in it."""
 
-HOSTS_AT_ONCE: Final = 200
-"""Hosts that are looked at in one step."""
+SEEN_AT_ONCE: Final = 400
+"""Hosts that are looked at in one step, of two tables."""
 
 
 class Chains:
@@ -138,28 +138,25 @@ class Chains:
     def _replace_hosts(self, tables: list[RouteTable]) -> Stepwise[None]:
         """Do so by the hosts of two *tables*, which are not kept: the first one may be had by nobody else."""
         replaced: list[object] = []
-        portions = tables[1].replaced_since(tables[0])
+        portions = tables[1].replaced_since(tables[0], SEEN_AT_ONCE)
         shards = tables[0].shards
         tables.clear()
-        came: list[Specs] = []
-        gone: list[Specs] = []
-        seen = 0
-        for portion in portions:
+        for number, portion in enumerate(portions):
+            if number:
+                yield
+            came: list[Specs] = []
+            gone: list[Specs] = []
             for had, has in portion:
                 came += () if has is None else has.chains
                 if had is not None:
                     gone += had.chains
                     replaced += had.routes
-            seen += len(portion)
-            del portion
-            if seen >= HOSTS_AT_ONCE:
-                yield from self._replace_specs(came, gone)
-                yield
-                came, gone, seen = [], [], 0
-        yield from self._replace_specs(came, gone)
+            portion.clear()
+            yield from self._replace_specs(came, gone)
+            gone.clear()
         if len(replaced) > LET_GO_AT_ONCE:
             replaced += shards
-        del came, gone, shards
+        del shards
         yield from let_go(replaced)
 
     def _replace_specs(self, came: Sequence[Specs], gone: Sequence[Specs]) -> Stepwise[None]:

@@ -288,6 +288,17 @@ class ChainStepTests(SynchronousTestCase):
         self.assertLess(few, 8000)
         self.assertLess(self.longest(8000), 2 * few)
 
+    def test_same_anew(self) -> None:
+        """Nor does it where a table was put together anew of the same hosts."""
+        found = []
+        for count in (1000, 8000):
+            some = self.table(count)
+            other = RouteTable().patched(dict(some.by_host()))
+            self.chains.replace(RouteTable(), some)
+            self.clock.work()
+            found.append(max(calls(partial(self.chains.replace, some, other)), self.clock.work()))
+        self.assertLess(found[1], 2 * found[0])
+
     def test_meanwhile(self) -> None:
         """A filter that is made before it is counted is the one of all equal specs; one that a table has again is not forgotten."""
         none, some, few = RouteTable(), self.table(1000), self.table(500)
