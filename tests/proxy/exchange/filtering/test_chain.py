@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 from random import Random
 from typing import Any, ClassVar, cast
+from weakref import ref
 
 from attrs import frozen
 from twisted.internet.interfaces import IReactorTime
@@ -85,6 +86,10 @@ class Counting:
 def route(*specs: Counting, path: str = "/", **more: object) -> Route:
     """Return a route with these."""
     return Route("shop.test", path, Match.PREFIX, OWNER, BACKEND, filters=specs, **more)  # type: ignore[arg-type]
+
+
+class Told(str):
+    """A text of which is known how long it lives."""
 
 
 class OddSettings(Filter):
@@ -298,6 +303,24 @@ class ChainStepTests(SynchronousTestCase):
             self.clock.work()
             found.append(max(calls(partial(self.chains.replace, some, other)), self.clock.work()))
         self.assertLess(found[1], 2 * found[0])
+
+    def test_let_go(self) -> None:
+        """A table that nobody else has is let go little by little, with all that its hosts have."""
+        hosts = {f"{one}.test": HostRoutes((route(path=Told(f"/{one}")),)) for one in range(3000)}
+        tables = [RouteTable(), RouteTable().patched(hosts)]
+        hosts.clear()
+        lives = [ref(one.path) for one in tables[1].unordered()]
+        self.chains.replace(*tables)
+        self.clock.work()
+        self.chains.replace(*tables[::-1])
+        tables.clear()
+        most, left = 0, len(lives)
+        while self.clock.calls:
+            self.clock.calls.pop()()
+            now = sum(one() is not None for one in lives)
+            most, left = max(most, left - now), now
+        self.assertEqual(left, 0)
+        self.assertLess(most, 300)
 
     def test_meanwhile(self) -> None:
         """A filter that is made before it is counted is the one of all equal specs; one that a table has again is not forgotten."""
