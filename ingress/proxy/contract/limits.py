@@ -51,6 +51,8 @@ MAX_UPSTREAM_IDLE: Final = 320
 """Idle connections kept per endpoint; ingress-nginx ``upstream-keepalive-connections`` 320."""
 STREAM_END_SECONDS: Final = 5.0
 """How long the end of a stream may come behind an answer without content, which nobody waits for, before the stream is reset."""
+NAMED_SECONDS: Final = 30.0
+"""For how long a connection to a name takes exchanges: the next one is made to where the name leads then."""
 FRESH_SECONDS: Final = 1.0
 """A request that cannot be repeated only takes a connection that was idle for less than this ..."""
 KEPT_SECONDS: Final = 2.0

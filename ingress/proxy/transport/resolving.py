@@ -4,10 +4,15 @@ What is connected to is the address that was judged, never the name again: a nam
 another answer each time it is asked for.  For names that the operator wrote (``--endpoint``)
 nothing is forbidden; a tenant's (an ExternalName Service) must lead to none of our own
 addresses, nor to those of the API server.
+
+Which address is the first is a matter of chance, as each is to have its share of the connections: the system has them in an order of its
+own, which is the same every time.
 """
 
 import socket
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
+from itertools import groupby
+from random import random
 from typing import Any, Protocol
 
 from ingress.model.addresses import address_fault, is_within, same_address
@@ -80,8 +85,10 @@ class NamedConnecting:
         failed: Callable[[str], None],
         seconds: float,
         rules: AddressRules,
+        chance: Callable[[], float] = random,
     ) -> None:
         self._reactor = reactor
+        self._chance = chance
         self._names = names
         self._endpoint = endpoint
         self._dial = dial
@@ -111,8 +118,17 @@ class NamedConnecting:
     def _found(self, addresses: Sequence[str]) -> None:
         self._timeout.cancel()
         self._timeout = self._leave = None
-        self._addresses += addresses[:MAX_ADDRESSES]
+        self._addresses += self._shuffled(addresses)
         self._connect()
+
+    def _shuffled(self, addresses: Sequence[str]) -> list[str]:
+        """Return as many of *addresses* as are tried; whether those of IPv6 or IPv4 come first is for the system to say."""
+        of_families: Iterator[str] = (
+            address
+            for _, family in groupby(addresses, lambda address: ":" in address)
+            for address in sorted(family, key=lambda _: self._chance())
+        )
+        return list(of_families)[:MAX_ADDRESSES]
 
     def _timed_out(self) -> None:
         leave, self._timeout, self._leave = self._leave, None, None

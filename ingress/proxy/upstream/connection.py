@@ -52,9 +52,9 @@ class UpstreamConnection(Upstream, Hearer):
 
     __slots__ = (
         "_buffer", "_chunked_request", "_closing", "_deadlines", "_decoder", "_delivery", "_full_read",
-        "_interim", "_is_copying", "_is_full", "_is_half_over", "_keep_alive", "_keeper", "_loss", "_paused",
+        "_interim", "_is_copying", "_is_full", "_is_half_over", "_keeper", "_loss", "_paused",
         "_progress", "_request_sent", "_taker", "_timeouts", "_touched", "_untaken", "_waits_for_turn",
-        "deadline", "endpoint", "exchange", "half_closes", "idle_since", "is_reused", "liveness",
+        "deadline", "endpoint", "exchange", "half_closes", "idle_since", "is_reused", "keep_alive", "liveness",
         "transport",
     )  # fmt: skip
 
@@ -93,7 +93,7 @@ class UpstreamConnection(Upstream, Hearer):
         self._buffer = b""
         self._decoder: Decoder | None = None
         self._interim = 0
-        self._keep_alive = self._touched = False
+        self.keep_alive = self._touched = False
         """Whether a byte of the answer has come."""
         self._paused = self._waits_for_turn = False
         """Whether more of an answer has come than one turn takes, and waits for the next one."""
@@ -129,7 +129,7 @@ class UpstreamConnection(Upstream, Hearer):
         self._interim = 0
         self._touched = False
         # Who is asked for a 100 and answers without one may take the body for requests (RFC 9110 section 10.1.1).
-        self._keep_alive = not exchange.head.expect_continue
+        self.keep_alive = not exchange.head.expect_continue
         self._chunked_request = exchange.head.chunked
         self._request_sent = ended
         self._timeouts = timeouts = exchange.timeouts or self._keeper.timeouts
@@ -281,7 +281,7 @@ class UpstreamConnection(Upstream, Hearer):
                 self._switch(exchange, head, received)
                 return
             self._interim += 1
-            self._keep_alive = self._keep_alive or head.status == 100
+            self.keep_alive = self.keep_alive or head.status == 100
             self._buffer = b""
             if self._interim > MAX_INTERIM:
                 raise ResponseError("too many interim answers")
@@ -289,7 +289,7 @@ class UpstreamConnection(Upstream, Hearer):
             if self.exchange is not exchange:
                 return
         self._buffer = b""
-        self._keep_alive = self._keep_alive and head.keep_alive
+        self.keep_alive = self.keep_alive and head.keep_alive
         if head.content_length == len(received) and head.has_body and exchange.head.method != b"HEAD":
             # Nearly every answer comes whole.
             self._release(is_clean=size < self._full_read or self.transport.is_quiet)
@@ -386,7 +386,7 @@ class UpstreamConnection(Upstream, Hearer):
         self.exchange = None
         self.deadline = NEVER
         # With much of this request still to be taken, the next one would wait behind it.
-        if is_clean and self._keep_alive and self._request_sent and not self._is_full:
+        if is_clean and self.keep_alive and self._request_sent and not self._is_full:
             if self._paused:
                 self._paused = False
                 self.transport.resumeProducing()
@@ -541,7 +541,7 @@ class UpstreamConnection(Upstream, Hearer):
         """The connection is gone, and with it what of an answer was still to come."""
         if self._waits_for_turn and self.exchange is not None:
             # What came before the end has to wait for its turn, and is part of an answer.
-            self._keep_alive = False
+            self.keep_alive = False
             self._loss = reason
             return
         self._deadlines.forget(self)

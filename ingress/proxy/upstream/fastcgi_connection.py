@@ -72,7 +72,7 @@ class FastCgiConnection(UpstreamConnection):
         self.exchange = exchange
         self._fields = fields
         self._touched = self._is_head_told = False
-        self._keep_alive = cgi.keeps_connection
+        self.keep_alive = cgi.keeps_connection
         self._request_sent = ended
         self._timeouts = timeouts = exchange.timeouts or self._keeper.timeouts
         self._answer = Answer(timeouts.head_bytes, head.method == b"HEAD")

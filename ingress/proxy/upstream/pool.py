@@ -29,11 +29,12 @@ from ingress.proxy.contract.limits import (
     UPSTREAM_IDLE_SECONDS,
 )
 from ingress.proxy.contract.sides import AnswerSink
-from ingress.proxy.contract.transport import Receiver
+from ingress.proxy.contract.transport import Receiver, is_ip_address
 from ingress.proxy.upstream.connection import UpstreamConnection
 from ingress.proxy.upstream.fastcgi_connection import FastCgiConnection
 from ingress.proxy.upstream.h2_session import UpstreamSession
 from ingress.proxy.upstream.keeping import Taker
+from ingress.proxy.upstream.named import NamedConnections
 from ingress.proxy.upstream.program_errors import ProgramErrorLog
 from ingress.routing.balancing.health import Liveness
 
@@ -151,6 +152,7 @@ class UpstreamPool(Taker[UpstreamConnection]):
         """Of those alone to which there is a connection: they come and go with every rollout."""
         self.distrusted: dict[Endpoint, float] = {}
         """Endpoints that ended a kept connection under a request, and until when that is held against them."""
+        self._named: NamedConnections[Connection] = NamedConnections(deadlines, self._retire)
         self._made_for: dict[AnswerSink, Connection] = {}
         """Which connection each of those who wait waits for."""
         self._closed = False
@@ -317,6 +319,8 @@ class UpstreamPool(Taker[UpstreamConnection]):
         """A new connection is made: let those have it who waited, or keep it for others."""
         self._metrics.upstream_opened()
         self.connections.add(connection)
+        if not is_ip_address(connection.endpoint.address):
+            self._named.add(connection)
         known = self._endpoints[connection.endpoint]
         waiting = self._taken_off(known, connection)
         if isinstance(connection, UpstreamSession):
@@ -384,6 +388,13 @@ class UpstreamPool(Taker[UpstreamConnection]):
         idle.append(connection)
         self._idle += 1
 
+    def _retire(self, connection: Connection) -> None:
+        """Have *connection* end with what is under way on it."""
+        if isinstance(connection, UpstreamSession) or connection in self._endpoints[connection.endpoint].idle:
+            connection.close_idle()
+        else:
+            connection.keep_alive = False
+
     def was_stale(self, endpoint: Endpoint) -> None:
         """A kept connection to *endpoint* ended under a request: for a while, trust none of them with a POST."""
         now = self.deadlines.now
@@ -410,6 +421,8 @@ class UpstreamPool(Taker[UpstreamConnection]):
             return
         self.discard(connection)
         self.connections.remove(connection)
+        if self._named:
+            self._named.remove(connection)
         self._count_less(connection, self._endpoints[connection.endpoint])
         self._metrics.upstream_closed()
         if isinstance(connection, UpstreamSession):

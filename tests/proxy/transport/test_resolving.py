@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import socket
+from collections import Counter
 from collections.abc import Callable
+from random import Random
 
 from twisted.internet.task import Clock
 from twisted.trial.unittest import SynchronousTestCase
@@ -47,6 +49,7 @@ class ConnectingTests(SynchronousTestCase):
         self.failures: list[str] = []
         self.dialed: list[tuple[str, float]] = []
         self.why: list[Callable[[str], None]] = []
+        self.chance: Callable[[], float] = lambda: 0.5
 
     def connect(self, endpoint: Endpoint, rules: AddressRules | None = None) -> NamedConnecting:
         """Begin an attempt with six seconds."""
@@ -56,7 +59,9 @@ class ConnectingTests(SynchronousTestCase):
             self.why.append(failed)
 
         rules = rules or AddressRules(lambda: ("10.96.0.1",), lambda address: address == "10.0.0.99")
-        attempt = NamedConnecting(self.reactor, self.names, endpoint, dial, self.failures.append, 6.0, rules)
+        attempt = NamedConnecting(
+            self.reactor, self.names, endpoint, dial, self.failures.append, 6.0, rules, self.chance
+        )
         attempt.start()
         return attempt
 
@@ -74,6 +79,21 @@ class ConnectingTests(SynchronousTestCase):
         self.why[2]("host unreachable")
         self.assertEqual(self.failures, ["host unreachable"])
         self.assertEqual(self.names.asked, [("db.example.org", True)])
+
+    def test_shares(self) -> None:
+        """Each address of a name gets its share of the connections, and what comes first of IPv6 and IPv4 is as the system has it."""
+        self.chance = Random(7).random
+        for _ in range(300):
+            self.connect(EXTERNAL)
+            self.names.answer("2001:db8::1", "2001:db8::2", *(f"10.0.0.{number}" for number in range(1, 21)))
+        first = Counter(address for address, _ in self.dialed)
+        self.assertEqual(sorted(first), ["2001:db8::1", "2001:db8::2"])
+        self.assertGreater(min(first.values()), 100)
+        self.dialed.clear()
+        for _ in range(300):
+            self.connect(EXTERNAL)
+            self.names.answer(*(f"10.0.0.{number}" for number in range(1, 21)))
+        self.assertEqual(len({address for address, _ in self.dialed}), 20)
 
     def test_forbidden(self) -> None:
         """A tenant's name that leads to this host, the link, the API server or one of our addresses is refused."""

@@ -7,8 +7,9 @@ from twisted.python.failure import Failure
 
 from ingress.model.backends import Endpoint
 from ingress.model.upstream_tls import LinkSettings
-from ingress.proxy.contract.limits import MAX_UPSTREAM_IDLE
+from ingress.proxy.contract.limits import MAX_UPSTREAM_IDLE, NAMED_SECONDS
 from ingress.proxy.upstream.pool import MAX_DISTRUSTED
+from tests.fakes.transports import Peer
 from tests.proxy.playing import GET, OK, ONE, TWO, ProxyCase, body_of
 
 
@@ -186,6 +187,59 @@ class TrustTests(ProxyCase):
             if number % 1000 == 0:
                 self.reactor.pass_time(62)
         self.assertLessEqual(len(self.stage.pool.distrusted), 2 * MAX_DISTRUSTED)
+
+
+NAMED = Endpoint("db.example.org", 8000)
+
+
+class NamedTests(ProxyCase):
+    """Connections to a name, which may lead elsewhere later."""
+
+    def ask(self, down: Peer) -> None:
+        """Ask twelve times, so often that no connection is idle for long."""
+        for _ in range(12):
+            down.say(GET)
+            self.upstream().say(OK)
+            self.reactor.pass_time(NAMED_SECONDS / 4)
+
+    def test_busy(self) -> None:
+        """One that is never idle for long ends all the same, and another one is made to where the name leads now."""
+        self.stage.publish((NAMED,))
+        self.ask(self.stage.open())
+        self.assertEqual(self.connector.asked, [NAMED] * 3)
+        self.assertEqual([peer.closed for peer in self.connector.peers], [True, True, True])
+        self.assertEqual([status for _, status, _ in self.metrics.ended], [200] * 12)
+
+    def test_addresses_are_kept(self) -> None:
+        """One to an address is used for as long as it is."""
+        self.ask(self.stage.open())
+        self.assert_upstreams(1)
+
+    def test_under_way(self) -> None:
+        """What is under way is not cut, and nothing follows it."""
+        self.stage.publish((NAMED,))
+        down = self.stage.open()
+        down.say(GET)
+        self.upstream().say(OK[:-1])
+        self.reactor.pass_time(2 * NAMED_SECONDS - 5)
+        self.upstream().say(OK[-1:])
+        self.assertEqual(body_of(down.take()), b"ok")
+        self.reactor.settle()
+        self.assertTrue(self.upstream().closed)
+        down.say(GET)
+        self.assert_upstreams(2)
+
+    def test_none_left(self) -> None:
+        """Once all are gone, nobody is looked after."""
+        self.stage.publish((NAMED,))
+        watched = len(self.stage.deadlines.watched)
+        down = self.stage.open()
+        down.say(GET)
+        self.upstream().say(OK)
+        self.assertEqual(len(self.stage.deadlines.watched), watched + 3)
+        self.upstream().reset()
+        down.reset()
+        self.assertEqual(len(self.stage.deadlines.watched), watched)
 
 
 class Dead:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ingress.http2.client import ASSUMED_STREAMS
+from ingress.proxy.contract.limits import NAMED_SECONDS
 from ingress.proxy.contract.transport import REFUSED, TIMED_OUT
 from ingress.proxy.upstream.pool import UpstreamPool
 from tests.fakes.http2_frames import MAX_CONCURRENT_STREAMS, REFUSED_STREAM, goaway, reset, settings
@@ -157,6 +158,18 @@ class SharingTests(Http2UpstreamCase):
         self.assert_upstreams(2)
         self.server().answer(1)
         self.assert_status(down.take(), 200)
+
+    def test_named(self) -> None:
+        """One to a name takes no streams after a while, and ends with those that it has; another one is made for others."""
+        self.stage.publish((ONE._replace(address="db.example.org"),))
+        (down,) = self.ask(1)
+        self.reactor.pass_time(NAMED_SECONDS)
+        self.ask(1)
+        self.assert_upstreams(2)
+        self.assertFalse(self.upstream(0).saw_end)
+        self.server(0).answer(1)
+        self.assert_status(down.take(), 200)
+        self.assertTrue(self.upstream(0).saw_end)
 
     def test_terms(self) -> None:
         """The same address without HTTP/2 is another endpoint."""
