@@ -78,7 +78,8 @@ addresses (`0.0.0.0/0`), the client is the one in the PROXY header, while ingres
 
 The client is found in `X-Forwarded-For`, or in the field that `forwarded-for-header` names (`CF-Connecting-IP`). Endpoints are told the
 client alone in `X-Forwarded-For`, unless `compute-full-forwarded-for` has the list go on; what came is in
-`X-Original-Forwarded-For`. Without `proxy-real-ip-cidr` everybody is believed, as in ingress-nginx, and a note says so: name the load
+`X-Original-Forwarded-For` (in ingress-nginx, what came in the field that is named). Who says a scheme and no port has come to the usual port of that
+scheme; in ingress-nginx to ours. Without `proxy-real-ip-cidr` everybody is believed, as in ingress-nginx, and a note says so: name the load
 balancers. The same by options is `--trusted-proxies`, `--forwarded-headers`, `--forwarded-for-header` and
 `--compute-full-forwarded-for`, where the list goes on unless told otherwise.
 """
