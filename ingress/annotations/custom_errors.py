@@ -282,15 +282,15 @@ def error_backends(settings: CustomErrorSettings, facts: RouteFacts) -> Iterator
     own = own_default_backend(settings, facts)
     if own is not None:
         yield NamedBackend(_DEFAULT_BACKEND, own)
-    if settings.codes and settings.is_enabled and facts.owner is not None:
+    if settings.codes and settings.is_enabled:
         operators = facts.host.default_backend
         if operators is not None and operators != own:
             yield NamedBackend("", operators)
 
 
 def error_filters(settings: CustomErrorSettings, facts: RouteFacts) -> tuple[FilterSpec, ...]:
-    """Return what replaces errors of a route; nothing where no Ingress asks for the route."""
-    if not settings.codes or not settings.is_enabled or facts.owner is None:
+    """Return what replaces errors of a route; one that no Ingress asks for leads to the operator's default backend itself."""
+    if not settings.codes or not settings.is_enabled:
         return ()
     backends = tuple(named.reference for named in error_backends(settings, facts))
     return (CustomErrors(settings.codes, backends, settings.keeps_answers, about_route(facts)),)

@@ -256,6 +256,25 @@ class RouteTests(SynchronousTestCase):
         about = ABOUT[:2]
         self.assertEqual(found.table.host_filters(b"a.test"), (CustomErrors((404,), (OWN,), False, about),))
 
+    def test_hosts_of_nobody(self) -> None:
+        """The operator's statuses hold for what its default backend gets of hosts that no rule names; of others their Ingresses say."""
+        options = evolve(
+            OPTIONS, operators=operator_settings((CUSTOM_ERRORS, CustomErrorSettings(codes=(404,))))
+        )
+        replacing = CustomErrors((404,), (OPERATORS,))
+        cases: list[tuple[dict[str, Any], tuple[CustomErrors, ...]]] = [
+            ({}, (evolve(replacing, about=ABOUT[:2]),)),
+            ({"custom_http_errors": "500"}, (evolve(replacing, codes=(500,), about=ABOUT[:2]),)),
+            ({"enable_custom_http_errors": "false"}, ()),
+        ]
+        for written, of_host in cases:
+            found = self.snapshot(
+                ingress(**written), service("web"), service("pages", "ops"), options=options
+            )
+            filters = {route.host: route.filters for route in found.table.routes if route.owner is None}
+            self.assertEqual(filters, {"": (replacing,), "a.test": of_host})
+            self.assertEqual(sent(found).table.routes, found.table.routes)
+
     def test_follows_changes(self) -> None:
         """A Service that comes, changes or goes changes what is found, as from scratch."""
         before = [ingress(custom_http_errors="404", default_backend="errors"), service("web")]

@@ -186,6 +186,7 @@ class _HostFilters:
         self._edits: tuple[FilterSpec, ...] = () if guard.fields is None else (guard.fields,)
         self._unmatched: tuple[FilterSpec, ...] = ()
         """What stands before requests that no path takes."""
+        self._is_spoken_for = speaker is not None and speaker.settings is not DEFAULTS
         if speaker is not None and speaker.settings is not DEFAULTS:
             facts = RouteFacts(self._facts, speaker.owner, found=found_for(speaker.owner))
             self._unmatched = annotations.unmatched_filters(speaker.settings, facts)
@@ -221,6 +222,9 @@ class _HostFilters:
         settings = usual.but([(REDIRECTS, evolve(usual.of(REDIRECTS), ssl_redirect=False))])
         asked = self._annotations.filters(settings, RouteFacts(self._of_all, found=self._found_for(None)))
         missing = (_GUARD_MISSING,) if self._closing.guards_all else ()
+        if self._is_spoken_for or missing:
+            # Which errors are replaced is for the Ingress to say that the host belongs to, and what is closed has no pages.
+            asked = tuple(one for one in asked if not isinstance(one, CustomErrors))
         # The operator's own may be among both.
         own = tuple(dict.fromkeys((*asked, *missing, *self._unmatched)))
         return self._complete(self._guard.check_of(ROOT), own)
