@@ -221,7 +221,7 @@ SOME_VALUES = (
     "shop/fields",
     "http://a.test/",
     "POST",
-    "# nothing",
+    "proxy_set_header X-A b;",
     "/public",
     "expires off;",
 )

@@ -209,6 +209,8 @@ class _Asking:
             names += _CONDITIONS
         self._without = tuple(dict.fromkeys(names))
         self._more = tuple((name.encode("ascii"), template) for name, template in spec.fields)
+        self._replaced = frozenset(name.lower() for name, _ in self._more)
+        """Whose values are for *spec* to say, and not for us."""
         self.response_headers = tuple(name.encode("ascii") for name in spec.response_headers)
         self.unknown = FieldChanges(drop=self.response_headers)
         """What is done to a request about which nothing is known: none of these fields is the client's to say."""
@@ -273,8 +275,9 @@ class _Asking:
         if self.spec.method:
             fields += ((b"X-Original-URI", asked_for),)
         if self._more:
-            fields += tuple(
-                (name, value) for name, template in self._more if (value := template.render(facts))
+            fields = (
+                *(one for one in fields if one[0].lower() not in self._replaced),
+                *((name, value) for name, template in self._more if (value := template.render(facts))),
             )
         return SubRequest(
             url,

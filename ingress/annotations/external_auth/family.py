@@ -106,7 +106,8 @@ def _check(settings: AuthSettings, facts: RouteFacts, *, is_operators: bool) -> 
             check_base(base)
         if base and not is_operators and fault_of_host(base, settings.allowed):
             return GuardMissing()
-        fields = _told(settings, facts)
+        # Of those with one name that of the snippet counts.
+        told = {name.lower(): (name, value) for name, value in (*_told(settings, facts), *settings.snippet)}
     except ValueRefused:
         # Of the constants of the route came no host; or what is to be told the service is not there, and was told of.
         return GuardMissing()
@@ -117,7 +118,7 @@ def _check(settings: AuthSettings, facts: RouteFacts, *, is_operators: bool) -> 
         None if signin is None else signin.bound(constants),
         tuple(name for name in headers if name.lower() not in PROXYS_FIELDS_OF_REQUESTS),
         settings.request_redirect.bound(constants),
-        fields=tuple((name, value.bound(constants)) for name, value in fields),
+        fields=tuple((name, value.bound(constants)) for name, value in told.values()),
         caching=_caching(settings, facts, constants),
         always_sets_cookie=settings.always_sets_cookie,
         seconds=settings.seconds,
@@ -313,9 +314,9 @@ _ASKING: Final[Mapping[str, Annotation]] = {
         parse_snippet,
         refused=REFUSED,
         instead=_CLOSES,
-        values="nothing, or comments alone",
-        meaning="is refused: it may be what the service decides by",
-        differs="it is never executed",
+        values="`proxy_set_header NAME VALUE;`, as often as one likes, with variables",
+        meaning="tells the service these fields besides",
+        differs="read as data, never executed: any other directive has the paths answer 503, for it may be what the service decides by",
         risk=Risk.CRITICAL,
     ),
 }

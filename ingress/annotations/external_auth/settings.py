@@ -35,8 +35,8 @@ class AuthSettings:
     cache_key: Template | None = None
     durations: Durations = USUAL_DURATIONS
     always_sets_cookie: bool = False
-    snippet: str | Refused = ""
-    """Comments, which do nothing."""
+    snippet: tuple[tuple[str, Template], ...] | Refused = ()
+    """Fields that the service is told."""
     config_map: ObjectKey | Refused | None = None
     """Which ConfigMap has further fields that the service is told."""
     keeps_connections: None = None
@@ -52,7 +52,7 @@ class AuthSettings:
     global_cache_key: Template | None = None
     global_durations: Durations = USUAL_DURATIONS
     global_always_sets_cookie: bool = False
-    global_snippet: str | Refused = ""
+    global_snippet: tuple[tuple[str, Template], ...] | Refused = ()
     exempt: tuple[str, ...] = ("/.well-known/acme-challenge",)
     """What the paths begin with where nobody asks who a client is, passwords included."""
     allowed: AllowedTargets = ANYWHERE

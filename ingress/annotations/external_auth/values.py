@@ -10,6 +10,8 @@ from urllib.parse import parse_qs
 
 from ingress.annotations.asked_urls import parse_url_template
 from ingress.annotations.external_auth.check import REQUEST_URI
+from ingress.annotations.snippets.field_directives import DirectiveRefused, sent_field
+from ingress.annotations.snippets.grammar import GrammarError, read_directives
 from ingress.annotations.values import ValueRefused, parse_boolean, quoted
 from ingress.model.proxys_fields import PROXYS_FIELDS_OF_REQUESTS
 from ingress.model.templates import CONSTANTS, Template, TemplateRefused, read_template
@@ -22,12 +24,13 @@ MOST_SECONDS: Final = 50.0
 """That a service may be given: the proxy waits 60 s for any decision."""
 MAX_SIGNIN_CHARACTERS: Final = 2048
 
+_SETS_FIELD: Final = "proxy_set_header"
+_NOTHING: Final = read_template("")
 _METHODS: Final = frozenset(("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"))
 _is_name = re.compile(r"[A-Za-z0-9_-]{1,128}").fullmatch
 _is_parameter = re.compile(r"[A-Za-z0-9._~-]{1,64}").fullmatch
 _is_number = re.compile(r"[0-9]{1,9}").fullmatch
 _is_seconds = re.compile(r"[0-9]{1,4}(?:\.[0-9]{1,3})?").fullmatch
-_has_directive = re.compile(r"^[ \t\r\f\v]*[^\s#]", re.MULTILINE).search
 _begins_as_page = re.compile(r"(?:https?|\$\{?(?:pass_access_)?scheme\}?)://(?=[^/?#])", re.IGNORECASE).match
 _ASKED: Final = "$pass_access_scheme://$http_host"
 """Scheme and host that the client asked for."""
@@ -135,11 +138,34 @@ def parse_key(text: str) -> Template | None:
     return parse_text(text) if text.strip() else None
 
 
-def parse_snippet(text: str) -> str:
-    """Accept comments, which do nothing; what a snippet has the service be told may be what it decides by."""
-    if _has_directive(text):
-        raise ValueRefused("cannot be read as data, and is never executed")
-    return text.strip()
+def parse_snippet(text: str) -> tuple[tuple[str, Template], ...]:
+    """Read names and values of fields that the service is told, by ``proxy_set_header``.
+
+    All the rest is refused as a whole: what the service is told, or not, may be what it decides by.
+    """
+    found: dict[str, tuple[str, Template]] = {}
+    try:
+        for directive in read_directives(text):
+            if directive.name != _SETS_FIELD or directive.block is not None:
+                raise ValueRefused(
+                    f"has in line {directive.line} what is not {_SETS_FIELD}, and is never executed"
+                )
+            field = sent_field(directive.arguments, frozenset())
+            if field is None:
+                continue
+            name = field.name.decode("ascii")
+            if name.lower() in PROXYS_FIELDS_OF_REQUESTS:
+                raise DirectiveRefused(
+                    f"is about the field {directive.arguments[0]}, which is the proxy's own"
+                )
+            found[name.lower()] = name, field.value or _NOTHING
+    except GrammarError as error:
+        raise ValueRefused(f"{error}, and is never executed") from None
+    except DirectiveRefused as refusal:
+        raise ValueRefused(f"has in line {directive.line} {_SETS_FIELD}, which {refusal}") from None
+    if len(found) > MAX_NAMES:
+        raise ValueRefused(f"has more than {MAX_NAMES} fields")
+    return tuple(found.values())
 
 
 def parse_number(text: str) -> None:

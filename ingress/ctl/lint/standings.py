@@ -75,7 +75,7 @@ DIFFERENCES: Final[Mapping[str, _Differs]] = {
     "auth-response-headers": _never,
     "auth-secret": _never,
     "auth-signin": _is(),
-    "auth-snippet": _always,
+    "auth-snippet": _never,
     "auth-tls-match-cn": _never,
     "auth-tls-secret": _never,
     "auth-type": _never,

@@ -197,7 +197,18 @@ class ClosingTests(SynchronousTestCase):
             ("auth_method", "TRACE", "is no method"),
             ("auth_response_headers", "X-User, X Y", '"X Y"'),
             ("auth_response_headers", "X-User\r\nX-Evil: 1", "is no name of a field"),
-            ("auth_snippet", "proxy_set_header X-Role admin;", "never executed"),
+            ("auth_snippet", "deny all;", "line 1 what is not proxy_set_header, and is never executed"),
+            ("auth_snippet", "proxy_set_header X-Role admin;\nreturn 200;", "line 2 what is not"),
+            ("auth_snippet", "proxy_set_header X-Role admin", "a semicolon is missing"),
+            ("auth_snippet", "proxy_set_header X-Role;", "takes a name and a value"),
+            ("auth_snippet", "proxy_set_header X-Role $nope;", "$nope"),
+            ("auth_snippet", "proxy_set_header Host a.test;", "Host, which is the proxy's own"),
+            (
+                "auth_snippet",
+                "proxy_set_header Content-Length 5;",
+                "Content-Length, which is the proxy's own",
+            ),
+            ("auth_snippet", "if ($a) { proxy_set_header X-Role admin; }", "what is not proxy_set_header"),
         ):
             written = {"auth_url": URL, name: value}
             problem = self.assert_closed(**written)
@@ -291,6 +302,21 @@ class ConfigMapTests(SynchronousTestCase):
                 [(name, str(value)) for name, value in spec.fields],
                 [("X-Env", "test"), ("X-Path", "${request_uri} of demo")],
             )
+
+    def test_beside_a_snippet(self) -> None:
+        """Of a field that both name that of the snippet counts."""
+        content = {"X-Env": "test", "X-Path": "/"}
+        written = {
+            "auth-url": URL,
+            "auth-proxy-set-headers": "told",
+            "auth-snippet": "proxy_set_header x-env $namespace;",
+        }
+        state = state_of([ingress("a", "/", **written), ConfigMap(ObjectKey("demo", "told"), content)])
+        (route,) = translate(state, TranslateOptions(), datetime.now(UTC)).table.routes
+        (spec,) = (one for one in route.filters if isinstance(one, ExternalAuth))
+        self.assertEqual(
+            sorted((name, str(value)) for name, value in spec.fields), [("X-Path", "/"), ("x-env", "demo")]
+        )
 
     def test_closed(self) -> None:
         """One that is not there, out of reach, or holds what is no field, closes the paths, and is told of."""
@@ -522,6 +548,4 @@ class ValueTests(SynchronousTestCase):
 
     def test_blank(self) -> None:
         """Blank values ask for nothing."""
-        self.assertEqual(
-            (parse_auth_url(" "), parse_signin(""), parse_snippet(" \n# x\n")), (None, "", "# x")
-        )
+        self.assertEqual((parse_auth_url(" "), parse_signin(""), parse_snippet(" \n# x\n")), (None, "", ()))

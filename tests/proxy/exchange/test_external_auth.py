@@ -100,6 +100,27 @@ class AskedTests(AuthCase):
                 # What a client that nobody trusts says goes on under a name that says so.
                 self.assertEqual(line, b"X-Original-Forwarded-For: forged")
 
+    def test_snippet(self) -> None:
+        """What a snippet has the service be told is told once, in place of what the client says, and of what we do."""
+        self.serve(
+            auth_snippet="# as Authelia and authentik write it\n"
+            "proxy_set_header X-Forwarded-Host $http_host; proxy_set_header X-Forwarded-Method $request_method;\n"
+            "proxy_set_header X-Original-URL 'the one that $host has'; proxy_set_header Cookie ''; proxy_set_header Connection '';"
+        )
+        forged = (b"cookie", b"x-forwarded-host", b"x-forwarded-method", b"x-original-url")
+        self.get(target=b"/a", fields=tuple((name, b"forged") for name in forged))
+        heard = self.asked(ALLOWED)
+        lines = [line for line in heard.split(b"\r\n") if line.lower().startswith(forged)]
+        self.assertEqual(
+            sorted(lines),
+            [
+                b"X-Forwarded-Host: shop.test",
+                b"X-Forwarded-Method: GET",
+                b"X-Original-URL: the one that shop.test has",
+            ],
+        )
+        self.assertEqual(len(self.peers(ONE)), 1)
+
     def test_variables(self) -> None:
         """Variables say what of the request goes into the URL and the fields; what no target can hold is escaped."""
         self.serve(
