@@ -102,4 +102,8 @@ class CommandTests(SynchronousTestCase):
             process.terminate()
             self.assertEqual(process.wait(PATIENCE), 128 + signal.SIGTERM)
         self.assertNotEqual(started, [])
-        self.assertEqual([pid for pid in started if Path(f"/proc/{pid}").exists()], [])
+        # Such as the one that multiprocessing tracks its resources with ends once it finds that its parent has.
+        deadline = monotonic() + PATIENCE
+        while (left := [pid for pid in started if Path(f"/proc/{pid}").exists()]) and monotonic() < deadline:
+            _pause(0.05)
+        self.assertEqual(left, [])
