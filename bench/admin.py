@@ -20,7 +20,7 @@ from bench.processes import free_ports
 from bench.watch.__main__ import Child
 from bench.watch.traffic import Client, start_pod
 from ingress.metrics.exchanges import MOST_ROWS, ExchangeMetrics
-from ingress.model.objects import ObjectKey
+from ingress.model.cluster.objects import ObjectKey
 from scripts.sslyze_check import Authority
 from tests.fakes.records import record_of
 

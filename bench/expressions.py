@@ -12,10 +12,10 @@ from typing import Final
 from attrs import frozen
 
 from ingress.annotations.rewrite_targets import Rewriting, parse_rewrite_target
-from ingress.model.client_authentication import ClientEvidence
-from ingress.model.objects import Kind, ObjectKey
-from ingress.model.path_expressions import MAX_WORK, Capturing, read_path_expression
-from ingress.model.state import ClusterState
+from ingress.model.cluster.objects import Kind, ObjectKey
+from ingress.model.cluster.state import ClusterState
+from ingress.model.requests.client_authentication import ClientEvidence
+from ingress.model.text.path_expressions import MAX_WORK, Capturing, read_path_expression
 from ingress.routing.expression_routes import PathTooLong
 from ingress.routing.table import RouteTable
 from ingress.translate.incremental import Translation

@@ -11,11 +11,11 @@ from typing import Final
 from twisted.internet.task import Clock
 
 from ingress.http.request_head import parse_request_head
-from ingress.model.backends import BackendReference, Endpoint
-from ingress.model.log_formats import AccessLogSettings, LineForm, read_line_form
-from ingress.model.objects import ObjectKey
-from ingress.model.records import AttemptRecord, Record, RecordedSecurity
-from ingress.model.traces import TraceContext
+from ingress.model.cluster.objects import ObjectKey
+from ingress.model.exchanges.records import AttemptRecord, Record, RecordedSecurity
+from ingress.model.observability.traces import TraceContext
+from ingress.model.serving.log_formats import AccessLogSettings, LineForm, read_line_form
+from ingress.model.upstream.backends import BackendReference, Endpoint
 from ingress.proxy.exchange.access_log.access_log import AccessLog
 from ingress.routing.route import Match, Route
 

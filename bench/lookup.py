@@ -18,8 +18,8 @@ from time import perf_counter_ns
 
 from attrs import frozen
 
-from ingress.model.backends import BackendReference
-from ingress.model.objects import Kind, ObjectKey, Owner
+from ingress.model.cluster.objects import Kind, ObjectKey, Owner
+from ingress.model.upstream.backends import BackendReference
 from ingress.routing.route import Match, Route
 from ingress.routing.table import RouteTable
 

@@ -16,7 +16,7 @@ from bench.ending import status_of
 from ingress.metrics.metrics import Metrics
 from ingress.metrics.tallying import Tallying
 from ingress.metrics.totals import Totals
-from ingress.model.objects import ObjectKey
+from ingress.model.cluster.objects import ObjectKey
 from tests.fakes.records import record_of
 
 T = TypeVar("T")

@@ -23,8 +23,8 @@ from OpenSSL import SSL
 
 from ingress.identity.certificates import CHAIN_KEY, PRIVATE_KEY_KEY, TLS_SECRET_TYPE, CertificateTable
 from ingress.identity.key_pairs import load_certificate
-from ingress.model.client_authentication import ClientAuthentication
-from ingress.model.objects import ObjectKey, Secret
+from ingress.model.cluster.objects import ObjectKey, Secret
+from ingress.model.requests.client_authentication import ClientAuthentication
 from ingress.model.shared_map import SharedMap
 from ingress.tls.building import build_context
 from ingress.tls.contexts import MAX_CONTEXTS, ServerContexts

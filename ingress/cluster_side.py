@@ -16,7 +16,7 @@ from ingress.cluster.source import Source
 from ingress.cluster.store import Store
 from ingress.data_plane import now
 from ingress.metrics.metrics import Metrics
-from ingress.model.objects import Kind, ObjectKey
+from ingress.model.cluster.objects import Kind, ObjectKey
 from ingress.settings import Settings, translate_options
 from ingress.translate.readers.reader import RouteKind, reported_by
 from ingress.translate.readers.route_kinds import ROUTE_KINDS

@@ -48,11 +48,11 @@ from twisted.python.failure import Failure
 from ingress.changes.object_news import ObjectNews, Tell
 from ingress.cluster.store import Changes, Store
 from ingress.metrics.metrics import Metrics
-from ingress.model.listeners import Listener
-from ingress.model.objects import Batch, Kind, ObjectId, ObjectKey
-from ingress.model.problems import Problem
-from ingress.model.serving import ServingSettings
-from ingress.model.state import ClusterState
+from ingress.model.cluster.objects import Batch, Kind, ObjectId, ObjectKey
+from ingress.model.cluster.problems import Problem
+from ingress.model.cluster.state import ClusterState
+from ingress.model.network.listeners import Listener
+from ingress.model.serving.serving_settings import ServingSettings
 from ingress.model.stepwise import let_go
 from ingress.news.problem_log import ProblemLog, differing, portions
 from ingress.news.publication_log import PublicationLog, RouteNews, Served

@@ -22,15 +22,15 @@ from ingress.annotations.shared_limits import shared_limits
 from ingress.errors import StartError
 from ingress.http.forwarding import trusted_by
 from ingress.metrics.metrics import Metrics
-from ingress.model.balancing import Balancing
-from ingress.model.endpoint_states import EndpointsSeen, Row, rows_to_bytes
-from ingress.model.firewall import INSPECTOR
-from ingress.model.limits import Limits
-from ingress.model.listeners import Listener
-from ingress.model.records import Record
-from ingress.model.serving import ServingSettings
+from ingress.model.exchanges.firewall import INSPECTOR
+from ingress.model.exchanges.records import Record
+from ingress.model.network.listeners import Listener
+from ingress.model.observability.endpoint_states import EndpointsSeen, Row, rows_to_bytes
+from ingress.model.observability.workers import WorkerState
+from ingress.model.serving.limits import Limits
+from ingress.model.serving.serving_settings import ServingSettings
 from ingress.model.stepwise import Stepwise
-from ingress.model.workers import WorkerState
+from ingress.model.upstream.balancing import Balancing
 from ingress.process.caps.caps import Caps, caps_of_system, connections_allowed
 from ingress.process.caps.memory_marks import Level
 from ingress.process.caps.memory_watch import MemoryWatch, own_memory

@@ -2,7 +2,7 @@
 
 ``StartError`` ends the process in one line, ``KubernetesError`` is the API
 server's "no", ``ComputingRefused`` that of our own threads.  What is wrong with an object of a user is no exception at all but a
-``Problem`` (``ingress.model.problems``), and an exchange that failed tells so by its
+``Problem`` (``ingress.model.cluster.problems``), and an exchange that failed tells so by its
 state (``ingress.proxy.exchange.exchange``).
 """
 

@@ -11,8 +11,8 @@ from twisted.internet.task import LoopingCall
 from twisted.logger import Logger
 
 from ingress.identity.certificates import Certificate
-from ingress.model.happenings import ChangeSort, Mark
-from ingress.model.objects import Kind
+from ingress.model.cluster.objects import Kind
+from ingress.model.observability.happenings import ChangeSort, Mark
 
 LOOK_SECONDS = 3600.0
 _TOLD_AGAIN_SECONDS = 86_400.0 - LOOK_SECONDS / 2

@@ -11,8 +11,8 @@ from functools import lru_cache
 from sys import intern
 from typing import TypeGuard
 
-from ingress.model.objects import Kind, ObjectKey
-from ingress.model.problems import Problem, Reason
+from ingress.model.cluster.objects import Kind, ObjectKey
+from ingress.model.cluster.problems import Problem, Reason
 
 MAX_TEXT_CHARACTERS = 4096
 """Far above every limit of the API for a name, a host or a port name, and above any sane path."""

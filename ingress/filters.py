@@ -29,16 +29,16 @@ from enum import Enum, IntEnum
 from typing import Final, Protocol, TypeVar
 
 from ingress.errors import ComputingRefused
-from ingress.model.backends import Endpoint
-from ingress.model.cgi import CgiRequest
-from ingress.model.client_authentication import ClientEvidence
+from ingress.model.exchanges.records import AttemptRecord, Record
+from ingress.model.exchanges.reply import Reply
+from ingress.model.exchanges.sub_requests import SubAnswer, SubRequest, SubRequestFailed
 from ingress.model.frozen import frozen
-from ingress.model.named_values import cookie_value, query_value
-from ingress.model.records import AttemptRecord, Record
-from ingress.model.reply import Reply
-from ingress.model.sub_requests import SubAnswer, SubRequest, SubRequestFailed
-from ingress.model.traces import TraceContext
-from ingress.model.tracing import RouteTracing
+from ingress.model.observability.traces import TraceContext
+from ingress.model.observability.tracing_settings import RouteTracing
+from ingress.model.requests.cgi import CgiRequest
+from ingress.model.requests.client_authentication import ClientEvidence
+from ingress.model.text.named_values import cookie_value, query_value
+from ingress.model.upstream.backends import Endpoint
 
 __all__ = [
     "AnswerEdit",

@@ -15,10 +15,10 @@ from ingress.cluster.own_node import OwnNode
 from ingress.cluster.source import Sink
 from ingress.controller import Controller
 from ingress.data_plane import DataPlane
-from ingress.model.happenings import ChangeSort, Mark
-from ingress.model.locality import Locality
-from ingress.model.port_services import PortServices
-from ingress.model.problems import Problem
+from ingress.model.cluster.locality import Locality
+from ingress.model.cluster.port_services import PortServices
+from ingress.model.cluster.problems import Problem
+from ingress.model.observability.happenings import ChangeSort, Mark
 from ingress.options.config_map_source import config_map_source
 from ingress.options.followed_config_map import FollowedConfigMap
 from ingress.options.merging import Merged, OptionSource, OptionTexts, merge

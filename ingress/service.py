@@ -40,9 +40,9 @@ from ingress.explain.objects import KnownObjects
 from ingress.explain.served import Served
 from ingress.live.live import Live
 from ingress.metrics.metrics import Metrics
-from ingress.model.happenings import ChangeSort, Mark
-from ingress.model.listeners import Listener
-from ingress.model.serving import ServingSettings
+from ingress.model.network.listeners import Listener
+from ingress.model.observability.happenings import ChangeSort, Mark
+from ingress.model.serving.serving_settings import ServingSettings
 from ingress.model.stepwise import Stepwise
 from ingress.news.chronicle import Chronicle
 from ingress.news.failures import Failures

@@ -9,14 +9,14 @@ from ipaddress import ip_network
 from attrs import Factory, evolve
 
 from ingress.annotations.operator_filters import OperatorFilter
+from ingress.model.cluster.label_selectors import LabelSelector
+from ingress.model.cluster.locality import Locality
+from ingress.model.cluster.objects import ObjectKey
 from ingress.model.frozen import frozen
-from ingress.model.label_selectors import LabelSelector
-from ingress.model.listeners import Listener, port_of
-from ingress.model.locality import Locality
-from ingress.model.log_formats import LogForm
-from ingress.model.objects import ObjectKey
-from ingress.model.reporting import Reporting
-from ingress.model.serving import ServingSettings
+from ingress.model.network.listeners import Listener, port_of
+from ingress.model.reporting.reporting import Reporting
+from ingress.model.serving.log_formats import LogForm
+from ingress.model.serving.serving_settings import ServingSettings
 from ingress.translate.endpoints.endpoint_rules import EndpointRules
 from ingress.translate.options import SECRET_SELECTOR, TranslateOptions
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from ingress.ctl.lint.finding import Level
 from ingress.ctl.lint.rules import RULES
-from ingress.model.problems import Reason
+from ingress.model.cluster.problems import Reason
 from scripts.markdown import cell
 
 _HEAD = """\

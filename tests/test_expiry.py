@@ -10,7 +10,7 @@ from twisted.trial.unittest import SynchronousTestCase
 from ingress import expiry
 from ingress.expiry import LOOK_SECONDS, ExpiryWatch, Shown, expiries
 from ingress.identity.certificates import Certificate, CertificateTable
-from ingress.model.objects import ObjectKey
+from ingress.model.cluster.objects import ObjectKey
 from tests.tls.test_contexts import certificate
 
 END = datetime(2030, 6, 30, 12, tzinfo=UTC)

@@ -106,9 +106,9 @@ class ImageCheckTests(SynchronousTestCase):
             "tests/test_image.py": True,
             "setup.cfg": False,
             "ingress/tap.py": False,
-            "ingress/model/objects.py": False,
+            "ingress/model/cluster/objects.py": False,
             "ingressive/tap.py": True,
-            "ingress/model/__pycache__/objects.py": True,
+            "ingress/model/cluster/__pycache__/objects.py": True,
             "ingress/tap.pyc": True,
         }.items():
             self.assertEqual(image_check.is_ignored(path, patterns), ignored, path)

@@ -16,7 +16,7 @@ from examples.whoami import whoami
 from ingress.cluster.kinds import KINDS, LEASES, NODES, REFERRED_TO, WHOLE_NODES
 from ingress.cluster.manifests.manifest_files import read_manifest
 from ingress.cluster.store import Store
-from ingress.model.objects import EndpointSlice, Kind, ObjectKey, Projection, SlicePort
+from ingress.model.cluster.objects import EndpointSlice, Kind, ObjectKey, Projection, SlicePort
 from ingress.options.config_map import read_config_map
 from ingress.settings import Settings
 from ingress.translate.options import ANNOTATIONS_PREFIX

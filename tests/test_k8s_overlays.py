@@ -10,7 +10,7 @@ import yaml
 
 from ingress.admission.reviews import DEADLINE_SECONDS
 from ingress.cluster.kinds import NODES, PODS, WHOLE_NODES
-from ingress.model.objects import ObjectKey
+from ingress.model.cluster.objects import ObjectKey
 from ingress.settings import Settings
 from tests.k8s_case import (
     K8S,

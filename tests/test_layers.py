@@ -296,7 +296,9 @@ class BreachTests(SynchronousTestCase):
 
     def test_downward(self) -> None:
         """Floors below and one's own room are free."""
-        source = "from ingress.model.objects import ObjectKey\nfrom ingress.cluster.kinds import KINDS\n"
+        source = (
+            "from ingress.model.cluster.objects import ObjectKey\nfrom ingress.cluster.kinds import KINDS\n"
+        )
         self.assertEqual(list(breaches("ingress.cluster.store", source)), [])
 
     def test_in_every_block(self) -> None:

@@ -16,7 +16,7 @@ from twisted.trial.unittest import SynchronousTestCase
 from ingress.admission.reviews import REST_SECONDS
 from ingress.cluster.source import Sink
 from ingress.errors import StartError
-from ingress.model.objects import Kind, Projection
+from ingress.model.cluster.objects import Kind, Projection
 from ingress.service import IngressService
 from ingress.settings import Settings, translate_options
 from tests.admission.asking import ingress, posted, review

@@ -16,9 +16,9 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from ingress import tap
 from ingress.firewall import started
-from ingress.model.backends import BackendReference, Endpoint, ManualEndpoint
-from ingress.model.balancing import Algorithm
-from ingress.model.objects import ObjectKey
+from ingress.model.cluster.objects import ObjectKey
+from ingress.model.upstream.backends import BackendReference, Endpoint, ManualEndpoint
+from ingress.model.upstream.balancing import Algorithm
 from ingress.options.help import ABOUT
 from ingress.options.table import OPTIONS, SPELLINGS
 from ingress.options.values import MAX_PAGE_BYTES

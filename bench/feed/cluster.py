@@ -11,7 +11,7 @@ from cryptography.x509.oid import NameOID
 
 from ingress.cluster.store import Store
 from ingress.identity.certificates import CHAIN_KEY, PRIVATE_KEY_KEY, TLS_SECRET_TYPE
-from ingress.model.objects import (
+from ingress.model.cluster.objects import (
     ClusterObject,
     EndpointSlice,
     Kind,

@@ -13,7 +13,7 @@ from typing import Final
 from attrs import frozen
 
 from bench.feed.cluster import Cluster, endpoint_slice, ingress
-from ingress.model.objects import ClusterObject, EndpointSlice, ObjectKey, SlicePort
+from ingress.model.cluster.objects import ClusterObject, EndpointSlice, ObjectKey, SlicePort
 from ingress.translate.snapshot import Snapshot
 from ingress.workers.feed.follower import Follower
 from ingress.workers.feed.sending import pieces

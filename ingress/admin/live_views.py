@@ -13,7 +13,7 @@ from ingress.admin.lists.workers import worker_as_data
 from ingress.admin.status_pages import status_as_data
 from ingress.live.counted import ROWS, counted
 from ingress.live.live import Shown
-from ingress.model.endpoint_states import Ejection, EndpointsSeen, EndpointStage
+from ingress.model.observability.endpoint_states import Ejection, EndpointsSeen, EndpointStage
 from ingress.process.timestamps import rfc3339
 
 MOST_ENDPOINTS: Final = 500

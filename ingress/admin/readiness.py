@@ -7,7 +7,7 @@ Later one that serves the current state is enough: it takes the connections of a
 from collections.abc import Sequence
 from typing import Final
 
-from ingress.model.workers import WorkerStage, WorkerState
+from ingress.model.observability.workers import WorkerStage, WorkerState
 
 STALE_SECONDS: Final = 10.0
 """Who has had an old snapshot in force for so long does not serve the current state: endpoints in it may be gone."""

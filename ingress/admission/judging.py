@@ -16,9 +16,9 @@ from ingress.admission.neighbours import neighbours
 from ingress.admission.review import Asked
 from ingress.fields import FieldReader, is_object
 from ingress.identity.certificates import Certificate
-from ingress.model.objects import Kind, ObjectId, ObjectKey, Projection
-from ingress.model.problems import Problem, Reason
-from ingress.model.state import ClusterState, Derived
+from ingress.model.cluster.objects import Kind, ObjectId, ObjectKey, Projection
+from ingress.model.cluster.problems import Problem, Reason
+from ingress.model.cluster.state import ClusterState, Derived
 from ingress.model.stepwise import Stepwise
 from ingress.translate.absent_secrets import forbidden_by
 from ingress.translate.certificates import find

@@ -23,7 +23,7 @@ from ingress.identity.certificates import (
     CertificateError,
 )
 from ingress.identity.key_pairs import load_certificate
-from ingress.model.objects import ObjectKey, Secret
+from ingress.model.cluster.objects import ObjectKey, Secret
 from ingress.tls.building import build_context
 from ingress.tls.profile import VERSIONS, new_server_context
 

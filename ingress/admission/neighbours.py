@@ -13,8 +13,8 @@ from collections.abc import Callable, Iterator
 from typing import Final
 
 from ingress.annotations.further_hosts import ALIASES, WWW
-from ingress.model.objects import ObjectKey
-from ingress.model.state import ClusterState
+from ingress.model.cluster.objects import ObjectKey
+from ingress.model.cluster.state import ClusterState
 from ingress.model.stepwise import Stepwise
 from ingress.translate.hosts.merging import ALL_HOSTS
 from ingress.translate.ownership import wildcard_of

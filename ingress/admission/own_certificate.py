@@ -15,8 +15,8 @@ from twisted.internet.task import LoopingCall
 from ingress.admission.key_files import KeyFiles
 from ingress.annotations.values import quoted
 from ingress.identity.certificates import Certificate
-from ingress.model.objects import Kind
-from ingress.model.problems import Problem, Reason
+from ingress.model.cluster.objects import Kind
+from ingress.model.cluster.problems import Problem, Reason
 
 LOOK_SECONDS: Final = 60.0
 _SHOWN_NAMES: Final = 5

@@ -11,10 +11,10 @@ from ingress.admission.review import Asked
 from ingress.admission.reviews import Reviews
 from ingress.admission.site import admission_site
 from ingress.metrics.admission import AdmissionMetrics
+from ingress.model.cluster.objects import Kind
+from ingress.model.cluster.problems import Problem
+from ingress.model.cluster.state import ClusterState
 from ingress.model.frozen import frozen
-from ingress.model.objects import Kind
-from ingress.model.problems import Problem
-from ingress.model.state import ClusterState
 from ingress.model.stepwise import Stepwise
 from ingress.proxy.listening.listeners import ServerTLSFactory
 from ingress.proxy.transport.handshake_queue import HandshakeQueue

@@ -15,9 +15,9 @@ from ingress.annotations.route_facts import NO_FACTS, RouteFacts
 from ingress.annotations.values import Annotation, Family, Remark, Risk, ValueRefused, quoted
 from ingress.filter_parts.judging import Judging, status_reply
 from ingress.filters import Facts, Filter, FilterSpec, Phase, Reply, Services
+from ingress.model.cluster.problems import Reason
 from ingress.model.frozen import frozen
-from ingress.model.networks import Network, NetworkSet, client_address, read_network
-from ingress.model.problems import Reason
+from ingress.model.network.networks import Network, NetworkSet, client_address, read_network
 
 MOST_RANGES: Final = 2048
 """Of one list."""

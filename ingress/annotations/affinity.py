@@ -1,6 +1,6 @@
 """Session affinity: ``affinity``, ``affinity-mode``, ``affinity-canary-behavior`` and the cookies of ``session-cookie-…``.
 
-The cookie alone decides: no table of sessions is kept anywhere.  What its value says is in ``ingress.model.affinity``; that
+The cookie alone decides: no table of sessions is kept anywhere.  What its value says is in ``ingress.model.upstream.affinity``; that
 an endpoint is chosen by it, in ``ingress.routing.balancing.sticky``.  Here clients are told it: those that have no cookie, and those
 whose endpoint is not there any more.
 """
@@ -15,8 +15,8 @@ from typing import ClassVar, Final
 from ingress.annotations.route_facts import RouteFacts
 from ingress.annotations.values import Annotation, Family, Place, Risk, ValueRefused, parse_boolean
 from ingress.filters import AnswerEdit, Clock, Facts, Filter, FilterSpec, Phase, Services
-from ingress.model.affinity import Affinity, AffinityMode, mark_of_endpoint
 from ingress.model.frozen import frozen
+from ingress.model.upstream.affinity import Affinity, AffinityMode, mark_of_endpoint
 
 DEFAULT_COOKIE: Final = b"INGRESSCOOKIE"
 _MAX_CHARACTERS: Final = 1024

@@ -58,10 +58,10 @@ from ingress.annotations.upstreams import UPSTREAMS
 from ingress.annotations.url_redirects import URL_REDIRECTS
 from ingress.annotations.values import Annotation, Family, ValueRefused, placeholder_hint, quoted
 from ingress.filters import FilterSpec
-from ingress.model.backends import BackendReference
+from ingress.model.cluster.objects import ObjectKey, Owner
+from ingress.model.cluster.problems import Problem, Reason
 from ingress.model.frozen import frozen
-from ingress.model.objects import ObjectKey, Owner
-from ingress.model.problems import Problem, Reason
+from ingress.model.upstream.backends import BackendReference
 
 S = TypeVar("S")
 

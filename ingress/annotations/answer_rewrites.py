@@ -19,10 +19,10 @@ from ingress.annotations.route_constants import route_constants
 from ingress.annotations.route_facts import RouteFacts
 from ingress.annotations.values import Annotation, Family, Remark, Risk, ValueRefused
 from ingress.filters import AnswerEdit, Facts, Filter, FilterSpec, Phase, Services
-from ingress.model.expressions import Expression, ExpressionRefused, read_expression
+from ingress.model.cluster.problems import Reason
 from ingress.model.frozen import frozen
-from ingress.model.problems import Reason
-from ingress.model.templates import NO_TEXT, NO_VALUES, Template, TemplateRefused, read_template
+from ingress.model.requests.templates import NO_TEXT, NO_VALUES, Template, TemplateRefused, read_template
+from ingress.model.text.expressions import Expression, ExpressionRefused, read_expression
 
 MAX_CHARACTERS: Final = 2048
 MAX_ATTRIBUTES: Final = 2000

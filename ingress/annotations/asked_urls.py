@@ -12,10 +12,10 @@ from typing import Final
 from attrs import evolve
 
 from ingress.annotations.values import ValueRefused, quoted
-from ingress.model.addresses import address_fault
 from ingress.model.frozen import frozen
-from ingress.model.http_urls import parse_url
-from ingress.model.templates import Part, Template, TemplateRefused, read_template
+from ingress.model.network.addresses import address_fault
+from ingress.model.network.http_urls import parse_url
+from ingress.model.requests.templates import Part, Template, TemplateRefused, read_template
 
 MAX_CHARACTERS: Final = 2048
 """Of a URL."""

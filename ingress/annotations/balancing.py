@@ -1,6 +1,6 @@
 """How requests are shared among endpoints: ``load-balance``, ``upstream-hash-by`` and its subsets.
 
-``upstream-hash-by`` takes a template (``ingress.model.templates``) that names a variable of requests at least; without
+``upstream-hash-by`` takes a template (``ingress.model.requests.templates``) that names a variable of requests at least; without
 one, all requests would go to one endpoint.
 """
 
@@ -8,14 +8,14 @@ import re
 from typing import Final
 
 from ingress.annotations.values import Annotation, Family, Risk, ValueRefused, parse_boolean
-from ingress.model.balancing import Algorithm, Balancing
 from ingress.model.frozen import frozen
-from ingress.model.templates import (
+from ingress.model.requests.templates import (
     CONSTANTS,
     Template,
     TemplateRefused,
     read_template,
 )
+from ingress.model.upstream.balancing import Algorithm, Balancing
 
 MAX_KEY_CHARACTERS: Final = 256
 DEFAULT_SUBSET_SIZE: Final = 3

@@ -12,8 +12,8 @@ from ingress.annotations.route_facts import RouteFacts
 from ingress.annotations.values import Annotation, Family, ValueRefused, quoted
 from ingress.filter_parts.judging import Judging, status_reply
 from ingress.filters import Facts, Filter, FilterSpec, Phase, Reply, Services
-from ingress.model.expressions import ExpressionRefused, read_expression
 from ingress.model.frozen import frozen
+from ingress.model.text.expressions import ExpressionRefused, read_expression
 from ingress.wording import number_of
 
 MAX_ENTRIES: Final = 64

@@ -15,7 +15,7 @@ from ingress.annotations.route_facts import RouteFacts
 from ingress.annotations.values import Annotation, Family, Remark, ValueRefused, parse_switch
 from ingress.filters import Facts, Filter, FilterSpec, Phase, Services
 from ingress.model.frozen import frozen
-from ingress.model.upstream_tls import ProtocolAsked
+from ingress.model.upstream.upstream_tls import ProtocolAsked
 
 LEAST_HEAD_BYTES: Final = 1024
 MOST_HEAD_BYTES: Final = 256 * 1024

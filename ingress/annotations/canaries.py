@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from typing import Final
 
 from ingress.annotations.values import Annotation, Family, Remark, Risk, ValueRefused, parse_boolean
-from ingress.model.expressions import Expression, ExpressionRefused, read_expression
 from ingress.model.frozen import frozen
+from ingress.model.text.expressions import Expression, ExpressionRefused, read_expression
 
 ANNOTATION: Final = "canary"
 DEFAULT_TOTAL: Final = 100

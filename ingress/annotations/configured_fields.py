@@ -17,12 +17,12 @@ from ingress.annotations.route_facts import RouteFacts
 from ingress.annotations.values import Annotation, Family, Remark, Risk, ValueRefused, quoted
 from ingress.filter_parts.changing import ChangesAnswers
 from ingress.filters import AnswerEdit, Facts, FieldChanges, Filter, FilterSpec, Phase, RequestEdit, Services
+from ingress.model.cluster.objects import Kind, ObjectKey
+from ingress.model.cluster.problems import Reason
+from ingress.model.cluster.secrets import is_secret_name
 from ingress.model.frozen import frozen
-from ingress.model.objects import Kind, ObjectKey
-from ingress.model.problems import Reason
-from ingress.model.proxys_fields import PROXYS_FIELDS, PROXYS_FIELDS_OF_REQUESTS
-from ingress.model.secrets import is_secret_name
-from ingress.model.templates import Template, TemplateRefused, read_template
+from ingress.model.requests.reserved_fields import RESERVED_FIELDS, RESERVED_FIELDS_OF_REQUESTS
+from ingress.model.requests.templates import Template, TemplateRefused, read_template
 
 MOST_FIELDS: Final = 64
 MOST_NAMES_CHARACTERS: Final = 8192
@@ -65,11 +65,11 @@ def parse_names(text: str) -> tuple[str, ...]:
     return tuple(sorted(names))
 
 
-def fault_of_field(name: str, value: str, proxys: frozenset[str] = PROXYS_FIELDS) -> str | None:
+def fault_of_field(name: str, value: str, reserved: frozenset[str] = RESERVED_FIELDS) -> str | None:
     """Say why *name* with *value* can be no field; None where it can."""
     if not _NAME(name):
         return f"{quoted(name)} is no name of a field"
-    if name.lower() in proxys:
+    if name.lower() in reserved:
         return f"{name} is a field of the proxy's own"
     if len(value) > MOST_VALUE_CHARACTERS:
         return f"the value of {name} is longer than {MOST_VALUE_CHARACTERS} characters"
@@ -314,13 +314,13 @@ def operator_references(settings: OperatorFieldSettings, asking: ObjectKey) -> I
 
 
 def _read(
-    content: Mapping[str, str], proxys: frozenset[str], *, answers: bool
+    content: Mapping[str, str], reserved: frozenset[str], *, answers: bool
 ) -> tuple[tuple[tuple[bytes, Template], ...], list[str]]:
     """Return the fields in *content*, and what is told of the rest."""
     fields: list[tuple[bytes, Template]] = []
     faults: list[str] = []
     for name, value in sorted(content.items())[:MOST_FIELDS]:
-        fault = fault_of_field(name, value, proxys)
+        fault = fault_of_field(name, value, reserved)
         if fault is None:
             try:
                 fields.append((name.encode(), read_template(value.strip(), answers=answers)))
@@ -342,7 +342,7 @@ def operator_filters(settings: OperatorFieldSettings, facts: RouteFacts) -> tupl
         content = facts.found.config_map(reference) or {}
         of_answers = reference.annotation == _ADDED
         fields, _ = _read(
-            content, PROXYS_FIELDS if of_answers else PROXYS_FIELDS_OF_REQUESTS, answers=of_answers
+            content, RESERVED_FIELDS if of_answers else RESERVED_FIELDS_OF_REQUESTS, answers=of_answers
         )
         bound = tuple((name, template.bound(constants)) for name, template in fields)
         if not of_answers:
@@ -365,7 +365,7 @@ def operator_contents(settings: OperatorFieldSettings, asking: ObjectKey, found:
         content = found.config_map(reference) or {}
         of_answers = reference.annotation == _ADDED
         _, faults = _read(
-            content, PROXYS_FIELDS if of_answers else PROXYS_FIELDS_OF_REQUESTS, answers=of_answers
+            content, RESERVED_FIELDS if of_answers else RESERVED_FIELDS_OF_REQUESTS, answers=of_answers
         )
         for message in _told(reference, content, faults):
             yield Remark(reference.annotation, message, Reason.INVALID_OPTION)

@@ -19,8 +19,8 @@ from attrs import evolve, field
 from ingress.annotations.route_facts import RouteFacts
 from ingress.annotations.values import Annotation, Family, Remark, Risk, ValueRefused, parse_boolean, quoted
 from ingress.filters import ChangesBy, Facts, FieldChanges, Filter, FilterSpec, Phase, Reply, Services
+from ingress.model.cluster.problems import Reason
 from ingress.model.frozen import frozen
-from ingress.model.problems import Reason
 
 MAX_CHARACTERS: Final = 16 * 1024
 """Of a list of origins: some four hundred of them."""

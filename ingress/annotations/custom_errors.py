@@ -37,8 +37,8 @@ from ingress.filters import (
     SubRequest,
     SubRequestFailed,
 )
-from ingress.model.backends import BackendReference
 from ingress.model.frozen import frozen
+from ingress.model.upstream.backends import BackendReference
 
 SECONDS: Final = 10.0
 """How long the default backend may take for its answer, all of it."""

@@ -21,12 +21,12 @@ from ingress.annotations.route_facts import RouteFacts
 from ingress.annotations.values import Remark, ValueRefused, quoted
 from ingress.filter_parts.judging import Judging, status_reply
 from ingress.filters import CgiRequest, Facts, Filter, FilterSpec, Phase, Reply, RequestEdit, Services
+from ingress.model.cluster.objects import Kind, ObjectKey
+from ingress.model.cluster.problems import Reason
+from ingress.model.cluster.secrets import is_secret_name
 from ingress.model.frozen import frozen
-from ingress.model.objects import Kind, ObjectKey
-from ingress.model.problems import Reason
-from ingress.model.secrets import is_secret_name
-from ingress.model.templates import REQUEST_VARIABLES, Template, TemplateRefused, read_template
-from ingress.model.whole_paths import whole_path
+from ingress.model.requests.templates import REQUEST_VARIABLES, Template, TemplateRefused, read_template
+from ingress.model.requests.whole_paths import whole_path
 
 PARAMS: Final = "fastcgi-params-configmap"
 INDEX: Final = "fastcgi-index"

@@ -18,8 +18,8 @@ from ingress.annotations.route_facts import RouteFacts
 from ingress.annotations.values import Annotation, Family, Remark, Risk, ValueRefused, parse_boolean, quoted
 from ingress.filter_parts.judging import Judging
 from ingress.filters import Facts, Filter, FilterSpec, Phase, Reply, Services
+from ingress.model.cluster.problems import Reason
 from ingress.model.frozen import frozen
-from ingress.model.problems import Reason
 
 ALIASES: Final = "server-alias"
 WWW: Final = "from-to-www-redirect"

@@ -3,8 +3,8 @@
 from typing import Final
 
 from ingress.annotations.snippets.blocks import EMPTY, Snippet
-from ingress.model.backends import BackendReference
 from ingress.model.frozen import frozen
+from ingress.model.upstream.backends import BackendReference
 
 
 @frozen(cache_hash=True)

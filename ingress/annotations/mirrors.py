@@ -27,9 +27,9 @@ from ingress.annotations.route_facts import RouteFacts
 from ingress.annotations.values import Annotation, Family, Remark, Risk, ValueRefused, parse_switch
 from ingress.filter_parts.mirroring import SECONDS, Mirroring
 from ingress.filters import Facts, Filter, FilterSpec, Phase, Services, SubRequest
+from ingress.model.cluster.problems import Reason
 from ingress.model.frozen import frozen
-from ingress.model.problems import Reason
-from ingress.model.templates import CONSTANTS, Template, read_template
+from ingress.model.requests.templates import CONSTANTS, Template, read_template
 
 ALLOW: Final = "mirror-target-allow"
 _TARGET: Final = "mirror-target"

@@ -13,7 +13,7 @@ from ingress.annotations.values import Annotation, Family, Place, parse_boolean
 from ingress.filter_parts.judging import Judging
 from ingress.filters import Filter, Phase, Reply, Services
 from ingress.model.frozen import frozen
-from ingress.model.requested import SecuredRequest
+from ingress.model.requests.requested import SecuredRequest
 
 ANNOTATION: Final = "ssl-passthrough"
 OPTION: Final = "--enable-ssl-passthrough"

@@ -24,7 +24,7 @@ from ingress.annotations.values import Annotation, Family, Risk, ValueRefused, p
 from ingress.filter_parts.judging import Judging
 from ingress.filters import Filter, FilterSpec, Phase, Reply, Services
 from ingress.model.frozen import frozen
-from ingress.model.requested import RequestedUri
+from ingress.model.requests.requested import RequestedUri
 
 HTTPS_PORT: Final = 443
 PERMANENT: Final = 308

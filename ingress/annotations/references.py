@@ -9,9 +9,9 @@ from typing import Final
 
 from attrs import field
 
+from ingress.model.cluster.objects import ConfigMap, Kind, ObjectKey, Secret
+from ingress.model.cluster.secrets import ALL_KEYS
 from ingress.model.frozen import frozen
-from ingress.model.objects import ConfigMap, Kind, ObjectKey, Secret
-from ingress.model.secrets import ALL_KEYS
 
 NOWHERE: Final = ObjectKey("", "")
 """Stands for the object of whoever refers to something as the operator."""

@@ -21,10 +21,10 @@ from ingress.annotations.route_facts import RouteFacts
 from ingress.annotations.values import Annotation, Family, Risk, parse_boolean
 from ingress.filter_parts.judging import Judging, status_reply
 from ingress.filters import Facts, Filter, FilterSpec, Phase, Reply, RequestEdit, Services
-from ingress.model.expressions import ExpressionRefused
 from ingress.model.frozen import frozen
-from ingress.model.path_expressions import Capturing, read_path_expression
-from ingress.model.whole_paths import whole_path
+from ingress.model.requests.whole_paths import whole_path
+from ingress.model.text.expressions import ExpressionRefused
+from ingress.model.text.path_expressions import Capturing, read_path_expression
 
 _NO_CAPTURES: Final[dict[str, bytes]] = {}
 

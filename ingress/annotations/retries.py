@@ -11,7 +11,7 @@ from attrs import evolve
 
 from ingress.annotations.values import Annotation, Family, Risk, ValueRefused
 from ingress.model.frozen import frozen
-from ingress.model.retries import DEFAULT_RETRIES, MAX_TRIES, RetryRule
+from ingress.model.upstream.retries import DEFAULT_RETRIES, MAX_TRIES, RetryRule
 
 MOST_TRIES: Final = 100
 """More are not made of one request, however many are asked for: a Service may have thousands of endpoints that are all gone."""

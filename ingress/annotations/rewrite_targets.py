@@ -15,7 +15,7 @@ from urllib.parse import quote_from_bytes, unquote_to_bytes
 
 from ingress.annotations.values import ValueRefused
 from ingress.model.frozen import frozen
-from ingress.model.templates import (
+from ingress.model.requests.templates import (
     CONSTANTS,
     NO_TEXT,
     REQUEST_NAMES,
@@ -26,7 +26,7 @@ from ingress.model.templates import (
     TemplateRefused,
     read_template,
 )
-from ingress.model.whole_paths import whole_path
+from ingress.model.requests.whole_paths import whole_path
 
 MAX_CHARACTERS: Final = 2048
 _NUMBERS: Final = frozenset("123456789")

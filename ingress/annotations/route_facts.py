@@ -4,9 +4,9 @@ from typing import Final
 
 from ingress.annotations.host_facts import HostFacts
 from ingress.annotations.references import NOTHING_FOUND, Found
-from ingress.model.backends import BackendReference
+from ingress.model.cluster.objects import Owner
 from ingress.model.frozen import frozen
-from ingress.model.objects import Owner
+from ingress.model.upstream.backends import BackendReference
 
 
 @frozen

@@ -9,7 +9,7 @@ from typing import Final
 
 from ingress.annotations.values import Annotation, Family, ValueRefused
 from ingress.model.frozen import frozen
-from ingress.model.limits import AskedTimeouts
+from ingress.model.serving.limits import AskedTimeouts
 
 MAX_SECONDS: Final = 31_536_000
 """A year; what is meant to be endless is often written as some such number."""

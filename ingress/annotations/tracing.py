@@ -9,7 +9,7 @@ from ingress.annotations.route_facts import RouteFacts
 from ingress.annotations.values import Annotation, Family, Risk, ValueRefused, parse_boolean
 from ingress.filters import Filter, FilterSpec, Phase, RouteTracing, Services
 from ingress.model.frozen import frozen
-from ingress.model.span_names import SpanName, read_span_name
+from ingress.model.observability.span_names import SpanName, read_span_name
 
 
 def parse_name(text: str) -> SpanName | None:

@@ -23,8 +23,8 @@ from ingress.annotations.values import Annotation, Family, Remark, Risk, ValueRe
 from ingress.filter_parts.changing import ChangesRequests
 from ingress.filters import Facts, FieldChanges, Filter, FilterSpec, Phase, RequestEdit, Services
 from ingress.model.frozen import frozen
-from ingress.model.path_expressions import Capturing
-from ingress.model.templates import CONSTANTS, NO_TEXT, Template, TemplateRefused, read_template
+from ingress.model.requests.templates import CONSTANTS, NO_TEXT, Template, TemplateRefused, read_template
+from ingress.model.text.path_expressions import Capturing
 
 MAX_AUTHORITY: Final = 512
 """Bytes: a name of DNS and a port need less."""

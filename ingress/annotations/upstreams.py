@@ -36,11 +36,11 @@ from ingress.annotations.values import (
     parse_switch,
 )
 from ingress.filters import FilterSpec, Phase
+from ingress.model.cluster.objects import ObjectKey
+from ingress.model.cluster.secrets import is_secret_name
 from ingress.model.frozen import frozen
-from ingress.model.objects import ObjectKey
-from ingress.model.secrets import is_secret_name
-from ingress.model.templates import Part, Template, TemplateRefused, read_template
-from ingress.model.upstream_tls import DEFAULT_DEPTH, TlsSettings, TlsVersion
+from ingress.model.requests.templates import Part, Template, TemplateRefused, read_template
+from ingress.model.upstream.upstream_tls import DEFAULT_DEPTH, TlsSettings, TlsVersion
 
 UNREADABLE_SECRET: Final = ObjectKey("", "")
 """Stands where ``proxy-ssl-secret`` names none: something was asked for, and nobody knows what."""

@@ -23,7 +23,7 @@ from ingress.annotations.values import Annotation, Family, Remark, Risk, ValueRe
 from ingress.filter_parts.judging import Judging
 from ingress.filters import Facts, Filter, FilterSpec, Phase, Reply, Services
 from ingress.model.frozen import frozen
-from ingress.model.templates import NO_TEXT, Template, TemplateRefused, read_template
+from ingress.model.requests.templates import NO_TEXT, Template, TemplateRefused, read_template
 
 APP_ROOT: Final = "app-root"
 PERMANENT: Final = 301

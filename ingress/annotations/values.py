@@ -15,10 +15,10 @@ from attrs import field
 from ingress.annotations.references import Found, Reference
 from ingress.annotations.route_facts import RouteFacts
 from ingress.filters import FilterSpec, Phase
-from ingress.model.backends import BackendReference
+from ingress.model.cluster.objects import ObjectKey
+from ingress.model.cluster.problems import Reason
 from ingress.model.frozen import frozen
-from ingress.model.objects import ObjectKey
-from ingress.model.problems import Reason
+from ingress.model.upstream.backends import BackendReference
 
 S = TypeVar("S")
 

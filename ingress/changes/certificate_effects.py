@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Mapping
 
 from ingress.identity.certificates import Certificate, CertificateTable
-from ingress.model.happenings import MOST_HOSTS
-from ingress.model.objects import ObjectKey
+from ingress.model.cluster.objects import ObjectKey
+from ingress.model.observability.happenings import MOST_HOSTS
 from ingress.model.shared_map import SharedMap
 from ingress.translate.snapshot import Snapshot
 

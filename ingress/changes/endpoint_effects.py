@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 from typing import Final
 
-from ingress.model.backends import BackendReference, BackendState
 from ingress.model.frozen import frozen
 from ingress.model.shared_map import SharedMap
+from ingress.model.upstream.backends import BackendReference, BackendState
 from ingress.translate.snapshot import Snapshot
 from ingress.wording import first_of
 

@@ -18,8 +18,8 @@ from ingress.changes.certificate_effects import Renewed, certificate_effects
 from ingress.changes.endpoint_effects import EndpointsChanged, endpoint_effects
 from ingress.changes.letting_go import replaced
 from ingress.changes.route_effects import Effect, Effects, route_effects
-from ingress.model.happenings import ChangeSort, Mark
-from ingress.model.objects import Kind, ObjectId, ObjectKey
+from ingress.model.cluster.objects import Kind, ObjectId, ObjectKey
+from ingress.model.observability.happenings import ChangeSort, Mark
 from ingress.model.stepwise import let_go
 from ingress.news.publication_log import REPORT_SECONDS, all_joined
 from ingress.translate.snapshot import Snapshot

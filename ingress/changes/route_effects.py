@@ -3,7 +3,7 @@
 from collections.abc import Container, Iterator, Mapping
 from typing import Final
 
-from ingress.model.objects import ObjectId
+from ingress.model.cluster.objects import ObjectId
 from ingress.routing.route import Route
 from ingress.routing.table import HostRoutes, RouteTable
 from ingress.translate.snapshot import Snapshot

@@ -38,8 +38,8 @@ from ingress.cluster.watching.aside import Aside, AsideSink, Scope
 from ingress.cluster.watching.defined_kinds import DefinedKinds, Discovery
 from ingress.cluster.watching.reflector import Receiver, Reflector, reflector_name, scope_name
 from ingress.metrics.watch import WatchMetrics
-from ingress.model.label_selectors import LabelSelector
-from ingress.model.objects import Kind, ObjectKey
+from ingress.model.cluster.label_selectors import LabelSelector
+from ingress.model.cluster.objects import Kind, ObjectKey
 from ingress.process.yielding import YieldToTraffic
 from ingress.translate.annotation_reading import needs_of_options
 from ingress.translate.options import TranslateOptions

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from threading import Lock
 
 from ingress.cluster.source import Sink
-from ingress.model.objects import Batch, Kind, ObjectId, Projection
+from ingress.model.cluster.objects import Batch, Kind, ObjectId, Projection
 from ingress.process.collecting import CollectorTurns
 
 # A portion keeps the reactor busy for some tenths of a millisecond, and so does each collection.

@@ -19,8 +19,8 @@ from ingress.cluster.projecting.project import (
     project_secret,
     project_service,
 )
-from ingress.model.objects import Kind
-from ingress.model.writes import APPLY_PATCH, KindWrite
+from ingress.model.cluster.objects import Kind
+from ingress.model.reporting.writes import APPLY_PATCH, KindWrite
 from ingress.translate.options import SECRET_SELECTOR
 from ingress.translate.readers.gateway.kinds import NAMESPACES
 from ingress.translate.readers.reader import KindRead, RouteKind

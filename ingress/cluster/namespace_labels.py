@@ -2,8 +2,8 @@
 
 from collections.abc import Container, Iterator, Mapping
 
-from ingress.model.label_selectors import LabelSelector
-from ingress.model.objects import Kind, ObjectId, Projection
+from ingress.model.cluster.label_selectors import LabelSelector
+from ingress.model.cluster.objects import Kind, ObjectId, Projection
 from ingress.translate.readers.gateway.grants import Namespace
 from ingress.translate.readers.gateway.names import NAMESPACE
 

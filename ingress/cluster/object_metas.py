@@ -8,8 +8,8 @@ status besides, in one tuple in place of two.
 import re
 from collections.abc import Iterator, Mapping
 
-from ingress.model.object_meta import ObjectMeta, SeenStatus
-from ingress.model.objects import Kind, ObjectId, ObjectKey
+from ingress.model.cluster.object_meta import ObjectMeta, SeenStatus
+from ingress.model.cluster.objects import Kind, ObjectId, ObjectKey
 
 _Seen = tuple[str, str, bytes | None, int, str]
 """The uid, the writer, and the fields of ``SeenStatus``."""

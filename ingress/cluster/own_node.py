@@ -9,7 +9,7 @@ from twisted.logger import Logger
 
 from ingress.cluster.projecting.project import ZONE_LABEL
 from ingress.cluster.source import Sink
-from ingress.model.objects import Batch, Kind, Node, ObjectKey
+from ingress.model.cluster.objects import Batch, Kind, Node, ObjectKey
 
 
 class OwnNode:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from operator import attrgetter
 from typing import Final, TypeVar, overload
 
-from ingress.model.objects import EndpointSlice, ObjectKey
+from ingress.model.cluster.objects import EndpointSlice, ObjectKey
 
 D = TypeVar("D")
 

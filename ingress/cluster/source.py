@@ -10,7 +10,7 @@ from typing import Protocol
 
 from twisted.internet.defer import Deferred
 
-from ingress.model.objects import Batch
+from ingress.model.cluster.objects import Batch
 
 
 class Sink(Protocol):

@@ -13,9 +13,8 @@ from attrs import evolve
 from ingress.cluster.object_metas import ObjectMetas
 from ingress.cluster.secrets.secret_parts import has_good_part, refusal
 from ingress.cluster.slices_by_service import SlicesByService
-from ingress.model.frozen import frozen
-from ingress.model.object_meta import NO_META
-from ingress.model.objects import (
+from ingress.model.cluster.object_meta import NO_META
+from ingress.model.cluster.objects import (
     Batch,
     ClusterObject,
     EndpointSlice,
@@ -26,8 +25,9 @@ from ingress.model.objects import (
     Secret,
     Service,
 )
-from ingress.model.problems import Problem, Reason
-from ingress.model.state import ClusterState, Derived
+from ingress.model.cluster.problems import Problem, Reason
+from ingress.model.cluster.state import ClusterState, Derived
+from ingress.model.frozen import frozen
 
 _K = TypeVar("_K")
 _V = TypeVar("_V")

@@ -6,9 +6,9 @@ from functools import cached_property
 from typing import Final
 
 from ingress.ctl.close_names import CloseNames
-from ingress.model.objects import Kind, ObjectKey
-from ingress.model.problems import Problem, Reason
-from ingress.model.state import ClusterState
+from ingress.model.cluster.objects import Kind, ObjectKey
+from ingress.model.cluster.problems import Problem, Reason
+from ingress.model.cluster.state import ClusterState
 from ingress.routing.hosts import check_rule_host
 from ingress.translate.readers.gateway.routes import AnyRoute, BackendObject, UDPRoute
 from ingress.translate.readers.ingress.objects import Ingress, IngressBackend, ingresses_of

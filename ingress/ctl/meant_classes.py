@@ -7,7 +7,7 @@ from typing import Final
 
 from ingress.annotations.values import quoted
 from ingress.ctl.close_names import CloseNames, is_slip
-from ingress.model.state import ClusterState
+from ingress.model.cluster.state import ClusterState
 from ingress.translate.options import TranslateOptions
 from ingress.translate.readers.ingress.classes import controller_of, is_class_ours
 from ingress.translate.readers.ingress.objects import IngressClass, classes_of

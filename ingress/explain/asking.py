@@ -19,10 +19,10 @@ from ingress.http.field_values import first_value
 from ingress.http.grpc import is_grpc
 from ingress.http.request_head import RequestHead
 from ingress.http.response_head import ResponseHead
-from ingress.model.causes import Cause, cause_of_reply
+from ingress.model.exchanges.causes import Cause, cause_of_reply
+from ingress.model.exchanges.reply import Reply
+from ingress.model.exchanges.sub_requests import SubAnswer, SubRequestFailed
 from ingress.model.frozen import frozen
-from ingress.model.reply import Reply
-from ingress.model.sub_requests import SubAnswer, SubRequestFailed
 from ingress.plain.secret_fields import tells_of_secrets
 from ingress.proxy.exchange.facts import RequestFacts
 from ingress.proxy.exchange.filtering.chain import Chain, FilterNotMade, LiveFilter, NoFilter, live_filter

@@ -6,12 +6,12 @@ from ingress.annotations.bodies import DEFAULT_MAX_BYTES
 from ingress.explain.explanation import BackendSeen
 from ingress.explain.objects import Objects
 from ingress.filters import FilterSpec
-from ingress.model.backends import BackendReference, BackendState
-from ingress.model.balancing import Algorithm, Balancing
 from ingress.model.frozen import frozen
-from ingress.model.limits import ENDLESS, AskedTimeouts
-from ingress.model.retries import DEFAULT_RETRIES, RetryRule
-from ingress.model.serving import ServingSettings
+from ingress.model.serving.limits import ENDLESS, AskedTimeouts
+from ingress.model.serving.serving_settings import ServingSettings
+from ingress.model.upstream.backends import BackendReference, BackendState
+from ingress.model.upstream.balancing import Algorithm, Balancing
+from ingress.model.upstream.retries import DEFAULT_RETRIES, RetryRule
 from ingress.plain.values import words_of_link
 from ingress.routing.choosing import with_endpoint
 from ingress.routing.route import Route

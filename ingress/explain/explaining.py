@@ -50,14 +50,14 @@ from ingress.explain.tables import served_by_table, table_for
 from ingress.filters import FilterSpec
 from ingress.http.forwarding import Origin, TrustedProxies, origin_of_peer, upstream_fields_of
 from ingress.identity.misdirected import ServerNames, is_misdirected
-from ingress.model.backends import BackendReference
-from ingress.model.client_authentication import ClientAuthentication
-from ingress.model.listeners import MAIN
-from ingress.model.objects import ObjectId
-from ingress.model.problems import Problem
-from ingress.model.reply import Reply
-from ingress.model.serving import ServingSettings
+from ingress.model.cluster.objects import ObjectId
+from ingress.model.cluster.problems import Problem
+from ingress.model.exchanges.reply import Reply
+from ingress.model.network.listeners import MAIN
+from ingress.model.requests.client_authentication import ClientAuthentication
+from ingress.model.serving.serving_settings import ServingSettings
 from ingress.model.stepwise import Stepwise, finished
+from ingress.model.upstream.backends import BackendReference
 from ingress.proxy.exchange.facts import RequestFacts
 from ingress.proxy.exchange.filtering.chain import in_order
 from ingress.proxy.exchange.replies import Replies, accepts_html, head_of

@@ -5,8 +5,8 @@ from ipaddress import ip_address
 
 from ingress.explain.explanation import Handshake, ShownCertificate
 from ingress.identity.certificates import Certificate
-from ingress.model.client_authentication import ClientAuthentication, ClientEvidence, VerifyClient
 from ingress.model.frozen import frozen
+from ingress.model.requests.client_authentication import ClientAuthentication, ClientEvidence, VerifyClient
 from ingress.process.timestamps import rfc3339
 from ingress.routing.route import Route
 from ingress.translate.snapshot import Snapshot

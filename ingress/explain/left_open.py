@@ -11,7 +11,7 @@ from ingress.annotations.client_certificates.check import HostClosed
 from ingress.annotations.guards import GuardMissing
 from ingress.explain.objects import Objects
 from ingress.filters import FilterSpec
-from ingress.model.problems import Problem
+from ingress.model.cluster.problems import Problem
 
 _CLOSE: Final = (GuardMissing, HostClosed)
 _ANNOTATIONS: Final = "metadata.annotations["

@@ -9,13 +9,13 @@ from typing import Final, NamedTuple, Protocol
 
 from ingress.annotations.values import quoted
 from ingress.explain.explanation import LostRoute, RouteSeen, Unserved
-from ingress.model.backends import BackendReference
+from ingress.model.cluster.objects import ClusterObject, Kind, ObjectId, ObjectKey
+from ingress.model.cluster.problems import Problem, Reason
+from ingress.model.cluster.state import ClusterState
 from ingress.model.frozen import frozen
-from ingress.model.objects import ClusterObject, Kind, ObjectId, ObjectKey
-from ingress.model.problems import Problem, Reason
-from ingress.model.state import ClusterState
 from ingress.model.stepwise import Stepwise
-from ingress.model.upstream_tls import ProtocolAsked, ProtocolRefused
+from ingress.model.upstream.backends import BackendReference
+from ingress.model.upstream.upstream_tls import ProtocolAsked, ProtocolRefused
 from ingress.routing.contest import path_bytes, takes
 from ingress.routing.route import Match, Route
 from ingress.translate.claims import DEFAULT_BACKEND_FIELD, SERVICE_KIND

@@ -6,10 +6,10 @@ from attrs import astuple
 
 from ingress.explain.explanation import Explanation, HostSeen, LostRoute, ProblemSeen, RouteSeen, VariantSeen
 from ingress.explain.objects import Objects
-from ingress.model.backends import BackendReference
-from ingress.model.objects import Kind, ObjectId, ObjectKey, Owner
-from ingress.model.problems import Problem
+from ingress.model.cluster.objects import Kind, ObjectId, ObjectKey, Owner
+from ingress.model.cluster.problems import Problem
 from ingress.model.stepwise import Stepwise
+from ingress.model.upstream.backends import BackendReference
 from ingress.plain.steps import NotYet, in_order
 from ingress.routing.choosing import Chances
 from ingress.routing.contest import Contest

@@ -7,8 +7,8 @@ from attrs import evolve
 
 from ingress.explain.objects import KnownKinds, KnownObjects, NoObjects, Objects
 from ingress.filters import FilterSpec
+from ingress.model.cluster.state import ClusterState
 from ingress.model.frozen import frozen
-from ingress.model.state import ClusterState
 from ingress.settings import Settings, options_elsewhere
 from ingress.translate.snapshot import Snapshot
 from ingress.translate.translate import translate

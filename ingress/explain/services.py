@@ -11,9 +11,9 @@ from typing import Any, Final, Generic, TypeVar, cast
 
 from ingress.filters import ScheduledCall, Scope
 from ingress.http.own_request import own_request_head
+from ingress.model.exchanges.sub_requests import SubAnswer, SubRequest, SubRequestFailed
 from ingress.model.frozen import frozen
-from ingress.model.http_urls import parse_url
-from ingress.model.sub_requests import SubAnswer, SubRequest, SubRequestFailed
+from ingress.model.network.http_urls import parse_url
 
 T = TypeVar("T")
 

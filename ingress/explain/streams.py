@@ -17,11 +17,11 @@ from ingress.explain.outcomes import NOT_KNOWN, closed, led
 from ingress.explain.routes import concerned, problems_by_object, problems_seen
 from ingress.explain.served import Served
 from ingress.explain.tables import served_by_table
-from ingress.model.listeners import Listener, interface_of, port_of, udp_port_of
-from ingress.model.objects import Kind, ObjectId
-from ingress.model.problems import Problem
+from ingress.model.cluster.objects import Kind, ObjectId
+from ingress.model.cluster.problems import Problem
+from ingress.model.network.listeners import Listener, interface_of, port_of, udp_port_of
+from ingress.model.network.streams import StreamSort
 from ingress.model.stepwise import Stepwise
-from ingress.model.streams import StreamSort
 from ingress.routing.side_by_side import how_specific
 from ingress.routing.streams import StreamRoute
 from ingress.routing.variants import WeightedBackend

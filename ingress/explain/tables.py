@@ -6,7 +6,7 @@ host on that port, a client has chosen among these by the address: then the firs
 
 from attrs import evolve
 
-from ingress.model.listeners import MAIN
+from ingress.model.network.listeners import MAIN
 from ingress.routing.side_by_side import how_specific
 from ingress.translate.gateway.claims import is_of_gateways
 from ingress.translate.snapshot import Snapshot

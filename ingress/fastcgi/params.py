@@ -12,7 +12,7 @@ from typing import Final
 from ingress.fastcgi.records import PARAMS, end_of_stream, name_values, stream_records
 from ingress.http.grammar import MEMO_NAME, MEMO_NAMES
 from ingress.http.request_head import RequestHead
-from ingress.model.cgi import CgiRequest
+from ingress.model.requests.cgi import CgiRequest
 
 _match_name: Final = re.compile(rb"[A-Za-z0-9_-]+").fullmatch
 _NOT_TOLD: Final = frozenset((b"HTTP_PROXY", b"HTTP_HOST", b"HTTP_CONTENT_LENGTH"))

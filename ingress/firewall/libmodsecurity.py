@@ -18,7 +18,7 @@ from typing import Any, Final
 from ingress.firewall.expressions import expressions_of
 from ingress.firewall.messages import MOST_LINE_BYTES, MOST_LINES, Said
 from ingress.firewall.serving import RulesRefused
-from ingress.model.firewall import CORE_RULES, InspectedRequest
+from ingress.model.exchanges.firewall import CORE_RULES, InspectedRequest
 
 LIBRARY: Final = "libmodsecurity.so.3"
 EXPRESSIONS: Final = "libpcre2-8.so.0"

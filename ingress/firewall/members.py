@@ -11,7 +11,7 @@ from twisted.internet.defer import Deferred
 from twisted.logger import Logger
 
 from ingress.firewall.messages import Kind, Said, loaded_of, parts_to_bytes, said_of
-from ingress.model.firewall import RuleSet, Verdict
+from ingress.model.exchanges.firewall import RuleSet, Verdict
 from ingress.process.framing import Frame, NonsenseError
 
 MOST_OPEN: Final = 1024
@@ -56,7 +56,7 @@ Start = Callable[[Callable[[Frame], None], Callable[[str], None]], Link]
 
 
 class LoadedRules:
-    """Rules by the number that processes know them by; satisfies ``ingress.model.firewall.Loaded``."""
+    """Rules by the number that processes know them by; satisfies ``ingress.model.exchanges.firewall.Loaded``."""
 
     def __init__(self, rules: RuleSet, number: int) -> None:
         self.rules = rules

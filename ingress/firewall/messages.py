@@ -14,7 +14,7 @@ from enum import IntEnum
 from struct import Struct
 from typing import Final
 
-from ingress.model.firewall import CORE_RULES, InspectedRequest
+from ingress.model.exchanges.firewall import CORE_RULES, InspectedRequest
 from ingress.model.frozen import frozen
 from ingress.process.framing import NonsenseError
 

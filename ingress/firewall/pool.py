@@ -21,7 +21,7 @@ from ingress.firewall.members import BLAMED, Job, LoadedRules, Member, Start, di
 from ingress.firewall.messages import Kind, Said, answer_to_bytes, request_head_to_bytes
 from ingress.firewall.serving import LOAD_SECONDS, MOST_RULES_BYTES
 from ingress.firewall.telling import Telling
-from ingress.model.firewall import PASSES, FirewallPlan, InspectedRequest, Loaded, RuleSet, Verdict
+from ingress.model.exchanges.firewall import PASSES, FirewallPlan, InspectedRequest, Loaded, RuleSet, Verdict
 
 MOST_WAITING: Final = 512
 """Requests that wait for their turn, ..."""
@@ -47,7 +47,7 @@ log = Logger()
 
 
 class Firewall:
-    """All firewall processes of one that serves; satisfies ``ingress.model.firewall.Inspector``.
+    """All firewall processes of one that serves; satisfies ``ingress.model.exchanges.firewall.Inspector``.
 
     *start_process* starts one, *count* is told words for what happens.
     """

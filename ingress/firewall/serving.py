@@ -18,7 +18,7 @@ from ingress.firewall.messages import (
     request_of,
     said_to_bytes,
 )
-from ingress.model.firewall import InspectedRequest
+from ingress.model.exchanges.firewall import InspectedRequest
 from ingress.process.framing import Frame, FrameReader, NonsenseError, frame_to_bytes
 
 _READ_BYTES: Final = 1 << 18

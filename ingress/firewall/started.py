@@ -18,7 +18,7 @@ from ingress.errors import StartError
 from ingress.firewall.messages import MOST_FRAME_BYTES
 from ingress.firewall.pool import Firewall
 from ingress.firewall.telling import Telling
-from ingress.model.firewall import FirewallPlan
+from ingress.model.exchanges.firewall import FirewallPlan
 from ingress.process.control_channel import Bounds, ControlChannel
 from ingress.process.framing import Frame
 

@@ -11,7 +11,7 @@ from typing import ClassVar, Final
 from ingress.filter_parts.changing import ChangesAnswers, ChangesRequests
 from ingress.filters import FieldChanges, Filter, Phase, Services
 from ingress.model.frozen import frozen
-from ingress.model.proxys_fields import PROXYS_FIELDS, PROXYS_FIELDS_OF_REQUESTS
+from ingress.model.requests.reserved_fields import RESERVED_FIELDS, RESERVED_FIELDS_OF_REQUESTS
 
 MOST_FIELDS: Final = 16
 """Of each of the three lists, as the API has it."""
@@ -99,7 +99,9 @@ def read_field_edits(
     for what, fields in (("set", put), ("add", add), ("remove", dropped)):
         if len(fields) > MOST_FIELDS:
             return f"{what} has more than {MOST_FIELDS} fields"
-    for fault in _faults((*put, *add, *dropped), PROXYS_FIELDS_OF_REQUESTS if of_requests else PROXYS_FIELDS):
+    for fault in _faults(
+        (*put, *add, *dropped), RESERVED_FIELDS_OF_REQUESTS if of_requests else RESERVED_FIELDS
+    ):
         return fault
     first = [_firsts(fields) for fields in (put, add, dropped)]
     twice = (
@@ -115,11 +117,11 @@ def read_field_edits(
     return FieldEdits(tuple(sets), tuple(adds), tuple(name for name, _ in removes))
 
 
-def _faults(fields: Fields, proxys: frozenset[str]) -> Iterator[str]:
+def _faults(fields: Fields, reserved: frozenset[str]) -> Iterator[str]:
     for name, value in fields:
         if len(name) > MOST_NAME_CHARACTERS or _is_name(name) is None:
             yield f"{name[:64]!a} is no name of a field"
-        elif name.lower() in proxys:
+        elif name.lower() in reserved:
             hint = "; urlRewrite changes the host" if name.lower() == "host" else ""
             yield f"{name} is a field of the proxy's own{hint}"
         elif len(value) > MOST_VALUE_CHARACTERS:

@@ -9,8 +9,8 @@ from ingress.filter_parts.mirroring import SECONDS, Mirroring
 from ingress.filters import Facts, Filter, Phase, Services, SubRequest
 from ingress.gateway_filters.field_edits import FieldEdits
 from ingress.gateway_filters.rewrites import RouteRewrite
-from ingress.model.backends import BackendReference
 from ingress.model.frozen import frozen
+from ingress.model.upstream.backends import BackendReference
 
 _NOTHING = FieldEdits()
 _AS_IT_CAME = RouteRewrite()

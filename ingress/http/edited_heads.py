@@ -17,11 +17,11 @@ from ingress.http.field_values import all_values, first_value, first_values
 from ingress.http.grammar import CONTROLS_REPLACED, is_token
 from ingress.http.request_head import ORIGIN_FORM, RequestHead
 from ingress.http.response_head import ResponseHead
-from ingress.model.cgi import CgiRequest
-from ingress.model.proxys_fields import PROXYS_FIELDS, PROXYS_FIELDS_OF_REQUESTS
+from ingress.model.requests.cgi import CgiRequest
+from ingress.model.requests.reserved_fields import RESERVED_FIELDS, RESERVED_FIELDS_OF_REQUESTS
 
-_PROXYS: Final = frozenset(name.encode() for name in PROXYS_FIELDS)
-PROXYS_IN_REQUESTS: Final = frozenset(name.encode() for name in PROXYS_FIELDS_OF_REQUESTS)
+_RESERVED: Final = frozenset(name.encode() for name in RESERVED_FIELDS)
+RESERVED_IN_REQUESTS: Final = frozenset(name.encode() for name in RESERVED_FIELDS_OF_REQUESTS)
 _BODILESS: Final = (204, 304)
 
 _vary_values: Final = re.compile(rb"\nvary:([^\r\n]*)").findall
@@ -32,17 +32,17 @@ is_authority: Final = re.compile(rb"[A-Za-z0-9\-._~!$&'()*+,;=%:\[\]]+").fullmat
 
 
 @lru_cache(maxsize=256)
-def check_field(name: bytes, value: bytes, proxys: frozenset[bytes] = _PROXYS) -> bytes:
+def check_field(name: bytes, value: bytes, reserved: frozenset[bytes] = _RESERVED) -> bytes:
     """Return the lower-case *name* of a field that may be sent with *value*; raises ``ValueError`` for any other.
 
-    *proxys* are the names that nobody but the proxy uses.
+    *reserved* are the names that nobody but the proxy uses.
     """
     if not is_token(name):
         raise ValueError(f"{name!r} is no name of a field")
     if value.translate(CONTROLS_REPLACED) != value or value.strip(b" \t") != value:
         raise ValueError(f"{value!r} is no value of a field")
     lower = name.lower()
-    if lower in proxys:
+    if lower in reserved:
         raise ValueError(f"the field {name.decode('ascii')} is the proxy's own")
     return lower
 
@@ -65,30 +65,30 @@ _SERVER: Final = mark_of(b"server")
 
 
 @lru_cache(maxsize=256)
-def _checked_mark(name: bytes, value: bytes = b"", proxys: frozenset[bytes] = _PROXYS) -> bytes:
-    return mark_of(check_field(name, value, proxys))
+def _checked_mark(name: bytes, value: bytes = b"", reserved: frozenset[bytes] = _RESERVED) -> bytes:
+    return mark_of(check_field(name, value, reserved))
 
 
-def _line_changes_of(changes: FieldChanges, proxys: frozenset[bytes]) -> LineChange:
-    gone = [check_field(name, b"", proxys) for name in changes.drop]
-    gone += [check_field(name, value, proxys) for name, value in changes.put]
+def _line_changes_of(changes: FieldChanges, reserved: frozenset[bytes]) -> LineChange:
+    gone = [check_field(name, b"", reserved) for name in changes.drop]
+    gone += [check_field(name, value, reserved) for name, value in changes.put]
     for name, value in changes.add:
-        check_field(name, value, proxys)
+        check_field(name, value, reserved)
     lines = [b"%b: %b\r\n" % field for field in (*changes.put, *changes.add)]
     if changes.vary:
-        check_field(changes.vary, b"", proxys)
+        check_field(changes.vary, b"", reserved)
     return tuple(map(mark_of, dict.fromkeys(gone))), b"".join(lines), changes.vary
 
 
 @lru_cache(maxsize=1024)
 def answer_changes(changes: FieldChanges) -> LineChange:
     """Return what *changes* do to answers; raises ``ValueError`` for what may not be done."""
-    return _line_changes_of(changes, _PROXYS)
+    return _line_changes_of(changes, _RESERVED)
 
 
 @lru_cache(maxsize=1024)
 def _request_changes(changes: FieldChanges) -> LineChange:
-    return _line_changes_of(changes, PROXYS_IN_REQUESTS)
+    return _line_changes_of(changes, RESERVED_IN_REQUESTS)
 
 
 def without_fields(lines: bytes, marks: Iterable[bytes]) -> bytes:
@@ -176,17 +176,17 @@ class RequestChange:
 
     def put(self, name: bytes, value: bytes) -> None:
         """Send the field once with *value*, whatever was there."""
-        mark = _checked_mark(name, value, PROXYS_IN_REQUESTS)
+        mark = _checked_mark(name, value, RESERVED_IN_REQUESTS)
         self._changes.append(((mark,), b"%b: %b\r\n" % (name, value), b""))
 
     def add(self, name: bytes, value: bytes) -> None:
         """Send the field beside those of the same name."""
-        check_field(name, value, PROXYS_IN_REQUESTS)
+        check_field(name, value, RESERVED_IN_REQUESTS)
         self._changes.append(((), b"%b: %b\r\n" % (name, value), b""))
 
     def drop(self, name: bytes) -> None:
         """Send no field of this name."""
-        self._changes.append(((_checked_mark(name, b"", PROXYS_IN_REQUESTS),), b"", b""))
+        self._changes.append(((_checked_mark(name, b"", RESERVED_IN_REQUESTS),), b"", b""))
 
     def change(self, changes: FieldChanges) -> None:
         """Do all of *changes*."""

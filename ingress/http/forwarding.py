@@ -13,7 +13,7 @@ from types import MappingProxyType
 from typing import Final
 
 from ingress.http.request_head import FORWARDED, RequestHead, sort_of
-from ingress.model.serving import ForwardedHeaders, ServingSettings
+from ingress.model.serving.serving_settings import ForwardedHeaders, ServingSettings
 
 MAX_HOPS: Final = 16
 """How many addresses of ``X-Forwarded-For`` are looked at, from its end: more proxies of ours than anybody has."""

@@ -8,10 +8,10 @@ import re
 from functools import lru_cache
 from typing import Final
 
-from ingress.http.edited_heads import PROXYS_IN_REQUESTS, check_field, is_authority, mark_of, without_fields
+from ingress.http.edited_heads import RESERVED_IN_REQUESTS, check_field, is_authority, mark_of, without_fields
 from ingress.http.grammar import MAX_HEAD, TOKEN, is_token
 from ingress.http.request_head import ORIGIN_FORM, RequestHead
-from ingress.model.http_urls import HttpUrl
+from ingress.model.network.http_urls import HttpUrl
 
 MAX_OWN_HEAD: Final = 2 * MAX_HEAD
 """Bytes: all of a request's head, and what is told of the request besides."""
@@ -21,7 +21,7 @@ _is_target: Final = re.compile(ORIGIN_FORM).fullmatch
 _are_lines: Final = re.compile(
     # Each begins with a name that is not the proxy's own, and has no control character in its value.
     rb"(?:(?!(?i:%b):)%b:[\t\x20-\x7e\x80-\xff]*+\r\n)*+"
-    % (b"|".join(map(re.escape, sorted(PROXYS_IN_REQUESTS))), TOKEN)
+    % (b"|".join(map(re.escape, sorted(RESERVED_IN_REQUESTS))), TOKEN)
 ).fullmatch
 _REFUSED_METHODS: Final = (b"CONNECT", b"TRACE")
 _USUAL_METHODS: Final = frozenset((b"GET", b"HEAD", b"POST"))
@@ -67,7 +67,7 @@ def own_request_head(
     is_sound = is_sound and (not lines or lines.endswith(b"\n"))
     if not (is_sound and _are_names(tuple([name for name, _ in fields]))):
         for name, value in fields:
-            check_field(name, value.strip(b" \t"), PROXYS_IN_REQUESTS)
+            check_field(name, value.strip(b" \t"), RESERVED_IN_REQUESTS)
         raise ValueError("the lines to send are no fields, or the proxy's own")
     head = RequestHead()
     head.method = method

@@ -28,7 +28,7 @@ from ingress.http.grammar import (
     is_length,
     without,
 )
-from ingress.model.cgi import CgiRequest
+from ingress.model.requests.cgi import CgiRequest
 
 ORIGIN_FORM: Final = rb"((/[\x21\x22\x24-\x3e\x40-\x7e]*)(?:\?[\x21\x22\x24-\x7e]*)?)"
 """A target in origin form, visible ASCII and no fragment (RFC 9112 section 3.2.1); the path in it is a group too."""

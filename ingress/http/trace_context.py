@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 
 from ingress.filters import FieldChanges
 from ingress.http.edited_heads import mark_of, without_fields
-from ingress.model.traces import TraceContext
+from ingress.model.observability.traces import TraceContext
 
 MOST_MEMBERS: Final = 32
 """Of a ``tracestate``."""

@@ -9,9 +9,9 @@ from datetime import datetime, timedelta
 
 from attrs import Factory, field
 
+from ingress.model.cluster.objects import ObjectKey
+from ingress.model.cluster.problems import Reason
 from ingress.model.frozen import frozen
-from ingress.model.objects import ObjectKey
-from ingress.model.problems import Reason
 
 CHAIN_KEY = "tls.crt"
 PRIVATE_KEY_KEY = "tls.key"

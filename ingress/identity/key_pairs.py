@@ -22,7 +22,7 @@ from ingress.identity.certificates import (
     Certificate,
     CertificateError,
 )
-from ingress.model.objects import Secret
+from ingress.model.cluster.objects import Secret
 
 # ingress-nginx also takes untyped Secrets that hold both keys.
 ACCEPTED_SECRET_TYPES = (TLS_SECRET_TYPE, "Opaque", "")

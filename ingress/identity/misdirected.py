@@ -15,8 +15,8 @@ from attrs import Factory
 
 from ingress.identity.certificates import CertificateTable
 from ingress.identity.server_names import HandshakeSettingsTable
-from ingress.model.client_authentication import ClientAuthentication
 from ingress.model.frozen import frozen
+from ingress.model.requests.client_authentication import ClientAuthentication
 
 MOST_FITTING: Final = 1024
 """Most connections are for one host, the name that they were begun with."""

@@ -9,8 +9,8 @@ from typing import Final
 
 from attrs import Factory
 
-from ingress.model.client_authentication import ClientAuthentication
 from ingress.model.frozen import frozen
+from ingress.model.requests.client_authentication import ClientAuthentication
 
 
 @frozen(cache_hash=True)

@@ -9,8 +9,8 @@ from typing import Any, Final, NamedTuple
 
 from ingress.metrics.exchange_rows import CAUSES, FAILED, TOOK, UPSTREAM_TOOK, Row
 from ingress.metrics.metrics import Metrics
-from ingress.model.causes import Cause
-from ingress.model.streams import StreamSort
+from ingress.model.exchanges.causes import Cause
+from ingress.model.network.streams import StreamSort
 
 NOT_THE_SERVICES: Final = frozenset((Cause.LIMIT, Cause.AUTH, Cause.NO_ROUTE, Cause.REQUEST, Cause.CLIENT))
 """Failures that say nothing of how well a service is: whoever asked got what was meant for that."""

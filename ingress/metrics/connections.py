@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 
-from ingress.model.streams import StreamSort
+from ingress.model.network.streams import StreamSort
 
 REFUSED_CAUSES = ("stranger", "malformed", "unfinished", "late", "unserved")
 """Why a connection was closed before it had a protocol: its peer may not send a PROXY header, the

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-from ingress.model.traces import TraceContext
+from ingress.model.observability.traces import TraceContext
 
 MAX_CHARACTERS: Final = 64
 """How long an id may be: of the names and values of its labels, an exemplar has 128 characters at most."""

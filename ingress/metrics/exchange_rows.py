@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from ingress.metrics.histograms import BUCKETS
-from ingress.model.causes import Cause
+from ingress.model.exchanges.causes import Cause
 
 STATUS_CLASSES: Final = ("none", "1xx", "2xx", "3xx", "4xx", "5xx")
 """Values of the ``status`` label; ``none`` is an exchange that ended before any status was sent."""

@@ -28,10 +28,10 @@ from ingress.metrics.exchange_rows import (
     RowNews,
 )
 from ingress.metrics.histograms import BOUNDS, BUCKETS
-from ingress.model.backends import BackendReference
-from ingress.model.objects import ObjectKey
-from ingress.model.records import AttemptRecord, Record
+from ingress.model.cluster.objects import ObjectKey
+from ingress.model.exchanges.records import AttemptRecord, Record
 from ingress.model.stepwise import Stepwise
+from ingress.model.upstream.backends import BackendReference
 
 MOST_ROWS: Final = 20_000
 """Pairs of Ingress and Service that have labels of their own."""

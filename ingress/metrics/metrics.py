@@ -40,8 +40,8 @@ from ingress.metrics.tracing import TracingMetrics
 from ingress.metrics.udp import UdpMetrics
 from ingress.metrics.watch import WatchMetrics
 from ingress.metrics.workers import WorkerMetrics
-from ingress.model.objects import ObjectKey
-from ingress.model.problems import Reason
+from ingress.model.cluster.objects import ObjectKey
+from ingress.model.cluster.problems import Reason
 
 REPEAT_REASONS: Final = (
     "no-socket",

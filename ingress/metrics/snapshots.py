@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric, SummaryMetricFamily
 
-from ingress.model.problems import Reason
+from ingress.model.cluster.problems import Reason
 
 
 def _no_seconds() -> float:

@@ -8,8 +8,8 @@ from collections.abc import Callable, Hashable
 from datetime import datetime
 from typing import Final, Protocol
 
-from ingress.model.happenings import MOST_ATTEMPTS, FailedAttempt, Failure, shown, shown_octets
-from ingress.model.records import AttemptRecord, Record
+from ingress.model.exchanges.records import AttemptRecord, Record
+from ingress.model.observability.happenings import MOST_ATTEMPTS, FailedAttempt, Failure, shown, shown_octets
 
 MOST_A_SECOND: Final = 200
 MOST_OF_A_SORT: Final = 50

@@ -14,8 +14,8 @@ from typing import Final
 from twisted.internet.interfaces import IDelayedCall, IReactorTime
 from twisted.logger import Logger
 
-from ingress.model.happenings import ChangeSort, Mark
-from ingress.model.problems import ORDER, Problem, Reason
+from ingress.model.cluster.problems import ORDER, Problem, Reason
+from ingress.model.observability.happenings import ChangeSort, Mark
 from ingress.model.stepwise import Stepwise, in_order
 
 log = Logger()

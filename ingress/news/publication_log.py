@@ -15,8 +15,8 @@ from twisted.internet.interfaces import IDelayedCall, IReactorTime
 from twisted.logger import Logger
 from twisted.python.failure import Failure
 
+from ingress.model.cluster.objects import Kind, ObjectId
 from ingress.model.frozen import frozen
-from ingress.model.objects import Kind, ObjectId
 from ingress.model.stepwise import Stepwise, finished
 from ingress.process.in_slices import first_at_once
 from ingress.wording import plural_of, some_of

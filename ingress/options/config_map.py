@@ -11,8 +11,8 @@ from typing import Final
 
 from ingress.annotations.firewall.family import OPTION
 from ingress.annotations.values import quoted
-from ingress.model.objects import Kind, ObjectKey
-from ingress.model.problems import Problem, Reason
+from ingress.model.cluster.objects import Kind, ObjectKey
+from ingress.model.cluster.problems import Problem, Reason
 from ingress.options.config_map_keys import KEYS, NEVER_WERE, OFF, ConfigMapKey, boolean
 from ingress.options.config_map_tracing import TRACING_KEYS, tracing_texts
 from ingress.options.firewall_options import RUNNING

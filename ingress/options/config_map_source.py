@@ -11,8 +11,8 @@ from attrs import evolve
 from twisted.internet.interfaces import IReactorTime
 
 from ingress.cluster.source import Sink
-from ingress.model.objects import Kind, ObjectKey
-from ingress.model.problems import Problem, Reason
+from ingress.model.cluster.objects import Kind, ObjectKey
+from ingress.model.cluster.problems import Problem, Reason
 from ingress.options.config_map import nothing_said, read_config_map
 from ingress.options.followed_config_map import FollowedConfigMap
 from ingress.options.merging import OptionTexts

@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from typing import Final
 
 from ingress.annotations.values import quoted
+from ingress.model.cluster.problems import Reason
 from ingress.model.frozen import frozen
-from ingress.model.problems import Reason
 from ingress.options.config_map_keys import boolean
 
 HOST: Final = "otlp-collector-host"

@@ -10,7 +10,7 @@ from typing import Final, Generic, TypeVar
 from twisted.internet.interfaces import IDelayedCall, IReactorTime
 
 from ingress.cluster.source import Sink
-from ingress.model.objects import Batch, ConfigMap, Kind, ObjectKey, Projection
+from ingress.model.cluster.objects import Batch, ConfigMap, Kind, ObjectKey, Projection
 
 REST_SECONDS: Final = 1.0
 """The least time between two words, once objects are served: each may have everything translated anew."""

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from ingress.annotations.values import quoted
-from ingress.model.label_selectors import LabelRequirement, LabelSelector
+from ingress.model.cluster.label_selectors import LabelRequirement, LabelSelector
 
 _PART: Final = r"[A-Za-z0-9](?:[-A-Za-z0-9_.]*[A-Za-z0-9])?"
 _KEY: Final = rf"(?P<key>(?:[a-z0-9](?:[-a-z0-9.]*[a-z0-9])?/)?{_PART})"

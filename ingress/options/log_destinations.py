@@ -5,7 +5,12 @@ from typing import Final
 
 from attrs import evolve
 
-from ingress.model.log_destinations import FACILITIES, AccessDestination, SyslogAddress, SyslogTransport
+from ingress.model.serving.log_destinations import (
+    FACILITIES,
+    AccessDestination,
+    SyslogAddress,
+    SyslogTransport,
+)
 from ingress.options.values import read_address, read_path
 
 _SYSLOG: Final = "syslog:"

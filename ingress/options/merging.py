@@ -14,8 +14,8 @@ from typing import Any, Protocol
 from attrs import Factory
 
 from ingress.annotations.values import ValueRefused, parse_boolean, quoted
+from ingress.model.cluster.problems import Problem, Reason
 from ingress.model.frozen import frozen
-from ingress.model.problems import Problem, Reason
 from ingress.options.option import Option, settings_with
 from ingress.options.table import OPTIONS, SPELLINGS
 from ingress.settings import Settings

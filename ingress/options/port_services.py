@@ -14,9 +14,9 @@ from typing import Final
 from attrs import evolve
 
 from ingress.annotations.values import quoted
-from ingress.model.objects import Kind, ObjectKey
-from ingress.model.port_services import PortService, PortServices
-from ingress.model.problems import Problem, Reason
+from ingress.model.cluster.objects import Kind, ObjectKey
+from ingress.model.cluster.port_services import PortService, PortServices
+from ingress.model.cluster.problems import Problem, Reason
 
 MOST_SERVICES: Final = 128
 """Ports that are opened at most: each is a socket."""

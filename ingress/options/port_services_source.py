@@ -5,8 +5,8 @@ from functools import partial
 from twisted.internet.interfaces import IReactorTime
 
 from ingress.cluster.source import Sink
-from ingress.model.objects import ObjectKey
-from ingress.model.port_services import PortServices
+from ingress.model.cluster.objects import ObjectKey
+from ingress.model.cluster.port_services import PortServices
 from ingress.options.followed_config_map import FollowedConfigMap
 from ingress.options.port_services import missing_port_services, read_port_services
 

@@ -4,7 +4,7 @@ import re
 from typing import Final
 from urllib.parse import urlsplit
 
-from ingress.model.span_names import read_span_name
+from ingress.model.observability.span_names import read_span_name
 from ingress.options import values as v
 from ingress.options.option import Option
 

@@ -17,14 +17,14 @@ from ingress.annotations.buffers import MOST_HEAD_BYTES, parse_head_size
 from ingress.annotations.ciphers import parse_suites
 from ingress.annotations.policy import parse_risk, parse_words
 from ingress.annotations.values import Risk, ValueRefused, parse_boolean
-from ingress.model.backends import BackendReference, Endpoint, ManualEndpoint
-from ingress.model.balancing import Algorithm
-from ingress.model.listeners import arguments_of
-from ingress.model.log_formats import LOG_LEVELS, LogForm
-from ingress.model.object_meta import Address
-from ingress.model.objects import ObjectKey
-from ingress.model.reporting import LONGEST_LEASE_SECONDS
-from ingress.model.serving import ForwardedHeaders
+from ingress.model.cluster.object_meta import Address
+from ingress.model.cluster.objects import ObjectKey
+from ingress.model.network.listeners import arguments_of
+from ingress.model.reporting.reporting import LONGEST_LEASE_SECONDS
+from ingress.model.serving.log_formats import LOG_LEVELS, LogForm
+from ingress.model.serving.serving_settings import ForwardedHeaders
+from ingress.model.upstream.backends import BackendReference, Endpoint, ManualEndpoint
+from ingress.model.upstream.balancing import Algorithm
 from ingress.process.systemd.descriptions import is_handed_over, read_handed_over
 from ingress.translate.options import ANNOTATIONS_PREFIX
 

@@ -11,8 +11,8 @@ from typing import Any
 import attrs
 
 from ingress.filters import FilterSpec
-from ingress.model.backends import BackendState
-from ingress.model.upstream_tls import LinkSettings
+from ingress.model.upstream.backends import BackendState
+from ingress.model.upstream.upstream_tls import LinkSettings
 from ingress.plain.secret_fields import NOT_SHOWN, hides_its_value, is_hidden_pair
 from ingress.plain.steps import NOT_YET, in_order
 from ingress.routing.variants import Variant, WeightedBackend

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from ingress.filters import FilterSpec
-from ingress.model.backends import BackendReference
+from ingress.model.upstream.backends import BackendReference
 from ingress.routing.route import Route
 from ingress.routing.variants import Choice, ChoiceFacts, Variant, drawn
 

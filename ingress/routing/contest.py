@@ -10,8 +10,8 @@ from heapq import nsmallest
 from typing import Final
 
 from ingress.model.frozen import frozen
-from ingress.model.path_expressions import MAX_WORK
 from ingress.model.stepwise import Stepwise
+from ingress.model.text.path_expressions import MAX_WORK
 from ingress.routing.beginnings import EVERYBODY
 from ingress.routing.expression_routes import PathTooLong
 from ingress.routing.paths import rule_path

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator
 from operator import itemgetter
 from typing import Final, NamedTuple
 
-from ingress.model.path_expressions import MAX_WORK, PathExpression
+from ingress.model.text.path_expressions import MAX_WORK, PathExpression
 from ingress.routing.beginnings import EVERYBODY
 from ingress.routing.paths import rule_path
 from ingress.routing.route import Match, Route

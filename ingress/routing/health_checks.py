@@ -6,8 +6,8 @@ many clusters have that path as the one that their load balancer asks.
 
 from typing import Final
 
-from ingress.model.backends import BackendReference
-from ingress.model.reply import Reply
+from ingress.model.exchanges.reply import Reply
+from ingress.model.upstream.backends import BackendReference
 from ingress.routing.route import Match, Route
 from ingress.routing.table import RouteTable
 

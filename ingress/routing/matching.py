@@ -15,13 +15,13 @@ from enum import Enum
 from typing import Final, Protocol, TypeVar
 from urllib.parse import unquote_to_bytes
 
-from ingress.model.expressions import Expression
 from ingress.model.frozen import frozen
+from ingress.model.text.expressions import Expression
 
 MAX_CONDITIONS: Final = 8192
 """Conditions that are looked at for one request: some milliseconds."""
 MAX_WORK: Final = 1 << 21
-"""Steps of expressions times bytes that these may take for one request; see ``ingress.model.path_expressions``."""
+"""Steps of expressions times bytes that these may take for one request; see ``ingress.model.text.path_expressions``."""
 MAX_COMPARED_BYTES: Final = 4096
 """What is longer is like no expression."""
 

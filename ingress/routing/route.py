@@ -3,13 +3,13 @@
 from enum import Enum
 
 from ingress.filters import FilterSpec
-from ingress.model.backends import BackendReference
-from ingress.model.balancing import Balancing
+from ingress.model.cluster.objects import Owner
 from ingress.model.frozen import frozen
-from ingress.model.limits import AskedTimeouts
-from ingress.model.objects import Owner
-from ingress.model.path_expressions import PathExpression
-from ingress.model.retries import DEFAULT_RETRIES, RetryRule
+from ingress.model.serving.limits import AskedTimeouts
+from ingress.model.text.path_expressions import PathExpression
+from ingress.model.upstream.backends import BackendReference
+from ingress.model.upstream.balancing import Balancing
+from ingress.model.upstream.retries import DEFAULT_RETRIES, RetryRule
 from ingress.routing.beginnings import Beginnings
 from ingress.routing.matching import MatchCondition
 from ingress.routing.variants import Variant, WeightedBackend, backends_of

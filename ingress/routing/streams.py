@@ -7,12 +7,12 @@ decides (``StreamTable``).
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Final
 
-from ingress.model.backends import BackendReference
+from ingress.model.cluster.objects import Owner
 from ingress.model.frozen import frozen
-from ingress.model.limits import AskedTimeouts
-from ingress.model.objects import Owner
+from ingress.model.network.streams import StreamSort
+from ingress.model.serving.limits import AskedTimeouts
 from ingress.model.shared_map import SharedMap
-from ingress.model.streams import StreamSort
+from ingress.model.upstream.backends import BackendReference
 from ingress.routing.table import host_keys
 from ingress.routing.variants import WeightedBackend, backends_of, drawn
 

@@ -10,10 +10,10 @@ from typing import Final, NamedTuple, Protocol
 from attrs import field, validators
 
 from ingress.filters import FilterSpec
-from ingress.model.backends import BackendReference
-from ingress.model.expressions import Expression
 from ingress.model.frozen import frozen
-from ingress.model.named_values import cookie_variable, query_value
+from ingress.model.text.expressions import Expression
+from ingress.model.text.named_values import cookie_variable, query_value
+from ingress.model.upstream.backends import BackendReference
 
 _MOST_COMPARED_BYTES: Final = 1024
 """What is longer is like no pattern."""

@@ -19,10 +19,10 @@ from functools import lru_cache
 from operator import attrgetter
 from typing import Any, Final
 
-from ingress.model.object_meta import NO_META, Address, ObjectMeta
-from ingress.model.objects import Kind, Service
-from ingress.model.reporting import Reporting
-from ingress.model.state import ClusterState
+from ingress.model.cluster.object_meta import NO_META, Address, ObjectMeta
+from ingress.model.cluster.objects import Kind, Service
+from ingress.model.cluster.state import ClusterState
+from ingress.model.reporting.reporting import Reporting
 
 _LABEL = r"[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?"
 IN_ORDER: Final = attrgetter("hostname", "ip")

@@ -23,7 +23,7 @@ from typing import Any
 from attrs import evolve, field
 
 from ingress.model.frozen import frozen
-from ingress.model.reporting import LONGEST_LEASE_SECONDS
+from ingress.model.reporting.reporting import LONGEST_LEASE_SECONDS
 from ingress.status.lease import MAX_INT32, Lease, read_lease
 
 RETRY_SPREAD = 1.2

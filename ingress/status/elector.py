@@ -34,8 +34,8 @@ from ingress.cluster.api.outage import Outage
 from ingress.cluster.kinds import LEASES
 from ingress.errors import KubernetesError
 from ingress.metrics.status import StatusMetrics
-from ingress.model.happenings import ChangeSort, Mark
-from ingress.model.objects import ObjectKey
+from ingress.model.cluster.objects import ObjectKey
+from ingress.model.observability.happenings import ChangeSort, Mark
 from ingress.status.election import RETRY_SPREAD, Candidacy, Terms
 from ingress.status.lease import Lease, is_lease, lease_object, micro_time, read_lease
 from ingress.status.refusals import Refusals, Right, is_forbidden

@@ -15,8 +15,8 @@ from hashlib import sha256
 from typing import Any
 
 from ingress.cluster.kinds import KINDS
-from ingress.model.objects import ObjectKey
-from ingress.model.reports import Event
+from ingress.model.cluster.objects import ObjectKey
+from ingress.model.reporting.reports import Event
 from ingress.status.lease import micro_time
 
 REPORTING_CONTROLLER = "txingress"

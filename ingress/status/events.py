@@ -26,10 +26,10 @@ from ingress.cluster.api.api_thread import Outcome
 from ingress.cluster.kinds import EVENTS
 from ingress.errors import KubernetesError
 from ingress.metrics.status import StatusMetrics
+from ingress.model.cluster.object_meta import NO_META, ObjectMeta
+from ingress.model.cluster.objects import Kind, ObjectId, ObjectKey
+from ingress.model.cluster.problems import Problem
 from ingress.model.frozen import frozen
-from ingress.model.object_meta import NO_META, ObjectMeta
-from ingress.model.objects import Kind, ObjectId, ObjectKey
-from ingress.model.problems import Problem
 from ingress.news.problem_log import SETTLE_SECONDS
 from ingress.status.agenda import is_about_the_server
 from ingress.status.event_objects import event_key, event_object, series_count, series_patch

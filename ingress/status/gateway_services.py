@@ -21,10 +21,10 @@ from ingress.cluster.api.api_thread import Outcome
 from ingress.cluster.kinds import GATEWAY_SERVICES
 from ingress.cluster.store import Changes
 from ingress.errors import KubernetesError
-from ingress.model.gateway_services import SERVICES_WRITER, GatewayService
-from ingress.model.object_meta import NO_META
-from ingress.model.objects import Kind, ObjectId, ObjectKey
-from ingress.model.state import ClusterState
+from ingress.model.cluster.gateway_services import SERVICES_WRITER, GatewayService
+from ingress.model.cluster.object_meta import NO_META
+from ingress.model.cluster.objects import Kind, ObjectId, ObjectKey
+from ingress.model.cluster.state import ClusterState
 from ingress.status.refusals import Right, is_forbidden
 from ingress.status.report_writer import Bounds, ReportWriter, Sending, Write
 from ingress.status.write_pauses import WritePauses

@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any, Final
 
+from ingress.model.cluster.objects import ObjectKey
 from ingress.model.frozen import frozen
-from ingress.model.objects import ObjectKey
 
 MAX_INT32: Final = 0x7FFFFFFF
 

@@ -21,8 +21,8 @@ from twisted.logger import Logger
 
 from ingress.cluster.kinds import PODS, WHOLE_NODES
 from ingress.cluster.watching.aside import AsideSink, Scope
-from ingress.model.object_meta import Address
-from ingress.model.objects import Batch, Kind, Node, ObjectKey, Pod
+from ingress.model.cluster.object_meta import Address
+from ingress.model.cluster.objects import Batch, Kind, Node, ObjectKey, Pod
 from ingress.status.addresses import IN_ORDER, normalized
 from ingress.wording import first_of
 

@@ -21,12 +21,12 @@ from ingress.cluster.api.api_thread import ApiThread, Outcome
 from ingress.cluster.api.outage import Outage
 from ingress.cluster.store import Changes
 from ingress.metrics.status import StatusMetrics
+from ingress.model.cluster.object_meta import Address
+from ingress.model.cluster.objects import ObjectId, ObjectKey
+from ingress.model.cluster.problems import Problem
+from ingress.model.cluster.state import ClusterState
 from ingress.model.frozen import frozen
-from ingress.model.object_meta import Address
-from ingress.model.objects import ObjectId, ObjectKey
-from ingress.model.problems import Problem
-from ingress.model.reporting import Reporting
-from ingress.model.state import ClusterState
+from ingress.model.reporting.reporting import Reporting
 from ingress.status.addresses import published_addresses
 from ingress.status.election import Terms
 from ingress.status.elector import Elector

@@ -10,10 +10,10 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from ingress.fields import is_object
+from ingress.model.cluster.object_meta import Condition
 from ingress.model.frozen import frozen
-from ingress.model.object_meta import Condition
-from ingress.model.reports import StatusDocument, StatusEntry
-from ingress.model.writes import ListShape, StatusShape
+from ingress.model.reporting.reports import StatusDocument, StatusEntry
+from ingress.model.reporting.writes import ListShape, StatusShape
 
 CONDITIONS: Final = "conditions"
 _CONTROLLER: Final = "controllerName"

@@ -27,13 +27,13 @@ from ingress.cluster.api.api_thread import Outcome
 from ingress.cluster.store import Changes
 from ingress.errors import KubernetesError
 from ingress.metrics.status import StatusMetrics
+from ingress.model.cluster.object_meta import NO_META, Address, ObjectMeta
+from ingress.model.cluster.objects import Kind, ObjectId, ObjectKey
+from ingress.model.cluster.problems import Problem
+from ingress.model.cluster.state import ClusterState
 from ingress.model.frozen import frozen
-from ingress.model.object_meta import NO_META, Address, ObjectMeta
-from ingress.model.objects import Kind, ObjectId, ObjectKey
-from ingress.model.problems import Problem
-from ingress.model.reporting import Reporting
-from ingress.model.state import ClusterState
-from ingress.model.writes import ADDRESSES_FIELD, StatusField
+from ingress.model.reporting.reporting import Reporting
+from ingress.model.reporting.writes import ADDRESSES_FIELD, StatusField
 from ingress.status.addresses import published_addresses
 from ingress.status.refusals import is_forbidden, write_status
 from ingress.status.report_writer import Bounds, ReportWriter, Sending, Write

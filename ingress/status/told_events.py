@@ -6,8 +6,8 @@ from math import inf
 
 from attrs import define
 
-from ingress.model.objects import ObjectKey
-from ingress.model.problems import Problem
+from ingress.model.cluster.objects import ObjectKey
+from ingress.model.cluster.problems import Problem
 
 _MOST_TOLD = 4096
 

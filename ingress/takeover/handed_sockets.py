@@ -4,7 +4,7 @@ import os
 import socket
 from ipaddress import ip_address
 
-from ingress.model.listeners import interface_of
+from ingress.model.network.listeners import interface_of
 from ingress.process.systemd.descriptions import is_handed_over
 from ingress.proxy.listening.listeners import bound_to
 

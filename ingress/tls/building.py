@@ -9,7 +9,7 @@ from cryptography import x509
 from OpenSSL import SSL, crypto
 
 from ingress.identity.certificates import Certificate
-from ingress.model.client_authentication import ClientAuthentication
+from ingress.model.requests.client_authentication import ClientAuthentication
 from ingress.tls.binding import name_authority
 from ingress.tls.profile import GROUPS, HTTP_1_1, TLS_1_2_SUITES, new_server_context
 

@@ -44,7 +44,7 @@ from zope.interface import implementer
 from ingress.identity.certificates import Certificate, CertificateTable
 from ingress.identity.misdirected import ServerNames
 from ingress.identity.server_names import PLAIN_HANDSHAKE, HandshakeSettings, HandshakeSettingsTable
-from ingress.model.client_authentication import ClientAuthentication
+from ingress.model.requests.client_authentication import ClientAuthentication
 from ingress.model.shared_map import SharedMap
 from ingress.model.stepwise import Stepwise, finished
 from ingress.process.in_slices import first_at_once

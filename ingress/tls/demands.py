@@ -9,7 +9,7 @@ from hashlib import sha256, shake_256
 from typing import Final
 
 from ingress.identity.certificates import Certificate
-from ingress.model.client_authentication import ClientAuthentication
+from ingress.model.requests.client_authentication import ClientAuthentication
 from ingress.model.stepwise import Stepwise
 
 _SUM_BYTES: Final = 256

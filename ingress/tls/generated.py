@@ -13,7 +13,7 @@ from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 from ingress.identity.certificates import CHAIN_KEY, PRIVATE_KEY_KEY, TLS_SECRET_TYPE, Certificate
 from ingress.identity.key_pairs import load_certificate
-from ingress.model.objects import ObjectKey, Secret
+from ingress.model.cluster.objects import ObjectKey, Secret
 
 GENERATED_NAME = "ingress.local"
 GENERATED_KEY = ObjectKey("", "generated-certificate")

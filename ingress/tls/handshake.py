@@ -7,7 +7,7 @@ from cryptography import x509
 from cryptography.hazmat.primitives.serialization import Encoding
 from OpenSSL import SSL, crypto
 
-from ingress.model.client_authentication import (
+from ingress.model.requests.client_authentication import (
     NO_EVIDENCE,
     VERIFIED,
     ClientAuthentication,

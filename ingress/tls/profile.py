@@ -9,7 +9,7 @@ from functools import cache
 
 from OpenSSL import SSL
 
-from ingress.model.client_authentication import MOST_DEPTH
+from ingress.model.requests.client_authentication import MOST_DEPTH
 from ingress.tls.binding import restrict_groups, speak
 
 HTTP_1_1 = b"http/1.1"

@@ -35,9 +35,9 @@ from twisted.internet.error import ConnectionClosed
 
 from ingress.annotations.values import quoted
 from ingress.identity.key_pairs import DAMAGED
-from ingress.model.backends import Endpoint
-from ingress.model.client_authentication import MOST_DEPTH
-from ingress.model.upstream_tls import PeerName, PeerNameType, TlsSettings, TlsVersion, UpstreamTls
+from ingress.model.requests.client_authentication import MOST_DEPTH
+from ingress.model.upstream.backends import Endpoint
+from ingress.model.upstream.upstream_tls import PeerName, PeerNameType, TlsSettings, TlsVersion, UpstreamTls
 from ingress.tls.binding import words_of
 from ingress.tls.peer_keys import is_taken
 from ingress.tls.profile import GROUPS, HTTP_1_1, HTTP_2, TLS_1_2_SUITES, offer_groups

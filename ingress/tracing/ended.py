@@ -2,8 +2,8 @@
 
 from typing import Final, NamedTuple
 
-from ingress.model.records import Record
-from ingress.model.traces import TraceContext
+from ingress.model.exchanges.records import Record
+from ingress.model.observability.traces import TraceContext
 
 MAX_TEXT: Final = 1024
 """Of what somebody wrote: bytes that are kept, and characters that are told."""

@@ -38,7 +38,7 @@ _SAMPLED: Final = TraceFlags(TraceFlags.SAMPLED)
 
 
 def exporter_for(endpoint: str) -> SpanExporter:
-    """Return OpenTelemetry's exporter for an endpoint as ``ingress.model.tracing`` has it; the environment completes it (``OTEL_EXPORTER_OTLP_…``)."""
+    """Return OpenTelemetry's exporter for an endpoint as ``ingress.model.observability.tracing_settings`` has it; the environment completes it (``OTEL_EXPORTER_OTLP_…``)."""
     scheme, _, rest = endpoint.partition("://")
     if scheme in ("grpc", "grpcs"):
         # Its care at each fork locks up the child now and then, and no child of ours goes on with it.

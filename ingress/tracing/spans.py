@@ -10,9 +10,9 @@ from collections.abc import Iterator, Mapping
 from enum import Enum
 from typing import Final, NamedTuple
 
-from ingress.model.causes import Cause
-from ingress.model.records import AttemptRecord, Record
-from ingress.model.span_names import MAX_NAME, SpanName
+from ingress.model.exchanges.causes import Cause
+from ingress.model.exchanges.records import AttemptRecord, Record
+from ingress.model.observability.span_names import MAX_NAME, SpanName
 from ingress.tracing.ended import MAX_TEXT, Ended, EndedExchange, EndedSubRequest, EndedWait
 
 METHODS: Final = frozenset((b"GET", b"HEAD", b"POST", b"PUT", b"DELETE", b"OPTIONS", b"PATCH", b"QUERY"))

@@ -3,8 +3,8 @@
 from collections.abc import Callable
 from typing import Protocol
 
-from ingress.model.sub_requests import SubAnswer
-from ingress.model.traces import TraceContext
+from ingress.model.exchanges.sub_requests import SubAnswer
+from ingress.model.observability.traces import TraceContext
 from ingress.tracing.ended import EndedSubRequest
 from ingress.tracing.tracer import Tracer
 

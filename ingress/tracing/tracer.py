@@ -13,9 +13,9 @@ from ingress.http.field_values import first_value
 from ingress.http.request_head import RequestHead
 from ingress.http.trace_context import NO_TRACE, read_parent, trace_lines
 from ingress.metrics.tracing import TracingMetrics
-from ingress.model.records import Record
-from ingress.model.traces import TraceContext
-from ingress.model.tracing import RouteTracing, TracingSettings
+from ingress.model.exchanges.records import Record
+from ingress.model.observability.traces import TraceContext
+from ingress.model.observability.tracing_settings import RouteTracing, TracingSettings
 from ingress.tracing.ended import MAX_TEXT, Ended, EndedExchange, EndedWait
 from ingress.tracing.sampling import SecondlyBound, bound_of
 

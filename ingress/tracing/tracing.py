@@ -11,7 +11,7 @@ from twisted.internet.interfaces import IReactorTime
 from twisted.logger import Logger
 
 from ingress.metrics.tracing import TracingMetrics
-from ingress.model.tracing import TracingSettings
+from ingress.model.observability.tracing_settings import TracingSettings
 from ingress.tracing.ended import Ended
 from ingress.tracing.export_thread import ExportThread, SpanSender
 from ingress.tracing.tracer import Tracer

@@ -3,9 +3,9 @@
 from typing import Final
 
 from ingress.identity.certificates import CertificateError
-from ingress.model.objects import Kind, ObjectKey, Secret
-from ingress.model.problems import Reason
-from ingress.model.state import ClusterState
+from ingress.model.cluster.objects import Kind, ObjectKey, Secret
+from ingress.model.cluster.problems import Reason
+from ingress.model.cluster.state import ClusterState
 
 _REASONS: Final = (Reason.SECRET_FORBIDDEN, Reason.CONFIG_MAP_FORBIDDEN)
 FORBIDDEN: Final = "the controller has no right to read it, which is for its operator to grant"

@@ -8,7 +8,7 @@ Ingresses within one second, which is all that a creation time tells.
 
 from typing import Final
 
-from ingress.model.objects import Kind, Owner
+from ingress.model.cluster.objects import Kind, Owner
 
 _BACKWARDS: Final = {number: 127 - number for number in range(128)}
 _BEHIND_ALL: Final = chr(0x10FFFF)

@@ -9,8 +9,8 @@ from ingress.annotations.annotations import AnnotationReader
 from ingress.annotations.firewall.family import FIREWALL
 from ingress.annotations.operator_filters import operator_filters
 from ingress.annotations.operator_settings import usual_settings
-from ingress.model.objects import Kind, ObjectKey
-from ingress.model.secrets import TLS_KEYS, Needs
+from ingress.model.cluster.objects import Kind, ObjectKey
+from ingress.model.cluster.secrets import TLS_KEYS, Needs
 from ingress.translate.options import TranslateOptions
 
 

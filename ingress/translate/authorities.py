@@ -5,8 +5,8 @@ from functools import lru_cache
 from typing import Final, NamedTuple
 
 from ingress.identity.certificates import CertificateError
-from ingress.model.objects import ConfigMap, Kind, ObjectId, ObjectKey, Secret
-from ingress.model.state import ClusterState
+from ingress.model.cluster.objects import ConfigMap, Kind, ObjectId, ObjectKey, Secret
+from ingress.model.cluster.state import ClusterState
 from ingress.translate.absent_secrets import FORBIDDEN, forbidden_by
 
 CA_KEY: Final = "ca.crt"

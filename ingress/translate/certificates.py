@@ -25,11 +25,11 @@ from typing import Final
 
 from ingress.annotations.values import placeholder_hint, quoted
 from ingress.identity.certificates import Certificate, CertificateError
+from ingress.model.cluster.objects import ObjectKey, Owner, Secret
+from ingress.model.cluster.problems import Problem, Reason
+from ingress.model.cluster.secrets import is_secret_name
+from ingress.model.cluster.state import ClusterState
 from ingress.model.frozen import frozen
-from ingress.model.objects import ObjectKey, Owner, Secret
-from ingress.model.problems import Problem, Reason
-from ingress.model.secrets import is_secret_name
-from ingress.model.state import ClusterState
 from ingress.model.stepwise import Stepwise
 from ingress.routing.hosts import check_rule_host
 from ingress.translate.absent_secrets import hidden_by, secret_in

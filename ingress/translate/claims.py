@@ -12,14 +12,14 @@ from typing import Final, NamedTuple, TypeVar
 from attrs import field
 
 from ingress.annotations.annotations import AnnotationSettings
-from ingress.model.backends import BackendReference
-from ingress.model.expressions import ExpressionRefused
+from ingress.model.cluster.objects import ObjectKey, Owner
+from ingress.model.cluster.problems import Problem
 from ingress.model.frozen import frozen
-from ingress.model.listeners import MAIN, Listener
-from ingress.model.objects import ObjectKey, Owner
-from ingress.model.path_expressions import PathExpression, read_path_expression
-from ingress.model.problems import Problem
+from ingress.model.network.listeners import MAIN, Listener
 from ingress.model.stepwise import SORTED_AT_ONCE, Stepwise, finished
+from ingress.model.text.expressions import ExpressionRefused
+from ingress.model.text.path_expressions import PathExpression, read_path_expression
+from ingress.model.upstream.backends import BackendReference
 from ingress.routing.beginnings import Beginnings, regex_beginnings
 from ingress.routing.route import Match
 from ingress.translate.gateway.claims import NOTHING_CLAIMED, GatewayClaims

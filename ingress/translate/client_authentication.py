@@ -25,10 +25,10 @@ from ingress.annotations.client_certificates.family import (
 from ingress.annotations.redirects import ACME_CHALLENGES
 from ingress.filters import FilterSpec
 from ingress.identity.certificates import CertificateError
-from ingress.model.client_authentication import ClientAuthentication
+from ingress.model.cluster.objects import ObjectKey, Owner, Secret
+from ingress.model.cluster.problems import Problem, Reason
 from ingress.model.frozen import frozen
-from ingress.model.objects import ObjectKey, Owner, Secret
-from ingress.model.problems import Problem, Reason
+from ingress.model.requests.client_authentication import ClientAuthentication
 from ingress.routing.paths import rule_path
 from ingress.translate.age import why_first
 from ingress.translate.authorities import load_authorities

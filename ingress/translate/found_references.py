@@ -9,9 +9,9 @@ from typing import Final, NamedTuple
 
 from ingress.annotations.annotations import AnnotationReader
 from ingress.annotations.references import NOTHING_FOUND, Found, Reference, found_of
-from ingress.model.objects import ConfigMap, Kind, ObjectKey, Owner, Secret
-from ingress.model.problems import Problem, Reason
-from ingress.model.state import ClusterState
+from ingress.model.cluster.objects import ConfigMap, Kind, ObjectKey, Owner, Secret
+from ingress.model.cluster.problems import Problem, Reason
+from ingress.model.cluster.state import ClusterState
 from ingress.translate.absent_secrets import FORBIDDEN, forbidden_by
 from ingress.translate.claims import ParsedObject
 

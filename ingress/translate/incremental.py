@@ -45,11 +45,11 @@ from typing import Final
 from attrs import evolve
 
 from ingress.identity.certificates import Certificate
-from ingress.model.listeners import MAIN
-from ingress.model.objects import Kind, ObjectId, ObjectKey, Owner
-from ingress.model.problems import Problem, Reason
-from ingress.model.serving import ServingSettings
-from ingress.model.state import ClusterState
+from ingress.model.cluster.objects import Kind, ObjectId, ObjectKey, Owner
+from ingress.model.cluster.problems import Problem, Reason
+from ingress.model.cluster.state import ClusterState
+from ingress.model.network.listeners import MAIN
+from ingress.model.serving.serving_settings import ServingSettings
 from ingress.model.stepwise import Stepwise, let_go
 from ingress.translate.annotation_reading import annotation_reader
 from ingress.translate.caches.backend_cache import BackendCache

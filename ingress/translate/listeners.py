@@ -8,9 +8,9 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Final
 
-from ingress.model.listeners import Listener
-from ingress.model.objects import Owner
-from ingress.model.problems import Problem, Reason
+from ingress.model.cluster.objects import Owner
+from ingress.model.cluster.problems import Problem, Reason
+from ingress.model.network.listeners import Listener
 from ingress.model.stepwise import Stepwise, in_order
 from ingress.translate.age import by_age
 from ingress.translate.claims import ParsedObject

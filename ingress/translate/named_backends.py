@@ -8,9 +8,9 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from ingress.annotations.annotations import AnnotationReader
-from ingress.model.objects import ObjectId, ObjectKey
-from ingress.model.problems import Problem
-from ingress.model.state import ClusterState
+from ingress.model.cluster.objects import ObjectId, ObjectKey
+from ingress.model.cluster.problems import Problem
+from ingress.model.cluster.state import ClusterState
 from ingress.model.stepwise import Stepwise
 from ingress.translate.caches.backend_cache import BackendCache, shared_key
 from ingress.translate.caches.bookkeeping import Index, ProblemIndex

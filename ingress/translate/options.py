@@ -6,13 +6,13 @@ from ingress.annotations.operator_filters import InstalledFilter
 from ingress.annotations.operator_settings import NOTHING_SAID
 from ingress.annotations.policy import EVERYTHING, AnnotationPolicy
 from ingress.annotations.transport_security import STRICT_TRANSPORT, StrictTransport
-from ingress.model.backends import BackendReference, ManualEndpoint
-from ingress.model.firewall import FirewallPlan
+from ingress.model.cluster.locality import Locality
+from ingress.model.cluster.objects import ObjectKey
+from ingress.model.cluster.port_services import PortServices
+from ingress.model.exchanges.firewall import FirewallPlan
 from ingress.model.frozen import frozen
-from ingress.model.listeners import Listener
-from ingress.model.locality import Locality
-from ingress.model.objects import ObjectKey
-from ingress.model.port_services import PortServices
+from ingress.model.network.listeners import Listener
+from ingress.model.upstream.backends import BackendReference, ManualEndpoint
 from ingress.translate.endpoints.endpoint_rules import EndpointRules
 from ingress.translate.gateway_options import GatewayOptions
 

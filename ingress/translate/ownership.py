@@ -27,8 +27,8 @@ Passing TLS through needs no rule of its own: the oldest Ingress of a host decid
 
 from collections.abc import Mapping, Sequence
 
-from ingress.model.objects import Owner
-from ingress.model.problems import Problem, Reason
+from ingress.model.cluster.objects import Owner
+from ingress.model.cluster.problems import Problem, Reason
 from ingress.translate.claims import ParsedObject
 
 OPTION = "--shared-hosts"

@@ -3,8 +3,10 @@
 from collections.abc import Iterator, Sequence
 
 from ingress.annotations.annotations import DEFAULTS
-from ingress.model.backends import BackendReference
-from ingress.model.listeners import (
+from ingress.model.cluster.objects import Owner
+from ingress.model.cluster.port_services import PortService, PortServices
+from ingress.model.cluster.problems import Problem, Reason
+from ingress.model.network.listeners import (
     Listener,
     interface_of,
     likes_of,
@@ -12,11 +14,9 @@ from ingress.model.listeners import (
     tcp_description,
     udp_description,
 )
-from ingress.model.objects import Owner
-from ingress.model.port_services import PortService, PortServices
-from ingress.model.problems import Problem, Reason
-from ingress.model.streams import StreamSort
-from ingress.model.upstream_tls import DATAGRAMS
+from ingress.model.network.streams import StreamSort
+from ingress.model.upstream.backends import BackendReference
+from ingress.model.upstream.upstream_tls import DATAGRAMS
 from ingress.routing.variants import WeightedBackend
 from ingress.translate.claims import AskedListener, ParsedObject
 from ingress.translate.gateway.claims import TCP_PREFIX, UDP_PREFIX, GatewayClaims, StreamClaim, StreamLead

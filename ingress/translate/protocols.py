@@ -21,12 +21,17 @@ from ingress.annotations.upstreams import (
     read_name,
 )
 from ingress.annotations.values import ValueRefused
-from ingress.model.backends import BackendReference
+from ingress.model.cluster.objects import ObjectKey, Owner
+from ingress.model.cluster.problems import Problem, Reason
 from ingress.model.frozen import frozen
-from ingress.model.objects import ObjectKey, Owner
-from ingress.model.problems import Problem, Reason
-from ingress.model.templates import NO_TEXT, Template
-from ingress.model.upstream_tls import ProtocolAsked, ProtocolRefused, UpstreamProtocol, UpstreamTlsRequest
+from ingress.model.requests.templates import NO_TEXT, Template
+from ingress.model.upstream.backends import BackendReference
+from ingress.model.upstream.upstream_tls import (
+    ProtocolAsked,
+    ProtocolRefused,
+    UpstreamProtocol,
+    UpstreamTlsRequest,
+)
 
 _HTTP: Final = ProtocolAsked()
 _GRPC: Final = ProtocolAsked(is_http2=True)

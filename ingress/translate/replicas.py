@@ -6,11 +6,11 @@ addresses of both families.  As long as nothing is known of them, there is one.
 
 from operator import is_
 
-from ingress.model.addresses import plain_address
+from ingress.model.cluster.objects import EndpointSlice, ObjectKey
+from ingress.model.cluster.problems import Problem, Reason
+from ingress.model.cluster.state import ClusterState
 from ingress.model.frozen import frozen
-from ingress.model.objects import EndpointSlice, ObjectKey
-from ingress.model.problems import Problem, Reason
-from ingress.model.state import ClusterState
+from ingress.model.network.addresses import plain_address
 from ingress.translate.options import TranslateOptions
 
 _OPTION = "--limits-shared"

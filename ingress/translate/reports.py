@@ -9,13 +9,13 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 
 from attrs import Factory, evolve
 
+from ingress.model.cluster.object_meta import Address, Condition
+from ingress.model.cluster.objects import Kind, ObjectId, ObjectKey, Owner
+from ingress.model.cluster.problems import ORDER, Problem, Reason
+from ingress.model.cluster.state import ClusterState
 from ingress.model.frozen import frozen
-from ingress.model.object_meta import Address, Condition
-from ingress.model.objects import Kind, ObjectId, ObjectKey, Owner
-from ingress.model.problems import ORDER, Problem, Reason
-from ingress.model.reports import Event, Report, StatusDocument
-from ingress.model.state import ClusterState
-from ingress.model.writes import KindWrite, StatusField, StatusShape
+from ingress.model.reporting.reports import Event, Report, StatusDocument
+from ingress.model.reporting.writes import KindWrite, StatusField, StatusShape
 from ingress.translate.options import TranslateOptions
 
 MOST_MESSAGE_CHARACTERS = 32768

@@ -8,12 +8,12 @@ from attrs import Factory
 
 from ingress.identity.certificates import Certificate, CertificateTable
 from ingress.identity.server_names import HandshakeSettingsTable
-from ingress.model.backends import BackendReference, BackendState
+from ingress.model.cluster.objects import Owner
+from ingress.model.cluster.problems import ORDER, Problem
 from ingress.model.frozen import frozen
-from ingress.model.listeners import MAIN, Listener
-from ingress.model.objects import Owner
-from ingress.model.problems import ORDER, Problem
-from ingress.model.serving import ServingSettings
+from ingress.model.network.listeners import MAIN, Listener
+from ingress.model.serving.serving_settings import ServingSettings
+from ingress.model.upstream.backends import BackendReference, BackendState
 from ingress.routing.route import Route
 from ingress.routing.streams import NO_STREAMS, StreamTable
 from ingress.routing.table import RouteTable

@@ -26,9 +26,9 @@ from ingress.annotations.guards import GuardMissing
 from ingress.annotations.operator_filters import InstalledFilter, OperatorFilter, operator_filter
 from ingress.annotations.values import ValueRefused
 from ingress.filters import FilterSpec
-from ingress.model.backends import BackendState, Endpoint
-from ingress.model.objects import Kind
-from ingress.model.serving import ServingSettings
+from ingress.model.cluster.objects import Kind
+from ingress.model.serving.serving_settings import ServingSettings
+from ingress.model.upstream.backends import BackendState, Endpoint
 from ingress.routing.route import Route
 from ingress.routing.streams import StreamRoute
 from ingress.translate.shared_values import SharedValues

@@ -24,12 +24,12 @@ from attrs import evolve
 
 from ingress.annotations.annotations import AnnotationReader
 from ingress.identity.server_names import HandshakeSettingsTable
-from ingress.model.backends import BackendReference
-from ingress.model.listeners import MAIN
-from ingress.model.objects import Owner
-from ingress.model.problems import ORDER, Problem
-from ingress.model.state import ClusterState
+from ingress.model.cluster.objects import Owner
+from ingress.model.cluster.problems import ORDER, Problem
+from ingress.model.cluster.state import ClusterState
+from ingress.model.network.listeners import MAIN
 from ingress.model.stepwise import finished
+from ingress.model.upstream.backends import BackendReference
 from ingress.routing.table import HostRoutes, RouteTable
 from ingress.translate.absent_secrets import secret_in
 from ingress.translate.age import by_age

@@ -11,8 +11,8 @@ from twisted.internet.defer import Deferred, DeferredList
 from twisted.internet.interfaces import IDelayedCall, IReactorTime
 from twisted.python.failure import Failure
 
-from ingress.model.endpoint_states import EndpointsSeen, seen_by
 from ingress.model.frozen import frozen
+from ingress.model.observability.endpoint_states import EndpointsSeen, seen_by
 from ingress.process.in_slices import OneForAll, in_slices
 
 PATIENCE_SECONDS: Final = 1.0

@@ -15,7 +15,7 @@ from twisted.python.failure import Failure
 
 from ingress.data_plane import SocketOf
 from ingress.errors import StartError
-from ingress.model.listeners import Listener, backlog_of
+from ingress.model.network.listeners import Listener, backlog_of
 from ingress.proxy.listening.listeners import listen
 from ingress.proxy.listening.open_listeners import OpenListeners
 from ingress.proxy.transport.accepting import BACKLOG

@@ -8,8 +8,8 @@ from twisted.internet.defer import Deferred
 from twisted.internet.interfaces import IReactorTime
 
 from ingress.metrics.metrics import Metrics
-from ingress.model.endpoint_states import EndpointsSeen
-from ingress.model.workers import WorkerState
+from ingress.model.observability.endpoint_states import EndpointsSeen
+from ingress.model.observability.workers import WorkerState
 from ingress.workers import messages
 from ingress.workers.endpoint_rounds import Answering, EndpointRounds
 from ingress.workers.pool_metrics import PoolMetrics

@@ -16,7 +16,7 @@ from typing import Any, Final
 from attrs import asdict
 
 from ingress.model.frozen import frozen
-from ingress.model.listeners import Listener
+from ingress.model.network.listeners import Listener
 from ingress.process.framing import NonsenseError
 
 
@@ -53,7 +53,7 @@ TALLY: Final = "tally"
 """As a question: tell what you have counted.  What is pushed by this name is a tally, also without a question."""
 
 ENDPOINTS: Final = "endpoints"
-"""How endpoints are (``ingress.model.endpoint_states``); no bytes at all where that could not be found out."""
+"""How endpoints are (``ingress.model.observability.endpoint_states``); no bytes at all where that could not be found out."""
 
 
 def named_to_bytes(name: str, payload: bytes = b"") -> bytes:

@@ -21,12 +21,12 @@ from twisted.python.failure import Failure
 from ingress.data_plane import SocketOf, bound_anew, now
 from ingress.errors import StartError
 from ingress.metrics.metrics import Metrics
-from ingress.model.endpoint_states import EndpointsSeen
-from ingress.model.happenings import ChangeSort, Mark
-from ingress.model.happenings import Failure as FailedExchange
-from ingress.model.listeners import Listener
-from ingress.model.problems import Problem
-from ingress.model.workers import WorkerState
+from ingress.model.cluster.problems import Problem
+from ingress.model.network.listeners import Listener
+from ingress.model.observability.endpoint_states import EndpointsSeen
+from ingress.model.observability.happenings import ChangeSort, Mark
+from ingress.model.observability.happenings import Failure as FailedExchange
+from ingress.model.observability.workers import WorkerState
 from ingress.news.rings import Ring
 from ingress.process.caps.descriptors import has_room
 from ingress.process.logs.access_log_output import output_to

@@ -13,7 +13,7 @@ from signal import Signals
 
 from attrs import evolve
 
-from ingress.model.workers import WorkerEnd, WorkerStage, WorkerState
+from ingress.model.observability.workers import WorkerEnd, WorkerStage, WorkerState
 
 
 class SlotStates:

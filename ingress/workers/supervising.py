@@ -3,8 +3,8 @@
 from collections import deque
 from typing import Final
 
-from ingress.model.objects import Kind
-from ingress.model.problems import Problem, Reason
+from ingress.model.cluster.objects import Kind
+from ingress.model.cluster.problems import Problem, Reason
 from ingress.wording import number_of
 
 FEW: Final = 5

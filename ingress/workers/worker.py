@@ -21,7 +21,7 @@ from twisted.python.threadable import isInIOThread
 
 from ingress.data_plane import OwnDataPlane, now
 from ingress.metrics.metrics import Metrics
-from ingress.model.listeners import Listener
+from ingress.model.network.listeners import Listener
 from ingress.news.failures import Failures
 from ingress.process.control_channel import ControlChannel
 from ingress.process.framing import Frame

@@ -18,11 +18,17 @@ from ingress.admin.page_row import V1
 from ingress.admin.site import admin_site
 from ingress.admin.table import PAGES
 from ingress.explain.served import Served
-from ingress.model.endpoint_states import Ejection, EndpointsSeen, EndpointStage, PoolRow, RotationRow
-from ingress.model.happenings import Change, ChangeSort, FailedAttempt, Failure
-from ingress.model.locality import Locality
+from ingress.model.cluster.locality import Locality
+from ingress.model.observability.endpoint_states import (
+    Ejection,
+    EndpointsSeen,
+    EndpointStage,
+    PoolRow,
+    RotationRow,
+)
+from ingress.model.observability.happenings import Change, ChangeSort, FailedAttempt, Failure
+from ingress.model.observability.workers import WorkerStage, WorkerState
 from ingress.model.stepwise import finished
-from ingress.model.workers import WorkerStage, WorkerState
 from ingress.translate.endpoints.unready import unready_endpoints
 from tests.admin.listed import NOW
 from tests.admin.live_case import live_of

@@ -13,8 +13,7 @@ from twisted.python.failure import Failure
 
 from ingress.admin.known import Known, Workers
 from ingress.admin.site import admin_site
-from ingress.model.backends import BackendReference, BackendState, Endpoint
-from ingress.model.endpoint_states import (
+from ingress.model.observability.endpoint_states import (
     Ejection,
     EndpointsSeen,
     EndpointStage,
@@ -22,9 +21,10 @@ from ingress.model.endpoint_states import (
     RotationRow,
     Row,
 )
+from ingress.model.observability.workers import WorkerStage, WorkerState
 from ingress.model.shared_map import SharedMap
 from ingress.model.stepwise import Stepwise, finished
-from ingress.model.workers import WorkerStage, WorkerState
+from ingress.model.upstream.backends import BackendReference, BackendState, Endpoint
 from ingress.process.timestamps import rfc3339
 from ingress.routing.route import Match, Route
 from ingress.routing.table import RouteTable

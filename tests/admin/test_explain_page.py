@@ -12,9 +12,9 @@ from twisted.trial.unittest import SynchronousTestCase
 from ingress.admin.explaining import explanation_as_json
 from ingress.explain.asked import read_asked
 from ingress.explain.served import Served
-from ingress.model.backends import BackendReference, BackendState, Endpoint
-from ingress.model.objects import Kind, ObjectKey, Owner
-from ingress.model.problems import Reason
+from ingress.model.cluster.objects import Kind, ObjectKey, Owner
+from ingress.model.cluster.problems import Reason
+from ingress.model.upstream.backends import BackendReference, BackendState, Endpoint
 from ingress.routing.route import Match, Route
 from ingress.routing.table import RouteTable
 from ingress.translate.snapshot import Snapshot

@@ -11,7 +11,7 @@ from twisted.trial.unittest import SynchronousTestCase
 from ingress.admin.front_page import front_page, policy_of, wants_page
 from ingress.admin.site import admin_site
 from ingress.live.counted import NOT_THE_SERVICES
-from ingress.model.causes import Cause
+from ingress.model.exchanges.causes import Cause
 from tests.admin.live_case import live_of
 from tests.admin.site_case import SiteCase
 

@@ -16,9 +16,9 @@ from ingress.admin.lists.problems import PROBLEMS
 from ingress.admin.lists.routes import ROUTES
 from ingress.admin.orders import KEPT_SECONDS, Orders
 from ingress.admin.parameters import QueryRefusedError
-from ingress.model.backends import BackendReference
-from ingress.model.objects import Kind, ObjectKey, Owner
-from ingress.model.problems import Problem, Reason
+from ingress.model.cluster.objects import Kind, ObjectKey, Owner
+from ingress.model.cluster.problems import Problem, Reason
+from ingress.model.upstream.backends import BackendReference
 from ingress.routing.route import Match, Route
 from ingress.routing.table import RouteTable
 from ingress.translate.snapshot import ListenerTable, Snapshot

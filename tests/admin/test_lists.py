@@ -16,11 +16,11 @@ from ingress.annotations.host_facts import CertifiedHosts
 from ingress.annotations.redirects import HttpsRedirect
 from ingress.filters import Filter, Phase, Services
 from ingress.identity.certificates import Certificate, CertificateTable
-from ingress.model.backends import BackendReference, BackendState, Endpoint
-from ingress.model.objects import Kind, ObjectKey, Owner
-from ingress.model.problems import Problem, Reason
-from ingress.model.streams import StreamSort
-from ingress.model.upstream_tls import (
+from ingress.model.cluster.objects import Kind, ObjectKey, Owner
+from ingress.model.cluster.problems import Problem, Reason
+from ingress.model.network.streams import StreamSort
+from ingress.model.upstream.backends import BackendReference, BackendState, Endpoint
+from ingress.model.upstream.upstream_tls import (
     LinkSettings,
     ProtocolAsked,
     TlsSettings,

@@ -17,8 +17,8 @@ from ingress.admin.pages import MOST_PAGES, SLICE_SECONDS, STALLED_SECONDS, Larg
 from ingress.admin.site import admin_site
 from ingress.metrics.metrics import Metrics
 from ingress.metrics.text import PART
-from ingress.model.backends import BackendReference
-from ingress.model.objects import ObjectKey
+from ingress.model.cluster.objects import ObjectKey
+from ingress.model.upstream.backends import BackendReference
 from ingress.routing.route import Match, Route
 from ingress.routing.table import RouteTable
 from ingress.translate.snapshot import Snapshot

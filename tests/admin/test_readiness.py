@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.admin.readiness import STALE_SECONDS, is_enough, workers_missing
-from ingress.model.workers import WorkerStage, WorkerState
+from ingress.model.observability.workers import WorkerStage, WorkerState
 
 THEN = datetime(2026, 11, 22, tzinfo=UTC)
 

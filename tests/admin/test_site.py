@@ -16,8 +16,8 @@ from twisted.python.failure import Failure
 from ingress.admin.known import Workers
 from ingress.admin.site import admin_site
 from ingress.metrics.text import PROMETHEUS
-from ingress.model.backends import BackendReference
-from ingress.model.workers import WorkerEnd, WorkerStage, WorkerState
+from ingress.model.observability.workers import WorkerEnd, WorkerStage, WorkerState
+from ingress.model.upstream.backends import BackendReference
 from ingress.process.timestamps import rfc3339
 from ingress.routing.route import Match, Route
 from ingress.routing.table import RouteTable

@@ -16,7 +16,7 @@ from ingress.admission.review import Asked
 from ingress.admission.reviews import REST_SECONDS, Reviews
 from ingress.admission.site import admission_site
 from ingress.metrics.admission import AdmissionMetrics
-from ingress.model.problems import Problem, Reason
+from ingress.model.cluster.problems import Problem, Reason
 from ingress.model.stepwise import Stepwise
 
 PROBLEM = Problem("Ingress", "demo", "web", Reason.SERVICE_NOT_FOUND, "there is no Service demo/web", "spec")

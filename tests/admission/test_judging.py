@@ -14,9 +14,9 @@ from ingress.admission.review import Asked, read_review
 from ingress.cluster.kinds import KINDS
 from ingress.cluster.projecting.project import project
 from ingress.cluster.store import Store
-from ingress.model.objects import ClusterObject, Kind, ObjectKey, Projection, Secret
-from ingress.model.problems import Problem, Reason
-from ingress.model.state import ClusterState
+from ingress.model.cluster.objects import ClusterObject, Kind, ObjectKey, Projection, Secret
+from ingress.model.cluster.problems import Problem, Reason
+from ingress.model.cluster.state import ClusterState
 from ingress.model.stepwise import finished
 from ingress.translate.options import TranslateOptions
 from ingress.translate.readers.ingress.kind import INGRESS

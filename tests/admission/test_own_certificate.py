@@ -9,7 +9,7 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.admission.key_files import KeyFiles
 from ingress.admission.own_certificate import LOOK_SECONDS, OwnCertificate
-from ingress.model.problems import Problem, Reason
+from ingress.model.cluster.problems import Problem, Reason
 from tests.admission.secret_folder import SecretFolder
 from tests.fakes.certificates import issue, make_authority
 

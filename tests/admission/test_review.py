@@ -20,7 +20,7 @@ from ingress.admission.review import (
 )
 from ingress.ctl.lint.finding import Level
 from ingress.ctl.lint.rules import RULES
-from ingress.model.problems import Problem, Reason
+from ingress.model.cluster.problems import Problem, Reason
 from ingress.model.stepwise import finished
 from tests.admission.asking import RESOURCE, UID, ingress, review
 from tests.fakes.counting import longest_step

@@ -11,7 +11,7 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.admission.review import MOST_BYTES, Asked, read_review, told, warnings_of
 from ingress.admission.webhook import Judged
-from ingress.model.problems import Problem, Reason
+from ingress.model.cluster.problems import Problem, Reason
 from ingress.model.stepwise import finished
 from ingress.settings import Settings, translate_options
 from ingress.translate.options import TranslateOptions

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from ingress.model.backends import BackendState
-from ingress.model.objects import ClusterObject
+from ingress.model.cluster.objects import ClusterObject
+from ingress.model.upstream.backends import BackendState
 from ingress.translate.options import TranslateOptions
 from ingress.translate.snapshot import Snapshot
 from ingress.translate.translate import translate

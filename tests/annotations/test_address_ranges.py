@@ -16,7 +16,7 @@ from ingress.annotations.guards import GuardMissing
 from ingress.annotations.values import ValueRefused
 from ingress.filters import FilterSpec, Reply
 from ingress.http.forwarding import TrustedProxies
-from ingress.model import networks
+from ingress.model.network import networks
 from ingress.translate.options import TranslateOptions
 from ingress.translate.snapshot import Snapshot
 from ingress.translate.translate import translate

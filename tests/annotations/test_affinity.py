@@ -22,8 +22,8 @@ from ingress.annotations.annotations import AnnotationReader
 from ingress.annotations.host_facts import HostFacts
 from ingress.annotations.route_facts import RouteFacts
 from ingress.annotations.values import ValueRefused
-from ingress.model.affinity import Affinity, AffinityMode, mark_of_endpoint
-from ingress.model.backends import Endpoint
+from ingress.model.upstream.affinity import Affinity, AffinityMode, mark_of_endpoint
+from ingress.model.upstream.backends import Endpoint
 from ingress.routing.balancing.sticky import Sticky
 from tests.fakes.filter_parts import FakeEdit, FakeFacts, FakeServices
 from tests.translate.test_client_authentication import PREFIX, ingress

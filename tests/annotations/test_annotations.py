@@ -6,8 +6,8 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.annotations.annotations import DEFAULTS, FAMILIES, AnnotationReader, AnnotationSettings
 from ingress.annotations.redirects import REDIRECTS, RedirectSettings
-from ingress.model.objects import ObjectKey
-from ingress.model.problems import Problem, Reason
+from ingress.model.cluster.objects import ObjectKey
+from ingress.model.cluster.problems import Problem, Reason
 from ingress.translate.readers.ingress.objects import Ingress
 
 PREFIX = "nginx.ingress.kubernetes.io"

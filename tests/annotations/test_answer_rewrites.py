@@ -18,7 +18,7 @@ from ingress.annotations.answer_rewrites import (
     parse_to,
 )
 from ingress.annotations.values import ValueRefused
-from ingress.model.problems import Problem, Reason
+from ingress.model.cluster.problems import Problem, Reason
 from tests.annotations.served_case import ServedCase
 from tests.fakes.counting import calls
 from tests.fakes.filter_parts import FakeFacts

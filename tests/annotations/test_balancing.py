@@ -12,8 +12,8 @@ from ingress.annotations.balancing import (
     parse_subset_size,
 )
 from ingress.annotations.values import ValueRefused
-from ingress.model.balancing import Algorithm, Balancing
-from ingress.model.templates import Part, Template, read_template
+from ingress.model.requests.templates import Part, Template, read_template
+from ingress.model.upstream.balancing import Algorithm, Balancing
 
 GOOD_KEYS: dict[str, Template | None] = {
     "": None,

@@ -6,8 +6,8 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.annotations.blocking import MAX_ENTRIES, Blocking, BlockingSettings, parse_entries
 from ingress.annotations.values import ValueRefused
-from ingress.model.objects import ObjectKey
-from ingress.model.problems import Reason
+from ingress.model.cluster.objects import ObjectKey
+from ingress.model.cluster.problems import Reason
 from ingress.options.config_map import read_config_map
 from ingress.options.merging import Merged, merge
 from ingress.options.option import DEFAULTS

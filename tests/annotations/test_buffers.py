@@ -14,8 +14,8 @@ from ingress.annotations.buffers import (
     parse_held_size,
 )
 from ingress.annotations.values import ValueRefused
-from ingress.model.limits import AskedTimeouts
-from ingress.model.problems import Reason
+from ingress.model.cluster.problems import Reason
+from ingress.model.serving.limits import AskedTimeouts
 from ingress.routing.route import Route
 from ingress.translate.options import TranslateOptions
 from ingress.translate.translate import translate

@@ -12,7 +12,7 @@ from ingress.annotations.canaries import (
     parse_total,
 )
 from ingress.annotations.values import ValueRefused
-from ingress.model.objects import Kind, ObjectKey
+from ingress.model.cluster.objects import Kind, ObjectKey
 from ingress.translate.annotation_reading import annotation_reader
 from ingress.translate.options import TranslateOptions
 from ingress.translate.readers.ingress.needs import needs_of

@@ -19,10 +19,10 @@ from ingress.annotations.configured_fields import (
 )
 from ingress.annotations.values import ValueRefused
 from ingress.filters import FilterSpec
-from ingress.model.backends import BackendState
-from ingress.model.objects import ConfigMap, Kind, ObjectKey
-from ingress.model.problems import Problem, Reason
-from ingress.model.secrets import ALL_KEYS
+from ingress.model.cluster.objects import ConfigMap, Kind, ObjectKey
+from ingress.model.cluster.problems import Problem, Reason
+from ingress.model.cluster.secrets import ALL_KEYS
+from ingress.model.upstream.backends import BackendState
 from ingress.translate.annotation_reading import needs_of_options
 from ingress.translate.options import TranslateOptions
 from ingress.translate.self_check import differences

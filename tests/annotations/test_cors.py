@@ -25,7 +25,7 @@ from ingress.annotations.cors import (
 )
 from ingress.annotations.route_facts import NO_FACTS
 from ingress.annotations.values import ValueRefused
-from ingress.model.problems import Problem, Reason
+from ingress.model.cluster.problems import Problem, Reason
 from ingress.proxy.exchange.filtering.chain import live_filter
 from tests.annotations.served_case import ServedCase
 from tests.fakes.filter_parts import FakeEdit, FakeFacts, FakeServices

@@ -24,10 +24,10 @@ from ingress.annotations.custom_errors import (
 from ingress.annotations.guards import GuardMissing
 from ingress.annotations.values import ValueRefused
 from ingress.filters import Filter, Reply, SubAnswer, SubRequest, SubRequestFailed
-from ingress.model.backends import BackendReference, Endpoint
-from ingress.model.objects import Kind, ObjectId, ObjectKey
-from ingress.model.problems import Reason
-from ingress.model.state import ClusterState
+from ingress.model.cluster.objects import Kind, ObjectId, ObjectKey
+from ingress.model.cluster.problems import Reason
+from ingress.model.cluster.state import ClusterState
+from ingress.model.upstream.backends import BackendReference, Endpoint
 from ingress.routing.variants import WeightedBackend
 from ingress.translate.incremental import Translation
 from ingress.translate.options import TranslateOptions

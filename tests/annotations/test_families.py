@@ -18,9 +18,9 @@ from ingress.annotations.retries import RETRIES, RetrySettings
 from ingress.annotations.route_facts import RouteFacts
 from ingress.annotations.values import Annotation, Family, Remark, ValueRefused
 from ingress.filters import AnswerEdit, Facts, Filter, FilterSpec, Phase, Services
-from ingress.model.backends import BackendReference, BackendState
-from ingress.model.balancing import Algorithm, Balancing
-from ingress.model.problems import Reason
+from ingress.model.cluster.problems import Reason
+from ingress.model.upstream.backends import BackendReference, BackendState
+from ingress.model.upstream.balancing import Algorithm, Balancing
 from ingress.options.family_options import family_options
 from ingress.routing.route import Route
 from ingress.translate.options import TranslateOptions

@@ -25,9 +25,9 @@ from ingress.annotations.route_facts import RouteFacts
 from ingress.annotations.upstreams import UPSTREAMS, BackendProtocol, UpstreamSettings
 from ingress.annotations.values import ValueRefused
 from ingress.filters import Facts
-from ingress.model.backends import BackendReference
-from ingress.model.objects import Kind, ObjectKey, Owner
-from ingress.model.problems import Reason
+from ingress.model.cluster.objects import Kind, ObjectKey, Owner
+from ingress.model.cluster.problems import Reason
+from ingress.model.upstream.backends import BackendReference
 from ingress.translate.readers.ingress.objects import Ingress
 from tests.fakes.filter_parts import FakeEdit, FakeFacts, FakeServices
 

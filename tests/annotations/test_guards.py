@@ -10,7 +10,7 @@ from ingress.annotations.guards import GuardMissing, keeps_requests_out, snippet
 from ingress.annotations.snippets.reading import Place, parse_snippet
 from ingress.cluster.kinds import KINDS
 from ingress.cluster.projecting.project import project
-from ingress.model.objects import Kind, ObjectKey
+from ingress.model.cluster.objects import Kind, ObjectKey
 from ingress.routing.route import Route
 from ingress.translate.options import TranslateOptions
 from ingress.translate.readers.ingress.objects import Ingress

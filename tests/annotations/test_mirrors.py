@@ -19,8 +19,8 @@ from ingress.annotations.mirrors import (
 from ingress.annotations.values import ValueRefused
 from ingress.filter_parts.mirroring import MOST_BYTES, SECONDS
 from ingress.filters import BodyFlow, BodyStage, SubRequest
-from ingress.model.problems import Reason
-from ingress.model.templates import read_template
+from ingress.model.cluster.problems import Reason
+from ingress.model.requests.templates import read_template
 from ingress.routing.route import Route
 from ingress.translate.options import TranslateOptions
 from ingress.translate.translate import translate

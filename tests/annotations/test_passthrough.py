@@ -5,9 +5,9 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.annotations.annotations import DEFAULTS, AnnotationReader
 from ingress.annotations.passthrough import PASSTHROUGH, NotTerminatedHere
-from ingress.model.client_authentication import NO_EVIDENCE
-from ingress.model.objects import ClusterObject, ObjectKey
-from ingress.model.problems import Problem, Reason
+from ingress.model.cluster.objects import ClusterObject, ObjectKey
+from ingress.model.cluster.problems import Problem, Reason
+from ingress.model.requests.client_authentication import NO_EVIDENCE
 from ingress.translate.options import TranslateOptions
 from ingress.translate.readers.ingress.objects import (
     Ingress,

@@ -10,7 +10,7 @@ from ingress.annotations.annotations import FAMILIES
 from ingress.annotations.guards import GuardMissing
 from ingress.annotations.policy import AnnotationPolicy, parse_risk, parse_words
 from ingress.annotations.values import Risk, ValueRefused
-from ingress.model.problems import Problem
+from ingress.model.cluster.problems import Problem
 from ingress.translate.options import TranslateOptions
 from ingress.translate.translate import translate
 from tests.annotations.test_families import TEAM

@@ -6,8 +6,8 @@ from twisted.trial.unittest import SynchronousTestCase
 from ingress.annotations.host_facts import CertifiedHosts
 from ingress.annotations.redirects import REDIRECTS, HttpsRedirect, RedirectSettings, parse_exempt
 from ingress.annotations.values import ValueRefused
-from ingress.model.client_authentication import ClientEvidence
-from ingress.model.reply import Reply
+from ingress.model.exchanges.reply import Reply
+from ingress.model.requests.client_authentication import ClientEvidence
 from ingress.translate.options import TranslateOptions
 from tests.annotations.served_case import ServedCase
 from tests.fakes.filter_parts import FakeServices

@@ -5,8 +5,8 @@ from datetime import UTC, datetime
 from ingress.annotations.regexes import PathRewrite
 from ingress.annotations.rewrite_targets import parse_rewrite_target
 from ingress.filters import FilterSpec
-from ingress.model.backends import BackendState
-from ingress.model.retries import RetryRule
+from ingress.model.upstream.backends import BackendState
+from ingress.model.upstream.retries import RetryRule
 from ingress.translate.options import TranslateOptions
 from ingress.translate.snapshot import Snapshot
 from ingress.translate.translate import translate

@@ -10,7 +10,7 @@ from ingress.annotations.retries import (
     parse_tries,
 )
 from ingress.annotations.values import ValueRefused
-from ingress.model.retries import DEFAULT_RETRIES, RetryRule
+from ingress.model.upstream.retries import DEFAULT_RETRIES, RetryRule
 
 
 class ParseConditionsTests(SynchronousTestCase):

@@ -8,7 +8,7 @@ from ingress.annotations.rewrite_targets import NO_TARGET, Rewriting, parse_rewr
 from ingress.annotations.values import ValueRefused
 from ingress.http.edited_heads import RequestChange
 from ingress.http.request_head import RequestHead
-from ingress.model.path_expressions import Capturing, read_path_expression
+from ingress.model.text.path_expressions import Capturing, read_path_expression
 from ingress.routing.paths import PathError, normal_path
 from tests.fakes.filter_parts import FakeFacts
 from tests.properties import examples

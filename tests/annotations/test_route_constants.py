@@ -5,9 +5,9 @@ from twisted.trial.unittest import SynchronousTestCase
 from ingress.annotations.host_facts import HostFacts
 from ingress.annotations.route_constants import OF_PATH, route_constants
 from ingress.annotations.route_facts import NO_FACTS, RouteFacts
-from ingress.model.backends import BackendReference
-from ingress.model.objects import Kind, ObjectKey, Owner
-from ingress.model.templates import CONSTANTS
+from ingress.model.cluster.objects import Kind, ObjectKey, Owner
+from ingress.model.requests.templates import CONSTANTS
+from ingress.model.upstream.backends import BackendReference
 
 
 class RouteConstantsTests(SynchronousTestCase):

@@ -15,7 +15,7 @@ from ingress.annotations.passwords.basic_check import PasswordCheck
 from ingress.annotations.satisfying import AnyOf
 from ingress.filter_parts.judging import status_reply
 from ingress.filters import AnswerEdit, Facts, Filter, FilterSpec, Phase, Reply, RequestEdit, Services
-from ingress.model.objects import ClusterObject
+from ingress.model.cluster.objects import ClusterObject
 from ingress.translate.options import TranslateOptions
 from ingress.translate.translate import translate
 from tests.annotations.passwords.test_family import basic, users

@@ -16,8 +16,8 @@ from ingress.annotations.passwords.digest_check import NONCE_SECONDS, DigestChec
 from ingress.annotations.rate_limits.family import ConnectionLimit, RequestLimit
 from ingress.annotations.shared_limits import shared_limits
 from ingress.filters import Filter, Scope
-from ingress.model.sub_requests import SubAnswer, SubRequest
-from ingress.model.templates import read_template
+from ingress.model.exchanges.sub_requests import SubAnswer, SubRequest
+from ingress.model.requests.templates import read_template
 from ingress.process.shared.limit_memory import LimitMemory
 from ingress.proxy.exchange.filtering.services import States
 from tests.annotations.passwords.test_digest_check import FILE, REALM, Client

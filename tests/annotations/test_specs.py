@@ -62,12 +62,12 @@ from ingress.gateway_filters.mirrors import BackendMirror
 from ingress.gateway_filters.redirects import RouteRedirect
 from ingress.gateway_filters.refusals import Refusal
 from ingress.gateway_filters.rewrites import RouteRewrite
-from ingress.model.affinity import Affinity
-from ingress.model.backends import BackendReference
-from ingress.model.client_authentication import NO_EVIDENCE, ClientAuthentication
-from ingress.model.firewall import RuleSet
-from ingress.model.templates import read_template
-from ingress.model.tracing import RouteTracing
+from ingress.model.exchanges.firewall import RuleSet
+from ingress.model.observability.tracing_settings import RouteTracing
+from ingress.model.requests.client_authentication import NO_EVIDENCE, ClientAuthentication
+from ingress.model.requests.templates import read_template
+from ingress.model.upstream.affinity import Affinity
+from ingress.model.upstream.backends import BackendReference
 from ingress.proxy.exchange.filtering.chain import live_filter
 from tests.annotations.client_certificates.test_check import shown
 from tests.fakes.filter_parts import FakeEdit, FakeFacts, FakeServices

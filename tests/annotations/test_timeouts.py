@@ -7,9 +7,9 @@ from twisted.trial.unittest import SynchronousTestCase
 from ingress.annotations.annotations import AnnotationReader
 from ingress.annotations.timeouts import MAX_SECONDS, TIMEOUTS, parse_timeout
 from ingress.annotations.values import ValueRefused
-from ingress.model.limits import AskedTimeouts, Timeouts
-from ingress.model.objects import ObjectKey
-from ingress.model.problems import Reason
+from ingress.model.cluster.objects import ObjectKey
+from ingress.model.cluster.problems import Reason
+from ingress.model.serving.limits import AskedTimeouts, Timeouts
 from ingress.translate.readers.ingress.objects import Ingress
 
 PREFIX = "nginx.ingress.kubernetes.io"

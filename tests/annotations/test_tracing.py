@@ -8,8 +8,8 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.annotations.tracing import TracedRoute
 from ingress.filters import RouteTracing
-from ingress.model.problems import Reason
-from ingress.model.span_names import read_span_name
+from ingress.model.cluster.problems import Reason
+from ingress.model.observability.span_names import read_span_name
 from ingress.proxy.exchange.filtering.chain import Chain, live_filter
 from ingress.translate.options import TranslateOptions
 from ingress.translate.translate import translate

@@ -4,7 +4,7 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.annotations.annotations import FAMILIES, AnnotationReader
 from ingress.annotations.unknown_names import OF_INGRESS_NGINX, WISHES, told_of
-from ingress.model.problems import Problem, Reason
+from ingress.model.cluster.problems import Problem, Reason
 from tests.fakes.counting import calls
 from tests.translate.test_client_authentication import PREFIX, ingress
 

@@ -20,10 +20,10 @@ from ingress.annotations.upstream_requests import (
 )
 from ingress.annotations.values import ValueRefused
 from ingress.http.forwarding import TrustedProxies
-from ingress.model.backends import BackendReference
-from ingress.model.objects import Kind, ObjectKey, Owner
-from ingress.model.problems import Problem, Reason
-from ingress.model.templates import read_template
+from ingress.model.cluster.objects import Kind, ObjectKey, Owner
+from ingress.model.cluster.problems import Problem, Reason
+from ingress.model.requests.templates import read_template
+from ingress.model.upstream.backends import BackendReference
 from tests.annotations.served_case import ServedCase
 from tests.fakes.filter_parts import FakeEdit, FakeFacts, FakeServices
 from tests.proxy.playing import OK

@@ -19,8 +19,8 @@ from ingress.annotations.upstreams import (
     parse_versions,
 )
 from ingress.annotations.values import ValueRefused, parse_switch
-from ingress.model.objects import ObjectKey
-from ingress.model.upstream_tls import TlsSettings, TlsVersion
+from ingress.model.cluster.objects import ObjectKey
+from ingress.model.upstream.upstream_tls import TlsSettings, TlsVersion
 from ingress.translate.readers.ingress.objects import Ingress
 
 PREFIX = "nginx.ingress.kubernetes.io"

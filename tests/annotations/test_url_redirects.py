@@ -21,11 +21,11 @@ from ingress.annotations.url_redirects import (
     url_redirect_filters,
 )
 from ingress.annotations.values import ValueRefused
-from ingress.model.backends import BackendState
-from ingress.model.objects import Kind
-from ingress.model.problems import Problem, Reason
-from ingress.model.reply import Reply
-from ingress.model.templates import read_template
+from ingress.model.cluster.objects import Kind
+from ingress.model.cluster.problems import Problem, Reason
+from ingress.model.exchanges.reply import Reply
+from ingress.model.requests.templates import read_template
+from ingress.model.upstream.backends import BackendState
 from ingress.routing.route import Match
 from ingress.translate.readers.ingress.objects import Ingress, IngressRule
 from ingress.translate.snapshot import Snapshot

@@ -10,7 +10,7 @@ from bench.watch.traffic import quantile
 from ingress.cluster.kinds import KINDS
 from ingress.cluster.projecting.project import project
 from ingress.cluster.watching.watch_events import Bookmark, ObjectEvent, event_from_json
-from ingress.model.objects import Kind
+from ingress.model.cluster.objects import Kind
 
 
 class ObjectTests(SynchronousTestCase):

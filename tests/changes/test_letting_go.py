@@ -10,10 +10,10 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.changes.letting_go import replaced
 from ingress.filters import FilterSpec
-from ingress.model.backends import BackendReference, BackendState
-from ingress.model.objects import Kind, ObjectKey, Owner
+from ingress.model.cluster.objects import Kind, ObjectKey, Owner
 from ingress.model.shared_map import SharedMap
 from ingress.model.stepwise import Stepwise, let_go
+from ingress.model.upstream.backends import BackendReference, BackendState
 from ingress.routing.route import Match, Route
 from ingress.routing.table import HostRoutes, RouteTable
 from ingress.translate.snapshot import Snapshot

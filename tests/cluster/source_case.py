@@ -14,7 +14,7 @@ from twisted.internet.task import deferLater
 from ingress.cluster import api_server
 from ingress.cluster.api_server import ApiServerSource
 from ingress.cluster.source import Source
-from ingress.model.objects import Batch, Kind, ObjectId, Projection
+from ingress.model.cluster.objects import Batch, Kind, ObjectId, Projection
 from ingress.translate.options import TranslateOptions
 from tests.cluster.api_server_case import LIMIT_SECONDS, PATIENCE_SECONDS, ApiServerTestCase, reactor
 

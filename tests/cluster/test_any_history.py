@@ -17,9 +17,9 @@ from ingress.cluster.store import Store
 from ingress.cluster.watching import reflector
 from ingress.controller import Controller
 from ingress.metrics.metrics import Metrics
-from ingress.model.label_selectors import LabelRequirement, LabelSelector
-from ingress.model.listeners import Listener
-from ingress.model.objects import Batch
+from ingress.model.cluster.label_selectors import LabelRequirement, LabelSelector
+from ingress.model.cluster.objects import Batch
+from ingress.model.network.listeners import Listener
 from ingress.translate.options import TranslateOptions
 from ingress.translate.self_check import differences
 from ingress.translate.snapshot import Snapshot

@@ -8,7 +8,7 @@ from attrs import Factory, define
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.cluster.delta_queue import DeltaQueue
-from ingress.model.objects import Batch, Kind, ObjectId, ObjectKey, Projection, Service
+from ingress.model.cluster.objects import Batch, Kind, ObjectId, ObjectKey, Projection, Service
 
 
 @define

@@ -3,7 +3,7 @@
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.cluster.kinds import KINDS
-from ingress.model.objects import Kind, ObjectKey
+from ingress.model.cluster.objects import Kind, ObjectKey
 
 
 class KindsTests(SynchronousTestCase):

@@ -5,8 +5,8 @@ from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.cluster.object_metas import ObjectMetas
-from ingress.model.object_meta import NO_META, Address, ObjectMeta, SeenStatus
-from ingress.model.objects import Kind, ObjectId, ObjectKey
+from ingress.model.cluster.object_meta import NO_META, Address, ObjectMeta, SeenStatus
+from ingress.model.cluster.objects import Kind, ObjectId, ObjectKey
 
 _IDS = st.tuples(
     st.sampled_from([Kind.INGRESS, Kind.SERVICE]),

@@ -5,7 +5,7 @@ from twisted.logger import capturedLogs, formatEvent
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.cluster.own_node import OwnNode
-from ingress.model.objects import Batch, Kind, Node, ObjectId, ObjectKey, Projection, Service
+from ingress.model.cluster.objects import Batch, Kind, Node, ObjectId, ObjectKey, Projection, Service
 
 NODE = Kind.NODE, ObjectKey("", "n1")
 OTHER = Kind.SERVICE, ObjectKey("shop", "web")

@@ -11,7 +11,7 @@ from twisted.internet.task import Clock, deferLater
 from twisted.logger import capturedLogs, formatEvent
 
 from ingress.metrics.watch import WatchMetrics
-from ingress.model.objects import Kind, ObjectKey, Service
+from ingress.model.cluster.objects import Kind, ObjectKey, Service
 from tests.cluster.api_server_case import SOON_SECONDS, reactor
 from tests.cluster.source_case import Content, SourceTestCase, service
 from tests.fakes.apiserver.calls import Call

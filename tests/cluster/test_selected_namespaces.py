@@ -21,8 +21,8 @@ from ingress.cluster.store import Store
 from ingress.cluster_side import source_of
 from ingress.controller import Controller
 from ingress.metrics.metrics import Metrics
-from ingress.model.label_selectors import LabelRequirement, LabelSelector
-from ingress.model.objects import Batch, Kind, ObjectId, ObjectKey, Projection, Service
+from ingress.model.cluster.label_selectors import LabelRequirement, LabelSelector
+from ingress.model.cluster.objects import Batch, Kind, ObjectId, ObjectKey, Projection, Service
 from ingress.settings import Settings
 from ingress.translate.options import TranslateOptions
 from ingress.translate.readers.gateway.grants import Namespace, ReferenceGrant

@@ -5,7 +5,7 @@ from random import Random
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.cluster.slices_by_service import SlicesByService
-from ingress.model.objects import EndpointSlice, ObjectKey
+from ingress.model.cluster.objects import EndpointSlice, ObjectKey
 
 WEB, API, NONE = (ObjectKey("shop", name) for name in ("web", "api", "none"))
 ONE, OTHER = (EndpointSlice(ObjectKey("shop", name), WEB) for name in ("web-1", "web-2"))

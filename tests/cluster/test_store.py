@@ -5,9 +5,17 @@ from datetime import UTC, datetime, timedelta
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.cluster.store import Changes, Store
-from ingress.model.object_meta import Address, ObjectMeta
-from ingress.model.objects import EndpointSlice, Kind, ObjectId, ObjectKey, Projection, Secret, Service
-from ingress.model.problems import Problem, Reason
+from ingress.model.cluster.object_meta import Address, ObjectMeta
+from ingress.model.cluster.objects import (
+    EndpointSlice,
+    Kind,
+    ObjectId,
+    ObjectKey,
+    Projection,
+    Secret,
+    Service,
+)
+from ingress.model.cluster.problems import Problem, Reason
 from ingress.translate.readers.ingress.objects import Ingress, IngressClass
 from tests.fakes.certificates import issue, make_authority
 

@@ -11,8 +11,7 @@ from ingress.controller import (
     Controller,
 )
 from ingress.metrics.metrics import Metrics
-from ingress.model.backends import BackendReference
-from ingress.model.objects import (
+from ingress.model.cluster.objects import (
     ClusterObject,
     EndpointSlice,
     Kind,
@@ -23,7 +22,8 @@ from ingress.model.objects import (
     ServicePort,
     SlicePort,
 )
-from ingress.model.state import ClusterState
+from ingress.model.cluster.state import ClusterState
+from ingress.model.upstream.backends import BackendReference
 from ingress.translate.options import TranslateOptions
 from ingress.translate.readers.ingress.objects import (
     Ingress,

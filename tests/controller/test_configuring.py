@@ -3,8 +3,8 @@
 from attrs import evolve
 
 from ingress.annotations.redirects import REDIRECTS, RedirectSettings
-from ingress.model.problems import Problem, Reason
-from ingress.model.serving import ServingSettings
+from ingress.model.cluster.problems import Problem, Reason
+from ingress.model.serving.serving_settings import ServingSettings
 from ingress.translate.translate import translate
 from tests.controller.controller_case import NOW, ControllerTestCase, batch, endpoint_slice, ingress
 from tests.operator_settings import operator_settings

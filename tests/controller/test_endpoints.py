@@ -3,12 +3,12 @@
 from attrs import evolve
 from twisted.logger import LogLevel, capturedLogs
 
-from ingress.model.backends import BackendReference, BackendState, Endpoint, ManualEndpoint
-from ingress.model.objects import (
+from ingress.model.cluster.objects import (
     Kind,
     Projection,
 )
-from ingress.model.problems import Problem, Reason
+from ingress.model.cluster.problems import Problem, Reason
+from ingress.model.upstream.backends import BackendReference, BackendState, Endpoint, ManualEndpoint
 from ingress.news.publication_log import REPORT_SECONDS
 from ingress.translate.endpoints.endpoint_rules import API_SERVER
 from ingress.translate.options import TranslateOptions

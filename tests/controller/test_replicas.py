@@ -2,7 +2,7 @@
 
 from attrs import evolve
 
-from ingress.model.objects import ClusterObject, EndpointSlice, Kind, ObjectKey, SlicePort
+from ingress.model.cluster.objects import ClusterObject, EndpointSlice, Kind, ObjectKey, SlicePort
 from ingress.translate.options import TranslateOptions
 from tests.controller.controller_case import (
     ControllerTestCase,

@@ -11,7 +11,7 @@ from ingress.controller import (
     HOLD_SECONDS,
     Controller,
 )
-from ingress.model.objects import (
+from ingress.model.cluster.objects import (
     Kind,
     Projection,
     Secret,

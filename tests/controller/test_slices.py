@@ -11,10 +11,10 @@ from ingress.controller import (
     STEPS_COLLECTED,
     Controller,
 )
-from ingress.model.backends import BackendReference
-from ingress.model.objects import (
+from ingress.model.cluster.objects import (
     ClusterObject,
 )
+from ingress.model.upstream.backends import BackendReference
 from ingress.translate.snapshot import Snapshot
 from tests.controller.controller_case import (
     NOW,

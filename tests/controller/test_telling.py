@@ -10,14 +10,14 @@ from ingress.cluster.store import Changes
 from ingress.controller import (
     Controller,
 )
-from ingress.model.object_meta import ObjectMeta
-from ingress.model.objects import (
+from ingress.model.cluster.object_meta import ObjectMeta
+from ingress.model.cluster.objects import (
     ClusterObject,
     Kind,
     ObjectId,
     Projection,
 )
-from ingress.model.problems import Problem, Reason
+from ingress.model.cluster.problems import Problem, Reason
 from ingress.news.problem_log import SETTLE_SECONDS
 from ingress.news.publication_log import REPORT_SECONDS
 from ingress.translate.options import TranslateOptions

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ingress.filters import Facts, Filter, Reply
-from ingress.model.backends import BackendState
-from ingress.model.limits import Limits
+from ingress.model.serving.limits import Limits
+from ingress.model.upstream.backends import BackendState
 from ingress.routing.route import Match, Route
 from ingress.routing.table import RouteTable
 from tests.corpus.cases import Case, get, got

@@ -16,8 +16,8 @@ from twisted.python.failure import Failure
 from zope.interface import implementer
 
 from ingress.identity.certificates import CertificateTable
-from ingress.model.backends import BackendState, Endpoint
-from ingress.model.limits import Limits
+from ingress.model.serving.limits import Limits
+from ingress.model.upstream.backends import BackendState, Endpoint
 from tests.corpus.cases import Case, get, got
 from tests.corpus.judge import Outcome, WrongError, count_answers, judge, take_requests
 from tests.corpus.memory import routes

@@ -8,8 +8,8 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.ctl.close_names import CloseNames, is_slip
 from ingress.ctl.meant import Meant
-from ingress.model.objects import Kind, ObjectKey, Service
-from ingress.model.state import ClusterState
+from ingress.model.cluster.objects import Kind, ObjectKey, Service
+from ingress.model.cluster.state import ClusterState
 from tests.ctl.commands.test_completion import CompletionCase
 from tests.ctl.served.inputs import SERVICES, ingress, manifests
 from tests.fakes.counting import calls

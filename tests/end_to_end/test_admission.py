@@ -10,7 +10,7 @@ from typing import Any
 from twisted.internet.defer import Deferred
 
 from ingress.admission.review import warnings_of
-from ingress.model.problems import Problem
+from ingress.model.cluster.problems import Problem
 from tests.admission.asking import UID, review
 from tests.admission.secret_folder import SecretFolder
 from tests.admission.site_case import response

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from ingress.model.backends import Endpoint
+from ingress.model.upstream.backends import Endpoint
 from ingress.translate.options import ANNOTATIONS_PREFIX
 from tests.end_to_end.end_to_end_case import PATIENCE, EndToEndCase
 from tests.fakes.apiserver.server import ApiServer

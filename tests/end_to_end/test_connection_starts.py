@@ -11,7 +11,7 @@ from twisted.internet.endpoints import TCP4ClientEndpoint, connectProtocol
 from twisted.internet.error import ConnectError
 from twisted.internet.ssl import CertificateOptions
 
-from ingress.model.backends import Endpoint
+from ingress.model.upstream.backends import Endpoint
 from tests.end_to_end.end_to_end_case import EndToEndCase
 from tests.fakes.certificates import Authority, issue, make_authority
 from tests.fakes.downstreams import DownstreamWire

@@ -12,8 +12,8 @@ from ingress.cluster.source import Source
 from ingress.cluster_side import source_of
 from ingress.errors import StartError
 from ingress.metrics.metrics import Metrics
-from ingress.model.object_meta import Address
-from ingress.model.reporting import Reporting
+from ingress.model.cluster.object_meta import Address
+from ingress.model.reporting.reporting import Reporting
 from ingress.service import IngressService
 from ingress.settings import Settings
 from tests.cluster.api_server_case import ApiServerTestCase

@@ -8,7 +8,7 @@ from typing import Any
 from twisted.internet.defer import Deferred
 from twisted.internet.endpoints import TCP4ClientEndpoint, connectProtocol, wrapClientTLS
 
-from ingress.model.backends import Endpoint
+from ingress.model.upstream.backends import Endpoint
 from tests.end_to_end.end_to_end_case import PATIENCE, EndToEndCase
 from tests.fakes.apiserver.server import ApiServer
 from tests.fakes.certificates import issue, make_authority, revoke

@@ -8,7 +8,7 @@ from typing import Any
 
 from twisted.protocols.portforward import ProxyFactory
 
-from ingress.model.backends import Endpoint
+from ingress.model.upstream.backends import Endpoint
 from tests.end_to_end.end_to_end_case import EndToEndCase
 from tests.fakes.objects import ingress_object, service_object, slice_object
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from ingress.model.objects import (
+from ingress.model.cluster.objects import (
     ClusterObject,
     EndpointSlice,
     ObjectKey,

@@ -6,9 +6,9 @@ from attrs import frozen
 
 from ingress.explain.asked import Asked
 from ingress.identity.misdirected import ServerNames
-from ingress.model.backends import Endpoint
-from ingress.model.client_authentication import ClientAuthentication
-from ingress.model.records import Record
+from ingress.model.exchanges.records import Record
+from ingress.model.requests.client_authentication import ClientAuthentication
+from ingress.model.upstream.backends import Endpoint
 from ingress.proxy.contract.security import Security
 from ingress.proxy.contract.transport import Transport
 from ingress.proxy.listening.connection_factories import ChannelFactory

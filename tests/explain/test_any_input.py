@@ -12,7 +12,7 @@ from ingress.explain.objects import KnownObjects
 from ingress.explain.plain import plain
 from ingress.explain.served import Served
 from ingress.explain.urls import UrlRefused
-from ingress.model.objects import ClusterObject
+from ingress.model.cluster.objects import ClusterObject
 from ingress.translate.options import TranslateOptions
 from ingress.translate.snapshot import Snapshot
 from ingress.translate.translate import translate

@@ -30,12 +30,12 @@ from ingress.filters import (
 from ingress.identity.certificates import CertificateTable
 from ingress.identity.key_pairs import load_certificate
 from ingress.identity.server_names import HandshakeSettings, HandshakeSettingsTable
-from ingress.model.backends import BackendReference, BackendState, Endpoint
-from ingress.model.client_authentication import ClientAuthentication
-from ingress.model.firewall import RuleSet
-from ingress.model.objects import Kind, ObjectKey, Owner, Secret
-from ingress.model.serving import ServingSettings
-from ingress.model.templates import read_template
+from ingress.model.cluster.objects import Kind, ObjectKey, Owner, Secret
+from ingress.model.exchanges.firewall import RuleSet
+from ingress.model.requests.client_authentication import ClientAuthentication
+from ingress.model.requests.templates import read_template
+from ingress.model.serving.serving_settings import ServingSettings
+from ingress.model.upstream.backends import BackendReference, BackendState, Endpoint
 from ingress.routing.route import Match, Route
 from ingress.routing.table import HostRoutes, RouteTable
 from ingress.routing.variants import WeightedBackend

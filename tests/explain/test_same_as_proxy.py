@@ -9,7 +9,7 @@ from ingress.explain.explanation import End, Explanation
 from ingress.explain.handshakes import server_name_of
 from ingress.explain.objects import KnownObjects
 from ingress.explain.served import Served
-from ingress.model.objects import ClusterObject
+from ingress.model.cluster.objects import ClusterObject
 from ingress.translate.options import TranslateOptions
 from ingress.translate.snapshot import Snapshot
 from ingress.translate.translate import translate

@@ -11,8 +11,8 @@ from ingress.explain.explanation import End, Explanation
 from ingress.explain.objects import KnownObjects
 from ingress.explain.served import Served
 from ingress.explain.urls import UrlRefused
-from ingress.model.listeners import Listener
-from ingress.model.objects import ObjectKey
+from ingress.model.cluster.objects import ObjectKey
+from ingress.model.network.listeners import Listener
 from ingress.options.port_services import read_port_services
 from ingress.translate.translate import translate
 from tests.translate.readers.gateway.route_cluster import (

@@ -8,7 +8,7 @@ from typing import Any
 
 from twisted.internet.protocol import DatagramProtocol
 
-from ingress.model.backends import Endpoint
+from ingress.model.upstream.backends import Endpoint
 
 Script = Callable[["DatagramEndpoint", bytes, Any], object]
 """Answers a datagram of a peer."""

@@ -1,7 +1,7 @@
 """Every failure has to say why: whoever plays exchanges has this listen to those that failed."""
 
-from ingress.model.causes import Cause
-from ingress.model.records import Record
+from ingress.model.exchanges.causes import Cause
+from ingress.model.exchanges.records import Record
 
 
 def must_be_explained(record: Record) -> None:

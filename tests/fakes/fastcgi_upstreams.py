@@ -10,8 +10,8 @@ from twisted.internet.interfaces import IListeningPort
 from twisted.internet.protocol import Factory, Protocol, connectionDone
 from twisted.python.failure import Failure
 
-from ingress.model.backends import Endpoint
-from ingress.model.upstream_tls import LinkSettings
+from ingress.model.upstream.backends import Endpoint
+from ingress.model.upstream.upstream_tls import LinkSettings
 from tests.fakes.fastcgi_records import OK, Asked, asked
 
 

@@ -18,9 +18,9 @@ from ingress.filters import (
     SubRequest,
     SubRequestFailed,
 )
-from ingress.model.backends import Endpoint
-from ingress.model.client_authentication import ClientEvidence
-from ingress.model.traces import TraceContext
+from ingress.model.observability.traces import TraceContext
+from ingress.model.requests.client_authentication import ClientEvidence
+from ingress.model.upstream.backends import Endpoint
 from ingress.proxy.exchange.filtering.services import ReplicaCount
 
 T = TypeVar("T")

@@ -20,8 +20,8 @@ from twisted.protocols.tls import TLSMemoryBIOFactory, TLSMemoryBIOProtocol
 from twisted.python.failure import Failure
 from zope.interface import implementer
 
-from ingress.model.backends import Endpoint
-from ingress.model.upstream_tls import LinkSettings
+from ingress.model.upstream.backends import Endpoint
+from ingress.model.upstream.upstream_tls import LinkSettings
 from tests.fakes.bodies import PIECE, piece_at
 
 Headers = list[tuple[str, str]]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 from typing import Any
 
-from ingress.model.backends import Endpoint
+from ingress.model.upstream.backends import Endpoint
 
 NAMESPACE = "shop"
 

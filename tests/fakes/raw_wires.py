@@ -12,7 +12,7 @@ from twisted.internet.protocol import Factory, Protocol, connectionDone
 from twisted.python.failure import Failure
 from zope.interface import implementer
 
-from ingress.model.backends import Endpoint
+from ingress.model.upstream.backends import Endpoint
 
 
 @implementer(IHalfCloseableProtocol)

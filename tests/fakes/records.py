@@ -1,10 +1,10 @@
 """Records of exchanges, for tests of those who listen."""
 
-from ingress.model.backends import BackendReference, Endpoint
-from ingress.model.causes import Cause
-from ingress.model.objects import ObjectKey
-from ingress.model.records import AttemptRecord, Record
-from ingress.model.traces import TraceContext
+from ingress.model.cluster.objects import ObjectKey
+from ingress.model.exchanges.causes import Cause
+from ingress.model.exchanges.records import AttemptRecord, Record
+from ingress.model.observability.traces import TraceContext
+from ingress.model.upstream.backends import BackendReference, Endpoint
 
 ENDPOINT = Endpoint("10.0.0.1", 80)
 

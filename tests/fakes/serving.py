@@ -3,8 +3,8 @@
 from pathlib import Path
 from typing import Any
 
-from ingress.model.log_formats import AccessLogSettings
-from ingress.model.serving import ServingSettings
+from ingress.model.serving.log_formats import AccessLogSettings
+from ingress.model.serving.serving_settings import ServingSettings
 
 
 def logged_to(path: str | Path, **more: Any) -> ServingSettings:

@@ -11,7 +11,7 @@ from twisted.internet.interfaces import IOpenSSLServerConnectionCreator
 from twisted.protocols.tls import TLSMemoryBIOFactory, TLSMemoryBIOProtocol
 from zope.interface import implementer
 
-from ingress.model.backends import Endpoint
+from ingress.model.upstream.backends import Endpoint
 from ingress.tls.binding import is_resumed
 from tests.fakes.certificates import Authority
 from tests.fakes.upstreams import OK, Upstream, UpstreamWire

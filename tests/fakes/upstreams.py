@@ -11,7 +11,7 @@ from twisted.internet.interfaces import IListeningPort
 from twisted.internet.protocol import Factory, Protocol, connectionDone
 from twisted.python.failure import Failure
 
-from ingress.model.backends import Endpoint
+from ingress.model.upstream.backends import Endpoint
 from tests.fakes.bodies import BodyProducer
 
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"

@@ -7,7 +7,7 @@ from twisted.trial.unittest import SynchronousTestCase
 from ingress.fastcgi.params import field_params, params_records
 from ingress.fastcgi.records import begin_request
 from ingress.http.request_head import RequestHead, parse_request_head
-from ingress.model.cgi import CgiRequest
+from ingress.model.requests.cgi import CgiRequest
 from tests.fakes.fastcgi_records import asked
 from tests.properties import examples
 

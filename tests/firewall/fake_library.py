@@ -16,7 +16,7 @@ from threading import Event
 from ingress.firewall.main import confine
 from ingress.firewall.messages import Said
 from ingress.firewall.serving import RulesRefused, serve
-from ingress.model.firewall import CORE_RULES, InspectedRequest
+from ingress.model.exchanges.firewall import CORE_RULES, InspectedRequest
 
 
 class FakeTransaction:

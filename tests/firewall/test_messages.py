@@ -18,7 +18,7 @@ from ingress.firewall.messages import (
     said_of,
     said_to_bytes,
 )
-from ingress.model.firewall import CORE_RULES, InspectedRequest
+from ingress.model.exchanges.firewall import CORE_RULES, InspectedRequest
 from ingress.process.framing import NonsenseError
 from tests.properties import examples
 

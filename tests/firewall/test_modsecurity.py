@@ -22,7 +22,7 @@ from ingress.annotations.firewall.reading import read_snippet
 from ingress.annotations.firewall.rule_sets import FirewallSettings, Switch, rule_set
 from ingress.firewall.libmodsecurity import ModSecurity
 from ingress.firewall.serving import RulesRefused
-from ingress.model.firewall import FirewallPlan
+from ingress.model.exchanges.firewall import FirewallPlan
 from ingress.translate.options import ANNOTATIONS_PREFIX
 from tests.end_to_end.end_to_end_case import EndToEndCase
 from tests.fakes.objects import NAMESPACE, ingress_object, service_object

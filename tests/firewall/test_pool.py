@@ -14,7 +14,7 @@ from ingress.firewall import members, pool
 from ingress.firewall.messages import Kind, Said, loaded_to_bytes, parts_of, request_of, said_to_bytes
 from ingress.firewall.pool import Firewall
 from ingress.firewall.telling import Telling
-from ingress.model.firewall import FirewallPlan, InspectedRequest, Loaded, RuleSet, Verdict
+from ingress.model.exchanges.firewall import FirewallPlan, InspectedRequest, Loaded, RuleSet, Verdict
 from ingress.process.framing import Frame, NonsenseError
 
 PLAN = FirewallPlan(processes=2, seconds=2.0)

@@ -12,7 +12,7 @@ from string import ascii_lowercase
 from typing import Final
 
 from ingress.firewall.main import run
-from ingress.model.firewall import RuleSet, Verdict
+from ingress.model.exchanges.firewall import RuleSet, Verdict
 from tests.firewall.test_modsecurity import WANTED
 from tests.firewall.test_started import StartedCase, request
 

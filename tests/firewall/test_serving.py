@@ -11,7 +11,7 @@ from ingress.firewall.messages import (
     said_of,
 )
 from ingress.firewall.serving import MOST_RULES_BYTES, Inspection
-from ingress.model.firewall import InspectedRequest
+from ingress.model.exchanges.firewall import InspectedRequest
 from ingress.process.framing import Frame, NonsenseError
 from tests.firewall.fake_library import FakeLibrary
 

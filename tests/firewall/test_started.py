@@ -17,7 +17,7 @@ from ingress.errors import StartError
 from ingress.firewall import started
 from ingress.firewall.pool import Firewall
 from ingress.firewall.started import check_installed, environment, firewall_of
-from ingress.model.firewall import FirewallPlan, InspectedRequest, Loaded, RuleSet, Verdict
+from ingress.model.exchanges.firewall import FirewallPlan, InspectedRequest, Loaded, RuleSet, Verdict
 
 PROGRAM = "tests.firewall.fake_library"
 RULES = RuleSet(("SecRuleEngine On",), blocks=True)

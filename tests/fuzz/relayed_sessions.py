@@ -10,8 +10,8 @@ from __future__ import annotations
 from random import Random
 
 from ingress.http2.incoming import CONNECTION_WINDOW
-from ingress.model.backends import Endpoint
-from ingress.model.upstream_tls import LinkSettings
+from ingress.model.upstream.backends import Endpoint
+from ingress.model.upstream.upstream_tls import LinkSettings
 from ingress.proxy.contract.limits import STREAM_END_SECONDS
 from ingress.proxy.upstream.h2_session import UpstreamSession
 from tests.fakes.http2_client import MemoryWire

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ingress.filters import FilterSpec
-from ingress.model.backends import BackendReference
-from ingress.model.objects import ObjectKey, Owner
-from ingress.model.problems import Problem, Reason
+from ingress.model.cluster.objects import ObjectKey, Owner
+from ingress.model.cluster.problems import Problem, Reason
+from ingress.model.upstream.backends import BackendReference
 from ingress.translate.readers.gateway.filter_reading import ReadFilters, read_filters
 from ingress.translate.readers.gateway.names import HTTP_ROUTE, ObjectReference
 from ingress.translate.readers.gateway.routes import (

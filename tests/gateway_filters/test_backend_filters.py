@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from ingress.gateway_filters.refusals import BAD_FILTER
-from ingress.model.backends import BackendReference, BackendState
+from ingress.model.upstream.backends import BackendReference, BackendState
 from ingress.routing.route import Match, Route
 from ingress.routing.table import RouteTable
 from ingress.routing.variants import WeightedBackend

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from ingress.filter_parts.mirroring import MOST_BYTES
-from ingress.model.backends import BackendReference, BackendState, Endpoint
+from ingress.model.upstream.backends import BackendReference, BackendState, Endpoint
 from ingress.proxy.contract.limits import MAX_MIRRORS_OF_ONE
 from ingress.proxy.contract.transport import REFUSED
 from ingress.routing.route import Match, Route

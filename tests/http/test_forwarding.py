@@ -17,7 +17,7 @@ from ingress.http.forwarding import (
     upstream_fields_of,
 )
 from ingress.http.request_head import HeadError, RequestHead, parse_request_head
-from ingress.model.serving import ForwardedHeaders
+from ingress.model.serving.serving_settings import ForwardedHeaders
 from tests.http.strict import read_request
 from tests.properties import examples
 

@@ -6,7 +6,7 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.http.own_request import MAX_OWN_HEAD, own_request_head
 from ingress.http.request_head import parse_request_head
-from ingress.model.http_urls import parse_url
+from ingress.model.network.http_urls import parse_url
 from tests.properties import examples
 
 _PIECES = st.sampled_from(

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.http.trace_context import MOST_MEMBERS, MOST_STATE, Parent, read_parent, with_trace
-from ingress.model.traces import TraceContext
+from ingress.model.observability.traces import TraceContext
 
 TRACE = "4bf92f3577b34da6a3ce929d0e0e4736"
 SPAN = "00f067aa0ba902b7"

@@ -11,8 +11,8 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.identity.certificates import Certificate, CertificateError, CertificateTable
 from ingress.identity.key_pairs import load_certificate
-from ingress.model.objects import ObjectKey, Secret
-from ingress.model.problems import Reason
+from ingress.model.cluster.objects import ObjectKey, Secret
+from ingress.model.cluster.problems import Reason
 from tests.fakes.certificates import issue, key_as_pem, make_authority, make_key, make_rsa_key
 
 NOW = datetime(2030, 6, 1, tzinfo=UTC)

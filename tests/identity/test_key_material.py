@@ -14,7 +14,7 @@ from ingress.cluster.store import Changes, Store
 from ingress.identity.certificates import Certificate, CertificateError, CertificateTable
 from ingress.identity.key_pairs import load_certificate
 from ingress.identity.misdirected import ServerNames
-from ingress.model.objects import Kind, ObjectKey, Projection, Secret
+from ingress.model.cluster.objects import Kind, ObjectKey, Projection, Secret
 from ingress.model.stepwise import finished
 from ingress.tls.building import build_context
 from ingress.tls.contexts import ServerContexts

@@ -5,7 +5,7 @@ from twisted.trial.unittest import SynchronousTestCase
 from ingress.identity.certificates import CertificateTable
 from ingress.identity.misdirected import ServerNames, is_misdirected
 from ingress.identity.server_names import PLAIN_HANDSHAKE, HandshakeSettings, HandshakeSettingsTable
-from ingress.model.client_authentication import ClientAuthentication
+from ingress.model.requests.client_authentication import ClientAuthentication
 from tests.tls.test_contexts import certificate
 
 SHARED, OWN, WILD, DEFAULT = (certificate(name) for name in ("shared", "own.com", "*.wild.com", "default"))

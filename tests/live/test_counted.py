@@ -6,8 +6,8 @@ from ingress.live.counted import ROWS, counted
 from ingress.metrics.metrics import Metrics
 from ingress.metrics.tallying import Tallying
 from ingress.metrics.totals import Totals
-from ingress.model.causes import Cause
-from ingress.model.streams import StreamSort
+from ingress.model.exchanges.causes import Cause
+from ingress.model.network.streams import StreamSort
 from tests.fakes.records import record_of
 
 

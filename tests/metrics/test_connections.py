@@ -3,7 +3,7 @@
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.metrics.connections import ConnectionMetrics
-from ingress.model.streams import StreamSort
+from ingress.model.network.streams import StreamSort
 
 
 class ConnectionMetricsTests(SynchronousTestCase):

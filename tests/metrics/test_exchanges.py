@@ -8,10 +8,10 @@ from ingress.metrics.exchange_rows import CAUSES, NO_LABELS, Labels, Row
 from ingress.metrics.exchanges import MOST_ROWS, ExchangeMetrics
 from ingress.metrics.histograms import BOUNDS, BUCKETS, quantile
 from ingress.metrics.metrics import Metrics
-from ingress.model.backends import BackendReference
-from ingress.model.causes import Cause
-from ingress.model.objects import ObjectKey
-from ingress.model.records import AttemptRecord
+from ingress.model.cluster.objects import ObjectKey
+from ingress.model.exchanges.causes import Cause
+from ingress.model.exchanges.records import AttemptRecord
+from ingress.model.upstream.backends import BackendReference
 from tests.fakes.records import ENDPOINT, record_of
 
 SHOP, BLOG = ObjectKey("web", "shop"), ObjectKey("web", "blog")

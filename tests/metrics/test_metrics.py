@@ -13,11 +13,11 @@ from twisted.trial.unittest import SynchronousTestCase
 from ingress.metrics.exchange_rows import STATUS_CLASSES
 from ingress.metrics.histograms import BOUNDS
 from ingress.metrics.metrics import REPEAT_REASONS, Metrics
-from ingress.model.causes import Cause
-from ingress.model.limits import Timeouts
-from ingress.model.objects import ObjectKey
-from ingress.model.problems import Reason
-from ingress.model.workers import WorkerStage, WorkerState
+from ingress.model.cluster.objects import ObjectKey
+from ingress.model.cluster.problems import Reason
+from ingress.model.exchanges.causes import Cause
+from ingress.model.observability.workers import WorkerStage, WorkerState
+from ingress.model.serving.limits import Timeouts
 from ingress.process.caps.cgroups import Cap
 from ingress.proxy.contract.faults import Fault
 from tests.fakes.records import record_of

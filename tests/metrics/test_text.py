@@ -5,9 +5,9 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.metrics.metrics import Metrics
 from ingress.metrics.text import OPEN_METRICS, PART, PROMETHEUS, format_for, takes_gzip
-from ingress.model.causes import Cause
-from ingress.model.objects import ObjectKey
-from ingress.model.traces import TraceContext
+from ingress.model.cluster.objects import ObjectKey
+from ingress.model.exchanges.causes import Cause
+from ingress.model.observability.traces import TraceContext
 from tests.fakes.records import ENDPOINT, record_of
 
 SHOP = ObjectKey("web", "shop")

@@ -12,10 +12,10 @@ from ingress.metrics.metrics import Metrics
 from ingress.metrics.tallies import MAX_BYTES, ROWS, TallyError, tally_from_bytes
 from ingress.metrics.tallying import Tallying
 from ingress.metrics.totals import Life, Totals
-from ingress.model.causes import Cause
-from ingress.model.objects import ObjectKey
-from ingress.model.streams import StreamSort
-from ingress.model.traces import TraceContext
+from ingress.model.cluster.objects import ObjectKey
+from ingress.model.exchanges.causes import Cause
+from ingress.model.network.streams import StreamSort
+from ingress.model.observability.traces import TraceContext
 from tests.fakes.records import ENDPOINT, record_of
 
 SHOP = ObjectKey("web", "shop")

@@ -9,7 +9,7 @@ from typing import Final
 
 from attrs import field, frozen
 
-from ingress.model.causes import Cause
+from ingress.model.exchanges.causes import Cause
 
 Series = Mapping[str, str]
 

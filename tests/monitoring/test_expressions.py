@@ -12,9 +12,9 @@ from ingress.metrics.overload import CAUSES
 from ingress.metrics.status import WRITE_OUTCOMES
 from ingress.metrics.sub_requests import KINDS, OUTCOMES
 from ingress.metrics.watch import READ_OUTCOMES
-from ingress.model.causes import Cause
-from ingress.model.problems import Reason
-from ingress.model.workers import WorkerEnd
+from ingress.model.cluster.problems import Reason
+from ingress.model.exchanges.causes import Cause
+from ingress.model.observability.workers import WorkerEnd
 from tests.monitoring.exported import exported, of_families
 from tests.monitoring.expressions import Checker, ExpressionError
 from tests.monitoring.files import THEIR_NAMES, alert_rules, dashboard, queries, recording_rules

@@ -6,7 +6,7 @@ from typing import Final
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.model.causes import Cause
+from ingress.model.exchanges.causes import Cause
 from ingress.proxy.contract.faults import Fault
 from tests.monitoring.files import REPOSITORY, alert_rules
 from tests.monitoring.test_expressions import checker

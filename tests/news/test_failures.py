@@ -5,12 +5,12 @@ from datetime import UTC, datetime
 from twisted.internet.task import Clock
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.model.backends import BackendReference, Endpoint
-from ingress.model.causes import Cause
-from ingress.model.happenings import MOST_ATTEMPTS, MOST_CHARACTERS, FailedAttempt, Failure
-from ingress.model.objects import ObjectKey
-from ingress.model.records import AttemptRecord, Record
-from ingress.model.traces import TraceContext
+from ingress.model.cluster.objects import ObjectKey
+from ingress.model.exchanges.causes import Cause
+from ingress.model.exchanges.records import AttemptRecord, Record
+from ingress.model.observability.happenings import MOST_ATTEMPTS, MOST_CHARACTERS, FailedAttempt, Failure
+from ingress.model.observability.traces import TraceContext
+from ingress.model.upstream.backends import BackendReference, Endpoint
 from ingress.news.failures import MOST_A_SECOND, MOST_OF_A_SORT, Failures, failure_of
 from ingress.news.rings import Rings
 from tests.fakes.records import record_of

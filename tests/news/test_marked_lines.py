@@ -10,9 +10,9 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.cluster.api.outage import Outage
 from ingress.metrics.metrics import Metrics
-from ingress.model.backends import BackendReference, Endpoint
-from ingress.model.happenings import Mark
-from ingress.model.problems import Problem, Reason
+from ingress.model.cluster.problems import Problem, Reason
+from ingress.model.observability.happenings import Mark
+from ingress.model.upstream.backends import BackendReference, Endpoint
 from ingress.news.problem_log import SETTLE_SECONDS, ProblemLog
 from ingress.proxy.contract.deadlines import Deadlines
 from ingress.proxy.upstream.rotation import Rotations

@@ -5,7 +5,7 @@ from twisted.internet.task import Clock
 from twisted.logger import capturedLogs, formatEvent
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.model.problems import ORDER, Problem, Reason
+from ingress.model.cluster.problems import ORDER, Problem, Reason
 from ingress.model.stepwise import finished
 from ingress.news.problem_log import (
     AT_ONCE,

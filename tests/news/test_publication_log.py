@@ -5,7 +5,7 @@ from twisted.logger import capturedLogs, formatEvent
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.cluster.kinds import KINDS
-from ingress.model.objects import Kind, ObjectId, ObjectKey
+from ingress.model.cluster.objects import Kind, ObjectId, ObjectKey
 from ingress.news.publication_log import PublicationLog, RouteNews, Served, _line
 from tests.fakes.counting import longest_step
 

@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.annotations.transport_security import StrictTransport
-from ingress.model.limits import StreamTries
-from ingress.model.objects import ObjectKey
-from ingress.model.problems import Problem, Reason
-from ingress.model.serving import ForwardedHeaders
+from ingress.model.cluster.objects import ObjectKey
+from ingress.model.cluster.problems import Problem, Reason
+from ingress.model.serving.limits import StreamTries
+from ingress.model.serving.serving_settings import ForwardedHeaders
 from ingress.options.config_map import MOST_UNKNOWN, read_config_map
 from ingress.options.config_map_keys import KEYS, OTHER_DEFAULTS
 from ingress.options.merging import Merged, merge

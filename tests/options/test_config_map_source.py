@@ -5,8 +5,8 @@ from typing import Any
 from twisted.internet.task import Clock
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.model.objects import Batch, ConfigMap, Kind, ObjectKey, Projection
-from ingress.model.problems import Problem, Reason
+from ingress.model.cluster.objects import Batch, ConfigMap, Kind, ObjectKey, Projection
+from ingress.model.cluster.problems import Problem, Reason
 from ingress.options.config_map_source import config_map_source
 from ingress.options.followed_config_map import REST_SECONDS
 from ingress.options.merging import OptionTexts

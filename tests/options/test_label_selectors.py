@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.model.label_selectors import LabelRequirement, LabelSelector
+from ingress.model.cluster.label_selectors import LabelRequirement, LabelSelector
 from ingress.options.label_selectors import read_label_selector
 from ingress.tap import Options
 from tests.properties import examples

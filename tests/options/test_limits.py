@@ -7,7 +7,7 @@ from pathlib import Path
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.model.limits import Limits, StreamTries, Timeouts
+from ingress.model.serving.limits import Limits, StreamTries, Timeouts
 from ingress.options.table import GROUPS
 from ingress.tap import Options
 

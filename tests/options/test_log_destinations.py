@@ -4,8 +4,8 @@ from typing import Any
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.model.log_destinations import SyslogAddress, SyslogTransport
-from ingress.model.objects import ObjectKey
+from ingress.model.cluster.objects import ObjectKey
+from ingress.model.serving.log_destinations import SyslogAddress, SyslogTransport
 from ingress.options.config_map import read_config_map
 from ingress.options.log_destinations import read_access_log
 from ingress.options.merging import merge

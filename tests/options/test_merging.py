@@ -14,8 +14,8 @@ from ingress.annotations.guards import GuardMissing
 from ingress.annotations.redirects import REDIRECTS, RedirectSettings
 from ingress.annotations.route_facts import NO_FACTS
 from ingress.annotations.transport_security import StrictTransport
-from ingress.model.balancing import Algorithm
-from ingress.model.problems import Reason
+from ingress.model.cluster.problems import Reason
+from ingress.model.upstream.balancing import Algorithm
 from ingress.options.merging import Merged, OptionTexts, merge
 from ingress.options.option import DEFAULTS, Option, settings_with
 from ingress.options.table import OPTIONS, SPELLINGS

@@ -9,11 +9,11 @@ from datetime import UTC, datetime
 from attrs import evolve
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.model.listeners import Listener
-from ingress.model.objects import ConfigMap, Kind, ObjectKey, Projection
-from ingress.model.port_services import PortService
-from ingress.model.problems import Reason
-from ingress.model.streams import StreamSort
+from ingress.model.cluster.objects import ConfigMap, Kind, ObjectKey, Projection
+from ingress.model.cluster.port_services import PortService
+from ingress.model.cluster.problems import Reason
+from ingress.model.network.listeners import Listener
+from ingress.model.network.streams import StreamSort
 from ingress.options.port_services import (
     MOST_READ,
     MOST_SERVICES,

@@ -2,9 +2,9 @@
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.model.object_meta import Address
-from ingress.model.objects import ObjectKey
-from ingress.model.reporting import Reporting
+from ingress.model.cluster.object_meta import Address
+from ingress.model.cluster.objects import ObjectKey
+from ingress.model.reporting.reporting import Reporting
 from ingress.options.values import read_addresses, read_object_name, read_ttl
 from ingress.tap import Options
 

@@ -14,7 +14,7 @@ from twisted.logger import LogLevel, capturedLogs, formatEvent
 from twisted.python.failure import Failure
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.model.objects import (
+from ingress.model.cluster.objects import (
     EndpointSlice,
     Kind,
     ObjectId,

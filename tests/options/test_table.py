@@ -12,14 +12,14 @@ from twisted.trial.unittest import SynchronousTestCase
 from ingress.annotations.annotations import FAMILIES
 from ingress.annotations.operator_filters import operator_filter
 from ingress.annotations.values import Risk
-from ingress.model.backends import BackendReference, Endpoint, ManualEndpoint
-from ingress.model.balancing import Algorithm
-from ingress.model.label_selectors import LabelRequirement, LabelSelector
-from ingress.model.log_formats import LineForm, LogForm, LogFormat
-from ingress.model.object_meta import Address
-from ingress.model.objects import ObjectKey
-from ingress.model.serving import ForwardedHeaders
-from ingress.model.span_names import SpanName
+from ingress.model.cluster.label_selectors import LabelRequirement, LabelSelector
+from ingress.model.cluster.object_meta import Address
+from ingress.model.cluster.objects import ObjectKey
+from ingress.model.observability.span_names import SpanName
+from ingress.model.serving.log_formats import LineForm, LogForm, LogFormat
+from ingress.model.serving.serving_settings import ForwardedHeaders
+from ingress.model.upstream.backends import BackendReference, Endpoint, ManualEndpoint
+from ingress.model.upstream.balancing import Algorithm
 from ingress.options.option import DEFAULTS, settings_with
 from ingress.options.table import GROUPS, OPTIONS, SPELLINGS
 from ingress.settings import Settings

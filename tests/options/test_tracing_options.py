@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.model.objects import ObjectKey
-from ingress.model.problems import Problem, Reason
-from ingress.model.tracing import TracingSettings
+from ingress.model.cluster.objects import ObjectKey
+from ingress.model.cluster.problems import Problem, Reason
+from ingress.model.observability.tracing_settings import TracingSettings
 from ingress.options.config_map import read_config_map
 from ingress.options.merging import merge
 from ingress.options.tracing_options import (

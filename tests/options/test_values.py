@@ -5,8 +5,8 @@ from collections.abc import Callable
 from twisted.internet.testing import MemoryReactorClock
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.model.backends import BackendReference, Endpoint, ManualEndpoint
-from ingress.model.objects import ObjectKey
+from ingress.model.cluster.objects import ObjectKey
+from ingress.model.upstream.backends import BackendReference, Endpoint, ManualEndpoint
 from ingress.options.values import (
     read_backend_service,
     read_description,

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from ingress.annotations.fastcgi import FastCgiParams
-from ingress.model.backends import Endpoint
-from ingress.model.templates import read_template
-from ingress.model.upstream_tls import LinkSettings
+from ingress.model.requests.templates import read_template
+from ingress.model.upstream.backends import Endpoint
+from ingress.model.upstream.upstream_tls import LinkSettings
 from tests.fakes.fastcgi_records import Asked, asked
 from tests.proxy.playing import ProxyCase
 

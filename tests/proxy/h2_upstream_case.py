@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ingress.model.backends import Endpoint
-from ingress.model.upstream_tls import LinkSettings
+from ingress.model.upstream.backends import Endpoint
+from ingress.model.upstream.upstream_tls import LinkSettings
 from ingress.proxy.dispatch.site import SessionRules
 from ingress.proxy.downstream.h2_session import DownstreamSession
 from tests.fakes.http2_client import Http2Client, MemoryWire

@@ -16,7 +16,7 @@ from typing import Any
 
 from zope.interface.declarations import ProvidesClass
 
-from ingress.model.backends import Endpoint
+from ingress.model.upstream.backends import Endpoint
 from ingress.proxy.listening.networks import EpollNetwork
 from ingress.proxy.transport.epoll.epoll_set import CAN_SPLICE
 from tests.proxy.sockets.sockets_case import SocketsCase

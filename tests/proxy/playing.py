@@ -16,12 +16,12 @@ from twisted.trial.unittest import SynchronousTestCase
 from ingress.filters import FilterSpec
 from ingress.metrics.exchanges import ExchangeMetrics
 from ingress.metrics.metrics import Metrics
-from ingress.model.backends import BackendReference, BackendState, Endpoint
-from ingress.model.balancing import Balancing
-from ingress.model.limits import AskedTimeouts, Limits
-from ingress.model.objects import Kind, ObjectKey, Owner
-from ingress.model.records import Record
-from ingress.model.retries import DEFAULT_RETRIES, RetryRule
+from ingress.model.cluster.objects import Kind, ObjectKey, Owner
+from ingress.model.exchanges.records import Record
+from ingress.model.serving.limits import AskedTimeouts, Limits
+from ingress.model.upstream.backends import BackendReference, BackendState, Endpoint
+from ingress.model.upstream.balancing import Balancing
+from ingress.model.upstream.retries import DEFAULT_RETRIES, RetryRule
 from ingress.proxy.contract.deadlines import Deadlines
 from ingress.proxy.contract.transport import Receiver
 from ingress.proxy.dispatch.resource import IngressProxyResource

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from itertools import count
 
 from ingress.http.trace_context import Parent, read_parent
-from ingress.model.tracing import TracingSettings
+from ingress.model.observability.tracing_settings import TracingSettings
 from ingress.tracing.ended import Ended
 from ingress.tracing.spans import Span, spans_of
 from ingress.tracing.tracer import Tracer

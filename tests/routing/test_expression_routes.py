@@ -3,9 +3,9 @@
 from attrs import evolve
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.model.backends import BackendReference
-from ingress.model.objects import Kind, ObjectKey, Owner
-from ingress.model.path_expressions import MAX_WORK, PathExpression, read_path_expression
+from ingress.model.cluster.objects import Kind, ObjectKey, Owner
+from ingress.model.text.path_expressions import MAX_WORK, PathExpression, read_path_expression
+from ingress.model.upstream.backends import BackendReference
 from ingress.routing.beginnings import Beginnings, regex_beginnings
 from ingress.routing.expression_routes import PathTooLong
 from ingress.routing.route import Match, Route

@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.model.backends import BackendReference
-from ingress.model.expressions import read_expression
 from ingress.model.stepwise import finished
+from ingress.model.text.expressions import read_expression
+from ingress.model.upstream.backends import BackendReference
 from ingress.routing.contest import contesting
 from ingress.routing.matching import (
     MAX_COMPARED_BYTES,

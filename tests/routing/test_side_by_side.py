@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.model.backends import BackendReference
+from ingress.model.upstream.backends import BackendReference
 from ingress.routing.route import Match, Route
 from ingress.routing.side_by_side import is_of_second
 from ingress.routing.table import RouteTable

@@ -6,9 +6,9 @@ from random import Random
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.model.backends import BackendReference
-from ingress.model.objects import Kind, ObjectKey, Owner
-from ingress.model.streams import StreamSort
+from ingress.model.cluster.objects import Kind, ObjectKey, Owner
+from ingress.model.network.streams import StreamSort
+from ingress.model.upstream.backends import BackendReference
 from ingress.routing.streams import NO_STREAMS, NOWHERE, StreamRoute, StreamTable
 from ingress.routing.variants import WeightedBackend
 

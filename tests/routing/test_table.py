@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.annotations.transport_security import TransportSecurity
-from ingress.model.backends import BackendReference
+from ingress.model.upstream.backends import BackendReference
 from ingress.routing.beginnings import Beginnings
 from ingress.routing.paths import PathError, normal_path, other_reading
 from ingress.routing.route import Match, Route

@@ -9,7 +9,7 @@ from ingress.annotations.guards import GuardMissing
 from ingress.annotations.redirects import HttpsRedirect
 from ingress.annotations.transport_security import TransportSecurity
 from ingress.filters import FilterSpec
-from ingress.model.backends import BackendReference
+from ingress.model.upstream.backends import BackendReference
 from ingress.routing.choosing import chances, choose, with_endpoint
 from ingress.routing.route import Match, Route
 from ingress.routing.variants import Choice, RequestCondition, Said, Variant, WeightedBackend

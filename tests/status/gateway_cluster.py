@@ -23,9 +23,9 @@ from ingress.controller import Controller
 from ingress.errors import KubernetesError
 from ingress.metrics.metrics import Metrics
 from ingress.metrics.status import StatusMetrics
-from ingress.model.object_meta import Address
-from ingress.model.objects import Kind, ObjectId, ObjectKey, Projection
-from ingress.model.reporting import Reporting
+from ingress.model.cluster.object_meta import Address
+from ingress.model.cluster.objects import Kind, ObjectId, ObjectKey, Projection
+from ingress.model.reporting.reporting import Reporting
 from ingress.status.refusals import Refusals
 from ingress.status.report_writer import Sending
 from ingress.status.statuses import Statuses

@@ -11,9 +11,9 @@ from ingress.cluster.api.api_client import ApiRequest
 from ingress.cluster.api.api_thread import Outcome
 from ingress.cluster.store import Store
 from ingress.metrics.status import StatusMetrics
-from ingress.model.object_meta import Address, ObjectMeta
-from ingress.model.objects import Kind, ObjectKey, Projection, Service
-from ingress.model.reporting import Reporting
+from ingress.model.cluster.object_meta import Address, ObjectMeta
+from ingress.model.cluster.objects import Kind, ObjectKey, Projection, Service
+from ingress.model.reporting.reporting import Reporting
 from ingress.status.refusals import Refusals
 from ingress.status.report_writer import Sending
 from ingress.status.statuses import BOUNDS, Statuses

@@ -4,10 +4,10 @@ from typing import Any
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.model.object_meta import NO_META, Address, ObjectMeta
-from ingress.model.objects import Kind, ObjectKey, Service
-from ingress.model.reporting import Reporting
-from ingress.model.state import ClusterState
+from ingress.model.cluster.object_meta import NO_META, Address, ObjectMeta
+from ingress.model.cluster.objects import Kind, ObjectKey, Service
+from ingress.model.cluster.state import ClusterState
+from ingress.model.reporting.reporting import Reporting
 from ingress.status.addresses import (
     addresses_to_write,
     normalized,

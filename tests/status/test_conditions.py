@@ -17,13 +17,13 @@ from ingress.cluster.api.api_client import ApiConnection
 from ingress.cluster.projecting.object_meta import meta_of
 from ingress.cluster.store import Changes
 from ingress.metrics.status import StatusMetrics
-from ingress.model.object_meta import Condition, ObjectMeta, SeenStatus
-from ingress.model.objects import Kind, ObjectId, ObjectKey
-from ingress.model.problems import Problem, Reason
-from ingress.model.reporting import Reporting
-from ingress.model.reports import Report, StatusDocument
-from ingress.model.state import ClusterState
-from ingress.model.writes import KindWrite, StatusField
+from ingress.model.cluster.object_meta import Condition, ObjectMeta, SeenStatus
+from ingress.model.cluster.objects import Kind, ObjectId, ObjectKey
+from ingress.model.cluster.problems import Problem, Reason
+from ingress.model.cluster.state import ClusterState
+from ingress.model.reporting.reporting import Reporting
+from ingress.model.reporting.reports import Report, StatusDocument
+from ingress.model.reporting.writes import KindWrite, StatusField
 from ingress.status.reporting import ClusterReporting
 from ingress.status.status_patches import StatusPatch, patch_for
 from ingress.translate.options import TranslateOptions

@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.model.objects import Kind
-from ingress.model.problems import Problem, Reason
-from ingress.model.reports import Event
+from ingress.model.cluster.objects import Kind
+from ingress.model.cluster.problems import Problem, Reason
+from ingress.model.reporting.reports import Event
 from ingress.status.event_objects import event_key, event_object, shortened
 from ingress.translate.reports import event_of
 from tests.fakes.apiserver.kinds import KindTable

@@ -9,9 +9,9 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.errors import KubernetesError
 from ingress.metrics.status import StatusMetrics
-from ingress.model.object_meta import ObjectMeta
-from ingress.model.objects import Kind, ObjectId, ObjectKey
-from ingress.model.problems import Problem, Reason
+from ingress.model.cluster.object_meta import ObjectMeta
+from ingress.model.cluster.objects import Kind, ObjectId, ObjectKey
+from ingress.model.cluster.problems import Problem, Reason
 from ingress.news.problem_log import SETTLE_SECONDS
 from ingress.status.events import BOUNDS, MOST_PENDING, Events
 from ingress.status.refusals import Refusals

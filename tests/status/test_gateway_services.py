@@ -7,7 +7,7 @@ from typing import Any
 from twisted.internet.task import deferLater
 from twisted.logger import capturedLogs, formatEvent
 
-from ingress.model.gateway_services import SERVICES_WRITER
+from ingress.model.cluster.gateway_services import SERVICES_WRITER
 from tests.cluster.api_server_case import reactor
 from tests.fakes.apiserver.faults import Answer, Hang
 from tests.status.test_reporting import Replica, ReportingCase, refusals_said

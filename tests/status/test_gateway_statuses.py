@@ -6,8 +6,8 @@ from typing import Any
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.model.object_meta import Address
-from ingress.model.objects import Kind, ObjectKey
+from ingress.model.cluster.object_meta import Address
+from ingress.model.cluster.objects import Kind, ObjectKey
 from ingress.translate.readers.gateway.topology_making import last_topology
 from tests.status.gateway_cluster import (
     CONTROLLER,

@@ -5,7 +5,7 @@ from typing import Any
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.model.objects import ObjectKey
+from ingress.model.cluster.objects import ObjectKey
 from ingress.status.lease import MAX_INT32, Lease, lease_object, micro_time, read_lease
 
 KEY = ObjectKey("ours", "leader")

@@ -11,8 +11,8 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.cluster.kinds import PODS, WHOLE_NODES
 from ingress.cluster.watching.aside import AsideSink, Scope
-from ingress.model.object_meta import Address
-from ingress.model.objects import Kind, Node, ObjectId, ObjectKey, Pod, Projection
+from ingress.model.cluster.object_meta import Address
+from ingress.model.cluster.objects import Kind, Node, ObjectId, ObjectKey, Pod, Projection
 from ingress.status.node_addresses import (
     BETWEEN_SECONDS,
     MOST_ADDRESSES,

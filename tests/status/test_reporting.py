@@ -20,9 +20,9 @@ from ingress.cluster.kinds import EVENTS, LEASES, STATUSES
 from ingress.cluster.store import Store
 from ingress.controller import Controller
 from ingress.metrics.metrics import Metrics
-from ingress.model.object_meta import Address
-from ingress.model.objects import Kind, ObjectKey
-from ingress.model.reporting import Reporting
+from ingress.model.cluster.object_meta import Address
+from ingress.model.cluster.objects import Kind, ObjectKey
+from ingress.model.reporting.reporting import Reporting
 from ingress.status.reporting import ClusterReporting, steady_seconds, writer_name
 from ingress.translate.options import TranslateOptions
 from ingress.translate.readers.gateway.names import GROUP

@@ -7,7 +7,7 @@ from twisted.internet.defer import Deferred
 from twisted.logger import capturedLogs, formatEvent
 
 from ingress.cluster.watching import refusal
-from ingress.model.reporting import Reporting
+from ingress.model.reporting.reporting import Reporting
 from ingress.status import node_addresses
 from tests.fakes.apiserver.faults import Answer
 from tests.fakes.objects import ingress_object

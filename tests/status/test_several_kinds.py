@@ -7,9 +7,9 @@ from twisted.logger import capturedLogs, formatEvent
 from ingress.cluster.api.api_client import ApiRequest
 from ingress.cluster.api.api_thread import Outcome
 from ingress.errors import KubernetesError
-from ingress.model.object_meta import ObjectMeta, SeenStatus
-from ingress.model.objects import Kind, ObjectId, ObjectKey, Projection
-from ingress.model.problems import Problem, Reason
+from ingress.model.cluster.object_meta import ObjectMeta, SeenStatus
+from ingress.model.cluster.objects import Kind, ObjectId, ObjectKey, Projection
+from ingress.model.cluster.problems import Problem, Reason
 from ingress.status.statuses import BOUNDS
 from ingress.translate.readers.route_kinds import REPORTED_KINDS
 from tests.status.questions import DONE, FORBIDDEN, ManyQuestions

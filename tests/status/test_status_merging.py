@@ -8,10 +8,10 @@ from typing import Any
 import orjson
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.model.object_meta import Condition, ObjectMeta, SeenStatus
-from ingress.model.objects import Kind, ObjectKey
-from ingress.model.reports import Report, StatusDocument, StatusEntry
-from ingress.model.writes import ListShape, StatusField, StatusShape
+from ingress.model.cluster.object_meta import Condition, ObjectMeta, SeenStatus
+from ingress.model.cluster.objects import Kind, ObjectKey
+from ingress.model.reporting.reports import Report, StatusDocument, StatusEntry
+from ingress.model.reporting.writes import ListShape, StatusField, StatusShape
 from ingress.status.status_merging import Moment, merged_fields
 from ingress.status.status_patches import StatusPatch, patch_for
 

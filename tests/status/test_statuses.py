@@ -3,9 +3,9 @@
 from attrs import evolve
 from twisted.logger import capturedLogs, formatEvent
 
-from ingress.model.object_meta import Address, ObjectMeta
-from ingress.model.objects import Kind, ObjectKey, Projection
-from ingress.model.reporting import Reporting
+from ingress.model.cluster.object_meta import Address, ObjectMeta
+from ingress.model.cluster.objects import Kind, ObjectKey, Projection
+from ingress.model.reporting.reporting import Reporting
 from ingress.status.statuses import BOUNDS
 from ingress.translate.options import TranslateOptions
 from ingress.translate.readers.ingress.kind import REPORTED

@@ -8,7 +8,7 @@ from ingress.cluster.api.api_client import ApiRequest
 from ingress.cluster.api.api_thread import Outcome
 from ingress.cluster.store import Changes
 from ingress.errors import KubernetesError
-from ingress.model.objects import Kind
+from ingress.model.cluster.objects import Kind
 from ingress.status.statuses import BOUNDS
 from tests.status.questions import DONE, FORBIDDEN, MISSING, UNREACHABLE, ManyQuestions
 from tests.status.statuses_case import ONE, TWO, US, WriterCase, key

@@ -12,7 +12,7 @@ from OpenSSL import SSL
 
 from ingress.identity.certificates import CertificateTable
 from ingress.identity.server_names import HandshakeSettings, HandshakeSettingsTable
-from ingress.model.client_authentication import ClientAuthentication
+from ingress.model.requests.client_authentication import ClientAuthentication
 from ingress.tls.bases import BaseRow, Bases, InheritedTls
 from ingress.tls.binding import is_resumed
 from ingress.tls.contexts import ServerContexts

@@ -10,7 +10,7 @@ from twisted.logger import capturedLogs, formatEvent
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.identity.certificates import CertificateTable
-from ingress.model.client_authentication import ClientAuthentication
+from ingress.model.requests.client_authentication import ClientAuthentication
 from ingress.tls.bases import TICKET_KEYS_SECONDS, BaseRow, Bases, BegunConnection
 from ingress.tls.contexts import ServerContexts
 from tests.fakes.certificates import make_authority

@@ -17,7 +17,7 @@ from zope.interface.verify import verifyObject
 
 from ingress.identity.certificates import Certificate, CertificateTable
 from ingress.identity.key_pairs import load_certificate
-from ingress.model.objects import ObjectKey, Secret
+from ingress.model.cluster.objects import ObjectKey, Secret
 from ingress.tls import contexts as contexts_module
 from ingress.tls.contexts import ServerContexts
 from tests.fakes.certificates import KeyType, issue, make_authority

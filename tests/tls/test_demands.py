@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.model.client_authentication import ClientAuthentication, VerifyClient
+from ingress.model.requests.client_authentication import ClientAuthentication, VerifyClient
 from ingress.model.stepwise import finished
 from ingress.tls import demands
 from ingress.tls.demands import Demands

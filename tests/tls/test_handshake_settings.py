@@ -11,14 +11,14 @@ from twisted.trial.unittest import SynchronousTestCase
 from ingress.identity.certificates import CertificateTable
 from ingress.identity.key_pairs import load_certificate
 from ingress.identity.server_names import PLAIN_HANDSHAKE, HandshakeSettings, HandshakeSettingsTable
-from ingress.model.client_authentication import (
+from ingress.model.cluster.objects import ObjectKey, Secret
+from ingress.model.requests.client_authentication import (
     MOST_DEPTH,
     NO_EVIDENCE,
     VERIFIED,
     ClientAuthentication,
     VerifyClient,
 )
-from ingress.model.objects import ObjectKey, Secret
 from ingress.model.shared_map import SharedMap
 from ingress.tls import contexts as contexts_module
 from ingress.tls.bases import TICKET_KEYS_SECONDS, Bases

@@ -7,7 +7,7 @@ from twisted.trial.unittest import SynchronousTestCase
 from ingress.identity.certificates import CertificateTable
 from ingress.identity.misdirected import ServerNames
 from ingress.identity.server_names import PLAIN_HANDSHAKE, HandshakeSettings, HandshakeSettingsTable
-from ingress.model.client_authentication import ClientAuthentication, VerifyClient
+from ingress.model.requests.client_authentication import ClientAuthentication, VerifyClient
 from ingress.tls.contexts import ServerContexts
 from tests.fakes.certificates import make_authority
 from tests.tls.test_contexts import Client, certificate

@@ -13,7 +13,7 @@ from twisted.trial.unittest import SynchronousTestCase
 from ingress.identity.certificates import CertificateTable
 from ingress.identity.misdirected import ServerNames
 from ingress.identity.server_names import PLAIN_HANDSHAKE, HandshakeSettings, HandshakeSettingsTable
-from ingress.model.client_authentication import ClientAuthentication
+from ingress.model.requests.client_authentication import ClientAuthentication
 from ingress.model.shared_map import SharedMap
 from ingress.tls.contexts import ServerContexts
 from ingress.tls.generated import generate_certificate

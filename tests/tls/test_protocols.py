@@ -7,7 +7,7 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.identity.certificates import CertificateTable
 from ingress.identity.server_names import HandshakeSettings, HandshakeSettingsTable
-from ingress.model.client_authentication import ClientAuthentication
+from ingress.model.requests.client_authentication import ClientAuthentication
 from ingress.tls.binding import first_offered
 from ingress.tls.building import build_context
 from ingress.tls.contexts import ServerContexts

@@ -10,8 +10,8 @@ from OpenSSL import SSL, crypto
 from twisted.internet.error import ConnectionLost
 from twisted.trial.unittest import SkipTest, SynchronousTestCase
 
-from ingress.model.backends import Endpoint
-from ingress.model.upstream_tls import (
+from ingress.model.upstream.backends import Endpoint
+from ingress.model.upstream.upstream_tls import (
     LinkSettings,
     PeerName,
     PeerNameType,

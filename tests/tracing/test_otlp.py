@@ -9,7 +9,7 @@ from twisted.internet.task import Clock
 from twisted.logger import capturedLogs, formatEvent
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.model.tracing import TracingSettings
+from ingress.model.observability.tracing_settings import TracingSettings
 from ingress.tracing import otlp
 from ingress.tracing.ended import EndedExchange, EndedWait
 from ingress.tracing.otlp import OtlpSender, exporter_for

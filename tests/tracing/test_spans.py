@@ -5,13 +5,13 @@ from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.http.request_head import parse_request_head
-from ingress.model.backends import BackendReference, Endpoint
-from ingress.model.causes import Cause
-from ingress.model.objects import Kind, ObjectKey, Owner
-from ingress.model.records import AttemptRecord, Record
-from ingress.model.span_names import MAX_NAME, VARIABLES, SpanName, read_span_name
-from ingress.model.traces import TraceContext
-from ingress.model.upstream_tls import LinkSettings, TlsSettings, UpstreamTls
+from ingress.model.cluster.objects import Kind, ObjectKey, Owner
+from ingress.model.exchanges.causes import Cause
+from ingress.model.exchanges.records import AttemptRecord, Record
+from ingress.model.observability.span_names import MAX_NAME, VARIABLES, SpanName, read_span_name
+from ingress.model.observability.traces import TraceContext
+from ingress.model.upstream.backends import BackendReference, Endpoint
+from ingress.model.upstream.upstream_tls import LinkSettings, TlsSettings, UpstreamTls
 from ingress.routing.route import Match, Route
 from ingress.tracing.ended import MAX_TEXT, EndedExchange, EndedSubRequest, EndedWait
 from ingress.tracing.spans import Span, SpanKind, Value, render_name, spans_of

@@ -16,7 +16,7 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.http.request_head import parse_request_head
 from ingress.metrics.tracing import TracingMetrics
-from ingress.model.tracing import TracingSettings
+from ingress.model.observability.tracing_settings import TracingSettings
 from ingress.tracing import tracing
 from ingress.tracing.spans import Span
 from ingress.tracing.tracer import Tracer

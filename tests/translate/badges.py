@@ -9,7 +9,7 @@ from ingress.annotations.references import Found, Reference
 from ingress.annotations.route_facts import RouteFacts
 from ingress.annotations.values import Annotation, Family, Remark
 from ingress.filters import Filter, FilterSpec, Phase, Services
-from ingress.model.objects import Kind, ObjectKey
+from ingress.model.cluster.objects import Kind, ObjectKey
 
 
 def parse_key(text: str) -> ObjectKey:

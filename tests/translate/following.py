@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from ingress.annotations.redirects import HttpsRedirect
 from ingress.annotations.transport_security import TransportSecurity
 from ingress.cluster.store import Store
-from ingress.model.objects import (
+from ingress.model.cluster.objects import (
     Batch,
     ClusterObject,
     ConfigMap,

@@ -34,10 +34,7 @@ from ingress.cluster.kinds import KINDS
 from ingress.cluster.projecting.project import project
 from ingress.filters import FilterSpec, Phase, Reply
 from ingress.identity.certificates import Certificate
-from ingress.model.backends import BackendReference, Endpoint, ManualEndpoint
-from ingress.model.balancing import Balancing
-from ingress.model.client_authentication import NO_EVIDENCE
-from ingress.model.objects import (
+from ingress.model.cluster.objects import (
     ClusterObject,
     ConfigMap,
     EndpointSlice,
@@ -47,11 +44,14 @@ from ingress.model.objects import (
     Secret,
     Service,
 )
-from ingress.model.problems import Problem
-from ingress.model.retries import DEFAULT_RETRIES
-from ingress.model.secrets import ALL_KEYS
-from ingress.model.state import ClusterState
-from ingress.model.upstream_tls import TlsSettings
+from ingress.model.cluster.problems import Problem
+from ingress.model.cluster.secrets import ALL_KEYS
+from ingress.model.cluster.state import ClusterState
+from ingress.model.requests.client_authentication import NO_EVIDENCE
+from ingress.model.upstream.backends import BackendReference, Endpoint, ManualEndpoint
+from ingress.model.upstream.balancing import Balancing
+from ingress.model.upstream.retries import DEFAULT_RETRIES
+from ingress.model.upstream.upstream_tls import TlsSettings
 from ingress.options.merging import OptionTexts, merge
 from ingress.routing.hosts import normal_host
 from ingress.routing.paths import normal_path

@@ -7,9 +7,9 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.cluster.kinds import SECRETS
 from ingress.cluster.secrets.secret_rights import forbidden_problem
-from ingress.model.objects import Kind, ObjectKey
-from ingress.model.problems import Problem, Reason
-from ingress.model.state import ClusterState
+from ingress.model.cluster.objects import Kind, ObjectKey
+from ingress.model.cluster.problems import Problem, Reason
+from ingress.model.cluster.state import ClusterState
 from ingress.translate.options import TranslateOptions
 from ingress.translate.readers.ingress.objects import Ingress, IngressTLS
 from ingress.translate.translate import translate

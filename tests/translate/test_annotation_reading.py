@@ -6,10 +6,10 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.annotations import annotations
 from ingress.annotations.annotations import FAMILIES
-from ingress.model.backends import BackendReference
-from ingress.model.objects import ConfigMap, Kind, ObjectKey, Projection, Secret
-from ingress.model.problems import Problem, Reason
-from ingress.model.secrets import ALL_KEYS
+from ingress.model.cluster.objects import ConfigMap, Kind, ObjectKey, Projection, Secret
+from ingress.model.cluster.problems import Problem, Reason
+from ingress.model.cluster.secrets import ALL_KEYS
+from ingress.model.upstream.backends import BackendReference
 from ingress.translate.annotation_reading import annotation_reader, needs_of_options
 from ingress.translate.options import TranslateOptions
 from ingress.translate.readers.ingress.needs import needs_of

@@ -6,7 +6,7 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.annotations.annotations import AnnotationReader
 from ingress.identity.certificates import Certificate
-from ingress.model.objects import ObjectKey, Secret
+from ingress.model.cluster.objects import ObjectKey, Secret
 from ingress.model.stepwise import finished
 from ingress.translate.certificates import TLSReading, load, read_tls
 from ingress.translate.readers.ingress.objects import Ingress, IngressRule, IngressTLS

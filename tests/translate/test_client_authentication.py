@@ -9,9 +9,9 @@ from ingress.admin.lists.problems import PROBLEMS
 from ingress.admin.lists.routes import ROUTES
 from ingress.annotations.client_certificates.check import ClientCertificateFields, ClientCheck, HostClosed
 from ingress.identity.certificates import CertificateError
-from ingress.model.client_authentication import ClientAuthentication, VerifyClient
-from ingress.model.objects import ClusterObject, Kind, ObjectKey, Secret
-from ingress.model.secrets import CLIENT_AUTHENTICATION_KEYS, TLS_KEYS
+from ingress.model.cluster.objects import ClusterObject, Kind, ObjectKey, Secret
+from ingress.model.cluster.secrets import CLIENT_AUTHENTICATION_KEYS, TLS_KEYS
+from ingress.model.requests.client_authentication import ClientAuthentication, VerifyClient
 from ingress.translate.annotation_reading import annotation_reader
 from ingress.translate.client_authentication import CRL_KEY, OPEN, load_revocations
 from ingress.translate.options import TranslateOptions

@@ -6,8 +6,8 @@ from functools import partial
 from attrs import evolve
 from twisted.trial.unittest import SynchronousTestCase
 
+from ingress.model.cluster.objects import Kind, ObjectKey
 from ingress.model.frozen import frozen
-from ingress.model.objects import Kind, ObjectKey
 from ingress.translate.options import TranslateOptions
 from ingress.translate.readers.ingress.objects import Ingress, IngressPath, IngressRule, IngressTLS
 from tests.fakes.counting import calls

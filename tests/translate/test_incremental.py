@@ -13,14 +13,14 @@ from twisted.trial.unittest import SynchronousTestCase
 from ingress.annotations import annotations
 from ingress.annotations.annotations import FAMILIES
 from ingress.annotations.values import Family
-from ingress.model.objects import (
+from ingress.model.cluster.objects import (
     ClusterObject,
     Kind,
     ObjectId,
     ObjectKey,
     Projection,
 )
-from ingress.model.problems import Problem, Reason
+from ingress.model.cluster.problems import Problem, Reason
 from ingress.model.stepwise import finished
 from ingress.translate.endpoints.backends import service_key
 from ingress.translate.endpoints.endpoint_rules import API_SERVER

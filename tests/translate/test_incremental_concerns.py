@@ -7,14 +7,14 @@ from attrs import evolve
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.annotations.redirects import HttpsRedirect
-from ingress.model.backends import BackendReference
-from ingress.model.objects import (
+from ingress.model.cluster.objects import (
     Batch,
     ClusterObject,
     ObjectKey,
     Secret,
 )
-from ingress.model.problems import Reason
+from ingress.model.cluster.problems import Reason
+from ingress.model.upstream.backends import BackendReference
 from ingress.translate.incremental import Translation
 from ingress.translate.options import TranslateOptions
 from ingress.translate.readers.ingress.objects import (

@@ -2,7 +2,7 @@
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.model.listeners import Listener
+from ingress.model.network.listeners import Listener
 from ingress.model.stepwise import finished
 from ingress.translate.listeners import choose_listeners
 

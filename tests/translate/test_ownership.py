@@ -3,7 +3,7 @@
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.annotations.annotations import AnnotationReader
-from ingress.model.objects import Kind, ObjectKey, Owner
+from ingress.model.cluster.objects import Kind, ObjectKey, Owner
 from ingress.model.stepwise import finished
 from ingress.translate.claims import ParsedObject
 from ingress.translate.ownership import is_stranger, owner_of, server_of, told, wildcard_of

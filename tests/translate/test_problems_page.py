@@ -5,7 +5,7 @@ from pathlib import Path
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.model.problems import Reason
+from ingress.model.cluster.problems import Reason
 
 PAGE = Path(__file__).resolve().parent.parent.parent / "docs" / "problems.md"
 

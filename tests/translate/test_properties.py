@@ -15,8 +15,7 @@ from ingress.annotations.slash_redirect import SlashRedirect
 from ingress.annotations.transport_security import STRICT_TRANSPORT
 from ingress.cluster.kinds import KINDS
 from ingress.cluster.projecting.project import project
-from ingress.model.backends import BackendReference, Endpoint, ManualEndpoint
-from ingress.model.objects import (
+from ingress.model.cluster.objects import (
     ClusterObject,
     EndpointSlice,
     Kind,
@@ -26,6 +25,7 @@ from ingress.model.objects import (
     ServicePort,
     SlicePort,
 )
+from ingress.model.upstream.backends import BackendReference, Endpoint, ManualEndpoint
 from ingress.routing.route import Route
 from ingress.translate.claims import INVALID_KIND
 from ingress.translate.endpoints.backends import HTTP2_IN_THE_CLEAR

@@ -7,7 +7,7 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.annotations.slash_redirect import SlashRedirect
 from ingress.filters import Reply
-from ingress.model.problems import Reason
+from ingress.model.cluster.problems import Reason
 from ingress.routing.paths import normal_path
 from ingress.translate.options import TranslateOptions
 from ingress.translate.readers.ingress.objects import (

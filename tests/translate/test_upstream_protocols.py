@@ -5,9 +5,8 @@ from __future__ import annotations
 from attrs import evolve
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.model.backends import Endpoint, ManualEndpoint
-from ingress.model.locality import Hints, Locality
-from ingress.model.objects import (
+from ingress.model.cluster.locality import Hints, Locality
+from ingress.model.cluster.objects import (
     ClusterObject,
     EndpointSlice,
     Kind,
@@ -17,7 +16,8 @@ from ingress.model.objects import (
     ServicePort,
     SlicePort,
 )
-from ingress.model.upstream_tls import LinkSettings, TlsSettings, UpstreamTls
+from ingress.model.upstream.backends import Endpoint, ManualEndpoint
+from ingress.model.upstream.upstream_tls import LinkSettings, TlsSettings, UpstreamTls
 from ingress.translate.endpoints.backends import HTTP2_IN_THE_CLEAR
 from ingress.translate.options import TranslateOptions
 from ingress.translate.readers.ingress.objects import (

@@ -13,9 +13,9 @@ from ingress.annotations.rate_limits.shared_buckets import SharedBuckets
 from ingress.data_plane import OwnDataPlane, now
 from ingress.filters import Filter
 from ingress.metrics.metrics import Metrics
-from ingress.model.backends import BackendReference, Endpoint
-from ingress.model.balancing import Algorithm, Balancing
-from ingress.model.limits import Limits
+from ingress.model.serving.limits import Limits
+from ingress.model.upstream.backends import BackendReference, Endpoint
+from ingress.model.upstream.balancing import Algorithm, Balancing
 from ingress.process.caps.caps import Caps
 from ingress.process.shared.limit_memory import LimitMemory
 from ingress.process.shared.shared_table import SharedTable

@@ -6,7 +6,7 @@ from twisted.internet.defer import Deferred
 from twisted.internet.task import Clock
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.model.endpoint_states import EndpointsSeen, PoolRow, rows_to_bytes
+from ingress.model.observability.endpoint_states import EndpointsSeen, PoolRow, rows_to_bytes
 from ingress.model.stepwise import finished
 from ingress.workers.endpoint_rounds import PATIENCE_SECONDS, Answering, EndpointRounds
 from ingress.workers.worker_link import WorkerGoneError

@@ -12,7 +12,7 @@ from collections import deque
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.model.serving import ServingSettings
+from ingress.model.serving.serving_settings import ServingSettings
 from ingress.process.framing import Frame, FrameReader, frame_to_bytes
 from ingress.tls.bases import InheritedTls
 from ingress.workers import fork_server

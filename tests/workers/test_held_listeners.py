@@ -10,7 +10,7 @@ from twisted.internet.defer import Deferred
 from twisted.internet.task import deferLater
 from twisted.trial.unittest import TestCase
 
-from ingress.model.listeners import Listener
+from ingress.model.network.listeners import Listener
 from ingress.workers.held_listeners import HeldListeners
 from tests.fakes.processes import free_port
 

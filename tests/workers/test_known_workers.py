@@ -7,7 +7,7 @@ from twisted.internet.task import Clock
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.metrics.metrics import Metrics
-from ingress.model.workers import WorkerEnd, WorkerStage
+from ingress.model.observability.workers import WorkerEnd, WorkerStage
 from ingress.process.control_channel import ControlChannel
 from ingress.translate.snapshot import Snapshot
 from ingress.workers import shared_page

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.model.workers import WorkerEnd, WorkerStage
+from ingress.model.observability.workers import WorkerEnd, WorkerStage
 from ingress.workers.slot_states import SlotStates
 
 BEGIN = datetime(2026, 11, 22, tzinfo=UTC)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.model.problems import Reason
+from ingress.model.cluster.problems import Reason
 from ingress.workers.supervising import (
     FIRST_PAUSE_SECONDS,
     LEAVING_SECONDS,

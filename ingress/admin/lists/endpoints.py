@@ -1,6 +1,6 @@
 """Endpoints of all backends, and how each is: whoever serves is asked when somebody looks, and nothing is kept for that.
 
-Which there are the snapshot says; how they are, those who serve (``ingress.model.endpoint_states``); and which pods are not
+Which there are the snapshot says; how they are, those who serve (``ingress.model.observability.endpoint_states``); and which pods are not
 ready, the EndpointSlices.  An endpoint that no backend has any more is there as long as there are connections to it.
 """
 
@@ -30,7 +30,7 @@ from ingress.admin.schemas import (
     truth,
     whole_number,
 )
-from ingress.model.endpoint_states import Ejection, EndpointsSeen, EndpointStage, EndpointState
+from ingress.model.observability.endpoint_states import Ejection, EndpointsSeen, EndpointStage, EndpointState
 from ingress.plain.steps import AT_ONCE, NOT_YET, NotYet
 from ingress.process.timestamps import rfc3339
 from ingress.routing.balancing.health import FAILURES, MISSES

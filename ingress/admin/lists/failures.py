@@ -23,8 +23,8 @@ from ingress.admin.schemas import (
     truth,
     whole_number,
 )
-from ingress.model.causes import Cause
-from ingress.model.happenings import FailedAttempt, Failure
+from ingress.model.exchanges.causes import Cause
+from ingress.model.observability.happenings import FailedAttempt, Failure
 from ingress.process.timestamps import rfc3339
 
 _UNLESS_SHOWN: Final = "null unless `--admin-show-queries` is given."

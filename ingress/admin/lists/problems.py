@@ -9,7 +9,7 @@ from ingress.admin.lists.parameters import NAMESPACE
 from ingress.admin.page_row import listing_rows
 from ingress.admin.parameters import Parameter
 from ingress.admin.schemas import Schema, fields_of, one_of, text
-from ingress.model.problems import Problem, Reason
+from ingress.model.cluster.problems import Problem, Reason
 
 PROBLEM: Final[Schema] = fields_of(
     {

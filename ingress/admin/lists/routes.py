@@ -10,7 +10,7 @@ from ingress.admin.page_row import listing_rows
 from ingress.admin.parameters import Given
 from ingress.admin.schemas import Schema, anything, fields_of, list_of, one_of, or_null, text, whole_number
 from ingress.filters import Phase
-from ingress.model.backends import BackendState
+from ingress.model.upstream.backends import BackendState
 from ingress.plain.values import filter_as_data, spoken, variant_as_data, weighted_as_data
 from ingress.routing.route import Match, Route
 

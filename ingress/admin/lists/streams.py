@@ -9,7 +9,7 @@ from ingress.admin.lists.parameters import HOST, NAMESPACE
 from ingress.admin.lists.routes import NO_STATE
 from ingress.admin.page_row import listing_rows
 from ingress.admin.schemas import Schema, fields_of, list_of, one_of, or_null, text, truth, whole_number
-from ingress.model.streams import StreamSort
+from ingress.model.network.streams import StreamSort
 from ingress.routing.streams import StreamRoute
 from ingress.routing.variants import WeightedBackend
 

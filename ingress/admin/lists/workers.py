@@ -17,7 +17,7 @@ from ingress.admin.schemas import (
     text,
     whole_number,
 )
-from ingress.model.workers import WorkerEnd, WorkerStage, WorkerState
+from ingress.model.observability.workers import WorkerEnd, WorkerStage, WorkerState
 from ingress.process.timestamps import rfc3339
 
 WORKER: Final[Schema] = fields_of(

@@ -15,15 +15,15 @@ from attrs import field
 from ingress.annotations.client_certificates.common_names import CommonNames
 from ingress.filter_parts.judging import Judging
 from ingress.filters import Facts, Filter, Phase, Reply, RequestEdit, Services
-from ingress.model.client_authentication import (
+from ingress.model.frozen import frozen
+from ingress.model.requests.client_authentication import (
     VERIFIED,
     ClientAuthentication,
     ClientEvidence,
     VerifyClient,
     tolerates,
 )
-from ingress.model.frozen import frozen
-from ingress.model.requested import SecuredRequest
+from ingress.model.requests.requested import SecuredRequest
 
 MAX_CERTIFICATE_BYTES: Final = 16 * 1024
 """Of the visitor's own certificate in DER; it is parsed, and may become a header field of twice the size."""

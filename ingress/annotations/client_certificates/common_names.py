@@ -11,8 +11,8 @@ import re
 from typing import Final
 
 from ingress.annotations.values import ValueRefused
-from ingress.model.expressions import Expression, ExpressionRefused, read_expression
 from ingress.model.frozen import frozen
+from ingress.model.text.expressions import Expression, ExpressionRefused, read_expression
 
 MAX_NAME_CHARACTERS: Final = 256
 """X.520 allows 64.  A longer name is not looked at, and gets nobody in."""

@@ -11,10 +11,10 @@ from typing import Final
 from ingress.annotations.client_certificates.common_names import NOBODY, CommonNames, parse_common_names
 from ingress.annotations.values import Annotation, Family, Place, Risk, ValueRefused, parse_boolean
 from ingress.filters import Phase
-from ingress.model.client_authentication import DEFAULT_DEPTH, MOST_DEPTH, VerifyClient
+from ingress.model.cluster.objects import ObjectKey
+from ingress.model.cluster.secrets import is_secret_name
 from ingress.model.frozen import frozen
-from ingress.model.objects import ObjectKey
-from ingress.model.secrets import is_secret_name
+from ingress.model.requests.client_authentication import DEFAULT_DEPTH, MOST_DEPTH, VerifyClient
 
 SECRET_ANNOTATION: Final = "auth-tls-secret"
 NO_SECRET: Final = ObjectKey("", "")

@@ -13,8 +13,8 @@ from hashlib import blake2b
 from typing import Final, Generic, TypeVar
 
 from ingress.annotations.values import ValueRefused, quoted
+from ingress.model.exchanges.sub_requests import SubAnswer
 from ingress.model.frozen import frozen
-from ingress.model.sub_requests import SubAnswer
 
 V = TypeVar("V")
 

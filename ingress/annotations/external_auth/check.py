@@ -40,8 +40,8 @@ from ingress.filters import (
     SubRequestFailed,
 )
 from ingress.model.frozen import frozen
-from ingress.model.http_urls import parse_url
-from ingress.model.templates import Template, read_template
+from ingress.model.network.http_urls import parse_url
+from ingress.model.requests.templates import Template, read_template
 
 SENT_FROM: Final = b"nginx-ingress-controller"
 """What ``X-Sent-From`` says, as services look for it that were written for ingress-nginx."""

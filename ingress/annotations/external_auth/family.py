@@ -56,10 +56,10 @@ from ingress.annotations.values import (
     parse_locations,
 )
 from ingress.filters import FilterSpec, Phase
-from ingress.model.objects import Kind, ObjectKey
-from ingress.model.problems import Reason
-from ingress.model.proxys_fields import PROXYS_FIELDS_OF_REQUESTS
-from ingress.model.templates import Template, read_template
+from ingress.model.cluster.objects import Kind, ObjectKey
+from ingress.model.cluster.problems import Reason
+from ingress.model.requests.reserved_fields import RESERVED_FIELDS_OF_REQUESTS
+from ingress.model.requests.templates import Template, read_template
 
 _CLOSES: Final = "the paths that auth-url guards answer 503 rather than be open"
 
@@ -116,7 +116,7 @@ def _check(settings: AuthSettings, facts: RouteFacts, *, is_operators: bool) -> 
         url,
         method,
         None if signin is None else signin.bound(constants),
-        tuple(name for name in headers if name.lower() not in PROXYS_FIELDS_OF_REQUESTS),
+        tuple(name for name in headers if name.lower() not in RESERVED_FIELDS_OF_REQUESTS),
         settings.request_redirect.bound(constants),
         fields=tuple((name, value.bound(constants)) for name, value in told.values()),
         caching=_caching(settings, facts, constants),
@@ -216,9 +216,9 @@ def auth_remarks(settings: AuthSettings, names: frozenset[str]) -> Iterable[Rema
     if "auth-cache-duration" in names and settings.cache_key is None:
         yield Remark("auth-cache-duration", "means nothing without auth-cache-key: no verdict is remembered")
     if not isinstance(settings.response_headers, Refused):
-        proxys = [name for name in settings.response_headers if name.lower() in PROXYS_FIELDS_OF_REQUESTS]
-        if proxys:
-            message = f"{', '.join(proxys)} frame a message or belong to a connection, and are never taken from an answer"
+        reserved = [name for name in settings.response_headers if name.lower() in RESERVED_FIELDS_OF_REQUESTS]
+        if reserved:
+            message = f"{', '.join(reserved)} frame a message or belong to a connection, and are never taken from an answer"
             yield Remark("auth-response-headers", message)
     if isinstance(settings.url, Template):
         base, _ = split_url(settings.url)

@@ -7,9 +7,9 @@ from ingress.annotations.asked_urls import ANYWHERE, AllowedTargets
 from ingress.annotations.external_auth.cache import USUAL_DURATIONS, Durations
 from ingress.annotations.external_auth.check import REQUEST_URI
 from ingress.annotations.external_auth.values import RETURN_PARAMETER
+from ingress.model.cluster.objects import ObjectKey
 from ingress.model.frozen import frozen
-from ingress.model.objects import ObjectKey
-from ingress.model.templates import Template
+from ingress.model.requests.templates import Template
 
 
 class Refused(Enum):

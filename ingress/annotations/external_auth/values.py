@@ -13,8 +13,8 @@ from ingress.annotations.external_auth.check import REQUEST_URI
 from ingress.annotations.snippets.field_directives import DirectiveRefused, sent_field
 from ingress.annotations.snippets.grammar import GrammarError, read_directives
 from ingress.annotations.values import ValueRefused, parse_boolean, quoted
-from ingress.model.proxys_fields import PROXYS_FIELDS_OF_REQUESTS
-from ingress.model.templates import CONSTANTS, Template, TemplateRefused, read_template
+from ingress.model.requests.reserved_fields import RESERVED_FIELDS_OF_REQUESTS
+from ingress.model.requests.templates import CONSTANTS, Template, TemplateRefused, read_template
 
 RETURN_PARAMETER: Final = "rd"
 """The parameter of a sign-in page that says where to come back to, where nothing else is asked for."""
@@ -154,7 +154,7 @@ def parse_snippet(text: str) -> tuple[tuple[str, Template], ...]:
             if field is None:
                 continue
             name = field.name.decode("ascii")
-            if name.lower() in PROXYS_FIELDS_OF_REQUESTS:
+            if name.lower() in RESERVED_FIELDS_OF_REQUESTS:
                 raise DirectiveRefused(
                     f"is about the field {directive.arguments[0]}, which is the proxy's own"
                 )
@@ -201,7 +201,7 @@ def read_fields(content: Mapping[str, str]) -> tuple[tuple[str, Template], ...]:
         raise ValueRefused(f"has more than {MAX_NAMES} fields")
     found = []
     for name, value in sorted(content.items()):
-        if not _is_name(name) or name.lower() in PROXYS_FIELDS_OF_REQUESTS:
+        if not _is_name(name) or name.lower() in RESERVED_FIELDS_OF_REQUESTS:
             raise ValueRefused(f"has {quoted(name)}, which is no field that a service can be told")
         try:
             found.append((name, read_template(value.strip())))

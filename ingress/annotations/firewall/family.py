@@ -16,8 +16,8 @@ from ingress.annotations.route_constants import route_constants
 from ingress.annotations.route_facts import RouteFacts
 from ingress.annotations.values import Annotation, Family, Remark, Risk, ValueRefused, parse_boolean
 from ingress.filters import FilterSpec, Phase
-from ingress.model.problems import Reason
-from ingress.model.templates import Template, TemplateRefused, read_template
+from ingress.model.cluster.problems import Reason
+from ingress.model.requests.templates import Template, TemplateRefused, read_template
 
 OPTION: Final = "firewall-processes"
 ENABLE: Final = "enable-modsecurity"

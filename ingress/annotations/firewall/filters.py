@@ -11,11 +11,11 @@ from typing import ClassVar, Final
 
 from ingress.filter_parts.judging import status_reply
 from ingress.filters import AnswerEdit, Facts, Filter, Phase, Record, Reply, Scope, Services
-from ingress.model.firewall import INSPECTOR, InspectedRequest, Inspector, Loaded, RuleSet, Verdict
+from ingress.model.exchanges.firewall import INSPECTOR, InspectedRequest, Inspector, Loaded, RuleSet, Verdict
 from ingress.model.frozen import frozen
-from ingress.model.templates import Template
+from ingress.model.requests.templates import Template
 
-_PROXYS_FIELDS: Final = (
+_RESERVED_FIELDS: Final = (
     b"forwarded",
     b"x-forwarded-for",
     b"x-forwarded-host",
@@ -160,7 +160,7 @@ class _InspectsAnswers(_Inspects):
 def _lines_of(facts: Facts, held: int) -> bytes:
     """Return the fields of a request as lines: as they came, but for those of the connection."""
     lines = [b"Host: %b\r\n" % facts.authority, facts.lines]
-    for name in _PROXYS_FIELDS:
+    for name in _RESERVED_FIELDS:
         value = facts.field(name)
         if value:
             lines.append(b"%b: %b\r\n" % (name, value))

@@ -18,7 +18,7 @@ from ingress.annotations.firewall.properties import (
 from ingress.annotations.firewall.recommended import PROPERTIES as RECOMMENDED
 from ingress.annotations.firewall.recommended import RULES as RECOMMENDED_RULES
 from ingress.annotations.firewall.rules import NAMES, Rule, RuleRefused, read_rule
-from ingress.model.firewall import CORE_RULES
+from ingress.model.exchanges.firewall import CORE_RULES
 from ingress.model.frozen import frozen
 
 _CORE_RULES: Final = re.compile(

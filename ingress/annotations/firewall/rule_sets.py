@@ -21,9 +21,9 @@ from ingress.annotations.firewall.properties import (
 from ingress.annotations.firewall.reading import EMPTY, FirewallSnippet
 from ingress.annotations.firewall.recommended import PROPERTIES as RECOMMENDED
 from ingress.annotations.firewall.recommended import RULES
-from ingress.model.firewall import CORE_RULES, FirewallPlan, RuleSet
+from ingress.model.exchanges.firewall import CORE_RULES, FirewallPlan, RuleSet
 from ingress.model.frozen import frozen
-from ingress.model.templates import Template
+from ingress.model.requests.templates import Template
 
 
 class Switch(Enum):

@@ -20,10 +20,10 @@ from ingress.annotations.references import Found, Reference
 from ingress.annotations.route_facts import RouteFacts
 from ingress.annotations.values import Annotation, Family, Remark, Risk, ValueRefused, quoted
 from ingress.filters import FilterSpec, Phase
+from ingress.model.cluster.objects import Kind, ObjectKey
+from ingress.model.cluster.problems import Reason
+from ingress.model.cluster.secrets import ALL_KEYS
 from ingress.model.frozen import frozen
-from ingress.model.objects import Kind, ObjectKey
-from ingress.model.problems import Reason
-from ingress.model.secrets import ALL_KEYS
 
 FILE_KEY: Final = "auth"
 MOST_REALM_CHARACTERS: Final = 256

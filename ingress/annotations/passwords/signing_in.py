@@ -11,7 +11,7 @@ from ingress.annotations.passwords.basic_check import PasswordCheck
 from ingress.annotations.passwords.digest_check import DigestCheck
 from ingress.filters import Facts, Filter, FilterSpec, Phase, Reply, Services
 from ingress.model.frozen import frozen
-from ingress.model.templates import Template
+from ingress.model.requests.templates import Template
 
 
 @frozen(cache_hash=True)

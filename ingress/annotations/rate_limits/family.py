@@ -23,9 +23,9 @@ from ingress.annotations.route_facts import RouteFacts
 from ingress.annotations.values import Annotation, Family, Remark, ValueRefused
 from ingress.filter_parts.judging import status_reply
 from ingress.filters import Facts, Filter, FilterSpec, Phase, Record, Reply, Scope, Services
+from ingress.model.cluster.problems import Reason
 from ingress.model.frozen import frozen
-from ingress.model.networks import NetworkSet, client_address
-from ingress.model.problems import Reason
+from ingress.model.network.networks import NetworkSet, client_address
 from ingress.process.shared.shared_counts import WorkerCounts
 from ingress.wording import number_of
 

@@ -5,7 +5,7 @@ import re
 from ingress.annotations.snippets.blocks import AccessRule, Level
 from ingress.annotations.snippets.field_directives import DirectiveRefused
 from ingress.annotations.values import quoted
-from ingress.model.networks import client_address, read_network
+from ingress.model.network.networks import client_address, read_network
 
 _is_method = re.compile(r"[A-Z]{1,32}", re.ASCII).fullmatch
 

@@ -11,7 +11,7 @@ from typing import Final
 from ingress.annotations.snippets.blocks import LISTED_STATUSES, AnswerField, Expires, Expiry, Level
 from ingress.annotations.snippets.field_room import FieldRoom
 from ingress.filters import AnswerEdit, FieldChanges
-from ingress.model.templates import NO_VALUES, TemplateFacts
+from ingress.model.requests.templates import NO_VALUES, TemplateFacts
 
 _CACHE: Final = b"Cache-Control"
 _EXPIRES: Final = b"Expires"

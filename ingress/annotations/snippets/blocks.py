@@ -10,9 +10,9 @@ from typing import Final
 from attrs import evolve
 
 from ingress.model.frozen import frozen
-from ingress.model.networks import Network
-from ingress.model.searches import Search
-from ingress.model.templates import NO_TEXT, Template
+from ingress.model.network.networks import Network
+from ingress.model.requests.templates import NO_TEXT, Template
+from ingress.model.text.searches import Search
 
 LISTED_STATUSES: Final = frozenset((200, 201, 204, 206, 301, 302, 303, 304, 307, 308))
 """Those of answers that ``add_header`` without ``always``, and ``expires``, are for."""

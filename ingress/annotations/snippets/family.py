@@ -29,8 +29,8 @@ from ingress.annotations.snippets.levels import Layers, blocks_of, bound, levels
 from ingress.annotations.snippets.reading import WHOLE, Place, parse_snippet
 from ingress.annotations.values import Annotation, Family, Remark, Risk, ValueRefused
 from ingress.filters import FilterSpec, Phase
+from ingress.model.cluster.problems import Reason
 from ingress.model.frozen import frozen
-from ingress.model.problems import Reason
 
 CONFIGURATION_SNIPPET: Final = "configuration-snippet"
 SERVER_SNIPPET: Final = "server-snippet"

@@ -9,8 +9,8 @@ from typing import Final
 
 from ingress.annotations.snippets.blocks import AddedField, AnswerField, Expires, Expiry, RequestField
 from ingress.annotations.values import quoted
-from ingress.model.proxys_fields import PROXYS_FIELDS
-from ingress.model.templates import Template, TemplateRefused, read_template
+from ingress.model.requests.reserved_fields import RESERVED_FIELDS
+from ingress.model.requests.templates import Template, TemplateRefused, read_template
 
 HANDLED: Final = frozenset(("connection", "keep-alive", "proxy-connection", "upgrade"))
 """Those of them that people set for WebSockets or to keep connections: the proxy does that by itself."""
@@ -69,7 +69,7 @@ def answer_fields(words: tuple[str, ...], own: frozenset[str], *, clears: bool) 
         name, value = _split(text, clears=clears)
         if name.lower() == "content-length" and value == "0":
             continue
-        shown, is_prefix = _name(name, PROXYS_FIELDS, prefixes=clears)
+        shown, is_prefix = _name(name, RESERVED_FIELDS, prefixes=clears)
         template = template_of(value, own, answers=True) if value and not clears else None
         written = shown.encode() if template is not None else shown.lower().encode()
         found.append(AnswerField(written, template, statuses, types, is_prefix, bool(options["a"])))
@@ -85,7 +85,7 @@ def input_fields(words: tuple[str, ...], own: frozenset[str], *, clears: bool) -
         name, value = _split(text, clears=clears)
         if name.strip().lower() in HANDLED:
             continue
-        shown, is_prefix = _name(name, PROXYS_FIELDS | {EXPECT}, prefixes=clears)
+        shown, is_prefix = _name(name, RESERVED_FIELDS | {EXPECT}, prefixes=clears)
         lower = shown.lower().encode()
         try:
             template = template_of(value, own) if value and not clears else None
@@ -106,7 +106,7 @@ def sent_field(words: tuple[str, ...], own: frozenset[str]) -> RequestField | No
     lower = name.lower()
     if lower in HANDLED or (lower == EXPECT and not text):
         return None
-    shown, _ = _name(name, PROXYS_FIELDS | {EXPECT})
+    shown, _ = _name(name, RESERVED_FIELDS | {EXPECT})
     try:
         value = template_of(_folded(text), own) if text else None
     except DirectiveRefused as refusal:
@@ -126,7 +126,7 @@ def added_field(words: tuple[str, ...], own: frozenset[str]) -> AddedField | Non
     name, text = _two(words[:2] if always else words)
     if name.lower() == "content-length" and text == "0":
         return None
-    shown, _ = _name(name, PROXYS_FIELDS)
+    shown, _ = _name(name, RESERVED_FIELDS)
     return AddedField(shown.encode(), template_of(_folded(text), own, answers=True), always)
 
 
@@ -134,7 +134,7 @@ def hidden_field(words: tuple[str, ...]) -> bytes:
     """Read ``proxy_hide_header``."""
     if len(words) != 1:
         raise DirectiveRefused("takes one name of a field")
-    return _name(words[0], PROXYS_FIELDS)[0].lower().encode()
+    return _name(words[0], RESERVED_FIELDS)[0].lower().encode()
 
 
 def expires(words: tuple[str, ...]) -> Expires:

@@ -7,7 +7,7 @@ megabytes of fields, for which everybody else waits.
 from collections.abc import Mapping
 from typing import Final
 
-from ingress.model.templates import Template, TemplateAnswer, TemplateFacts
+from ingress.model.requests.templates import Template, TemplateAnswer, TemplateFacts
 
 MAX_BYTES: Final = 64 * 1024
 """Of values that differ from request to request, taken together; what always is the same is bounded by the length of its text."""

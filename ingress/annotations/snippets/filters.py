@@ -22,7 +22,7 @@ from ingress.annotations.snippets.running import (
 from ingress.filter_parts.judging import Judging
 from ingress.filters import AnswerEdit, Clock, Facts, Filter, Phase, Reply, RequestEdit, Services
 from ingress.model.frozen import frozen
-from ingress.model.templates import NO_VALUES
+from ingress.model.requests.templates import NO_VALUES
 from ingress.wording import number_of
 
 P = TypeVar("P")

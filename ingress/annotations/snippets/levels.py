@@ -10,7 +10,7 @@ from attrs import evolve
 from ingress.annotations.snippets.blocks import NOTHING, Block, If, Level, Rewrite, Snippet
 from ingress.annotations.snippets.running import Course
 from ingress.model.frozen import frozen
-from ingress.model.templates import CONSTANTS, Template
+from ingress.model.requests.templates import CONSTANTS, Template
 
 _FIELDS_OF: Final[dict[type, tuple[str, ...]]] = {}
 

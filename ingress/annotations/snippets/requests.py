@@ -8,7 +8,7 @@ from ingress.annotations.snippets.blocks import Level, RequestField
 from ingress.annotations.snippets.field_directives import HOST
 from ingress.annotations.snippets.field_room import FieldRoom
 from ingress.filters import Facts, FieldChanges, RequestEdit
-from ingress.model.templates import NO_VALUES, Part, Template
+from ingress.model.requests.templates import NO_VALUES, Part, Template
 
 _SENT_ANYWAY: Final = {
     b"host": ({"best_http_host": b""},),

@@ -26,9 +26,9 @@ from ingress.annotations.snippets.blocks import (
 )
 from ingress.filter_parts.judging import status_reply
 from ingress.filters import Reply
-from ingress.model.searches import MAX_COST, Search, TooLong
-from ingress.model.templates import TemplateAnswer, TemplateFacts
-from ingress.model.whole_paths import whole_path
+from ingress.model.requests.templates import TemplateAnswer, TemplateFacts
+from ingress.model.requests.whole_paths import whole_path
+from ingress.model.text.searches import MAX_COST, Search, TooLong
 
 MAX_TARGET: Final = 16 * 1024
 """Bytes of what a request is rewritten to, and of a variable."""

@@ -16,9 +16,9 @@ from ingress.annotations.snippets.blocks import (
 )
 from ingress.annotations.snippets.field_directives import DirectiveRefused, template_of
 from ingress.annotations.values import quoted
-from ingress.model.expressions import ExpressionRefused
-from ingress.model.searches import Search, read_search
-from ingress.model.templates import Template, TemplateRefused, is_known_variable, read_template
+from ingress.model.requests.templates import Template, TemplateRefused, is_known_variable, read_template
+from ingress.model.text.expressions import ExpressionRefused
+from ingress.model.text.searches import Search, read_search
 
 REDIRECTS: Final = frozenset((301, 302, 303, 307, 308))
 CLOSES_CONNECTION: Final = 444

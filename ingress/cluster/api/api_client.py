@@ -37,7 +37,7 @@ from ingress.cluster.api.patience import Patience
 from ingress.cluster.json_text import decoded
 from ingress.errors import KubernetesError, StartError
 from ingress.model.frozen import frozen
-from ingress.model.writes import JSON
+from ingress.model.reporting.writes import JSON
 from ingress.process.interruption import Interruption
 from ingress.process.version import running_version
 

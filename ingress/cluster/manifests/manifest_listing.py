@@ -9,8 +9,8 @@ import os
 import stat
 from collections.abc import Sequence
 
-from ingress.model.objects import Kind
-from ingress.model.problems import Problem, Reason
+from ingress.model.cluster.objects import Kind
+from ingress.model.cluster.problems import Problem, Reason
 
 SUFFIXES = (".yaml", ".yml", ".json")
 MAX_DIRECTORY_DEPTH = 32

@@ -33,9 +33,9 @@ from ingress.cluster.manifests.manifest_files import (
     read_manifest,
 )
 from ingress.cluster.manifests.manifest_listing import Listing, Signature, display_name, signature_of
+from ingress.model.cluster.objects import Batch, Kind, ObjectId, ObjectKey, Projection
+from ingress.model.cluster.problems import Problem, Reason
 from ingress.model.frozen import frozen
-from ingress.model.objects import Batch, Kind, ObjectId, ObjectKey, Projection
-from ingress.model.problems import Problem, Reason
 
 MAX_FILE_BYTES = 64 * 1024 * 1024
 _READ_AT_ONCE: Final = 256 * 1024

@@ -30,8 +30,8 @@ from ingress.cluster.manifests.manifest_scan import ManifestScan, changes, scan
 from ingress.cluster.selected_namespaces import SelectedNamespaces, is_read
 from ingress.cluster.source import Sink
 from ingress.errors import StartError
-from ingress.model.label_selectors import LabelSelector
-from ingress.model.objects import ObjectId
+from ingress.model.cluster.label_selectors import LabelSelector
+from ingress.model.cluster.objects import ObjectId
 
 SCAN_INTERVAL_SECONDS = 0.5
 SETTLE_SECONDS = 0.1

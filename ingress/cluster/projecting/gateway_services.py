@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import orjson
 
 from ingress.fields import RawObject, is_object
-from ingress.model.gateway_services import SERVICES_WRITER, GatewayService, GatewayServicePort
+from ingress.model.cluster.gateway_services import SERVICES_WRITER, GatewayService, GatewayServicePort
 from ingress.translate.readers.gateway.names import GATEWAY, GROUP
 
 _TCP = "TCP"

@@ -22,7 +22,7 @@ from ingress.cluster.secrets.secret_references import NeedChanges, ObjectReferen
 from ingress.cluster.secrets.watched_secrets import WatchedObjects
 from ingress.cluster.source import Sink
 from ingress.metrics.watch import WatchMetrics
-from ingress.model.objects import Batch, Kind, ObjectId, ObjectKey, Projection, Secret
+from ingress.model.cluster.objects import Batch, Kind, ObjectId, ObjectKey, Projection, Secret
 from ingress.translate.options import TranslateOptions
 
 log = Logger()

@@ -8,7 +8,7 @@ for replicas look at different times and must come to the same: an expired certi
 from collections.abc import Callable
 
 from ingress.identity.certificates import CHAIN_KEY, PRIVATE_KEY_KEY, CertificateError
-from ingress.model.objects import Secret
+from ingress.model.cluster.objects import Secret
 from ingress.translate.authorities import CA_KEY, load_authorities
 from ingress.translate.client_authentication import CRL_KEY, load_revocations
 

@@ -39,9 +39,9 @@ from ingress.cluster.secrets.secret_rights import forbidden_problem
 from ingress.cluster.secrets.watched_secrets import WatchedObjects
 from ingress.errors import KubernetesError
 from ingress.metrics.watch import WatchMetrics
+from ingress.model.cluster.objects import Kind, ObjectKey, Projection
+from ingress.model.cluster.secrets import CLIENT_AUTHENTICATION_KEYS, UPSTREAM_TLS_KEYS
 from ingress.model.frozen import frozen
-from ingress.model.objects import Kind, ObjectKey, Projection
-from ingress.model.secrets import CLIENT_AUTHENTICATION_KEYS, UPSTREAM_TLS_KEYS
 from ingress.translate.readers.reader import KindRead
 
 log = Logger()

@@ -10,10 +10,10 @@ from typing import Final
 
 from attrs import define
 
+from ingress.model.cluster.objects import Batch, ClusterObject, Kind, ObjectId, ObjectKey
+from ingress.model.cluster.secrets import ALL_KEYS, Needs
+from ingress.model.cluster.state import ClusterState
 from ingress.model.frozen import frozen
-from ingress.model.objects import Batch, ClusterObject, Kind, ObjectId, ObjectKey
-from ingress.model.secrets import ALL_KEYS, Needs
-from ingress.model.state import ClusterState
 from ingress.translate.annotation_reading import needs_of_options
 from ingress.translate.options import TranslateOptions
 from ingress.translate.readers.reader import Reader, Readers, RouteKind

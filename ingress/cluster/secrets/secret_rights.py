@@ -14,8 +14,8 @@ With ``--namespace`` each namespace is judged by itself.  Nobody waits where not
 
 from collections.abc import Collection, Iterable, Set
 
-from ingress.model.objects import Kind, ObjectKey
-from ingress.model.problems import Problem, Reason
+from ingress.model.cluster.objects import Kind, ObjectKey
+from ingress.model.cluster.problems import Problem, Reason
 from ingress.translate.readers.reader import KindRead
 from ingress.wording import first_of
 

@@ -11,7 +11,7 @@ counts, since the watch goes on from there and the answer does not.
 
 from threading import Lock
 
-from ingress.model.objects import ObjectKey
+from ingress.model.cluster.objects import ObjectKey
 
 
 class _Need:

@@ -9,7 +9,7 @@ from typing import Protocol
 
 from ingress.cluster.delta_queue import DeltaQueue
 from ingress.cluster.watching.reflector import Receiver, Reflector, reflector_name
-from ingress.model.objects import Batch, Kind
+from ingress.model.cluster.objects import Batch, Kind
 from ingress.translate.readers.reader import KindRead
 
 Scope = tuple[KindRead, str]

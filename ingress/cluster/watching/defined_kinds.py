@@ -14,7 +14,7 @@ from ingress.cluster.api.api_client import ApiResponse
 from ingress.cluster.json_text import decoded
 from ingress.cluster.source import Sink
 from ingress.errors import KubernetesError
-from ingress.model.objects import Batch, ObjectId, ObjectKey, Projection
+from ingress.model.cluster.objects import Batch, ObjectId, ObjectKey, Projection
 from ingress.translate.readers.gateway.definitions import Definition
 from ingress.translate.readers.gateway.names import DEFINITION, GROUP
 from ingress.translate.readers.reader import KindRead

@@ -8,7 +8,7 @@ broke off deletes nothing.
 
 from typing import Final
 
-from ingress.model.objects import ObjectKey
+from ingress.model.cluster.objects import ObjectKey
 
 _MOST_DIGITS: Final = 18
 """A whole number of so many takes half of the memory that its text does."""

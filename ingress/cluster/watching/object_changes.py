@@ -11,9 +11,9 @@ from twisted.logger import Logger
 from ingress.cluster.projecting.project import project
 from ingress.cluster.watching.known_versions import KnownVersions
 from ingress.cluster.watching.watch_events import ObjectEvent
-from ingress.model.objects import ObjectId, ObjectKey, Projection
-from ingress.model.problems import Problem, Reason
-from ingress.model.secrets import TLS_KEYS
+from ingress.model.cluster.objects import ObjectId, ObjectKey, Projection
+from ingress.model.cluster.problems import Problem, Reason
+from ingress.model.cluster.secrets import TLS_KEYS
 from ingress.translate.readers.reader import KindRead
 
 log = Logger()

@@ -6,7 +6,7 @@ for the streaming list.
 
 from collections.abc import Callable
 
-from ingress.model.writes import JSON
+from ingress.model.reporting.writes import JSON
 from ingress.translate.readers.reader import KindRead
 
 # Small enough that decoding a page does not hold up the other threads, as 500 and more do.

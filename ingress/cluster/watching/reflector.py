@@ -48,7 +48,7 @@ from ingress.cluster.watching.watch_events import (
 )
 from ingress.errors import KubernetesError
 from ingress.metrics.watch import ReflectorCounts
-from ingress.model.objects import Batch
+from ingress.model.cluster.objects import Batch
 from ingress.translate.readers.reader import KindRead
 
 log = Logger()

@@ -9,8 +9,8 @@ from typing import Final
 
 from ingress.cluster.api.backoff import Backoff
 from ingress.errors import KubernetesError
-from ingress.model.objects import Batch, Kind, ObjectKey, Projection
-from ingress.model.problems import Problem, Reason
+from ingress.model.cluster.objects import Batch, Kind, ObjectKey, Projection
+from ingress.model.cluster.problems import Problem, Reason
 
 PROBLEM_SECONDS: Final = 60.0
 """How long a watch has to be refused before that is a problem."""

@@ -11,8 +11,8 @@ from typing import Any
 from ingress.cluster.api.api_status import error_from_status
 from ingress.cluster.json_text import decoded
 from ingress.errors import KubernetesError
+from ingress.model.cluster.objects import ObjectKey
 from ingress.model.frozen import frozen
-from ingress.model.objects import ObjectKey
 
 _INITIAL_EVENTS_END = "k8s.io/initial-events-end"
 

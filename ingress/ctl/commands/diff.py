@@ -21,8 +21,8 @@ from ingress.ctl.served.holes import check_named, sides, without_unknown
 from ingress.ctl.served.pairing import paired
 from ingress.ctl.served.reports import as_json, as_markdown, as_text
 from ingress.ctl.terminal import COLOR_CHOICES, has_colour, print_lines, printable, say, tell
+from ingress.model.cluster.objects import ObjectId
 from ingress.model.frozen import frozen
-from ingress.model.objects import ObjectId
 from ingress.settings import Settings
 
 LIVE = "live"

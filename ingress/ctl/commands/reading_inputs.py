@@ -12,8 +12,8 @@ from ingress.ctl.inputs.input import Input
 from ingress.ctl.inputs.live.asked import LiveCluster
 from ingress.ctl.progress import progress
 from ingress.ctl.terminal import printable, tell
-from ingress.model.objects import Kind
-from ingress.model.problems import Reason
+from ingress.model.cluster.objects import Kind
+from ingress.model.cluster.problems import Reason
 
 
 def read_input(paths: tuple[str, ...], options: tuple[str, ...], source: Source | None = None) -> Input:

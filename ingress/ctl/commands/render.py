@@ -11,7 +11,7 @@ from ingress.ctl.commands.reading_inputs import read_input, tell_unread, tell_un
 from ingress.ctl.errors import Mistake
 from ingress.ctl.inputs.input import Input
 from ingress.ctl.terminal import say, tell
-from ingress.model.objects import ObjectKey
+from ingress.model.cluster.objects import ObjectKey
 
 
 class _Form(Enum):

@@ -25,8 +25,8 @@ from ingress.ctl.comparing.given_requests import route_of
 from ingress.ctl.comparing.samples import Sample
 from ingress.ctl.inputs.input import Input
 from ingress.ctl.lint.finding import Level, LintReport, ObjectReport, Standing
+from ingress.model.cluster.objects import ObjectId
 from ingress.model.frozen import frozen
-from ingress.model.objects import ObjectId
 from ingress.routing.paths import PathError, normal_path, other_reading
 
 _WORDS: Final[tuple[tuple[str, tuple[str, ...]], ...]] = (

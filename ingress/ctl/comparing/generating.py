@@ -10,8 +10,8 @@ from urllib.parse import quote
 from ingress.ctl.comparing.expression_paths import paths_beside
 from ingress.ctl.comparing.samples import Chooser, Chosen, Sample
 from ingress.ctl.inputs.input import Input
+from ingress.model.cluster.objects import ObjectKey
 from ingress.model.frozen import frozen
-from ingress.model.objects import ObjectKey
 from ingress.routing.route import Match, Route
 from ingress.translate.readers.ingress.objects import Ingress
 

@@ -10,9 +10,9 @@ from attrs import define, field
 
 from ingress.ctl.gateway.listeners import is_hostname
 from ingress.ctl.gateway.saying import Effect, Json, Remarks, meta
-from ingress.model.backends import BackendReference
-from ingress.model.objects import ObjectId, ObjectKey, Service
-from ingress.model.upstream_tls import ProtocolAsked, ProtocolRefused, UpstreamTlsRequest
+from ingress.model.cluster.objects import ObjectId, ObjectKey, Service
+from ingress.model.upstream.backends import BackendReference
+from ingress.model.upstream.upstream_tls import ProtocolAsked, ProtocolRefused, UpstreamTlsRequest
 from ingress.translate.claims import INVALID_KIND, SERVICE_KIND
 
 GROUP: Final = "gateway.networking.k8s.io"

@@ -39,8 +39,8 @@ from ingress.ctl.gateway.fields import field_of, modifier_of
 from ingress.ctl.gateway.paths import replaced_prefix
 from ingress.ctl.gateway.saying import Effect, Json, Remark
 from ingress.filters import FieldChanges, FilterSpec, Phase
-from ingress.model.backends import BackendReference
-from ingress.model.templates import Template
+from ingress.model.requests.templates import Template
+from ingress.model.upstream.backends import BackendReference
 from ingress.routing.route import Route
 
 STATUSES: Final = frozenset((301, 302, 303, 307, 308))

@@ -16,8 +16,8 @@ from typing import Final
 from attrs import Factory, define
 
 from ingress.ctl.gateway.saying import GatewayOptions, Json, meta
+from ingress.model.cluster.objects import ObjectKey
 from ingress.model.frozen import frozen
-from ingress.model.objects import ObjectKey
 
 MOST_LISTENERS: Final = 64
 HTTP: Final = "http"

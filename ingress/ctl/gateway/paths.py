@@ -13,7 +13,7 @@ from urllib.parse import quote
 
 from ingress.ctl.gateway.saying import Json
 from ingress.model.frozen import frozen
-from ingress.model.templates import Template
+from ingress.model.requests.templates import Template
 from ingress.routing.route import Match, Route
 
 MOST_CHARACTERS: Final = 1024

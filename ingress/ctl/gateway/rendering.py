@@ -13,8 +13,8 @@ from ingress.ctl.gateway.routes import GRPC_ROUTE, TLS_ROUTE, Routes, Served
 from ingress.ctl.gateway.rules import HTTP_ROUTE, Rule, RuleSaying, asking_object, namespace_of
 from ingress.ctl.gateway.saying import Effect, GatewayOptions, Json, Remarks, Rendering
 from ingress.ctl.inputs.input import Input
-from ingress.model.objects import Kind, ObjectId, ObjectKey
-from ingress.model.upstream_tls import ProtocolAsked
+from ingress.model.cluster.objects import Kind, ObjectId, ObjectKey
+from ingress.model.upstream.upstream_tls import ProtocolAsked
 from ingress.routing.route import Match, Route
 from ingress.translate.age import by_age
 from ingress.translate.claims import ParsedObject

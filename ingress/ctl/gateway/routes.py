@@ -16,8 +16,8 @@ from attrs import Factory, define, field
 from ingress.ctl.gateway.listeners import Section, slug
 from ingress.ctl.gateway.rules import MOST_RULES
 from ingress.ctl.gateway.saying import GatewayOptions, Json, meta, without_empty
+from ingress.model.cluster.objects import ObjectId
 from ingress.model.frozen import frozen
-from ingress.model.objects import ObjectId
 
 GRPC_ROUTE: Final = "GRPCRoute"
 TLS_ROUTE: Final = "TLSRoute"

@@ -16,10 +16,10 @@ from ingress.ctl.gateway.filters import FilterSaying, RuleParts
 from ingress.ctl.gateway.paths import PathSaid, said_path
 from ingress.ctl.gateway.saying import Effect, GatewayOptions, Json, Remark, Remarks, without_empty
 from ingress.filters import FilterSpec
-from ingress.model.backends import BackendReference
-from ingress.model.objects import Kind, ObjectId, ObjectKey
-from ingress.model.retries import DEFAULT_RETRIES
-from ingress.model.upstream_tls import ProtocolAsked
+from ingress.model.cluster.objects import Kind, ObjectId, ObjectKey
+from ingress.model.upstream.backends import BackendReference
+from ingress.model.upstream.retries import DEFAULT_RETRIES
+from ingress.model.upstream.upstream_tls import ProtocolAsked
 from ingress.routing.route import Match, Route
 from ingress.routing.variants import RequestCondition, Said, WeightedBackend
 

@@ -9,8 +9,8 @@ from typing import Any, Final
 
 from attrs import field
 
+from ingress.model.cluster.objects import ObjectId, ObjectKey
 from ingress.model.frozen import frozen
-from ingress.model.objects import ObjectId, ObjectKey
 
 Json = dict[str, Any]
 

@@ -9,7 +9,7 @@ import yaml
 
 from ingress.ctl.gateway.saying import Effect, Json, Rendering, Unsaid
 from ingress.ctl.terminal import printable
-from ingress.model.objects import ObjectId
+from ingress.model.cluster.objects import ObjectId
 
 _COLUMNS = 118
 

@@ -5,9 +5,9 @@ from typing import Final
 
 from attrs import field
 
+from ingress.model.cluster.objects import Kind, ObjectId
+from ingress.model.cluster.problems import Problem, Reason
 from ingress.model.frozen import frozen
-from ingress.model.objects import Kind, ObjectId
-from ingress.model.problems import Problem, Reason
 
 MISSING: Final[Mapping[Reason, tuple[Kind, ...]]] = {
     Reason.SERVICE_NOT_FOUND: (Kind.SERVICE,),

@@ -11,8 +11,8 @@ from ingress.ctl.errors import Mistake
 from ingress.ctl.inputs.ingress_nginx.taken_arguments import judged_by, taken_arguments
 from ingress.ctl.inputs.ingress_nginx.workloads import is_ours, unknown_variable
 from ingress.ctl.inputs.input import Unread, Workload
+from ingress.model.cluster.objects import ObjectKey
 from ingress.model.frozen import frozen
-from ingress.model.objects import ObjectKey
 from ingress.options.table import SPELLINGS
 from ingress.wording import first_of
 

@@ -5,8 +5,8 @@ from collections.abc import Collection, Mapping
 from attrs import evolve
 
 from ingress.ctl.inputs.input import Input, Unread
-from ingress.model.objects import ConfigMap, Kind, ObjectKey
-from ingress.model.port_services import PortServices
+from ingress.model.cluster.objects import ConfigMap, Kind, ObjectKey
+from ingress.model.cluster.port_services import PortServices
 from ingress.options.config_map import read_config_map
 from ingress.options.merging import merge
 from ingress.options.port_services import read_port_services

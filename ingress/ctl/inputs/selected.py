@@ -7,8 +7,8 @@ from typing import Final
 from ingress.cluster.kinds import KINDS
 from ingress.cluster.namespace_labels import not_selected
 from ingress.ctl.inputs.input import Unread
-from ingress.model.label_selectors import LabelSelector
-from ingress.model.objects import ObjectId, ObjectKey, Projection
+from ingress.model.cluster.label_selectors import LabelSelector
+from ingress.model.cluster.objects import ObjectId, ObjectKey, Projection
 from ingress.translate.readers.gateway.names import NAMESPACE
 from ingress.wording import first_of, number_of
 

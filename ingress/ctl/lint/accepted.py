@@ -12,8 +12,8 @@ from ingress.ctl.close_names import did_you_mean
 from ingress.ctl.errors import Mistake
 from ingress.ctl.lint.finding import Finding, LintReport, ObjectReport
 from ingress.ctl.lint.rules import RULES
+from ingress.model.cluster.objects import ObjectId
 from ingress.model.frozen import frozen
-from ingress.model.objects import ObjectId
 
 _PATTERNS: Final = ("rules", "namespaces", "names", "annotations", "files")
 _KEYS: Final = (*_PATTERNS, "reason", "until")

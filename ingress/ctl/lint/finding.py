@@ -8,7 +8,7 @@ from attrs import field as attribute
 from attrs import frozen
 
 from ingress.ctl.inputs.input import NOWHERE, Place
-from ingress.model.objects import ObjectId
+from ingress.model.cluster.objects import ObjectId
 
 
 class Level(IntEnum):

@@ -27,8 +27,8 @@ from ingress.ctl.lint.rules import CORS_NULL, CRITICAL_RISK, UNKNOWN_CLASS
 from ingress.ctl.lint.standings import standings
 from ingress.ctl.lint.survey import Subject, Survey
 from ingress.ctl.meant import Meant
-from ingress.model.objects import Kind, ObjectId
-from ingress.model.problems import Problem, Reason
+from ingress.model.cluster.objects import Kind, ObjectId
+from ingress.model.cluster.problems import Problem, Reason
 from ingress.wording import first_of
 
 _Check = Callable[[Survey, Subject], Iterator[Finding]]

@@ -17,8 +17,8 @@ from ingress.ctl.lint.mending import in_quotes, mended, renamed, unknown_names
 from ingress.ctl.lint.rules import CLOSED_PATHS, CONVERTED, REGEX_NOT_ASKED, RULE_SHADOWED, RULES, Rule
 from ingress.ctl.lint.survey import Subject
 from ingress.ctl.meant import Meant, host_of_url
-from ingress.model.objects import Kind, ObjectId, ObjectKey, Projection
-from ingress.model.problems import Problem, Reason
+from ingress.model.cluster.objects import Kind, ObjectId, ObjectKey, Projection
+from ingress.model.cluster.problems import Problem, Reason
 from ingress.translate.claims import Claim
 from ingress.translate.hosts.expressions import GUARD_IS_MISSING
 from ingress.translate.readers.ingress.objects import CLASS_ANNOTATION, Ingress

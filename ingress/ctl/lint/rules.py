@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from typing import Final
 
 from ingress.ctl.lint.finding import Level
+from ingress.model.cluster.problems import Reason
 from ingress.model.frozen import frozen
-from ingress.model.problems import Reason
 
 
 @frozen

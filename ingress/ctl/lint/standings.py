@@ -19,7 +19,7 @@ from ingress.ctl.lint.finding import AnnotationReport, Finding, Standing
 from ingress.ctl.lint.mending import KNOWN, ROWS, unknown_names
 from ingress.ctl.lint.rules import CLOSED_PATHS, REWRITE_TO_ITSELF
 from ingress.ctl.lint.survey import Subject
-from ingress.model.problems import Reason
+from ingress.model.cluster.problems import Reason
 
 _Differs = Callable[[Subject, str], bool]
 

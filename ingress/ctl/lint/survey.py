@@ -15,10 +15,10 @@ from ingress.ctl.inputs.unknown_fields import UnknownField
 from ingress.ctl.lint.finding import Change, Finding
 from ingress.ctl.lint.rules import Rule
 from ingress.ctl.meant_classes import MeantClasses
+from ingress.model.cluster.objects import ClusterObject, Kind, ObjectId, ObjectKey, Owner
+from ingress.model.cluster.problems import Problem
 from ingress.model.frozen import frozen
-from ingress.model.objects import ClusterObject, Kind, ObjectId, ObjectKey, Owner
-from ingress.model.problems import Problem
-from ingress.model.upstream_tls import ProtocolRefused
+from ingress.model.upstream.upstream_tls import ProtocolRefused
 from ingress.routing.expression_routes import PathTooLong
 from ingress.routing.paths import rule_path
 from ingress.routing.route import Match, Route

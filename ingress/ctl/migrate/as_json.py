@@ -7,7 +7,7 @@ from typing import Any
 from ingress.ctl.lint.finding import Finding
 from ingress.ctl.migrate.migration import ArgumentsReport, Asked, Count, Entry, Matter, Migration
 from ingress.ctl.migrate.patching.commands import commands, json_patch
-from ingress.model.objects import ObjectId
+from ingress.model.cluster.objects import ObjectId
 
 
 def as_json(migration: Migration, asked: Asked) -> str:

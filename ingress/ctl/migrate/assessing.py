@@ -20,7 +20,7 @@ from ingress.ctl.migrate.outcome import Outcome, outcome_of, outcome_of_finding
 from ingress.ctl.migrate.owners import owner_label, owner_of
 from ingress.ctl.migrate.raw_ingress import before
 from ingress.ctl.migrate.whole_mending import Mending, whole_mending
-from ingress.model.objects import ObjectId
+from ingress.model.cluster.objects import ObjectId
 
 _WORST: Final = tuple(reversed(Standing))
 

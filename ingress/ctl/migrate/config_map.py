@@ -12,8 +12,8 @@ from ingress.annotations.firewall.family import OPTION
 from ingress.ctl.inputs.ingress_nginx.usual_config_map import find_config_map
 from ingress.ctl.inputs.input import Input
 from ingress.ctl.migrate.migration import ConfigMapReport, Key
-from ingress.model.objects import Kind
-from ingress.model.problems import Problem, Reason
+from ingress.model.cluster.objects import Kind
+from ingress.model.cluster.problems import Problem, Reason
 from ingress.options.config_map import read_config_map
 from ingress.options.config_map_keys import KEYS
 from ingress.options.merging import merge

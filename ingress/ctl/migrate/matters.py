@@ -15,8 +15,8 @@ from ingress.ctl.lint.finding import AnnotationReport, Finding, ObjectReport
 from ingress.ctl.lint.reports.texts import message
 from ingress.ctl.migrate.migration import Matter
 from ingress.ctl.migrate.outcome import Outcome, differing, is_mistake, outcome_of_finding
-from ingress.model.objects import ObjectId
-from ingress.model.problems import Reason
+from ingress.model.cluster.objects import ObjectId
+from ingress.model.cluster.problems import Reason
 
 _NAMES: Final = re.compile(
     r"(?P<names>[^\s:;]+(?:, [^\s:;]+)*): (?P<was>[^;]*?) (?:it|them); (?P<has>.*)", re.DOTALL

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 
 from ingress.ctl.lint.finding import Change, Finding, Level
-from ingress.model.problems import Reason
+from ingress.model.cluster.problems import Reason
 from ingress.translate.readers.ingress.objects import Ingress
 
 

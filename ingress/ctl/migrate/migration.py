@@ -10,8 +10,8 @@ from ingress.ctl.inputs.input import Place, Workload
 from ingress.ctl.lint.finding import Change, Finding, Standing
 from ingress.ctl.migrate.installation.carried import CarriedField
 from ingress.ctl.migrate.outcome import Outcome
+from ingress.model.cluster.objects import ObjectId
 from ingress.model.frozen import frozen
-from ingress.model.objects import ObjectId
 
 
 @frozen

@@ -11,7 +11,7 @@ from typing import Final
 
 from ingress.ctl.lint.finding import AnnotationReport, Finding, Level, ObjectReport, Standing
 from ingress.ctl.lint.rules import CLOSED_PATHS, DEFAULT_BACKEND_OF_ALL, HOST_WITHOUT_TLS, REWRITE_TO_ITSELF
-from ingress.model.problems import Reason
+from ingress.model.cluster.problems import Reason
 
 
 class Outcome(IntEnum):

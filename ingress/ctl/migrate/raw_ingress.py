@@ -14,8 +14,8 @@ from ingress.ctl.migrate.migration import Before
 from ingress.ctl.migrate.patching.yaml_edits import make_changes
 from ingress.ctl.migrate.patching.yaml_places import Unsafe
 from ingress.fields import FieldReader
+from ingress.model.cluster.objects import Kind
 from ingress.model.frozen import frozen
-from ingress.model.objects import Kind
 from ingress.translate.readers.ingress.objects import Ingress, IngressBackend, IngressPath, IngressRule
 from ingress.translate.readers.ingress.projection import project_ingress
 

@@ -16,8 +16,8 @@ from ingress.ctl.migrate.matters import Located
 from ingress.ctl.migrate.mending import mended, put_together
 from ingress.ctl.migrate.patching.yaml_places import Unsafe
 from ingress.ctl.migrate.raw_ingress import Known, changed, composed
+from ingress.model.cluster.state import Derived
 from ingress.model.frozen import frozen
-from ingress.model.state import Derived
 from ingress.translate.readers.ingress.objects import Ingress
 
 MOST_TIMES: Final = 6

@@ -28,8 +28,8 @@ from ingress.ctl.pages.document import (
     Table,
     weight,
 )
-from ingress.model.objects import ObjectId
-from ingress.model.problems import Reason
+from ingress.model.cluster.objects import ObjectId
+from ingress.model.cluster.problems import Reason
 from ingress.wording import first_of, number_of
 
 _NAMES: Final = re.compile(r"([\w./-]{1,253}(?:, [\w./-]{1,253}){0,20}): ")

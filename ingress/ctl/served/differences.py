@@ -17,8 +17,8 @@ from ingress.ctl.served.pairing import below
 from ingress.ctl.served.sealing import SEALED, Seals, without_seals
 from ingress.ctl.served.sides import alike
 from ingress.ctl.served.walking import walk
+from ingress.model.cluster.problems import Reason
 from ingress.model.frozen import frozen
-from ingress.model.problems import Reason
 from ingress.routing.beginnings import has_regex_signs
 from ingress.routing.expression_routes import PathTooLong
 from ingress.routing.route import Match, Route

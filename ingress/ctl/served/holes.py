@@ -13,9 +13,9 @@ from ingress.ctl.inputs.files.texts import STANDARD_INPUT
 from ingress.ctl.inputs.input import Input
 from ingress.ctl.served.differences import Comparison, Difference, Subject
 from ingress.ctl.served.pairing import below
+from ingress.model.cluster.objects import Kind, ObjectId, ObjectKey
+from ingress.model.cluster.problems import Reason
 from ingress.model.frozen import frozen
-from ingress.model.objects import Kind, ObjectId, ObjectKey
-from ingress.model.problems import Reason
 from ingress.wording import first_of
 
 _OF_ROUTES = frozenset(

@@ -21,13 +21,13 @@ from ingress.ctl.served.sealing import SEALED, Seals
 from ingress.filters import FilterSpec
 from ingress.identity.certificates import Certificate
 from ingress.identity.server_names import HandshakeSettings
-from ingress.model.backends import BackendReference, Endpoint, ManualEndpoint
-from ingress.model.balancing import DEFAULT_BALANCING, Balancing
-from ingress.model.limits import AskedTimeouts
-from ingress.model.objects import Kind
-from ingress.model.problems import Problem
-from ingress.model.retries import RetryRule
-from ingress.model.upstream_tls import DATAGRAMS, Datagrams, ProtocolAsked, ProtocolRefused
+from ingress.model.cluster.objects import Kind
+from ingress.model.cluster.problems import Problem
+from ingress.model.serving.limits import AskedTimeouts
+from ingress.model.upstream.backends import BackendReference, Endpoint, ManualEndpoint
+from ingress.model.upstream.balancing import DEFAULT_BALANCING, Balancing
+from ingress.model.upstream.retries import RetryRule
+from ingress.model.upstream.upstream_tls import DATAGRAMS, Datagrams, ProtocolAsked, ProtocolRefused
 from ingress.plain.values import as_data, filter_as_data, settings_as_data, whole, words_of_link
 from ingress.routing.beginnings import Beginnings
 from ingress.routing.paths import rule_path

@@ -8,7 +8,7 @@ from attrs import evolve
 
 from ingress.ctl.inputs.coverage import Coverage
 from ingress.ctl.inputs.input import Input
-from ingress.model.state import ClusterState
+from ingress.model.cluster.state import ClusterState
 
 
 def paired(old: Input, new: Input, old_root: str, new_root: str) -> Iterator[tuple[str, Input, Input]]:

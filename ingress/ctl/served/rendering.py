@@ -7,10 +7,10 @@ from ingress.ctl.inputs.input import Input
 from ingress.ctl.served.normal_form import Data, served
 from ingress.ctl.served.pairing import named_layers
 from ingress.identity.server_names import PLAIN_HANDSHAKE
-from ingress.model.balancing import DEFAULT_BALANCING
-from ingress.model.limits import Timeouts
-from ingress.model.retries import DEFAULT_RETRIES
-from ingress.model.serving import ServingSettings
+from ingress.model.serving.limits import Timeouts
+from ingress.model.serving.serving_settings import ServingSettings
+from ingress.model.upstream.balancing import DEFAULT_BALANCING
+from ingress.model.upstream.retries import DEFAULT_RETRIES
 from ingress.plain.values import settings_as_data, whole
 
 _USUAL: Final[Data] = {

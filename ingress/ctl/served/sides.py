@@ -16,9 +16,9 @@ from attrs import evolve
 
 from ingress.ctl.inputs.coverage import Coverage
 from ingress.ctl.inputs.input import Input
-from ingress.model.objects import ClusterObject, Kind, ObjectId, ObjectKey
-from ingress.model.problems import Problem
-from ingress.model.state import ClusterState
+from ingress.model.cluster.objects import ClusterObject, Kind, ObjectId, ObjectKey
+from ingress.model.cluster.problems import Problem
+from ingress.model.cluster.state import ClusterState
 from ingress.translate.absent_secrets import forbidden_by
 from ingress.translate.readers.ingress.objects import Ingress, classes_of, ingresses_of
 from ingress.wording import first_of, plural_of

@@ -9,7 +9,7 @@ from typing import Protocol
 from twisted.logger import Logger
 
 from ingress.errors import StartError
-from ingress.model.log_destinations import AccessDestination, SyslogAddress
+from ingress.model.serving.log_destinations import AccessDestination, SyslogAddress
 from ingress.process.logs.file_output import AccessOutput
 from ingress.process.logs.syslog_output import SyslogOutput
 

@@ -24,7 +24,7 @@ from twisted.python.logfile import LogFile
 from zope.interface import implementer
 
 from ingress.model.frozen import frozen
-from ingress.model.log_formats import LogForm
+from ingress.model.serving.log_formats import LogForm
 from ingress.process.timestamps import stamp_of
 
 _log = Logger()

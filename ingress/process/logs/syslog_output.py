@@ -17,7 +17,7 @@ from errno import ECONNREFUSED, EMSGSIZE
 from time import localtime, monotonic, strftime, time
 from typing import Final
 
-from ingress.model.log_destinations import SyslogAddress, SyslogTransport
+from ingress.model.serving.log_destinations import SyslogAddress, SyslogTransport
 from ingress.process.logs.file_output import LinesLostError
 from ingress.process.timestamps import stamp_of
 

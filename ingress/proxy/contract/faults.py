@@ -16,8 +16,8 @@ from enum import Enum
 from errno import EADDRNOTAVAIL, EMFILE, ENFILE, ENOBUFS, ENOMEM
 from typing import Final, NamedTuple
 
-from ingress.model.causes import Cause
-from ingress.model.retries import RetryRule
+from ingress.model.exchanges.causes import Cause
+from ingress.model.upstream.retries import RetryRule
 from ingress.proxy.contract.transport import TIMED_OUT
 
 CLIENT_CLOSED: Final = 499

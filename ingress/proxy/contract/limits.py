@@ -1,6 +1,6 @@
 """The bounds of the data path that nobody can set: what a peer may take in time and in bytes.
 
-Those that the operator or an Ingress can set are values of ``ingress.model.limits``;
+Those that the operator or an Ingress can set are values of ``ingress.model.serving.limits``;
 bounds of the grammar are in ``ingress.http``.  The first group is about downstream connections,
 the second about exchanges, the third about upstream connections, the fourth about requests of our own, the last one about
 this process.

@@ -4,7 +4,7 @@ A channel of a TLS listener has a ``Security``, any other has none.
 """
 
 from ingress.identity.misdirected import LONGEST_FITTING, MOST_FITTING, ServerNames, is_misdirected
-from ingress.model.client_authentication import NO_EVIDENCE, ClientEvidence
+from ingress.model.requests.client_authentication import NO_EVIDENCE, ClientEvidence
 from ingress.proxy.contract.transport import Transport
 from ingress.tls.handshake import evidence_of, handshake_of
 

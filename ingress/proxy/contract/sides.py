@@ -13,8 +13,8 @@ from typing import Final, Protocol
 
 from ingress.http.request_head import RequestHead
 from ingress.http.response_head import ResponseHead
-from ingress.model.causes import Cause
-from ingress.model.limits import Timeouts
+from ingress.model.exchanges.causes import Cause
+from ingress.model.serving.limits import Timeouts
 from ingress.proxy.contract.faults import Fault
 from ingress.proxy.contract.security import Security
 from ingress.proxy.contract.transport import KernelCopy, Transport

@@ -21,8 +21,8 @@ from twisted.logger import Logger
 from twisted.web.server import NOT_DONE_YET
 
 from ingress.metrics.overload import LATE, MEMORY, OverloadMetrics
-from ingress.model.causes import Cause
-from ingress.model.happenings import ChangeSort, Mark
+from ingress.model.exchanges.causes import Cause
+from ingress.model.observability.happenings import ChangeSort, Mark
 from ingress.process.lateness import Lateness
 from ingress.proxy.contract.faults import State
 from ingress.proxy.dispatch.overload import TURN_SECONDS, Overload

@@ -12,10 +12,10 @@ from twisted.internet.interfaces import IReactorTime
 from twisted.logger import Logger
 from twisted.python.failure import Failure
 
-from ingress.model.backends import BackendReference, BackendState
-from ingress.model.balancing import Balancing
 from ingress.model.shared_map import SharedMap
 from ingress.model.stepwise import Stepwise
+from ingress.model.upstream.backends import BackendReference, BackendState
+from ingress.model.upstream.balancing import Balancing
 from ingress.process.in_slices import in_slices
 from ingress.proxy.upstream.rotation import Rotation
 

@@ -5,7 +5,7 @@ That is the answer of the endpoint to the one before, and so on back to the clie
 
 from twisted.web.server import NOT_DONE_YET
 
-from ingress.model.causes import Cause
+from ingress.model.exchanges.causes import Cause
 from ingress.proxy.dispatch.resource import IngressProxyResource
 from ingress.proxy.dispatch.side_by_side import SideBySideResource
 from ingress.proxy.exchange.exchange import Exchange

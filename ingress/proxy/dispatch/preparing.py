@@ -11,7 +11,7 @@ from twisted.internet.interfaces import IReactorTime
 from twisted.logger import Logger
 from twisted.python.failure import Failure
 
-from ingress.model.causes import Cause
+from ingress.model.exchanges.causes import Cause
 from ingress.model.stepwise import Stepwise
 from ingress.process.in_slices import in_slices
 from ingress.proxy.contract.faults import State

@@ -21,11 +21,11 @@ from twisted.web.proxy import ReverseProxyResource
 from twisted.web.server import NOT_DONE_YET
 
 from ingress.filters import FilterSpec, Scope
-from ingress.model.backends import BackendReference, BackendState
-from ingress.model.balancing import Balancing
-from ingress.model.causes import Cause
+from ingress.model.exchanges.causes import Cause
+from ingress.model.network.streams import StreamSort
 from ingress.model.shared_map import SharedMap
-from ingress.model.streams import StreamSort
+from ingress.model.upstream.backends import BackendReference, BackendState
+from ingress.model.upstream.balancing import Balancing
 from ingress.proxy.dispatch.known_rotations import KnownRotations
 from ingress.proxy.dispatch.preparing import Preparing
 from ingress.proxy.exchange.exchange import Exchange

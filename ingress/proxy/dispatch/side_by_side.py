@@ -5,7 +5,7 @@ To find out takes as many calls as all else of a request on its way in, so hosts
 
 from typing import Final
 
-from ingress.model.backends import BackendReference
+from ingress.model.upstream.backends import BackendReference
 from ingress.proxy.dispatch.resource import IngressProxyResource
 from ingress.proxy.exchange.exchange import Exchange
 from ingress.proxy.upstream.rotation import Rotation

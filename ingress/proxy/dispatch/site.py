@@ -13,9 +13,9 @@ from ingress.http.forwarding import TrustedProxies
 from ingress.http2.frame_room import FrameRoom
 from ingress.identity.misdirected import ServerNames
 from ingress.metrics.metrics import Metrics
+from ingress.model.exchanges.records import Record
 from ingress.model.frozen import frozen
-from ingress.model.limits import Limits
-from ingress.model.records import Record
+from ingress.model.serving.limits import Limits
 from ingress.proxy.contract.deadlines import Deadlines
 from ingress.proxy.contract.transport import Receiver
 from ingress.proxy.dispatch.gate import Gate, Renders

@@ -4,7 +4,7 @@ from typing import Protocol
 
 from ingress.http.body import BodyError
 from ingress.http.request_head import RequestHead
-from ingress.model.limits import Limits
+from ingress.model.serving.limits import Limits
 from ingress.proxy.contract.deadlines import Deadlines
 from ingress.proxy.contract.sides import RequestSink
 from ingress.proxy.contract.transport import KernelCopy, Transport

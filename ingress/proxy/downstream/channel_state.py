@@ -16,7 +16,7 @@ Only where HTTP/2 may be begun without a word does a connection begin in ``PREFA
 from enum import Enum
 from typing import Final
 
-from ingress.model.limits import Limits
+from ingress.model.serving.limits import Limits
 from ingress.proxy.contract.deadlines import NEVER
 from ingress.proxy.contract.limits import MAX_AHEAD
 

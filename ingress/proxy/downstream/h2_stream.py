@@ -22,8 +22,8 @@ from ingress.http2.frame_reader import FrameReader
 from ingress.http2.frame_room import FrameRoom
 from ingress.http2.frames import FRAME_BYTES, field_block_frames
 from ingress.http2.stream import Stream, StreamConnection
-from ingress.model.causes import Cause
-from ingress.model.limits import Limits
+from ingress.model.exchanges.causes import Cause
+from ingress.model.serving.limits import Limits
 from ingress.proxy.contract.deadlines import NEVER, Deadlines
 from ingress.proxy.contract.limits import ABOVE_WATERMARK_SECONDS, ENDED_SECONDS, TUNNEL_END_SECONDS
 from ingress.proxy.contract.progress import Progress

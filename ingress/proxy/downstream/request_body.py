@@ -5,7 +5,7 @@ Pure: the channel reads and knows the time, and acts on what is found here.
 
 from ingress.http.body import ChunkedDecoder, Decoder, LengthDecoder
 from ingress.http.request_head import RequestHead
-from ingress.model.limits import Limits
+from ingress.model.serving.limits import Limits
 from ingress.proxy.contract.limits import SPLICE_BYTES
 
 

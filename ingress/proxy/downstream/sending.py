@@ -6,7 +6,7 @@ waits until all of it is taken, and then a while for the kernel to deliver it, o
 
 from typing import Protocol
 
-from ingress.model.limits import Limits
+from ingress.model.serving.limits import Limits
 from ingress.proxy.contract.deadlines import NEVER, Deadlines
 from ingress.proxy.contract.limits import LINGER_GAP_SECONDS, LINGER_SECONDS
 from ingress.proxy.contract.progress import Progress

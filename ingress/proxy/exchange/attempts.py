@@ -8,9 +8,9 @@ that others use declined the request: then to the same one on a new connection, 
 from collections.abc import Callable
 from typing import Final
 
-from ingress.model.backends import Endpoint
-from ingress.model.records import AttemptRecord
-from ingress.model.retries import RetryRule
+from ingress.model.exchanges.records import AttemptRecord
+from ingress.model.upstream.backends import Endpoint
+from ingress.model.upstream.retries import RetryRule
 from ingress.proxy.contract.faults import Fault, Reuse, Row, Step, fault_of_connecting, next_step
 from ingress.proxy.upstream.rotation import Rotation
 from ingress.routing.balancing.health import Liveness

@@ -8,8 +8,8 @@ from typing import Final
 from twisted.internet.interfaces import IReactorTime
 
 from ingress.metrics.metrics import Metrics
-from ingress.model.limits import Limits
-from ingress.model.records import Record
+from ingress.model.exchanges.records import Record
+from ingress.model.serving.limits import Limits
 from ingress.proxy.contract.burst import Burst
 from ingress.proxy.contract.deadlines import Deadlines
 from ingress.proxy.contract.faults import State

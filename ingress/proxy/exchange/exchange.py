@@ -23,12 +23,12 @@ from ingress.http.forwarding import Origin, upstream_fields_of
 from ingress.http.grpc import is_grpc
 from ingress.http.request_head import RequestHead
 from ingress.http.response_head import ResponseHead
-from ingress.model.backends import Endpoint
-from ingress.model.causes import UNSAID, Cause, cause_of_answer, cause_of_reply, cause_of_status
-from ingress.model.limits import Timeouts
-from ingress.model.records import Record
-from ingress.model.reply import Reply
-from ingress.model.traces import TraceContext
+from ingress.model.exchanges.causes import UNSAID, Cause, cause_of_answer, cause_of_reply, cause_of_status
+from ingress.model.exchanges.records import Record
+from ingress.model.exchanges.reply import Reply
+from ingress.model.observability.traces import TraceContext
+from ingress.model.serving.limits import Timeouts
+from ingress.model.upstream.backends import Endpoint
 from ingress.proxy.contract.faults import AFTER_HEAD, IDEMPOTENT, LEFT, TABLE, Fault, Side, State, Step
 from ingress.proxy.contract.sides import CLOSED, AnswerSink, Downstream, Upstream
 from ingress.proxy.contract.transport import KernelCopy, Transport

@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING, Final, Protocol
 from ingress.http.field_values import all_combined, combined_values, first_value, joined_value
 from ingress.http.forwarding import Origin, proxys_lines
 from ingress.http.request_head import RequestHead
-from ingress.model.backends import Endpoint
-from ingress.model.client_authentication import ClientEvidence
-from ingress.model.traces import TraceContext
+from ingress.model.observability.traces import TraceContext
+from ingress.model.requests.client_authentication import ClientEvidence
+from ingress.model.upstream.backends import Endpoint
 from ingress.proxy.contract.addresses import peer_address, port_of
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ from functools import lru_cache
 from types import MappingProxyType
 from typing import Final
 
-from ingress.model.causes import Cause
-from ingress.model.reply import Reply
+from ingress.model.exchanges.causes import Cause
+from ingress.model.exchanges.reply import Reply
 from ingress.proxy.exchange.replies import BUSY, phrase_of, text_of
 
 UNKNOWN: Final = 2

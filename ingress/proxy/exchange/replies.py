@@ -11,7 +11,7 @@ from http import HTTPStatus
 from attrs import evolve
 
 from ingress.http.response_head import ResponseHead
-from ingress.model.reply import Reply
+from ingress.model.exchanges.reply import Reply
 
 _PAGE = """<!DOCTYPE html>
 <html lang="en">

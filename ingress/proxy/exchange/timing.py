@@ -11,7 +11,7 @@ from typing import Protocol
 
 from twisted.internet.interfaces import IDelayedCall
 
-from ingress.model.limits import AskedTimeouts
+from ingress.model.serving.limits import AskedTimeouts
 from ingress.proxy.contract.deadlines import Deadlines
 from ingress.proxy.contract.faults import Fault, State
 from ingress.proxy.contract.sides import Upstream

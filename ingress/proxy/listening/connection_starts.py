@@ -21,7 +21,7 @@ from twisted.internet.interfaces import IAddress
 
 from ingress.http.proxy_header import MAX_V2_BYTES, Address, ProxyHeaderError, read_proxy_header
 from ingress.model.frozen import frozen
-from ingress.model.streams import StreamSort
+from ingress.model.network.streams import StreamSort
 from ingress.proxy.contract.addresses import peer_address
 from ingress.proxy.contract.deadlines import NEVER
 from ingress.proxy.contract.limits import CONNECTION_START_SECONDS

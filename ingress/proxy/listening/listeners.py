@@ -23,7 +23,7 @@ from zope.interface import implementer
 
 from ingress.errors import StartError
 from ingress.http.plain_request import ANSWER, is_plain_request
-from ingress.model.listeners import backlog_of, interface_of, port_of, udp_port_of
+from ingress.model.network.listeners import backlog_of, interface_of, port_of, udp_port_of
 from ingress.proxy.contract.transport import Receiver, is_ip_address
 from ingress.proxy.transport.accepting import FamilyPort
 from ingress.proxy.transport.handshake_queue import HandshakeQueue

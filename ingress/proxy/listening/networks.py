@@ -15,9 +15,9 @@ from twisted.internet.protocol import ServerFactory
 from twisted.internet.task import deferLater
 from twisted.logger import Logger
 
-from ingress.model.backends import Endpoint
-from ingress.model.limits import Timeouts
-from ingress.model.listeners import backlog_of
+from ingress.model.network.listeners import backlog_of
+from ingress.model.serving.limits import Timeouts
+from ingress.model.upstream.backends import Endpoint
 from ingress.process.lateness import Lateness
 from ingress.process.yielding import YieldToTraffic
 from ingress.proxy.contract.burst import Burst

@@ -20,8 +20,8 @@ from twisted.logger import Logger
 from twisted.python.failure import Failure
 
 from ingress.errors import StartError
-from ingress.model.happenings import ChangeSort, Mark
-from ingress.model.listeners import Listener
+from ingress.model.network.listeners import Listener
+from ingress.model.observability.happenings import ChangeSort, Mark
 
 RETRY_SECONDS = 30.0
 LETTING_GO_SECONDS = 10.0

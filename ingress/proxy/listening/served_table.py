@@ -11,7 +11,7 @@ from twisted.python.failure import Failure
 from ingress.identity.certificates import CertificateTable
 from ingress.identity.misdirected import ServerNames
 from ingress.identity.server_names import HandshakeSettingsTable
-from ingress.model.backends import BackendReference, BackendState
+from ingress.model.upstream.backends import BackendReference, BackendState
 from ingress.proxy.dispatch.resource import IngressProxyResource
 from ingress.proxy.dispatch.side_by_side import SideBySideResource
 from ingress.proxy.dispatch.site import ProxySite

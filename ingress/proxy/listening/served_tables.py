@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator
 
-from ingress.model.listeners import MAIN, Listener, port_of
+from ingress.model.network.listeners import MAIN, Listener, port_of
 from ingress.proxy.dispatch.resource import IngressProxyResource
 from ingress.proxy.dispatch.site import ProxySite
 from ingress.proxy.listening.served_table import ServedSite, ServedTable

@@ -27,11 +27,11 @@ from twisted.internet.error import ConnectionDone
 from twisted.python.failure import Failure
 
 from ingress.http.proxy_header import Address, write_proxy_header
-from ingress.model.backends import Endpoint
-from ingress.model.causes import Cause, cause_of_status
-from ingress.model.client_authentication import lets_in
-from ingress.model.records import STREAM_PROTOCOL, AttemptRecord, Record
-from ingress.model.streams import StreamSort
+from ingress.model.exchanges.causes import Cause, cause_of_status
+from ingress.model.exchanges.records import STREAM_PROTOCOL, AttemptRecord, Record
+from ingress.model.network.streams import StreamSort
+from ingress.model.requests.client_authentication import lets_in
+from ingress.model.upstream.backends import Endpoint
 from ingress.proxy.contract.addresses import peer_address, port_of
 from ingress.proxy.contract.deadlines import NEVER
 from ingress.proxy.contract.faults import LEFT, TABLE, Side, Step

@@ -12,7 +12,7 @@ from twisted.internet.posixbase import PosixReactorBase
 from twisted.internet.protocol import ClientFactory, Protocol
 from twisted.python.failure import Failure
 
-from ingress.model.backends import Endpoint
+from ingress.model.upstream.backends import Endpoint
 from ingress.proxy.contract.transport import REFUSED, TIMED_OUT, Receiver
 from ingress.proxy.transport.twisted_protocol import TwistedProtocol
 from ingress.proxy.transport.twisted_transports import DirectClient

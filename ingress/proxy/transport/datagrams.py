@@ -16,7 +16,7 @@ from twisted.logger import Logger
 from twisted.python.failure import Failure
 
 from ingress.errors import StartError
-from ingress.model.listeners import interface_of, udp_port_of
+from ingress.model.network.listeners import interface_of, udp_port_of
 from ingress.proxy.contract.transport import is_ip_address
 from ingress.proxy.transport.accepting import keep_to_family
 from ingress.proxy.transport.epoll.epoll_set import ERROR, READ, Descriptor

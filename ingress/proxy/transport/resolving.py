@@ -15,8 +15,8 @@ from itertools import groupby
 from random import random
 from typing import Any, Protocol
 
-from ingress.model.addresses import address_fault, is_within, same_address
-from ingress.model.backends import Endpoint
+from ingress.model.network.addresses import address_fault, is_within, same_address
+from ingress.model.upstream.backends import Endpoint
 from ingress.proxy.contract.transport import TIMED_OUT, is_ip_address
 from ingress.proxy.transport.name_lookups import Found
 

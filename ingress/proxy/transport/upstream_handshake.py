@@ -21,7 +21,7 @@ from twisted.protocols.tls import TLSMemoryBIOFactory, TLSMemoryBIOProtocol
 from twisted.python.failure import Failure
 from zope.interface import implementer
 
-from ingress.model.backends import Endpoint
+from ingress.model.upstream.backends import Endpoint
 from ingress.proxy.contract.transport import TIMED_OUT, Receiver
 from ingress.proxy.transport.tls_layer import TLSLayer
 from ingress.proxy.transport.twisted_protocol import TwistedProtocol

@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 from twisted.internet.interfaces import IDelayedCall
 from twisted.python.failure import Failure
 
-from ingress.model.causes import Cause
+from ingress.model.exchanges.causes import Cause
 from ingress.proxy.dispatch.site import ProxySite
 from ingress.proxy.transport.datagrams import (
     CONTROL_BYTES,

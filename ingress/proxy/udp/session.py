@@ -21,10 +21,10 @@ from typing import Final, Protocol
 
 from twisted.python.failure import Failure
 
-from ingress.model.backends import BackendReference
-from ingress.model.causes import Cause, cause_of_status
-from ingress.model.records import STREAM_PROTOCOL, AttemptRecord, Record
-from ingress.model.streams import StreamSort
+from ingress.model.exchanges.causes import Cause, cause_of_status
+from ingress.model.exchanges.records import STREAM_PROTOCOL, AttemptRecord, Record
+from ingress.model.network.streams import StreamSort
+from ingress.model.upstream.backends import BackendReference
 from ingress.proxy.contract.faults import TABLE, Side, State, Step
 from ingress.proxy.contract.transport import is_ip_address
 from ingress.proxy.exchange.attempts import Attempts

@@ -12,8 +12,8 @@ from twisted.internet.defer import Deferred, succeed
 from twisted.internet.interfaces import IDelayedCall
 from twisted.logger import Logger
 
-from ingress.model.backends import Endpoint
-from ingress.model.records import Record
+from ingress.model.exchanges.records import Record
+from ingress.model.upstream.backends import Endpoint
 from ingress.proxy.contract.deadlines import NEVER
 from ingress.proxy.contract.limits import MAX_HELD
 from ingress.proxy.dispatch.site import ProxySite

@@ -31,7 +31,7 @@ from ingress.http.response_head import (
     is_forwardable_trailer,
     parse_response_head,
 )
-from ingress.model.backends import Endpoint
+from ingress.model.upstream.backends import Endpoint
 from ingress.proxy.contract.deadlines import NEVER, waiting_since
 from ingress.proxy.contract.faults import Fault, Reuse
 from ingress.proxy.contract.limits import LINGER_SECONDS, MAX_INTERIM, SPLICE_BYTES, TUNNEL_END_SECONDS

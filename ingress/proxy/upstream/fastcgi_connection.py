@@ -26,7 +26,7 @@ from ingress.fastcgi.records import (
 )
 from ingress.http.field_values import first_value
 from ingress.http.response_head import ResponseError, ResponseHead
-from ingress.model.backends import Endpoint
+from ingress.model.upstream.backends import Endpoint
 from ingress.proxy.contract.deadlines import NEVER
 from ingress.proxy.contract.faults import Fault
 from ingress.proxy.contract.never_raises import never_raises

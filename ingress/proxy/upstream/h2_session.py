@@ -20,7 +20,7 @@ from twisted.python.failure import Failure
 from ingress.http.response_head import words_of_other
 from ingress.http2.client import ClientConnection
 from ingress.http2.faults import ErrorCode
-from ingress.model.backends import Endpoint
+from ingress.model.upstream.backends import Endpoint
 from ingress.proxy.contract.deadlines import NEVER, waiting_since
 from ingress.proxy.contract.faults import Reuse
 from ingress.proxy.contract.limits import LINGER_SECONDS, UPSTREAM_IDLE_SECONDS

@@ -17,7 +17,7 @@ from ingress.http.response_head import ResponseHead
 from ingress.http2.blocks import request_block
 from ingress.http2.client import AnswerConnection, ClientStream
 from ingress.http2.faults import ErrorCode, name_of_code
-from ingress.model.limits import Timeouts
+from ingress.model.serving.limits import Timeouts
 from ingress.proxy.contract.deadlines import NEVER, Deadlines, waiting_since
 from ingress.proxy.contract.faults import Fault
 from ingress.proxy.contract.limits import STREAM_END_SECONDS

@@ -3,8 +3,8 @@
 from collections.abc import MutableMapping
 from typing import Protocol, TypeVar
 
-from ingress.model.backends import Endpoint
-from ingress.model.limits import Timeouts
+from ingress.model.serving.limits import Timeouts
+from ingress.model.upstream.backends import Endpoint
 from ingress.proxy.contract.deadlines import Deadlines
 from ingress.proxy.upstream.program_errors import ProgramErrorLog
 from ingress.routing.balancing.health import Liveness

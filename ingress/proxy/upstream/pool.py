@@ -16,8 +16,8 @@ from weakref import WeakValueDictionary
 
 from ingress.http2.client import ASSUMED_STREAMS
 from ingress.metrics.metrics import Metrics
-from ingress.model.backends import Endpoint
-from ingress.model.limits import Timeouts
+from ingress.model.serving.limits import Timeouts
+from ingress.model.upstream.backends import Endpoint
 from ingress.proxy.contract.deadlines import NEVER, Deadlines
 from ingress.proxy.contract.faults import Reuse
 from ingress.proxy.contract.limits import (

@@ -7,7 +7,7 @@ from typing import ClassVar, Final
 
 from twisted.logger import Logger
 
-from ingress.model.backends import Endpoint
+from ingress.model.upstream.backends import Endpoint
 from ingress.proxy.contract.deadlines import Deadlines
 
 MOST_AT_ONCE: Final = 20

@@ -20,9 +20,9 @@ from twisted.internet.interfaces import IReactorTime
 from twisted.logger import Logger
 
 from ingress.metrics.metrics import Metrics
-from ingress.model.backends import BackendReference, Endpoint
-from ingress.model.balancing import DEFAULT_BALANCING, Balancing
-from ingress.model.happenings import ChangeSort, Mark
+from ingress.model.observability.happenings import ChangeSort, Mark
+from ingress.model.upstream.backends import BackendReference, Endpoint
+from ingress.model.upstream.balancing import DEFAULT_BALANCING, Balancing
 from ingress.proxy.contract.deadlines import NEVER, Deadlines
 from ingress.routing.balancing.balancer import Balancer
 from ingress.routing.balancing.health import FAILURES, FIRST_SECONDS, Health, Liveness

@@ -5,7 +5,14 @@ Nothing is kept for that while nobody looks.
 
 from collections.abc import Iterator, Sequence
 
-from ingress.model.endpoint_states import AT_ONCE, Ejection, EndpointStage, PoolRow, RotationRow, Row
+from ingress.model.observability.endpoint_states import (
+    AT_ONCE,
+    Ejection,
+    EndpointStage,
+    PoolRow,
+    RotationRow,
+    Row,
+)
 from ingress.proxy.upstream.pool import UpstreamPool
 from ingress.proxy.upstream.rotation import Rotation
 

@@ -13,7 +13,7 @@ from typing import Final
 
 from mypy_extensions import mypyc_attr
 
-from ingress.model.backends import Endpoint
+from ingress.model.upstream.backends import Endpoint
 
 Clock = Callable[[], float]
 """Returns seconds, of which only differences matter."""

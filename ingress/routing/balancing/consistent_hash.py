@@ -29,7 +29,7 @@ from itertools import chain
 from struct import Struct
 from typing import Final
 
-from ingress.model.backends import Endpoint
+from ingress.model.upstream.backends import Endpoint
 from ingress.routing.balancing.balancer import Balancer, Chance
 
 PLACES: Final = 8

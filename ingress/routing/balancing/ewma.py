@@ -14,7 +14,7 @@ from collections.abc import Container
 from math import exp
 from typing import Final
 
-from ingress.model.backends import Endpoint
+from ingress.model.upstream.backends import Endpoint
 from ingress.routing.balancing.balancer import Balancer, Chance, Clock
 from ingress.routing.balancing.two_choices import draw_two
 

@@ -21,7 +21,7 @@ from typing import Final
 
 from mypy_extensions import mypyc_attr
 
-from ingress.model.backends import Endpoint
+from ingress.model.upstream.backends import Endpoint
 
 FAILURES: Final = 3
 WINDOW_SECONDS: Final = 10.0

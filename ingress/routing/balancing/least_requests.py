@@ -6,7 +6,7 @@ gets no more until it has caught up.
 
 from collections.abc import Container
 
-from ingress.model.backends import Endpoint
+from ingress.model.upstream.backends import Endpoint
 from ingress.routing.balancing.balancer import Balancer, Chance
 from ingress.routing.balancing.two_choices import draw_two
 

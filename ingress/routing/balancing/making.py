@@ -1,7 +1,7 @@
 """Makes the balancer that a route asks for."""
 
-from ingress.model.backends import Endpoint
-from ingress.model.balancing import Algorithm, Balancing
+from ingress.model.upstream.backends import Endpoint
+from ingress.model.upstream.balancing import Algorithm, Balancing
 from ingress.routing.balancing.balancer import Balancer, Chance, Clock, RoundRobin
 from ingress.routing.balancing.consistent_hash import ConsistentHash
 from ingress.routing.balancing.ewma import Ewma

@@ -8,7 +8,7 @@ the rest.  When only new endpoints are left, the first pick counts.
 
 from collections.abc import Container, Mapping
 
-from ingress.model.backends import Endpoint
+from ingress.model.upstream.backends import Endpoint
 from ingress.routing.balancing.balancer import Balancer, Chance, Clock
 
 

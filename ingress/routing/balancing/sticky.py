@@ -1,4 +1,4 @@
-"""Affinity: the endpoint that a client's cookie names, or that its key is hashed to (``ingress.model.affinity``).
+"""Affinity: the endpoint that a client's cookie names, or that its key is hashed to (``ingress.model.upstream.affinity``).
 
 Whoever has no key yet gets endpoints in turn.
 """
@@ -6,8 +6,8 @@ Whoever has no key yet gets endpoints in turn.
 from collections.abc import Container, Generator
 from typing import Final
 
-from ingress.model.affinity import mark_of_endpoint
-from ingress.model.backends import Endpoint
+from ingress.model.upstream.affinity import mark_of_endpoint
+from ingress.model.upstream.backends import Endpoint
 from ingress.routing.balancing.balancer import Balancer, RoundRobin
 from ingress.routing.balancing.consistent_hash import SMALL, ConsistentHash, differences
 

@@ -7,7 +7,7 @@ says otherwise; the better of two spreads them, and is nearly as good (Mitzenmac
 
 from collections.abc import Container
 
-from ingress.model.backends import Endpoint
+from ingress.model.upstream.backends import Endpoint
 from ingress.routing.balancing.balancer import Chance
 
 

@@ -14,13 +14,13 @@ from typing import Final
 
 from attrs import evolve
 
-from ingress.model.backends import BackendReference, BackendState
-from ingress.model.listeners import Listener
-from ingress.model.objects import ObjectId, ObjectKey
+from ingress.model.cluster.objects import ObjectId, ObjectKey
+from ingress.model.cluster.state import ClusterState
+from ingress.model.network.listeners import Listener
 from ingress.model.shared_map import SharedMap
-from ingress.model.state import ClusterState
 from ingress.model.stepwise import Stepwise, finished
-from ingress.model.upstream_tls import ProtocolAsked, UpstreamTls, UpstreamTlsRequest
+from ingress.model.upstream.backends import BackendReference, BackendState
+from ingress.model.upstream.upstream_tls import ProtocolAsked, UpstreamTls, UpstreamTlsRequest
 from ingress.translate.caches.bookkeeping import Draft, Index, Members, ProblemIndex
 from ingress.translate.claims import SERVICE_KIND
 from ingress.translate.endpoints.backends import port_of, protocol_of, resolving_backend, service_key

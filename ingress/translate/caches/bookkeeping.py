@@ -9,7 +9,7 @@ from collections.abc import Collection, Container, Hashable, Iterator, Mapping
 from datetime import datetime
 from typing import Final, Generic, Protocol, Self, TypeVar
 
-from ingress.model.problems import ORDER, Problem, Reason
+from ingress.model.cluster.problems import ORDER, Problem, Reason
 from ingress.model.shared_map import SharedMap
 from ingress.model.stepwise import Stepwise, in_order
 

@@ -10,10 +10,10 @@ from collections.abc import Callable, Collection, Generator, Iterator, Mapping
 from datetime import datetime
 
 from ingress.identity.certificates import Certificate, CertificateTable
-from ingress.model.objects import ObjectId, ObjectKey, Owner
-from ingress.model.problems import Problem
+from ingress.model.cluster.objects import ObjectId, ObjectKey, Owner
+from ingress.model.cluster.problems import Problem
+from ingress.model.cluster.state import ClusterState
 from ingress.model.shared_map import SharedMap
-from ingress.model.state import ClusterState
 from ingress.translate.age import by_age
 from ingress.translate.caches.bookkeeping import Draft, Index, ProblemIndex
 from ingress.translate.caches.loaded_certificates import LoadedCertificates

@@ -8,9 +8,9 @@ from functools import partial
 
 from ingress.annotations.annotations import AnnotationReader
 from ingress.annotations.client_certificates.family import CLIENT_CERTIFICATES, secret_asked
-from ingress.model.objects import ObjectId, ObjectKey
-from ingress.model.problems import Problem
-from ingress.model.state import ClusterState
+from ingress.model.cluster.objects import ObjectId, ObjectKey
+from ingress.model.cluster.problems import Problem
+from ingress.model.cluster.state import ClusterState
 from ingress.translate.absent_secrets import secret_in
 from ingress.translate.caches.bookkeeping import Index, ProblemIndex
 from ingress.translate.claims import ParsedObject

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from datetime import datetime
 
 from ingress.identity.certificates import Certificate, CertificateError
-from ingress.model.objects import ObjectKey
-from ingress.model.state import ClusterState
+from ingress.model.cluster.objects import ObjectKey
+from ingress.model.cluster.state import ClusterState
 from ingress.translate.caches.bookkeeping import Timetable
 from ingress.translate.certificates import find
 from ingress.translate.options import TranslateOptions

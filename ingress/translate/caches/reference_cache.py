@@ -9,8 +9,8 @@ from typing import Final
 
 from ingress.annotations.annotations import AnnotationReader
 from ingress.annotations.references import NOTHING_FOUND, NOWHERE, Found
-from ingress.model.objects import Kind, ObjectId, Owner
-from ingress.model.state import ClusterState
+from ingress.model.cluster.objects import Kind, ObjectId, Owner
+from ingress.model.cluster.state import ClusterState
 from ingress.translate.caches.bookkeeping import Index, ProblemIndex
 from ingress.translate.claims import ParsedObject
 from ingress.translate.found_references import (

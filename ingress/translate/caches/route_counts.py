@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Hashable, Sequence
 from typing import Protocol, TypeVar
 
-from ingress.model.objects import ObjectKey, Owner
+from ingress.model.cluster.objects import ObjectKey, Owner
 from ingress.model.stepwise import Stepwise
 from ingress.routing.table import AT_ONCE
 from ingress.translate.caches.bookkeeping import Members

@@ -5,7 +5,7 @@ Part of incremental translation.
 
 from collections.abc import Iterator
 
-from ingress.model.state import ClusterState
+from ingress.model.cluster.state import ClusterState
 from ingress.model.stepwise import Stepwise
 from ingress.routing.table import AT_ONCE, HostRoutes, RouteTable
 from ingress.translate.caches.backend_cache import BackendCache

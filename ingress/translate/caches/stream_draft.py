@@ -3,7 +3,7 @@
 Part of incremental translation.
 """
 
-from ingress.model.state import ClusterState
+from ingress.model.cluster.state import ClusterState
 from ingress.model.stepwise import finished
 from ingress.routing.streams import NO_STREAMS, StreamRoute, StreamTable
 from ingress.translate.caches.backend_cache import BackendCache

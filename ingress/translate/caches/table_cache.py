@@ -11,9 +11,9 @@ from datetime import datetime
 from ingress.annotations.annotations import AnnotationReader
 from ingress.identity.certificates import Certificate
 from ingress.identity.server_names import HandshakeSettings, HandshakeSettingsTable
-from ingress.model.objects import ObjectId, ObjectKey, Owner
+from ingress.model.cluster.objects import ObjectId, ObjectKey, Owner
+from ingress.model.cluster.state import ClusterState
 from ingress.model.shared_map import SharedMap
-from ingress.model.state import ClusterState
 from ingress.routing.table import RouteTable
 from ingress.translate.age import by_age
 from ingress.translate.caches.backend_cache import BackendCache

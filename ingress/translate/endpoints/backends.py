@@ -17,14 +17,14 @@ from collections.abc import Collection, Container, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from ingress.annotations.values import quoted
-from ingress.model.backends import BackendReference, BackendState, Endpoint, ManualEndpoint
+from ingress.model.cluster.many_ports import ports_like
+from ingress.model.cluster.objects import ObjectKey, Service, ServicePort
+from ingress.model.cluster.problems import Problem, Reason
+from ingress.model.cluster.state import ClusterState
 from ingress.model.frozen import frozen
-from ingress.model.many_ports import ports_like
-from ingress.model.objects import ObjectKey, Service, ServicePort
-from ingress.model.problems import Problem, Reason
-from ingress.model.state import ClusterState
 from ingress.model.stepwise import Stepwise, finished
-from ingress.model.upstream_tls import (
+from ingress.model.upstream.backends import BackendReference, BackendState, Endpoint, ManualEndpoint
+from ingress.model.upstream.upstream_tls import (
     ByPolicy,
     Datagrams,
     LinkSettings,

@@ -3,7 +3,7 @@
 An EndpointSlice is a tenant's as an Ingress is: whoever may write one chooses what the controller connects
 to, from where it stands.  So these are refused:
 
-- this host by its loopback addresses, the link, and a cloud's metadata service (``ingress.model.addresses``);
+- this host by its loopback addresses, the link, and a cloud's metadata service (``ingress.model.network.addresses``);
 - what this controller listens on, its admin port included, by address *and* port: other ports of a
   node whose network we share are pods like any other;
 - the API server, by address and port, except by the Service ``default/kubernetes`` from its own namespace.
@@ -20,11 +20,11 @@ from typing import Final
 
 from attrs import Factory, evolve
 
-from ingress.model.addresses import address_fault, plain_address, same_address
+from ingress.model.cluster.objects import ObjectKey
+from ingress.model.cluster.state import ClusterState
 from ingress.model.frozen import frozen
-from ingress.model.listeners import Listener
-from ingress.model.objects import ObjectKey
-from ingress.model.state import ClusterState
+from ingress.model.network.addresses import address_fault, plain_address, same_address
+from ingress.model.network.listeners import Listener
 
 OPTION: Final = "--allow-endpoint-networks"
 API_SERVER: Final = ObjectKey("default", "kubernetes")

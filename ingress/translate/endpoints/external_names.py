@@ -9,7 +9,7 @@ when it has resolved it.
 import ipaddress
 import re
 
-from ingress.model.addresses import address_fault
+from ingress.model.network.addresses import address_fault
 from ingress.routing.hosts import check_rule_host
 
 # What a resolver may still read as an address: 127.1, 0x7f.1, 2130706433.

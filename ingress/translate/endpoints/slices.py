@@ -13,7 +13,7 @@ Source: ``discovery.k8s.io/v1``, EndpointSlice, and what kube-proxy makes of it:
   cluster IP is used, being the one that this cluster's Services are reached by; the
   other one only when the first has nothing.  A Service without cluster IP states no
   preference, and all of its slices are used;
-- of the ready endpoints, those that hints make ours are used (``ingress.model.locality``), unless none of them may be; the others
+- of the ready endpoints, those that hints make ours are used (``ingress.model.cluster.locality``), unless none of them may be; the others
   stand by for when these fail, of which kube-proxy knows nothing;
 - an endpoint that nobody may be sent to (``ingress.translate.endpoints.endpoint_rules``) is left out, and told.
 
@@ -29,15 +29,15 @@ from operator import attrgetter, itemgetter
 from typing import Final
 
 from ingress.annotations.values import quoted
-from ingress.model.backends import BackendState, Endpoint
-from ingress.model.endpoint_states import EndpointStage
-from ingress.model.locality import Hints, Locality, nearest
-from ingress.model.many_ports import FEW_PORTS, ports_like
-from ingress.model.objects import EndpointSlice, Service, ServicePort
-from ingress.model.packed_texts import MOST_PACKED
-from ingress.model.problems import ORDER, Problem, Reason
+from ingress.model.cluster.locality import Hints, Locality, nearest
+from ingress.model.cluster.many_ports import FEW_PORTS, ports_like
+from ingress.model.cluster.objects import EndpointSlice, Service, ServicePort
+from ingress.model.cluster.problems import ORDER, Problem, Reason
+from ingress.model.observability.endpoint_states import EndpointStage
 from ingress.model.stepwise import Stepwise, finished, in_order
-from ingress.model.upstream_tls import LinkSettings
+from ingress.model.text.packed_texts import MOST_PACKED
+from ingress.model.upstream.backends import BackendState, Endpoint
+from ingress.model.upstream.upstream_tls import LinkSettings
 from ingress.translate.endpoints.endpoint_rules import OPTION, EndpointRules, Pair, is_harmless
 
 _ADDRESS_TYPES = ("IPv4", "IPv6")

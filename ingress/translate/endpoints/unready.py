@@ -6,11 +6,11 @@ Nothing is kept of them with the snapshot, which has those alone that may be use
 from collections.abc import Mapping
 from typing import Final
 
-from ingress.model.backends import BackendReference, BackendState
-from ingress.model.endpoint_states import EndpointStage
-from ingress.model.objects import EndpointSlice, ObjectKey
-from ingress.model.state import ClusterState
+from ingress.model.cluster.objects import EndpointSlice, ObjectKey
+from ingress.model.cluster.state import ClusterState
+from ingress.model.observability.endpoint_states import EndpointStage
 from ingress.model.stepwise import Stepwise
+from ingress.model.upstream.backends import BackendReference, BackendState
 from ingress.translate.claims import SERVICE_KIND
 from ingress.translate.endpoints.backends import is_by_ip, port_of, service_key
 from ingress.translate.endpoints.slices import is_address, passed_over

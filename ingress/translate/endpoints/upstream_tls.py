@@ -12,11 +12,11 @@ from collections.abc import Callable
 
 from ingress.annotations.annotations import AnnotationReader
 from ingress.identity.certificates import CHAIN_KEY, PRIVATE_KEY_KEY, Certificate, CertificateError
+from ingress.model.cluster.objects import Kind, ObjectId, ObjectKey, Secret
+from ingress.model.cluster.problems import Problem, Reason
+from ingress.model.cluster.state import ClusterState
 from ingress.model.frozen import frozen
-from ingress.model.objects import Kind, ObjectId, ObjectKey, Secret
-from ingress.model.problems import Problem, Reason
-from ingress.model.state import ClusterState
-from ingress.model.upstream_tls import UpstreamTls, UpstreamTlsRequest
+from ingress.model.upstream.upstream_tls import UpstreamTls, UpstreamTlsRequest
 from ingress.translate.absent_secrets import secret_in
 from ingress.translate.authorities import CA_KEY, join_authorities, load_authorities
 from ingress.translate.certificates import load, refusal

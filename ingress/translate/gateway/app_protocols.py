@@ -8,7 +8,7 @@ Source: GEP-1911, and ``HTTPBackendRef`` of ``gateway.networking.k8s.io/v1``.
 
 from typing import Final
 
-from ingress.model.objects import Service, ServicePort
+from ingress.model.cluster.objects import Service, ServicePort
 
 _OVER_TLS: Final = frozenset(("https", "kubernetes.io/wss"))
 _WEBSOCKETS: Final = frozenset(("kubernetes.io/ws", "kubernetes.io/wss"))

@@ -4,9 +4,9 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Final
 
-from ingress.model.objects import Kind, ObjectId, ObjectKey, Owner
+from ingress.model.cluster.objects import Kind, ObjectId, ObjectKey, Owner
+from ingress.model.cluster.state import ClusterState
 from ingress.model.shared_map import SharedMap
-from ingress.model.state import ClusterState
 from ingress.translate.caches.bookkeeping import Draft
 from ingress.translate.claims import ParsedObject
 from ingress.translate.gateway.claims import NOTHING_CLAIMED, ListenerKey, key_of

@@ -16,12 +16,12 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from ingress.annotations.values import quoted
+from ingress.model.cluster.objects import Kind, ObjectId, ObjectKey, ServicePort
+from ingress.model.cluster.problems import Problem, Reason
+from ingress.model.cluster.state import ClusterState
 from ingress.model.frozen import frozen
-from ingress.model.objects import Kind, ObjectId, ObjectKey, ServicePort
-from ingress.model.problems import Problem, Reason
-from ingress.model.state import ClusterState
 from ingress.model.stepwise import Stepwise, finished
-from ingress.model.upstream_tls import (
+from ingress.model.upstream.upstream_tls import (
     ByPolicy,
     PeerName,
     PeerNameType,

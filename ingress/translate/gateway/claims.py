@@ -10,13 +10,13 @@ from typing import Final
 from attrs import evolve
 
 from ingress.filters import FilterSpec
-from ingress.model.backends import BackendReference
+from ingress.model.cluster.objects import Owner
 from ingress.model.frozen import frozen
-from ingress.model.limits import AskedTimeouts
-from ingress.model.objects import Owner
-from ingress.model.retries import DEFAULT_RETRIES, RetryRule
-from ingress.model.streams import StreamSort
-from ingress.model.upstream_tls import ByPolicy
+from ingress.model.network.streams import StreamSort
+from ingress.model.serving.limits import AskedTimeouts
+from ingress.model.upstream.backends import BackendReference
+from ingress.model.upstream.retries import DEFAULT_RETRIES, RetryRule
+from ingress.model.upstream.upstream_tls import ByPolicy
 from ingress.routing.matching import MatchCondition
 from ingress.routing.route import Match, Route
 from ingress.routing.variants import WeightedBackend

@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from ingress.model.problems import Reason
+from ingress.model.cluster.problems import Reason
 
 
 class Fault(NamedTuple):

@@ -7,8 +7,8 @@ from collections.abc import Collection, Iterator, Mapping
 from functools import lru_cache
 from typing import Final
 
-from ingress.model.objects import ObjectKey, Owner
-from ingress.model.state import ClusterState
+from ingress.model.cluster.objects import ObjectKey, Owner
+from ingress.model.cluster.state import ClusterState
 from ingress.translate.caches.backend_cache import shared_key
 from ingress.translate.claims import SERVICE_KIND, ParsedObject
 

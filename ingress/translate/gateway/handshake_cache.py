@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from datetime import datetime
 
 from ingress.identity.certificates import Certificate
-from ingress.model.objects import Kind, ObjectId
-from ingress.model.state import ClusterState
+from ingress.model.cluster.objects import Kind, ObjectId
+from ingress.model.cluster.state import ClusterState
 from ingress.translate.caches.bookkeeping import Index, ProblemIndex
 from ingress.translate.caches.loaded_certificates import LoadedCertificates
 from ingress.translate.claims import ParsedObject

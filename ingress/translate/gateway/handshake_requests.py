@@ -8,10 +8,10 @@ Source: ``ListenerTLSConfig`` and ``FrontendTLSConfig`` of ``gateway.networking.
 from collections.abc import Iterable, Iterator
 from typing import Final, NamedTuple
 
-from ingress.model.client_authentication import VerifyClient
+from ingress.model.cluster.objects import Kind, ObjectId, ObjectKey, Owner
+from ingress.model.cluster.secrets import TLS_KEYS, Needs
 from ingress.model.frozen import frozen
-from ingress.model.objects import Kind, ObjectId, ObjectKey, Owner
-from ingress.model.secrets import TLS_KEYS, Needs
+from ingress.model.requests.client_authentication import VerifyClient
 from ingress.translate.authorities import CA_KEY
 from ingress.translate.gateway.faults import Fault
 

@@ -19,11 +19,11 @@ from typing import Final, NamedTuple
 
 from ingress.identity.certificates import Certificate, CertificateTable
 from ingress.identity.server_names import PLAIN_HANDSHAKE, HandshakeSettings, HandshakeSettingsTable
-from ingress.model.client_authentication import ClientAuthentication
+from ingress.model.cluster.objects import Kind
+from ingress.model.cluster.problems import Problem, Reason
+from ingress.model.cluster.state import ClusterState
 from ingress.model.frozen import frozen
-from ingress.model.objects import Kind
-from ingress.model.problems import Problem, Reason
-from ingress.model.state import ClusterState
+from ingress.model.requests.client_authentication import ClientAuthentication
 from ingress.model.stepwise import Stepwise, finished
 from ingress.translate.age import by_age
 from ingress.translate.authorities import join_authorities

@@ -11,8 +11,8 @@ from heapq import merge
 from operator import itemgetter
 from typing import Final
 
+from ingress.model.cluster.problems import Problem, Reason
 from ingress.model.frozen import frozen
-from ingress.model.problems import Problem, Reason
 from ingress.model.stepwise import Stepwise
 from ingress.routing.route import Match, Route
 from ingress.routing.table import HostRoutes

@@ -6,9 +6,9 @@ Source: ``GRPCRouteSpec.hostnames``: of two routes of these kinds with a host in
 from collections.abc import Iterable
 from typing import Final
 
+from ingress.model.cluster.objects import Kind, Owner
+from ingress.model.cluster.problems import Problem, Reason
 from ingress.model.frozen import frozen
-from ingress.model.objects import Kind, Owner
-from ingress.model.problems import Problem, Reason
 from ingress.model.stepwise import Stepwise
 from ingress.translate.age import why_first
 from ingress.translate.claims import ParsedObject

@@ -5,8 +5,8 @@ The proxy decides request by request (``ingress.routing.side_by_side``); here it
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from ingress.model.objects import Owner
-from ingress.model.problems import Problem, Reason
+from ingress.model.cluster.objects import Owner
+from ingress.model.cluster.problems import Problem, Reason
 from ingress.routing.table import RouteTable
 from ingress.translate.age import by_age
 from ingress.translate.caches.bookkeeping import ProblemIndex

@@ -8,8 +8,8 @@ the API's guidelines).
 from collections.abc import Iterable
 from typing import Final
 
-from ingress.model.objects import Owner
-from ingress.model.problems import Problem, Reason
+from ingress.model.cluster.objects import Owner
+from ingress.model.cluster.problems import Problem, Reason
 from ingress.model.stepwise import Stepwise, in_order
 from ingress.routing.side_by_side import how_specific
 from ingress.routing.streams import StreamRoute

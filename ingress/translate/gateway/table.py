@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Sequence
 
-from ingress.model.problems import Problem
+from ingress.model.cluster.problems import Problem
 from ingress.model.stepwise import finished
 from ingress.routing.streams import StreamRoute, StreamTable
 from ingress.routing.table import HostRoutes, RouteTable

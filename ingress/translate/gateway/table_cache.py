@@ -7,9 +7,9 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from datetime import datetime
 
-from ingress.model.objects import ObjectId, ObjectKey
-from ingress.model.problems import Problem
-from ingress.model.state import ClusterState
+from ingress.model.cluster.objects import ObjectId, ObjectKey
+from ingress.model.cluster.problems import Problem
+from ingress.model.cluster.state import ClusterState
 from ingress.routing.route import Route
 from ingress.routing.table import RouteTable
 from ingress.translate.age import by_age

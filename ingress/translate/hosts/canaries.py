@@ -25,13 +25,13 @@ from ingress.annotations.affinity import AFFINITY, AffinitySettings, CanaryBehav
 from ingress.annotations.canaries import CANARIES, NO_PATTERN, CanarySettings
 from ingress.annotations.values import quoted
 from ingress.filters import FilterSpec
-from ingress.model.affinity import mark_of_backend
-from ingress.model.backends import BackendReference
-from ingress.model.expressions import Expression
+from ingress.model.cluster.objects import Owner
+from ingress.model.cluster.problems import Problem, Reason
 from ingress.model.frozen import frozen
-from ingress.model.objects import Owner
-from ingress.model.problems import Problem, Reason
 from ingress.model.stepwise import Stepwise
+from ingress.model.text.expressions import Expression
+from ingress.model.upstream.affinity import mark_of_backend
+from ingress.model.upstream.backends import BackendReference
 from ingress.routing.paths import rule_path
 from ingress.routing.route import Match, Route
 from ingress.routing.variants import RequestCondition, Said, Variant, WeightedBackend

@@ -15,9 +15,9 @@ from attrs import Factory, evolve
 
 from ingress.annotations.regexes import REGEXES
 from ingress.annotations.snippets.family import SERVER_SNIPPET
+from ingress.model.cluster.objects import Owner
+from ingress.model.cluster.problems import Problem, Reason
 from ingress.model.frozen import frozen
-from ingress.model.objects import Owner
-from ingress.model.problems import Problem, Reason
 from ingress.model.stepwise import Stepwise
 from ingress.translate.claims import CLAIMS_AT_ONCE, Claim, ParsedObject
 from ingress.translate.hosts.expressions import host_expressions

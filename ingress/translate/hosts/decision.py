@@ -10,8 +10,8 @@ from attrs import evolve
 
 from ingress.annotations.annotations import AnnotationReader
 from ingress.identity.server_names import HandshakeSettings
-from ingress.model.objects import Owner
-from ingress.model.problems import Problem
+from ingress.model.cluster.objects import Owner
+from ingress.model.cluster.problems import Problem
 from ingress.model.stepwise import Stepwise
 from ingress.routing.table import NO_ROUTES, HostRoutes
 from ingress.translate.claims import CLAIMS_AT_ONCE, ParsedObject

@@ -19,12 +19,12 @@ from attrs import evolve
 
 from ingress.annotations.regexes import REGEXES
 from ingress.annotations.values import quoted
-from ingress.model.expressions import ExpressionRefused
+from ingress.model.cluster.objects import Owner
+from ingress.model.cluster.problems import Problem, Reason
 from ingress.model.frozen import frozen
-from ingress.model.objects import Owner
-from ingress.model.path_expressions import PathExpression, read_path_expression
-from ingress.model.problems import Problem, Reason
 from ingress.model.stepwise import Stepwise
+from ingress.model.text.expressions import ExpressionRefused
+from ingress.model.text.path_expressions import PathExpression, read_path_expression
 from ingress.routing.beginnings import EVERYBODY, Beginnings, regex_beginnings
 from ingress.routing.paths import rule_path
 from ingress.routing.route import Match

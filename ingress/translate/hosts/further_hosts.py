@@ -20,7 +20,7 @@ from attrs import evolve
 from ingress.annotations.annotations import settings_of
 from ingress.annotations.further_hosts import FURTHER_HOSTS, FurtherHostSettings
 from ingress.annotations.redirects import REDIRECTS
-from ingress.model.problems import Problem, Reason
+from ingress.model.cluster.problems import Problem, Reason
 from ingress.routing.route import Match
 from ingress.translate.age import by_age, why_first
 from ingress.translate.claims import (

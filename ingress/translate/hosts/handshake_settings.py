@@ -12,9 +12,9 @@ from attrs import evolve
 from ingress.annotations.annotations import AnnotationReader
 from ingress.annotations.ciphers import CIPHERS, CipherSettings
 from ingress.identity.server_names import PLAIN_HANDSHAKE, HandshakeSettings
-from ingress.model.client_authentication import ClientAuthentication
-from ingress.model.objects import Owner
-from ingress.model.problems import Problem
+from ingress.model.cluster.objects import Owner
+from ingress.model.cluster.problems import Problem
+from ingress.model.requests.client_authentication import ClientAuthentication
 from ingress.translate.claims import ParsedObject
 from ingress.translate.ownership import is_stranger, told
 

@@ -14,10 +14,10 @@ from ingress.annotations.annotations import AnnotationReader
 from ingress.annotations.client_certificates.family import CLIENT_CERTIFICATES
 from ingress.annotations.passthrough import ANNOTATION, PASSTHROUGH
 from ingress.annotations.values import quoted
-from ingress.model.backends import BackendReference
+from ingress.model.cluster.objects import Owner
+from ingress.model.cluster.problems import Problem, Reason
 from ingress.model.frozen import frozen
-from ingress.model.objects import Owner
-from ingress.model.problems import Problem, Reason
+from ingress.model.upstream.backends import BackendReference
 from ingress.routing.paths import rule_path
 from ingress.routing.route import Match
 from ingress.translate.age import why_first

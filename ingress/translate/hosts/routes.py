@@ -41,12 +41,12 @@ from ingress.annotations.snippets.family import SNIPPETS, snippet_filters
 from ingress.annotations.timeouts import TIMEOUTS
 from ingress.annotations.url_redirects import URL_REDIRECTS, UrlRedirect
 from ingress.filters import FilterSpec, Phase
-from ingress.model.backends import BackendReference
-from ingress.model.balancing import Balancing
-from ingress.model.limits import AskedTimeouts
-from ingress.model.objects import Owner
-from ingress.model.retries import DEFAULT_RETRIES
+from ingress.model.cluster.objects import Owner
+from ingress.model.serving.limits import AskedTimeouts
 from ingress.model.stepwise import Stepwise, in_order
+from ingress.model.upstream.backends import BackendReference
+from ingress.model.upstream.balancing import Balancing
+from ingress.model.upstream.retries import DEFAULT_RETRIES
 from ingress.routing.paths import rule_path
 from ingress.routing.route import Match, Route
 from ingress.routing.table import HostRoutes

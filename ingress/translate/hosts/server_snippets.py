@@ -15,9 +15,9 @@ from ingress.annotations.annotations import AnnotationReader
 from ingress.annotations.snippets.blocks import EMPTY, Snippet
 from ingress.annotations.snippets.family import SERVER_SNIPPET, SNIPPETS
 from ingress.annotations.snippets.levels import keeping
+from ingress.model.cluster.objects import Owner
+from ingress.model.cluster.problems import Problem, Reason
 from ingress.model.frozen import frozen
-from ingress.model.objects import Owner
-from ingress.model.problems import Problem, Reason
 from ingress.model.stepwise import Stepwise
 from ingress.translate.age import why_first
 from ingress.translate.claims import ParsedObject

@@ -24,10 +24,10 @@ from functools import cache
 from itertools import chain
 
 from ingress.identity.certificates import Certificate, CertificateTable
+from ingress.model.cluster.objects import Owner
+from ingress.model.cluster.problems import Problem, Reason
+from ingress.model.cluster.state import ClusterState
 from ingress.model.frozen import frozen
-from ingress.model.objects import Owner
-from ingress.model.problems import Problem, Reason
-from ingress.model.state import ClusterState
 from ingress.model.stepwise import finished
 from ingress.translate.age import why_first
 from ingress.translate.certificates import (

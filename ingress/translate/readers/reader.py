@@ -9,11 +9,11 @@ from collections.abc import Callable, Collection, Hashable, Iterable, Iterator
 from typing import Protocol, runtime_checkable
 
 from ingress.fields import FieldReader, RawObject
+from ingress.model.cluster.objects import ClusterObject, Kind, ObjectKey
+from ingress.model.cluster.problems import Problem
+from ingress.model.cluster.secrets import Needs
+from ingress.model.cluster.state import ClusterState
 from ingress.model.frozen import frozen
-from ingress.model.objects import ClusterObject, Kind, ObjectKey
-from ingress.model.problems import Problem
-from ingress.model.secrets import Needs
-from ingress.model.state import ClusterState
 from ingress.model.stepwise import Stepwise
 from ingress.translate.claims import ParsedObject
 from ingress.translate.options import TranslateOptions

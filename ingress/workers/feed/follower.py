@@ -10,11 +10,11 @@ from twisted.logger import Logger
 from ingress.annotations.operator_filters import InstalledFilter
 from ingress.identity.certificates import Certificate, CertificateTable
 from ingress.identity.server_names import HandshakeSettings, HandshakeSettingsTable
-from ingress.model.backends import BackendReference, BackendState, Endpoint
-from ingress.model.listeners import MAIN
-from ingress.model.problems import Problem
-from ingress.model.serving import ServingSettings
+from ingress.model.cluster.problems import Problem
+from ingress.model.network.listeners import MAIN
+from ingress.model.serving.serving_settings import ServingSettings
 from ingress.model.shared_map import SharedMap
+from ingress.model.upstream.backends import BackendReference, BackendState, Endpoint
 from ingress.routing.route import Route
 from ingress.routing.streams import NO_STREAMS, StreamRoute
 from ingress.routing.table import AT_ONCE, NO_ROUTES, HostRoutes, RouteTable

@@ -3,7 +3,7 @@
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from typing import Any, Final, TypeVar
 
-from ingress.model.backends import BackendReference, BackendState
+from ingress.model.upstream.backends import BackendReference, BackendState
 from ingress.routing.table import AT_ONCE, NO_ROUTES, HostRoutes, RouteTable
 from ingress.translate.snapshot import ListenerTable, Snapshot
 from ingress.translate.snapshot_bytes import ValueWriter

@@ -13,7 +13,7 @@ from ingress.annotations.client_certificates.check import (
     read_certificate,
 )
 from ingress.annotations.client_certificates.common_names import NOBODY, parse_common_names
-from ingress.model.client_authentication import (
+from ingress.model.requests.client_authentication import (
     NO_EVIDENCE,
     ClientAuthentication,
     ClientEvidence,

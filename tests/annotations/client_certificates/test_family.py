@@ -15,8 +15,8 @@ from ingress.annotations.client_certificates.family import (
     secret_asked,
 )
 from ingress.annotations.values import ValueRefused
-from ingress.model.client_authentication import VerifyClient
-from ingress.model.objects import ObjectKey
+from ingress.model.cluster.objects import ObjectKey
+from ingress.model.requests.client_authentication import VerifyClient
 from ingress.translate.readers.ingress.objects import Ingress
 
 PREFIX = "nginx.ingress.kubernetes.io"

@@ -20,7 +20,7 @@ from ingress.annotations.external_auth.cache import (
 from ingress.annotations.external_auth.check import AuthCaching, ExternalAuth
 from ingress.annotations.values import ValueRefused
 from ingress.filters import Scope, SubAnswer, SubRequest
-from ingress.model.templates import read_template
+from ingress.model.requests.templates import read_template
 from tests.fakes.filter_parts import FakeFacts, FakeServices
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)

@@ -20,8 +20,8 @@ from ingress.annotations.external_auth.values import (
 from ingress.annotations.guards import GuardMissing
 from ingress.annotations.values import ValueRefused, parse_locations
 from ingress.filters import FilterSpec, Phase
-from ingress.model.objects import ConfigMap, ObjectKey, Secret
-from ingress.model.templates import read_template
+from ingress.model.cluster.objects import ConfigMap, ObjectKey, Secret
+from ingress.model.requests.templates import read_template
 from ingress.options.family_options import family_options
 from ingress.translate.options import TranslateOptions
 from ingress.translate.snapshot import Snapshot

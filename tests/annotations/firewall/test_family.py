@@ -18,9 +18,9 @@ from ingress.annotations.firewall.rule_sets import FirewallSettings, Switch, rul
 from ingress.annotations.guards import GuardMissing
 from ingress.annotations.values import ValueRefused
 from ingress.filters import FilterSpec
-from ingress.model.firewall import CORE_RULES, FirewallPlan
-from ingress.model.objects import ObjectKey
-from ingress.model.problems import Problem, Reason
+from ingress.model.cluster.objects import ObjectKey
+from ingress.model.cluster.problems import Problem, Reason
+from ingress.model.exchanges.firewall import CORE_RULES, FirewallPlan
 from ingress.translate.annotation_reading import annotation_reader
 from ingress.translate.options import TranslateOptions
 from ingress.translate.readers.ingress.objects import (

@@ -10,8 +10,8 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.annotations.firewall.filters import InspectRequests
 from ingress.filters import Filter, Reply, Scope
-from ingress.model.firewall import INSPECTOR, PASSES, InspectedRequest, Loaded, RuleSet, Verdict
-from ingress.model.templates import read_template
+from ingress.model.exchanges.firewall import INSPECTOR, PASSES, InspectedRequest, Loaded, RuleSet, Verdict
+from ingress.model.requests.templates import read_template
 from tests.fakes.filter_parts import FakeEdit, FakeFacts, FakeServices
 from tests.fakes.records import record_of
 

@@ -6,7 +6,7 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.annotations.firewall.reading import EMPTY, FirewallSnippet, read_snippet
 from ingress.annotations.firewall.recommended import PROPERTIES, RULES
-from ingress.model.firewall import CORE_RULES
+from ingress.model.exchanges.firewall import CORE_RULES
 from tests.properties import examples
 
 CRS = "Include /etc/nginx/owasp-modsecurity-crs/nginx-modsecurity.conf"

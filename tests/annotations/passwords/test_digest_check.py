@@ -28,7 +28,7 @@ from ingress.annotations.passwords.family import PASSWORDS, PasswordSettings, Sc
 from ingress.annotations.references import Found
 from ingress.annotations.route_facts import RouteFacts
 from ingress.filters import ComputingRefused, Reply
-from ingress.model.objects import Kind, ObjectKey, Owner
+from ingress.model.cluster.objects import Kind, ObjectKey, Owner
 from tests.fakes.filter_parts import FakeFacts, FakeServices
 
 REALM = "staff only"

@@ -25,8 +25,8 @@ from ingress.annotations.passwords.basic_check import (
 )
 from ingress.annotations.passwords.htpasswd import admits
 from ingress.filters import ComputingRefused, FilterSpec, Reply
-from ingress.model.objects import Kind, ObjectKey, Secret
-from ingress.model.problems import Problem, Reason
+from ingress.model.cluster.objects import Kind, ObjectKey, Secret
+from ingress.model.cluster.problems import Problem, Reason
 from ingress.process.computing import MOST_AT_ONCE, ComputingThreads
 from ingress.translate.options import TranslateOptions
 from ingress.translate.self_check import differences

@@ -12,8 +12,8 @@ from ingress.annotations.passwords.digest_check import DigestCheck
 from ingress.annotations.passwords.signing_in import OrSignIn
 from ingress.annotations.satisfying import AnyOf
 from ingress.filters import ComputingRefused, FilterSpec, Phase, Reply, SubAnswer, SubRequest
-from ingress.model.objects import Secret
-from ingress.model.templates import read_template
+from ingress.model.cluster.objects import Secret
+from ingress.model.requests.templates import read_template
 from ingress.translate.options import TranslateOptions
 from ingress.translate.translate import translate
 from tests.annotations.passwords.test_family import USERS, basic, users

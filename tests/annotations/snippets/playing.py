@@ -7,8 +7,8 @@ from ingress.annotations.route_facts import RouteFacts
 from ingress.annotations.snippets.family import SnippetSettings, snippet_filters
 from ingress.annotations.snippets.reading import Place, parse_snippet
 from ingress.filters import Reply
-from ingress.model.backends import BackendReference
-from ingress.model.objects import Kind, ObjectKey, Owner
+from ingress.model.cluster.objects import Kind, ObjectKey, Owner
+from ingress.model.upstream.backends import BackendReference
 from ingress.proxy.exchange.filtering.chain import live_filter
 from ingress.routing.paths import normal_path
 from tests.fakes.filter_parts import FakeEdit, FakeFacts, FakeServices

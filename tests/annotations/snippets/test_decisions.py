@@ -6,7 +6,7 @@ from ingress.annotations.snippets.filters import ServerStatements, SnippetAnswer
 from ingress.annotations.snippets.levels import Layers
 from ingress.annotations.snippets.reading import Place, parse_snippet
 from ingress.filters import Reply
-from ingress.model.searches import MAX_COST
+from ingress.model.text.searches import MAX_COST
 from tests.annotations.snippets.playing import Stage, on
 from tests.fakes.counting import calls
 from tests.fakes.filter_parts import FakeEdit, FakeFacts, FakeServices

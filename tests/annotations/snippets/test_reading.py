@@ -8,7 +8,7 @@ from ingress.annotations.snippets.blocks import EMPTY, Sort
 from ingress.annotations.snippets.grammar import MAX_CHARACTERS
 from ingress.annotations.snippets.reading import HONORED, MAX_FIELDS, MAX_SEARCHES, Place, parse_snippet
 from ingress.http.edited_heads import check_field
-from ingress.model.proxys_fields import PROXYS_FIELDS
+from ingress.model.requests.reserved_fields import RESERVED_FIELDS
 
 PAGE = Path(__file__).resolve().parents[3] / "docs" / "snippets.md"
 
@@ -175,7 +175,7 @@ class ReadingTests(SynchronousTestCase):
 
     def test_framing_fields(self) -> None:
         """Nobody sets, adds, hides or clears what frames a message; what WebSockets need is left to the proxy."""
-        for name in sorted(PROXYS_FIELDS):
+        for name in sorted(RESERVED_FIELDS):
             self.assertRaises(ValueError, check_field, name.encode(), b"")
             for text in (
                 f"add_header {name} 1;",

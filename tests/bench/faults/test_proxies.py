@@ -9,7 +9,7 @@ from twisted.trial.unittest import SynchronousTestCase
 from bench.faults import objects
 from bench.faults.proxies import COMMANDS, DEFAULT_DEADLINES, Deadlines, Site, deadline_options
 from ingress.cluster.manifests.manifest_files import read_manifest
-from ingress.model.limits import Limits
+from ingress.model.serving.limits import Limits
 from ingress.tap import Options
 
 

@@ -10,7 +10,7 @@ from ingress.cluster.api import api_thread
 from ingress.cluster.api.api_client import ApiConnection, ApiRequest
 from ingress.cluster.api.api_thread import WITHHELD, ApiThread, Outcome
 from ingress.errors import KubernetesError
-from ingress.model.writes import JSON, MERGE_PATCH
+from ingress.model.reporting.writes import JSON, MERGE_PATCH
 from tests.cluster.api_server_case import (
     PATIENCE_SECONDS,
     SOON_SECONDS,

@@ -5,7 +5,7 @@ import os
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.cluster.manifests.manifest_scan import ManifestScan, changes, scan
-from ingress.model.objects import Batch, Kind, ObjectId, ObjectKey, Service
+from ingress.model.cluster.objects import Batch, Kind, ObjectId, ObjectKey, Service
 
 PREFIX = "nginx.ingress.kubernetes.io"
 

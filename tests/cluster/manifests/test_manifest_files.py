@@ -5,8 +5,8 @@ from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.cluster.manifests.manifest_files import ManifestContent, read_manifest, read_manifest_text
-from ingress.model.objects import Kind, ObjectId, ObjectKey, Secret
-from ingress.model.problems import Problem, Reason
+from ingress.model.cluster.objects import Kind, ObjectId, ObjectKey, Secret
+from ingress.model.cluster.problems import Problem, Reason
 from ingress.translate.readers.ingress.objects import Ingress
 from tests.properties import examples
 

@@ -7,7 +7,7 @@ from ingress.cluster.manifests.manifest_listing import Listing, display_name, un
 from ingress.cluster.manifests.manifest_scan import (
     scan,
 )
-from ingress.model.objects import Kind, ObjectKey
+from ingress.model.cluster.objects import Kind, ObjectKey
 from tests.cluster.manifests.disk_case import PREFIX, DiskTestCase, service, text_of
 
 

@@ -15,8 +15,8 @@ from ingress.cluster.manifests.manifest_scan import (
     read_at_most,
     scan,
 )
-from ingress.model.objects import Batch, Kind, ObjectKey
-from ingress.model.problems import Reason
+from ingress.model.cluster.objects import Batch, Kind, ObjectKey
+from ingress.model.cluster.problems import Reason
 from tests.cluster.manifests.disk_case import PREFIX, DiskTestCase, service, text_of
 
 

@@ -17,8 +17,8 @@ from ingress.cluster.manifests.manifests import ManifestSource
 from ingress.cluster.selected_namespaces import REST_SECONDS
 from ingress.cluster.source import Source
 from ingress.errors import StartError
-from ingress.model.label_selectors import LabelRequirement, LabelSelector
-from ingress.model.objects import Batch, Kind, ObjectId, ObjectKey, Projection, Service
+from ingress.model.cluster.label_selectors import LabelRequirement, LabelSelector
+from ingress.model.cluster.objects import Batch, Kind, ObjectId, ObjectKey, Projection, Service
 
 PREFIX = "nginx.ingress.kubernetes.io"
 PATIENCE_SECONDS = 10.0

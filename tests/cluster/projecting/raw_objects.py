@@ -6,7 +6,7 @@ from typing import Any
 
 from ingress.cluster.kinds import KINDS
 from ingress.cluster.projecting.project import project
-from ingress.model.objects import (
+from ingress.model.cluster.objects import (
     Kind,
     Projection,
 )

@@ -5,7 +5,7 @@ from typing import Any
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.cluster.projecting.gateway_services import applied_service, owning_gateway
-from ingress.model.gateway_services import SERVICES_WRITER, GatewayService, GatewayServicePort
+from ingress.model.cluster.gateway_services import SERVICES_WRITER, GatewayService, GatewayServicePort
 
 OWNER = {"apiVersion": "gateway.networking.k8s.io/v1", "kind": "Gateway", "name": "edge", "uid": "u"}
 PORTS: dict[str, Any] = {"f:ports": {'k:{"port":80,"protocol":"TCP"}': {".": {}, "f:name": {}, "f:port": {}}}}

@@ -9,9 +9,9 @@ from twisted.trial.unittest import SynchronousTestCase
 from ingress.cluster.kinds import KINDS
 from ingress.cluster.projecting.object_meta import meta_of
 from ingress.cluster.projecting.project import project
-from ingress.model.object_meta import NO_META, Address, ObjectMeta
-from ingress.model.objects import Kind
-from ingress.model.writes import StatusField
+from ingress.model.cluster.object_meta import NO_META, Address, ObjectMeta
+from ingress.model.cluster.objects import Kind
+from ingress.model.reporting.writes import StatusField
 
 
 def managed(manager: str, *steps: str, **more: Any) -> dict[str, Any]:

@@ -8,12 +8,12 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.cluster.kinds import KINDS
 from ingress.cluster.projecting.project import project
-from ingress.model.objects import (
+from ingress.model.cluster.objects import (
     Kind,
     ObjectKey,
     Projection,
 )
-from ingress.model.problems import Reason
+from ingress.model.cluster.problems import Reason
 from ingress.translate.readers.ingress.objects import (
     IngressClass,
 )

@@ -2,8 +2,8 @@
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.model.locality import Hints
-from ingress.model.objects import (
+from ingress.model.cluster.locality import Hints
+from ingress.model.cluster.objects import (
     EndpointSlice,
     Kind,
     ObjectKey,

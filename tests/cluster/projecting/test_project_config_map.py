@@ -6,7 +6,7 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.cluster.kinds import CONFIG_MAPS
 from ingress.cluster.projecting.project import project
-from ingress.model.objects import ConfigMap, ObjectKey, Projection
+from ingress.model.cluster.objects import ConfigMap, ObjectKey, Projection
 
 
 def projected(**parts: Any) -> Projection:

@@ -7,7 +7,7 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.cluster.kinds import NODES, PODS, WHOLE_NODES
 from ingress.cluster.projecting.project import project
-from ingress.model.objects import Node, ObjectKey, Pod, Projection
+from ingress.model.cluster.objects import Node, ObjectKey, Pod, Projection
 from ingress.translate.readers.reader import KindRead
 from tests.cluster.projecting.test_project import json_values
 from tests.status.cluster_nodes import LABELS, node_object, pod_object

@@ -7,8 +7,8 @@ from ingress.annotations import annotations
 from ingress.annotations.annotations import FAMILIES
 from ingress.annotations.configured_fields import OPERATOR_FIELDS, OperatorFieldSettings
 from ingress.cluster.api_server import ApiServerSource
-from ingress.model.objects import ConfigMap, Kind, ObjectKey
-from ingress.model.problems import Reason
+from ingress.model.cluster.objects import ConfigMap, Kind, ObjectKey
+from ingress.model.cluster.problems import Reason
 from ingress.translate.options import TranslateOptions
 from tests.cluster.secrets.test_needed_secrets import OTHERS, SecretsTestCase
 from tests.cluster.source_case import Content, ingress

@@ -1,8 +1,8 @@
 """What is known of Secrets: those that are referred to, whether they are there or not, and of no others anything."""
 
 from ingress.cluster.api_server import ApiServerSource
-from ingress.model.objects import Kind, ObjectKey
-from ingress.model.secrets import TLS_KEYS
+from ingress.model.cluster.objects import Kind, ObjectKey
+from ingress.model.cluster.secrets import TLS_KEYS
 from tests.cluster.secrets.test_needed_secrets import SecretsTestCase
 from tests.cluster.source_case import ingress, secret
 from tests.fakes.apiserver.faults import Hang

@@ -13,9 +13,9 @@ from ingress.cluster.secrets.secret_references import ObjectReferences
 from ingress.cluster.secrets.watched_secrets import WatchedObjects
 from ingress.cluster.store import Store
 from ingress.metrics.watch import WatchMetrics
-from ingress.model.objects import Kind, ObjectKey, Projection, Secret
-from ingress.model.problems import Reason
-from ingress.model.secrets import TLS_KEYS, UPSTREAM_TLS_KEYS
+from ingress.model.cluster.objects import Kind, ObjectKey, Projection, Secret
+from ingress.model.cluster.problems import Reason
+from ingress.model.cluster.secrets import TLS_KEYS, UPSTREAM_TLS_KEYS
 from ingress.translate.options import TranslateOptions
 from ingress.translate.readers.ingress.objects import Ingress, IngressTLS
 from tests.cluster.api_server_case import SOON_SECONDS, reactor

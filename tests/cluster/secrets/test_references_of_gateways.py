@@ -7,8 +7,8 @@ from attrs import evolve
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.cluster.secrets.secret_references import ObjectReferences
-from ingress.model.objects import ClusterObject, Kind, ObjectId, ObjectKey, Projection
-from ingress.model.state import ClusterState
+from ingress.model.cluster.objects import ClusterObject, Kind, ObjectId, ObjectKey, Projection
+from ingress.model.cluster.state import ClusterState
 from ingress.translate.options import TranslateOptions
 from ingress.translate.readers.gateway.gateways import Gateway, GatewayClass, ListenerSet, ListenerTls
 from ingress.translate.readers.gateway.names import GATEWAY, GATEWAY_CLASS, LISTENER_SET, ObjectReference

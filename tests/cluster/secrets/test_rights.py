@@ -5,7 +5,7 @@ from typing import Any
 
 import yaml
 
-from ingress.model.objects import Kind
+from ingress.model.cluster.objects import Kind
 from tests.cluster.source_case import SourceTestCase, ingress, secret, service
 from tests.fakes.apiserver.access import grants_from_manifests
 

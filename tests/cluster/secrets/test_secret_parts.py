@@ -5,8 +5,8 @@ from datetime import UTC, datetime
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.cluster.secrets.secret_parts import has_good_part, refusal
-from ingress.model.objects import ObjectKey, Secret
-from ingress.model.secrets import CLIENT_AUTHENTICATION_KEYS, TLS_KEYS, UPSTREAM_TLS_KEYS
+from ingress.model.cluster.objects import ObjectKey, Secret
+from ingress.model.cluster.secrets import CLIENT_AUTHENTICATION_KEYS, TLS_KEYS, UPSTREAM_TLS_KEYS
 from tests.fakes.certificates import issue, make_authority, revoke
 
 NOW = datetime.now(UTC)

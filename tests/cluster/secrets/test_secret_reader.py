@@ -13,9 +13,9 @@ from ingress.cluster.kinds import KINDS
 from ingress.cluster.secrets.secret_reader import RETRIES_PER_SECOND, ObjectReader, _Request
 from ingress.cluster.secrets.watched_secrets import WatchedObjects
 from ingress.errors import KubernetesError
-from ingress.model.objects import Kind, ObjectKey, Projection, Secret
-from ingress.model.problems import Reason
-from ingress.model.secrets import TLS_KEYS
+from ingress.model.cluster.objects import Kind, ObjectKey, Projection, Secret
+from ingress.model.cluster.problems import Reason
+from ingress.model.cluster.secrets import TLS_KEYS
 
 KEY = ObjectKey("shop", "tls")
 FOUND = Projection(Secret(KEY, "Opaque", {"tls.crt": b"1"}))

@@ -4,8 +4,8 @@ from attrs import evolve
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.cluster.secrets.secret_references import NeedChanges, ObjectReferences
-from ingress.model.objects import Kind, ObjectId, ObjectKey, Projection
-from ingress.model.secrets import TLS_KEYS, UPSTREAM_TLS_KEYS
+from ingress.model.cluster.objects import Kind, ObjectId, ObjectKey, Projection
+from ingress.model.cluster.secrets import TLS_KEYS, UPSTREAM_TLS_KEYS
 from ingress.translate.options import TranslateOptions
 from ingress.translate.readers.ingress.objects import Ingress, IngressBackend, IngressClass, IngressTLS
 

@@ -3,7 +3,7 @@
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.cluster.secrets.secret_rights import rights_awaited
-from ingress.model.objects import ObjectKey
+from ingress.model.cluster.objects import ObjectKey
 
 A, B, C = ObjectKey("shop", "a"), ObjectKey("shop", "b"), ObjectKey("blog", "c")
 OPERATORS = ObjectKey("web", "default")

@@ -3,8 +3,8 @@
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.cluster.secrets.watched_secrets import WatchedObjects
-from ingress.model.objects import ObjectKey
-from ingress.model.secrets import TLS_KEYS
+from ingress.model.cluster.objects import ObjectKey
+from ingress.model.cluster.secrets import TLS_KEYS
 
 KEY = ObjectKey("shop", "tls")
 

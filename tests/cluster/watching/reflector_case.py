@@ -15,8 +15,8 @@ from ingress.cluster.kinds import KINDS
 from ingress.cluster.watching.reflector import Reflector
 from ingress.errors import KubernetesError
 from ingress.metrics.watch import ReflectorCounts
-from ingress.model.objects import Batch, Kind, Projection, Service
-from ingress.model.writes import JSON
+from ingress.model.cluster.objects import Batch, Kind, Projection, Service
+from ingress.model.reporting.writes import JSON
 
 Step = bytes | KubernetesError | Callable[[], None]
 

@@ -9,7 +9,7 @@ from ingress.cluster.kinds import PODS, WHOLE_NODES
 from ingress.cluster.watching import refusal
 from ingress.cluster.watching.reflector import Reflector
 from ingress.metrics.watch import WatchMetrics
-from ingress.model.objects import Batch, Kind, Node, ObjectId, ObjectKey, Pod, Projection
+from ingress.model.cluster.objects import Batch, Kind, Node, ObjectId, ObjectKey, Pod, Projection
 from tests.cluster.source_case import Content, SourceTestCase, running_threads
 from tests.fakes.apiserver.faults import Answer, Hang
 from tests.status.cluster_nodes import LABELS, node_object, pod_object

@@ -9,7 +9,7 @@ from twisted.logger import LogLevel, capturedLogs
 
 from ingress.cluster.kinds import ObjectKinds
 from ingress.metrics.watch import WatchMetrics
-from ingress.model.objects import ObjectKey
+from ingress.model.cluster.objects import ObjectKey
 from ingress.translate.readers.gateway.definitions import Definition
 from ingress.translate.readers.gateway.names import (
     DEFINITION,

@@ -10,7 +10,7 @@ from twisted.trial.unittest import SynchronousTestCase
 from ingress.cluster.api.api_client import ApiResponse
 from ingress.cluster.watching.defined_kinds import Discovery
 from ingress.errors import KubernetesError
-from ingress.model.objects import Batch
+from ingress.model.cluster.objects import Batch
 
 ABSENT = KubernetesError(404, "NotFound", "no page")
 AWAY = KubernetesError(503, "Unavailable", "busy")

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.cluster.watching.known_versions import KnownVersions
-from ingress.model.objects import ObjectKey
+from ingress.model.cluster.objects import ObjectKey
 from tests.properties import examples
 
 A, B = ObjectKey("x", "a"), ObjectKey("x", "b")

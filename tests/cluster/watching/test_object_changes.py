@@ -9,8 +9,8 @@ from ingress.cluster.kinds import KINDS
 from ingress.cluster.secrets.watched_secrets import WatchedObjects
 from ingress.cluster.watching.object_changes import Changes, ObjectChanges
 from ingress.cluster.watching.watch_events import ObjectEvent
-from ingress.model.objects import Kind, ObjectKey, Secret
-from ingress.model.secrets import TLS_KEYS
+from ingress.model.cluster.objects import Kind, ObjectKey, Secret
+from ingress.model.cluster.secrets import TLS_KEYS
 
 KEY = ObjectKey("shop", "tls")
 ID = (Kind.SECRET, KEY)

@@ -4,7 +4,7 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.cluster.kinds import KINDS
 from ingress.cluster.watching.queries import ListWatchRequests
-from ingress.model.objects import Kind
+from ingress.model.cluster.objects import Kind
 
 
 class ListWatchRequestsTests(SynchronousTestCase):

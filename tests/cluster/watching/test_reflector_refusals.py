@@ -5,7 +5,7 @@ from threading import Event
 from twisted.logger import LogLevel, capturedLogs, formatEvent
 
 from ingress.errors import KubernetesError
-from ingress.model.objects import Kind
+from ingress.model.cluster.objects import Kind
 from tests.cluster.watching.reflector_case import ReflectorTestCase, added, bookmark, event
 
 

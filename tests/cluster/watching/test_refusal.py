@@ -5,8 +5,8 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.cluster.watching.refusal import PROBLEM_SECONDS, Refusal
 from ingress.errors import KubernetesError
-from ingress.model.objects import Batch, Kind, ObjectKey
-from ingress.model.problems import Problem, Reason
+from ingress.model.cluster.objects import Batch, Kind, ObjectKey
+from ingress.model.cluster.problems import Problem, Reason
 
 FORBIDDEN = KubernetesError(403, "Forbidden", "services is forbidden")
 WATCH = (Kind.WATCH, ObjectKey("shop", "Service"))

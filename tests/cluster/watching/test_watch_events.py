@@ -10,7 +10,7 @@ from ingress.cluster.watching.watch_events import (
     event_from_json,
     page_from_json,
 )
-from ingress.model.objects import ObjectKey
+from ingress.model.cluster.objects import ObjectKey
 
 
 def raw(**metadata: object) -> dict[str, object]:

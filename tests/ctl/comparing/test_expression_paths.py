@@ -5,9 +5,9 @@ from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.ctl.comparing.expression_paths import ExpressionPaths, paths_beside
-from ingress.model.backends import BackendReference
-from ingress.model.expressions import ExpressionRefused
-from ingress.model.path_expressions import read_path_expression
+from ingress.model.text.expressions import ExpressionRefused
+from ingress.model.text.path_expressions import read_path_expression
+from ingress.model.upstream.backends import BackendReference
 from ingress.routing.beginnings import regex_beginnings
 from ingress.routing.route import Match, Route
 

@@ -13,7 +13,7 @@ from ingress.ctl.gateway.rendering import render_gateway
 from ingress.ctl.gateway.saying import GatewayOptions, Json, Rendering
 from ingress.ctl.inputs.coverage import Coverage
 from ingress.ctl.inputs.input import Input
-from ingress.model.objects import ObjectId, Projection
+from ingress.model.cluster.objects import ObjectId, Projection
 from ingress.options.option import DEFAULTS
 from ingress.settings import Settings
 from tests.ctl.gateway.schemas import faults

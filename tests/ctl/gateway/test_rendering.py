@@ -10,8 +10,8 @@ from ingress.ctl.gateway.rendering import render_gateway
 from ingress.ctl.gateway.saying import GatewayOptions, Json
 from ingress.ctl.gateway.text import json_of, yaml_of
 from ingress.ctl.inputs.controller_options import options_from
-from ingress.model.backends import BackendReference
-from ingress.model.objects import ObjectKey
+from ingress.model.cluster.objects import ObjectKey
+from ingress.model.upstream.backends import BackendReference
 from ingress.options.option import DEFAULTS
 from tests.ctl.gateway.gateway_case import GatewayCase, given_by, ingress, service
 from tests.ctl.gateway.model import rule_of

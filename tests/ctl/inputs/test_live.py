@@ -12,9 +12,9 @@ from ingress.ctl.errors import Mistake
 from ingress.ctl.inputs.input import Input
 from ingress.ctl.inputs.live.api_server import PAGE_OBJECTS
 from ingress.ctl.inputs.live.asked import SecretReading
-from ingress.model.backends import Endpoint
-from ingress.model.objects import Kind, ObjectKey
-from ingress.model.problems import Reason
+from ingress.model.cluster.objects import Kind, ObjectKey
+from ingress.model.cluster.problems import Reason
+from ingress.model.upstream.backends import Endpoint
 from tests.ctl.inputs.live_case import LiveCase, grant, lists
 from tests.fakes.apiserver.faults import Answer, Drop, Hang, RawBody
 from tests.fakes.apiserver.kinds import KINDS, Json, KindTable, ResourceType

@@ -1,7 +1,7 @@
 """``-o watch-namespace-selector``: what is judged of files, and of a cluster."""
 
 from ingress.ctl.inputs.input import Input, Unread
-from ingress.model.objects import Kind
+from ingress.model.cluster.objects import Kind
 from tests.cluster.test_selected_namespaces import labelled
 from tests.ctl.ctl_case import ingress
 from tests.ctl.inputs.files.files_case import FilesCase

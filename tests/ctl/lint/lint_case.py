@@ -12,7 +12,7 @@ from ingress.ctl.inputs.coverage import Coverage
 from ingress.ctl.inputs.input import Input
 from ingress.ctl.lint.finding import AnnotationReport, Change, Finding, LintReport, ObjectReport
 from ingress.ctl.lint.linting import lint
-from ingress.model.objects import ClusterObject, ObjectKey
+from ingress.model.cluster.objects import ClusterObject, ObjectKey
 from ingress.options.option import DEFAULTS
 from ingress.translate.options import TranslateOptions
 from ingress.translate.readers.ingress.objects import (

@@ -9,7 +9,7 @@ from ingress.ctl.errors import Mistake
 from ingress.ctl.inputs.input import Place
 from ingress.ctl.lint.accepted import Accepting, accept, read_acceptances
 from ingress.ctl.lint.finding import Finding, Level
-from ingress.model.objects import Kind
+from ingress.model.cluster.objects import Kind
 from tests.ctl.lint.reports.samples import finding, object_id, reported, results
 
 TODAY = date(2027, 3, 1)

@@ -4,7 +4,7 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.ctl.inputs.input import Place
 from ingress.ctl.lint.finding import Change, Finding, Level
-from ingress.model.objects import Kind, ObjectKey
+from ingress.model.cluster.objects import Kind, ObjectKey
 
 WEB = (Kind.INGRESS, ObjectKey("shop", "web"))
 

@@ -11,8 +11,8 @@ from ingress.ctl.lint import survey
 from ingress.ctl.lint.finding import Level
 from ingress.ctl.lint.linting import lint
 from ingress.identity.certificates import TLS_SECRET_TYPE
-from ingress.model.objects import Kind, ObjectKey, Secret, Service
-from ingress.model.problems import Problem, Reason
+from ingress.model.cluster.objects import Kind, ObjectKey, Secret, Service
+from ingress.model.cluster.problems import Problem, Reason
 from tests.ctl.ctl_case import CtlCase
 from tests.ctl.ctl_case import ingress as manifest
 from tests.ctl.lint.lint_case import HOST, NOW, SPECIFIC, LintCase, ingress, input_of

@@ -6,7 +6,7 @@ from pathlib import Path
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.ctl.lint.rules import RULES
-from ingress.model.problems import Reason
+from ingress.model.cluster.problems import Reason
 from scripts.lint_rules_page import lint_rules_page
 
 PROJECT = Path(__file__).resolve().parents[3]

@@ -15,9 +15,9 @@ from ingress.ctl.lint.mending import MEANT, ROWS
 from ingress.ctl.lint.reports.results import Results, summary
 from ingress.ctl.lint.standings import DIFFERENCES
 from ingress.filters import Filter
-from ingress.model.firewall import FirewallPlan
-from ingress.model.objects import Kind, ObjectKey, Service
-from ingress.model.upstream_tls import ProtocolRefused
+from ingress.model.cluster.objects import Kind, ObjectKey, Service
+from ingress.model.exchanges.firewall import FirewallPlan
+from ingress.model.upstream.upstream_tls import ProtocolRefused
 from tests.ctl.lint.lint_case import HOST, LintCase, changed, ingress, input_of
 from tests.fakes.specs import SpecOf
 from tests.properties import examples

@@ -13,8 +13,8 @@ from ingress.ctl.migrate.patching.patches import FileText, patches_of
 from ingress.ctl.migrate.writing import entries_in_detail, write
 from ingress.ctl.pages.html import as_html
 from ingress.ctl.pages.markdown import as_markdown
-from ingress.model.objects import Kind, ObjectKey
-from ingress.model.state import ClusterState
+from ingress.model.cluster.objects import Kind, ObjectKey
+from ingress.model.cluster.state import ClusterState
 from ingress.options.option import DEFAULTS
 
 MEGABYTE = 1_000_000

@@ -11,8 +11,8 @@ from ingress.ctl.migrate.migration import Count, Matter
 from ingress.ctl.migrate.outcome import BEARINGS, Outcome, is_mistake, outcome_of
 from ingress.ctl.migrate.owners import owner_label, owner_of
 from ingress.ctl.migrate.writing import verdict
-from ingress.model.objects import Kind, ObjectId, ObjectKey
-from ingress.model.problems import Reason
+from ingress.model.cluster.objects import Kind, ObjectId, ObjectKey
+from ingress.model.cluster.problems import Reason
 from ingress.translate.readers.ingress.objects import Ingress, IngressPath, IngressRule
 
 WEB = (Kind.INGRESS, ObjectKey("shop", "web"))

@@ -12,7 +12,7 @@ from ingress.ctl.migrate.arguments import arguments_report, own_arguments
 from ingress.ctl.migrate.installation.kustomization import BESIDE, KUSTOMIZATION, kustomization
 from ingress.ctl.migrate.installation.overlays import HOST_NETWORK, LOAD_BALANCER, NODE_PORT
 from ingress.ctl.migrate.installation.traffic import traffic_of
-from ingress.model.objects import ObjectKey
+from ingress.model.cluster.objects import ObjectKey
 from ingress.tap import Options
 from tests.ctl.inputs.controllers import workload
 from tests.ctl.migrate.installation.installation_case import in_its_place

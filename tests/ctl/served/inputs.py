@@ -5,8 +5,8 @@ from attrs import evolve
 from ingress.ctl.inputs.controller_options import options_from
 from ingress.ctl.inputs.coverage import Coverage, covered_by
 from ingress.ctl.inputs.input import Input
-from ingress.model.objects import Kind, ObjectId
-from ingress.model.state import ClusterState
+from ingress.model.cluster.objects import Kind, ObjectId
+from ingress.model.cluster.state import ClusterState
 from ingress.options.option import DEFAULTS
 from ingress.translate.options import TranslateOptions
 from tests.translate.golden import NOW, read_state

@@ -11,9 +11,9 @@ from twisted.trial.unittest import SynchronousTestCase
 from ingress.ctl.inputs.coverage import Coverage
 from ingress.ctl.inputs.input import Input
 from ingress.ctl.served.differences import Comparison, Subject, compare
-from ingress.model.backends import BackendReference
-from ingress.model.objects import ClusterObject, Kind
-from ingress.model.state import ClusterState
+from ingress.model.cluster.objects import ClusterObject, Kind
+from ingress.model.cluster.state import ClusterState
+from ingress.model.upstream.backends import BackendReference
 from ingress.routing.expression_routes import PathTooLong
 from ingress.routing.route import Route
 from ingress.translate.endpoints.backends import backend_fault, port_of

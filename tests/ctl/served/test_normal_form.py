@@ -12,7 +12,7 @@ from ingress.ctl.inputs.input import Input
 from ingress.ctl.served.normal_form import served
 from ingress.ctl.served.sealing import SEALED, Seals, without_seals
 from ingress.identity.server_names import HandshakeSettings
-from ingress.model.objects import ClusterObject, ObjectKey
+from ingress.model.cluster.objects import ClusterObject, ObjectKey
 from ingress.options.port_services import read_port_services
 from ingress.routing.route import Route
 from ingress.routing.streams import StreamRoute

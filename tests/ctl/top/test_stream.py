@@ -8,10 +8,10 @@ from twisted.internet.defer import succeed
 from ingress.admin.known import Known
 from ingress.ctl.top.board import Board
 from ingress.ctl.top.feed import Feed
-from ingress.model.causes import Cause
-from ingress.model.endpoint_states import Ejection, EndpointsSeen, EndpointStage, RotationRow
-from ingress.model.happenings import Change, ChangeSort, Failure
-from ingress.model.objects import ObjectKey
+from ingress.model.cluster.objects import ObjectKey
+from ingress.model.exchanges.causes import Cause
+from ingress.model.observability.endpoint_states import Ejection, EndpointsSeen, EndpointStage, RotationRow
+from ingress.model.observability.happenings import Change, ChangeSort, Failure
 from ingress.model.stepwise import finished
 from tests.admin.listed import NOW
 from tests.admin.live_case import live_of

@@ -11,7 +11,7 @@ from twisted.application.service import Application
 from twisted.logger import ILogObserver, Logger, LogLevel, LogPublisher
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.model.log_formats import LOG_LEVELS, LogForm
+from ingress.model.serving.log_formats import LOG_LEVELS, LogForm
 from ingress.process.logs.program_log import ProgramLog, json_line, text_line
 from tests.proxy.exchange.access_log.test_log_lines import NOW
 

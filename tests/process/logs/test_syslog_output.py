@@ -9,7 +9,7 @@ from typing import Any
 from twisted.internet.task import Clock
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.model.log_destinations import SyslogAddress, SyslogTransport
+from ingress.model.serving.log_destinations import SyslogAddress, SyslogTransport
 from ingress.options.log_destinations import read_access_log
 from ingress.process.logs.file_output import LinesLostError
 from ingress.process.logs.syslog_output import (

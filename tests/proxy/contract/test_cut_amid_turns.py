@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from ingress.http.body import LINES_AT_ONCE
-from ingress.model.limits import Limits
+from ingress.model.serving.limits import Limits
 from tests.fakes.http2_client import Http2Client
 from tests.fakes.http2_frames import DATA, END_STREAM, HEADERS, RST_STREAM, data, headers, window_update
 from tests.fakes.transports import Peer

@@ -6,8 +6,8 @@ from pathlib import Path
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.model.limits import AskedTimeouts
-from ingress.model.retries import DEFAULT_RETRIES, RetryRule
+from ingress.model.serving.limits import AskedTimeouts
+from ingress.model.upstream.retries import DEFAULT_RETRIES, RetryRule
 from ingress.proxy.contract.faults import (
     TABLE,
     Again,

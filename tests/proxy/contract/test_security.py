@@ -9,7 +9,7 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.identity.misdirected import LONGEST_FITTING, MOST_FITTING, ServerNames
 from ingress.identity.server_names import HandshakeSettings, HandshakeSettingsTable
-from ingress.model.client_authentication import ClientAuthentication
+from ingress.model.requests.client_authentication import ClientAuthentication
 from ingress.proxy.contract.security import Security
 from ingress.proxy.contract.transport import Transport
 from ingress.tls.handshake import Handshake

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ingress.http.body import LINES_AT_ONCE
 from ingress.http.work import LATER_TURN_WORK, REQUEST_WORK, TURN_WORK
-from ingress.model.limits import Limits
+from ingress.model.serving.limits import Limits
 from ingress.proxy.contract.limits import MAX_AHEAD
 from tests.fakes.specs import SpecOf
 from tests.http.strict import read_request

@@ -2,7 +2,7 @@
 
 from datetime import UTC, datetime
 
-from ingress.model.backends import BackendReference, BackendState, Endpoint
+from ingress.model.upstream.backends import BackendReference, BackendState, Endpoint
 from ingress.translate.options import TranslateOptions
 from ingress.translate.translate import translate
 from tests.proxy.playing import FOUR, OK, ONE, THREE, TWO, ProxyCase

@@ -11,9 +11,9 @@ from twisted.internet.task import Clock
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.metrics.metrics import Metrics
-from ingress.model.backends import BackendReference, BackendState, Endpoint
-from ingress.model.balancing import Algorithm, Balancing
 from ingress.model.shared_map import SharedMap
+from ingress.model.upstream.backends import BackendReference, BackendState, Endpoint
+from ingress.model.upstream.balancing import Algorithm, Balancing
 from ingress.proxy.contract.deadlines import Deadlines
 from ingress.proxy.dispatch.known_rotations import KnownRotations
 from ingress.proxy.upstream.rotation import Rotations

@@ -1,6 +1,6 @@
 """A request that came back too often, in memory."""
 
-from ingress.model.causes import Cause
+from ingress.model.exchanges.causes import Cause
 from ingress.proxy.exchange.loops import FEWEST, SHARE, usual_most
 from tests.fakes.http2_client import Http2Client
 from tests.fakes.transports import Peer

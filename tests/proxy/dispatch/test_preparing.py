@@ -4,9 +4,9 @@ from collections.abc import Callable
 
 from twisted.internet.task import Clock
 
-from ingress.model.backends import Endpoint
-from ingress.model.balancing import Balancing
-from ingress.model.templates import read_template
+from ingress.model.requests.templates import read_template
+from ingress.model.upstream.backends import Endpoint
+from ingress.model.upstream.balancing import Balancing
 from ingress.process.in_slices import SLICE_SECONDS
 from ingress.proxy.dispatch.preparing import AT_ONCE, Preparing
 from ingress.routing.balancing.consistent_hash import ConsistentHash

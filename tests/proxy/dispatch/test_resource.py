@@ -6,10 +6,10 @@ from twisted.web.resource import IResource
 from zope.interface.verify import verifyObject
 
 from ingress.filters import Facts, Filter, Reply
-from ingress.model.backends import BackendReference, BackendState
-from ingress.model.causes import Cause
-from ingress.model.expressions import read_expression
-from ingress.model.objects import Kind, ObjectKey, Owner
+from ingress.model.cluster.objects import Kind, ObjectKey, Owner
+from ingress.model.exchanges.causes import Cause
+from ingress.model.text.expressions import read_expression
+from ingress.model.upstream.backends import BackendReference, BackendState
 from ingress.routing.matching import MAX_CONDITIONS, Compared, MatchCondition
 from ingress.routing.route import Match, Route
 from ingress.routing.table import RouteTable

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from random import Random
 
-from ingress.model.backends import BackendReference, BackendState
+from ingress.model.upstream.backends import BackendReference, BackendState
 from ingress.proxy.dispatch.resource import IngressProxyResource
 from ingress.proxy.dispatch.side_by_side import MOST_HOSTS, SideBySideResource
 from ingress.proxy.exchange.filtering.chains import Chains

@@ -1,7 +1,7 @@
 """The fields about a request that endpoints get, as those that come from ingress-nginx know them."""
 
 from ingress.http.forwarding import TrustedProxies
-from ingress.model.serving import ForwardedHeaders
+from ingress.model.serving.serving_settings import ForwardedHeaders
 from tests.proxy.h2_playing import SessionCase
 from tests.proxy.playing import OK, ProxyCase, fields_of
 

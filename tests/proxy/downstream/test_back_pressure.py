@@ -1,6 +1,6 @@
 """Tests of back-pressure: whoever does not take bytes holds up whoever sends them."""
 
-from ingress.model.retries import RetryRule
+from ingress.model.upstream.retries import RetryRule
 from ingress.proxy.contract.limits import MAX_HELD, UPSTREAM_IDLE_SECONDS
 from tests.fakes.transports import Peer
 from tests.proxy.playing import GET, OK, ONE, TWO, ProxyCase, body_of

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ingress.http.grammar import MAX_HEAD
-from ingress.model.limits import USUAL_HEAD_BYTES
+from ingress.model.serving.limits import USUAL_HEAD_BYTES
 from ingress.proxy.contract.limits import MAX_AHEAD, MAX_HELD
 from ingress.proxy.transport.epoll.stream import HIGH_WATER
 from tests.fakes.transports import Peer

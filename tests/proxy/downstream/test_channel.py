@@ -1,6 +1,6 @@
 """Tests for ``ingress.proxy.downstream.channel``: downstream connections from first byte to last."""
 
-from ingress.model.limits import Limits
+from ingress.model.serving.limits import Limits
 from ingress.proxy.contract.limits import MAX_AHEAD
 from ingress.proxy.downstream.channel import DownstreamChannel
 from tests.proxy.downstream.heads import GET_1_0, POST

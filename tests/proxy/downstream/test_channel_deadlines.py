@@ -1,6 +1,6 @@
 """How long the channel waits, and for what; and how it ends when the process does."""
 
-from ingress.model.limits import Limits
+from ingress.model.serving.limits import Limits
 from tests.proxy.downstream.heads import LARGE_POST
 from tests.proxy.playing import GET, OK, ProxyCase, body_of, fields_of
 

@@ -2,7 +2,7 @@
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.model.limits import Limits
+from ingress.model.serving.limits import Limits
 from ingress.proxy.contract.deadlines import NEVER
 from ingress.proxy.contract.limits import MAX_AHEAD
 from ingress.proxy.downstream.channel_state import (

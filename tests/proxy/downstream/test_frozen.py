@@ -2,8 +2,8 @@
 
 from twisted.logger import capturedLogs
 
-from ingress.model.backends import Endpoint
-from ingress.model.limits import AskedTimeouts
+from ingress.model.serving.limits import AskedTimeouts
+from ingress.model.upstream.backends import Endpoint
 from tests.fakes.http2_frames import HEADERS, headers
 from tests.fakes.transports import Peer
 from tests.proxy import h2_upstream_case

@@ -1,6 +1,6 @@
 """Tests of clients that end their side: whoever has a whole request under way has left, unless the operator says else."""
 
-from ingress.model.limits import Limits
+from ingress.model.serving.limits import Limits
 from ingress.proxy.contract.limits import LINGER_GAP_SECONDS, MAX_AHEAD, TUNNEL_END_SECONDS
 from tests.fakes.transports import Peer
 from tests.proxy.exchange.test_tunnel import ASK, SWITCH

@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 from attrs import evolve
 
-from ingress.model.backends import BackendReference, BackendState
+from ingress.model.upstream.backends import BackendReference, BackendState
 from ingress.routing.table import RouteTable
 from tests.proxy.leftovers_case import (
     GET,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ingress.http2.frames import PREFACE
-from ingress.model.limits import Limits
+from ingress.model.serving.limits import Limits
 from ingress.proxy.downstream.channel import DownstreamChannel
 from ingress.proxy.downstream.negotiating import Beginning, beginning_of
 from ingress.proxy.listening.connection_factories import ChannelFactory

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from attrs import frozen
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.model.limits import Limits
+from ingress.model.serving.limits import Limits
 from tests.fakes.transports import Peer
 from tests.http.strict import Message, StrictError, read_answers, read_requests
 from tests.properties import turns

@@ -7,8 +7,8 @@ from datetime import UTC, datetime
 from ingress.annotations.external_auth.family import EXTERNAL_AUTH
 from ingress.annotations.external_auth.settings import AuthSettings
 from ingress.filters import FilterSpec, Phase
-from ingress.model.backends import Endpoint
-from ingress.model.upstream_tls import LinkSettings
+from ingress.model.upstream.backends import Endpoint
+from ingress.model.upstream.upstream_tls import LinkSettings
 from ingress.translate.options import TranslateOptions
 from ingress.translate.translate import translate
 from tests.fakes.transports import Peer

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ingress.model.backends import BackendState
+from ingress.model.upstream.backends import BackendState
 from ingress.proxy.dispatch.resource import IngressProxyResource
 from ingress.routing.route import Match, Route
 from ingress.routing.table import RouteTable

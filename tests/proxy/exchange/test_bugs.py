@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ingress.model.records import Record
+from ingress.model.exchanges.records import Record
 from ingress.process.version import running_code
 from ingress.proxy.downstream.channel import DownstreamChannel
 from ingress.proxy.exchange import exchange

@@ -5,10 +5,10 @@ from typing import ClassVar
 from attrs import frozen
 
 from ingress.filters import Facts, Filter, Phase, Reply, Services
-from ingress.model.causes import Cause, cause_of_answer, cause_of_status
-from ingress.model.log_formats import LogFormat
-from ingress.model.records import Record
-from ingress.model.retries import RetryRule
+from ingress.model.exchanges.causes import Cause, cause_of_answer, cause_of_status
+from ingress.model.exchanges.records import Record
+from ingress.model.serving.log_formats import LogFormat
+from ingress.model.upstream.retries import RetryRule
 from ingress.proxy.exchange.access_log.log_lines import line_maker
 from tests.proxy.playing import GET, OK, ONE, TWO, ProxyCase
 

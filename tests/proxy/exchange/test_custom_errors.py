@@ -8,7 +8,7 @@ from twisted.internet.defer import Deferred
 
 from ingress.annotations.custom_errors import MOST_BYTES, SECONDS, CustomErrors, StandingIn
 from ingress.filters import AnswerEdit, Facts, Filter, FilterSpec, Reply
-from ingress.model.backends import BackendReference, BackendState, Endpoint
+from ingress.model.upstream.backends import BackendReference, BackendState, Endpoint
 from ingress.proxy.contract.transport import REFUSED
 from ingress.routing.route import Match, Route
 from ingress.routing.table import HostRoutes, RouteTable

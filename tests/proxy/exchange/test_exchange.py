@@ -3,7 +3,7 @@
 from twisted.logger import capturedLogs, formatEvent
 
 from ingress.annotations.redirects import HttpsRedirect
-from ingress.model.reply import Reply
+from ingress.model.exchanges.reply import Reply
 from ingress.proxy.contract.limits import MAX_HELD
 from ingress.proxy.contract.transport import TIMED_OUT
 from ingress.proxy.exchange.exchange import Exchange

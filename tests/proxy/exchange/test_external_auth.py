@@ -9,8 +9,8 @@ from types import FrameType
 
 from ingress.annotations.asked_urls import parse_targets, parse_url_template
 from ingress.annotations.external_auth.settings import AuthSettings
-from ingress.model.backends import Endpoint
-from ingress.model.upstream_tls import LinkSettings
+from ingress.model.upstream.backends import Endpoint
+from ingress.model.upstream.upstream_tls import LinkSettings
 from ingress.translate.options import TranslateOptions
 from ingress.translate.translate import translate
 from tests.proxy.exchange.external_auth_case import ALLOWED, UNKNOWN, URL, AuthCase

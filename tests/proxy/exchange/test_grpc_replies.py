@@ -5,7 +5,7 @@ from urllib.parse import unquote
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.filters import Facts, Filter, Phase, Reply
-from ingress.model.causes import Cause
+from ingress.model.exchanges.causes import Cause
 from ingress.proxy.contract.transport import REFUSED, TIMED_OUT
 from ingress.proxy.exchange.grpc_replies import code_of, trailers_only
 from tests.fakes.specs import SpecOf

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from ingress.annotations.mirrors import Mirror
 from ingress.filter_parts.mirroring import MOST_BYTES, SECONDS
-from ingress.model.backends import Endpoint
-from ingress.model.upstream_tls import LinkSettings
+from ingress.model.upstream.backends import Endpoint
+from ingress.model.upstream.upstream_tls import LinkSettings
 from ingress.proxy.contract.limits import MAX_MIRRORS_OF_ONE
 from ingress.proxy.contract.transport import REFUSED
 from tests.fakes.transports import Peer

@@ -9,8 +9,8 @@ from twisted.trial.unittest import SynchronousTestCase
 
 import ingress
 from ingress.filters import Filter, Phase, Reply
-from ingress.model.causes import Cause
-from ingress.model.records import Record
+from ingress.model.exchanges.causes import Cause
+from ingress.model.exchanges.records import Record
 from tests.fakes.specs import SpecOf
 from tests.proxy.playing import GET, ONE, ProxyCase, Stage
 

@@ -1,7 +1,7 @@
 """The one record that each exchange ends in, and who gets it."""
 
-from ingress.model.records import AttemptRecord, Record
-from ingress.model.retries import RetryRule
+from ingress.model.exchanges.records import AttemptRecord, Record
+from ingress.model.upstream.retries import RetryRule
 from ingress.proxy.contract.faults import Fault
 from ingress.proxy.exchange.context import MOST_UNTOLD
 from tests.proxy.playing import GET, INGRESS, OK, ONE, TWO, ProxyCase

@@ -3,7 +3,7 @@
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.http.response_head import parse_response_head
-from ingress.model.reply import Reply
+from ingress.model.exchanges.reply import Reply
 from ingress.proxy.exchange.replies import Replies, accepts_html, head_of
 
 STATUSES = (400, 404, 405, 408, 414, 417, 431, 501, 502, 503, 504, 505)

@@ -6,7 +6,7 @@ from typing import Any
 
 from attrs import evolve
 
-from ingress.model.limits import AskedTimeouts, Limits, Timeouts
+from ingress.model.serving.limits import AskedTimeouts, Limits, Timeouts
 from ingress.proxy.contract.limits import MAX_HELD
 from tests.proxy.playing import GET, OK, ONE, TWO, ProxyCase
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from ingress.model.backends import Endpoint
-from ingress.model.objects import ObjectKey, Owner
-from ingress.model.retries import DEFAULT_RETRIES
+from ingress.model.cluster.objects import ObjectKey, Owner
+from ingress.model.upstream.backends import Endpoint
+from ingress.model.upstream.retries import DEFAULT_RETRIES
 from ingress.proxy.contract.limits import MAX_HELD
 from ingress.proxy.contract.transport import REFUSED
 from ingress.translate.readers.gateway.names import HTTP_ROUTE

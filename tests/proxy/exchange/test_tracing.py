@@ -7,9 +7,9 @@ from attrs import evolve
 from ingress.annotations.mirrors import Mirror
 from ingress.annotations.tracing import TracedRoute
 from ingress.filters import Facts, Filter, Reply, RouteTracing
-from ingress.model.backends import Endpoint
-from ingress.model.span_names import read_span_name
-from ingress.model.tracing import TracingSettings
+from ingress.model.observability.span_names import read_span_name
+from ingress.model.observability.tracing_settings import TracingSettings
+from ingress.model.upstream.backends import Endpoint
 from ingress.proxy.contract.transport import REFUSED, TIMED_OUT
 from ingress.tracing.ended import MAX_TEXT, EndedExchange
 from ingress.tracing.spans import SpanKind

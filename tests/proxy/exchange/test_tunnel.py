@@ -3,7 +3,7 @@
 from twisted.internet.defer import Deferred
 
 from ingress.filters import AnswerEdit, Facts, Filter, Reply
-from ingress.model.limits import AskedTimeouts, Limits
+from ingress.model.serving.limits import AskedTimeouts, Limits
 from ingress.proxy.contract.limits import LINGER_SECONDS, TUNNEL_END_SECONDS
 from tests.fakes.specs import SpecOf
 from tests.fakes.transports import Peer

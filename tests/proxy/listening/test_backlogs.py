@@ -15,7 +15,7 @@ from twisted.internet.protocol import Factory, Protocol
 from twisted.trial.unittest import TestCase
 
 from ingress.admin.connections import AdminPort
-from ingress.model.listeners import Listener, backlog_of
+from ingress.model.network.listeners import Listener, backlog_of
 from ingress.proxy.listening.listeners import listen
 from ingress.proxy.listening.networks import EpollNetwork
 from ingress.proxy.transport.accepting import BACKLOG, FamilyPort

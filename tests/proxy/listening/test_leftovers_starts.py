@@ -10,8 +10,8 @@ from collections.abc import Callable
 from typing import Any
 
 from ingress.http.forwarding import TrustedProxies
-from ingress.model.backends import BackendReference, BackendState, Endpoint
-from ingress.model.streams import StreamSort
+from ingress.model.network.streams import StreamSort
+from ingress.model.upstream.backends import BackendReference, BackendState, Endpoint
 from ingress.proxy.listening.connection_factories import StreamFactory
 from ingress.proxy.listening.connection_starts import ConnectionStartRules
 from ingress.routing.route import Match, Route

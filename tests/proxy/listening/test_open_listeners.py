@@ -10,7 +10,7 @@ from twisted.python.failure import Failure
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.errors import StartError
-from ingress.model.listeners import Listener
+from ingress.model.network.listeners import Listener
 from ingress.proxy.listening.open_listeners import (
     LETTING_GO_SECONDS,
     RETRY_SECONDS,

@@ -7,10 +7,10 @@ from typing import Any
 
 from twisted.internet.interfaces import IReactorTime
 
-from ingress.model.backends import Endpoint
-from ingress.model.limits import Limits
-from ingress.model.records import Record
-from ingress.model.streams import StreamSort
+from ingress.model.exchanges.records import Record
+from ingress.model.network.streams import StreamSort
+from ingress.model.serving.limits import Limits
+from ingress.model.upstream.backends import Endpoint
 from ingress.proxy.contract.faults import Fault
 from ingress.proxy.contract.limits import HALF_CLOSED_SECONDS, LINGER_SECONDS
 from ingress.proxy.exchange.access_log.access_log import AccessLog

@@ -5,7 +5,7 @@ import socket
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.model.listeners import Listener
+from ingress.model.network.listeners import Listener
 from ingress.process.systemd.sockets import HandedOver
 from ingress.proxy.listening.reach import endpoint_rules
 from ingress.settings import Settings

@@ -5,7 +5,7 @@ from __future__ import annotations
 from attrs import evolve
 
 from ingress.http2.frames import PREFACE
-from ingress.model.listeners import MAIN, Listener
+from ingress.model.network.listeners import MAIN, Listener
 from ingress.proxy.dispatch.site import SessionRules
 from ingress.proxy.downstream.h2_session import DownstreamSession
 from ingress.proxy.listening.connection_factories import ChannelFactory

@@ -26,9 +26,9 @@ from ingress.identity.certificates import (
 )
 from ingress.identity.key_pairs import load_certificate
 from ingress.metrics.metrics import Metrics
-from ingress.model.backends import BackendReference, BackendState, Endpoint
-from ingress.model.limits import Limits
-from ingress.model.objects import Kind, ObjectKey, Owner, Secret
+from ingress.model.cluster.objects import Kind, ObjectKey, Owner, Secret
+from ingress.model.serving.limits import Limits
+from ingress.model.upstream.backends import BackendReference, BackendState, Endpoint
 from ingress.proxy.contract.deadlines import Deadlines
 from ingress.proxy.dispatch.resource import IngressProxyResource
 from ingress.proxy.dispatch.site import SessionRules, new_site

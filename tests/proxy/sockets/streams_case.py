@@ -8,8 +8,8 @@ from typing import Any
 from twisted.internet.error import ConnectError, ConnectionDone
 
 from ingress.http.forwarding import TrustedProxies
-from ingress.model.backends import BackendReference, BackendState, Endpoint
-from ingress.model.objects import Kind, ObjectKey, Owner
+from ingress.model.cluster.objects import Kind, ObjectKey, Owner
+from ingress.model.upstream.backends import BackendReference, BackendState, Endpoint
 from ingress.proxy.listening.connection_factories import StreamFactory
 from ingress.proxy.listening.connection_starts import ConnectionStartRules
 from ingress.routing.streams import StreamRoute, StreamTable

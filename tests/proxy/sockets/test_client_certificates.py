@@ -14,9 +14,9 @@ from ingress.annotations.client_certificates.common_names import parse_common_na
 from ingress.identity.certificates import CertificateTable
 from ingress.identity.misdirected import ServerNames
 from ingress.identity.server_names import PLAIN_HANDSHAKE, HandshakeSettings, HandshakeSettingsTable
-from ingress.model.backends import BackendState
-from ingress.model.client_authentication import ClientAuthentication, VerifyClient
-from ingress.model.objects import ObjectKey
+from ingress.model.cluster.objects import ObjectKey
+from ingress.model.requests.client_authentication import ClientAuthentication, VerifyClient
+from ingress.model.upstream.backends import BackendState
 from ingress.routing.route import Route
 from ingress.routing.table import RouteTable
 from ingress.tls.binding import is_resumed

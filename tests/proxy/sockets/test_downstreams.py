@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from twisted.internet.error import ConnectionDone
 
-from ingress.model.limits import Limits
+from ingress.model.serving.limits import Limits
 from ingress.proxy.contract.deadlines import NEVER
 from tests.fakes.bodies import MEGABYTE
 from tests.fakes.upstreams import OK, UpstreamWire

@@ -5,7 +5,7 @@ from __future__ import annotations
 from attrs import evolve
 from twisted.internet.defer import Deferred
 
-from ingress.model.backends import BackendState
+from ingress.model.upstream.backends import BackendState
 from ingress.routing.table import RouteTable
 from tests.fakes.bodies import MEGABYTE
 from tests.fakes.fastcgi_records import OK, answered, end, record, stderr, stdout

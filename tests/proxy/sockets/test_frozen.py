@@ -6,8 +6,8 @@ import socket
 
 from attrs import evolve
 
-from ingress.model.backends import BackendState, Endpoint
-from ingress.model.limits import AskedTimeouts
+from ingress.model.serving.limits import AskedTimeouts
+from ingress.model.upstream.backends import BackendState, Endpoint
 from ingress.routing.table import RouteTable
 from tests.fakes.downstreams import DownstreamWire
 from tests.proxy.sockets.sockets_case import ANY_PATH, APP, SocketsCase

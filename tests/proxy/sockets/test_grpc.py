@@ -12,9 +12,9 @@ from twisted.internet.defer import Deferred
 from twisted.internet.threads import blockingCallFromThread
 
 from ingress.identity.certificates import CertificateTable
-from ingress.model.backends import BackendState, Endpoint
-from ingress.model.limits import AskedTimeouts
-from ingress.model.upstream_tls import LinkSettings, TlsSettings, UpstreamTls
+from ingress.model.serving.limits import AskedTimeouts
+from ingress.model.upstream.backends import BackendState, Endpoint
+from ingress.model.upstream.upstream_tls import LinkSettings, TlsSettings, UpstreamTls
 from ingress.proxy.dispatch.site import SessionRules
 from ingress.proxy.downstream.h2_session import DownstreamSession
 from ingress.proxy.upstream.h2_session import UpstreamSession

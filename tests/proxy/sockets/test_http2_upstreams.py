@@ -7,8 +7,8 @@ from typing import Any
 from h2.settings import SettingCodes
 from twisted.internet.defer import Deferred
 
-from ingress.model.backends import Endpoint
-from ingress.model.upstream_tls import LinkSettings, TlsSettings, UpstreamTls
+from ingress.model.upstream.backends import Endpoint
+from ingress.model.upstream.upstream_tls import LinkSettings, TlsSettings, UpstreamTls
 from tests.fakes.bodies import MEGABYTE, digest_of
 from tests.fakes.certificates import issue, make_authority
 from tests.fakes.http2_upstreams import Http2Request, Http2Upstream

@@ -9,7 +9,7 @@ from twisted.internet.interfaces import IHalfCloseableProtocol
 from twisted.internet.ssl import Certificate, optionsForClientTLS
 from zope.interface import alsoProvides
 
-from ingress.model.limits import Limits
+from ingress.model.serving.limits import Limits
 from ingress.proxy.dispatch.site import SessionRules
 from ingress.proxy.downstream.h2_session import DownstreamSession
 from tests.fakes.bodies import MEGABYTE

@@ -9,8 +9,8 @@ from OpenSSL import crypto
 from twisted.internet.ssl import CertificateOptions
 
 from ingress.http.forwarding import TrustedProxies
-from ingress.model.backends import BackendReference, BackendState, Endpoint
-from ingress.model.objects import Kind, ObjectKey, Owner
+from ingress.model.cluster.objects import Kind, ObjectKey, Owner
+from ingress.model.upstream.backends import BackendReference, BackendState, Endpoint
 from ingress.proxy.listening.connection_starts import ConnectionStartRules
 from ingress.proxy.listening.stream_tunnel import StreamTunnel
 from ingress.routing.route import Match, Route

@@ -13,10 +13,10 @@ from twisted.internet.error import ConnectionDone
 
 from ingress.identity.certificates import CertificateTable
 from ingress.identity.server_names import HandshakeSettings, HandshakeSettingsTable
-from ingress.model.backends import Endpoint
-from ingress.model.client_authentication import ClientAuthentication
-from ingress.model.limits import Limits, StreamTries
-from ingress.model.streams import StreamSort
+from ingress.model.network.streams import StreamSort
+from ingress.model.requests.client_authentication import ClientAuthentication
+from ingress.model.serving.limits import Limits, StreamTries
+from ingress.model.upstream.backends import Endpoint
 from ingress.proxy.dispatch.site import SessionRules
 from ingress.proxy.downstream.h2_session import DownstreamSession
 from ingress.routing.streams import StreamRoute, StreamTable

@@ -9,7 +9,7 @@ from random import Random
 from attrs import evolve
 from twisted.internet.defer import CancelledError, Deferred, maybeDeferred
 
-from ingress.model.sub_requests import SubAnswer, SubRequest, SubRequestFailed
+from ingress.model.exchanges.sub_requests import SubAnswer, SubRequest, SubRequestFailed
 from ingress.proxy.exchange.sub_requests.sub_requests import SubRequests
 from ingress.proxy.upstream.rotation import Rotations
 from tests.fakes.certificates import issue, make_authority

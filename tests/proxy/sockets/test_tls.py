@@ -9,8 +9,8 @@ from twisted.logger import LogLevel, capturedLogs
 from ingress.identity.certificates import Certificate, CertificateTable
 from ingress.identity.misdirected import ServerNames
 from ingress.identity.server_names import HandshakeSettings, HandshakeSettingsTable
-from ingress.model.client_authentication import ClientAuthentication
-from ingress.model.limits import Limits
+from ingress.model.requests.client_authentication import ClientAuthentication
+from ingress.model.serving.limits import Limits
 from ingress.proxy.transport import handshake_queue as handshakes
 from ingress.proxy.transport.handshake_queue import STEPS
 from tests.fakes.certificates import make_authority

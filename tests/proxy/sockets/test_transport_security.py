@@ -7,7 +7,7 @@ from attrs import evolve
 from ingress.annotations.transport_security import TransportSecurity
 from ingress.identity.certificates import CertificateTable
 from ingress.identity.misdirected import ServerNames
-from ingress.model.backends import BackendState
+from ingress.model.upstream.backends import BackendState
 from ingress.routing.route import Match, Route
 from ingress.routing.table import HostRoutes, RouteTable
 from tests.fakes.certificates import make_authority

@@ -10,10 +10,10 @@ from typing import Any
 
 from twisted.internet.defer import Deferred
 
-from ingress.model.backends import BackendReference, BackendState, Endpoint
-from ingress.model.limits import Limits
-from ingress.model.streams import StreamSort
-from ingress.model.upstream_tls import DATAGRAMS
+from ingress.model.network.streams import StreamSort
+from ingress.model.serving.limits import Limits
+from ingress.model.upstream.backends import BackendReference, BackendState, Endpoint
+from ingress.model.upstream.upstream_tls import DATAGRAMS
 from ingress.proxy.transport.datagrams import connect_datagrams, take_datagrams
 from ingress.proxy.udp.port import UdpPort
 from ingress.proxy.udp.session import UdpSession

@@ -10,8 +10,8 @@ from OpenSSL import SSL
 from twisted.internet.protocol import Factory, Protocol
 from twisted.logger import capturedLogs
 
-from ingress.model.backends import Endpoint
-from ingress.model.upstream_tls import LinkSettings, TlsSettings, TlsVersion, UpstreamTls
+from ingress.model.upstream.backends import Endpoint
+from ingress.model.upstream.upstream_tls import LinkSettings, TlsSettings, TlsVersion, UpstreamTls
 from ingress.proxy.contract.transport import NOBODY
 from ingress.proxy.exchange.upstream_errors import UpstreamErrorLog
 from ingress.proxy.transport.resolving import AddressRules

@@ -8,7 +8,7 @@ from operator import methodcaller
 
 from twisted.internet.error import ConnectionDone
 
-from ingress.model.backends import Endpoint
+from ingress.model.upstream.backends import Endpoint
 from ingress.proxy.contract.limits import KEPT_SECONDS, MAX_UPSTREAM_IDLE
 from ingress.proxy.upstream.connection import UpstreamConnection
 from tests.fakes.upstreams import OK, UpstreamWire

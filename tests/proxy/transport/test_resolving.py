@@ -10,8 +10,8 @@ from random import Random
 from twisted.internet.task import Clock
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.model.backends import Endpoint
-from ingress.model.upstream_tls import LinkSettings
+from ingress.model.upstream.backends import Endpoint
+from ingress.model.upstream.upstream_tls import LinkSettings
 from ingress.proxy.transport.name_lookups import Found
 from ingress.proxy.transport.resolving import MAX_ADDRESSES, AddressRules, NamedConnecting, is_own_address
 

@@ -19,8 +19,8 @@ from twisted.internet.task import Clock
 from twisted.trial.unittest import TestCase
 
 from ingress.metrics.metrics import Metrics
-from ingress.model.backends import Endpoint
-from ingress.model.upstream_tls import LinkSettings, TlsSettings, UpstreamTls
+from ingress.model.upstream.backends import Endpoint
+from ingress.model.upstream.upstream_tls import LinkSettings, TlsSettings, UpstreamTls
 from ingress.proxy.contract.deadlines import Deadlines
 from ingress.proxy.listening.networks import network_for
 from ingress.proxy.transport.open_connections import OpenConnections

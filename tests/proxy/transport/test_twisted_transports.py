@@ -5,7 +5,7 @@ import socket
 from twisted.internet.address import IPv4Address, IPv6Address, UNIXAddress
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.model.listeners import port_of
+from ingress.model.network.listeners import port_of
 from ingress.proxy.contract.addresses import peer_address
 from ingress.proxy.contract.transport import Transport
 from ingress.proxy.listening.listeners import bound_to

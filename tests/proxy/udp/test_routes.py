@@ -8,10 +8,10 @@ from random import Random
 
 from twisted.internet.defer import Deferred
 
-from ingress.model.backends import BackendReference, BackendState, Endpoint
-from ingress.model.limits import Limits, StreamTries
-from ingress.model.streams import StreamSort
-from ingress.model.upstream_tls import DATAGRAMS
+from ingress.model.network.streams import StreamSort
+from ingress.model.serving.limits import Limits, StreamTries
+from ingress.model.upstream.backends import BackendReference, BackendState, Endpoint
+from ingress.model.upstream.upstream_tls import DATAGRAMS
 from ingress.proxy.udp.port import TELL_SECONDS, UdpPort
 from ingress.routing.streams import StreamRoute, StreamTable
 from ingress.routing.table import RouteTable

@@ -7,9 +7,9 @@ from collections.abc import Callable
 
 from twisted.internet.interfaces import IDelayedCall
 
-from ingress.model.backends import BackendState, Endpoint
-from ingress.model.limits import Limits
-from ingress.model.upstream_tls import LinkSettings
+from ingress.model.serving.limits import Limits
+from ingress.model.upstream.backends import BackendState, Endpoint
+from ingress.model.upstream.upstream_tls import LinkSettings
 from ingress.proxy.udp.port import MOST_DATAGRAMS
 from ingress.proxy.udp.session import MOST_ANSWERS, MOST_KEPT
 from ingress.proxy.udp.sessions import AT_ONCE, LEAVING_SECONDS, MAX_KEPT, MOST_FINDING

@@ -3,9 +3,9 @@
 from collections import Counter
 from unittest.mock import patch
 
-from ingress.model.backends import Endpoint
-from ingress.model.balancing import Balancing
-from ingress.model.templates import read_template
+from ingress.model.requests.templates import read_template
+from ingress.model.upstream.backends import Endpoint
+from ingress.model.upstream.balancing import Balancing
 from ingress.proxy.contract.transport import REFUSED
 from ingress.routing.balancing.health import FAILURES
 from tests.proxy.playing import BACKEND, FOUR, GET, ONE, THREE, TWO

@@ -6,8 +6,8 @@ from twisted.logger import ILogObserver, LogEvent, globalLogPublisher
 from zope.interface import provider
 
 from ingress.filters import BodyFlow, BodyStage, Facts, Filter
-from ingress.model.backends import Endpoint
-from ingress.model.retries import RetryRule
+from ingress.model.upstream.backends import Endpoint
+from ingress.model.upstream.retries import RetryRule
 from ingress.proxy.contract.limits import UPSTREAM_IDLE_SECONDS
 from ingress.proxy.dispatch.site import SessionRules
 from ingress.proxy.downstream.h2_session import DownstreamSession

@@ -9,7 +9,7 @@ from twisted.internet.error import ConnectionLost
 from twisted.logger import capturedLogs
 from twisted.python.failure import Failure
 
-from ingress.model.limits import AskedTimeouts, Timeouts
+from ingress.model.serving.limits import AskedTimeouts, Timeouts
 from ingress.proxy.contract.limits import STREAM_END_SECONDS, UPSTREAM_IDLE_SECONDS
 from tests.fakes.http2_frames import (
     CANCEL,

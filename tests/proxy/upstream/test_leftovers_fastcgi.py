@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from attrs import evolve
 
-from ingress.model.backends import BackendState, Endpoint
-from ingress.model.balancing import Balancing
-from ingress.model.templates import read_template
-from ingress.model.upstream_tls import LinkSettings
+from ingress.model.requests.templates import read_template
+from ingress.model.upstream.backends import BackendState, Endpoint
+from ingress.model.upstream.balancing import Balancing
+from ingress.model.upstream.upstream_tls import LinkSettings
 from ingress.routing.table import RouteTable
 from tests.fakes.fastcgi_records import ABORT_REQUEST, OK, STDOUT, answered, end, record, stderr, stdout
 from tests.proxy.fastcgi_case import spec

@@ -13,9 +13,9 @@ from typing import Any
 
 from attrs import evolve
 
-from ingress.model.backends import BackendState, Endpoint
-from ingress.model.limits import AskedTimeouts
-from ingress.model.upstream_tls import LinkSettings, TlsSettings, UpstreamTls
+from ingress.model.serving.limits import AskedTimeouts
+from ingress.model.upstream.backends import BackendState, Endpoint
+from ingress.model.upstream.upstream_tls import LinkSettings, TlsSettings, UpstreamTls
 from ingress.proxy.transport.name_lookups import NameLookups
 from ingress.proxy.upstream.h2_session import UpstreamSession
 from ingress.routing.table import RouteTable

@@ -5,8 +5,8 @@ from typing import Any
 from twisted.internet.error import ConnectionLost
 from twisted.python.failure import Failure
 
-from ingress.model.backends import Endpoint
-from ingress.model.upstream_tls import LinkSettings
+from ingress.model.upstream.backends import Endpoint
+from ingress.model.upstream.upstream_tls import LinkSettings
 from ingress.proxy.contract.limits import MAX_UPSTREAM_IDLE, NAMED_SECONDS
 from ingress.proxy.upstream.pool import MAX_DISTRUSTED
 from tests.fakes.transports import Peer

@@ -8,11 +8,11 @@ from types import MappingProxyType
 from twisted.logger import capturedLogs, formatEvent
 
 from ingress.filters import Scope
-from ingress.model.backends import BackendReference, Endpoint
-from ingress.model.balancing import Algorithm, Balancing
-from ingress.model.limits import Limits
-from ingress.model.retries import RetryRule
-from ingress.model.templates import read_template
+from ingress.model.requests.templates import read_template
+from ingress.model.serving.limits import Limits
+from ingress.model.upstream.backends import BackendReference, Endpoint
+from ingress.model.upstream.balancing import Algorithm, Balancing
+from ingress.model.upstream.retries import RetryRule
 from ingress.proxy.contract.transport import REFUSED, TIMED_OUT
 from ingress.proxy.dispatch.known_rotations import KnownRotations
 from ingress.proxy.dispatch.resource import MAX_ASKED_FOR

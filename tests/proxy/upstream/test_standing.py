@@ -2,9 +2,9 @@
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.model.backends import Endpoint
-from ingress.model.balancing import Algorithm, Balancing
-from ingress.model.endpoint_states import Ejection, EndpointStage, PoolRow, RotationRow, Row
+from ingress.model.observability.endpoint_states import Ejection, EndpointStage, PoolRow, RotationRow, Row
+from ingress.model.upstream.backends import Endpoint
+from ingress.model.upstream.balancing import Algorithm, Balancing
 from ingress.proxy.contract.transport import REFUSED
 from ingress.proxy.upstream.standing import standing
 from ingress.routing.balancing.balancer import RoundRobin

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.model.backends import Endpoint
+from ingress.model.upstream.backends import Endpoint
 from ingress.routing.balancing.consistent_hash import PLACES, ConsistentHash
 from tests.fakes.counting import calls
 from tests.fakes.plain_code import need_plain_code

@@ -7,7 +7,7 @@ from random import Random
 from twisted.internet.task import Clock
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.model.backends import Endpoint
+from ingress.model.upstream.backends import Endpoint
 from ingress.routing.balancing.ewma import DECAY_SECONDS, Ewma
 from tests.routing.balancing.test_balancer import endpoints
 

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.model.backends import Endpoint
+from ingress.model.upstream.backends import Endpoint
 from ingress.routing.balancing.health import FAILURES, FIRST_SECONDS, LONGEST_SECONDS, Health
 from tests.properties import examples
 from tests.routing.balancing.test_balancer import endpoints

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.model.backends import Endpoint
+from ingress.model.upstream.backends import Endpoint
 from ingress.routing.balancing.least_requests import LeastRequests
 from tests.properties import examples
 from tests.routing.balancing.test_balancer import endpoints

@@ -5,8 +5,8 @@ from random import Random
 from twisted.internet.task import Clock
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.model.balancing import Algorithm, Balancing
-from ingress.model.templates import read_template
+from ingress.model.requests.templates import read_template
+from ingress.model.upstream.balancing import Algorithm, Balancing
 from ingress.routing.balancing.balancer import Balancer, RoundRobin
 from ingress.routing.balancing.consistent_hash import ConsistentHash
 from ingress.routing.balancing.ewma import Ewma

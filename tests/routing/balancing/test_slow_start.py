@@ -6,7 +6,7 @@ from random import Random
 from twisted.internet.task import Clock
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.model.backends import Endpoint
+from ingress.model.upstream.backends import Endpoint
 from ingress.routing.balancing.balancer import Balancer, RoundRobin
 from ingress.routing.balancing.least_requests import LeastRequests
 from ingress.routing.balancing.slow_start import SlowStart

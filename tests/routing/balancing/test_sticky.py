@@ -4,8 +4,8 @@ from functools import partial
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.model.affinity import mark_of_endpoint
-from ingress.model.backends import Endpoint
+from ingress.model.upstream.affinity import mark_of_endpoint
+from ingress.model.upstream.backends import Endpoint
 from ingress.routing.balancing.sticky import Sticky
 from tests.fakes.counting import calls
 from tests.routing.balancing.test_balancer import endpoints

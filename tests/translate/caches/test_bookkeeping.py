@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.model.problems import Problem, Reason
+from ingress.model.cluster.problems import Problem, Reason
 from ingress.model.shared_map import SharedMap
 from ingress.model.stepwise import finished
 from ingress.translate.caches.bookkeeping import Draft, Index, Members, ProblemIndex, Timetable

@@ -3,12 +3,12 @@
 from attrs import evolve
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.model.backends import BackendReference, BackendState, Endpoint, ManualEndpoint
-from ingress.model.listeners import Listener
-from ingress.model.objects import EndpointSlice, ObjectKey, Service, ServicePort, SlicePort
-from ingress.model.problems import Reason
-from ingress.model.state import ClusterState
-from ingress.model.upstream_tls import DATAGRAMS, UpstreamProtocol
+from ingress.model.cluster.objects import EndpointSlice, ObjectKey, Service, ServicePort, SlicePort
+from ingress.model.cluster.problems import Reason
+from ingress.model.cluster.state import ClusterState
+from ingress.model.network.listeners import Listener
+from ingress.model.upstream.backends import BackendReference, BackendState, Endpoint, ManualEndpoint
+from ingress.model.upstream.upstream_tls import DATAGRAMS, UpstreamProtocol
 from ingress.translate.endpoints.backends import (
     backend_fault,
     resolve_backends,

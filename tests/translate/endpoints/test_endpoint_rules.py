@@ -8,12 +8,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.model.addresses import address_fault
-from ingress.model.backends import BackendState, Endpoint
-from ingress.model.objects import EndpointSlice, ObjectKey, Service, ServicePort, SlicePort
-from ingress.model.problems import Problem, Reason
-from ingress.model.state import ClusterState
+from ingress.model.cluster.objects import EndpointSlice, ObjectKey, Service, ServicePort, SlicePort
+from ingress.model.cluster.problems import Problem, Reason
+from ingress.model.cluster.state import ClusterState
+from ingress.model.network.addresses import address_fault
 from ingress.model.stepwise import finished
+from ingress.model.upstream.backends import BackendState, Endpoint
 from ingress.translate.endpoints import endpoint_rules, slices
 from ingress.translate.endpoints.endpoint_rules import API_SERVER, EndpointRules, is_harmless
 from ingress.translate.endpoints.slices import finding_endpoints

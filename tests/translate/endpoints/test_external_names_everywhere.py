@@ -5,11 +5,11 @@ from typing import Any
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.model.backends import BackendReference
+from ingress.model.cluster.objects import ObjectKey
+from ingress.model.cluster.port_services import PortService, PortServices
+from ingress.model.cluster.problems import Reason
 from ingress.model.frozen import frozen
-from ingress.model.objects import ObjectKey
-from ingress.model.port_services import PortService, PortServices
-from ingress.model.problems import Reason
+from ingress.model.upstream.backends import BackendReference
 from ingress.translate.options import ANNOTATIONS_PREFIX
 from ingress.translate.snapshot import Snapshot
 from tests.translate.readers.gateway.route_cluster import (

@@ -3,10 +3,10 @@
 from attrs import evolve
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.model.backends import BackendState
-from ingress.model.locality import Hints, Locality
-from ingress.model.objects import EndpointSlice, ObjectKey, Service, ServicePort, SlicePort
+from ingress.model.cluster.locality import Hints, Locality
+from ingress.model.cluster.objects import EndpointSlice, ObjectKey, Service, ServicePort, SlicePort
 from ingress.model.stepwise import finished
+from ingress.model.upstream.backends import BackendState
 from ingress.translate.endpoints.endpoint_rules import EndpointRules
 from ingress.translate.endpoints.slices import finding_endpoints
 from tests.fakes.counting import calls

@@ -6,11 +6,11 @@ from random import Random
 from attrs import evolve
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.model.backends import BackendState, Endpoint
-from ingress.model.locality import Hints, Locality
-from ingress.model.objects import Batch, ClusterObject, EndpointSlice, ObjectKey, SlicePort
-from ingress.model.packed_texts import MOST_PACKED
+from ingress.model.cluster.locality import Hints, Locality
+from ingress.model.cluster.objects import Batch, ClusterObject, EndpointSlice, ObjectKey, SlicePort
 from ingress.model.stepwise import finished
+from ingress.model.text.packed_texts import MOST_PACKED
+from ingress.model.upstream.backends import BackendState, Endpoint
 from ingress.translate.caches import backend_cache
 from ingress.translate.endpoints import slices
 from ingress.translate.endpoints.slices import finding_endpoints

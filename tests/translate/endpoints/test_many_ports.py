@@ -7,11 +7,11 @@ from typing import TypeVar
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.annotations.annotations import AnnotationReader
-from ingress.model.backends import BackendReference
-from ingress.model.many_ports import ManyPorts, Port
-from ingress.model.objects import EndpointSlice, ObjectKey, Service, ServicePort, SlicePort
-from ingress.model.state import ClusterState
+from ingress.model.cluster.many_ports import ManyPorts, Port
+from ingress.model.cluster.objects import EndpointSlice, ObjectKey, Service, ServicePort, SlicePort
+from ingress.model.cluster.state import ClusterState
 from ingress.model.stepwise import finished
+from ingress.model.upstream.backends import BackendReference
 from ingress.translate.caches.backend_cache import WORK_AT_ONCE
 from ingress.translate.endpoints.backends import backend_fault, backend_problems, resolve_backends
 from ingress.translate.options import TranslateOptions

@@ -3,13 +3,13 @@
 from attrs import evolve
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.model.backends import BackendReference, Endpoint
-from ingress.model.endpoint_states import EndpointStage
-from ingress.model.locality import Hints, Locality
-from ingress.model.objects import EndpointSlice, ObjectKey, Service, ServicePort, SlicePort
-from ingress.model.state import ClusterState
+from ingress.model.cluster.locality import Hints, Locality
+from ingress.model.cluster.objects import EndpointSlice, ObjectKey, Service, ServicePort, SlicePort
+from ingress.model.cluster.state import ClusterState
+from ingress.model.observability.endpoint_states import EndpointStage
 from ingress.model.stepwise import finished
-from ingress.model.upstream_tls import LinkSettings
+from ingress.model.upstream.backends import BackendReference, Endpoint
+from ingress.model.upstream.upstream_tls import LinkSettings
 from ingress.translate.endpoints.backends import resolve_backends
 from ingress.translate.endpoints.slices import passed_over
 from ingress.translate.endpoints.unready import MOST, Unready, unready_endpoints

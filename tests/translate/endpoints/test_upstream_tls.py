@@ -5,8 +5,7 @@ from __future__ import annotations
 from attrs import evolve
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.model.backends import BackendState, Endpoint
-from ingress.model.objects import (
+from ingress.model.cluster.objects import (
     EndpointSlice,
     Kind,
     ObjectKey,
@@ -16,8 +15,9 @@ from ingress.model.objects import (
     ServicePort,
     SlicePort,
 )
-from ingress.model.secrets import TLS_KEYS, UPSTREAM_TLS_KEYS
-from ingress.model.upstream_tls import LinkSettings, UpstreamTls
+from ingress.model.cluster.secrets import TLS_KEYS, UPSTREAM_TLS_KEYS
+from ingress.model.upstream.backends import BackendState, Endpoint
+from ingress.model.upstream.upstream_tls import LinkSettings, UpstreamTls
 from ingress.translate.annotation_reading import annotation_reader
 from ingress.translate.options import TranslateOptions
 from ingress.translate.readers.ingress.needs import needs_of

@@ -5,8 +5,7 @@ import random
 from attrs import evolve
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.model.backends import BackendReference, BackendState
-from ingress.model.objects import (
+from ingress.model.cluster.objects import (
     ClusterObject,
     ConfigMap,
     EndpointSlice,
@@ -17,9 +16,17 @@ from ingress.model.objects import (
     ServicePort,
     SlicePort,
 )
-from ingress.model.problems import Reason
-from ingress.model.state import ClusterState
-from ingress.model.upstream_tls import BY_POLICY, ByPolicy, LinkSettings, PeerName, PeerNameType, UpstreamTls
+from ingress.model.cluster.problems import Reason
+from ingress.model.cluster.state import ClusterState
+from ingress.model.upstream.backends import BackendReference, BackendState
+from ingress.model.upstream.upstream_tls import (
+    BY_POLICY,
+    ByPolicy,
+    LinkSettings,
+    PeerName,
+    PeerNameType,
+    UpstreamTls,
+)
 from ingress.translate.caches.backend_cache import BackendCache
 from ingress.translate.caches.bookkeeping import ProblemIndex
 from ingress.translate.endpoints.backends import resolve_backends

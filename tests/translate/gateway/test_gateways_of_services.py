@@ -4,9 +4,9 @@ from attrs import evolve
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.annotations.annotations import DEFAULTS
-from ingress.model.backends import BackendReference
-from ingress.model.objects import Kind, ObjectId, ObjectKey, Owner
-from ingress.model.state import ClusterState
+from ingress.model.cluster.objects import Kind, ObjectId, ObjectKey, Owner
+from ingress.model.cluster.state import ClusterState
+from ingress.model.upstream.backends import BackendReference
 from ingress.translate.claims import ParsedObject
 from ingress.translate.gateway.attached import AttachedCounts
 from ingress.translate.gateway.claims import GatewayClaims, RuleClaim

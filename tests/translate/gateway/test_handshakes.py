@@ -6,10 +6,10 @@ from attrs import evolve
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.identity.certificates import Certificate
-from ingress.model.client_authentication import VerifyClient
-from ingress.model.objects import ConfigMap, Kind, ObjectKey, Owner, Secret
-from ingress.model.problems import Problem, Reason
-from ingress.model.state import ClusterState
+from ingress.model.cluster.objects import ConfigMap, Kind, ObjectKey, Owner, Secret
+from ingress.model.cluster.problems import Problem, Reason
+from ingress.model.cluster.state import ClusterState
+from ingress.model.requests.client_authentication import VerifyClient
 from ingress.model.stepwise import finished
 from ingress.translate.authorities import MOST_AUTHORITIES
 from ingress.translate.certificates import find

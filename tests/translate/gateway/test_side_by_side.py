@@ -4,9 +4,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.model.backends import BackendReference
-from ingress.model.objects import Kind, ObjectKey, Owner
-from ingress.model.problems import Reason
+from ingress.model.cluster.objects import Kind, ObjectKey, Owner
+from ingress.model.cluster.problems import Reason
+from ingress.model.upstream.backends import BackendReference
 from ingress.routing.route import Match, Route
 from ingress.routing.table import HostRoutes, RouteTable
 from ingress.translate.caches.bookkeeping import ProblemIndex

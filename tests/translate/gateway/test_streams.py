@@ -7,11 +7,11 @@ from collections.abc import Iterable
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.annotations.annotations import DEFAULTS
-from ingress.model.backends import BackendReference
-from ingress.model.objects import Kind, ObjectKey, Owner
-from ingress.model.problems import Problem, Reason
+from ingress.model.cluster.objects import Kind, ObjectKey, Owner
+from ingress.model.cluster.problems import Problem, Reason
+from ingress.model.network.streams import StreamSort
 from ingress.model.stepwise import finished
-from ingress.model.streams import StreamSort
+from ingress.model.upstream.backends import BackendReference
 from ingress.routing.streams import StreamRoute
 from ingress.routing.variants import WeightedBackend
 from ingress.translate.claims import ParsedObject

@@ -7,10 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.model.affinity import mark_of_backend
-from ingress.model.backends import BackendReference
-from ingress.model.objects import ObjectKey
-from ingress.model.problems import Reason
+from ingress.model.cluster.objects import ObjectKey
+from ingress.model.cluster.problems import Reason
+from ingress.model.upstream.affinity import mark_of_backend
+from ingress.model.upstream.backends import BackendReference
 from ingress.routing.choosing import choose
 from ingress.routing.route import Route
 from ingress.translate.hosts.canaries import MOST_CANARIES

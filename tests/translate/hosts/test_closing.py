@@ -12,8 +12,8 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.annotations.guards import GuardMissing
 from ingress.annotations.regexes import RegexMissing, RewriteMissing
-from ingress.model.objects import ObjectKey
-from ingress.model.problems import Reason
+from ingress.model.cluster.objects import ObjectKey
+from ingress.model.cluster.problems import Reason
 from ingress.routing.beginnings import regex_beginnings
 from ingress.routing.paths import normal_path
 from ingress.routing.route import Match

@@ -11,8 +11,8 @@ from ingress.annotations.further_hosts import MAX_ALIASES, Aliases, HostRedirect
 from ingress.annotations.values import ValueRefused
 from ingress.filters import FilterSpec
 from ingress.identity.certificates import Certificate
-from ingress.model.objects import ClusterObject, ObjectKey
-from ingress.model.problems import Problem, Reason
+from ingress.model.cluster.objects import ClusterObject, ObjectKey
+from ingress.model.cluster.problems import Problem, Reason
 from ingress.translate.options import TranslateOptions
 from ingress.translate.readers.ingress.objects import Ingress, IngressRule, IngressTLS
 from ingress.translate.snapshot import Snapshot

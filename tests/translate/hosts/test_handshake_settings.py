@@ -6,8 +6,8 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.annotations.annotations import AnnotationReader
 from ingress.identity.server_names import PLAIN_HANDSHAKE, HandshakeSettings
-from ingress.model.client_authentication import ClientAuthentication
-from ingress.model.objects import ObjectKey
+from ingress.model.cluster.objects import ObjectKey
+from ingress.model.requests.client_authentication import ClientAuthentication
 from ingress.model.stepwise import finished
 from ingress.translate.claims import ParsedObject
 from ingress.translate.hosts.handshake_settings import host_handshake_settings

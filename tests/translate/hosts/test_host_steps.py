@@ -3,8 +3,8 @@
 from attrs import evolve
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.model.objects import ClusterObject, ConfigMap, ObjectKey
-from ingress.model.problems import Reason
+from ingress.model.cluster.objects import ClusterObject, ConfigMap, ObjectKey
+from ingress.model.cluster.problems import Reason
 from ingress.translate.options import TranslateOptions
 from ingress.translate.readers.ingress.objects import (
     Ingress,

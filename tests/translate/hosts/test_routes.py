@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from attrs import evolve
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.model.objects import ClusterObject, ObjectKey, Secret
+from ingress.model.cluster.objects import ClusterObject, ObjectKey, Secret
 from ingress.routing.table import RouteTable
 from ingress.translate.options import TranslateOptions
 from ingress.translate.readers.ingress.objects import IngressTLS

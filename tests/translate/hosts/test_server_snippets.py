@@ -10,9 +10,9 @@ from ingress.annotations.snippets.filters import ServerStatements, SnippetAccess
 from ingress.annotations.snippets.reading import Place, parse_snippet
 from ingress.filter_parts.judging import status_reply
 from ingress.filters import FilterSpec
-from ingress.model.backends import BackendReference
-from ingress.model.objects import ObjectKey
-from ingress.model.problems import Reason
+from ingress.model.cluster.objects import ObjectKey
+from ingress.model.cluster.problems import Reason
+from ingress.model.upstream.backends import BackendReference
 from ingress.translate.options import TranslateOptions
 from ingress.translate.readers.ingress.objects import Ingress
 from ingress.translate.snapshot import Snapshot

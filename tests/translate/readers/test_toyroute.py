@@ -20,10 +20,10 @@ from ingress.cluster.store import Store
 from ingress.cluster_side import source_of
 from ingress.errors import StartError
 from ingress.metrics.metrics import Metrics
-from ingress.model.backends import BackendReference, Endpoint
-from ingress.model.listeners import Listener
-from ingress.model.objects import ObjectKey, Projection
-from ingress.model.problems import Reason
+from ingress.model.cluster.objects import ObjectKey, Projection
+from ingress.model.cluster.problems import Reason
+from ingress.model.network.listeners import Listener
+from ingress.model.upstream.backends import BackendReference, Endpoint
 from ingress.proxy.listening.reach import endpoint_rules
 from ingress.service import IngressService
 from ingress.settings import Settings

@@ -11,8 +11,8 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.annotations.operator_filters import InstalledFilter
 from ingress.filters import Filter, FilterSpec, Phase, Services
-from ingress.model.backends import BackendReference, BackendState, Endpoint
 from ingress.model.shared_map import SharedMap
+from ingress.model.upstream.backends import BackendReference, BackendState, Endpoint
 from ingress.routing.route import Match, Route
 from ingress.routing.table import HostRoutes, RouteTable
 from ingress.translate.self_check import differences

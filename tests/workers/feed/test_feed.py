@@ -15,13 +15,13 @@ from twisted.logger import capturedLogs, formatEvent
 from ingress.annotations.guards import GuardMissing
 from ingress.annotations.operator_filters import InstalledFilter, OperatorFilter, operator_filter
 from ingress.annotations.redirects import HttpsRedirect
-from ingress.model.backends import BackendReference, BackendState
-from ingress.model.balancing import Algorithm
-from ingress.model.limits import Limits, Timeouts
-from ingress.model.listeners import Listener
-from ingress.model.objects import ClusterObject
-from ingress.model.serving import ServingSettings
+from ingress.model.cluster.objects import ClusterObject
+from ingress.model.network.listeners import Listener
+from ingress.model.serving.limits import Limits, Timeouts
+from ingress.model.serving.serving_settings import ServingSettings
 from ingress.model.shared_map import SharedMap
+from ingress.model.upstream.backends import BackendReference, BackendState
+from ingress.model.upstream.balancing import Algorithm
 from ingress.routing.table import HostRoutes, RouteTable
 from ingress.routing.variants import RequestCondition, Said, Variant, WeightedBackend
 from ingress.translate import snapshot_bytes

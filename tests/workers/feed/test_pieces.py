@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ingress.annotations.redirects import HttpsRedirect
-from ingress.model.backends import BackendState
 from ingress.model.shared_map import SharedMap
+from ingress.model.upstream.backends import BackendState
 from ingress.routing import table as table_module
 from ingress.routing.table import HostRoutes
 from ingress.translate.options import TranslateOptions

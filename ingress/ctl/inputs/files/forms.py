@@ -13,8 +13,8 @@ from attrs import evolve
 from ingress.cluster.kinds import KINDS
 from ingress.cluster.manifests.manifest_files import ManifestContent, ManifestObject
 from ingress.ctl.inputs.files.layers import Unit
-from ingress.model.objects import ObjectId
-from ingress.model.problems import Problem, Reason
+from ingress.model.cluster.objects import ObjectId
+from ingress.model.cluster.problems import Problem, Reason
 
 MOST_FORMS: Final = 50
 """Files of a folder that are judged by themselves; those after them are told of as duplicates."""

@@ -7,8 +7,8 @@ from attrs import define, evolve, field
 from ingress.cluster.kinds import KINDS
 from ingress.cluster.manifests.manifest_files import ManifestContent, ManifestObject
 from ingress.cluster.manifests.manifest_scan import ManifestFile, together
+from ingress.model.cluster.objects import ObjectId, Projection
 from ingress.model.frozen import frozen
-from ingress.model.objects import ObjectId, Projection
 
 
 @frozen

@@ -24,8 +24,8 @@ from yaml.events import (
 
 from ingress.cluster.manifests.documents import MAX_DEPTH
 from ingress.cluster.manifests.manifest_files import is_json
+from ingress.model.cluster.objects import ObjectId
 from ingress.model.frozen import frozen
-from ingress.model.objects import ObjectId
 
 _Group = TypeVar("_Group")
 _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)

@@ -45,7 +45,7 @@ from ingress.ctl.inputs.input import Input, Place, Unread, Workload
 from ingress.ctl.inputs.selected import left_alone
 from ingress.ctl.inputs.unknown_fields import UnknownField
 from ingress.fields import RawObject
-from ingress.model.objects import Kind, ObjectId
+from ingress.model.cluster.objects import Kind, ObjectId
 from ingress.settings import Settings
 from ingress.wording import first_of
 

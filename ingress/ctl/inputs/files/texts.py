@@ -13,7 +13,7 @@ from ingress.cluster.manifests.manifest_scan import read_at_most
 from ingress.ctl.errors import Mistake
 from ingress.ctl.inputs.files.lines import AskedField, lines_of
 from ingress.ctl.inputs.input import Place
-from ingress.model.objects import ObjectId
+from ingress.model.cluster.objects import ObjectId
 
 STANDARD_INPUT: Final = "-"
 MOST_BYTES: Final = 256 * 2**20

@@ -13,8 +13,8 @@ from ingress.ctl.inputs.ingress_nginx.raw_selectors import known_labels, selecto
 from ingress.ctl.inputs.ingress_nginx.raw_values import name_of, namespace_of, object_in, objects_in, texts_in
 from ingress.ctl.inputs.input import Workload
 from ingress.fields import RawObject
+from ingress.model.cluster.label_selectors import LabelSelector
 from ingress.model.frozen import frozen
-from ingress.model.label_selectors import LabelSelector
 
 SERVICE: Final = "Service"
 AUTOSCALER: Final = "HorizontalPodAutoscaler"

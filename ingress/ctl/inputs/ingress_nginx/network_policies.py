@@ -10,8 +10,8 @@ from typing import Final
 from ingress.ctl.inputs.ingress_nginx.raw_selectors import selector_of
 from ingress.ctl.inputs.ingress_nginx.raw_values import namespace_of, object_in, objects_in, texts_in
 from ingress.fields import RawObject, is_object
+from ingress.model.cluster.label_selectors import LabelSelector
 from ingress.model.frozen import frozen
-from ingress.model.label_selectors import LabelSelector
 
 _NAME: Final = "kubernetes.io/metadata.name"
 

@@ -6,7 +6,7 @@ Source: ``metav1.LabelSelector``.
 from collections.abc import Iterator, Mapping
 
 from ingress.fields import RawObject, is_object
-from ingress.model.label_selectors import LabelRequirement, LabelSelector
+from ingress.model.cluster.label_selectors import LabelRequirement, LabelSelector
 
 
 def selector_of(raw: RawObject) -> LabelSelector:

@@ -3,7 +3,7 @@
 from typing import Final
 
 from ingress.ctl.inputs.input import Input
-from ingress.model.objects import ConfigMap, Kind, ObjectKey
+from ingress.model.cluster.objects import ConfigMap, Kind, ObjectKey
 
 USUAL_NAMES: Final = (
     "ingress-nginx-controller",

@@ -25,7 +25,7 @@ from ingress.cluster.watching.watch_events import BrokenStreamError, decoded_or_
 from ingress.ctl.errors import Mistake
 from ingress.errors import KubernetesError, StartError
 from ingress.model.frozen import frozen
-from ingress.model.writes import JSON
+from ingress.model.reporting.writes import JSON
 
 T = TypeVar("T")
 

@@ -31,9 +31,9 @@ from ingress.ctl.inputs.live.asked import LiveCluster
 from ingress.ctl.inputs.live.referring import read_referred_to
 from ingress.ctl.inputs.live.workloads import FoundWorkloads, find_around, find_workloads, options_like
 from ingress.ctl.inputs.selected import left_alone
-from ingress.model.objects import Kind, ObjectId, ObjectKey, Projection
-from ingress.model.problems import Problem
-from ingress.model.secrets import is_secret_name
+from ingress.model.cluster.objects import Kind, ObjectId, ObjectKey, Projection
+from ingress.model.cluster.problems import Problem
+from ingress.model.cluster.secrets import is_secret_name
 from ingress.settings import Settings
 from ingress.translate.readers.gateway.kinds import VERSION
 from ingress.translate.readers.gateway.names import GROUP, NAMESPACE

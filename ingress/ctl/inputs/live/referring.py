@@ -15,9 +15,9 @@ from ingress.cluster.secrets.secret_rights import forbidden_problem
 from ingress.ctl.inputs.input import Unread
 from ingress.ctl.inputs.live.api_server import TABLE, ApiServer, Forbidden, items_of, names_in_table
 from ingress.ctl.inputs.live.asked import SecretReading
+from ingress.model.cluster.objects import Kind, ObjectId, ObjectKey, Projection
+from ingress.model.cluster.secrets import Needs
 from ingress.model.frozen import frozen
-from ingress.model.objects import Kind, ObjectId, ObjectKey, Projection
-from ingress.model.secrets import Needs
 from ingress.translate.options import TranslateOptions
 from ingress.translate.readers.reader import KindRead
 from ingress.wording import first_of

@@ -14,8 +14,8 @@ from ingress.ctl.lint.rules import (
     UNKNOWN_CLASS,
 )
 from ingress.ctl.lint.survey import Subject, Survey
-from ingress.model.objects import Kind
-from ingress.model.problems import Reason
+from ingress.model.cluster.objects import Kind
+from ingress.model.cluster.problems import Reason
 from ingress.translate.readers.gateway.gateways import Gateway, GatewayClass
 from ingress.translate.readers.gateway.not_ours import why_not_served_here
 from ingress.translate.readers.ingress.classes import class_named, controller_of

@@ -36,9 +36,9 @@ from ingress.ctl.lint.rules import (
     UPSTREAM_NOT_VERIFIED,
 )
 from ingress.ctl.lint.survey import Subject, Survey
-from ingress.model.client_authentication import VerifyClient
 from ingress.model.frozen import frozen
-from ingress.model.networks import Network, read_network
+from ingress.model.network.networks import Network, read_network
+from ingress.model.requests.client_authentication import VerifyClient
 from ingress.wording import first_of
 
 _EVERYBODY: Final = frozenset(map(read_network, ("0.0.0.0/0", "::/0")))

@@ -11,7 +11,7 @@ from attrs import asdict
 from ingress.ctl.lint.finding import AnnotationReport, Finding, ObjectReport, Standing
 from ingress.ctl.lint.reports.results import Results, summary
 from ingress.ctl.lint.reports.texts import joined, json_text
-from ingress.model.objects import ObjectId
+from ingress.model.cluster.objects import ObjectId
 
 VERSION: Final = 1
 """Of the shape: what is added keeps it, what is renamed or taken away raises it."""

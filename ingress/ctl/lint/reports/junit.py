@@ -14,8 +14,8 @@ from ingress.ctl.lint.finding import Finding
 from ingress.ctl.lint.reports.results import Results
 from ingress.ctl.lint.reports.texts import message, object_name, sentence
 from ingress.ctl.terminal import printable
+from ingress.model.cluster.objects import ObjectId
 from ingress.model.frozen import frozen
-from ingress.model.objects import ObjectId
 
 _QUOTE: Final = {'"': "&quot;"}
 _NO_FILE: Final = {"": "cluster", "-": "standard input"}

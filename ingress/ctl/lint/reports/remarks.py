@@ -8,8 +8,8 @@ from ingress.ctl.inputs.input import Place
 from ingress.ctl.lint.finding import AnnotationReport, Finding, LintReport, ObjectReport, Standing
 from ingress.ctl.lint.reports.texts import annotation_of, message
 from ingress.ctl.lint.rules import CRITICAL_RISK
+from ingress.model.cluster.objects import ObjectId
 from ingress.model.frozen import frozen
-from ingress.model.objects import ObjectId
 
 MANY = 3
 """What is said of so many objects is said once, of all of them."""

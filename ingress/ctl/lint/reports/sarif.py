@@ -18,7 +18,7 @@ from ingress.ctl.lint.reports.results import Results
 from ingress.ctl.lint.reports.texts import joined, json_text, object_name, sentence
 from ingress.ctl.lint.rules import RULES, Rule
 from ingress.ctl.terminal import printable
-from ingress.model.objects import ObjectId
+from ingress.model.cluster.objects import ObjectId
 
 _SCHEMA: Final = "https://json.schemastore.org/sarif-2.1.0.json"
 _LEVELS: Final = {Level.NOTE: "note", Level.WARNING: "warning", Level.ERROR: "error"}

@@ -14,8 +14,8 @@ from ingress.ctl.lint.reports.results import Results, Summary, summary
 from ingress.ctl.lint.reports.texts import object_name
 from ingress.ctl.lint.rules import NOT_JUDGED
 from ingress.ctl.terminal import printable
+from ingress.model.cluster.objects import ObjectId
 from ingress.model.frozen import frozen
-from ingress.model.objects import ObjectId
 from ingress.wording import first_of, number_of
 
 _MARK_WIDTH: Final = 9

@@ -7,7 +7,7 @@ from typing import Final
 
 from ingress.ctl.lint.finding import Finding
 from ingress.ctl.lint.rules import NOT_JUDGED
-from ingress.model.objects import ObjectId
+from ingress.model.cluster.objects import ObjectId
 
 _ANNOTATION: Final = re.compile(r"metadata\.annotations\[(?:[^/]*/)?(.*)\]\Z", re.DOTALL)
 _SURROGATES: Final = re.compile("[\ud800-\udfff]")

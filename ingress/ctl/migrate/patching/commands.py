@@ -12,7 +12,7 @@ from typing import Any
 
 from ingress.ctl.lint.finding import Change
 from ingress.ctl.migrate.migration import Before
-from ingress.model.objects import ObjectId
+from ingress.model.cluster.objects import ObjectId
 
 _ANNOTATIONS = ("metadata", "annotations")
 _IN_PLANE_0 = re.compile("[\x7f-\uffff]")

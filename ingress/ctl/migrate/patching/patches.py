@@ -12,8 +12,8 @@ from ingress.ctl.migrate.patching.commands import commands
 from ingress.ctl.migrate.patching.unified import unified
 from ingress.ctl.migrate.patching.yaml_edits import Wanted, edits_of
 from ingress.ctl.migrate.patching.yaml_places import Edit, Text, secret_lines
+from ingress.model.cluster.objects import ObjectId
 from ingress.model.frozen import frozen
-from ingress.model.objects import ObjectId
 
 
 @frozen

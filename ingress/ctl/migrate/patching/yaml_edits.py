@@ -27,8 +27,8 @@ from ingress.ctl.migrate.patching.yaml_places import (
     member_number,
     objects,
 )
+from ingress.model.cluster.objects import ObjectId
 from ingress.model.frozen import frozen
-from ingress.model.objects import ObjectId
 
 MOST_CHARACTERS: Final = 1 << 20
 """Of a document that is edited; larger ones are what programs write, and are not kept by people."""

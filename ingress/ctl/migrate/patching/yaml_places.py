@@ -12,8 +12,8 @@ from weakref import WeakKeyDictionary
 
 import yaml
 
+from ingress.model.cluster.objects import ObjectId
 from ingress.model.frozen import frozen
-from ingress.model.objects import ObjectId
 
 _LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _LINE: Final = re.compile(r"[^\n]*\n|[^\n]+")

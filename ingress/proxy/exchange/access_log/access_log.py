@@ -34,8 +34,8 @@ from mypy_extensions import mypyc_attr
 from twisted.internet.interfaces import IDelayedCall, IReactorTime
 from twisted.logger import Logger
 
-from ingress.model.log_formats import AccessLogSettings, LineForm, LogFormat
-from ingress.model.records import STREAM_PROTOCOL, Record
+from ingress.model.exchanges.records import STREAM_PROTOCOL, Record
+from ingress.model.serving.log_formats import AccessLogSettings, LineForm, LogFormat
 from ingress.process.logs.file_output import LinesLostError
 from ingress.process.timestamps import stamp_of_second
 from ingress.proxy.exchange.access_log.log_lines import LineMaker, line_maker

@@ -12,10 +12,10 @@ from socket import gethostname
 from time import gmtime, strftime
 from typing import Final
 
-from ingress.model.causes import Cause
-from ingress.model.log_formats import LogFormat
-from ingress.model.named_values import cookie_variable, query_value
-from ingress.model.records import AttemptRecord, Record, RecordedSecurity
+from ingress.model.exchanges.causes import Cause
+from ingress.model.exchanges.records import AttemptRecord, Record, RecordedSecurity
+from ingress.model.serving.log_formats import LogFormat
+from ingress.model.text.named_values import cookie_variable, query_value
 
 MAX_VALUE: Final = 2048
 """Bytes of a value that a line shows."""

@@ -12,10 +12,10 @@ from functools import lru_cache
 from json.encoder import encode_basestring_ascii as _quoted
 from typing import Final, Generic, TypeVar
 
-from ingress.model.backends import BackendReference, Endpoint
-from ingress.model.log_formats import LineForm
-from ingress.model.objects import ObjectKey
-from ingress.model.records import AttemptRecord, Record, RecordedHead, RecordedRoute
+from ingress.model.cluster.objects import ObjectKey
+from ingress.model.exchanges.records import AttemptRecord, Record, RecordedHead, RecordedRoute
+from ingress.model.serving.log_formats import LineForm
+from ingress.model.upstream.backends import BackendReference, Endpoint
 from ingress.process.timestamps import stamp_of
 from ingress.proxy.exchange.access_log.log_lines import MAX_VALUE, LineMaker, field_finder
 

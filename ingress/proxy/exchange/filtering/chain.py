@@ -23,11 +23,11 @@ from ingress.filters import (
     used_hooks,
 )
 from ingress.http.edited_heads import answer_changes
-from ingress.model.causes import Cause
+from ingress.model.exchanges.causes import Cause
+from ingress.model.exchanges.records import Record
+from ingress.model.exchanges.reply import Reply
 from ingress.model.frozen import frozen
-from ingress.model.records import Record
-from ingress.model.reply import Reply
-from ingress.model.tracing import RouteTracing
+from ingress.model.observability.tracing_settings import RouteTracing
 from ingress.proxy.exchange.filtering.settled_answers import changes_for, settled_answers
 
 Specs = tuple[FilterSpec, ...]

@@ -21,8 +21,8 @@ from ingress.http.edited_heads import AnswerChange, RequestChange, without_lengt
 from ingress.http.field_values import first_value
 from ingress.http.request_head import RequestHead
 from ingress.http.response_head import ResponseHead
-from ingress.model.causes import Cause
-from ingress.model.records import Record
+from ingress.model.exchanges.causes import Cause
+from ingress.model.exchanges.records import Record
 from ingress.proxy.contract.limits import DECISION_SECONDS
 from ingress.proxy.contract.pending import Pending
 from ingress.proxy.exchange.context import ExchangeContext

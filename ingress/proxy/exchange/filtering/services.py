@@ -11,7 +11,7 @@ from twisted.internet.interfaces import IDelayedCall, IReactorTime
 
 from ingress.filters import ScheduledCall, Scope
 from ingress.metrics.filters import FilterMetrics
-from ingress.model.sub_requests import SubAnswer, SubRequest, SubRequestFailed
+from ingress.model.exchanges.sub_requests import SubAnswer, SubRequest, SubRequestFailed
 
 T = TypeVar("T")
 

@@ -20,10 +20,10 @@ from twisted.logger import Logger
 
 from ingress.http.request_head import RequestHead
 from ingress.http.response_head import ResponseHead
-from ingress.model.backends import Endpoint
-from ingress.model.limits import Timeouts
-from ingress.model.retries import DEFAULT_RETRIES
-from ingress.model.sub_requests import SubAnswer
+from ingress.model.exchanges.sub_requests import SubAnswer
+from ingress.model.serving.limits import Timeouts
+from ingress.model.upstream.backends import Endpoint
+from ingress.model.upstream.retries import DEFAULT_RETRIES
 from ingress.proxy.contract.deadlines import Deadlines
 from ingress.proxy.contract.faults import IDEMPOTENT, TABLE, Fault, Row, State, Step
 from ingress.proxy.contract.sides import Upstream

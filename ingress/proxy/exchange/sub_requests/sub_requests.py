@@ -14,11 +14,11 @@ from ingress.http.own_request import own_request_head
 from ingress.http.request_head import RequestHead
 from ingress.http.trace_context import with_trace
 from ingress.metrics.sub_requests import SubRequestMetrics
-from ingress.model.backends import BackendReference, Endpoint
-from ingress.model.client_authentication import MOST_DEPTH
-from ingress.model.http_urls import HttpUrl, parse_url
-from ingress.model.sub_requests import SubAnswer, SubRequest, SubRequestFailed
-from ingress.model.upstream_tls import LinkSettings, TlsSettings, UpstreamTls
+from ingress.model.exchanges.sub_requests import SubAnswer, SubRequest, SubRequestFailed
+from ingress.model.network.http_urls import HttpUrl, parse_url
+from ingress.model.requests.client_authentication import MOST_DEPTH
+from ingress.model.upstream.backends import BackendReference, Endpoint
+from ingress.model.upstream.upstream_tls import LinkSettings, TlsSettings, UpstreamTls
 from ingress.proxy.contract.deadlines import Deadlines
 from ingress.proxy.contract.limits import DECISION_SECONDS, MAX_MIRROR_BYTES, MAX_MIRRORS, MAX_MIRRORS_OF_ONE
 from ingress.proxy.contract.pending import Pending

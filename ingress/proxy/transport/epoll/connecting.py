@@ -14,7 +14,7 @@ from OpenSSL import SSL
 from twisted.internet.interfaces import IDelayedCall
 from twisted.python.failure import Failure
 
-from ingress.model.backends import Endpoint
+from ingress.model.upstream.backends import Endpoint
 from ingress.proxy.contract.transport import REFUSED, TIMED_OUT, Receiver
 from ingress.proxy.transport.epoll.epoll_set import READ, WRITE, EpollSet
 from ingress.proxy.transport.epoll.stream import StreamTransport

@@ -19,8 +19,8 @@ from itertools import islice
 from typing import Final, NamedTuple
 
 from ingress.annotations.values import quoted
-from ingress.model.objects import ObjectKey, Owner
-from ingress.model.problems import Problem, Reason
+from ingress.model.cluster.objects import ObjectKey, Owner
+from ingress.model.cluster.problems import Problem, Reason
 from ingress.model.stepwise import Stepwise
 from ingress.translate.readers.gateway.gateways import Gateway
 

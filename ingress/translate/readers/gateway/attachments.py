@@ -5,10 +5,10 @@ The topology (``topology.py``) makes them of a route's ``parentRefs``; readers o
 
 from typing import Final, NamedTuple
 
+from ingress.model.cluster.objects import Kind, ObjectKey, Owner
+from ingress.model.cluster.problems import Reason
 from ingress.model.frozen import frozen
-from ingress.model.objects import Kind, ObjectKey, Owner
-from ingress.model.problems import Reason
-from ingress.model.streams import StreamSort
+from ingress.model.network.streams import StreamSort
 from ingress.translate.readers.gateway.gateways import AllowedNamespaces, ListenerTls
 from ingress.translate.readers.gateway.routes import ParentReference
 

@@ -14,8 +14,8 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Final, NamedTuple
 
-from ingress.model.objects import Owner
-from ingress.model.problems import Problem, Reason
+from ingress.model.cluster.objects import Owner
+from ingress.model.cluster.problems import Problem, Reason
 from ingress.translate.readers.gateway.listener_checks import UDP, CheckedListener, is_secure
 
 _AT_ONCE: Final = 1000

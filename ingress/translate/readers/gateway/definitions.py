@@ -10,9 +10,9 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Final, cast
 
+from ingress.model.cluster.objects import ObjectKey
+from ingress.model.cluster.state import ClusterState
 from ingress.model.frozen import frozen
-from ingress.model.objects import ObjectKey
-from ingress.model.state import ClusterState
 from ingress.translate.readers.gateway.names import DEFINITION
 
 VERSION_ANNOTATION: Final = "gateway.networking.k8s.io/bundle-version"

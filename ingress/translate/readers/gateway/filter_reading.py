@@ -31,10 +31,10 @@ from ingress.gateway_filters.paths import NewPath, NewPathError, new_prefix, who
 from ingress.gateway_filters.redirects import SCHEMES, STATUSES, RouteRedirect
 from ingress.gateway_filters.refusals import BAD_FILTER
 from ingress.gateway_filters.rewrites import RouteRewrite
-from ingress.model.backends import BackendReference
+from ingress.model.cluster.objects import Owner
+from ingress.model.cluster.problems import Problem, Reason
 from ingress.model.frozen import frozen
-from ingress.model.objects import Owner
-from ingress.model.problems import Problem, Reason
+from ingress.model.upstream.backends import BackendReference
 from ingress.routing.paths import rule_path
 from ingress.translate.readers.gateway.names import GRPC_ROUTE
 from ingress.translate.readers.gateway.routes import (

@@ -3,10 +3,10 @@
 from collections.abc import Hashable
 
 from ingress.annotations.annotations import DEFAULTS
-from ingress.model.objects import ClusterObject, Kind
-from ingress.model.problems import Reason
-from ingress.model.secrets import Needs
-from ingress.model.state import ClusterState
+from ingress.model.cluster.objects import ClusterObject, Kind
+from ingress.model.cluster.problems import Reason
+from ingress.model.cluster.secrets import Needs
+from ingress.model.cluster.state import ClusterState
 from ingress.translate.claims import ParsedObject
 from ingress.translate.options import TranslateOptions
 from ingress.translate.readers.gateway.definitions import definitions_of, unsupported

@@ -9,10 +9,10 @@ from collections.abc import Iterator, Sequence
 from typing import Final, Protocol
 
 from ingress.annotations.values import quoted
-from ingress.model.client_authentication import VerifyClient
-from ingress.model.objects import Kind, ObjectId, ObjectKey, Owner
-from ingress.model.problems import Problem, Reason
-from ingress.model.secrets import Needs, is_secret_name
+from ingress.model.cluster.objects import Kind, ObjectId, ObjectKey, Owner
+from ingress.model.cluster.problems import Problem, Reason
+from ingress.model.cluster.secrets import Needs, is_secret_name
+from ingress.model.requests.client_authentication import VerifyClient
 from ingress.translate.gateway.faults import Fault
 from ingress.translate.gateway.handshake_requests import (
     AUTHORITY_KEYS,

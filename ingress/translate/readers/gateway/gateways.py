@@ -6,10 +6,10 @@ Source: ``GatewayClass``, ``Gateway`` and ``ListenerSet`` of ``gateway.networkin
 from collections.abc import Mapping
 from typing import cast
 
+from ingress.model.cluster.label_selectors import ANY_LABELS, LabelSelector
+from ingress.model.cluster.objects import ObjectKey, Owner
+from ingress.model.cluster.state import ClusterState
 from ingress.model.frozen import frozen
-from ingress.model.label_selectors import ANY_LABELS, LabelSelector
-from ingress.model.objects import ObjectKey, Owner
-from ingress.model.state import ClusterState
 from ingress.translate.gateway_options import GatewayOptions
 from ingress.translate.readers.gateway.names import (
     GATEWAY,

@@ -6,9 +6,9 @@ Source: core ``v1`` (Namespace), ``ReferenceGrant`` of ``gateway.networking.k8s.
 from collections.abc import Mapping
 from typing import cast
 
+from ingress.model.cluster.objects import ObjectKey
+from ingress.model.cluster.state import ClusterState
 from ingress.model.frozen import frozen
-from ingress.model.objects import ObjectKey
-from ingress.model.state import ClusterState
 from ingress.translate.readers.gateway.names import NAMESPACE, REFERENCE_GRANT
 
 

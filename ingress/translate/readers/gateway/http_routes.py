@@ -5,10 +5,10 @@ from typing import Final
 
 from ingress.annotations.annotations import DEFAULTS
 from ingress.fields import entry_path
-from ingress.model.objects import Owner
-from ingress.model.problems import Problem, Reason
+from ingress.model.cluster.objects import Owner
+from ingress.model.cluster.problems import Problem, Reason
 from ingress.model.stepwise import Stepwise
-from ingress.model.upstream_tls import BY_POLICY, ByPolicy
+from ingress.model.upstream.upstream_tls import BY_POLICY, ByPolicy
 from ingress.translate.claims import ParsedObject
 from ingress.translate.gateway.claims import GatewayClaims, MatchClaim, RuleClaim
 from ingress.translate.readers.gateway.hostnames import ALL_HOSTS, in_lower_case

@@ -12,8 +12,8 @@ from collections.abc import Mapping
 from hashlib import sha256
 from typing import Any, Final
 
-from ingress.model.gateway_services import GatewayService, GatewayServicePort
-from ingress.model.objects import ObjectKey
+from ingress.model.cluster.gateway_services import GatewayService, GatewayServicePort
+from ingress.model.cluster.objects import ObjectKey
 from ingress.translate.readers.gateway.gateways import Gateway
 from ingress.translate.readers.gateway.listener_checks import UDP
 from ingress.translate.readers.gateway.names import GATEWAY, GROUP

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from ingress.model.objects import Kind
+from ingress.model.cluster.objects import Kind
 from ingress.translate.readers.gateway.gateway_class_reader import GatewayClassReader
 from ingress.translate.readers.gateway.gateway_reader import GatewayReader
 from ingress.translate.readers.gateway.http_route_reader import grpc_route_reader, http_route_reader

@@ -9,9 +9,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from ingress.annotations.values import quoted
+from ingress.model.cluster.objects import Kind, Owner
+from ingress.model.cluster.problems import Problem, Reason
 from ingress.model.frozen import frozen
-from ingress.model.objects import Kind, Owner
-from ingress.model.problems import Problem, Reason
 from ingress.routing.hosts import check_rule_host
 from ingress.translate.readers.gateway.gateways import GatewayListener
 from ingress.translate.readers.gateway.names import (

@@ -8,8 +8,8 @@ Source: ``ListenerTLSConfig.certificateRefs`` of ``gateway.networking.k8s.io/v1`
 from collections.abc import Sequence
 from typing import Final
 
-from ingress.model.objects import Kind, Owner
-from ingress.model.problems import Problem, Reason
+from ingress.model.cluster.objects import Kind, Owner
+from ingress.model.cluster.problems import Problem, Reason
 from ingress.translate.readers.gateway.attachments import ListenerCertificate
 from ingress.translate.readers.gateway.listener_checks import CheckedListener
 from ingress.translate.readers.gateway.names import GROUP

@@ -15,8 +15,8 @@ from functools import lru_cache
 from typing import Final
 
 from ingress.http.grammar import is_token
-from ingress.model.expressions import Expression, ExpressionRefused, read_expression
 from ingress.model.frozen import frozen
+from ingress.model.text.expressions import Expression, ExpressionRefused, read_expression
 from ingress.routing.matching import Compared, MatchCondition
 from ingress.routing.paths import check_rule_path
 from ingress.routing.route import Match

@@ -2,7 +2,7 @@
 
 from typing import Final, NamedTuple
 
-from ingress.model.objects import Kind, ObjectKey
+from ingress.model.cluster.objects import Kind, ObjectKey
 
 GROUP: Final = "gateway.networking.k8s.io"
 

@@ -5,8 +5,8 @@ which of the names that it goes by lead to nobody known, or to whom else.
 """
 
 from ingress.annotations.values import quoted
-from ingress.model.objects import ClusterObject, Kind, ObjectKey
-from ingress.model.state import ClusterState
+from ingress.model.cluster.objects import ClusterObject, Kind, ObjectKey
+from ingress.model.cluster.state import ClusterState
 from ingress.translate.gateway_options import GatewayOptions
 from ingress.translate.readers.gateway.gateways import (
     Gateway,

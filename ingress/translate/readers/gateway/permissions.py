@@ -6,7 +6,7 @@ Source: ``ReferenceGrant`` of ``gateway.networking.k8s.io/v1``.
 from operator import is_
 from typing import Final
 
-from ingress.model.objects import ObjectKey
+from ingress.model.cluster.objects import ObjectKey
 from ingress.model.stepwise import Stepwise
 from ingress.translate.readers.gateway.grants import ReferenceGrant
 

@@ -6,9 +6,9 @@ Source: ``BackendTLSPolicy`` of ``gateway.networking.k8s.io/v1``.
 from collections.abc import Mapping
 from typing import cast
 
+from ingress.model.cluster.objects import ObjectKey, Owner
+from ingress.model.cluster.state import ClusterState
 from ingress.model.frozen import frozen
-from ingress.model.objects import ObjectKey, Owner
-from ingress.model.state import ClusterState
 from ingress.translate.readers.gateway.names import BACKEND_TLS_POLICY, ObjectReference
 
 

@@ -3,9 +3,9 @@
 from collections.abc import Hashable
 
 from ingress.annotations.annotations import DEFAULTS
-from ingress.model.objects import ClusterObject, Kind
-from ingress.model.secrets import Needs, is_secret_name
-from ingress.model.state import ClusterState
+from ingress.model.cluster.objects import ClusterObject, Kind
+from ingress.model.cluster.secrets import Needs, is_secret_name
+from ingress.model.cluster.state import ClusterState
 from ingress.translate.claims import ParsedObject
 from ingress.translate.gateway.backend_policies import sources_of
 from ingress.translate.gateway.handshake_requests import AUTHORITY_KEYS

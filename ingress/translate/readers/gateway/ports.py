@@ -6,7 +6,7 @@ At the addresses of the process, what the command line listens on serves the Gat
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from ingress.model.listeners import (
+from ingress.model.network.listeners import (
     Listener,
     interface_of,
     likes_of,

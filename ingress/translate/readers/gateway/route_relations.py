@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import Final
 
+from ingress.model.cluster.objects import Kind, ObjectKey
+from ingress.model.cluster.state import ClusterState
 from ingress.model.frozen import frozen
-from ingress.model.objects import Kind, ObjectKey
-from ingress.model.state import ClusterState
 from ingress.translate.options import TranslateOptions
 from ingress.translate.readers.gateway.attachments import Attachment
 from ingress.translate.readers.gateway.names import GROUP, ObjectReference

@@ -7,8 +7,8 @@ there with what no request meets, and *is_broken* says so.
 Source: ``HTTPRoute``, ``GRPCRoute``, ``TLSRoute``, ``TCPRoute`` and ``UDPRoute`` of ``gateway.networking.k8s.io/v1``.
 """
 
+from ingress.model.cluster.objects import Kind, ObjectKey, Owner
 from ingress.model.frozen import frozen
-from ingress.model.objects import Kind, ObjectKey, Owner
 from ingress.translate.readers.gateway.names import (
     GRPC_ROUTE,
     HTTP_ROUTE,

@@ -12,11 +12,11 @@ from attrs import evolve
 from ingress.fields import entry_path
 from ingress.filters import FilterSpec
 from ingress.gateway_filters.refusals import BAD_RULE
-from ingress.model.backends import BackendReference
+from ingress.model.cluster.objects import Owner
+from ingress.model.cluster.problems import Problem, Reason
 from ingress.model.frozen import frozen
-from ingress.model.objects import Owner
-from ingress.model.problems import Problem, Reason
-from ingress.model.upstream_tls import UpstreamProtocol
+from ingress.model.upstream.backends import BackendReference
+from ingress.model.upstream.upstream_tls import UpstreamProtocol
 from ingress.routing.variants import WeightedBackend
 from ingress.translate.claims import SERVICE_KIND, invalid_reference
 from ingress.translate.gateway.claims import RuleClaim

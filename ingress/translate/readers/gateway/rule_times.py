@@ -16,10 +16,10 @@ import re
 from functools import lru_cache
 from typing import Final, NamedTuple
 
-from ingress.model.limits import ENDLESS, AskedTimeouts
-from ingress.model.objects import Owner
-from ingress.model.problems import Problem, Reason
-from ingress.model.retries import DEFAULT_RETRIES, RetryRule
+from ingress.model.cluster.objects import Owner
+from ingress.model.cluster.problems import Problem, Reason
+from ingress.model.serving.limits import ENDLESS, AskedTimeouts
+from ingress.model.upstream.retries import DEFAULT_RETRIES, RetryRule
 from ingress.translate.readers.gateway.routes import HTTPRule, Retry
 
 DEFAULT_ATTEMPTS: Final = 1

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from ingress.annotations.values import quoted
-from ingress.model.objects import ObjectKey
+from ingress.model.cluster.objects import ObjectKey
 from ingress.translate.readers.gateway.gateways import AllowedNamespaces
 from ingress.translate.readers.gateway.grants import Namespace
 

@@ -2,9 +2,9 @@
 
 from collections.abc import Hashable
 
-from ingress.model.objects import ClusterObject, Kind
-from ingress.model.secrets import Needs
-from ingress.model.state import ClusterState
+from ingress.model.cluster.objects import ClusterObject, Kind
+from ingress.model.cluster.secrets import Needs
+from ingress.model.cluster.state import ClusterState
 from ingress.translate.claims import ParsedObject
 from ingress.translate.options import TranslateOptions
 from ingress.translate.readers.gateway.names import TCP_ROUTE, TLS_ROUTE, UDP_ROUTE

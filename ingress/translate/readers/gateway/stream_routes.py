@@ -9,9 +9,9 @@ from functools import cache
 from typing import Final
 
 from ingress.annotations.annotations import DEFAULTS
-from ingress.model.problems import Problem, Reason
-from ingress.model.streams import StreamSort
-from ingress.model.upstream_tls import BY_POLICY, DATAGRAMS
+from ingress.model.cluster.problems import Problem, Reason
+from ingress.model.network.streams import StreamSort
+from ingress.model.upstream.upstream_tls import BY_POLICY, DATAGRAMS
 from ingress.routing.variants import WeightedBackend
 from ingress.translate.claims import ParsedObject
 from ingress.translate.gateway.claims import GatewayClaims, StreamClaim, StreamLead

@@ -13,9 +13,9 @@ from collections.abc import Container, Iterable, Mapping, Sequence
 from attrs import field
 
 from ingress.fields import entry_path
+from ingress.model.cluster.objects import Kind, ObjectKey, Owner
+from ingress.model.cluster.problems import Problem, Reason
 from ingress.model.frozen import frozen
-from ingress.model.objects import Kind, ObjectKey, Owner
-from ingress.model.problems import Problem, Reason
 from ingress.translate.readers.gateway.attachments import Attachment, ListenerHosts, ListenerState
 from ingress.translate.readers.gateway.gateways import Gateway, GatewayClass
 from ingress.translate.readers.gateway.hostnames import NO_HOSTNAMES, Hostnames, HostOwners, TableHostnames

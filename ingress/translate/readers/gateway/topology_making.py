@@ -8,9 +8,9 @@ from collections.abc import Hashable, Iterator, Mapping, Sequence
 from operator import itemgetter
 from typing import Final, NamedTuple
 
-from ingress.model.objects import ObjectKey, Owner
-from ingress.model.problems import Problem, Reason
-from ingress.model.state import ClusterState
+from ingress.model.cluster.objects import ObjectKey, Owner
+from ingress.model.cluster.problems import Problem, Reason
+from ingress.model.cluster.state import ClusterState
 from ingress.model.stepwise import Stepwise, finished, in_order
 from ingress.translate.options import TranslateOptions
 from ingress.translate.readers.gateway.addresses import Assigned, assign

@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from ingress.model.problems import Problem, Reason
+from ingress.model.cluster.problems import Problem, Reason
 
 UNRESOLVED: Final = {
     Reason.REFERENCE_NOT_PERMITTED: "RefNotPermitted",

@@ -22,9 +22,9 @@ Source: ``hasCatchAllIngressRule``, and what is done with ``IngressClassByName``
 """
 
 from ingress.annotations.values import quoted
-from ingress.model.objects import ObjectKey
-from ingress.model.problems import Problem, Reason
-from ingress.model.state import ClusterState
+from ingress.model.cluster.objects import ObjectKey
+from ingress.model.cluster.problems import Problem, Reason
+from ingress.model.cluster.state import ClusterState
 from ingress.translate.claims import DEFAULT_BACKEND_FIELD
 from ingress.translate.options import TranslateOptions
 from ingress.translate.readers.ingress.objects import CLASS_ANNOTATION, Ingress, IngressClass, classes_of

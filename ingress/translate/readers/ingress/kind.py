@@ -1,8 +1,8 @@
 """How Ingresses and their classes are read from a cluster, and how they say what became of them."""
 
-from ingress.model.objects import Kind, ObjectKey
-from ingress.model.state import ClusterState
-from ingress.model.writes import KindWrite, StatusField
+from ingress.model.cluster.objects import Kind, ObjectKey
+from ingress.model.cluster.state import ClusterState
+from ingress.model.reporting.writes import KindWrite, StatusField
 from ingress.translate.options import TranslateOptions
 from ingress.translate.readers.ingress.classes import judge_ingress
 from ingress.translate.readers.ingress.objects import ingresses_of

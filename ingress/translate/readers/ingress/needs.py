@@ -15,8 +15,8 @@ from ingress.annotations.client_certificates.family import (
     secret_asked,
 )
 from ingress.annotations.upstreams import UPSTREAMS
-from ingress.model.objects import Kind, ObjectKey
-from ingress.model.secrets import (
+from ingress.model.cluster.objects import Kind, ObjectKey
+from ingress.model.cluster.secrets import (
     CLIENT_AUTHENTICATION_KEYS,
     TLS_KEYS,
     UPSTREAM_TLS_KEYS,

@@ -8,9 +8,9 @@ from typing import cast
 
 from attrs import Factory
 
+from ingress.model.cluster.objects import Kind, ObjectKey, Owner
+from ingress.model.cluster.state import ClusterState
 from ingress.model.frozen import frozen
-from ingress.model.objects import Kind, ObjectKey, Owner
-from ingress.model.state import ClusterState
 
 CLASS_ANNOTATION = "kubernetes.io/ingress.class"
 """How Ingresses named their class before there was a field for it."""

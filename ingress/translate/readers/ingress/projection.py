@@ -17,7 +17,7 @@ from sys import intern
 from types import MappingProxyType
 
 from ingress.fields import FieldReader, RawObject, path_of, shape_of
-from ingress.model.problems import Reason
+from ingress.model.cluster.problems import Reason
 from ingress.model.stepwise import Stepwise, finished
 from ingress.translate.readers.created import created_of
 from ingress.translate.readers.ingress.objects import (

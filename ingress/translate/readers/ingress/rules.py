@@ -32,10 +32,10 @@ from ingress.annotations.route_facts import RouteFacts
 from ingress.annotations.upstreams import UPSTREAMS
 from ingress.annotations.url_redirects import APP_ROOT, URL_REDIRECTS, leads_to_itself
 from ingress.annotations.values import placeholder_hint, quoted
-from ingress.model.backends import BackendReference
-from ingress.model.objects import ObjectKey, Owner
-from ingress.model.problems import Problem, Reason
+from ingress.model.cluster.objects import ObjectKey, Owner
+from ingress.model.cluster.problems import Problem, Reason
 from ingress.model.stepwise import Stepwise
+from ingress.model.upstream.backends import BackendReference
 from ingress.routing.beginnings import has_regex_signs
 from ingress.routing.hosts import check_rule_host
 from ingress.routing.paths import check_rule_path

@@ -7,7 +7,7 @@ from ingress.cluster.manifests.manifest_files import line_told
 from ingress.ctl.commands.reading_inputs import read_input
 from ingress.ctl.inputs.files.choices import USUAL, How
 from ingress.ctl.inputs.input import Input, Place
-from ingress.model.objects import Kind
+from ingress.model.cluster.objects import Kind
 from tests.ctl.ctl_case import CtlCase
 
 OBJECT = """\

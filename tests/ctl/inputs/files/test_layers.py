@@ -8,8 +8,8 @@ from ingress.ctl.inputs.files import forms
 from ingress.ctl.inputs.files.forms import MOST_FORMS
 from ingress.ctl.inputs.files.layers import Unit, in_layers
 from ingress.ctl.inputs.input import object_of
-from ingress.model.objects import Kind, ObjectKey, Projection
-from ingress.model.problems import Reason
+from ingress.model.cluster.objects import Kind, ObjectKey, Projection
+from ingress.model.cluster.problems import Reason
 from tests.ctl.inputs.files.files_case import FilesCase, an_ingress
 from tests.properties import examples
 

@@ -8,7 +8,7 @@ from hypothesis import settings, strategies
 
 from ingress.ctl.inputs.files.lines import AskedField, lines_of
 from ingress.ctl.inputs.files.texts import Texts
-from ingress.model.objects import Kind, ObjectKey
+from ingress.model.cluster.objects import Kind, ObjectKey
 from tests.ctl.inputs.files.files_case import FilesCase, an_ingress
 from tests.fakes.counting import calls
 from tests.properties import examples

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.ctl.inputs.ingress_nginx.workloads import arguments_in, controller_of, workload_of
-from ingress.model.objects import ObjectKey
+from ingress.model.cluster.objects import ObjectKey
 from tests.ctl.inputs.controllers import IMAGE, container, deployment, workload
 from tests.ctl.inputs.files.files_case import FilesCase, an_ingress
 

@@ -9,7 +9,7 @@ from ingress.ctl.inputs.unknown_fields import UnknownField
 from ingress.ctl.lint.finding import Change, Level
 from ingress.ctl.lint.linting import lint
 from ingress.ctl.meant_classes import MeantClasses
-from ingress.model.objects import Kind, ObjectKey
+from ingress.model.cluster.objects import Kind, ObjectKey
 from ingress.translate.readers.ingress.objects import IngressBackend, IngressClass
 from tests.ctl.lint.lint_case import CLASS_ANNOTATION, LintCase, changed, ingress, input_of, rules_of
 from tests.fakes.counting import calls

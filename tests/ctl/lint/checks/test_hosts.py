@@ -3,7 +3,7 @@
 from attrs import evolve
 
 from ingress.ctl.migrate.outcome import Bearing, bearing_of
-from ingress.model.objects import ObjectKey
+from ingress.model.cluster.objects import ObjectKey
 from ingress.translate.readers.ingress.objects import IngressBackend, IngressTLS, ServicePortReference
 from tests.ctl.lint.lint_case import HOST, LintCase, ingress
 

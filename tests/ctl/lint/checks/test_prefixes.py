@@ -3,7 +3,7 @@
 from attrs import evolve
 
 from ingress.ctl.lint.linting import lint
-from ingress.model.objects import Kind
+from ingress.model.cluster.objects import Kind
 from tests.ctl.ctl_case import CtlCase
 from tests.ctl.ctl_case import ingress as manifest
 from tests.ctl.lint.lint_case import LintCase, changed, ingress, input_of

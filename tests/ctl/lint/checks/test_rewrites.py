@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ingress.annotations.regexes import PathRewrite
-from ingress.model.path_expressions import Capturing, read_path_expression
+from ingress.model.text.path_expressions import Capturing, read_path_expression
 from ingress.routing.paths import normal_path
 from ingress.translate.readers.ingress.objects import Ingress
 from tests.ctl.lint.lint_case import HOST, SPECIFIC, LintCase, changed, ingress, input_of

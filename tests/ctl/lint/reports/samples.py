@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from ingress.ctl.inputs.input import NOWHERE, Place
 from ingress.ctl.lint.finding import AnnotationReport, Finding, Level, LintReport, ObjectReport, Standing
 from ingress.ctl.lint.reports.results import Results
-from ingress.model.objects import Kind, ObjectId, ObjectKey
+from ingress.model.cluster.objects import Kind, ObjectId, ObjectKey
 
 HOSTILE = (
     "\x1b[2J\x1b]0;owned\x07",

@@ -19,7 +19,7 @@ from ingress.ctl.lint.reports.results import Results
 from ingress.ctl.lint.reports.table import table
 from ingress.ctl.lint.reports.texts import json_text
 from ingress.ctl.lint.rules import RULES
-from ingress.model.objects import Kind
+from ingress.model.cluster.objects import Kind
 from tests.ctl.lint.reports.samples import (
     HOSTILE,
     annotation,

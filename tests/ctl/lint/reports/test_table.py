@@ -11,7 +11,7 @@ from ingress.ctl.lint.accepted import AcceptedFinding
 from ingress.ctl.lint.finding import Level, LintReport, Standing
 from ingress.ctl.lint.reports.results import Results
 from ingress.ctl.lint.reports.table import Detail, Look, table
-from ingress.model.objects import Kind
+from ingress.model.cluster.objects import Kind
 from tests.ctl.lint.reports.samples import (
     FIRST_LINE,
     RATE_LIMIT,

@@ -12,7 +12,7 @@ from ingress.ctl.lint.finding import Change
 from ingress.ctl.migrate.migration import Before
 from ingress.ctl.migrate.patching.commands import commands, json_patch, merge_patch, quoted
 from ingress.ctl.migrate.raw_ingress import before, raw_of
-from ingress.model.objects import Kind, ObjectId, ObjectKey
+from ingress.model.cluster.objects import Kind, ObjectId, ObjectKey
 from ingress.translate.readers.ingress.objects import (
     Ingress,
     IngressBackend,

@@ -16,7 +16,7 @@ from ingress.ctl.inputs.files.manifests import read_manifests
 from ingress.ctl.inputs.input import Input
 from ingress.ctl.lint.finding import Level
 from ingress.ctl.lint.linting import lint
-from ingress.model.objects import ObjectKey
+from ingress.model.cluster.objects import ObjectKey
 from ingress.options.option import DEFAULTS
 from ingress.routing.route import Route
 from tests.ctl.ctl_case import CtlCase, ingress

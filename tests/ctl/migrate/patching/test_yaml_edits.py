@@ -12,7 +12,7 @@ from ingress.ctl.lint.finding import Change
 from ingress.ctl.migrate.patching.unified import unified
 from ingress.ctl.migrate.patching.yaml_edits import Wanted, edits_of
 from ingress.ctl.migrate.patching.yaml_places import Text, applied
-from ingress.model.objects import Kind, ObjectId, ObjectKey
+from ingress.model.cluster.objects import Kind, ObjectId, ObjectKey
 
 WEB = (Kind.INGRESS, ObjectKey("shop", "web"))
 API = (Kind.INGRESS, ObjectKey("shop", "api"))

@@ -10,9 +10,9 @@ from twisted.internet.task import Clock
 from twisted.logger import capturedLogs, formatEvent
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.model.backends import BackendReference
-from ingress.model.log_formats import AccessLogSettings
-from ingress.model.objects import ObjectKey
+from ingress.model.cluster.objects import ObjectKey
+from ingress.model.serving.log_formats import AccessLogSettings
+from ingress.model.upstream.backends import BackendReference
 from ingress.process.logs.file_output import LinesLostError
 from ingress.proxy.exchange.access_log.access_log import (
     FLUSH_SECONDS,

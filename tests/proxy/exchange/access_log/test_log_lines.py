@@ -8,15 +8,15 @@ from typing import Any
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.http.request_head import parse_request_head
-from ingress.model.log_formats import (
+from ingress.model.cluster.objects import ObjectKey
+from ingress.model.exchanges.records import Record
+from ingress.model.serving.log_formats import (
     MAX_FORMAT_CHARACTERS,
     VARIABLES,
     AccessLogSettings,
     read_log_format,
     read_skipped_url,
 )
-from ingress.model.objects import ObjectKey
-from ingress.model.records import Record
 from ingress.proxy.exchange.access_log.log_lines import MAX_VALUE, line_maker
 from tests.fakes.records import ENDPOINT, record_of
 from tests.proxy.exchange.access_log.test_access_log import AccessLogCase

@@ -10,11 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.model.backends import BackendReference, Endpoint
-from ingress.model.causes import Cause
-from ingress.model.log_formats import AccessLogSettings, LineForm, LogFormat, read_line_form
-from ingress.model.records import AttemptRecord, Record, RecordedSecurity
-from ingress.model.traces import TraceContext
+from ingress.model.exchanges.causes import Cause
+from ingress.model.exchanges.records import AttemptRecord, Record, RecordedSecurity
+from ingress.model.observability.traces import TraceContext
+from ingress.model.serving.log_formats import AccessLogSettings, LineForm, LogFormat, read_line_form
+from ingress.model.upstream.backends import BackendReference, Endpoint
 from ingress.proxy.exchange.access_log.log_lines import MAX_VALUE, line_maker
 from ingress.proxy.exchange.access_log.record_lines import record_line_maker
 from ingress.routing.route import Match, Route

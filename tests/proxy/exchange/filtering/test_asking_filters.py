@@ -7,8 +7,8 @@ from typing import ClassVar
 from attrs import frozen
 
 from ingress.filters import Facts, Filter, Phase, Reply, RequestEdit, Services, SubRequest, SubRequestFailed
-from ingress.model.backends import Endpoint
-from ingress.model.upstream_tls import LinkSettings
+from ingress.model.upstream.backends import Endpoint
+from ingress.model.upstream.upstream_tls import LinkSettings
 from ingress.proxy.contract.transport import REFUSED
 from ingress.proxy.dispatch.site import SessionRules
 from ingress.proxy.downstream.h2_session import DownstreamSession

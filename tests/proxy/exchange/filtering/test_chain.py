@@ -12,7 +12,7 @@ from twisted.internet.interfaces import IReactorTime
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.filters import Facts, Filter, Phase, Reply, Services
-from ingress.model.backends import BackendState
+from ingress.model.upstream.backends import BackendState
 from ingress.proxy.exchange.filtering.chain import live_filter
 from ingress.proxy.exchange.filtering.chains import Chains
 from ingress.routing.route import Match, Route

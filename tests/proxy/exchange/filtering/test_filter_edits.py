@@ -8,7 +8,7 @@ from http import HTTPStatus
 from twisted.internet.defer import CancelledError, Deferred
 
 from ingress.filters import AnswerEdit, Facts, Filter, Reply, RequestEdit
-from ingress.model.retries import RetryRule
+from ingress.model.upstream.retries import RetryRule
 from ingress.proxy.contract.limits import DECISION_SECONDS
 from ingress.proxy.exchange.exchange import Exchange
 from ingress.proxy.exchange.filtering.chains import Chains

@@ -8,7 +8,7 @@ from attrs import evolve
 
 from ingress.annotations.answer_rates import AnswerRate
 from ingress.annotations.compression import Coding, Compression
-from ingress.model.backends import BackendState
+from ingress.model.upstream.backends import BackendState
 from ingress.routing.table import RouteTable
 from tests.proxy.leftovers_case import GET, LeftoversCase, Peer, on_all_networks
 from tests.proxy.sockets.sockets_case import ANY_PATH, APP

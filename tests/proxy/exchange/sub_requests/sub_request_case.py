@@ -7,9 +7,9 @@ from random import Random
 from attrs import evolve
 from twisted.internet.defer import Deferred
 
-from ingress.model.backends import Endpoint
-from ingress.model.sub_requests import SubAnswer, SubRequest, SubRequestFailed
-from ingress.model.upstream_tls import LinkSettings
+from ingress.model.exchanges.sub_requests import SubAnswer, SubRequest, SubRequestFailed
+from ingress.model.upstream.backends import Endpoint
+from ingress.model.upstream.upstream_tls import LinkSettings
 from ingress.proxy.exchange.sub_requests.sub_requests import SubRequests
 from ingress.proxy.upstream.rotation import Rotation, Rotations
 from tests.fakes.transports import Peer

@@ -7,7 +7,7 @@ from random import Random
 from attrs import evolve
 from twisted.internet.defer import CancelledError
 
-from ingress.model.sub_requests import SubAnswer, SubRequest, SubRequestFailed
+from ingress.model.exchanges.sub_requests import SubAnswer, SubRequest, SubRequestFailed
 from ingress.proxy.exchange.sub_requests.sub_requests import SubRequests
 from ingress.proxy.upstream.rotation import Rotations
 from tests.proxy.leftovers_case import LAST_OK, LeftoversCase, Peer, on_all_networks

@@ -7,9 +7,9 @@ from collections.abc import Callable
 from attrs import evolve
 from twisted.internet.defer import CancelledError, Deferred
 
-from ingress.model.backends import BackendReference, Endpoint
-from ingress.model.sub_requests import SubAnswer, SubRequest, SubRequestFailed
-from ingress.model.upstream_tls import LinkSettings
+from ingress.model.exchanges.sub_requests import SubAnswer, SubRequest, SubRequestFailed
+from ingress.model.upstream.backends import BackendReference, Endpoint
+from ingress.model.upstream.upstream_tls import LinkSettings
 from ingress.proxy.contract.transport import REFUSED, TIMED_OUT
 from ingress.proxy.exchange.sub_requests.sub_exchange import SubExchange
 from ingress.proxy.exchange.sub_requests.sub_requests import MAX_KNOWN

@@ -5,8 +5,8 @@ from __future__ import annotations
 from attrs import evolve
 from twisted.internet.defer import CancelledError
 
-from ingress.model.sub_requests import SubRequest
-from ingress.model.upstream_tls import LinkSettings
+from ingress.model.exchanges.sub_requests import SubRequest
+from ingress.model.upstream.upstream_tls import LinkSettings
 from ingress.proxy.contract.limits import MAX_MIRROR_BYTES, MAX_MIRRORS, MAX_MIRRORS_OF_ONE
 from ingress.proxy.contract.transport import REFUSED
 from tests.fakes.http2_client import MemoryWire

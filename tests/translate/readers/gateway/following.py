@@ -7,7 +7,7 @@ from typing import NoReturn
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.cluster.store import Store
-from ingress.model.objects import (
+from ingress.model.cluster.objects import (
     ClusterObject,
     ConfigMap,
     Kind,

@@ -4,10 +4,10 @@ from collections.abc import Iterable
 
 from attrs import evolve
 
-from ingress.model.label_selectors import LabelRequirement, LabelSelector
-from ingress.model.listeners import Listener
-from ingress.model.objects import ClusterObject, Kind, ObjectKey
-from ingress.model.state import ClusterState
+from ingress.model.cluster.label_selectors import LabelRequirement, LabelSelector
+from ingress.model.cluster.objects import ClusterObject, Kind, ObjectKey
+from ingress.model.cluster.state import ClusterState
+from ingress.model.network.listeners import Listener
 from ingress.translate.gateway_options import CONTROLLER_NAME, GatewayOptions
 from ingress.translate.options import TranslateOptions
 from ingress.translate.readers.gateway.gateways import (

@@ -10,7 +10,7 @@ from attrs import frozen
 from ingress.cluster.kinds import ObjectKinds
 from ingress.cluster.manifests.manifest_files import read_manifest_text
 from ingress.cluster.store import Store
-from ingress.model.objects import ObjectKey, Projection
+from ingress.model.cluster.objects import ObjectKey, Projection
 from ingress.routing.choosing import choose
 from ingress.routing.hosts import normal_host
 from ingress.routing.matching import first_met

@@ -3,9 +3,9 @@
 from attrs import evolve
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.model.objects import ObjectKey
-from ingress.model.problems import Reason
-from ingress.model.state import Derived
+from ingress.model.cluster.objects import ObjectKey
+from ingress.model.cluster.problems import Reason
+from ingress.model.cluster.state import Derived
 from ingress.translate.readers.gateway.gateways import Gateway, GatewayAddress
 from ingress.translate.readers.gateway.names import GATEWAY
 from ingress.translate.readers.gateway.topology_making import topology_of

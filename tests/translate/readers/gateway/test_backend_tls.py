@@ -6,8 +6,8 @@ from typing import Any
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.model.backends import BackendState
-from ingress.model.upstream_tls import UpstreamTls
+from ingress.model.upstream.backends import BackendState
+from ingress.model.upstream.upstream_tls import UpstreamTls
 from ingress.routing.hosts import normal_host
 from ingress.translate.snapshot import Snapshot
 from tests.fakes.certificates import issue, make_authority

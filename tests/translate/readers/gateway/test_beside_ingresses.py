@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.model.listeners import Listener
-from ingress.model.problems import Reason
+from ingress.model.cluster.problems import Reason
+from ingress.model.network.listeners import Listener
 from tests.properties import examples
 from tests.translate.readers.gateway.route_cluster import (
     GATEWAY_CLASS,

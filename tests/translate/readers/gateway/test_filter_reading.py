@@ -9,9 +9,9 @@ from ingress.gateway_filters.mirrors import BackendMirror
 from ingress.gateway_filters.redirects import RouteRedirect
 from ingress.gateway_filters.refusals import BAD_FILTER
 from ingress.gateway_filters.rewrites import RouteRewrite
-from ingress.model.backends import BackendReference
-from ingress.model.objects import Owner
-from ingress.model.problems import Reason
+from ingress.model.cluster.objects import Owner
+from ingress.model.cluster.problems import Reason
+from ingress.model.upstream.backends import BackendReference
 from ingress.translate.readers.gateway.filter_reading import NO_FILTERS, read_filters
 from ingress.translate.readers.gateway.names import GRPC_ROUTE
 from ingress.translate.readers.gateway.routes import (

@@ -4,9 +4,9 @@ from collections.abc import Collection
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.model.client_authentication import VerifyClient
-from ingress.model.objects import Kind, ObjectKey, Owner
-from ingress.model.problems import Reason
+from ingress.model.cluster.objects import Kind, ObjectKey, Owner
+from ingress.model.cluster.problems import Reason
+from ingress.model.requests.client_authentication import VerifyClient
 from ingress.translate.gateway.handshake_requests import ClientValidation
 from ingress.translate.readers.gateway.attachments import ListenerCertificate, ListenerState
 from ingress.translate.readers.gateway.gateway_tls import (

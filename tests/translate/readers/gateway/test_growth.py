@@ -5,8 +5,8 @@ from typing import Any
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.model.object_meta import Address
-from ingress.model.objects import ObjectKey
+from ingress.model.cluster.object_meta import Address
+from ingress.model.cluster.objects import ObjectKey
 from ingress.model.stepwise import finished
 from ingress.translate.readers.gateway.statuses.reported import REPORTED_GATEWAYS, REPORTED_HTTP_ROUTES
 from ingress.translate.reports import Attached, ReportedKind, ReportFacts, report_of

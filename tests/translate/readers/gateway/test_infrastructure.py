@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from attrs import evolve
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.model.objects import ObjectKey
+from ingress.model.cluster.objects import ObjectKey
 from ingress.translate.readers.gateway.gateways import Gateway, GatewayListener
 from ingress.translate.readers.gateway.infrastructure import (
     NAME_LABEL,

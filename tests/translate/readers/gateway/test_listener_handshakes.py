@@ -6,9 +6,9 @@ from datetime import timedelta
 from attrs import evolve
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.model.client_authentication import ClientAuthentication
-from ingress.model.objects import ClusterObject, ConfigMap, Kind, ObjectKey, Secret
-from ingress.model.problems import Reason
+from ingress.model.cluster.objects import ClusterObject, ConfigMap, Kind, ObjectKey, Secret
+from ingress.model.cluster.problems import Reason
+from ingress.model.requests.client_authentication import ClientAuthentication
 from ingress.translate.readers.gateway.gateways import FrontendValidation, Gateway, ListenerTls
 from ingress.translate.readers.gateway.grants import GrantedFrom, GrantedTo, ReferenceGrant
 from ingress.translate.readers.gateway.names import GATEWAY, GROUP, LISTENER_SET, ObjectReference

@@ -6,10 +6,10 @@ from attrs import evolve
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.cluster.store import Store
-from ingress.model.listeners import Listener
-from ingress.model.objects import Batch, ClusterObject, Kind, ObjectKey, Projection
-from ingress.model.problems import Reason
-from ingress.model.secrets import TLS_KEYS
+from ingress.model.cluster.objects import Batch, ClusterObject, Kind, ObjectKey, Projection
+from ingress.model.cluster.problems import Reason
+from ingress.model.cluster.secrets import TLS_KEYS
+from ingress.model.network.listeners import Listener
 from ingress.translate.incremental import Translation
 from ingress.translate.options import TranslateOptions
 from ingress.translate.readers.gateway.gateway_reader import GatewayReader

@@ -8,7 +8,7 @@ from twisted.trial.unittest import SynchronousTestCase
 from ingress.cluster.kinds import ObjectKinds
 from ingress.cluster.manifests.manifest_files import read_manifest_text
 from ingress.cluster.secrets.secret_references import ObjectReferences
-from ingress.model.objects import Kind, ObjectKey
+from ingress.model.cluster.objects import Kind, ObjectKey
 from ingress.translate.certificates import find
 from ingress.translate.options import ANNOTATIONS_PREFIX, TranslateOptions
 from ingress.translate.readers.route_kinds import ROUTE_KINDS

@@ -3,7 +3,7 @@
 from attrs import evolve
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.model.objects import ClusterObject, ObjectKey
+from ingress.model.cluster.objects import ClusterObject, ObjectKey
 from ingress.translate.gateway_options import GatewayOptions
 from ingress.translate.readers.gateway.gateways import GatewayClass
 from ingress.translate.readers.gateway.names import UNREADABLE, ObjectReference

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.model.problems import Reason
-from ingress.model.retries import DEFAULT_RETRIES
+from ingress.model.cluster.problems import Reason
+from ingress.model.upstream.retries import DEFAULT_RETRIES
 from ingress.translate.readers.gateway.routes import HTTPRule, Retry
 from ingress.translate.readers.gateway.rule_times import (
     DEFAULT_ATTEMPTS,

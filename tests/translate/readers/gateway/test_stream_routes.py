@@ -6,10 +6,10 @@ from typing import Any
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.model.backends import BackendState
-from ingress.model.listeners import Listener
-from ingress.model.objects import Kind, ObjectKey
-from ingress.model.streams import StreamSort
+from ingress.model.cluster.objects import Kind, ObjectKey
+from ingress.model.network.listeners import Listener
+from ingress.model.network.streams import StreamSort
+from ingress.model.upstream.backends import BackendState
 from ingress.routing.streams import StreamRoute
 from ingress.translate.readers.gateway.statuses.routes import route_document
 from ingress.translate.reports import ReportFacts

@@ -3,10 +3,10 @@
 from attrs import evolve
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.model.label_selectors import LabelRequirement
-from ingress.model.listeners import Listener
-from ingress.model.objects import ClusterObject, ObjectKey
-from ingress.model.problems import Problem, Reason
+from ingress.model.cluster.label_selectors import LabelRequirement
+from ingress.model.cluster.objects import ClusterObject, ObjectKey
+from ingress.model.cluster.problems import Problem, Reason
+from ingress.model.network.listeners import Listener
 from ingress.translate.gateway_options import GatewayOptions
 from ingress.translate.options import TranslateOptions
 from ingress.translate.readers.gateway.gateways import (

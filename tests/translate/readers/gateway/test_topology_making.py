@@ -5,10 +5,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.model.label_selectors import LabelRequirement
-from ingress.model.objects import ClusterObject, Kind, ObjectKey
-from ingress.model.problems import Reason
-from ingress.model.state import ClusterState
+from ingress.model.cluster.label_selectors import LabelRequirement
+from ingress.model.cluster.objects import ClusterObject, Kind, ObjectKey
+from ingress.model.cluster.problems import Reason
+from ingress.model.cluster.state import ClusterState
 from ingress.translate.readers.gateway.gateways import AllowedNamespaces, ListenerTls, gateways_of
 from ingress.translate.readers.gateway.grants import GrantedFrom, GrantedTo, Namespace, ReferenceGrant
 from ingress.translate.readers.gateway.names import (

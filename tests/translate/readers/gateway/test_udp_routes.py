@@ -6,12 +6,12 @@ from typing import Any, ClassVar
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.model.backends import BackendState
-from ingress.model.listeners import Listener
-from ingress.model.objects import Kind, ObjectKey, Owner
-from ingress.model.port_services import PortService, PortServices
-from ingress.model.streams import StreamSort
-from ingress.model.upstream_tls import DATAGRAMS
+from ingress.model.cluster.objects import Kind, ObjectKey, Owner
+from ingress.model.cluster.port_services import PortService, PortServices
+from ingress.model.network.listeners import Listener
+from ingress.model.network.streams import StreamSort
+from ingress.model.upstream.backends import BackendState
+from ingress.model.upstream.upstream_tls import DATAGRAMS
 from ingress.translate.gateway_options import GatewayOptions
 from ingress.translate.readers.gateway.statuses.routes import route_document
 from ingress.translate.reports import ReportFacts

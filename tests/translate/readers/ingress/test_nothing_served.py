@@ -2,9 +2,9 @@
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.model.label_selectors import LabelRequirement, LabelSelector
-from ingress.model.objects import Kind, ObjectKey
-from ingress.model.state import ClusterState
+from ingress.model.cluster.label_selectors import LabelRequirement, LabelSelector
+from ingress.model.cluster.objects import Kind, ObjectKey
+from ingress.model.cluster.state import ClusterState
 from ingress.settings import Settings, translate_options
 from ingress.translate.options import TranslateOptions
 from ingress.translate.readers.ingress.nothing_served import why_nothing_is_served

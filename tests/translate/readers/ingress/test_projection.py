@@ -4,12 +4,12 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.cluster.kinds import KINDS
 from ingress.cluster.projecting.project import project
-from ingress.model.objects import (
+from ingress.model.cluster.objects import (
     Kind,
     ObjectKey,
     Projection,
 )
-from ingress.model.problems import Problem, Reason
+from ingress.model.cluster.problems import Problem, Reason
 from ingress.translate.readers.ingress.objects import (
     Ingress,
     IngressBackend,

@@ -1,9 +1,9 @@
 """The row of toy routes in the list of readers."""
 
-from ingress.model.objects import ObjectKey
-from ingress.model.problems import Reason
-from ingress.model.state import ClusterState
-from ingress.model.writes import KindWrite, StatusField
+from ingress.model.cluster.objects import ObjectKey
+from ingress.model.cluster.problems import Reason
+from ingress.model.cluster.state import ClusterState
+from ingress.model.reporting.writes import KindWrite, StatusField
 from ingress.translate.options import TranslateOptions
 from ingress.translate.readers.reader import KindRead, RouteKind
 from ingress.translate.reports import ConditionRule, ReportedKind

@@ -3,11 +3,11 @@
 from collections.abc import Hashable
 
 from ingress.annotations.annotations import DEFAULTS
-from ingress.model.backends import BackendReference
-from ingress.model.objects import ClusterObject, Kind, ObjectKey
-from ingress.model.problems import Problem, Reason
-from ingress.model.secrets import TLS_KEYS, Needs
-from ingress.model.state import ClusterState
+from ingress.model.cluster.objects import ClusterObject, Kind, ObjectKey
+from ingress.model.cluster.problems import Problem, Reason
+from ingress.model.cluster.secrets import TLS_KEYS, Needs
+from ingress.model.cluster.state import ClusterState
+from ingress.model.upstream.backends import BackendReference
 from ingress.routing.hosts import check_rule_host
 from ingress.routing.route import Match
 from ingress.translate.claims import IN_MAIN, AskedListener, CertificateRequest, Claim, ParsedObject

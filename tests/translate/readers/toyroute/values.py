@@ -2,8 +2,8 @@
 
 from attrs import frozen
 
-from ingress.model.listeners import Listener
-from ingress.model.objects import Kind, ObjectKey, Owner
+from ingress.model.cluster.objects import Kind, ObjectKey, Owner
+from ingress.model.network.listeners import Listener
 
 TOY_ROUTE = Kind("ToyRoute")
 TOY_DOOR = Kind("ToyDoor")

@@ -4,7 +4,7 @@ from functools import partial
 from ipaddress import ip_address
 
 from ingress.fields import FieldReader, RawObject, is_object, path_of
-from ingress.model.problems import Reason
+from ingress.model.cluster.problems import Reason
 from ingress.translate.readers.created import created_of
 from ingress.translate.readers.gateway.gateways import (
     FrontendValidation,

@@ -4,8 +4,8 @@ from functools import lru_cache
 from typing import Final, Literal
 
 from ingress.fields import RawObject, path_of
-from ingress.model.label_selectors import ANY_LABELS
-from ingress.model.problems import Reason
+from ingress.model.cluster.label_selectors import ANY_LABELS
+from ingress.model.cluster.problems import Reason
 from ingress.translate.readers.gateway.gateways import (
     AllowedNamespaces,
     GatewayListener,

@@ -6,8 +6,8 @@ from sys import intern
 from typing import Final, TypeVar
 
 from ingress.fields import FieldReader, RawObject, entry_path, is_text, path_of
-from ingress.model.label_selectors import LabelRequirement, LabelSelector
-from ingress.model.problems import Reason
+from ingress.model.cluster.label_selectors import LabelRequirement, LabelSelector
+from ingress.model.cluster.problems import Reason
 from ingress.translate.readers.gateway.names import UNREADABLE, ObjectReference
 from ingress.translate.readers.gateway.routes import RouteBackend
 

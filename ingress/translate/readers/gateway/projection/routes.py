@@ -5,7 +5,7 @@ from functools import lru_cache
 from typing import Final, TypeVar
 
 from ingress.fields import FieldReader, RawObject, entry_path
-from ingress.model.problems import Reason
+from ingress.model.cluster.problems import Reason
 from ingress.translate.readers.created import created_of
 from ingress.translate.readers.gateway.names import GATEWAY, GROUP, UNREADABLE
 from ingress.translate.readers.gateway.projection.parts import Parts, TooManyEntriesError, spec_of

@@ -7,9 +7,9 @@ words decides about its reason, and the message has all of them.
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from ingress.model.object_meta import Condition
-from ingress.model.objects import Owner
-from ingress.model.problems import ORDER, Problem, Reason
+from ingress.model.cluster.object_meta import Condition
+from ingress.model.cluster.objects import Owner
+from ingress.model.cluster.problems import ORDER, Problem, Reason
 from ingress.translate.readers.gateway.names import GROUP
 from ingress.translate.reports import told
 

@@ -5,9 +5,9 @@ Source: ``GatewayClassStatus`` of ``gateway.networking.k8s.io/v1``, with its con
 
 from typing import Final
 
-from ingress.model.problems import Reason
-from ingress.model.reports import StatusDocument
-from ingress.model.writes import StatusShape
+from ingress.model.cluster.problems import Reason
+from ingress.model.reporting.reports import StatusDocument
+from ingress.model.reporting.writes import StatusShape
 from ingress.translate.readers.gateway.features import FEATURES
 from ingress.translate.readers.gateway.statuses.conditions import condition_of
 from ingress.translate.reports import ReportFacts

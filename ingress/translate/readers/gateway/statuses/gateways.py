@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from ipaddress import ip_address
 from typing import Any, Final
 
-from ingress.model.object_meta import Address, Condition
-from ingress.model.problems import ORDER, Problem, Reason
-from ingress.model.reports import StatusDocument
-from ingress.model.writes import ADDRESSES_FIELD, StatusShape
+from ingress.model.cluster.object_meta import Address, Condition
+from ingress.model.cluster.problems import ORDER, Problem, Reason
+from ingress.model.reporting.reports import StatusDocument
+from ingress.model.reporting.writes import ADDRESSES_FIELD, StatusShape
 from ingress.translate.readers.gateway.gateways import Gateway, gateways_of
 from ingress.translate.readers.gateway.statuses.conditions import Words, broken, condition_of, held, is_within
 from ingress.translate.readers.gateway.statuses.listener_sets import is_valid_set

@@ -6,10 +6,10 @@ Source: ``ListenerSetStatus`` of ``gateway.networking.k8s.io/v1``, with its cond
 from collections.abc import Sequence
 from typing import Final
 
-from ingress.model.object_meta import Condition
-from ingress.model.problems import ORDER, Problem, Reason
-from ingress.model.reports import StatusDocument
-from ingress.model.writes import StatusShape
+from ingress.model.cluster.object_meta import Condition
+from ingress.model.cluster.problems import ORDER, Problem, Reason
+from ingress.model.reporting.reports import StatusDocument
+from ingress.model.reporting.writes import StatusShape
 from ingress.translate.readers.gateway.gateways import gateways_of
 from ingress.translate.readers.gateway.statuses.conditions import Words, broken, condition_of, held
 from ingress.translate.readers.gateway.statuses.listeners import (

@@ -6,12 +6,12 @@ Source: ``ListenerStatus`` and ``ListenerEntryStatus`` of ``gateway.networking.k
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
+from ingress.model.cluster.object_meta import Condition
+from ingress.model.cluster.objects import Owner
+from ingress.model.cluster.problems import Problem, Reason
 from ingress.model.frozen import frozen
-from ingress.model.object_meta import Condition
-from ingress.model.objects import Owner
-from ingress.model.problems import Problem, Reason
-from ingress.model.reports import StatusEntry
-from ingress.model.writes import ListShape
+from ingress.model.reporting.reports import StatusEntry
+from ingress.model.reporting.writes import ListShape
 from ingress.translate.readers.gateway.attachments import ListenerState
 from ingress.translate.readers.gateway.gateways import FrontendValidation, Gateway
 from ingress.translate.readers.gateway.names import GROUP

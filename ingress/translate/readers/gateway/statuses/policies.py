@@ -6,11 +6,11 @@ Source: ``PolicyStatus`` and ``PolicyAncestorStatus`` of ``gateway.networking.k8
 from collections.abc import Iterable
 from typing import Final
 
-from ingress.model.objects import ObjectKey, Owner
-from ingress.model.problems import Reason
-from ingress.model.reports import StatusDocument, StatusEntry
-from ingress.model.state import ClusterState
-from ingress.model.writes import ListShape, StatusShape
+from ingress.model.cluster.objects import ObjectKey, Owner
+from ingress.model.cluster.problems import Reason
+from ingress.model.cluster.state import ClusterState
+from ingress.model.reporting.reports import StatusDocument, StatusEntry
+from ingress.model.reporting.writes import ListShape, StatusShape
 from ingress.translate.gateway.backend_policies import claims_of, services_of
 from ingress.translate.readers.gateway.names import BACKEND_TLS_POLICY
 from ingress.translate.readers.gateway.policies import BackendTLSPolicy, policies_of

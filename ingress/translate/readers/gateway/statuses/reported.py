@@ -5,10 +5,10 @@ from functools import partial
 from types import MappingProxyType
 from typing import Final
 
-from ingress.model.objects import Kind, ObjectKey
-from ingress.model.reports import StatusDocument
-from ingress.model.state import ClusterState
-from ingress.model.writes import KindWrite, StatusField, StatusShape
+from ingress.model.cluster.objects import Kind, ObjectKey
+from ingress.model.cluster.state import ClusterState
+from ingress.model.reporting.reports import StatusDocument
+from ingress.model.reporting.writes import KindWrite, StatusField, StatusShape
 from ingress.translate.options import TranslateOptions
 from ingress.translate.readers.gateway.gateways import gateway_classes_of, listener_sets_of
 from ingress.translate.readers.gateway.names import (

@@ -6,11 +6,11 @@ Source: ``RouteStatus`` and ``RouteParentStatus`` of ``gateway.networking.k8s.io
 from collections.abc import Sequence
 from typing import Any, Final, cast
 
-from ingress.model.object_meta import Condition
-from ingress.model.objects import Kind
-from ingress.model.problems import ORDER, Problem, Reason
-from ingress.model.reports import StatusDocument, StatusEntry
-from ingress.model.writes import ListShape, StatusShape
+from ingress.model.cluster.object_meta import Condition
+from ingress.model.cluster.objects import Kind
+from ingress.model.cluster.problems import ORDER, Problem, Reason
+from ingress.model.reporting.reports import StatusDocument, StatusEntry
+from ingress.model.reporting.writes import ListShape, StatusShape
 from ingress.translate.readers.gateway.attachments import Attachment
 from ingress.translate.readers.gateway.routes import AnyRoute, ParentReference, hostnames_of
 from ingress.translate.readers.gateway.statuses.conditions import broken, condition_of, held, is_within

@@ -4,7 +4,7 @@ from typing import Any
 
 from ingress.cluster.kinds import KINDS
 from ingress.cluster.projecting.project import project
-from ingress.model.objects import ClusterObject, Kind, Projection
+from ingress.model.cluster.objects import ClusterObject, Kind, Projection
 
 PREFIX = "nginx.ingress.kubernetes.io"
 

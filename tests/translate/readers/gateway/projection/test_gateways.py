@@ -4,8 +4,8 @@ from typing import Any
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.model.label_selectors import LabelRequirement, LabelSelector
-from ingress.model.objects import ObjectKey
+from ingress.model.cluster.label_selectors import LabelRequirement, LabelSelector
+from ingress.model.cluster.objects import ObjectKey
 from ingress.translate.readers.gateway.gateways import (
     AllowedNamespaces,
     FrontendValidation,

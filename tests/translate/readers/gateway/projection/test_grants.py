@@ -4,7 +4,7 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.cluster.kinds import KINDS
 from ingress.cluster.projecting.project import project
-from ingress.model.objects import ObjectKey
+from ingress.model.cluster.objects import ObjectKey
 from ingress.translate.readers.gateway.definitions import Definition, unsupported
 from ingress.translate.readers.gateway.grants import GrantedFrom, GrantedTo, Namespace, ReferenceGrant
 from ingress.translate.readers.gateway.names import (

@@ -5,8 +5,8 @@ from typing import Any
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.fields import RawObject
-from ingress.model.objects import ObjectKey
-from ingress.model.problems import Reason
+from ingress.model.cluster.objects import ObjectKey
+from ingress.model.cluster.problems import Reason
 from ingress.translate.readers.gateway.names import (
     GROUP,
     GRPC_ROUTE,

@@ -6,11 +6,11 @@ from typing import Any
 from attrs import evolve
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.model.object_meta import Address, Condition
-from ingress.model.objects import ClusterObject, Kind, ObjectId, ObjectKey, Owner
-from ingress.model.problems import Problem, Reason
-from ingress.model.reports import Report, StatusEntry
-from ingress.model.state import ClusterState
+from ingress.model.cluster.object_meta import Address, Condition
+from ingress.model.cluster.objects import ClusterObject, Kind, ObjectId, ObjectKey, Owner
+from ingress.model.cluster.problems import Problem, Reason
+from ingress.model.cluster.state import ClusterState
+from ingress.model.reporting.reports import Report, StatusEntry
 from ingress.translate.options import TranslateOptions
 from ingress.translate.readers.gateway.gateways import Gateway, GatewayClass, ListenerSet
 from ingress.translate.readers.gateway.names import BACKEND_TLS_POLICY, HTTP_ROUTE

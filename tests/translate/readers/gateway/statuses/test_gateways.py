@@ -2,9 +2,9 @@
 
 from attrs import evolve
 
-from ingress.model.object_meta import Address
-from ingress.model.objects import ObjectKey
-from ingress.model.problems import Reason
+from ingress.model.cluster.object_meta import Address
+from ingress.model.cluster.objects import ObjectKey
+from ingress.model.cluster.problems import Reason
 from ingress.translate.readers.gateway.gateways import (
     AllowedNamespaces,
     FrontendValidation,

@@ -1,6 +1,6 @@
 """Tests for the statuses of ListenerSets: cases of the official suite, and what its tests do not ask."""
 
-from ingress.model.problems import Reason
+from ingress.model.cluster.problems import Reason
 from ingress.translate.readers.gateway.gateways import AllowedNamespaces, GatewayAddress, ListenerTls
 from ingress.translate.readers.gateway.names import ObjectReference
 from tests.translate.readers.gateway.gateway_values import ANY, gateway, listener, listener_set, options_of

@@ -1,7 +1,7 @@
 """Tests for the statuses of BackendTLSPolicies: cases of the official suite, and what its tests do not ask."""
 
-from ingress.model.objects import ObjectKey, Owner
-from ingress.model.problems import Reason
+from ingress.model.cluster.objects import ObjectKey, Owner
+from ingress.model.cluster.problems import Reason
 from ingress.translate.gateway_options import CONTROLLER_NAME
 from ingress.translate.readers.gateway.names import GATEWAY, GROUP, ObjectReference
 from ingress.translate.readers.gateway.policies import BackendTLSPolicy, PolicyTarget

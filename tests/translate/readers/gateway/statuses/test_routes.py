@@ -1,6 +1,6 @@
 """Tests for the statuses of routes: cases of the official suite, and what its tests do not ask."""
 
-from ingress.model.problems import Reason
+from ingress.model.cluster.problems import Reason
 from ingress.translate.gateway_options import CONTROLLER_NAME
 from ingress.translate.readers.gateway.gateways import AllowedNamespaces
 from ingress.translate.readers.gateway.names import GROUP, LISTENER_SET

@@ -1,0 +1,10 @@
+"""Texts of tenants and of clients: what may be looked for in them, how long that may take, and how little memory they need.
+
+    expressions.py ─┬── path_expressions.py     those that are paths, as nginx compares these
+                    └── searches.py             those that are looked for anywhere in a text
+
+    named_values.py     the value of one name out of a text that has many: a cookie, a parameter
+    packed_texts.py     a few short texts as one
+
+None of these knows what the texts are about.
+"""

@@ -1,0 +1,162 @@
+"""Regular expressions that are paths, as nginx compares them (``location ~*``): byte by byte, in upper and lower case.
+
+They are tenants' texts, and RE2 runs them (``ingress.model.text.expressions`` says why).  What looks around or back to a group is
+refused, other than by the PCRE of nginx.
+
+Each has a *size*, the steps of its program; looking through a path takes at most about four nanoseconds for each
+of its bytes and each step.  ``MAX_WORK`` bounds the product of both.
+"""
+
+import re
+from collections.abc import Callable, Iterable
+from functools import lru_cache
+from typing import Any, Final
+
+from ingress.model.frozen import frozen
+from ingress.model.text.expressions import ExpressionRefused
+
+MAX_CHARACTERS: Final = 4096
+MAX_WORK: Final = 1 << 21
+"""Steps times bytes that one lookup may take: eight milliseconds of the worst expressions, and thousands of usual ones."""
+MAX_GROUPS: Final = 32
+"""Each makes what is captured dearer."""
+_MAX_REPEATED: Final = 2000
+_MAX_REPETITIONS: Final = 1000
+"""Making a program of them takes time by the square of their number."""
+_MEMORY_BYTES: Final = 64 * 1024
+"""For the program of a large expression and the states that it is in: 2,700 steps, a hundred times what usual ones take."""
+_KEPT: Final = 4096
+"""Programs, of which each expression has one or two."""
+_KNOWN: Final = 1 << 14
+"""Expressions that are not read again, also where their programs are not kept any more."""
+_NO_NAMES: Final[frozenset[str]] = frozenset()
+_MAX_SHOWN: Final = 80
+
+_STEPS_OF_DOTS: Final = 2
+"""Of a text without any sign but dots: it goes on in one way or ends, however long it is."""
+_is_simple = re.compile(r"[A-Za-z0-9/_.~-]*").fullmatch
+_COUNTS: Final = re.compile(r"\{([0-9]*)(?:,([0-9]*))?\}")
+_REPETITIONS: Final = re.compile(r"(?<!\()[*+?]")
+_MAX_WORD_CLASSES: Final = 500
+_WORD_CLASSES: Final = re.compile(r"\\[dDsSwW]")
+_CLASSES: Final = re.compile(r"\\[pP]")
+
+
+@frozen
+class PathExpression:
+    """An expression that compiles; plain data, equal by its text."""
+
+    text: str
+    size: int = 0
+    """Steps of its program; 0 for a text without any sign, which no program is needed for."""
+    names: frozenset[str] = _NO_NAMES
+    """Those of its groups."""
+
+    def takes(self, path: bytes) -> bool:
+        """Whether *path* matches from its beginning, as nginx's ``~* "^EXPRESSION"`` does.
+
+        So of alternatives outside of groups, only the first is fixed to the beginning.
+        """
+        if not self.size:
+            return path[: len(self.text)].lower() == self.text.lower().encode()
+        return _found(_compiled(self.text, False).search, path) is not None
+
+
+class Capturing:
+    """Takes groups of *expression* out of paths: those of *names*, which are numbers or names.
+
+    As in a ``rewrite`` of nginx it is not fixed to the beginning.  A group that there is not has no value.
+    """
+
+    def __init__(self, expression: PathExpression, names: Iterable[str]) -> None:
+        self._expression = expression
+        self._search: Callable[[bytes], Any] | None = None
+        self._groups: list[tuple[str, int]] = []
+        if not expression.size:
+            return
+        compiled = _compiled(expression.text, True)
+        self._search = compiled.search
+        numbers = {name.decode(): number for name, number in compiled.groupindex.items()}
+        numbers.update((str(number), number) for number in range(1, compiled.groups + 1))
+        self._groups = [(name, numbers[name]) for name in names if name in numbers]
+
+    def takes(self, path: bytes) -> bool:
+        """Whether *path*, by which no route was looked for, is one of the expression's, and not too long to be looked through."""
+        return self._expression.size * len(path) <= MAX_WORK and self._expression.takes(path)
+
+    def captured(self, path: bytes) -> dict[str, bytes] | None:
+        """Return what the groups hold of *path*, those that took no part empty; None where it matches nowhere."""
+        if self._search is None:
+            return {}
+        found = _found(self._search, path)
+        if found is None:
+            return None
+        return {name: found[number] or b"" for name, number in self._groups}
+
+
+def _found(search: Callable[[bytes], Any], path: bytes) -> Any:
+    """Return what *search* finds in *path*; ``$`` is also before a line feed at the end, which is the end alone for RE2."""
+    found = search(path)
+    return search(path[:-1]) if found is None and path.endswith(b"\n") else found
+
+
+@lru_cache(maxsize=_KNOWN)
+def read_path_expression(text: str) -> PathExpression:
+    """Read an expression; raises ``ExpressionRefused``.  Takes some microseconds for a usual one, at most about two milliseconds."""
+    if len(text) > MAX_CHARACTERS:
+        raise ExpressionRefused(f"is longer than {MAX_CHARACTERS} characters")
+    if _is_simple(text):
+        # As most paths are: the program is made when it is first needed.
+        return PathExpression(text, _STEPS_OF_DOTS if "." in text else 0)
+    if sum(max(map(int, (one or "0", other or "0"))) for one, other in _counts(text)) > _MAX_REPEATED:
+        raise ExpressionRefused(f"repeats more than {_MAX_REPEATED} times")
+    if len(_REPETITIONS.findall(text)) > _MAX_REPETITIONS:
+        raise ExpressionRefused(f"has more than {_MAX_REPETITIONS} repetitions")
+    if len(_WORD_CLASSES.findall(text)) > _MAX_WORD_CLASSES:
+        raise ExpressionRefused(f"has more than {_MAX_WORD_CLASSES} classes of letters, digits or spaces")
+    if _CLASSES.search(text):
+        raise ExpressionRefused("has a class of Unicode's characters, where bytes are compared")
+    # In this order: what begins with a sign of repetition means something behind the sign of the beginning alone.
+    capturing = _compiled(text, True)
+    if capturing.groups > MAX_GROUPS:
+        raise ExpressionRefused(f"has more than {MAX_GROUPS} groups")
+    names = frozenset(name.decode() for name in capturing.groupindex) or _NO_NAMES
+    return PathExpression(text, max(_compiled(text, False).programsize, 1), names)
+
+
+def _counts(text: str) -> list[tuple[str, str]]:
+    return [(one[:9], other[:9]) for one, other in _COUNTS.findall(text)]
+
+
+@lru_cache(maxsize=_KEPT)
+def _compiled(text: str, captures: bool) -> Any:
+    """Return the program of *text*: to be searched for in what it captures, or else fixed to the beginning."""
+    try:
+        octets = text.encode() if captures else b"^" + text.encode()
+    except UnicodeEncodeError:
+        raise ExpressionRefused("is no Unicode") from None
+    # What fits into less is as fast there, and may take no more.
+    for memory in (_MEMORY_BYTES // 2, _MEMORY_BYTES * 2 if captures else _MEMORY_BYTES):
+        found, words = _compiled_within(octets, memory, captures)
+        if found is not None:
+            return found
+    raise ExpressionRefused(f"is no regular expression that is run here: {words}")
+
+
+def _compiled_within(octets: bytes, memory: int, captures: bool) -> tuple[Any, str]:
+    """Return the program, or None and why there is none."""
+    # Few clusters have any, and it takes longer to import than all the rest of this room.
+    import re2
+
+    options = re2.Options()
+    options.max_mem = memory
+    options.log_errors = False
+    options.case_sensitive = False
+    options.encoding = re2.Options.Encoding.LATIN1
+    options.never_capture = not captures
+    try:
+        return re2.compile(octets, options), ""
+    except re2.error as error:
+        (reason,) = error.args
+        shown = ascii(reason if isinstance(reason, bytes) else str(reason))
+        return None, shown[:_MAX_SHOWN].lstrip("b").strip("'\"")

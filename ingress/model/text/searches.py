@@ -1,0 +1,72 @@
+"""Regular expressions of tenants, looked for anywhere in a text, with what their groups captured.
+
+They are RE2's, as those of ``ingress.model.text.expressions`` are, and run on bytes, as nginx's are.  A search takes time in
+proportion to the length of the text and to the size of the program that the expression became: some 5 ns for each byte and
+step at worst.  So a long text is given to small programs only (``MAX_COST``): no search takes above some milliseconds.
+"""
+
+from functools import lru_cache
+from typing import Any, Final
+
+from ingress.model.frozen import frozen
+from ingress.model.text.expressions import MAX_EXPRESSION_CHARACTERS, ExpressionRefused, program_of
+
+MAX_COST: Final = 400_000
+"""Bytes of a text times steps of a program."""
+_KEPT: Final = 4096
+
+
+class TooLong(Exception):  # noqa: N818 - it is a verdict on a text, no failure
+    """The text is too long to be searched by this expression."""
+
+
+@frozen
+class Search:
+    """An expression that compiles; equal by its text, and plain data."""
+
+    text: str
+    ignores_case: bool = False
+
+    def cost(self, subject: bytes) -> int:
+        """Return what a search of *subject* counts, in bytes times steps."""
+        return len(subject) * int(_compiled(self.text, self.ignores_case).programsize)
+
+    def groups(self, subject: bytes) -> dict[str, bytes] | None:
+        """Return what *subject* has for each group, by number and by name; None where it has nothing of the expression.
+
+        Raises ``TooLong``.
+        """
+        compiled = _compiled(self.text, self.ignores_case)
+        if len(subject) * compiled.programsize > MAX_COST:
+            raise TooLong
+        found = compiled.search(subject)
+        if found is None and subject.endswith(b"\n"):
+            # In nginx ``$`` is also before a line feed at the end.
+            found = compiled.search(subject[:-1])
+        if found is None:
+            return None
+        captured = {str(at): value or b"" for at, value in enumerate(found.groups(), 1)}
+        for name, at in compiled.groupindex.items():
+            captured[name.decode() if isinstance(name, bytes) else name] = captured[str(at)]
+        return captured
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The names that ``groups`` has values for."""
+        compiled = _compiled(self.text, self.ignores_case)
+        numbers = {str(at) for at in range(1, compiled.groups + 1)}
+        named = {name.decode() if isinstance(name, bytes) else name for name in compiled.groupindex}
+        return frozenset(numbers | named)
+
+
+def read_search(text: str, *, ignores_case: bool = False) -> Search:
+    """Read an expression; raises ``ExpressionRefused``."""
+    if len(text) > MAX_EXPRESSION_CHARACTERS:
+        raise ExpressionRefused(f"is longer than {MAX_EXPRESSION_CHARACTERS} characters")
+    _compiled(text, ignores_case)
+    return Search(text, ignores_case)
+
+
+@lru_cache(maxsize=_KEPT)
+def _compiled(text: str, ignores_case: bool) -> Any:
+    return program_of(text, is_for_bytes=True, case_sensitive=not ignores_case)
