@@ -11,7 +11,7 @@ from typing import Final
 
 from attrs import frozen
 
-from ingress.annotations.rewrite_targets import Rewriting, parse_rewrite_target
+from ingress.annotations.requests.rewrite_targets import Rewriting, parse_rewrite_target
 from ingress.model.cluster.objects import Kind, ObjectKey
 from ingress.model.cluster.state import ClusterState
 from ingress.model.requests.client_authentication import ClientEvidence

@@ -21,8 +21,8 @@ from attrs import frozen
 
 from bench.calls import OVER_HTTP1, Http1Peer, Measured, measure_here, run_here
 from bench.own_process import forked_processes, fresh_process
-from ingress.annotations.address_ranges import AddressRanges, parse_ranges
-from ingress.annotations.custom_errors import CustomErrors
+from ingress.annotations.access.address_ranges import AddressRanges, parse_ranges
+from ingress.annotations.answers.custom_errors import CustomErrors
 from ingress.annotations.rate_limits.family import ConnectionLimit, RequestLimit
 from ingress.filters import (
     AnswerEdit,

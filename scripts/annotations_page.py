@@ -9,9 +9,9 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from ingress.annotations.annotations import FAMILIES
+from ingress.annotations.contract.values import Family, Place
 from ingress.annotations.operator_filters import operator_filters
 from ingress.annotations.unhonored import UNHONORED
-from ingress.annotations.values import Family, Place
 from ingress.filters import Phase
 from scripts.markdown import cell
 

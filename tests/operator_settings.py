@@ -4,8 +4,8 @@ from typing import Any
 
 from attrs import AttrsInstance, evolve
 
+from ingress.annotations.contract.values import Family
 from ingress.annotations.operator_settings import NOTHING_SAID
-from ingress.annotations.values import Family
 
 
 def operator_settings(*said: tuple[Family[Any], object]) -> AttrsInstance:

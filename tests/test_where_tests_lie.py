@@ -29,9 +29,9 @@ OF_OTHER_THINGS = frozenset(
 # Tests of how one room uses a module of another, which has tests of its own where it lies.
 OF_A_USE = {
     "http2/test_work.py": "ingress.http.work",
-    "proxy/exchange/test_custom_errors.py": "ingress.annotations.custom_errors",
-    "proxy/exchange/test_mirrors.py": "ingress.annotations.mirrors",
-    "proxy/exchange/test_tracing.py": "ingress.annotations.tracing",
+    "proxy/exchange/test_custom_errors.py": "ingress.annotations.answers.custom_errors",
+    "proxy/exchange/test_mirrors.py": "ingress.annotations.requests.mirrors",
+    "proxy/exchange/test_tracing.py": "ingress.annotations.observability.tracing",
 }
 
 

@@ -12,7 +12,7 @@ enough to translate these beside it, and one more than needed changes nothing.  
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from ingress.annotations.further_hosts import ALIASES, WWW
+from ingress.annotations.hosts.further_hosts import ALIASES, WWW
 from ingress.model.cluster.objects import ObjectKey
 from ingress.model.cluster.state import ClusterState
 from ingress.model.stepwise import Stepwise

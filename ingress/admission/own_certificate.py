@@ -13,7 +13,7 @@ from twisted.internet.interfaces import IReactorTime
 from twisted.internet.task import LoopingCall
 
 from ingress.admission.key_files import KeyFiles
-from ingress.annotations.values import quoted
+from ingress.annotations.contract.values import quoted
 from ingress.identity.certificates import Certificate
 from ingress.model.cluster.objects import Kind
 from ingress.model.cluster.problems import Problem, Reason

@@ -5,7 +5,7 @@ refused with a ``Problem`` that names object, annotation, value and reason, and 
 default stays in force, or what the family says where that would be less safe.  A name
 below our prefix that no family knows gets a ``Problem`` too: whoever wrote it believes
 that it works; and where it would keep requests out, the Ingress is not served at all
-(``ingress.annotations.guards``).  A family is added by a row in ``FAMILIES``, in whose order filters of one phase stand.
+(``ingress.annotations.access.guards``).  A family is added by a row in ``FAMILIES``, in whose order filters of one phase stand.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -13,50 +13,51 @@ from typing import Any, Final, Protocol, TypeVar
 
 from attrs import Factory, evolve, field
 
-from ingress.annotations import canaries, passthrough
-from ingress.annotations.access_logs import ACCESS_LOGS
-from ingress.annotations.address_ranges import ADDRESS_RANGES
-from ingress.annotations.affinity import AFFINITY
-from ingress.annotations.answer_rates import ANSWER_RATES
-from ingress.annotations.answer_rewrites import ANSWER_REWRITES
-from ingress.annotations.balancing import BALANCING
-from ingress.annotations.blocking import BLOCKING
-from ingress.annotations.bodies import BODIES
-from ingress.annotations.buffers import BUFFERS
-from ingress.annotations.canaries import CANARIES
-from ingress.annotations.ciphers import CIPHERS
+from ingress.annotations.access.address_ranges import ADDRESS_RANGES
+from ingress.annotations.access.blocking import BLOCKING
+from ingress.annotations.access.guards import HOST_SNIPPET, keeps_requests_out, may_keep_requests_out
+from ingress.annotations.access.satisfying import SATISFYING, joined
+from ingress.annotations.answers.answer_rates import ANSWER_RATES
+from ingress.annotations.answers.answer_rewrites import ANSWER_REWRITES
+from ingress.annotations.answers.compression import COMPRESSION
+from ingress.annotations.answers.configured_fields import CUSTOM_HEADERS, OPERATOR_FIELDS
+from ingress.annotations.answers.cors import CORS
+from ingress.annotations.answers.custom_errors import CUSTOM_ERRORS
 from ingress.annotations.client_certificates.family import CLIENT_CERTIFICATES
-from ingress.annotations.cluster_ips import CLUSTER_IPS
-from ingress.annotations.compression import COMPRESSION
-from ingress.annotations.configured_fields import CUSTOM_HEADERS, OPERATOR_FIELDS
-from ingress.annotations.cors import CORS
-from ingress.annotations.custom_errors import CUSTOM_ERRORS
+from ingress.annotations.contract.references import NOWHERE, Found, Reference
+from ingress.annotations.contract.route_facts import RouteFacts
+from ingress.annotations.contract.values import Annotation, Family, ValueRefused, placeholder_hint, quoted
 from ingress.annotations.external_auth.family import EXTERNAL_AUTH
 from ingress.annotations.firewall.family import FIREWALL
-from ingress.annotations.further_hosts import FURTHER_HOSTS
-from ingress.annotations.guards import HOST_SNIPPET, keeps_requests_out, may_keep_requests_out
-from ingress.annotations.mirrors import MIRRORS
-from ingress.annotations.passthrough import PASSTHROUGH
+from ingress.annotations.hosts import passthrough
+from ingress.annotations.hosts.ciphers import CIPHERS
+from ingress.annotations.hosts.further_hosts import FURTHER_HOSTS
+from ingress.annotations.hosts.passthrough import PASSTHROUGH
+from ingress.annotations.observability.access_logs import ACCESS_LOGS
+from ingress.annotations.observability.tracing import TRACING
 from ingress.annotations.passwords.family import PASSWORDS
 from ingress.annotations.passwords.signing_in import with_sign_in
 from ingress.annotations.policy import EVERYTHING, AnnotationPolicy
 from ingress.annotations.rate_limits.family import RATE_LIMITS
-from ingress.annotations.redirects import REDIRECTS
-from ingress.annotations.references import NOWHERE, Found, Reference
-from ingress.annotations.regexes import REGEXES
-from ingress.annotations.retries import RETRIES
-from ingress.annotations.route_facts import RouteFacts
-from ingress.annotations.satisfying import SATISFYING, joined
+from ingress.annotations.redirects.https_redirect import REDIRECTS
+from ingress.annotations.redirects.url_redirects import URL_REDIRECTS
+from ingress.annotations.requests.bodies import BODIES
+from ingress.annotations.requests.buffers import BUFFERS
+from ingress.annotations.requests.mirrors import MIRRORS
+from ingress.annotations.requests.regexes import REGEXES
+from ingress.annotations.requests.upstream_requests import UPSTREAM_REQUESTS
 from ingress.annotations.snippets.ending import ending
 from ingress.annotations.snippets.family import SNIPPETS
-from ingress.annotations.timeouts import TIMEOUTS
-from ingress.annotations.tracing import TRACING
 from ingress.annotations.unhonored import asks_for_nothing
 from ingress.annotations.unknown_names import OF_INGRESS_NGINX, shown_together, told_of
-from ingress.annotations.upstream_requests import UPSTREAM_REQUESTS
-from ingress.annotations.upstreams import UPSTREAMS
-from ingress.annotations.url_redirects import URL_REDIRECTS
-from ingress.annotations.values import Annotation, Family, ValueRefused, placeholder_hint, quoted
+from ingress.annotations.upstream import canaries
+from ingress.annotations.upstream.affinity import AFFINITY
+from ingress.annotations.upstream.backend_protocols import UPSTREAMS
+from ingress.annotations.upstream.balancing import BALANCING
+from ingress.annotations.upstream.canaries import CANARIES
+from ingress.annotations.upstream.cluster_ips import CLUSTER_IPS
+from ingress.annotations.upstream.retries import RETRIES
+from ingress.annotations.upstream.timeouts import TIMEOUTS
 from ingress.filters import FilterSpec
 from ingress.model.cluster.objects import ObjectKey, Owner
 from ingress.model.cluster.problems import Problem, Reason

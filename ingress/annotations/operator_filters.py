@@ -13,9 +13,9 @@ from typing import Final
 
 from attrs import field
 
-from ingress.annotations.guards import GuardMissing
-from ingress.annotations.route_facts import RouteFacts
-from ingress.annotations.values import Annotation, Family, Risk, ValueRefused, quoted
+from ingress.annotations.access.guards import GuardMissing
+from ingress.annotations.contract.route_facts import RouteFacts
+from ingress.annotations.contract.values import Annotation, Family, Risk, ValueRefused, quoted
 from ingress.filters import Filter, FilterSpec, Phase, Services
 from ingress.model.frozen import frozen
 

@@ -9,7 +9,7 @@ from typing import Any, Final
 from attrs import AttrsInstance, field, make_class
 
 from ingress.annotations.annotations import DEFAULTS, FAMILIES, AnnotationSettings, settings_of
-from ingress.annotations.values import Family
+from ingress.annotations.contract.values import Family
 
 _Settings: Any = make_class(
     "OperatorSettings", {family.name: field(default=family.settings) for family in FAMILIES}, frozen=True

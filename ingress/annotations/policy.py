@@ -7,7 +7,7 @@ pasted anywhere, so everything is let by default; who forbids something means it
 
 from typing import Final
 
-from ingress.annotations.values import Risk, ValueRefused, quoted
+from ingress.annotations.contract.values import Risk, ValueRefused, quoted
 from ingress.model.frozen import frozen
 
 _RISKS: Final = tuple(Risk)

@@ -1,13 +1,13 @@
 """Annotations of ingress-nginx that no family honors.
 
 They stand here for their page, and for the values by which nothing is asked for: these are taken in silence.
-What becomes of an Ingress that does ask is decided in ``ingress.annotations.guards``.
+What becomes of an Ingress that does ask is decided in ``ingress.annotations.access.guards``.
 """
 
 from collections.abc import Mapping
 from typing import Final
 
-from ingress.annotations.values import Annotation, ValueRefused, parse_boolean
+from ingress.annotations.contract.values import Annotation, ValueRefused, parse_boolean
 
 _SERVED: Final = "the Ingress is served without it"
 

@@ -9,7 +9,7 @@ from difflib import SequenceMatcher, get_close_matches
 from functools import lru_cache
 from typing import Final
 
-from ingress.annotations.values import MAX_SHOWN_CHARACTERS
+from ingress.annotations.contract.values import MAX_SHOWN_CHARACTERS
 from ingress.model.frozen import frozen
 
 

@@ -5,7 +5,7 @@ from difflib import get_close_matches
 from functools import cached_property
 from typing import Final
 
-from ingress.annotations.values import quoted
+from ingress.annotations.contract.values import quoted
 from ingress.ctl.close_names import CloseNames, is_slip
 from ingress.model.cluster.state import ClusterState
 from ingress.translate.options import TranslateOptions

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 
-from ingress.annotations.bodies import DEFAULT_MAX_BYTES
+from ingress.annotations.requests.bodies import DEFAULT_MAX_BYTES
 from ingress.explain.explanation import BackendSeen
 from ingress.explain.objects import Objects
 from ingress.filters import FilterSpec

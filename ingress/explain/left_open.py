@@ -7,8 +7,8 @@ condition, and the explanation goes on as if it were there.
 from collections.abc import Iterable, Sequence
 from typing import Final, NamedTuple
 
+from ingress.annotations.access.guards import GuardMissing
 from ingress.annotations.client_certificates.check import HostClosed
-from ingress.annotations.guards import GuardMissing
 from ingress.explain.objects import Objects
 from ingress.filters import FilterSpec
 from ingress.model.cluster.problems import Problem

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple, Protocol
 
-from ingress.annotations.values import quoted
+from ingress.annotations.contract.values import quoted
 from ingress.explain.explanation import LostRoute, RouteSeen, Unserved
 from ingress.model.cluster.objects import ClusterObject, Kind, ObjectId, ObjectKey
 from ingress.model.cluster.problems import Problem, Reason

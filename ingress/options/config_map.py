@@ -9,8 +9,8 @@ from collections.abc import Collection, Mapping
 from difflib import get_close_matches
 from typing import Final
 
+from ingress.annotations.contract.values import quoted
 from ingress.annotations.firewall.family import OPTION
-from ingress.annotations.values import quoted
 from ingress.model.cluster.objects import Kind, ObjectKey
 from ingress.model.cluster.problems import Problem, Reason
 from ingress.options.config_map_keys import KEYS, NEVER_WERE, OFF, ConfigMapKey, boolean

@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable
 from typing import Final
 
-from ingress.annotations.values import ValueRefused, parse_boolean
+from ingress.annotations.contract.values import ValueRefused, parse_boolean
 from ingress.http.grammar import MAX_HEAD, MAX_REQUEST_LINE
 from ingress.model.frozen import frozen
 

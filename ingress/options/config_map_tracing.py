@@ -7,7 +7,7 @@ traces as before: all of them, of requests whose Ingress asks for it, or of all,
 from collections.abc import Mapping
 from typing import Final
 
-from ingress.annotations.values import quoted
+from ingress.annotations.contract.values import quoted
 from ingress.model.cluster.problems import Reason
 from ingress.model.frozen import frozen
 from ingress.options.config_map_keys import boolean

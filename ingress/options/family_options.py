@@ -7,7 +7,7 @@ once more.  What reads an annotation reads the option of its name, too.
 from collections.abc import Callable, Collection, Iterable
 from typing import Any
 
-from ingress.annotations.values import Annotation, Family, ValueRefused
+from ingress.annotations.contract.values import Annotation, Family, ValueRefused
 from ingress.options.option import Option
 
 

@@ -4,9 +4,9 @@ import re
 from collections.abc import Collection
 from typing import Final
 
+from ingress.annotations.contract.values import ValueRefused
 from ingress.annotations.firewall.family import OPTION, parse_operators_snippet
 from ingress.annotations.firewall.reading import FirewallSnippet, read_snippet
-from ingress.annotations.values import ValueRefused
 from ingress.options import values as v
 from ingress.options.option import Option
 

@@ -5,13 +5,13 @@ Only what the operator names is imported: a package that is merely installed run
 
 from typing import TYPE_CHECKING
 
+from ingress.annotations.contract.values import ValueRefused
 from ingress.annotations.operator_filters import (
     InstalledFilter,
     OperatorFilter,
     operator_filter,
     split_filter,
 )
-from ingress.annotations.values import ValueRefused
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoints

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from ingress.annotations.values import quoted
+from ingress.annotations.contract.values import quoted
 from ingress.model.cluster.label_selectors import LabelRequirement, LabelSelector
 
 _PART: Final = r"[A-Za-z0-9](?:[-A-Za-z0-9_.]*[A-Za-z0-9])?"

@@ -13,7 +13,7 @@ from typing import Any, Protocol
 
 from attrs import Factory
 
-from ingress.annotations.values import ValueRefused, parse_boolean, quoted
+from ingress.annotations.contract.values import ValueRefused, parse_boolean, quoted
 from ingress.model.cluster.problems import Problem, Reason
 from ingress.model.frozen import frozen
 from ingress.options.option import Option, settings_with

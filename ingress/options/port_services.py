@@ -13,7 +13,7 @@ from typing import Final
 
 from attrs import evolve
 
-from ingress.annotations.values import quoted
+from ingress.annotations.contract.values import quoted
 from ingress.model.cluster.objects import Kind, ObjectKey
 from ingress.model.cluster.port_services import PortService, PortServices
 from ingress.model.cluster.problems import Problem, Reason

@@ -11,7 +11,7 @@ The last two groups are made of the families of annotations: see ``ingress.optio
 """
 
 from ingress.annotations.annotations import FAMILIES
-from ingress.annotations.values import Risk
+from ingress.annotations.contract.values import Risk
 from ingress.model.serving.log_formats import read_line_form, read_log_format, read_skipped_url
 from ingress.options import values as v
 from ingress.options.family_options import family_options

@@ -12,11 +12,11 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
-from ingress.annotations.balancing import parse_algorithm
-from ingress.annotations.buffers import MOST_HEAD_BYTES, parse_head_size
-from ingress.annotations.ciphers import parse_suites
+from ingress.annotations.contract.values import Risk, ValueRefused, parse_boolean
+from ingress.annotations.hosts.ciphers import parse_suites
 from ingress.annotations.policy import parse_risk, parse_words
-from ingress.annotations.values import Risk, ValueRefused, parse_boolean
+from ingress.annotations.requests.buffers import MOST_HEAD_BYTES, parse_head_size
+from ingress.annotations.upstream.balancing import parse_algorithm
 from ingress.model.cluster.object_meta import Address
 from ingress.model.cluster.objects import ObjectKey
 from ingress.model.network.listeners import arguments_of

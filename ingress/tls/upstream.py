@@ -33,7 +33,7 @@ from service_identity.hazmat import (
 )
 from twisted.internet.error import ConnectionClosed
 
-from ingress.annotations.values import quoted
+from ingress.annotations.contract.values import quoted
 from ingress.identity.key_pairs import DAMAGED
 from ingress.model.requests.client_authentication import MOST_DEPTH
 from ingress.model.upstream.backends import Endpoint

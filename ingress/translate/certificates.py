@@ -23,7 +23,7 @@ from datetime import datetime
 from functools import cached_property
 from typing import Final
 
-from ingress.annotations.values import placeholder_hint, quoted
+from ingress.annotations.contract.values import placeholder_hint, quoted
 from ingress.identity.certificates import Certificate, CertificateError
 from ingress.model.cluster.objects import ObjectKey, Owner, Secret
 from ingress.model.cluster.problems import Problem, Reason

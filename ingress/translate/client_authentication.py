@@ -22,7 +22,7 @@ from ingress.annotations.client_certificates.family import (
     ClientCertificateSettings,
     secret_asked,
 )
-from ingress.annotations.redirects import ACME_CHALLENGES
+from ingress.annotations.redirects.https_redirect import ACME_CHALLENGES
 from ingress.filters import FilterSpec
 from ingress.identity.certificates import CertificateError
 from ingress.model.cluster.objects import ObjectKey, Owner, Secret

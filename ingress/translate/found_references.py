@@ -8,7 +8,7 @@ from collections.abc import Generator
 from typing import Final, NamedTuple
 
 from ingress.annotations.annotations import AnnotationReader
-from ingress.annotations.references import NOTHING_FOUND, Found, Reference, found_of
+from ingress.annotations.contract.references import NOTHING_FOUND, Found, Reference, found_of
 from ingress.model.cluster.objects import ConfigMap, Kind, ObjectKey, Owner, Secret
 from ingress.model.cluster.problems import Problem, Reason
 from ingress.model.cluster.state import ClusterState

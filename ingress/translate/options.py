@@ -2,10 +2,10 @@
 
 from attrs import AttrsInstance, Factory, evolve
 
+from ingress.annotations.hosts.transport_security import STRICT_TRANSPORT, StrictTransport
 from ingress.annotations.operator_filters import InstalledFilter
 from ingress.annotations.operator_settings import NOTHING_SAID
 from ingress.annotations.policy import EVERYTHING, AnnotationPolicy
-from ingress.annotations.transport_security import STRICT_TRANSPORT, StrictTransport
 from ingress.model.cluster.locality import Locality
 from ingress.model.cluster.objects import ObjectKey
 from ingress.model.cluster.port_services import PortServices

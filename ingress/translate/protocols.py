@@ -13,14 +13,14 @@ from typing import Final
 from attrs import evolve
 
 from ingress.annotations.annotations import AnnotationReader
-from ingress.annotations.upstreams import (
+from ingress.annotations.contract.values import ValueRefused
+from ingress.annotations.upstream.backend_protocols import (
     OF_HOST,
     UNREADABLE_SECRET,
     BackendProtocol,
     UpstreamSettings,
     read_name,
 )
-from ingress.annotations.values import ValueRefused
 from ingress.model.cluster.objects import ObjectKey, Owner
 from ingress.model.cluster.problems import Problem, Reason
 from ingress.model.frozen import frozen

@@ -22,9 +22,9 @@ from typing import Any, Final
 
 import attrs
 
-from ingress.annotations.guards import GuardMissing
+from ingress.annotations.access.guards import GuardMissing
+from ingress.annotations.contract.values import ValueRefused
 from ingress.annotations.operator_filters import InstalledFilter, OperatorFilter, operator_filter
-from ingress.annotations.values import ValueRefused
 from ingress.filters import FilterSpec
 from ingress.model.cluster.objects import Kind
 from ingress.model.serving.serving_settings import ServingSettings

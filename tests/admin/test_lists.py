@@ -11,9 +11,9 @@ from ingress.admin.lists.certificates import CERTIFICATES
 from ingress.admin.lists.problems import PROBLEMS
 from ingress.admin.lists.routes import ROUTES
 from ingress.admin.lists.streams import STREAMS
-from ingress.annotations.guards import GuardMissing
-from ingress.annotations.host_facts import CertifiedHosts
-from ingress.annotations.redirects import HttpsRedirect
+from ingress.annotations.access.guards import GuardMissing
+from ingress.annotations.contract.host_facts import CertifiedHosts
+from ingress.annotations.redirects.https_redirect import HttpsRedirect
 from ingress.filters import Filter, Phase, Services
 from ingress.identity.certificates import Certificate, CertificateTable
 from ingress.model.cluster.objects import Kind, ObjectKey, Owner

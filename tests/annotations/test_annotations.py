@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.annotations.annotations import DEFAULTS, FAMILIES, AnnotationReader, AnnotationSettings
-from ingress.annotations.redirects import REDIRECTS, RedirectSettings
+from ingress.annotations.redirects.https_redirect import REDIRECTS, RedirectSettings
 from ingress.model.cluster.objects import ObjectKey
 from ingress.model.cluster.problems import Problem, Reason
 from ingress.translate.readers.ingress.objects import Ingress

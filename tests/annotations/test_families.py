@@ -9,14 +9,14 @@ from attrs import AttrsInstance, evolve, frozen
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.annotations import annotations
-from ingress.annotations.access_logs import ACCESS_LOGS, AccessLogSettings
 from ingress.annotations.annotations import FAMILIES, AnnotationReader, settings_of
-from ingress.annotations.balancing import BALANCING, BalancingSettings
-from ingress.annotations.bodies import BODIES, BodySettings
-from ingress.annotations.redirects import REDIRECTS, RedirectSettings
-from ingress.annotations.retries import RETRIES, RetrySettings
-from ingress.annotations.route_facts import RouteFacts
-from ingress.annotations.values import Annotation, Family, Remark, ValueRefused
+from ingress.annotations.contract.route_facts import RouteFacts
+from ingress.annotations.contract.values import Annotation, Family, Remark, ValueRefused
+from ingress.annotations.observability.access_logs import ACCESS_LOGS, AccessLogSettings
+from ingress.annotations.redirects.https_redirect import REDIRECTS, RedirectSettings
+from ingress.annotations.requests.bodies import BODIES, BodySettings
+from ingress.annotations.upstream.balancing import BALANCING, BalancingSettings
+from ingress.annotations.upstream.retries import RETRIES, RetrySettings
 from ingress.filters import AnswerEdit, Facts, Filter, FilterSpec, Phase, Services
 from ingress.model.cluster.problems import Reason
 from ingress.model.upstream.backends import BackendReference, BackendState

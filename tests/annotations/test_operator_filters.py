@@ -6,7 +6,8 @@ from typing import ClassVar
 from attrs import frozen
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.annotations.guards import GuardMissing
+from ingress.annotations.access.guards import GuardMissing
+from ingress.annotations.contract.values import ValueRefused
 from ingress.annotations.operator_filters import (
     MAX_ARGUMENTS,
     MAX_FILTERS,
@@ -14,7 +15,6 @@ from ingress.annotations.operator_filters import (
     operator_filter,
     split_filter,
 )
-from ingress.annotations.values import ValueRefused
 from ingress.filters import AnswerEdit, Facts, Filter, FilterSpec, Phase, Services
 from ingress.translate.options import TranslateOptions
 from ingress.translate.snapshot import Snapshot

@@ -5,12 +5,12 @@ from pathlib import Path
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.annotations.annotations import FAMILIES
-from ingress.annotations.host_facts import EVERY_HOST, HostFacts
+from ingress.annotations.contract.host_facts import EVERY_HOST, HostFacts
+from ingress.annotations.contract.route_facts import RouteFacts
+from ingress.annotations.contract.values import Risk
 from ingress.annotations.operator_filters import operator_filters
-from ingress.annotations.route_facts import RouteFacts
 from ingress.annotations.unhonored import UNHONORED
 from ingress.annotations.unknown_names import OF_INGRESS_NGINX
-from ingress.annotations.values import Risk
 from scripts.annotations_page import annotations_page
 from scripts.markdown import cell
 

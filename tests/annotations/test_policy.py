@@ -6,10 +6,10 @@ from attrs import evolve
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.annotations import annotations
+from ingress.annotations.access.guards import GuardMissing
 from ingress.annotations.annotations import FAMILIES
-from ingress.annotations.guards import GuardMissing
+from ingress.annotations.contract.values import Risk, ValueRefused
 from ingress.annotations.policy import AnnotationPolicy, parse_risk, parse_words
-from ingress.annotations.values import Risk, ValueRefused
 from ingress.model.cluster.problems import Problem
 from ingress.translate.options import TranslateOptions
 from ingress.translate.translate import translate

@@ -8,7 +8,7 @@ from attrs import define, field
 from twisted.internet.defer import Deferred, succeed
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.annotations.asked_urls import parse_url_template
+from ingress.annotations.contract.asked_urls import parse_url_template
 from ingress.annotations.external_auth.cache import USUAL_DURATIONS
 from ingress.annotations.external_auth.check import AuthCaching, ExternalAuth
 from ingress.annotations.passwords.basic_check import PasswordCheck

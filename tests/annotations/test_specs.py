@@ -10,36 +10,49 @@ from attrs import evolve
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress import annotations, gateway_filters
-from ingress.annotations.address_ranges import AddressRanges, parse_ranges
-from ingress.annotations.affinity import SessionCookie
-from ingress.annotations.answer_rates import AnswerRate
-from ingress.annotations.answer_rewrites import CookieRewrite, LocationRewrite, Original, Replacing
-from ingress.annotations.asked_urls import parse_url_template
-from ingress.annotations.blocking import Blocking
-from ingress.annotations.buffers import RequestBuffering
+from ingress.annotations.access.address_ranges import AddressRanges, parse_ranges
+from ingress.annotations.access.blocking import Blocking
+from ingress.annotations.access.guards import GuardMissing
+from ingress.annotations.access.satisfying import AnyOf
+from ingress.annotations.answers.answer_rates import AnswerRate
+from ingress.annotations.answers.answer_rewrites import CookieRewrite, LocationRewrite, Original, Replacing
+from ingress.annotations.answers.compression import TYPES, Coding, Compression
+from ingress.annotations.answers.configured_fields import (
+    AnswerFields,
+    HiddenFields,
+    RenderedFields,
+    RequestFields,
+)
+from ingress.annotations.answers.cors import EVERYBODY, CorsFields, CorsPreflight, Origins
+from ingress.annotations.answers.custom_errors import CustomErrors, StandingIn
 from ingress.annotations.client_certificates.check import ClientCertificateFields, ClientCheck, HostClosed
-from ingress.annotations.compression import TYPES, Coding, Compression
-from ingress.annotations.configured_fields import AnswerFields, HiddenFields, RenderedFields, RequestFields
-from ingress.annotations.cors import EVERYBODY, CorsFields, CorsPreflight, Origins
-from ingress.annotations.custom_errors import CustomErrors, StandingIn
+from ingress.annotations.contract.asked_urls import parse_url_template
+from ingress.annotations.contract.host_facts import CertifiedHosts
 from ingress.annotations.external_auth.check import ExternalAuth
-from ingress.annotations.fastcgi import FastCgiClosed, FastCgiParams
 from ingress.annotations.firewall.filters import InspectRequests
-from ingress.annotations.further_hosts import HostRedirect
-from ingress.annotations.guards import GuardMissing
-from ingress.annotations.host_facts import CertifiedHosts
-from ingress.annotations.mirrors import Mirror
+from ingress.annotations.hosts.further_hosts import HostRedirect
+from ingress.annotations.hosts.passthrough import NotTerminatedHere
+from ingress.annotations.hosts.transport_security import TransportSecurity
+from ingress.annotations.nginx.reading import Place, parse_snippet
+from ingress.annotations.observability.tracing import TracedRoute
 from ingress.annotations.operator_filters import OperatorFilter
-from ingress.annotations.passthrough import NotTerminatedHere
 from ingress.annotations.passwords.basic_check import CredentialsKept, PasswordCheck
 from ingress.annotations.passwords.digest_check import DigestCheck
 from ingress.annotations.passwords.signing_in import OrSignIn
 from ingress.annotations.rate_limits.family import Clients, ConnectionLimit, RequestLimit
-from ingress.annotations.redirects import HttpsRedirect
-from ingress.annotations.regexes import PathRewrite, RegexMissing, RewriteMissing, RewriteRedirect
-from ingress.annotations.rewrite_targets import parse_rewrite_target
-from ingress.annotations.satisfying import AnyOf
-from ingress.annotations.slash_redirect import SlashRedirect
+from ingress.annotations.redirects.https_redirect import HttpsRedirect
+from ingress.annotations.redirects.slash_redirect import SlashRedirect
+from ingress.annotations.redirects.url_redirects import AppRoot, UrlRedirect
+from ingress.annotations.requests.buffers import RequestBuffering
+from ingress.annotations.requests.mirrors import Mirror
+from ingress.annotations.requests.regexes import PathRewrite, RegexMissing, RewriteMissing, RewriteRedirect
+from ingress.annotations.requests.rewrite_targets import parse_rewrite_target
+from ingress.annotations.requests.upstream_requests import (
+    CapturedPrefix,
+    ForwardedPrefix,
+    OriginalUri,
+    UpstreamHost,
+)
 from ingress.annotations.snippets.ending import UnlessEnded
 from ingress.annotations.snippets.filters import (
     AuthVariables,
@@ -50,11 +63,8 @@ from ingress.annotations.snippets.filters import (
     SnippetEdits,
 )
 from ingress.annotations.snippets.levels import Layers
-from ingress.annotations.snippets.reading import Place, parse_snippet
-from ingress.annotations.tracing import TracedRoute
-from ingress.annotations.transport_security import TransportSecurity
-from ingress.annotations.upstream_requests import CapturedPrefix, ForwardedPrefix, OriginalUri, UpstreamHost
-from ingress.annotations.url_redirects import AppRoot, UrlRedirect
+from ingress.annotations.upstream.affinity import SessionCookie
+from ingress.annotations.upstream.fastcgi import FastCgiClosed, FastCgiParams
 from ingress.filters import Filter, FilterSpec, Hook, Phase, used_hooks
 from ingress.gateway_filters.cross_origin import AllowedOrigins, CrossOrigin, RouteCrossOrigin, RoutePreflight
 from ingress.gateway_filters.field_edits import AnswerFieldEdits, FieldEdits, RequestFieldEdits

@@ -2,7 +2,7 @@
 
 from attrs import evolve
 
-from ingress.annotations.redirects import REDIRECTS, RedirectSettings
+from ingress.annotations.redirects.https_redirect import REDIRECTS, RedirectSettings
 from ingress.model.cluster.problems import Problem, Reason
 from ingress.model.serving.serving_settings import ServingSettings
 from ingress.translate.translate import translate

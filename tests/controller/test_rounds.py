@@ -4,7 +4,7 @@ from datetime import timedelta
 
 from attrs import evolve
 
-from ingress.annotations.transport_security import TransportSecurity
+from ingress.annotations.hosts.transport_security import TransportSecurity
 from ingress.cluster.source import Sink
 from ingress.controller import (
     CALENDAR_SECONDS,

@@ -10,8 +10,8 @@ from typing import Any
 from twisted.internet.defer import Deferred, fail, succeed
 from twisted.trial.unittest import SynchronousTestCase
 
+from ingress.annotations.contract.values import ValueRefused
 from ingress.annotations.operator_filters import InstalledFilter, operator_filter
-from ingress.annotations.values import ValueRefused
 from ingress.filters import Filter, Hook, Reply, SubAnswer, SubRequest, SubRequestFailed, used_hooks
 from tests.fakes.filter_parts import FakeClock, FakeEdit, FakeFacts, FakeServices
 

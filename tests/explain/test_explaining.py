@@ -7,8 +7,8 @@ from typing import Any, cast
 from attrs import evolve, field, frozen
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.annotations.fastcgi import OWN_VARIABLES, FastCgiParams
 from ingress.annotations.firewall.filters import InspectRequests
+from ingress.annotations.upstream.fastcgi import OWN_VARIABLES, FastCgiParams
 from ingress.explain.asked import read_asked
 from ingress.explain.explaining import explain
 from ingress.explain.explanation import End, Explanation, Says

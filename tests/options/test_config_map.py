@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.annotations.transport_security import StrictTransport
+from ingress.annotations.hosts.transport_security import StrictTransport
 from ingress.model.cluster.objects import ObjectKey
 from ingress.model.cluster.problems import Problem, Reason
 from ingress.model.serving.limits import StreamTries

@@ -2,9 +2,9 @@
 
 from twisted.trial.unittest import SynchronousTestCase
 
+from ingress.annotations.hosts.transport_security import STRICT_TRANSPORT, StrictTransport
 from ingress.annotations.operator_settings import NOTHING_SAID
-from ingress.annotations.redirects import REDIRECTS, RedirectSettings
-from ingress.annotations.transport_security import STRICT_TRANSPORT, StrictTransport
+from ingress.annotations.redirects.https_redirect import REDIRECTS, RedirectSettings
 from ingress.options.values import read_max_age
 from ingress.settings import Settings, translate_options
 from ingress.tap import Options

@@ -9,11 +9,11 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.annotations.address_ranges import range_filters
-from ingress.annotations.guards import GuardMissing
-from ingress.annotations.redirects import REDIRECTS, RedirectSettings
-from ingress.annotations.route_facts import NO_FACTS
-from ingress.annotations.transport_security import StrictTransport
+from ingress.annotations.access.address_ranges import range_filters
+from ingress.annotations.access.guards import GuardMissing
+from ingress.annotations.contract.route_facts import NO_FACTS
+from ingress.annotations.hosts.transport_security import StrictTransport
+from ingress.annotations.redirects.https_redirect import REDIRECTS, RedirectSettings
 from ingress.model.cluster.problems import Reason
 from ingress.model.upstream.balancing import Algorithm
 from ingress.options.merging import Merged, OptionTexts, merge

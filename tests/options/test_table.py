@@ -10,8 +10,8 @@ from attrs import fields, has
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.annotations.annotations import FAMILIES
+from ingress.annotations.contract.values import Risk
 from ingress.annotations.operator_filters import operator_filter
-from ingress.annotations.values import Risk
 from ingress.model.cluster.label_selectors import LabelRequirement, LabelSelector
 from ingress.model.cluster.object_meta import Address
 from ingress.model.cluster.objects import ObjectKey

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ingress.annotations.fastcgi import FastCgiParams
+from ingress.annotations.upstream.fastcgi import FastCgiParams
 from ingress.model.requests.templates import read_template
 from ingress.model.upstream.backends import Endpoint
 from ingress.model.upstream.upstream_tls import LinkSettings

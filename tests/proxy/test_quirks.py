@@ -6,7 +6,7 @@ Q1 to Q6 are in ``tests.translate.test_quirks``, Q7, Q8 and Q11 in ``tests.proxy
 
 from datetime import UTC, datetime
 
-from ingress.annotations.transport_security import TransportSecurity
+from ingress.annotations.hosts.transport_security import TransportSecurity
 from ingress.model.cluster.objects import ClusterObject
 from ingress.model.upstream.backends import BackendState
 from ingress.translate.options import TranslateOptions

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.annotations.transport_security import TransportSecurity
+from ingress.annotations.hosts.transport_security import TransportSecurity
 from ingress.model.upstream.backends import BackendReference
 from ingress.routing.beginnings import Beginnings
 from ingress.routing.paths import PathError, normal_path, other_reading

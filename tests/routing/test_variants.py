@@ -5,9 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.annotations.guards import GuardMissing
-from ingress.annotations.redirects import HttpsRedirect
-from ingress.annotations.transport_security import TransportSecurity
+from ingress.annotations.access.guards import GuardMissing
+from ingress.annotations.hosts.transport_security import TransportSecurity
+from ingress.annotations.redirects.https_redirect import HttpsRedirect
 from ingress.filters import FilterSpec
 from ingress.model.upstream.backends import BackendReference
 from ingress.routing.choosing import chances, choose, with_endpoint

@@ -6,7 +6,7 @@ from OpenSSL import SSL
 from OpenSSL._util import lib
 from twisted.trial.unittest import SkipTest, SynchronousTestCase
 
-from ingress.annotations.ciphers import ALLOWED_SUITES
+from ingress.annotations.hosts.ciphers import ALLOWED_SUITES
 from ingress.options.values import read_tls_groups
 from ingress.tls.binding import suit_socket
 from ingress.tls.contexts import ServerContexts

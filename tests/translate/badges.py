@@ -5,9 +5,9 @@ from typing import ClassVar
 
 from attrs import field, frozen
 
-from ingress.annotations.references import Found, Reference
-from ingress.annotations.route_facts import RouteFacts
-from ingress.annotations.values import Annotation, Family, Remark
+from ingress.annotations.contract.references import Found, Reference
+from ingress.annotations.contract.route_facts import RouteFacts
+from ingress.annotations.contract.values import Annotation, Family, Remark
 from ingress.filters import Filter, FilterSpec, Phase, Services
 from ingress.model.cluster.objects import Kind, ObjectKey
 

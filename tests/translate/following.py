@@ -7,8 +7,8 @@ from typing import Any
 from attrs import evolve
 from hypothesis import strategies as st
 
-from ingress.annotations.redirects import HttpsRedirect
-from ingress.annotations.transport_security import TransportSecurity
+from ingress.annotations.hosts.transport_security import TransportSecurity
+from ingress.annotations.redirects.https_redirect import HttpsRedirect
 from ingress.cluster.store import Store
 from ingress.model.cluster.objects import (
     Batch,

@@ -23,13 +23,13 @@ from urllib.parse import urlsplit
 import yaml
 from attrs import asdict, evolve
 
+from ingress.annotations.access.guards import GuardMissing
 from ingress.annotations.client_certificates.check import ClientCertificateFields, ClientCheck, HostClosed
-from ingress.annotations.guards import GuardMissing
-from ingress.annotations.host_facts import CertifiedHosts
-from ingress.annotations.passthrough import NotTerminatedHere
-from ingress.annotations.redirects import HttpsRedirect
-from ingress.annotations.regexes import RegexMissing
-from ingress.annotations.transport_security import StrictTransport, TransportSecurity
+from ingress.annotations.contract.host_facts import CertifiedHosts
+from ingress.annotations.hosts.passthrough import NotTerminatedHere
+from ingress.annotations.hosts.transport_security import StrictTransport, TransportSecurity
+from ingress.annotations.redirects.https_redirect import HttpsRedirect
+from ingress.annotations.requests.regexes import RegexMissing
 from ingress.cluster.kinds import KINDS
 from ingress.cluster.projecting.project import project
 from ingress.filters import FilterSpec, Phase, Reply

@@ -12,7 +12,7 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.annotations import annotations
 from ingress.annotations.annotations import FAMILIES
-from ingress.annotations.values import Family
+from ingress.annotations.contract.values import Family
 from ingress.model.cluster.objects import (
     ClusterObject,
     Kind,

@@ -6,7 +6,7 @@ from datetime import timedelta
 from attrs import evolve
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.annotations.redirects import HttpsRedirect
+from ingress.annotations.redirects.https_redirect import HttpsRedirect
 from ingress.model.cluster.objects import (
     Batch,
     ClusterObject,

@@ -9,10 +9,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.annotations.custom_errors import CUSTOM_ERRORS, CustomErrorSettings
-from ingress.annotations.redirects import REDIRECTS, RedirectSettings
-from ingress.annotations.slash_redirect import SlashRedirect
-from ingress.annotations.transport_security import STRICT_TRANSPORT
+from ingress.annotations.answers.custom_errors import CUSTOM_ERRORS, CustomErrorSettings
+from ingress.annotations.hosts.transport_security import STRICT_TRANSPORT
+from ingress.annotations.redirects.https_redirect import REDIRECTS, RedirectSettings
+from ingress.annotations.redirects.slash_redirect import SlashRedirect
 from ingress.cluster.kinds import KINDS
 from ingress.cluster.projecting.project import project
 from ingress.model.cluster.objects import (

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from attrs import evolve
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.annotations.slash_redirect import SlashRedirect
+from ingress.annotations.redirects.slash_redirect import SlashRedirect
 from ingress.filters import Reply
 from ingress.model.cluster.problems import Reason
 from ingress.routing.paths import normal_path

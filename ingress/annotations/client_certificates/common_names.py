@@ -10,7 +10,7 @@ letting nobody in without a word.
 import re
 from typing import Final
 
-from ingress.annotations.values import ValueRefused
+from ingress.annotations.contract.values import ValueRefused
 from ingress.model.frozen import frozen
 from ingress.model.text.expressions import Expression, ExpressionRefused, read_expression
 

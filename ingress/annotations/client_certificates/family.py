@@ -9,7 +9,7 @@ import re
 from typing import Final
 
 from ingress.annotations.client_certificates.common_names import NOBODY, CommonNames, parse_common_names
-from ingress.annotations.values import Annotation, Family, Place, Risk, ValueRefused, parse_boolean
+from ingress.annotations.contract.values import Annotation, Family, Place, Risk, ValueRefused, parse_boolean
 from ingress.filters import Phase
 from ingress.model.cluster.objects import ObjectKey
 from ingress.model.cluster.secrets import is_secret_name

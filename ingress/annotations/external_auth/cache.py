@@ -12,7 +12,7 @@ from functools import lru_cache
 from hashlib import blake2b
 from typing import Final, Generic, TypeVar
 
-from ingress.annotations.values import ValueRefused, quoted
+from ingress.annotations.contract.values import ValueRefused, quoted
 from ingress.model.exchanges.sub_requests import SubAnswer
 from ingress.model.frozen import frozen
 

@@ -14,7 +14,7 @@ from weakref import finalize
 
 from attrs import field
 
-from ingress.annotations.asked_urls import (
+from ingress.annotations.contract.asked_urls import (
     ANYWHERE,
     AllowedTargets,
     Leave,

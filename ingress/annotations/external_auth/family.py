@@ -14,7 +14,9 @@ from typing import Final
 
 from attrs import evolve
 
-from ingress.annotations.asked_urls import (
+from ingress.annotations.access.guards import GuardMissing
+from ingress.annotations.client_certificates.family import parse_secret
+from ingress.annotations.contract.asked_urls import (
     ANYWHERE,
     AllowedTargets,
     check_base,
@@ -22,7 +24,18 @@ from ingress.annotations.asked_urls import (
     parse_targets,
     split_url,
 )
-from ingress.annotations.client_certificates.family import parse_secret
+from ingress.annotations.contract.references import Found, Reference
+from ingress.annotations.contract.route_constants import route_constants
+from ingress.annotations.contract.route_facts import RouteFacts
+from ingress.annotations.contract.values import (
+    Annotation,
+    Family,
+    Remark,
+    Risk,
+    ValueRefused,
+    parse_boolean,
+    parse_locations,
+)
 from ingress.annotations.external_auth.cache import NO_DURATIONS, parse_durations
 from ingress.annotations.external_auth.check import AuthCaching, ExternalAuth
 from ingress.annotations.external_auth.settings import REFUSED, AuthSettings, Refused
@@ -41,19 +54,6 @@ from ingress.annotations.external_auth.values import (
     read_fields,
     visitors_host,
     with_return,
-)
-from ingress.annotations.guards import GuardMissing
-from ingress.annotations.references import Found, Reference
-from ingress.annotations.route_constants import route_constants
-from ingress.annotations.route_facts import RouteFacts
-from ingress.annotations.values import (
-    Annotation,
-    Family,
-    Remark,
-    Risk,
-    ValueRefused,
-    parse_boolean,
-    parse_locations,
 )
 from ingress.filters import FilterSpec, Phase
 from ingress.model.cluster.objects import Kind, ObjectKey

@@ -3,7 +3,7 @@
 from enum import Enum
 from typing import Final
 
-from ingress.annotations.asked_urls import ANYWHERE, AllowedTargets
+from ingress.annotations.contract.asked_urls import ANYWHERE, AllowedTargets
 from ingress.annotations.external_auth.cache import USUAL_DURATIONS, Durations
 from ingress.annotations.external_auth.check import REQUEST_URI
 from ingress.annotations.external_auth.values import RETURN_PARAMETER

@@ -8,11 +8,11 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 from urllib.parse import parse_qs
 
-from ingress.annotations.asked_urls import parse_url_template
+from ingress.annotations.contract.asked_urls import parse_url_template
+from ingress.annotations.contract.values import ValueRefused, parse_boolean, quoted
 from ingress.annotations.external_auth.check import REQUEST_URI
-from ingress.annotations.snippets.field_directives import DirectiveRefused, sent_field
-from ingress.annotations.snippets.grammar import GrammarError, read_directives
-from ingress.annotations.values import ValueRefused, parse_boolean, quoted
+from ingress.annotations.nginx.field_directives import DirectiveRefused, sent_field
+from ingress.annotations.nginx.grammar import GrammarError, read_directives
 from ingress.model.requests.reserved_fields import RESERVED_FIELDS_OF_REQUESTS
 from ingress.model.requests.templates import CONSTANTS, Template, TemplateRefused, read_template
 

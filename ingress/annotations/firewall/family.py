@@ -7,14 +7,14 @@ a route must not be served to everybody because its firewall is missing.
 from collections.abc import Iterator
 from typing import Final
 
+from ingress.annotations.access.guards import GuardMissing
+from ingress.annotations.contract.route_constants import route_constants
+from ingress.annotations.contract.route_facts import RouteFacts
+from ingress.annotations.contract.values import Annotation, Family, Remark, Risk, ValueRefused, parse_boolean
 from ingress.annotations.firewall.filters import InspectRequests
 from ingress.annotations.firewall.properties import MODE
 from ingress.annotations.firewall.reading import UNREADABLE, Finding, FirewallSnippet, read_snippet
 from ingress.annotations.firewall.rule_sets import FirewallSettings, Switch, rule_set
-from ingress.annotations.guards import GuardMissing
-from ingress.annotations.route_constants import route_constants
-from ingress.annotations.route_facts import RouteFacts
-from ingress.annotations.values import Annotation, Family, Remark, Risk, ValueRefused, parse_boolean
 from ingress.filters import FilterSpec, Phase
 from ingress.model.cluster.problems import Reason
 from ingress.model.requests.templates import Template, TemplateRefused, read_template

@@ -11,14 +11,14 @@ from collections.abc import Iterator, Mapping
 from enum import Enum
 from typing import Final
 
+from ingress.annotations.access.guards import GuardMissing
 from ingress.annotations.client_certificates.family import NO_SECRET, parse_secret
-from ingress.annotations.guards import GuardMissing
+from ingress.annotations.contract.references import Found, Reference
+from ingress.annotations.contract.route_facts import RouteFacts
+from ingress.annotations.contract.values import Annotation, Family, Remark, Risk, ValueRefused, quoted
 from ingress.annotations.passwords.basic_check import CredentialsKept, PasswordCheck
 from ingress.annotations.passwords.digest_check import DigestCheck, read_digest_accounts
 from ingress.annotations.passwords.htpasswd import MOST_BYTES, Accounts, read_accounts
-from ingress.annotations.references import Found, Reference
-from ingress.annotations.route_facts import RouteFacts
-from ingress.annotations.values import Annotation, Family, Remark, Risk, ValueRefused, quoted
 from ingress.filters import FilterSpec, Phase
 from ingress.model.cluster.objects import Kind, ObjectKey
 from ingress.model.cluster.problems import Reason

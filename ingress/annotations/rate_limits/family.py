@@ -16,11 +16,11 @@ from functools import lru_cache, partial
 from typing import ClassVar, Final
 from weakref import WeakValueDictionary
 
-from ingress.annotations.address_ranges import Ranges, parse_ranges
+from ingress.annotations.access.address_ranges import Ranges, parse_ranges
+from ingress.annotations.contract.route_facts import RouteFacts
+from ingress.annotations.contract.values import Annotation, Family, Remark, ValueRefused
 from ingress.annotations.rate_limits.leaky_buckets import LARGEST, ONE, Buckets, BucketStore, Rate, Rates
 from ingress.annotations.rate_limits.shared_buckets import zone_prefix
-from ingress.annotations.route_facts import RouteFacts
-from ingress.annotations.values import Annotation, Family, Remark, ValueRefused
 from ingress.filter_parts.judging import status_reply
 from ingress.filters import Facts, Filter, FilterSpec, Phase, Record, Reply, Scope, Services
 from ingress.model.cluster.problems import Reason

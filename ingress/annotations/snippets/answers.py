@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
-from ingress.annotations.snippets.blocks import LISTED_STATUSES, AnswerField, Expires, Expiry, Level
+from ingress.annotations.contract.snippet_blocks import LISTED_STATUSES, AnswerField, Expires, Expiry, Level
 from ingress.annotations.snippets.field_room import FieldRoom
 from ingress.filters import AnswerEdit, FieldChanges
 from ingress.model.requests.templates import NO_VALUES, TemplateFacts

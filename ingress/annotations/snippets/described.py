@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import Final
 
-from ingress.annotations.snippets.blocks import (
+from ingress.annotations.contract.snippet_blocks import (
     AccessRule,
     Block,
     If,

@@ -5,11 +5,11 @@ In nginx these are statements of the same location, behind those of the snippet.
 
 from collections.abc import Sequence
 
-from ingress.annotations.regexes import PathRewrite, RewriteRedirect
-from ingress.annotations.snippets.blocks import After, Block, Break, If, Rewrite
+from ingress.annotations.contract.snippet_blocks import After, Block, Break, If, Rewrite
+from ingress.annotations.redirects.url_redirects import UrlRedirect
+from ingress.annotations.requests.regexes import PathRewrite, RewriteRedirect
 from ingress.annotations.snippets.filters import PathStatements
 from ingress.annotations.snippets.running import known_course
-from ingress.annotations.url_redirects import UrlRedirect
 from ingress.filters import Facts, Filter, FilterSpec, Phase, Reply, RequestEdit, Services
 from ingress.model.frozen import frozen
 

@@ -12,11 +12,22 @@ from urllib.parse import unquote_to_bytes
 
 from attrs import evolve
 
-from ingress.annotations.guards import GuardMissing, snippet_keeps_requests_out
-from ingress.annotations.route_constants import route_constants
-from ingress.annotations.route_facts import RouteFacts
+from ingress.annotations.access.guards import GuardMissing, snippet_keeps_requests_out
+from ingress.annotations.contract.route_constants import route_constants
+from ingress.annotations.contract.route_facts import RouteFacts
+from ingress.annotations.contract.snippet_blocks import (
+    EMPTY,
+    Break,
+    Finding,
+    Level,
+    Return,
+    Rewrite,
+    Snippet,
+    Sort,
+)
+from ingress.annotations.contract.values import Annotation, Family, Remark, Risk, ValueRefused
+from ingress.annotations.nginx.reading import WHOLE, Place, parse_snippet
 from ingress.annotations.snippets.answers import AnswerPlan
-from ingress.annotations.snippets.blocks import EMPTY, Break, Finding, Level, Return, Rewrite, Snippet, Sort
 from ingress.annotations.snippets.filters import (
     AuthVariables,
     PathStatements,
@@ -26,8 +37,6 @@ from ingress.annotations.snippets.filters import (
     SnippetEdits,
 )
 from ingress.annotations.snippets.levels import Layers, blocks_of, bound, levels_of, rewrites
-from ingress.annotations.snippets.reading import WHOLE, Place, parse_snippet
-from ingress.annotations.values import Annotation, Family, Remark, Risk, ValueRefused
 from ingress.filters import FilterSpec, Phase
 from ingress.model.cluster.problems import Reason
 from ingress.model.frozen import frozen

@@ -3,11 +3,11 @@
 from collections.abc import Callable
 from typing import ClassVar, Final, Generic, TypeVar
 
+from ingress.annotations.contract.snippet_blocks import Block, Level, Location
 from ingress.annotations.external_auth.check import verdict_on
+from ingress.annotations.nginx.access_directives import lets_in
 from ingress.annotations.snippets import described
-from ingress.annotations.snippets.access_words import lets_in
 from ingress.annotations.snippets.answers import AnswerPlan
-from ingress.annotations.snippets.blocks import Block, Level, Location
 from ingress.annotations.snippets.levels import Layers
 from ingress.annotations.snippets.requests import RequestPlan
 from ingress.annotations.snippets.running import (

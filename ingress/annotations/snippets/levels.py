@@ -7,7 +7,7 @@ from typing import Any, Final
 import attrs
 from attrs import evolve
 
-from ingress.annotations.snippets.blocks import NOTHING, Block, If, Level, Rewrite, Snippet
+from ingress.annotations.contract.snippet_blocks import NOTHING, Block, If, Level, Rewrite, Snippet
 from ingress.annotations.snippets.running import Course
 from ingress.model.frozen import frozen
 from ingress.model.requests.templates import CONSTANTS, Template

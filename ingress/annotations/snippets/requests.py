@@ -4,8 +4,8 @@ import re
 from collections.abc import Mapping
 from typing import Final
 
-from ingress.annotations.snippets.blocks import Level, RequestField
-from ingress.annotations.snippets.field_directives import HOST
+from ingress.annotations.contract.snippet_blocks import Level, RequestField
+from ingress.annotations.nginx.field_directives import HOST
 from ingress.annotations.snippets.field_room import FieldRoom
 from ingress.filters import Facts, FieldChanges, RequestEdit
 from ingress.model.requests.templates import NO_VALUES, Part, Template

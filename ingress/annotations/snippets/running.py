@@ -9,8 +9,7 @@ from collections.abc import Iterable
 from typing import Final, Protocol
 from urllib.parse import quote_from_bytes
 
-from ingress.annotations.snippets.access_words import lets_in
-from ingress.annotations.snippets.blocks import (
+from ingress.annotations.contract.snippet_blocks import (
     After,
     Block,
     Break,
@@ -24,6 +23,7 @@ from ingress.annotations.snippets.blocks import (
     Rewrite,
     SetVariable,
 )
+from ingress.annotations.nginx.access_directives import lets_in
 from ingress.filter_parts.judging import status_reply
 from ingress.filters import Reply
 from ingress.model.requests.templates import TemplateAnswer, TemplateFacts

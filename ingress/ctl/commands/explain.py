@@ -8,7 +8,7 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
-from ingress.annotations.values import quoted
+from ingress.annotations.contract.values import quoted
 from ingress.ctl.admin_port import AdminPort, read_token
 from ingress.ctl.commands.completing import complete_service, complete_url
 from ingress.ctl.commands.input_parameters import Source, live_parameters, option_parameter

@@ -85,7 +85,7 @@ def tell_unread(given: Input) -> None:
 
 def tell_unserved(given: Input) -> None:
     """Say why nothing is served of a layer, and which classes may be meant, for commands about what is served."""
-    from ingress.annotations.values import quoted
+    from ingress.annotations.contract.values import quoted
     from ingress.ctl.meant_classes import MeantClasses
     from ingress.translate.readers.ingress.classes import class_named
     from ingress.translate.readers.ingress.nothing_served import why_nothing_is_served

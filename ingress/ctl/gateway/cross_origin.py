@@ -6,7 +6,7 @@ Source: ``HTTPCORSFilter``.
 import re
 from typing import Final
 
-from ingress.annotations.cors import CorsFields
+from ingress.annotations.answers.cors import CorsFields
 from ingress.ctl.gateway.fields import is_field_name
 from ingress.ctl.gateway.saying import Effect, Json, Remark
 

@@ -10,18 +10,25 @@ from typing import Final
 
 from attrs import Factory, define
 
-from ingress.annotations.affinity import SessionCookie
-from ingress.annotations.blocking import Blocking
+from ingress.annotations.access.blocking import Blocking
+from ingress.annotations.access.guards import GuardMissing
+from ingress.annotations.answers.configured_fields import (
+    AnswerFields,
+    HiddenFields,
+    RenderedFields,
+    RequestFields,
+)
+from ingress.annotations.answers.cors import CorsFields, CorsPreflight
 from ingress.annotations.client_certificates.check import HostClosed
-from ingress.annotations.configured_fields import AnswerFields, HiddenFields, RenderedFields, RequestFields
-from ingress.annotations.cors import CorsFields, CorsPreflight
-from ingress.annotations.further_hosts import HostRedirect
-from ingress.annotations.guards import GuardMissing
-from ingress.annotations.mirrors import Mirror
+from ingress.annotations.hosts.further_hosts import HostRedirect
+from ingress.annotations.hosts.transport_security import TransportSecurity
 from ingress.annotations.operator_filters import OperatorFilter
 from ingress.annotations.passwords.basic_check import CredentialsKept
-from ingress.annotations.regexes import PathRewrite, RegexMissing, RewriteMissing, RewriteRedirect
-from ingress.annotations.slash_redirect import SlashRedirect
+from ingress.annotations.redirects.slash_redirect import SlashRedirect
+from ingress.annotations.redirects.url_redirects import AppRoot, UrlRedirect
+from ingress.annotations.requests.mirrors import Mirror
+from ingress.annotations.requests.regexes import PathRewrite, RegexMissing, RewriteMissing, RewriteRedirect
+from ingress.annotations.requests.upstream_requests import ForwardedPrefix, UpstreamHost
 from ingress.annotations.snippets.answers import AnswerPlan
 from ingress.annotations.snippets.ending import UnlessEnded
 from ingress.annotations.snippets.filters import (
@@ -31,9 +38,7 @@ from ingress.annotations.snippets.filters import (
     SnippetEdits,
 )
 from ingress.annotations.snippets.requests import RequestPlan
-from ingress.annotations.transport_security import TransportSecurity
-from ingress.annotations.upstream_requests import ForwardedPrefix, UpstreamHost
-from ingress.annotations.url_redirects import AppRoot, UrlRedirect
+from ingress.annotations.upstream.affinity import SessionCookie
 from ingress.ctl.gateway.cross_origin import said_cors
 from ingress.ctl.gateway.fields import field_of, modifier_of
 from ingress.ctl.gateway.paths import replaced_prefix

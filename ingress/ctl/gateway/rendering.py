@@ -2,9 +2,9 @@
 
 from collections.abc import Container, Iterable, Iterator, Mapping
 
+from ingress.annotations.access.guards import GuardMissing
 from ingress.annotations.client_certificates.check import HostClosed
-from ingress.annotations.guards import GuardMissing
-from ingress.annotations.transport_security import transport_security_value
+from ingress.annotations.hosts.transport_security import transport_security_value
 from ingress.ctl.gateway.backends import GROUP, Backends
 from ingress.ctl.gateway.grpc import grpc_rules
 from ingress.ctl.gateway.listeners import HTTP, HTTPS, TLS, HostOfTable, Listening, is_hostname

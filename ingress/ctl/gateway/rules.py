@@ -6,10 +6,10 @@ from typing import Final
 
 from attrs import Factory, define, evolve
 
-from ingress.annotations.bodies import DEFAULT_MAX_BYTES
-from ingress.annotations.passthrough import NotTerminatedHere
-from ingress.annotations.redirects import HTTPS_PORT, HttpsRedirect
-from ingress.annotations.transport_security import TransportSecurity
+from ingress.annotations.hosts.passthrough import NotTerminatedHere
+from ingress.annotations.hosts.transport_security import TransportSecurity
+from ingress.annotations.redirects.https_redirect import HTTPS_PORT, HttpsRedirect
+from ingress.annotations.requests.bodies import DEFAULT_MAX_BYTES
 from ingress.ctl.gateway.backends import Backends
 from ingress.ctl.gateway.conditions import decided_before, has_negated, in_order, said_conditions
 from ingress.ctl.gateway.filters import FilterSaying, RuleParts

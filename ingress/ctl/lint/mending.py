@@ -5,9 +5,9 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from ingress.annotations.annotations import FAMILIES
+from ingress.annotations.contract.values import MAX_SHOWN_CHARACTERS, Annotation, ValueRefused
 from ingress.annotations.operator_filters import operator_filters
 from ingress.annotations.unknown_names import OF_INGRESS_NGINX, UnknownNames, told_of
-from ingress.annotations.values import MAX_SHOWN_CHARACTERS, Annotation, ValueRefused
 from ingress.ctl.lint.finding import Change
 from ingress.ctl.lint.survey import Subject
 

@@ -9,11 +9,11 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Final
 
-from ingress.annotations.canaries import SAID_BY_CANARIES
-from ingress.annotations.retries import MOST_TRIES
+from ingress.annotations.contract.values import ValueRefused
 from ingress.annotations.unhonored import asks_for_nothing
 from ingress.annotations.unknown_names import UnknownNames
-from ingress.annotations.values import ValueRefused
+from ingress.annotations.upstream.canaries import SAID_BY_CANARIES
+from ingress.annotations.upstream.retries import MOST_TRIES
 from ingress.ctl.lint.checks.effects import without_effect
 from ingress.ctl.lint.finding import AnnotationReport, Finding, Standing
 from ingress.ctl.lint.mending import KNOWN, ROWS, unknown_names

@@ -7,9 +7,9 @@ from typing import Final, NamedTuple
 
 from attrs import Factory, evolve
 
-from ingress.annotations.guards import GuardMissing
-from ingress.annotations.regexes import REGEXES, RewriteMissing
-from ingress.annotations.slash_redirect import SlashRedirect
+from ingress.annotations.access.guards import GuardMissing
+from ingress.annotations.redirects.slash_redirect import SlashRedirect
+from ingress.annotations.requests.regexes import REGEXES, RewriteMissing
 from ingress.ctl.inputs.input import Input, Place
 from ingress.ctl.inputs.unknown_fields import UnknownField
 from ingress.ctl.lint.finding import Change, Finding

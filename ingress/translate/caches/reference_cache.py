@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from ingress.annotations.annotations import AnnotationReader
-from ingress.annotations.references import NOTHING_FOUND, NOWHERE, Found
+from ingress.annotations.contract.references import NOTHING_FOUND, NOWHERE, Found
 from ingress.model.cluster.objects import Kind, ObjectId, Owner
 from ingress.model.cluster.state import ClusterState
 from ingress.translate.caches.bookkeeping import Index, ProblemIndex

@@ -16,7 +16,7 @@ Every reference gets a state; one without endpoints says why, for the log line o
 from collections.abc import Collection, Container, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from ingress.annotations.values import quoted
+from ingress.annotations.contract.values import quoted
 from ingress.model.cluster.many_ports import ports_like
 from ingress.model.cluster.objects import ObjectKey, Service, ServicePort
 from ingress.model.cluster.problems import Problem, Reason

@@ -28,7 +28,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from operator import attrgetter, itemgetter
 from typing import Final
 
-from ingress.annotations.values import quoted
+from ingress.annotations.contract.values import quoted
 from ingress.model.cluster.locality import Hints, Locality, nearest
 from ingress.model.cluster.many_ports import FEW_PORTS, ports_like
 from ingress.model.cluster.objects import EndpointSlice, Service, ServicePort

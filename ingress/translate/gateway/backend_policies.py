@@ -15,7 +15,7 @@ from bisect import bisect_left, insort
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from ingress.annotations.values import quoted
+from ingress.annotations.contract.values import quoted
 from ingress.model.cluster.objects import Kind, ObjectId, ObjectKey, ServicePort
 from ingress.model.cluster.problems import Problem, Reason
 from ingress.model.cluster.state import ClusterState

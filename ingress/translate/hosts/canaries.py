@@ -21,9 +21,9 @@ from typing import Final
 
 from attrs import evolve
 
-from ingress.annotations.affinity import AFFINITY, AffinitySettings, CanaryBehavior, SessionCookie
-from ingress.annotations.canaries import CANARIES, NO_PATTERN, CanarySettings
-from ingress.annotations.values import quoted
+from ingress.annotations.contract.values import quoted
+from ingress.annotations.upstream.affinity import AFFINITY, AffinitySettings, CanaryBehavior, SessionCookie
+from ingress.annotations.upstream.canaries import CANARIES, NO_PATTERN, CanarySettings
 from ingress.filters import FilterSpec
 from ingress.model.cluster.objects import Owner
 from ingress.model.cluster.problems import Problem, Reason

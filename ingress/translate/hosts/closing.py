@@ -13,7 +13,7 @@ from typing import Final
 
 from attrs import Factory, evolve
 
-from ingress.annotations.regexes import REGEXES
+from ingress.annotations.requests.regexes import REGEXES
 from ingress.annotations.snippets.family import SERVER_SNIPPET
 from ingress.model.cluster.objects import Owner
 from ingress.model.cluster.problems import Problem, Reason

@@ -17,8 +17,8 @@ from typing import Final
 
 from attrs import evolve
 
-from ingress.annotations.regexes import REGEXES
-from ingress.annotations.values import quoted
+from ingress.annotations.contract.values import quoted
+from ingress.annotations.requests.regexes import REGEXES
 from ingress.model.cluster.objects import Owner
 from ingress.model.cluster.problems import Problem, Reason
 from ingress.model.frozen import frozen

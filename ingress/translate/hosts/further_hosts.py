@@ -18,8 +18,8 @@ from typing import NamedTuple
 from attrs import evolve
 
 from ingress.annotations.annotations import settings_of
-from ingress.annotations.further_hosts import FURTHER_HOSTS, FurtherHostSettings
-from ingress.annotations.redirects import REDIRECTS
+from ingress.annotations.hosts.further_hosts import FURTHER_HOSTS, FurtherHostSettings
+from ingress.annotations.redirects.https_redirect import REDIRECTS
 from ingress.model.cluster.problems import Problem, Reason
 from ingress.routing.route import Match
 from ingress.translate.age import by_age, why_first

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from attrs import evolve
 
 from ingress.annotations.annotations import AnnotationReader
-from ingress.annotations.ciphers import CIPHERS, CipherSettings
+from ingress.annotations.hosts.ciphers import CIPHERS, CipherSettings
 from ingress.identity.server_names import PLAIN_HANDSHAKE, HandshakeSettings
 from ingress.model.cluster.objects import Owner
 from ingress.model.cluster.problems import Problem

@@ -26,7 +26,7 @@ that an Ingress is broken must not hand its host to somebody else's rules.
 
 from collections.abc import Container, Mapping, Sequence
 
-from ingress.annotations.values import quoted
+from ingress.annotations.contract.values import quoted
 from ingress.model.cluster.problems import Problem, Reason
 from ingress.model.frozen import frozen
 from ingress.model.stepwise import Stepwise

@@ -12,8 +12,8 @@ from collections.abc import Mapping, Sequence
 
 from ingress.annotations.annotations import AnnotationReader
 from ingress.annotations.client_certificates.family import CLIENT_CERTIFICATES
-from ingress.annotations.passthrough import ANNOTATION, PASSTHROUGH
-from ingress.annotations.values import quoted
+from ingress.annotations.contract.values import quoted
+from ingress.annotations.hosts.passthrough import ANNOTATION, PASSTHROUGH
 from ingress.model.cluster.objects import Owner
 from ingress.model.cluster.problems import Problem, Reason
 from ingress.model.frozen import frozen

@@ -7,8 +7,8 @@ which some are in ``spec.tls``, so it gets the list of these.
 
 from collections.abc import Iterable, Iterator
 
-from ingress.annotations.host_facts import EVERY_HOST, CertifiedHosts, HostFacts
-from ingress.annotations.transport_security import TransportSecurity, transport_security_value
+from ingress.annotations.contract.host_facts import EVERY_HOST, CertifiedHosts, HostFacts
+from ingress.annotations.hosts.transport_security import TransportSecurity, transport_security_value
 from ingress.translate.hosts.merging import ALL_HOSTS
 from ingress.translate.hosts.tls import HostTls
 from ingress.translate.options import TranslateOptions

@@ -12,13 +12,9 @@ from typing import Final
 
 from attrs import evolve
 
-from ingress.annotations.access_logs import ACCESS_LOGS
-from ingress.annotations.affinity import AFFINITY
+from ingress.annotations.access.guards import GuardMissing
 from ingress.annotations.annotations import DEFAULTS, AnnotationReader, AnnotationSettings
-from ingress.annotations.balancing import BALANCING
-from ingress.annotations.bodies import BODIES, DEFAULT_MAX_BYTES
-from ingress.annotations.buffers import BUFFERS
-from ingress.annotations.custom_errors import (
+from ingress.annotations.answers.custom_errors import (
     CUSTOM_ERRORS,
     CustomErrors,
     CustomErrorSettings,
@@ -26,20 +22,24 @@ from ingress.annotations.custom_errors import (
     about_route,
     own_default_backend,
 )
-from ingress.annotations.guards import GuardMissing
-from ingress.annotations.host_facts import HostFacts
-from ingress.annotations.passthrough import NotTerminatedHere
-from ingress.annotations.redirects import REDIRECTS
-from ingress.annotations.references import Found
-from ingress.annotations.regexes import REGEXES, RegexMissing
-from ingress.annotations.retries import RETRIES
-from ingress.annotations.route_facts import RouteFacts
-from ingress.annotations.slash_redirect import SlashRedirect
-from ingress.annotations.snippets.blocks import EMPTY
+from ingress.annotations.contract.host_facts import HostFacts
+from ingress.annotations.contract.references import Found
+from ingress.annotations.contract.route_facts import RouteFacts
+from ingress.annotations.contract.snippet_blocks import EMPTY
+from ingress.annotations.hosts.passthrough import NotTerminatedHere
+from ingress.annotations.observability.access_logs import ACCESS_LOGS
+from ingress.annotations.redirects.https_redirect import REDIRECTS
+from ingress.annotations.redirects.slash_redirect import SlashRedirect
+from ingress.annotations.redirects.url_redirects import URL_REDIRECTS, UrlRedirect
+from ingress.annotations.requests.bodies import BODIES, DEFAULT_MAX_BYTES
+from ingress.annotations.requests.buffers import BUFFERS
+from ingress.annotations.requests.regexes import REGEXES, RegexMissing
 from ingress.annotations.snippets.ending import UnlessEnded
 from ingress.annotations.snippets.family import SNIPPETS, snippet_filters
-from ingress.annotations.timeouts import TIMEOUTS
-from ingress.annotations.url_redirects import URL_REDIRECTS, UrlRedirect
+from ingress.annotations.upstream.affinity import AFFINITY
+from ingress.annotations.upstream.balancing import BALANCING
+from ingress.annotations.upstream.retries import RETRIES
+from ingress.annotations.upstream.timeouts import TIMEOUTS
 from ingress.filters import FilterSpec, Phase
 from ingress.model.cluster.objects import Owner
 from ingress.model.serving.limits import AskedTimeouts

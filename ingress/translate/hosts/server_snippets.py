@@ -12,7 +12,7 @@ from typing import Final
 from attrs import Factory
 
 from ingress.annotations.annotations import AnnotationReader
-from ingress.annotations.snippets.blocks import EMPTY, Snippet
+from ingress.annotations.contract.snippet_blocks import EMPTY, Snippet
 from ingress.annotations.snippets.family import SERVER_SNIPPET, SNIPPETS
 from ingress.annotations.snippets.levels import keeping
 from ingress.model.cluster.objects import Owner

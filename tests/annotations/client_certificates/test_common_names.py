@@ -13,7 +13,7 @@ from ingress.annotations.client_certificates.common_names import (
     CommonNames,
     parse_common_names,
 )
-from ingress.annotations.values import ValueRefused
+from ingress.annotations.contract.values import ValueRefused
 from tests.properties import examples
 
 

@@ -14,7 +14,7 @@ from ingress.annotations.client_certificates.family import (
     parse_secret,
     secret_asked,
 )
-from ingress.annotations.values import ValueRefused
+from ingress.annotations.contract.values import ValueRefused
 from ingress.model.cluster.objects import ObjectKey
 from ingress.model.requests.client_authentication import VerifyClient
 from ingress.translate.readers.ingress.objects import Ingress

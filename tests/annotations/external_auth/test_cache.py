@@ -7,6 +7,7 @@ from typing import Any, cast
 from twisted.internet.defer import Deferred
 from twisted.trial.unittest import SynchronousTestCase
 
+from ingress.annotations.contract.values import ValueRefused
 from ingress.annotations.external_auth.cache import (
     LONGEST_SECONDS,
     MAX_VALUE_BYTES,
@@ -18,7 +19,6 @@ from ingress.annotations.external_auth.cache import (
     seconds_for,
 )
 from ingress.annotations.external_auth.check import AuthCaching, ExternalAuth
-from ingress.annotations.values import ValueRefused
 from ingress.filters import Scope, SubAnswer, SubRequest
 from ingress.model.requests.templates import read_template
 from tests.fakes.filter_parts import FakeFacts, FakeServices

@@ -5,7 +5,9 @@ from datetime import UTC, datetime
 from attrs import evolve
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.annotations.asked_urls import parse_targets, parse_url_template
+from ingress.annotations.access.guards import GuardMissing
+from ingress.annotations.contract.asked_urls import parse_targets, parse_url_template
+from ingress.annotations.contract.values import ValueRefused, parse_locations
 from ingress.annotations.external_auth.cache import USUAL_DURATIONS, parse_durations
 from ingress.annotations.external_auth.check import AuthCaching, ExternalAuth
 from ingress.annotations.external_auth.family import EXTERNAL_AUTH
@@ -17,8 +19,6 @@ from ingress.annotations.external_auth.values import (
     parse_signin,
     parse_snippet,
 )
-from ingress.annotations.guards import GuardMissing
-from ingress.annotations.values import ValueRefused, parse_locations
 from ingress.filters import FilterSpec, Phase
 from ingress.model.cluster.objects import ConfigMap, ObjectKey, Secret
 from ingress.model.requests.templates import read_template

@@ -5,7 +5,9 @@ from __future__ import annotations
 from attrs import evolve
 from twisted.trial.unittest import SynchronousTestCase
 
+from ingress.annotations.access.guards import GuardMissing
 from ingress.annotations.annotations import AnnotationSettings
+from ingress.annotations.contract.values import ValueRefused
 from ingress.annotations.firewall.family import (
     FIREWALL,
     firewall_guards,
@@ -15,8 +17,6 @@ from ingress.annotations.firewall.filters import InspectRequests
 from ingress.annotations.firewall.reading import read_snippet
 from ingress.annotations.firewall.recommended import RULES
 from ingress.annotations.firewall.rule_sets import FirewallSettings, Switch, rule_set
-from ingress.annotations.guards import GuardMissing
-from ingress.annotations.values import ValueRefused
 from ingress.filters import FilterSpec
 from ingress.model.cluster.objects import ObjectKey
 from ingress.model.cluster.problems import Problem, Reason

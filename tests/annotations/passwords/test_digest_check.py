@@ -14,7 +14,9 @@ from urllib.request import (
 from twisted.internet.defer import Deferred
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.annotations.host_facts import HostFacts
+from ingress.annotations.contract.host_facts import HostFacts
+from ingress.annotations.contract.references import Found
+from ingress.annotations.contract.route_facts import RouteFacts
 from ingress.annotations.passwords import digest_check
 from ingress.annotations.passwords.basic_check import CredentialsKept
 from ingress.annotations.passwords.digest_check import (
@@ -25,8 +27,6 @@ from ingress.annotations.passwords.digest_check import (
     read_digest_accounts,
 )
 from ingress.annotations.passwords.family import PASSWORDS, PasswordSettings, Scheme
-from ingress.annotations.references import Found
-from ingress.annotations.route_facts import RouteFacts
 from ingress.filters import ComputingRefused, Reply
 from ingress.model.cluster.objects import Kind, ObjectKey, Owner
 from tests.fakes.filter_parts import FakeFacts, FakeServices

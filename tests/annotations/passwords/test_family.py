@@ -12,7 +12,7 @@ from twisted.internet.defer import Deferred
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.admin.lists.routes import ROUTES
-from ingress.annotations.guards import GuardMissing
+from ingress.annotations.access.guards import GuardMissing
 from ingress.annotations.passwords import basic_check as password_check
 from ingress.annotations.passwords.basic_check import (
     GOOD_SECONDS,

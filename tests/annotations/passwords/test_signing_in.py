@@ -6,11 +6,11 @@ from typing import ClassVar
 from twisted.internet.defer import Deferred
 from twisted.trial.unittest import SynchronousTestCase
 
+from ingress.annotations.access.satisfying import AnyOf
 from ingress.annotations.external_auth.check import ExternalAuth
 from ingress.annotations.passwords.basic_check import TOO_MANY, PasswordCheck
 from ingress.annotations.passwords.digest_check import DigestCheck
 from ingress.annotations.passwords.signing_in import OrSignIn
-from ingress.annotations.satisfying import AnyOf
 from ingress.filters import ComputingRefused, FilterSpec, Phase, Reply, SubAnswer, SubRequest
 from ingress.model.cluster.objects import Secret
 from ingress.model.requests.templates import read_template

@@ -6,7 +6,8 @@ from weakref import WeakValueDictionary
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.annotations.address_ranges import parse_ranges
+from ingress.annotations.access.address_ranges import parse_ranges
+from ingress.annotations.contract.values import ValueRefused
 from ingress.annotations.rate_limits.family import (
     RATE_LIMITS,
     Clients,
@@ -19,7 +20,6 @@ from ingress.annotations.rate_limits.family import (
     parse_prefix,
     parse_status,
 )
-from ingress.annotations.values import ValueRefused
 from ingress.filters import Filter, FilterSpec, Hook, Phase, Scope, used_hooks
 from ingress.proxy.dispatch.site import SessionRules
 from ingress.proxy.downstream.h2_session import DownstreamSession

@@ -2,10 +2,10 @@
 
 from attrs import Factory, define
 
-from ingress.annotations.host_facts import HostFacts
-from ingress.annotations.route_facts import RouteFacts
+from ingress.annotations.contract.host_facts import HostFacts
+from ingress.annotations.contract.route_facts import RouteFacts
+from ingress.annotations.nginx.reading import Place, parse_snippet
 from ingress.annotations.snippets.family import SnippetSettings, snippet_filters
-from ingress.annotations.snippets.reading import Place, parse_snippet
 from ingress.filters import Reply
 from ingress.model.cluster.objects import Kind, ObjectKey, Owner
 from ingress.model.upstream.backends import BackendReference

@@ -2,10 +2,10 @@
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.annotations.snippets.blocks import LISTED_STATUSES
+from ingress.annotations.contract.snippet_blocks import LISTED_STATUSES
+from ingress.annotations.nginx.reading import Place, parse_snippet
 from ingress.annotations.snippets.filters import SnippetAnswers
 from ingress.annotations.snippets.levels import Layers
-from ingress.annotations.snippets.reading import Place, parse_snippet
 from ingress.filters import FieldChanges
 from tests.annotations.snippets.playing import Stage, answered, on
 from tests.fakes.filter_parts import FakeFacts, FakeServices

@@ -6,11 +6,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.annotations.host_facts import HostFacts
-from ingress.annotations.route_facts import RouteFacts
-from ingress.annotations.snippets.blocks import Snippet
+from ingress.annotations.contract.host_facts import HostFacts
+from ingress.annotations.contract.route_facts import RouteFacts
+from ingress.annotations.contract.snippet_blocks import Snippet
+from ingress.annotations.nginx.reading import HONORED, Place, parse_snippet
 from ingress.annotations.snippets.family import SnippetSettings, snippet_filters
-from ingress.annotations.snippets.reading import HONORED, Place, parse_snippet
 from ingress.filters import Reply
 from ingress.http.edited_heads import AnswerChange, RequestChange
 from ingress.http.request_head import parse_request_head

@@ -2,9 +2,9 @@
 
 from twisted.trial.unittest import SynchronousTestCase
 
+from ingress.annotations.contract.snippet_blocks import Sort
 from ingress.annotations.external_auth.check import Verdict
-from ingress.annotations.snippets.blocks import Sort
-from ingress.annotations.snippets.reading import Place, parse_snippet
+from ingress.annotations.nginx.reading import Place, parse_snippet
 from ingress.annotations.snippets.running import MAX_VALUES
 from tests.annotations.snippets.playing import Stage, on
 from tests.fakes.filter_parts import FakeFacts

@@ -2,9 +2,9 @@
 
 from twisted.trial.unittest import SynchronousTestCase
 
+from ingress.annotations.nginx.reading import Place, parse_snippet
 from ingress.annotations.snippets.filters import ServerStatements, SnippetAnswers
 from ingress.annotations.snippets.levels import Layers
-from ingress.annotations.snippets.reading import Place, parse_snippet
 from ingress.filters import Reply
 from ingress.model.text.searches import MAX_COST
 from tests.annotations.snippets.playing import Stage, on

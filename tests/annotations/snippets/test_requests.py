@@ -2,8 +2,8 @@
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.annotations.snippets.blocks import RequestField
-from ingress.annotations.snippets.reading import Place, parse_snippet
+from ingress.annotations.contract.snippet_blocks import RequestField
+from ingress.annotations.nginx.reading import Place, parse_snippet
 from tests.annotations.snippets.playing import Stage, on, sent
 from tests.fakes.filter_parts import FakeEdit
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from ingress.annotations import annotations
 from ingress.annotations.annotations import FAMILIES
-from ingress.annotations.configured_fields import OPERATOR_FIELDS, OperatorFieldSettings
+from ingress.annotations.answers.configured_fields import OPERATOR_FIELDS, OperatorFieldSettings
 from ingress.cluster.api_server import ApiServerSource
 from ingress.model.cluster.objects import ConfigMap, Kind, ObjectKey
 from ingress.model.cluster.problems import Reason

@@ -6,8 +6,8 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ingress.annotations.redirects import HttpsRedirect
-from ingress.annotations.slash_redirect import SlashRedirect
+from ingress.annotations.redirects.https_redirect import HttpsRedirect
+from ingress.annotations.redirects.slash_redirect import SlashRedirect
 from ingress.ctl.gateway.rendering import render_gateway
 from ingress.ctl.gateway.saying import GatewayOptions, Json
 from ingress.ctl.inputs.input import Input

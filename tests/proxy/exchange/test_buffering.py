@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ingress.annotations.buffers import MOST_HEAD_BYTES, MOST_HELD, RequestBuffering
+from ingress.annotations.requests.buffers import MOST_HEAD_BYTES, MOST_HELD, RequestBuffering
 from ingress.model.serving.limits import AskedTimeouts
 from tests.proxy.filter_case import FilterCase
 from tests.proxy.playing import GET, OK, ONE, ProxyCase, body_of

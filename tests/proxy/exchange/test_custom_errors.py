@@ -6,7 +6,7 @@ from collections.abc import Awaitable
 
 from twisted.internet.defer import Deferred
 
-from ingress.annotations.custom_errors import MOST_BYTES, SECONDS, CustomErrors, StandingIn
+from ingress.annotations.answers.custom_errors import MOST_BYTES, SECONDS, CustomErrors, StandingIn
 from ingress.filters import AnswerEdit, Facts, Filter, FilterSpec, Reply
 from ingress.model.upstream.backends import BackendReference, BackendState, Endpoint
 from ingress.proxy.contract.transport import REFUSED

@@ -2,7 +2,7 @@
 
 from twisted.logger import capturedLogs, formatEvent
 
-from ingress.annotations.redirects import HttpsRedirect
+from ingress.annotations.redirects.https_redirect import HttpsRedirect
 from ingress.model.exchanges.reply import Reply
 from ingress.proxy.contract.limits import MAX_HELD
 from ingress.proxy.contract.transport import TIMED_OUT

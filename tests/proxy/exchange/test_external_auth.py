@@ -7,7 +7,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from types import FrameType
 
-from ingress.annotations.asked_urls import parse_targets, parse_url_template
+from ingress.annotations.contract.asked_urls import parse_targets, parse_url_template
 from ingress.annotations.external_auth.settings import AuthSettings
 from ingress.model.upstream.backends import Endpoint
 from ingress.model.upstream.upstream_tls import LinkSettings

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ingress.annotations.mirrors import Mirror
+from ingress.annotations.requests.mirrors import Mirror
 from ingress.filter_parts.mirroring import MOST_BYTES, SECONDS
 from ingress.model.upstream.backends import Endpoint
 from ingress.model.upstream.upstream_tls import LinkSettings

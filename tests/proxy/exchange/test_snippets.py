@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from ingress.annotations.host_facts import HostFacts
-from ingress.annotations.route_facts import RouteFacts
+from ingress.annotations.contract.host_facts import HostFacts
+from ingress.annotations.contract.route_facts import RouteFacts
+from ingress.annotations.nginx.reading import Place, parse_snippet
 from ingress.annotations.snippets.family import SnippetSettings, snippet_filters
-from ingress.annotations.snippets.reading import Place, parse_snippet
 from ingress.filters import FilterSpec
 from tests.proxy.filter_case import FilterCase
 from tests.proxy.playing import BACKEND, ONE, OWNER, fields_of

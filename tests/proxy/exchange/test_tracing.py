@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from attrs import evolve
 
-from ingress.annotations.mirrors import Mirror
-from ingress.annotations.tracing import TracedRoute
+from ingress.annotations.observability.tracing import TracedRoute
+from ingress.annotations.requests.mirrors import Mirror
 from ingress.filters import Facts, Filter, Reply, RouteTracing
 from ingress.model.observability.span_names import read_span_name
 from ingress.model.observability.tracing_settings import TracingSettings

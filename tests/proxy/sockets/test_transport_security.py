@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from attrs import evolve
 
-from ingress.annotations.transport_security import TransportSecurity
+from ingress.annotations.hosts.transport_security import TransportSecurity
 from ingress.identity.certificates import CertificateTable
 from ingress.identity.misdirected import ServerNames
 from ingress.model.upstream.backends import BackendState

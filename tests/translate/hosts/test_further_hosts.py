@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from attrs import evolve
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.annotations.further_hosts import MAX_ALIASES, Aliases, HostRedirect, parse_aliases
-from ingress.annotations.values import ValueRefused
+from ingress.annotations.contract.values import ValueRefused
+from ingress.annotations.hosts.further_hosts import MAX_ALIASES, Aliases, HostRedirect, parse_aliases
 from ingress.filters import FilterSpec
 from ingress.identity.certificates import Certificate
 from ingress.model.cluster.objects import ClusterObject, ObjectKey

@@ -5,9 +5,9 @@ from datetime import UTC, datetime
 from attrs import evolve
 from twisted.trial.unittest import SynchronousTestCase
 
+from ingress.annotations.nginx.reading import Place, parse_snippet
 from ingress.annotations.snippets.family import SNIPPETS, SnippetSettings
 from ingress.annotations.snippets.filters import ServerStatements, SnippetAccess, SnippetAnswers
-from ingress.annotations.snippets.reading import Place, parse_snippet
 from ingress.filter_parts.judging import status_reply
 from ingress.filters import FilterSpec
 from ingress.model.cluster.objects import ObjectKey

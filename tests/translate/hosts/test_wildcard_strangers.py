@@ -4,7 +4,7 @@ from datetime import timedelta
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.annotations.transport_security import TransportSecurity
+from ingress.annotations.hosts.transport_security import TransportSecurity
 from ingress.model.cluster.objects import ClusterObject, Kind, ObjectKey, Secret
 from ingress.translate.options import TranslateOptions
 from ingress.translate.readers.ingress.objects import Ingress, IngressPath, IngressRule, IngressTLS

@@ -12,9 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from twisted.logger import capturedLogs, formatEvent
 
-from ingress.annotations.guards import GuardMissing
+from ingress.annotations.access.guards import GuardMissing
 from ingress.annotations.operator_filters import InstalledFilter, OperatorFilter, operator_filter
-from ingress.annotations.redirects import HttpsRedirect
+from ingress.annotations.redirects.https_redirect import HttpsRedirect
 from ingress.model.cluster.objects import ClusterObject
 from ingress.model.network.listeners import Listener
 from ingress.model.serving.limits import Limits, Timeouts

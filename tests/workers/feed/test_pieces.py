@@ -7,7 +7,7 @@ from attrs import evolve
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ingress.annotations.redirects import HttpsRedirect
+from ingress.annotations.redirects.https_redirect import HttpsRedirect
 from ingress.model.shared_map import SharedMap
 from ingress.model.upstream.backends import BackendState
 from ingress.routing import table as table_module

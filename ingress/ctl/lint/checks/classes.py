@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from ingress.annotations.values import quoted
+from ingress.annotations.contract.values import quoted
 from ingress.ctl.close_names import is_slip
 from ingress.ctl.lint.finding import Change, Finding
 from ingress.ctl.lint.rules import (

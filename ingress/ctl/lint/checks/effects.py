@@ -3,9 +3,9 @@
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from ingress.annotations.canaries import CANARIES
+from ingress.annotations.answers.cors import CORS
 from ingress.annotations.client_certificates.family import CLIENT_CERTIFICATES
-from ingress.annotations.cors import CORS
+from ingress.annotations.upstream.canaries import CANARIES
 from ingress.ctl.lint.finding import Finding
 from ingress.ctl.lint.rules import WITHOUT_EFFECT
 from ingress.ctl.lint.survey import Subject, Survey

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from ingress.annotations.values import quoted
+from ingress.annotations.contract.values import quoted
 from ingress.ctl.lint.finding import Finding
 from ingress.ctl.lint.rules import UNKNOWN_FIELD
 from ingress.ctl.lint.survey import Subject, Survey

@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from itertools import islice
 
-from ingress.annotations.redirects import REDIRECTS
-from ingress.annotations.values import quoted
+from ingress.annotations.contract.values import quoted
+from ingress.annotations.redirects.https_redirect import REDIRECTS
 from ingress.ctl.lint.finding import Finding
 from ingress.ctl.lint.rules import (
     DEFAULT_BACKEND_OF_ALL,

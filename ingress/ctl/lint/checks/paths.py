@@ -6,8 +6,8 @@ Whoever gets a request is found as the proxy finds it: by asking the table for r
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from ingress.annotations.regexes import REGEXES
-from ingress.annotations.values import quoted
+from ingress.annotations.contract.values import quoted
+from ingress.annotations.requests.regexes import REGEXES
 from ingress.ctl.lint.checks.rewrites import loses_all
 from ingress.ctl.lint.finding import Finding
 from ingress.ctl.lint.rules import (

@@ -6,8 +6,8 @@ from typing import Final
 
 from attrs import evolve
 
-from ingress.annotations.regexes import REGEXES, RegexSettings
-from ingress.annotations.values import quoted
+from ingress.annotations.contract.values import quoted
+from ingress.annotations.requests.regexes import REGEXES, RegexSettings
 from ingress.ctl.lint.finding import Change, Finding
 from ingress.ctl.lint.rules import REWRITE_TO_ITSELF, REWRITE_TO_ONE_PATH
 from ingress.ctl.lint.survey import Subject, Survey

@@ -5,19 +5,19 @@ from collections.abc import Iterable, Iterator
 from ipaddress import ip_address
 from typing import Final
 
-from ingress.annotations.address_ranges import ADDRESS_RANGES
+from ingress.annotations.access.address_ranges import ADDRESS_RANGES
+from ingress.annotations.access.satisfying import SATISFYING
 from ingress.annotations.annotations import FAMILIES, AnnotationSettings
-from ingress.annotations.bodies import BODIES
+from ingress.annotations.answers.cors import CORS
 from ingress.annotations.client_certificates.family import CLIENT_CERTIFICATES, SECRET_ANNOTATION
-from ingress.annotations.cors import CORS
+from ingress.annotations.contract.values import Risk, quoted
 from ingress.annotations.external_auth.family import EXTERNAL_AUTH
 from ingress.annotations.passwords.family import PASSWORDS
 from ingress.annotations.rate_limits.family import RATE_LIMITS
-from ingress.annotations.redirects import HttpsRedirect
-from ingress.annotations.satisfying import SATISFYING
-from ingress.annotations.upstreams import UPSTREAMS, BackendProtocol
-from ingress.annotations.url_redirects import URL_REDIRECTS, is_open_redirect
-from ingress.annotations.values import Risk, quoted
+from ingress.annotations.redirects.https_redirect import HttpsRedirect
+from ingress.annotations.redirects.url_redirects import URL_REDIRECTS, is_open_redirect
+from ingress.annotations.requests.bodies import BODIES
+from ingress.annotations.upstream.backend_protocols import UPSTREAMS, BackendProtocol
 from ingress.ctl.lint.finding import Finding
 from ingress.ctl.lint.rules import (
     ALLOWS_EVERYBODY,

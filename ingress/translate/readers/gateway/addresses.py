@@ -18,7 +18,7 @@ from ipaddress import ip_address
 from itertools import islice
 from typing import Final, NamedTuple
 
-from ingress.annotations.values import quoted
+from ingress.annotations.contract.values import quoted
 from ingress.model.cluster.objects import ObjectKey, Owner
 from ingress.model.cluster.problems import Problem, Reason
 from ingress.model.stepwise import Stepwise

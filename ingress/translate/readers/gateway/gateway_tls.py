@@ -8,7 +8,7 @@ Source: ``GatewayTLSConfig`` of ``gateway.networking.k8s.io/v1``.
 from collections.abc import Iterator, Sequence
 from typing import Final, Protocol
 
-from ingress.annotations.values import quoted
+from ingress.annotations.contract.values import quoted
 from ingress.model.cluster.objects import Kind, ObjectId, ObjectKey, Owner
 from ingress.model.cluster.problems import Problem, Reason
 from ingress.model.cluster.secrets import Needs, is_secret_name

@@ -8,7 +8,7 @@ Source: ``Listener`` and ``ListenerEntry`` of ``gateway.networking.k8s.io/v1``.
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
-from ingress.annotations.values import quoted
+from ingress.annotations.contract.values import quoted
 from ingress.model.cluster.objects import Kind, Owner
 from ingress.model.cluster.problems import Problem, Reason
 from ingress.model.frozen import frozen

@@ -4,7 +4,7 @@ Nothing is told in the cluster of such an object, since another controller may s
 which of the names that it goes by lead to nobody known, or to whom else.
 """
 
-from ingress.annotations.values import quoted
+from ingress.annotations.contract.values import quoted
 from ingress.model.cluster.objects import ClusterObject, Kind, ObjectKey
 from ingress.model.cluster.state import ClusterState
 from ingress.translate.gateway_options import GatewayOptions

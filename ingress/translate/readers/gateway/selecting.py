@@ -6,7 +6,7 @@ Source: ``RouteNamespaces`` and ``ListenerNamespaces`` of ``gateway.networking.k
 from collections.abc import Mapping
 from typing import Final
 
-from ingress.annotations.values import quoted
+from ingress.annotations.contract.values import quoted
 from ingress.model.cluster.objects import ObjectKey
 from ingress.translate.readers.gateway.gateways import AllowedNamespaces
 from ingress.translate.readers.gateway.grants import Namespace

@@ -21,7 +21,7 @@ Source: ``hasCatchAllIngressRule``, and what is done with ``IngressClassByName``
 ``internal/ingress/controller/store/store.go``.  There that class stays ours when it is deleted; here it is known by its name then.
 """
 
-from ingress.annotations.values import quoted
+from ingress.annotations.contract.values import quoted
 from ingress.model.cluster.objects import ObjectKey
 from ingress.model.cluster.problems import Problem, Reason
 from ingress.model.cluster.state import ClusterState

@@ -6,15 +6,15 @@ families to say (``Family.references``).
 
 from typing import Final
 
-from ingress.annotations import canaries
 from ingress.annotations.annotations import AnnotationReader, AnnotationSettings
-from ingress.annotations.canaries import CANARIES
 from ingress.annotations.client_certificates.family import (
     CLIENT_CERTIFICATES,
     SECRET_ANNOTATION,
     secret_asked,
 )
-from ingress.annotations.upstreams import UPSTREAMS
+from ingress.annotations.upstream import canaries
+from ingress.annotations.upstream.backend_protocols import UPSTREAMS
+from ingress.annotations.upstream.canaries import CANARIES
 from ingress.model.cluster.objects import Kind, ObjectKey
 from ingress.model.cluster.secrets import (
     CLIENT_AUTHENTICATION_KEYS,

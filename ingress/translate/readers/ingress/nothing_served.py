@@ -3,7 +3,7 @@
 from collections import Counter
 from typing import Final
 
-from ingress.annotations.values import quoted
+from ingress.annotations.contract.values import quoted
 from ingress.model.cluster.state import ClusterState
 from ingress.translate.options import TranslateOptions
 from ingress.translate.readers.ingress.classes import class_named, controller_of, judge_class

@@ -21,17 +21,17 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 from ingress.annotations.annotations import AnnotationReader, AnnotationSettings
-from ingress.annotations.canaries import CANARIES
 from ingress.annotations.client_certificates.family import CLIENT_CERTIFICATES, SECRET_ANNOTATION
-from ingress.annotations.cluster_ips import CLUSTER_IPS
+from ingress.annotations.contract.host_facts import HostFacts
+from ingress.annotations.contract.route_facts import RouteFacts
+from ingress.annotations.contract.values import placeholder_hint, quoted
 from ingress.annotations.external_auth.family import EXTERNAL_AUTH, visitors_choose
-from ingress.annotations.further_hosts import ALIASES, FURTHER_HOSTS, WWW, FurtherHostSettings
-from ingress.annotations.host_facts import HostFacts
-from ingress.annotations.redirects import ACME_CHALLENGES
-from ingress.annotations.route_facts import RouteFacts
-from ingress.annotations.upstreams import UPSTREAMS
-from ingress.annotations.url_redirects import APP_ROOT, URL_REDIRECTS, leads_to_itself
-from ingress.annotations.values import placeholder_hint, quoted
+from ingress.annotations.hosts.further_hosts import ALIASES, FURTHER_HOSTS, WWW, FurtherHostSettings
+from ingress.annotations.redirects.https_redirect import ACME_CHALLENGES
+from ingress.annotations.redirects.url_redirects import APP_ROOT, URL_REDIRECTS, leads_to_itself
+from ingress.annotations.upstream.backend_protocols import UPSTREAMS
+from ingress.annotations.upstream.canaries import CANARIES
+from ingress.annotations.upstream.cluster_ips import CLUSTER_IPS
 from ingress.model.cluster.objects import ObjectKey, Owner
 from ingress.model.cluster.problems import Problem, Reason
 from ingress.model.stepwise import Stepwise

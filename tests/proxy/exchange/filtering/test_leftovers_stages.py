@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 from attrs import evolve
 
-from ingress.annotations.answer_rates import AnswerRate
-from ingress.annotations.compression import Coding, Compression
+from ingress.annotations.answers.answer_rates import AnswerRate
+from ingress.annotations.answers.compression import Coding, Compression
 from ingress.model.upstream.backends import BackendState
 from ingress.routing.table import RouteTable
 from tests.proxy.leftovers_case import GET, LeftoversCase, Peer, on_all_networks
