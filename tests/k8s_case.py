@@ -13,7 +13,7 @@ from twisted.trial.unittest import SkipTest, SynchronousTestCase
 
 from ingress.cluster.kinds import EVENTS, GATEWAY_SERVICES, KINDS, LEASES, STATUSES
 from ingress.tap import Options
-from ingress.translate.readers.gateway.names import DEFINITION, GROUP
+from ingress.translate.readers.gateway.objects.names import DEFINITION, GROUP
 from ingress.translate.readers.reader import KindRead
 
 REPOSITORY = Path(__file__).resolve().parent.parent

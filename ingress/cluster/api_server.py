@@ -44,7 +44,7 @@ from ingress.process.yielding import YieldToTraffic
 from ingress.translate.annotation_reading import needs_of_options
 from ingress.translate.options import TranslateOptions
 from ingress.translate.readers.gateway.kinds import VERSION
-from ingress.translate.readers.gateway.names import DEFINITION
+from ingress.translate.readers.gateway.objects.names import DEFINITION
 from ingress.translate.readers.reader import KindRead
 
 log = Logger()

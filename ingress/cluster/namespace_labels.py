@@ -4,8 +4,8 @@ from collections.abc import Container, Iterator, Mapping
 
 from ingress.model.cluster.label_selectors import LabelSelector
 from ingress.model.cluster.objects import Kind, ObjectId, Projection
-from ingress.translate.readers.gateway.grants import Namespace
-from ingress.translate.readers.gateway.names import NAMESPACE
+from ingress.translate.readers.gateway.objects.grants import Namespace
+from ingress.translate.readers.gateway.objects.names import NAMESPACE
 
 
 def is_selected(namespace: Projection | None, selector: LabelSelector) -> bool:

@@ -20,7 +20,7 @@ from ingress.cluster.namespace_labels import is_selected
 from ingress.cluster.source import Sink
 from ingress.model.cluster.label_selectors import LabelSelector
 from ingress.model.cluster.objects import Batch, Kind, ObjectId, Projection
-from ingress.translate.readers.gateway.names import NAMESPACE
+from ingress.translate.readers.gateway.objects.names import NAMESPACE
 from ingress.wording import number_of
 
 _PORTION: Final = 25

@@ -10,7 +10,7 @@ from ingress.model.cluster.objects import Kind, ObjectKey
 from ingress.model.cluster.problems import Problem, Reason
 from ingress.model.cluster.state import ClusterState
 from ingress.routing.hosts import check_rule_host
-from ingress.translate.readers.gateway.routes import AnyRoute, BackendObject, UDPRoute
+from ingress.translate.readers.gateway.objects.routes import AnyRoute, BackendObject, UDPRoute
 from ingress.translate.readers.ingress.objects import Ingress, IngressBackend, ingresses_of
 from ingress.wording import first_of
 

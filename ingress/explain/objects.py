@@ -21,7 +21,7 @@ from ingress.routing.route import Match, Route
 from ingress.translate.claims import DEFAULT_BACKEND_FIELD, SERVICE_KIND
 from ingress.translate.options import TranslateOptions
 from ingress.translate.readers.gateway.not_ours import why_not_served_here
-from ingress.translate.readers.gateway.routes import GRPCRoute, HTTPRoute, TLSRoute
+from ingress.translate.readers.gateway.objects.routes import GRPCRoute, HTTPRoute, TLSRoute
 from ingress.translate.readers.ingress.classes import class_named, controller_of, is_catch_all, served_classes
 from ingress.translate.readers.ingress.objects import Ingress, IngressPath
 from ingress.translate.readers.reader import Reader, Readers, RouteKind

@@ -29,10 +29,14 @@ from ingress.status.refusals import Right, is_forbidden
 from ingress.status.report_writer import Bounds, ReportWriter, Sending, Write
 from ingress.status.write_pauses import WritePauses
 from ingress.translate.options import TranslateOptions
-from ingress.translate.readers.gateway.gateways import gateways_of
-from ingress.translate.readers.gateway.infrastructure import applied_body, service_key, wanted_service
-from ingress.translate.readers.gateway.names import GATEWAY
-from ingress.translate.readers.gateway.topology_making import last_topology
+from ingress.translate.readers.gateway.gateways.infrastructure import (
+    applied_body,
+    service_key,
+    wanted_service,
+)
+from ingress.translate.readers.gateway.objects.gateways import gateways_of
+from ingress.translate.readers.gateway.objects.names import GATEWAY
+from ingress.translate.readers.gateway.topology.topology_making import last_topology
 
 log = Logger()
 

@@ -26,7 +26,7 @@ from ingress.translate.gateway.claims import NOTHING_CLAIMED, GatewayClaims
 from ingress.translate.gateway.handshake_requests import NOTHING_ASKED as NO_GATEWAY_TLS
 from ingress.translate.gateway.handshake_requests import GatewayTls
 from ingress.translate.protocols import NOTHING_ASKED, ProtocolReading
-from ingress.translate.readers.gateway.policies import BackendTLSPolicy
+from ingress.translate.readers.gateway.objects.policies import BackendTLSPolicy
 
 ROOT = "/"
 IN_MAIN = (MAIN,)

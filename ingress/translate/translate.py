@@ -61,7 +61,7 @@ from ingress.translate.listeners import NONE_REFUSED, Refused, choose_listeners
 from ingress.translate.options import TranslateOptions
 from ingress.translate.ownership import owner_of
 from ingress.translate.port_services import parse_port_services
-from ingress.translate.readers.gateway.ports import tables_beside
+from ingress.translate.readers.gateway.topology.ports import tables_beside
 from ingress.translate.readers.reader import Readers, RouteKind
 from ingress.translate.readers.route_kinds import ROUTE_KINDS
 from ingress.translate.replicas import find_replicas, replica_problems

@@ -25,8 +25,8 @@ from ingress.model.cluster.label_selectors import LabelRequirement, LabelSelecto
 from ingress.model.cluster.objects import Batch, Kind, ObjectId, ObjectKey, Projection, Service
 from ingress.settings import Settings
 from ingress.translate.options import TranslateOptions
-from ingress.translate.readers.gateway.grants import Namespace, ReferenceGrant
-from ingress.translate.readers.gateway.names import NAMESPACE, REFERENCE_GRANT
+from ingress.translate.readers.gateway.objects.grants import Namespace, ReferenceGrant
+from ingress.translate.readers.gateway.objects.names import NAMESPACE, REFERENCE_GRANT
 from ingress.translate.readers.ingress.kind import INGRESS
 from ingress.translate.readers.ingress.objects import Ingress
 from ingress.translate.readers.route_kinds import ROUTE_KINDS

@@ -8,9 +8,8 @@ from ingress.filters import FilterSpec
 from ingress.model.cluster.objects import ObjectKey, Owner
 from ingress.model.cluster.problems import Problem, Reason
 from ingress.model.upstream.backends import BackendReference
-from ingress.translate.readers.gateway.filter_reading import ReadFilters, read_filters
-from ingress.translate.readers.gateway.names import HTTP_ROUTE, ObjectReference
-from ingress.translate.readers.gateway.routes import (
+from ingress.translate.readers.gateway.objects.names import HTTP_ROUTE, ObjectReference
+from ingress.translate.readers.gateway.objects.routes import (
     CORS,
     BackendObject,
     FilterEntry,
@@ -22,6 +21,7 @@ from ingress.translate.readers.gateway.routes import (
     UnreadFilter,
     URLRewrite,
 )
+from ingress.translate.readers.gateway.routes.filter_reading import ReadFilters, read_filters
 from tests.proxy.filter_case import FilterCase
 from tests.proxy.playing import ONE
 

@@ -9,7 +9,12 @@ from ingress.model.upstream.backends import BackendReference, BackendState
 from ingress.routing.route import Match, Route
 from ingress.routing.table import RouteTable
 from ingress.routing.variants import WeightedBackend
-from ingress.translate.readers.gateway.routes import HeaderEdits, PathEdit, RequestRedirect, URLRewrite
+from ingress.translate.readers.gateway.objects.routes import (
+    HeaderEdits,
+    PathEdit,
+    RequestRedirect,
+    URLRewrite,
+)
 from tests.gateway_filters.reading_case import OfAnswers, RuleCase, Written, specs
 from tests.proxy.playing import OK, ONE, OWNER, TWO, fields_of
 

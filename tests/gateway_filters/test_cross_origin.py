@@ -7,7 +7,7 @@ from typing import ClassVar
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.gateway_filters.cross_origin import MOST_BYTES, AllowedOrigins, read_list, read_origins
-from ingress.translate.readers.gateway.routes import CORS, HeaderEdits
+from ingress.translate.readers.gateway.objects.routes import CORS, HeaderEdits
 from tests.gateway_filters.reading_case import OfAnswers, RuleCase
 from tests.proxy.playing import OK
 

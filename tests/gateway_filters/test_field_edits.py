@@ -12,7 +12,7 @@ from ingress.gateway_filters.field_edits import (
     FieldEdits,
     read_field_edits,
 )
-from ingress.translate.readers.gateway.routes import HeaderEdits
+from ingress.translate.readers.gateway.objects.routes import HeaderEdits
 from tests.gateway_filters.reading_case import OfAnswers, RuleCase
 from tests.proxy.playing import OK
 

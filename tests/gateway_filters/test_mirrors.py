@@ -10,7 +10,7 @@ from ingress.proxy.contract.limits import MAX_MIRRORS_OF_ONE
 from ingress.proxy.contract.transport import REFUSED
 from ingress.routing.route import Match, Route
 from ingress.routing.table import RouteTable
-from ingress.translate.readers.gateway.routes import HeaderEdits, PathEdit, RequestMirror, URLRewrite
+from ingress.translate.readers.gateway.objects.routes import HeaderEdits, PathEdit, RequestMirror, URLRewrite
 from tests.fakes.transports import Peer
 from tests.gateway_filters.reading_case import RuleCase, Written, backend, specs
 from tests.proxy.playing import BACKEND, OK, ONE, OWNER, body_of, fields_of

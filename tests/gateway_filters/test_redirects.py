@@ -7,7 +7,12 @@ from typing import ClassVar
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.gateway_filters.redirects import MAX_LOCATION, STATUSES, RouteRedirect
-from ingress.translate.readers.gateway.routes import HeaderEdits, PathEdit, RequestRedirect, URLRewrite
+from ingress.translate.readers.gateway.objects.routes import (
+    HeaderEdits,
+    PathEdit,
+    RequestRedirect,
+    URLRewrite,
+)
 from tests.fakes.filter_parts import FakeFacts
 from tests.gateway_filters.reading_case import RuleCase, specs
 from tests.proxy.playing import OK, fields_of

@@ -37,7 +37,7 @@ from tests.translate.readers.gateway.route_cluster import (
     rule,
     service,
 )
-from tests.translate.readers.gateway.test_stream_routes import tcp
+from tests.translate.readers.gateway.routes.test_stream_routes import tcp
 
 KEY = ObjectKey("ingress-nginx", "tcp-services")
 ID = (Kind.CONFIG_MAP, KEY)

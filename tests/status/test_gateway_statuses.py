@@ -8,7 +8,7 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.model.cluster.object_meta import Address
 from ingress.model.cluster.objects import Kind, ObjectKey
-from ingress.translate.readers.gateway.topology_making import last_topology
+from ingress.translate.readers.gateway.topology.topology_making import last_topology
 from tests.status.gateway_cluster import (
     CONTROLLER,
     GatewayCluster,

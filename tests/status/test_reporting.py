@@ -25,7 +25,7 @@ from ingress.model.cluster.objects import Kind, ObjectKey
 from ingress.model.reporting.reporting import Reporting
 from ingress.status.reporting import ClusterReporting, steady_seconds, writer_name
 from ingress.translate.options import TranslateOptions
-from ingress.translate.readers.gateway.names import GROUP
+from ingress.translate.readers.gateway.objects.names import GROUP
 from ingress.translate.snapshot import Snapshot
 from tests.cluster.api_server_case import PATIENCE_SECONDS, SOON_SECONDS, ApiServerTestCase, reactor
 from tests.fakes.apiserver.access import grants_from_manifests

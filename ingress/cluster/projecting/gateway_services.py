@@ -11,7 +11,7 @@ import orjson
 
 from ingress.fields import RawObject, is_object
 from ingress.model.cluster.gateway_services import SERVICES_WRITER, GatewayService, GatewayServicePort
-from ingress.translate.readers.gateway.names import GATEWAY, GROUP
+from ingress.translate.readers.gateway.objects.names import GATEWAY, GROUP
 
 _TCP = "TCP"
 

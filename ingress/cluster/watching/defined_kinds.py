@@ -15,8 +15,8 @@ from ingress.cluster.json_text import decoded
 from ingress.cluster.source import Sink
 from ingress.errors import KubernetesError
 from ingress.model.cluster.objects import Batch, ObjectId, ObjectKey, Projection
-from ingress.translate.readers.gateway.definitions import Definition
-from ingress.translate.readers.gateway.names import DEFINITION, GROUP
+from ingress.translate.readers.gateway.objects.definitions import Definition
+from ingress.translate.readers.gateway.objects.names import DEFINITION, GROUP
 from ingress.translate.readers.reader import KindRead
 
 _LOOKS_TO_BELIEVE = 3

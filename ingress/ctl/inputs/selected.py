@@ -9,7 +9,7 @@ from ingress.cluster.namespace_labels import not_selected
 from ingress.ctl.inputs.input import Unread
 from ingress.model.cluster.label_selectors import LabelSelector
 from ingress.model.cluster.objects import ObjectId, ObjectKey, Projection
-from ingress.translate.readers.gateway.names import NAMESPACE
+from ingress.translate.readers.gateway.objects.names import NAMESPACE
 from ingress.wording import first_of, number_of
 
 _NAMED: Final = 3

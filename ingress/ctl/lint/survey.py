@@ -26,8 +26,8 @@ from ingress.translate.age import by_age
 from ingress.translate.claims import Claim, ParsedObject
 from ingress.translate.options import TranslateOptions
 from ingress.translate.ownership import wildcard_of
-from ingress.translate.readers.gateway.gateways import gateway_classes_of
-from ingress.translate.readers.gateway.names import GATEWAY_CLASS
+from ingress.translate.readers.gateway.objects.gateways import gateway_classes_of
+from ingress.translate.readers.gateway.objects.names import GATEWAY_CLASS
 from ingress.translate.readers.ingress.classes import controller_of
 from ingress.translate.readers.ingress.objects import Ingress
 from ingress.translate.readers.reader import Readers, Verdict

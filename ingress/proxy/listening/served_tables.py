@@ -8,7 +8,7 @@ from ingress.proxy.dispatch.site import ProxySite
 from ingress.proxy.listening.served_table import ServedSite, ServedTable
 from ingress.tls.contexts import ServerContexts
 from ingress.translate.gateway.claims import is_of_gateways
-from ingress.translate.readers.gateway.ports import SHARED_ADDRESS, table_name
+from ingress.translate.readers.gateway.topology.ports import SHARED_ADDRESS, table_name
 from ingress.translate.snapshot import Snapshot
 
 

@@ -11,7 +11,7 @@ from ingress.translate.caches.bookkeeping import Draft
 from ingress.translate.claims import ParsedObject
 from ingress.translate.gateway.claims import NOTHING_CLAIMED, ListenerKey, key_of
 from ingress.translate.gateway.gateways_of_services import GatewaysOfServices
-from ingress.translate.readers.gateway.undone import is_all_undone, is_undone
+from ingress.translate.readers.gateway.statuses.undone import is_all_undone, is_undone
 
 Rejected = frozenset[tuple[Owner, ListenerKey]]
 NONE_REJECTED: Final[Rejected] = frozenset()

@@ -34,8 +34,8 @@ from ingress.routing.hosts import check_rule_host
 from ingress.translate.age import by_age, why_first
 from ingress.translate.authorities import join_authorities
 from ingress.translate.gateway.faults import Fault
-from ingress.translate.readers.gateway.names import BACKEND_TLS_POLICY, UNREADABLE
-from ingress.translate.readers.gateway.policies import BackendTLSPolicy, policies_of
+from ingress.translate.readers.gateway.objects.names import BACKEND_TLS_POLICY, UNREADABLE
+from ingress.translate.readers.gateway.objects.policies import BackendTLSPolicy, policies_of
 
 AT_ONCE: Final = 10
 """Policies that are looked at in one step."""

@@ -20,7 +20,7 @@ from ingress.model.upstream.upstream_tls import ByPolicy
 from ingress.routing.matching import MatchCondition
 from ingress.routing.route import Match, Route
 from ingress.routing.variants import WeightedBackend
-from ingress.translate.readers.gateway.attachments import (
+from ingress.translate.readers.gateway.topology.attachments import (
     Attachment,
     BackendCertificate,
     ListenerHosts,

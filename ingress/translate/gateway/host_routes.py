@@ -19,7 +19,7 @@ from ingress.routing.table import HostRoutes
 from ingress.translate.age import by_age
 from ingress.translate.claims import ParsedObject
 from ingress.translate.gateway.claims import MatchClaim
-from ingress.translate.readers.gateway.hostnames import most_specific
+from ingress.translate.readers.gateway.topology.hostnames import most_specific
 
 AT_ONCE: Final = 200
 """Matches that are looked at in one step."""

@@ -14,8 +14,8 @@ from ingress.translate.age import why_first
 from ingress.translate.claims import ParsedObject
 from ingress.translate.gateway.attached import is_refused
 from ingress.translate.gateway.claims import ListenerKey, key_of
-from ingress.translate.readers.gateway.hostnames import wildcards_over
-from ingress.translate.readers.gateway.names import GRPC_ROUTE, HTTP_ROUTE
+from ingress.translate.readers.gateway.objects.names import GRPC_ROUTE, HTTP_ROUTE
+from ingress.translate.readers.gateway.topology.hostnames import wildcards_over
 
 AT_ONCE: Final = 500
 """Routes, listeners and hosts that are looked at in one step."""

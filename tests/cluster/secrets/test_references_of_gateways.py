@@ -10,8 +10,13 @@ from ingress.cluster.secrets.secret_references import ObjectReferences
 from ingress.model.cluster.objects import ClusterObject, Kind, ObjectId, ObjectKey, Projection
 from ingress.model.cluster.state import ClusterState
 from ingress.translate.options import TranslateOptions
-from ingress.translate.readers.gateway.gateways import Gateway, GatewayClass, ListenerSet, ListenerTls
-from ingress.translate.readers.gateway.names import GATEWAY, GATEWAY_CLASS, LISTENER_SET, ObjectReference
+from ingress.translate.readers.gateway.objects.gateways import Gateway, GatewayClass, ListenerSet, ListenerTls
+from ingress.translate.readers.gateway.objects.names import (
+    GATEWAY,
+    GATEWAY_CLASS,
+    LISTENER_SET,
+    ObjectReference,
+)
 from ingress.translate.readers.reader import Readers
 from ingress.translate.readers.route_kinds import ROUTE_KINDS
 from tests.fakes.counting import calls

@@ -10,8 +10,8 @@ from twisted.logger import LogLevel, capturedLogs
 from ingress.cluster.kinds import ObjectKinds
 from ingress.metrics.watch import WatchMetrics
 from ingress.model.cluster.objects import ObjectKey
-from ingress.translate.readers.gateway.definitions import Definition
-from ingress.translate.readers.gateway.names import (
+from ingress.translate.readers.gateway.objects.definitions import Definition
+from ingress.translate.readers.gateway.objects.names import (
     DEFINITION,
     GATEWAY,
     GATEWAY_CLASS,

@@ -7,9 +7,9 @@ from ingress.model.upstream.backends import Endpoint
 from ingress.model.upstream.retries import DEFAULT_RETRIES
 from ingress.proxy.contract.limits import MAX_HELD
 from ingress.proxy.contract.transport import REFUSED
-from ingress.translate.readers.gateway.names import HTTP_ROUTE
-from ingress.translate.readers.gateway.routes import HTTPRule, Retry
-from ingress.translate.readers.gateway.rule_times import MOST_ATTEMPTS, read_times
+from ingress.translate.readers.gateway.objects.names import HTTP_ROUTE
+from ingress.translate.readers.gateway.objects.routes import HTTPRule, Retry
+from ingress.translate.readers.gateway.routes.rule_times import MOST_ATTEMPTS, read_times
 from tests.fakes.transports import Peer
 from tests.proxy.playing import GET, OK, ONE, THREE, TWO, ProxyCase, body_of
 

@@ -11,7 +11,7 @@ from ingress.proxy.downstream.h2_session import DownstreamSession
 from ingress.proxy.listening.connection_factories import ChannelFactory
 from ingress.proxy.listening.served_table import ServedSite
 from ingress.proxy.listening.served_tables import ServedTables
-from ingress.translate.readers.gateway.ports import SHARED_ADDRESS, table_name
+from ingress.translate.readers.gateway.topology.ports import SHARED_ADDRESS, table_name
 from ingress.translate.snapshot import ListenerTable, Snapshot
 from tests.fakes.http2_frames import SETTINGS, frame
 from tests.proxy.playing import GET, ProxyCase

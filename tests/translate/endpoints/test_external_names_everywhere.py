@@ -22,7 +22,7 @@ from tests.translate.readers.gateway.route_cluster import (
     rule,
     service,
 )
-from tests.translate.readers.gateway.test_stream_routes import tcp, tls
+from tests.translate.readers.gateway.routes.test_stream_routes import tcp, tls
 
 OUT: dict[str, Any] = {
     "apiVersion": "v1",

@@ -2,8 +2,8 @@
 
 from ingress.translate.snapshot import Snapshot
 from tests.translate.readers.gateway.route_cluster import answer, get, match, route, rule, service
+from tests.translate.readers.gateway.routes.test_http_matching import MatchingCase
 from tests.translate.readers.gateway.test_backend_tls import config_map, policy
-from tests.translate.readers.gateway.test_http_matching import MatchingCase
 
 FIELD = "spec.rules[0].backendRefs[0].port"
 

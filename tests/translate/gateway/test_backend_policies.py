@@ -38,8 +38,8 @@ from ingress.translate.gateway.backend_policies import (
     services_of,
 )
 from ingress.translate.options import TranslateOptions
-from ingress.translate.readers.gateway.names import BACKEND_TLS_POLICY, UNREADABLE, ObjectReference
-from ingress.translate.readers.gateway.policies import AlternativeName, BackendTLSPolicy, PolicyTarget
+from ingress.translate.readers.gateway.objects.names import BACKEND_TLS_POLICY, UNREADABLE, ObjectReference
+from ingress.translate.readers.gateway.objects.policies import AlternativeName, BackendTLSPolicy, PolicyTarget
 from tests.fakes.certificates import issue, make_authority
 from tests.fakes.counting import calls, longest_step
 

@@ -10,9 +10,9 @@ from ingress.model.upstream.backends import BackendReference
 from ingress.translate.claims import ParsedObject
 from ingress.translate.gateway.attached import AttachedCounts
 from ingress.translate.gateway.claims import GatewayClaims, RuleClaim
-from ingress.translate.readers.gateway.attachments import Attachment, ListenerHosts, ListenerState
-from ingress.translate.readers.gateway.names import GATEWAY, GROUP, HTTP_ROUTE, ObjectReference
-from ingress.translate.readers.gateway.routes import ParentReference
+from ingress.translate.readers.gateway.objects.names import GATEWAY, GROUP, HTTP_ROUTE, ObjectReference
+from ingress.translate.readers.gateway.objects.routes import ParentReference
+from ingress.translate.readers.gateway.topology.attachments import Attachment, ListenerHosts, ListenerState
 from tests.fakes.counting import longest_step
 
 WEB, SHOP = ObjectKey("infra", "web"), ObjectKey("infra", "shop")

@@ -11,7 +11,7 @@ from ingress.routing.route import Match, Route
 from ingress.routing.table import HostRoutes, RouteTable
 from ingress.translate.caches.bookkeeping import ProblemIndex
 from ingress.translate.gateway.side_by_side import SideBySideProblems, lost_hosts
-from ingress.translate.readers.gateway.names import HTTP_ROUTE
+from ingress.translate.readers.gateway.objects.names import HTTP_ROUTE
 from tests.properties import examples
 
 _OLD, _YOUNG = (

@@ -36,7 +36,7 @@ from ingress.model.cluster.problems import Problem
 from ingress.model.cluster.secrets import is_secret_name
 from ingress.settings import Settings
 from ingress.translate.readers.gateway.kinds import VERSION
-from ingress.translate.readers.gateway.names import GROUP, NAMESPACE
+from ingress.translate.readers.gateway.objects.names import GROUP, NAMESPACE
 from ingress.translate.readers.reader import KindRead
 from ingress.wording import first_of, number_of, plural_of
 

@@ -16,8 +16,8 @@ from ingress.ctl.lint.rules import (
 from ingress.ctl.lint.survey import Subject, Survey
 from ingress.model.cluster.objects import Kind
 from ingress.model.cluster.problems import Reason
-from ingress.translate.readers.gateway.gateways import Gateway, GatewayClass
 from ingress.translate.readers.gateway.not_ours import why_not_served_here
+from ingress.translate.readers.gateway.objects.gateways import Gateway, GatewayClass
 from ingress.translate.readers.ingress.classes import class_named, controller_of
 from ingress.translate.readers.ingress.objects import CLASS_ANNOTATION, Ingress, classes_of
 

@@ -3,11 +3,10 @@
 from typing import Final
 
 from ingress.model.cluster.objects import Kind
-from ingress.translate.readers.gateway.gateway_class_reader import GatewayClassReader
-from ingress.translate.readers.gateway.gateway_reader import GatewayReader
-from ingress.translate.readers.gateway.http_route_reader import grpc_route_reader, http_route_reader
-from ingress.translate.readers.gateway.listener_set_reader import ListenerSetReader
-from ingress.translate.readers.gateway.names import (
+from ingress.translate.readers.gateway.gateways.gateway_class_reader import GatewayClassReader
+from ingress.translate.readers.gateway.gateways.gateway_reader import GatewayReader
+from ingress.translate.readers.gateway.gateways.listener_set_reader import ListenerSetReader
+from ingress.translate.readers.gateway.objects.names import (
     BACKEND_TLS_POLICY,
     DEFINITION,
     GATEWAY,
@@ -38,6 +37,12 @@ from ingress.translate.readers.gateway.projection.routes import (
     project_tls_route,
     project_udp_route,
 )
+from ingress.translate.readers.gateway.routes.http_route_reader import grpc_route_reader, http_route_reader
+from ingress.translate.readers.gateway.routes.stream_route_reader import (
+    tcp_route_reader,
+    tls_route_reader,
+    udp_route_reader,
+)
 from ingress.translate.readers.gateway.statuses.reported import (
     REPORTED_CLASSES,
     REPORTED_GATEWAYS,
@@ -49,12 +54,7 @@ from ingress.translate.readers.gateway.statuses.reported import (
     REPORTED_TLS_ROUTES,
     REPORTED_UDP_ROUTES,
 )
-from ingress.translate.readers.gateway.stream_route_reader import (
-    tcp_route_reader,
-    tls_route_reader,
-    udp_route_reader,
-)
-from ingress.translate.readers.gateway.topology_making import prepare_topology
+from ingress.translate.readers.gateway.topology.topology_making import prepare_topology
 from ingress.translate.readers.reader import KindRead, Projector, RouteKind
 from ingress.translate.reports import ReportedKind
 

@@ -8,7 +8,7 @@ from ingress.annotations.contract.values import quoted
 from ingress.model.cluster.objects import ClusterObject, Kind, ObjectKey
 from ingress.model.cluster.state import ClusterState
 from ingress.translate.gateway_options import GatewayOptions
-from ingress.translate.readers.gateway.gateways import (
+from ingress.translate.readers.gateway.objects.gateways import (
     Gateway,
     GatewayClass,
     ListenerSet,
@@ -16,9 +16,15 @@ from ingress.translate.readers.gateway.gateways import (
     gateways_of,
     listener_sets_of,
 )
-from ingress.translate.readers.gateway.names import GATEWAY, GROUP, LISTENER_SET, UNREADABLE, ObjectReference
-from ingress.translate.readers.gateway.policies import BackendTLSPolicy
-from ingress.translate.readers.gateway.routes import AnyRoute
+from ingress.translate.readers.gateway.objects.names import (
+    GATEWAY,
+    GROUP,
+    LISTENER_SET,
+    UNREADABLE,
+    ObjectReference,
+)
+from ingress.translate.readers.gateway.objects.policies import BackendTLSPolicy
+from ingress.translate.readers.gateway.objects.routes import AnyRoute
 
 _MOST_PARENTS = 3
 

@@ -10,8 +10,8 @@ from ingress.translate.claims import ParsedObject
 from ingress.translate.gateway.backend_policies import sources_of
 from ingress.translate.gateway.handshake_requests import AUTHORITY_KEYS
 from ingress.translate.options import TranslateOptions
-from ingress.translate.readers.gateway.gateways import gateway_classes_of
-from ingress.translate.readers.gateway.policies import BackendTLSPolicy
+from ingress.translate.readers.gateway.objects.gateways import gateway_classes_of
+from ingress.translate.readers.gateway.objects.policies import BackendTLSPolicy
 from ingress.translate.readers.reader import Verdict
 
 

@@ -17,11 +17,11 @@ from ingress.model.cluster.objects import (
     Service,
 )
 from ingress.translate.incremental import Translation
-from ingress.translate.readers.gateway.gateway_reader import GatewayReader
-from ingress.translate.readers.gateway.gateways import Gateway, GatewayClass, ListenerSet
-from ingress.translate.readers.gateway.grants import Namespace, ReferenceGrant
-from ingress.translate.readers.gateway.listener_set_reader import ListenerSetReader
-from ingress.translate.readers.gateway.names import (
+from ingress.translate.readers.gateway.gateways.gateway_reader import GatewayReader
+from ingress.translate.readers.gateway.gateways.listener_set_reader import ListenerSetReader
+from ingress.translate.readers.gateway.objects.gateways import Gateway, GatewayClass, ListenerSet
+from ingress.translate.readers.gateway.objects.grants import Namespace, ReferenceGrant
+from ingress.translate.readers.gateway.objects.names import (
     GATEWAY,
     GATEWAY_CLASS,
     GROUP,

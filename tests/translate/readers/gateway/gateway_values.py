@@ -10,7 +10,7 @@ from ingress.model.cluster.state import ClusterState
 from ingress.model.network.listeners import Listener
 from ingress.translate.gateway_options import CONTROLLER_NAME, GatewayOptions
 from ingress.translate.options import TranslateOptions
-from ingress.translate.readers.gateway.gateways import (
+from ingress.translate.readers.gateway.objects.gateways import (
     AllowedNamespaces,
     Gateway,
     GatewayAddress,
@@ -20,8 +20,8 @@ from ingress.translate.readers.gateway.gateways import (
     ListenerTls,
     RouteKindName,
 )
-from ingress.translate.readers.gateway.grants import Namespace, ReferenceGrant
-from ingress.translate.readers.gateway.names import (
+from ingress.translate.readers.gateway.objects.grants import Namespace, ReferenceGrant
+from ingress.translate.readers.gateway.objects.names import (
     GATEWAY,
     GATEWAY_CLASS,
     GROUP,
@@ -30,9 +30,9 @@ from ingress.translate.readers.gateway.names import (
     REFERENCE_GRANT,
     ObjectReference,
 )
-from ingress.translate.readers.gateway.routes import ParentReference
-from ingress.translate.readers.gateway.topology import Topology
-from ingress.translate.readers.gateway.topology_making import topology_of
+from ingress.translate.readers.gateway.objects.routes import ParentReference
+from ingress.translate.readers.gateway.topology.topology import Topology
+from ingress.translate.readers.gateway.topology.topology_making import topology_of
 
 ANY = AllowedNamespaces("All")
 CLASS = GatewayClass(ObjectKey("", "ours"), controller=CONTROLLER_NAME)

@@ -5,11 +5,11 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.model.cluster.objects import ClusterObject, ObjectKey
 from ingress.translate.gateway_options import GatewayOptions
-from ingress.translate.readers.gateway.gateways import GatewayClass
-from ingress.translate.readers.gateway.names import UNREADABLE, ObjectReference
 from ingress.translate.readers.gateway.not_ours import why_not_served_here
-from ingress.translate.readers.gateway.policies import BackendTLSPolicy
-from ingress.translate.readers.gateway.routes import (
+from ingress.translate.readers.gateway.objects.gateways import GatewayClass
+from ingress.translate.readers.gateway.objects.names import UNREADABLE, ObjectReference
+from ingress.translate.readers.gateway.objects.policies import BackendTLSPolicy
+from ingress.translate.readers.gateway.objects.routes import (
     GRPCRoute,
     HTTPRoute,
     ParentReference,

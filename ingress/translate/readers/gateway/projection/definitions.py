@@ -1,8 +1,12 @@
 """The projection of CustomResourceDefinitions: their metadata alone."""
 
 from ingress.fields import FieldReader, RawObject, is_object, is_text
-from ingress.translate.readers.gateway.definitions import CHANNEL_ANNOTATION, VERSION_ANNOTATION, Definition
-from ingress.translate.readers.gateway.names import GROUP
+from ingress.translate.readers.gateway.objects.definitions import (
+    CHANNEL_ANNOTATION,
+    VERSION_ANNOTATION,
+    Definition,
+)
+from ingress.translate.readers.gateway.objects.names import GROUP
 
 _LONGEST = 64
 

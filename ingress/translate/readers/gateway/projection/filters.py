@@ -5,9 +5,8 @@ from functools import lru_cache
 from typing import Final, Literal
 
 from ingress.fields import FieldReader, RawObject, entry_path, path_of
-from ingress.translate.readers.gateway.names import UNREADABLE
-from ingress.translate.readers.gateway.projection.parts import Parts
-from ingress.translate.readers.gateway.routes import (
+from ingress.translate.readers.gateway.objects.names import UNREADABLE
+from ingress.translate.readers.gateway.objects.routes import (
     CORS,
     BackendObject,
     FilterEntry,
@@ -19,6 +18,7 @@ from ingress.translate.readers.gateway.routes import (
     UnreadFilter,
     URLRewrite,
 )
+from ingress.translate.readers.gateway.projection.parts import Parts
 
 
 def filters_of(parent: RawObject, parent_at: str, parts: Parts) -> tuple[FilterEntry, ...]:

@@ -6,14 +6,14 @@ from ipaddress import ip_address
 from ingress.fields import FieldReader, RawObject, is_object, path_of
 from ingress.model.cluster.problems import Reason
 from ingress.translate.readers.created import created_of
-from ingress.translate.readers.gateway.gateways import (
+from ingress.translate.readers.gateway.objects.gateways import (
     FrontendValidation,
     Gateway,
     GatewayAddress,
     GatewayClass,
     ListenerSet,
 )
-from ingress.translate.readers.gateway.names import GATEWAY, GROUP
+from ingress.translate.readers.gateway.objects.names import GATEWAY, GROUP
 from ingress.translate.readers.gateway.projection.listeners import (
     NO_NAMESPACES,
     allowed_namespaces,

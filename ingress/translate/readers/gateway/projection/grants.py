@@ -3,7 +3,7 @@
 from functools import partial
 
 from ingress.fields import FieldReader, RawObject, path_of
-from ingress.translate.readers.gateway.grants import GrantedFrom, GrantedTo, Namespace, ReferenceGrant
+from ingress.translate.readers.gateway.objects.grants import GrantedFrom, GrantedTo, Namespace, ReferenceGrant
 from ingress.translate.readers.gateway.projection.parts import Parts, TooManyEntriesError, spec_of
 
 _NAME_LABEL = "kubernetes.io/metadata.name"

@@ -6,13 +6,13 @@ from typing import Final, Literal
 from ingress.fields import RawObject, path_of
 from ingress.model.cluster.label_selectors import ANY_LABELS
 from ingress.model.cluster.problems import Reason
-from ingress.translate.readers.gateway.gateways import (
+from ingress.translate.readers.gateway.objects.gateways import (
     AllowedNamespaces,
     GatewayListener,
     ListenerTls,
     RouteKindName,
 )
-from ingress.translate.readers.gateway.names import GROUP
+from ingress.translate.readers.gateway.objects.names import GROUP
 from ingress.translate.readers.gateway.projection.parts import Parts
 
 NO_NAMESPACES: Final = AllowedNamespaces("None")

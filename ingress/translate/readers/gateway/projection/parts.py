@@ -8,8 +8,8 @@ from typing import Final, TypeVar
 from ingress.fields import FieldReader, RawObject, entry_path, is_text, path_of
 from ingress.model.cluster.label_selectors import LabelRequirement, LabelSelector
 from ingress.model.cluster.problems import Reason
-from ingress.translate.readers.gateway.names import UNREADABLE, ObjectReference
-from ingress.translate.readers.gateway.routes import RouteBackend
+from ingress.translate.readers.gateway.objects.names import UNREADABLE, ObjectReference
+from ingress.translate.readers.gateway.objects.routes import RouteBackend
 
 MOST_ENTRIES: Final = 16_384
 """How many entries all lists of one object may have together: more than fit into an object that an API server takes and anybody wrote."""

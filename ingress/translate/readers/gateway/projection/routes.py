@@ -7,15 +7,8 @@ from typing import Final, TypeVar
 from ingress.fields import FieldReader, RawObject, entry_path
 from ingress.model.cluster.problems import Reason
 from ingress.translate.readers.created import created_of
-from ingress.translate.readers.gateway.names import GATEWAY, GROUP, UNREADABLE
-from ingress.translate.readers.gateway.projection.parts import Parts, TooManyEntriesError, spec_of
-from ingress.translate.readers.gateway.projection.rules import (
-    ANY_HTTP,
-    grpc_rule,
-    http_rule,
-    stream_rule,
-)
-from ingress.translate.readers.gateway.routes import (
+from ingress.translate.readers.gateway.objects.names import GATEWAY, GROUP, UNREADABLE
+from ingress.translate.readers.gateway.objects.routes import (
     GRPCRoute,
     HTTPRoute,
     HTTPRule,
@@ -23,6 +16,13 @@ from ingress.translate.readers.gateway.routes import (
     TCPRoute,
     TLSRoute,
     UDPRoute,
+)
+from ingress.translate.readers.gateway.projection.parts import Parts, TooManyEntriesError, spec_of
+from ingress.translate.readers.gateway.projection.rules import (
+    ANY_HTTP,
+    grpc_rule,
+    http_rule,
+    stream_rule,
 )
 
 _T = TypeVar("_T")

@@ -6,10 +6,8 @@ from sys import intern
 from typing import Final
 
 from ingress.fields import RawObject, entry_path, is_text, path_of
-from ingress.translate.readers.gateway.names import UNREADABLE
-from ingress.translate.readers.gateway.projection.filters import backend_object, filters_of
-from ingress.translate.readers.gateway.projection.parts import Parts
-from ingress.translate.readers.gateway.routes import (
+from ingress.translate.readers.gateway.objects.names import UNREADABLE
+from ingress.translate.readers.gateway.objects.routes import (
     BackendObject,
     GRPCMatch,
     GRPCRule,
@@ -22,6 +20,8 @@ from ingress.translate.readers.gateway.routes import (
     RouteBackend,
     StreamRule,
 )
+from ingress.translate.readers.gateway.projection.filters import backend_object, filters_of
+from ingress.translate.readers.gateway.projection.parts import Parts
 
 ANY_HTTP: Final = (HTTPMatch(),)
 """What a rule matches that says nothing of that."""

@@ -10,7 +10,7 @@ from typing import Any
 from ingress.model.cluster.object_meta import Condition
 from ingress.model.cluster.objects import Owner
 from ingress.model.cluster.problems import ORDER, Problem, Reason
-from ingress.translate.readers.gateway.names import GROUP
+from ingress.translate.readers.gateway.objects.names import GROUP
 from ingress.translate.reports import told
 
 Words = Mapping[Reason, str]

@@ -8,8 +8,8 @@ from typing import Final
 from ingress.model.cluster.problems import Reason
 from ingress.model.reporting.reports import StatusDocument
 from ingress.model.reporting.writes import StatusShape
-from ingress.translate.readers.gateway.features import FEATURES
 from ingress.translate.readers.gateway.statuses.conditions import condition_of
+from ingress.translate.readers.gateway.statuses.features import FEATURES
 from ingress.translate.reports import ReportFacts
 
 GATEWAY_CLASS_SHAPE: Final = StatusShape(

@@ -11,7 +11,7 @@ from ingress.model.cluster.object_meta import Address, Condition
 from ingress.model.cluster.problems import ORDER, Problem, Reason
 from ingress.model.reporting.reports import StatusDocument
 from ingress.model.reporting.writes import ADDRESSES_FIELD, StatusShape
-from ingress.translate.readers.gateway.gateways import Gateway, gateways_of
+from ingress.translate.readers.gateway.objects.gateways import Gateway, gateways_of
 from ingress.translate.readers.gateway.statuses.conditions import Words, broken, condition_of, held, is_within
 from ingress.translate.readers.gateway.statuses.listener_sets import is_valid_set
 from ingress.translate.readers.gateway.statuses.listeners import (
@@ -20,8 +20,8 @@ from ingress.translate.readers.gateway.statuses.listeners import (
     ListenerOutcome,
     listener_outcomes,
 )
-from ingress.translate.readers.gateway.topology import GatewayState
-from ingress.translate.readers.gateway.topology_making import last_topology
+from ingress.translate.readers.gateway.topology.topology import GatewayState
+from ingress.translate.readers.gateway.topology.topology_making import last_topology
 from ingress.translate.reports import ReportFacts
 
 GATEWAY_SHAPE: Final = StatusShape(

@@ -10,7 +10,7 @@ from ingress.model.cluster.object_meta import Condition
 from ingress.model.cluster.problems import ORDER, Problem, Reason
 from ingress.model.reporting.reports import StatusDocument
 from ingress.model.reporting.writes import StatusShape
-from ingress.translate.readers.gateway.gateways import gateways_of
+from ingress.translate.readers.gateway.objects.gateways import gateways_of
 from ingress.translate.readers.gateway.statuses.conditions import Words, broken, condition_of, held
 from ingress.translate.readers.gateway.statuses.listeners import (
     LISTENERS,
@@ -19,8 +19,8 @@ from ingress.translate.readers.gateway.statuses.listeners import (
     is_any_valid,
     listener_outcomes,
 )
-from ingress.translate.readers.gateway.topology import ListenerSetState
-from ingress.translate.readers.gateway.topology_making import last_topology
+from ingress.translate.readers.gateway.topology.topology import ListenerSetState
+from ingress.translate.readers.gateway.topology.topology_making import last_topology
 from ingress.translate.reports import ReportFacts
 
 LISTENER_SET_SHAPE: Final = StatusShape(frozenset({"Accepted", "Programmed"}), (LISTENERS,))

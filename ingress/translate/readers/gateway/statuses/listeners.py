@@ -12,11 +12,11 @@ from ingress.model.cluster.problems import Problem, Reason
 from ingress.model.frozen import frozen
 from ingress.model.reporting.reports import StatusEntry
 from ingress.model.reporting.writes import ListShape
-from ingress.translate.readers.gateway.attachments import ListenerState
-from ingress.translate.readers.gateway.gateways import FrontendValidation, Gateway
-from ingress.translate.readers.gateway.names import GROUP
+from ingress.translate.readers.gateway.objects.gateways import FrontendValidation, Gateway
+from ingress.translate.readers.gateway.objects.names import GROUP
 from ingress.translate.readers.gateway.statuses.conditions import Words, broken, condition_of, held, is_within
-from ingress.translate.readers.gateway.topology import Topology
+from ingress.translate.readers.gateway.topology.attachments import ListenerState
+from ingress.translate.readers.gateway.topology.topology import Topology
 from ingress.translate.reports import told
 
 _CONFLICTS: Final[Words] = {

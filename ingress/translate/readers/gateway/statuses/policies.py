@@ -12,8 +12,8 @@ from ingress.model.cluster.state import ClusterState
 from ingress.model.reporting.reports import StatusDocument, StatusEntry
 from ingress.model.reporting.writes import ListShape, StatusShape
 from ingress.translate.gateway.backend_policies import claims_of, services_of
-from ingress.translate.readers.gateway.names import BACKEND_TLS_POLICY
-from ingress.translate.readers.gateway.policies import BackendTLSPolicy, policies_of
+from ingress.translate.readers.gateway.objects.names import BACKEND_TLS_POLICY
+from ingress.translate.readers.gateway.objects.policies import BackendTLSPolicy, policies_of
 from ingress.translate.readers.gateway.statuses.conditions import Words, condition_of, reference_to
 from ingress.translate.reports import ReportFacts
 

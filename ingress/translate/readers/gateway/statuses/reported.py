@@ -10,8 +10,8 @@ from ingress.model.cluster.state import ClusterState
 from ingress.model.reporting.reports import StatusDocument
 from ingress.model.reporting.writes import KindWrite, StatusField, StatusShape
 from ingress.translate.options import TranslateOptions
-from ingress.translate.readers.gateway.gateways import gateway_classes_of, listener_sets_of
-from ingress.translate.readers.gateway.names import (
+from ingress.translate.readers.gateway.objects.gateways import gateway_classes_of, listener_sets_of
+from ingress.translate.readers.gateway.objects.names import (
     BACKEND_TLS_POLICY,
     GATEWAY,
     GATEWAY_CLASS,
@@ -31,7 +31,7 @@ from ingress.translate.readers.gateway.statuses.gateways import GATEWAY_SHAPE, g
 from ingress.translate.readers.gateway.statuses.listener_sets import LISTENER_SET_SHAPE, listener_set_document
 from ingress.translate.readers.gateway.statuses.policies import POLICY_SHAPE, policy_document, targeting
 from ingress.translate.readers.gateway.statuses.routes import ROUTE_SHAPE, route_document
-from ingress.translate.readers.gateway.topology_making import last_topology
+from ingress.translate.readers.gateway.topology.topology_making import last_topology
 from ingress.translate.reports import ReportedKind, ReportFacts
 
 _IsOurs = Callable[[ObjectKey, ClusterState, TranslateOptions], bool | None]

@@ -11,11 +11,11 @@ from ingress.model.cluster.objects import Kind
 from ingress.model.cluster.problems import ORDER, Problem, Reason
 from ingress.model.reporting.reports import StatusDocument, StatusEntry
 from ingress.model.reporting.writes import ListShape, StatusShape
-from ingress.translate.readers.gateway.attachments import Attachment
-from ingress.translate.readers.gateway.routes import AnyRoute, ParentReference, hostnames_of
+from ingress.translate.readers.gateway.objects.routes import AnyRoute, ParentReference, hostnames_of
 from ingress.translate.readers.gateway.statuses.conditions import broken, condition_of, held, is_within
-from ingress.translate.readers.gateway.topology_making import last_topology
-from ingress.translate.readers.gateway.undone import UNRESOLVED, is_all_undone, is_undone
+from ingress.translate.readers.gateway.statuses.undone import UNRESOLVED, is_all_undone, is_undone
+from ingress.translate.readers.gateway.topology.attachments import Attachment
+from ingress.translate.readers.gateway.topology.topology_making import last_topology
 from ingress.translate.reports import ReportFacts, told
 
 ROUTE_SHAPE: Final = StatusShape(

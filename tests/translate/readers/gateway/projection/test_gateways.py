@@ -6,7 +6,7 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.model.cluster.label_selectors import LabelRequirement, LabelSelector
 from ingress.model.cluster.objects import ObjectKey
-from ingress.translate.readers.gateway.gateways import (
+from ingress.translate.readers.gateway.objects.gateways import (
     AllowedNamespaces,
     FrontendValidation,
     Gateway,
@@ -17,7 +17,7 @@ from ingress.translate.readers.gateway.gateways import (
     ListenerTls,
     RouteKindName,
 )
-from ingress.translate.readers.gateway.names import (
+from ingress.translate.readers.gateway.objects.names import (
     GATEWAY,
     GATEWAY_CLASS,
     GROUP,

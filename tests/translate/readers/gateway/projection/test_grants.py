@@ -5,9 +5,9 @@ from twisted.trial.unittest import SynchronousTestCase
 from ingress.cluster.kinds import KINDS
 from ingress.cluster.projecting.project import project
 from ingress.model.cluster.objects import ObjectKey
-from ingress.translate.readers.gateway.definitions import Definition, unsupported
-from ingress.translate.readers.gateway.grants import GrantedFrom, GrantedTo, Namespace, ReferenceGrant
-from ingress.translate.readers.gateway.names import (
+from ingress.translate.readers.gateway.objects.definitions import Definition, unsupported
+from ingress.translate.readers.gateway.objects.grants import GrantedFrom, GrantedTo, Namespace, ReferenceGrant
+from ingress.translate.readers.gateway.objects.names import (
     BACKEND_TLS_POLICY,
     DEFINITION,
     GROUP,
@@ -16,7 +16,7 @@ from ingress.translate.readers.gateway.names import (
     UNREADABLE,
     ObjectReference,
 )
-from ingress.translate.readers.gateway.policies import AlternativeName, BackendTLSPolicy, PolicyTarget
+from ingress.translate.readers.gateway.objects.policies import AlternativeName, BackendTLSPolicy, PolicyTarget
 from tests.translate.readers.gateway.projection.raw_gateway_objects import (
     PREFIX,
     projection_of,

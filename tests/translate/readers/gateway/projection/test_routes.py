@@ -7,7 +7,7 @@ from twisted.trial.unittest import SynchronousTestCase
 from ingress.fields import RawObject
 from ingress.model.cluster.objects import ObjectKey
 from ingress.model.cluster.problems import Reason
-from ingress.translate.readers.gateway.names import (
+from ingress.translate.readers.gateway.objects.names import (
     GROUP,
     GRPC_ROUTE,
     HTTP_ROUTE,
@@ -16,8 +16,7 @@ from ingress.translate.readers.gateway.names import (
     UNREADABLE,
     ObjectReference,
 )
-from ingress.translate.readers.gateway.projection.parts import MOST_ENTRIES, MOST_PROBLEMS
-from ingress.translate.readers.gateway.routes import (
+from ingress.translate.readers.gateway.objects.routes import (
     CORS,
     BackendObject,
     FilterEntry,
@@ -44,6 +43,7 @@ from ingress.translate.readers.gateway.routes import (
     UnreadFilter,
     URLRewrite,
 )
+from ingress.translate.readers.gateway.projection.parts import MOST_ENTRIES, MOST_PROBLEMS
 from tests.translate.readers.gateway.projection.raw_gateway_objects import projection_of, told_of, value_of
 
 KEY = ObjectKey("shop", "web")

@@ -12,10 +12,10 @@ from ingress.model.cluster.problems import Problem, Reason
 from ingress.model.cluster.state import ClusterState
 from ingress.model.reporting.reports import Report, StatusEntry
 from ingress.translate.options import TranslateOptions
-from ingress.translate.readers.gateway.gateways import Gateway, GatewayClass, ListenerSet
-from ingress.translate.readers.gateway.names import BACKEND_TLS_POLICY, HTTP_ROUTE
-from ingress.translate.readers.gateway.policies import BackendTLSPolicy
-from ingress.translate.readers.gateway.routes import HTTPRoute, HTTPRule, ParentReference
+from ingress.translate.readers.gateway.objects.gateways import Gateway, GatewayClass, ListenerSet
+from ingress.translate.readers.gateway.objects.names import BACKEND_TLS_POLICY, HTTP_ROUTE
+from ingress.translate.readers.gateway.objects.policies import BackendTLSPolicy
+from ingress.translate.readers.gateway.objects.routes import HTTPRoute, HTTPRule, ParentReference
 from ingress.translate.readers.gateway.statuses.reported import (
     REPORTED_CLASSES,
     REPORTED_GATEWAYS,
@@ -23,8 +23,8 @@ from ingress.translate.readers.gateway.statuses.reported import (
     REPORTED_POLICIES,
     REPORTED_SETS,
 )
-from ingress.translate.readers.gateway.topology import Topology
-from ingress.translate.readers.gateway.topology_making import topology_of
+from ingress.translate.readers.gateway.topology.topology import Topology
+from ingress.translate.readers.gateway.topology.topology_making import topology_of
 from ingress.translate.reports import Attached, ReportedKind, ReportFacts, report_of
 from tests.translate.readers.gateway.gateway_values import options_of, state_of
 

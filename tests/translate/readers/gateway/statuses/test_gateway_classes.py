@@ -4,7 +4,7 @@ from attrs import evolve
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.model.cluster.problems import Reason
-from ingress.translate.readers.gateway.features import CORE, EXTENDED, FEATURES
+from ingress.translate.readers.gateway.statuses.features import CORE, EXTENDED, FEATURES
 from tests.translate.readers.gateway.gateway_values import CLASS
 from tests.translate.readers.gateway.statuses.statuses_case import StatusCase
 

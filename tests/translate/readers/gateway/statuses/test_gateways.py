@@ -5,7 +5,7 @@ from attrs import evolve
 from ingress.model.cluster.object_meta import Address
 from ingress.model.cluster.objects import ObjectKey
 from ingress.model.cluster.problems import Reason
-from ingress.translate.readers.gateway.gateways import (
+from ingress.translate.readers.gateway.objects.gateways import (
     AllowedNamespaces,
     FrontendValidation,
     GatewayAddress,
@@ -14,7 +14,7 @@ from ingress.translate.readers.gateway.gateways import (
     ListenerTls,
     RouteKindName,
 )
-from ingress.translate.readers.gateway.names import GROUP, ObjectReference
+from ingress.translate.readers.gateway.objects.names import GROUP, ObjectReference
 from tests.translate.readers.gateway.gateway_values import ANY, gateway, listener, listener_set, options_of
 from tests.translate.readers.gateway.statuses.statuses_case import StatusCase
 

@@ -1,8 +1,8 @@
 """Tests for the statuses of ListenerSets: cases of the official suite, and what its tests do not ask."""
 
 from ingress.model.cluster.problems import Reason
-from ingress.translate.readers.gateway.gateways import AllowedNamespaces, GatewayAddress, ListenerTls
-from ingress.translate.readers.gateway.names import ObjectReference
+from ingress.translate.readers.gateway.objects.gateways import AllowedNamespaces, GatewayAddress, ListenerTls
+from ingress.translate.readers.gateway.objects.names import ObjectReference
 from tests.translate.readers.gateway.gateway_values import ANY, gateway, listener, listener_set, options_of
 from tests.translate.readers.gateway.statuses.statuses_case import StatusCase
 from tests.translate.readers.gateway.statuses.test_gateways import FINE, NO_CONFLICT

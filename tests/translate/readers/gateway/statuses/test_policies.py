@@ -3,8 +3,8 @@
 from ingress.model.cluster.objects import ObjectKey, Owner
 from ingress.model.cluster.problems import Reason
 from ingress.translate.gateway_options import CONTROLLER_NAME
-from ingress.translate.readers.gateway.names import GATEWAY, GROUP, ObjectReference
-from ingress.translate.readers.gateway.policies import BackendTLSPolicy, PolicyTarget
+from ingress.translate.readers.gateway.objects.names import GATEWAY, GROUP, ObjectReference
+from ingress.translate.readers.gateway.objects.policies import BackendTLSPolicy, PolicyTarget
 from ingress.translate.readers.gateway.statuses.policies import targeting
 from tests.translate.readers.gateway.statuses.statuses_case import Short, StatusCase, short
 

@@ -2,8 +2,8 @@
 
 from ingress.model.cluster.problems import Reason
 from ingress.translate.gateway_options import CONTROLLER_NAME
-from ingress.translate.readers.gateway.gateways import AllowedNamespaces
-from ingress.translate.readers.gateway.names import GROUP, LISTENER_SET
+from ingress.translate.readers.gateway.objects.gateways import AllowedNamespaces
+from ingress.translate.readers.gateway.objects.names import GROUP, LISTENER_SET
 from ingress.translate.reports import MOST_STATUS_CHARACTERS
 from tests.translate.readers.gateway.gateway_values import gateway, listener, listener_set, parent
 from tests.translate.readers.gateway.statuses.statuses_case import StatusCase, route
