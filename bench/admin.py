@@ -19,7 +19,7 @@ from bench.ending import status_of
 from bench.processes import free_ports
 from bench.watch.__main__ import Child
 from bench.watch.traffic import Client, start_pod
-from ingress.metrics.exchanges import MOST_ROWS, ExchangeMetrics
+from ingress.metrics.exchanges.exchanges import MOST_ROWS, ExchangeMetrics
 from ingress.model.cluster.objects import ObjectKey
 from scripts.sslyze_check import Authority
 from tests.fakes.records import record_of

@@ -14,8 +14,8 @@ from typing import TypeVar
 
 from bench.ending import status_of
 from ingress.metrics.metrics import Metrics
-from ingress.metrics.tallying import Tallying
-from ingress.metrics.totals import Totals
+from ingress.metrics.totals.tallying import Tallying
+from ingress.metrics.totals.totals import Totals
 from ingress.model.cluster.objects import ObjectKey
 from tests.fakes.records import record_of
 

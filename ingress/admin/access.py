@@ -22,7 +22,7 @@ from twisted.logger import Logger
 from ingress.admin.answers import Answer
 from ingress.admin.page_row import Made
 from ingress.admin.tokens import TokenFile
-from ingress.metrics.admin import AdminMetrics, AdminRefusal
+from ingress.metrics.series.admin import AdminMetrics, AdminRefusal
 
 WAIT_SECONDS: Final = 1.0
 MOST_OF_ONE: Final = 4

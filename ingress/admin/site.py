@@ -33,7 +33,7 @@ from ingress.admin.parameters import Given, QueryRefusedError, read_query
 from ingress.admin.places import Places
 from ingress.admin.requests import AdminRequest
 from ingress.admin.table import PAGES
-from ingress.metrics.admin import AdminRefusal
+from ingress.metrics.series.admin import AdminRefusal
 
 _ROOT: Final = b"/"
 _MISDIRECTED: Final = 421

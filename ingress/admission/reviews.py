@@ -17,7 +17,7 @@ from twisted.logger import Logger
 
 from ingress.admission.json_steps import TextTooLargeError, decoding
 from ingress.admission.review import NOT_LOOKED_AT, UNREAD, Asked, answer, read_review, told, warnings_of
-from ingress.metrics.admission import AdmissionMetrics, ReviewOutcome
+from ingress.metrics.series.admission import AdmissionMetrics, ReviewOutcome
 from ingress.model.cluster.problems import Problem
 from ingress.model.stepwise import Stepwise
 

@@ -10,7 +10,7 @@ from ingress.admission.key_files import KeyFiles
 from ingress.admission.review import Asked
 from ingress.admission.reviews import Reviews
 from ingress.admission.site import admission_site
-from ingress.metrics.admission import AdmissionMetrics
+from ingress.metrics.series.admission import AdmissionMetrics
 from ingress.model.cluster.objects import Kind
 from ingress.model.cluster.problems import Problem
 from ingress.model.cluster.state import ClusterState

@@ -37,7 +37,7 @@ from ingress.cluster.source import Sink
 from ingress.cluster.watching.aside import Aside, AsideSink, Scope
 from ingress.cluster.watching.defined_kinds import DefinedKinds, Discovery
 from ingress.cluster.watching.reflector import Receiver, Reflector, reflector_name, scope_name
-from ingress.metrics.watch import WatchMetrics
+from ingress.metrics.series.watch import WatchMetrics
 from ingress.model.cluster.label_selectors import LabelSelector
 from ingress.model.cluster.objects import Kind, ObjectKey
 from ingress.process.yielding import YieldToTraffic

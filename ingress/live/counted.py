@@ -1,13 +1,13 @@
 """What is counted, as it is at one moment: the one place here that knows what ``ingress.metrics`` is like.
 
-With workers what they told is in it: they tell each second (``ingress.metrics.totals``).
+With workers what they told is in it: they tell each second (``ingress.metrics.totals.totals``).
 """
 
 from collections.abc import Callable, Mapping, Sequence
 from operator import attrgetter
 from typing import Any, Final, NamedTuple
 
-from ingress.metrics.exchange_rows import CAUSES, FAILED, TOOK, UPSTREAM_TOOK, Row
+from ingress.metrics.exchanges.exchange_rows import CAUSES, FAILED, TOOK, UPSTREAM_TOOK, Row
 from ingress.metrics.metrics import Metrics
 from ingress.model.exchanges.causes import Cause
 from ingress.model.network.streams import StreamSort
@@ -33,7 +33,7 @@ class Counted(NamedTuple):
     failures: Mapping[str, int]
     """By cause."""
     durations: Sequence[int]
-    """A histogram (``ingress.metrics.histograms``) of how long exchanges took."""
+    """A histogram (``ingress.metrics.exchanges.histograms``) of how long exchanges took."""
     upstream_durations: Sequence[int]
     """The same of the time that endpoints took."""
     clients: int

@@ -5,7 +5,7 @@ from typing import Final
 
 from ingress.live.counted import Counted
 from ingress.live.windows import Window, differences
-from ingress.metrics.histograms import quantile
+from ingress.metrics.exchanges.histograms import quantile
 
 HISTORY: Final = 120
 """For how many seconds requests a second are remembered."""

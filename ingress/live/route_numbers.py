@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 
 from ingress.live.counted import RowReader
 from ingress.live.windows import differences
-from ingress.metrics.histograms import quantile
+from ingress.metrics.exchanges.histograms import quantile
 
 AT_ONCE: Final = 100
 """How many rows are looked at in one step."""

@@ -18,28 +18,28 @@ from typing import Final
 from prometheus_client import CollectorRegistry, GCCollector, PlatformCollector
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 
-from ingress.metrics.admin import AdminMetrics
-from ingress.metrics.admission import AdmissionMetrics
-from ingress.metrics.build import BuildMetrics
-from ingress.metrics.certificates import CertificateMetrics
-from ingress.metrics.connections import ConnectionMetrics
-from ingress.metrics.endpoints import EndpointMetrics
-from ingress.metrics.exchange_families import ExchangeFamilies
-from ingress.metrics.exchanges import ExchangeMetrics
-from ingress.metrics.filters import FilterMetrics
-from ingress.metrics.http2 import Http2Metrics
-from ingress.metrics.memory import MemoryMetrics
-from ingress.metrics.overload import OverloadMetrics
-from ingress.metrics.process import ProcessMetrics
-from ingress.metrics.reactor import ReactorMetrics
-from ingress.metrics.snapshots import SnapshotMetrics
-from ingress.metrics.status import StatusMetrics
-from ingress.metrics.sub_requests import SubRequestMetrics
+from ingress.metrics.exchanges.exchange_families import ExchangeFamilies
+from ingress.metrics.exchanges.exchanges import ExchangeMetrics
+from ingress.metrics.series.admin import AdminMetrics
+from ingress.metrics.series.admission import AdmissionMetrics
+from ingress.metrics.series.build import BuildMetrics
+from ingress.metrics.series.certificates import CertificateMetrics
+from ingress.metrics.series.connections import ConnectionMetrics
+from ingress.metrics.series.endpoints import EndpointMetrics
+from ingress.metrics.series.filters import FilterMetrics
+from ingress.metrics.series.http2 import Http2Metrics
+from ingress.metrics.series.memory import MemoryMetrics
+from ingress.metrics.series.overload import OverloadMetrics
+from ingress.metrics.series.process import ProcessMetrics
+from ingress.metrics.series.reactor import ReactorMetrics
+from ingress.metrics.series.snapshots import SnapshotMetrics
+from ingress.metrics.series.status import StatusMetrics
+from ingress.metrics.series.sub_requests import SubRequestMetrics
+from ingress.metrics.series.tracing import TracingMetrics
+from ingress.metrics.series.udp import UdpMetrics
+from ingress.metrics.series.watch import WatchMetrics
+from ingress.metrics.series.workers import WorkerMetrics
 from ingress.metrics.text import PROMETHEUS, Format, as_text
-from ingress.metrics.tracing import TracingMetrics
-from ingress.metrics.udp import UdpMetrics
-from ingress.metrics.watch import WatchMetrics
-from ingress.metrics.workers import WorkerMetrics
 from ingress.model.cluster.objects import ObjectKey
 from ingress.model.cluster.problems import Reason
 

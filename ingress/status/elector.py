@@ -33,7 +33,7 @@ from ingress.cluster.api.contact import Contact
 from ingress.cluster.api.outage import Outage
 from ingress.cluster.kinds import LEASES
 from ingress.errors import KubernetesError
-from ingress.metrics.status import StatusMetrics
+from ingress.metrics.series.status import StatusMetrics
 from ingress.model.cluster.objects import ObjectKey
 from ingress.model.observability.happenings import ChangeSort, Mark
 from ingress.status.election import RETRY_SPREAD, Candidacy, Terms

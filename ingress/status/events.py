@@ -25,7 +25,7 @@ from ingress.cluster.api.api_status import ObjectMissingError
 from ingress.cluster.api.api_thread import Outcome
 from ingress.cluster.kinds import EVENTS
 from ingress.errors import KubernetesError
-from ingress.metrics.status import StatusMetrics
+from ingress.metrics.series.status import StatusMetrics
 from ingress.model.cluster.object_meta import NO_META, ObjectMeta
 from ingress.model.cluster.objects import Kind, ObjectId, ObjectKey
 from ingress.model.cluster.problems import Problem

@@ -20,7 +20,7 @@ from ingress.cluster.api.api_client import ApiConnection, ApiRequest
 from ingress.cluster.api.api_thread import ApiThread, Outcome
 from ingress.cluster.api.outage import Outage
 from ingress.cluster.store import Changes
-from ingress.metrics.status import StatusMetrics
+from ingress.metrics.series.status import StatusMetrics
 from ingress.model.cluster.object_meta import Address
 from ingress.model.cluster.objects import ObjectId, ObjectKey
 from ingress.model.cluster.problems import Problem

@@ -26,7 +26,7 @@ from ingress.cluster.api.api_client import ApiRequest
 from ingress.cluster.api.api_thread import Outcome
 from ingress.cluster.store import Changes
 from ingress.errors import KubernetesError
-from ingress.metrics.status import StatusMetrics
+from ingress.metrics.series.status import StatusMetrics
 from ingress.model.cluster.object_meta import NO_META, Address, ObjectMeta
 from ingress.model.cluster.objects import Kind, ObjectId, ObjectKey
 from ingress.model.cluster.problems import Problem

@@ -14,7 +14,7 @@ from typing import Protocol
 from twisted.internet.defer import Deferred
 from twisted.logger import Logger
 
-from ingress.metrics.tracing import TracingMetrics
+from ingress.metrics.series.tracing import TracingMetrics
 from ingress.tracing.ended import Ended
 from ingress.tracing.spans import Span, spans_of
 

@@ -12,7 +12,7 @@ from ingress.http.edited_heads import RequestChange
 from ingress.http.field_values import first_value
 from ingress.http.request_head import RequestHead
 from ingress.http.trace_context import NO_TRACE, read_parent, trace_lines
-from ingress.metrics.tracing import TracingMetrics
+from ingress.metrics.series.tracing import TracingMetrics
 from ingress.model.exchanges.records import Record
 from ingress.model.observability.traces import TraceContext
 from ingress.model.observability.tracing_settings import RouteTracing, TracingSettings

@@ -10,7 +10,7 @@ from twisted.internet.defer import Deferred
 from twisted.internet.interfaces import IReactorTime
 from twisted.logger import Logger
 
-from ingress.metrics.tracing import TracingMetrics
+from ingress.metrics.series.tracing import TracingMetrics
 from ingress.model.observability.tracing_settings import TracingSettings
 from ingress.tracing.ended import Ended
 from ingress.tracing.export_thread import ExportThread, SpanSender

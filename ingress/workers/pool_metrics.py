@@ -7,8 +7,8 @@ from twisted.internet.interfaces import IReactorTime
 from twisted.logger import Logger
 
 from ingress.metrics.metrics import Metrics
-from ingress.metrics.tallies import TallyError
-from ingress.metrics.totals import Life, Totals
+from ingress.metrics.totals.tallies import TallyError
+from ingress.metrics.totals.totals import Life, Totals
 from ingress.workers.tally_rounds import TallyRounds
 
 

@@ -12,7 +12,7 @@ from twisted.internet.interfaces import IReactorTime
 from twisted.internet.task import LoopingCall
 
 from ingress.metrics.metrics import Metrics
-from ingress.metrics.tallying import Tallying
+from ingress.metrics.totals.tallying import Tallying
 
 SECONDS: Final = 1.0
 """How often a worker tells unasked, and so what is lost with one that is killed: what it counted since."""

@@ -29,8 +29,8 @@ from ingress.admin.answers import Answer
 from ingress.admin.known import Known, Published
 from ingress.admin.site import admin_site
 from ingress.admin.tokens import TokenFile
-from ingress.metrics.admin import AdminMetrics
 from ingress.metrics.metrics import Metrics
+from ingress.metrics.series.admin import AdminMetrics
 from ingress.translate.snapshot import Snapshot
 
 TOKEN = b"0123456789abcdef"

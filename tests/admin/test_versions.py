@@ -6,8 +6,8 @@ from twisted.trial.unittest import SynchronousTestCase
 
 import twisted
 from ingress.admin.versions import versions
-from ingress.metrics.build import LABELS
 from ingress.metrics.metrics import Metrics
+from ingress.metrics.series.build import LABELS
 
 
 class VersionTests(SynchronousTestCase):

@@ -15,7 +15,7 @@ from ingress.admin.connections import AdminConnections
 from ingress.admission.review import Asked
 from ingress.admission.reviews import REST_SECONDS, Reviews
 from ingress.admission.site import admission_site
-from ingress.metrics.admission import AdmissionMetrics
+from ingress.metrics.series.admission import AdmissionMetrics
 from ingress.model.cluster.problems import Problem, Reason
 from ingress.model.stepwise import Stepwise
 

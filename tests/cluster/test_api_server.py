@@ -17,7 +17,7 @@ from ingress.cluster.api_server import ApiServerSource
 from ingress.cluster.kinds import KINDS
 from ingress.cluster.watching import refusal
 from ingress.errors import StartError
-from ingress.metrics.watch import WatchMetrics
+from ingress.metrics.series.watch import WatchMetrics
 from ingress.model.cluster.objects import Kind, ObjectId, ObjectKey, Service
 from tests.cluster.api_server_case import SOON_SECONDS, in_thread, reactor
 from tests.cluster.source_case import Content, SourceTestCase, ingress, running_threads, secret, service

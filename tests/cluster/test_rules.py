@@ -10,7 +10,7 @@ from typing import Any
 from twisted.internet.task import Clock, deferLater
 from twisted.logger import capturedLogs, formatEvent
 
-from ingress.metrics.watch import WatchMetrics
+from ingress.metrics.series.watch import WatchMetrics
 from ingress.model.cluster.objects import Kind, ObjectKey, Service
 from tests.cluster.api_server_case import SOON_SECONDS, reactor
 from tests.cluster.source_case import Content, SourceTestCase, service

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from ingress.live.counted import RowReader
-from ingress.metrics.histograms import BOUNDS
+from ingress.metrics.exchanges.histograms import BOUNDS
 
 
 class FakeRow:

@@ -4,8 +4,8 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.live.counted import ROWS, counted
 from ingress.metrics.metrics import Metrics
-from ingress.metrics.tallying import Tallying
-from ingress.metrics.totals import Totals
+from ingress.metrics.totals.tallying import Tallying
+from ingress.metrics.totals.totals import Totals
 from ingress.model.exchanges.causes import Cause
 from ingress.model.network.streams import StreamSort
 from tests.fakes.records import record_of

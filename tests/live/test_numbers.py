@@ -4,7 +4,7 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.live.counted import Counted
 from ingress.live.numbers import HISTORY, Numbers
-from ingress.metrics.histograms import BOUNDS
+from ingress.metrics.exchanges.histograms import BOUNDS
 
 
 def counted(requests: int = 0, slow: int = 0, **failures: int) -> Counted:

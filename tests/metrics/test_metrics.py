@@ -10,8 +10,8 @@ from pathlib import Path
 from prometheus_client.core import Metric
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.metrics.exchange_rows import STATUS_CLASSES
-from ingress.metrics.histograms import BOUNDS
+from ingress.metrics.exchanges.exchange_rows import STATUS_CLASSES
+from ingress.metrics.exchanges.histograms import BOUNDS
 from ingress.metrics.metrics import REPEAT_REASONS, Metrics
 from ingress.model.cluster.objects import ObjectKey
 from ingress.model.cluster.problems import Reason

@@ -7,7 +7,7 @@ from typing import Final
 from prometheus_client.core import Metric
 
 from ingress.metrics.metrics import Metrics
-from ingress.metrics.process import ProcessMetrics
+from ingress.metrics.series.process import ProcessMetrics
 from tests.monitoring.files import REPOSITORY
 
 PAGE: Final = REPOSITORY / "docs" / "metrics.md"

@@ -7,11 +7,11 @@ from typing import Final
 import promql_parser as promql
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.metrics.connections import REFUSED_CAUSES
-from ingress.metrics.overload import CAUSES
-from ingress.metrics.status import WRITE_OUTCOMES
-from ingress.metrics.sub_requests import KINDS, OUTCOMES
-from ingress.metrics.watch import READ_OUTCOMES
+from ingress.metrics.series.connections import REFUSED_CAUSES
+from ingress.metrics.series.overload import CAUSES
+from ingress.metrics.series.status import WRITE_OUTCOMES
+from ingress.metrics.series.sub_requests import KINDS, OUTCOMES
+from ingress.metrics.series.watch import READ_OUTCOMES
 from ingress.model.cluster.problems import Reason
 from ingress.model.exchanges.causes import Cause
 from ingress.model.observability.workers import WorkerEnd

@@ -14,7 +14,7 @@ from random import Random
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.filters import FilterSpec
-from ingress.metrics.exchanges import ExchangeMetrics
+from ingress.metrics.exchanges.exchanges import ExchangeMetrics
 from ingress.metrics.metrics import Metrics
 from ingress.model.cluster.objects import Kind, ObjectKey, Owner
 from ingress.model.exchanges.records import Record

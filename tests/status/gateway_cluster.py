@@ -22,7 +22,7 @@ from ingress.cluster.store import Store
 from ingress.controller import Controller
 from ingress.errors import KubernetesError
 from ingress.metrics.metrics import Metrics
-from ingress.metrics.status import StatusMetrics
+from ingress.metrics.series.status import StatusMetrics
 from ingress.model.cluster.object_meta import Address
 from ingress.model.cluster.objects import Kind, ObjectId, ObjectKey, Projection
 from ingress.model.reporting.reporting import Reporting

@@ -20,7 +20,7 @@ from ingress.cluster.api.api_client import ApiRequest
 from ingress.cluster.api.api_status import UNREACHABLE, ObjectMissingError
 from ingress.cluster.api.api_thread import Outcome
 from ingress.errors import KubernetesError
-from ingress.metrics.status import StatusMetrics
+from ingress.metrics.series.status import StatusMetrics
 from ingress.model.cluster.objects import ObjectKey
 from ingress.status.election import Terms
 from ingress.status.elector import Elector

@@ -10,7 +10,7 @@ from twisted.trial.unittest import SynchronousTestCase
 from ingress.cluster.api.api_client import ApiRequest
 from ingress.cluster.api.api_thread import Outcome
 from ingress.cluster.store import Store
-from ingress.metrics.status import StatusMetrics
+from ingress.metrics.series.status import StatusMetrics
 from ingress.model.cluster.object_meta import Address, ObjectMeta
 from ingress.model.cluster.objects import Kind, ObjectKey, Projection, Service
 from ingress.model.reporting.reporting import Reporting

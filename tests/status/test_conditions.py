@@ -16,7 +16,7 @@ from twisted.trial.unittest import SynchronousTestCase
 from ingress.cluster.api.api_client import ApiConnection
 from ingress.cluster.projecting.object_meta import meta_of
 from ingress.cluster.store import Changes
-from ingress.metrics.status import StatusMetrics
+from ingress.metrics.series.status import StatusMetrics
 from ingress.model.cluster.object_meta import Condition, ObjectMeta, SeenStatus
 from ingress.model.cluster.objects import Kind, ObjectId, ObjectKey
 from ingress.model.cluster.problems import Problem, Reason

@@ -8,7 +8,7 @@ from twisted.logger import capturedLogs, formatEvent
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.errors import KubernetesError
-from ingress.metrics.status import StatusMetrics
+from ingress.metrics.series.status import StatusMetrics
 from ingress.model.cluster.object_meta import ObjectMeta
 from ingress.model.cluster.objects import Kind, ObjectId, ObjectKey
 from ingress.model.cluster.problems import Problem, Reason

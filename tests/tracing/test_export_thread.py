@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.metrics.tracing import TracingMetrics
+from ingress.metrics.series.tracing import TracingMetrics
 from ingress.tracing.ended import EndedExchange, EndedWait
 from ingress.tracing.export_thread import ExportThread
 from ingress.tracing.spans import Span

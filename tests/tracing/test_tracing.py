@@ -15,7 +15,7 @@ from twisted.logger import capturedLogs, formatEvent
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.http.request_head import parse_request_head
-from ingress.metrics.tracing import TracingMetrics
+from ingress.metrics.series.tracing import TracingMetrics
 from ingress.model.observability.tracing_settings import TracingSettings
 from ingress.tracing import tracing
 from ingress.tracing.spans import Span

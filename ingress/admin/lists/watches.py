@@ -9,7 +9,7 @@ from ingress.admin.listing import Filter, Listing, Position
 from ingress.admin.page_row import listing_rows
 from ingress.admin.parameters import Parameter
 from ingress.admin.schemas import Schema, fields_of, moment, numbers_by, or_null, text, whole_number
-from ingress.metrics.watch import RELIST_CAUSES, ReflectorCounts
+from ingress.metrics.series.watch import RELIST_CAUSES, ReflectorCounts
 from ingress.process.timestamps import rfc3339
 
 WATCH: Final[Schema] = fields_of(

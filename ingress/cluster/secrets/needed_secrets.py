@@ -21,7 +21,7 @@ from ingress.cluster.secrets.secret_reader import ObjectReader
 from ingress.cluster.secrets.secret_references import NeedChanges, ObjectReferences
 from ingress.cluster.secrets.watched_secrets import WatchedObjects
 from ingress.cluster.source import Sink
-from ingress.metrics.watch import WatchMetrics
+from ingress.metrics.series.watch import WatchMetrics
 from ingress.model.cluster.objects import Batch, Kind, ObjectId, ObjectKey, Projection, Secret
 from ingress.translate.options import TranslateOptions
 

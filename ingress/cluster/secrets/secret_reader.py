@@ -38,7 +38,7 @@ from ingress.cluster.secrets.retry_line import RetryLine
 from ingress.cluster.secrets.secret_rights import forbidden_problem
 from ingress.cluster.secrets.watched_secrets import WatchedObjects
 from ingress.errors import KubernetesError
-from ingress.metrics.watch import WatchMetrics
+from ingress.metrics.series.watch import WatchMetrics
 from ingress.model.cluster.objects import Kind, ObjectKey, Projection
 from ingress.model.cluster.secrets import CLIENT_AUTHENTICATION_KEYS, UPSTREAM_TLS_KEYS
 from ingress.model.frozen import frozen

@@ -47,7 +47,7 @@ from ingress.cluster.watching.watch_events import (
     page_from_json,
 )
 from ingress.errors import KubernetesError
-from ingress.metrics.watch import ReflectorCounts
+from ingress.metrics.series.watch import ReflectorCounts
 from ingress.model.cluster.objects import Batch
 from ingress.translate.readers.reader import KindRead
 

@@ -20,7 +20,7 @@ from twisted.internet.interfaces import IDelayedCall, IReactorTime
 from twisted.logger import Logger
 from twisted.web.server import NOT_DONE_YET
 
-from ingress.metrics.overload import LATE, MEMORY, OverloadMetrics
+from ingress.metrics.series.overload import LATE, MEMORY, OverloadMetrics
 from ingress.model.exchanges.causes import Cause
 from ingress.model.observability.happenings import ChangeSort, Mark
 from ingress.process.lateness import Lateness

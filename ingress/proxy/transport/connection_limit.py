@@ -23,7 +23,7 @@ from typing import Final, Protocol
 from twisted.internet.interfaces import IDelayedCall
 from twisted.logger import Logger
 
-from ingress.metrics.connections import ConnectionMetrics
+from ingress.metrics.series.connections import ConnectionMetrics
 from ingress.proxy.contract.deadlines import NEVER, Deadlines
 
 DEFAULT_CONNECTIONS: Final = 8000

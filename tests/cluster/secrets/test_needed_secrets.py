@@ -12,7 +12,7 @@ from ingress.cluster.secrets.secret_reader import ObjectReader
 from ingress.cluster.secrets.secret_references import ObjectReferences
 from ingress.cluster.secrets.watched_secrets import WatchedObjects
 from ingress.cluster.store import Store
-from ingress.metrics.watch import WatchMetrics
+from ingress.metrics.series.watch import WatchMetrics
 from ingress.model.cluster.objects import Kind, ObjectKey, Projection, Secret
 from ingress.model.cluster.problems import Reason
 from ingress.model.cluster.secrets import TLS_KEYS, UPSTREAM_TLS_KEYS

@@ -14,7 +14,7 @@ from ingress.cluster.api.api_client import ApiConnection
 from ingress.cluster.kinds import KINDS
 from ingress.cluster.watching.reflector import Reflector
 from ingress.errors import KubernetesError
-from ingress.metrics.watch import ReflectorCounts
+from ingress.metrics.series.watch import ReflectorCounts
 from ingress.model.cluster.objects import Batch, Kind, Projection, Service
 from ingress.model.reporting.writes import JSON
 

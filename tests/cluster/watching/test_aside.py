@@ -8,7 +8,7 @@ from ingress.cluster.api_server import ApiServerSource
 from ingress.cluster.kinds import PODS, WHOLE_NODES
 from ingress.cluster.watching import refusal
 from ingress.cluster.watching.reflector import Reflector
-from ingress.metrics.watch import WatchMetrics
+from ingress.metrics.series.watch import WatchMetrics
 from ingress.model.cluster.objects import Batch, Kind, Node, ObjectId, ObjectKey, Pod, Projection
 from tests.cluster.source_case import Content, SourceTestCase, running_threads
 from tests.fakes.apiserver.faults import Answer, Hang

@@ -8,7 +8,7 @@ from attrs import evolve
 from twisted.logger import LogLevel, capturedLogs
 
 from ingress.cluster.kinds import ObjectKinds
-from ingress.metrics.watch import WatchMetrics
+from ingress.metrics.series.watch import WatchMetrics
 from ingress.model.cluster.objects import ObjectKey
 from ingress.translate.readers.gateway.objects.definitions import Definition
 from ingress.translate.readers.gateway.objects.names import (

@@ -8,7 +8,7 @@ from twisted.logger import capturedLogs, formatEvent
 
 from ingress.http.forwarding import origin_of_peer
 from ingress.http.request_head import UNREADABLE
-from ingress.metrics.overload import LATE, MEMORY
+from ingress.metrics.series.overload import LATE, MEMORY
 from ingress.proxy.dispatch.gate import LOOK_SECONDS, MOST_SURPLUS, SPARE_SECONDS, Gate
 from ingress.proxy.dispatch.overload import CALM_SECONDS, FIRST_ROOM, LASTING_SECONDS, TURN_SECONDS
 from ingress.proxy.downstream.channel import DownstreamChannel

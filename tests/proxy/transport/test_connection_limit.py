@@ -9,7 +9,7 @@ from functools import partial
 from twisted.internet.task import Clock
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.metrics.connections import ConnectionMetrics
+from ingress.metrics.series.connections import ConnectionMetrics
 from ingress.proxy.contract.deadlines import NEVER, Deadlines
 from ingress.proxy.transport.accepting import PAUSE_SECONDS, SLOW_SECONDS, AcceptPause
 from ingress.proxy.transport.connection_limit import PATIENCE_SECONDS, ConnectionLimit

@@ -9,7 +9,7 @@ from twisted.internet.interfaces import IReactorTime
 from twisted.logger import Logger
 from twisted.python.failure import Failure
 
-from ingress.metrics.filters import FilterMetrics
+from ingress.metrics.series.filters import FilterMetrics
 from ingress.proxy.exchange.log_asides import aside, shown_id
 
 QUIET_SECONDS = 10.0

@@ -10,7 +10,7 @@ from twisted.internet.error import AlreadyCalled, AlreadyCancelled
 from twisted.internet.interfaces import IDelayedCall, IReactorTime
 
 from ingress.filters import ScheduledCall, Scope
-from ingress.metrics.filters import FilterMetrics
+from ingress.metrics.series.filters import FilterMetrics
 from ingress.model.exchanges.sub_requests import SubAnswer, SubRequest, SubRequestFailed
 
 T = TypeVar("T")

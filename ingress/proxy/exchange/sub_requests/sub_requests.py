@@ -13,7 +13,7 @@ from twisted.internet.defer import Deferred
 from ingress.http.own_request import own_request_head
 from ingress.http.request_head import RequestHead
 from ingress.http.trace_context import with_trace
-from ingress.metrics.sub_requests import SubRequestMetrics
+from ingress.metrics.series.sub_requests import SubRequestMetrics
 from ingress.model.exchanges.sub_requests import SubAnswer, SubRequest, SubRequestFailed
 from ingress.model.network.http_urls import HttpUrl, parse_url
 from ingress.model.requests.client_authentication import MOST_DEPTH

@@ -10,7 +10,7 @@ from twisted.logger import capturedLogs, formatEvent
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.filters import Scope, SubAnswer, SubRequest
-from ingress.metrics.filters import MAX_EVENTS, FilterMetrics
+from ingress.metrics.series.filters import MAX_EVENTS, FilterMetrics
 from ingress.proxy.exchange.filtering.filter_errors import QUIET_SECONDS, FilterErrorLog
 from ingress.proxy.exchange.filtering.services import FilterClock, FilterServices, ReplicaCount, States
 from tests.fakes.filter_parts import FakeComputing

@@ -2,7 +2,7 @@
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.metrics.status import EVENT_OUTCOMES, WRITE_OUTCOMES, StatusMetrics
+from ingress.metrics.series.status import EVENT_OUTCOMES, WRITE_OUTCOMES, StatusMetrics
 
 
 class StatusMetricsTests(SynchronousTestCase):

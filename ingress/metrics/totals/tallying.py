@@ -10,9 +10,9 @@ from typing import TypeVar
 
 from prometheus_client.core import Metric
 
-from ingress.metrics.exchange_rows import RowNews
+from ingress.metrics.exchanges.exchange_rows import RowNews
 from ingress.metrics.metrics import Metrics
-from ingress.metrics.tallies import COUNTS, ROWS, Series, Tally, tally_to_bytes
+from ingress.metrics.totals.tallies import COUNTS, ROWS, Series, Tally, tally_to_bytes
 
 T = TypeVar("T")
 

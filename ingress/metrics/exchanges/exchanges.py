@@ -15,8 +15,8 @@ from typing import Final
 
 from mypy_extensions import mypyc_attr
 
-from ingress.metrics.examples import Examples
-from ingress.metrics.exchange_rows import (
+from ingress.metrics.exchanges.examples import Examples
+from ingress.metrics.exchanges.exchange_rows import (
     CAUSES,
     FAILED,
     NO_LABELS,
@@ -27,7 +27,7 @@ from ingress.metrics.exchange_rows import (
     Row,
     RowNews,
 )
-from ingress.metrics.histograms import BOUNDS, BUCKETS
+from ingress.metrics.exchanges.histograms import BOUNDS, BUCKETS
 from ingress.model.cluster.objects import ObjectKey
 from ingress.model.exchanges.records import AttemptRecord, Record
 from ingress.model.stepwise import Stepwise

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.metrics.process import AT_ONCE, ProcessMetrics, counted, resident_bytes
+from ingress.metrics.series.process import AT_ONCE, ProcessMetrics, counted, resident_bytes
 from ingress.metrics.text import as_text
 
 

@@ -4,9 +4,9 @@ from collections.abc import Iterable
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.metrics.exchange_rows import CAUSES, NO_LABELS, Labels, Row
-from ingress.metrics.exchanges import MOST_ROWS, ExchangeMetrics
-from ingress.metrics.histograms import BOUNDS, BUCKETS, quantile
+from ingress.metrics.exchanges.exchange_rows import CAUSES, NO_LABELS, Labels, Row
+from ingress.metrics.exchanges.exchanges import MOST_ROWS, ExchangeMetrics
+from ingress.metrics.exchanges.histograms import BOUNDS, BUCKETS, quantile
 from ingress.metrics.metrics import Metrics
 from ingress.model.cluster.objects import ObjectKey
 from ingress.model.exchanges.causes import Cause

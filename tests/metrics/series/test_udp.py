@@ -2,7 +2,7 @@
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.metrics.udp import DROP_CAUSES, UdpMetrics
+from ingress.metrics.series.udp import DROP_CAUSES, UdpMetrics
 
 
 class UdpMetricsTests(SynchronousTestCase):

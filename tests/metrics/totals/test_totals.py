@@ -6,12 +6,12 @@ from random import Random
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.metrics.exchange_rows import PLACES
-from ingress.metrics.filters import MAX_EVENTS
+from ingress.metrics.exchanges.exchange_rows import PLACES
 from ingress.metrics.metrics import Metrics
-from ingress.metrics.tallies import MAX_BYTES, ROWS, TallyError, tally_from_bytes
-from ingress.metrics.tallying import Tallying
-from ingress.metrics.totals import Life, Totals
+from ingress.metrics.series.filters import MAX_EVENTS
+from ingress.metrics.totals.tallies import MAX_BYTES, ROWS, TallyError, tally_from_bytes
+from ingress.metrics.totals.tallying import Tallying
+from ingress.metrics.totals.totals import Life, Totals
 from ingress.model.cluster.objects import ObjectKey
 from ingress.model.exchanges.causes import Cause
 from ingress.model.network.streams import StreamSort

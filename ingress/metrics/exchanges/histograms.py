@@ -11,7 +11,7 @@ from typing import Final
 from prometheus_client.core import HistogramMetricFamily
 from prometheus_client.samples import Exemplar
 
-from ingress.metrics.examples import Example
+from ingress.metrics.exchanges.examples import Example
 
 BOUNDS: Final[tuple[float, ...]] = (
     0.001,

@@ -16,7 +16,7 @@ from prometheus_client.core import Metric
 from prometheus_client.samples import Sample
 
 from ingress.metrics.metrics import Metrics
-from ingress.metrics.tallies import Series, Tally, TallyError, tally_from_bytes
+from ingress.metrics.totals.tallies import Series, Tally, TallyError, tally_from_bytes
 
 LABEL: Final = "worker"
 

@@ -5,7 +5,7 @@ from functools import partial
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.metrics.workers import WorkerMetrics
+from ingress.metrics.series.workers import WorkerMetrics
 from ingress.model.observability.workers import WorkerEnd, WorkerStage, WorkerState
 
 THEN = datetime(2026, 11, 22, tzinfo=UTC)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 
-from ingress.metrics.process import resident_bytes
+from ingress.metrics.series.process import resident_bytes
 from ingress.model.observability.workers import WorkerEnd, WorkerStage, WorkerState
 
 _LABELS = ("worker",)

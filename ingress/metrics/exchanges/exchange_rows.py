@@ -7,7 +7,7 @@ up, or tells them to another process, need not know what each of them means.
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
-from ingress.metrics.histograms import BUCKETS
+from ingress.metrics.exchanges.histograms import BUCKETS
 from ingress.model.exchanges.causes import Cause
 
 STATUS_CLASSES: Final = ("none", "1xx", "2xx", "3xx", "4xx", "5xx")
@@ -93,7 +93,7 @@ class Row:
 
     @property
     def durations(self) -> Sequence[int]:
-        """The histogram of how long they took (``ingress.metrics.histograms``)."""
+        """The histogram of how long they took (``ingress.metrics.exchanges.histograms``)."""
         return self.counts[TOOK:UPSTREAM_TOOK]
 
     @property

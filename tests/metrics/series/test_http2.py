@@ -1,8 +1,8 @@
-"""Tests for ``ingress.metrics.http2``."""
+"""Tests for ``ingress.metrics.series.http2``."""
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.metrics.http2 import Http2Metrics
+from ingress.metrics.series.http2 import Http2Metrics
 
 
 class Http2MetricsTests(SynchronousTestCase):

@@ -2,7 +2,7 @@
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.metrics.connections import ConnectionMetrics
+from ingress.metrics.series.connections import ConnectionMetrics
 from ingress.model.network.streams import StreamSort
 
 

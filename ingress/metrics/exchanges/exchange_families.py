@@ -5,9 +5,9 @@ from functools import partial
 
 from prometheus_client.core import CounterMetricFamily, HistogramMetricFamily, Metric
 
-from ingress.metrics.exchange_rows import CAUSES, STATUS_CLASSES, TOOK, UPSTREAM_TOOK, Row
-from ingress.metrics.exchanges import ExchangeMetrics
-from ingress.metrics.histograms import BUCKETS, buckets_of, family_of
+from ingress.metrics.exchanges.exchange_rows import CAUSES, STATUS_CLASSES, TOOK, UPSTREAM_TOOK, Row
+from ingress.metrics.exchanges.exchanges import ExchangeMetrics
+from ingress.metrics.exchanges.histograms import BUCKETS, buckets_of, family_of
 from ingress.metrics.text import in_parts
 
 _LABELS = ("namespace", "ingress", "service")

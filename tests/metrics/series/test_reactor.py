@@ -2,7 +2,7 @@
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.metrics.reactor import WINDOW_SECONDS, WorstLateness
+from ingress.metrics.series.reactor import WINDOW_SECONDS, WorstLateness
 
 
 class WorstLatenessTests(SynchronousTestCase):

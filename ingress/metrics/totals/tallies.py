@@ -14,9 +14,9 @@ from itertools import chain
 from math import isinf
 from typing import Any, Final, NamedTuple, TypeVar
 
-from ingress.metrics.examples import Example, is_harmless
-from ingress.metrics.exchange_rows import PLACES, Labels, RowNews
-from ingress.metrics.histograms import BOUNDS
+from ingress.metrics.exchanges.examples import Example, is_harmless
+from ingress.metrics.exchanges.exchange_rows import PLACES, Labels, RowNews
+from ingress.metrics.exchanges.histograms import BOUNDS
 from ingress.model.frozen import frozen
 
 MAX_BYTES: Final = 49_152
