@@ -14,9 +14,9 @@ from typing import Any, Final, NoReturn
 
 import click
 
-from ingress.ctl.close_names import did_you_mean
 from ingress.ctl.errors import FINE, FOUND, INTERRUPTED, MISTAKEN
 from ingress.ctl.foreign_options import called_here, hint, instead_of_command
+from ingress.ctl.suggestions.close_names import did_you_mean
 from ingress.ctl.terminal import printable, tell
 
 COMMANDS: Final = {

@@ -6,8 +6,8 @@ from typing import Any, Final
 
 from attrs import field
 
-from ingress.ctl.close_names import did_you_mean
 from ingress.ctl.errors import Mistake
+from ingress.ctl.suggestions.close_names import did_you_mean
 from ingress.ctl.terminal import printable
 from ingress.ctl.toml_files import read_toml
 from ingress.model.frozen import frozen

@@ -8,10 +8,10 @@ from datetime import UTC, datetime
 
 import click
 
-from ingress.ctl.close_names import CloseNames
 from ingress.ctl.inputs.files.choices import How
 from ingress.ctl.inputs.files.texts import STANDARD_INPUT
 from ingress.ctl.inputs.input import Input
+from ingress.ctl.suggestions.close_names import CloseNames
 from ingress.options.option import DEFAULTS
 from ingress.translate.readers.ingress.objects import ingresses_of
 

@@ -5,11 +5,11 @@ from typing import Any
 
 import click
 
-from ingress.ctl.close_names import did_you_mean
 from ingress.ctl.errors import Mistake
 from ingress.ctl.lint.reports.formats import FORMATS, TABLE, machine_lines
 from ingress.ctl.lint.reports.results import Results
 from ingress.ctl.lint.reports.table import Detail, Look, table
+from ingress.ctl.suggestions.close_names import did_you_mean
 from ingress.ctl.terminal import FILE_WIDTH, has_colour, print_lines, printable, width
 from ingress.model.frozen import frozen
 

@@ -18,8 +18,8 @@ from ingress.ctl.explained.expected import read_expected
 from ingress.ctl.explained.text import text_of
 from ingress.ctl.inputs.input import Input
 from ingress.ctl.inputs.live.asked import LiveCluster
-from ingress.ctl.meant import Meant
-from ingress.ctl.meant_classes import MeantClasses
+from ingress.ctl.suggestions.suggested_classes import SuggestedClasses
+from ingress.ctl.suggestions.suggested_names import SuggestedNames
 from ingress.ctl.terminal import print_lines, printable, say, tell, width
 from ingress.explain.asked import USUAL_CLIENT, Asked, AskedStream, read_asked_of_any
 from ingress.explain.explaining import explain
@@ -169,7 +169,7 @@ def _explained(asked: Asked | AskedStream, given: Input) -> Explanation:
 def _tell_meant_host(asked: Asked, given: Input) -> None:
     """Say which host may be meant, where no rule names the one that is asked for."""
     host = asked.url.host
-    meant = [Meant(layer.state) for layer in given.layers]
+    meant = [SuggestedNames(layer.state) for layer in given.layers]
     if any(one.has_host(host) for one in meant):
         return
     for sentence in (one.host(host) for one in meant):
@@ -181,7 +181,7 @@ def _tell_meant_host(asked: Asked, given: Input) -> None:
 def _tell_meant_classes(hosts: Collection[str], given: Input) -> None:
     """Say which classes may be meant, where Ingresses with rules for *hosts* are of classes that are not served."""
     for layer in given.layers:
-        meant = MeantClasses(layer.state, layer.options)
+        meant = SuggestedClasses(layer.state, layer.options)
         names = {
             class_named(one)
             for one in ingresses_of(layer.state).values()

@@ -86,7 +86,7 @@ def tell_unread(given: Input) -> None:
 def tell_unserved(given: Input) -> None:
     """Say why nothing is served of a layer, and which classes may be meant, for commands about what is served."""
     from ingress.annotations.contract.values import quoted
-    from ingress.ctl.meant_classes import MeantClasses
+    from ingress.ctl.suggestions.suggested_classes import SuggestedClasses
     from ingress.translate.readers.ingress.classes import class_named
     from ingress.translate.readers.ingress.nothing_served import why_nothing_is_served
     from ingress.translate.readers.ingress.objects import ingresses_of
@@ -95,7 +95,7 @@ def tell_unserved(given: Input) -> None:
         if not ingresses_of(layer.state) or any(verdict.is_ours for _, verdict in layer.route_objects()):
             continue
         tell(printable(f"nothing is served: {why_nothing_is_served(layer.state, layer.options)}"))
-        classes = MeantClasses(layer.state, layer.options)
+        classes = SuggestedClasses(layer.state, layer.options)
         for name in sorted({class_named(one) for one in ingresses_of(layer.state).values()}):
             meant = classes.meant(name)
             if meant:

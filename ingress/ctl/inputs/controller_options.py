@@ -3,9 +3,9 @@
 from collections.abc import Iterable
 from typing import Any
 
-from ingress.ctl.close_names import did_you_mean
 from ingress.ctl.errors import Mistake
 from ingress.ctl.foreign_options import format_hint
+from ingress.ctl.suggestions.close_names import did_you_mean
 from ingress.model.frozen import frozen
 from ingress.options.option import DEFAULTS, Option, contradictions, settings_with
 from ingress.settings import Settings

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from ingress.ctl.close_names import did_you_mean
+from ingress.ctl.suggestions.close_names import did_you_mean
 from ingress.fields import RawObject, entry_path, is_object, path_of
 from ingress.model.frozen import frozen
 

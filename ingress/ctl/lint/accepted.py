@@ -8,10 +8,10 @@ from typing import Any, Final
 
 from attrs import evolve, field
 
-from ingress.ctl.close_names import did_you_mean
 from ingress.ctl.errors import Mistake
 from ingress.ctl.lint.finding import Finding, LintReport, ObjectReport
 from ingress.ctl.lint.rules import RULES
+from ingress.ctl.suggestions.close_names import did_you_mean
 from ingress.model.cluster.objects import ObjectId
 from ingress.model.frozen import frozen
 

@@ -26,7 +26,7 @@ from ingress.ctl.lint.problems import findings_of, problem_findings
 from ingress.ctl.lint.rules import CORS_NULL, CRITICAL_RISK, UNKNOWN_CLASS
 from ingress.ctl.lint.standings import standings
 from ingress.ctl.lint.survey import Subject, Survey
-from ingress.ctl.meant import Meant
+from ingress.ctl.suggestions.suggested_names import SuggestedNames
 from ingress.model.cluster.objects import Kind, ObjectId
 from ingress.model.cluster.problems import Problem, Reason
 from ingress.wording import first_of
@@ -113,7 +113,7 @@ def _shown(namespaces: Iterable[str]) -> str:
 
 
 def _reports(survey: Survey) -> Iterator[ObjectReport]:
-    meant = Meant(survey.given.state)
+    meant = SuggestedNames(survey.given.state)
     for object_id, subject in survey.subjects.items():
         found = list(check_classes(survey, subject))
         unsafe: list[Finding] = []

@@ -16,7 +16,7 @@ from ingress.ctl.lint.finding import Change, Finding, Level
 from ingress.ctl.lint.mending import in_quotes, mended, renamed, unknown_names
 from ingress.ctl.lint.rules import CLOSED_PATHS, CONVERTED, REGEX_NOT_ASKED, RULE_SHADOWED, RULES, Rule
 from ingress.ctl.lint.survey import Subject
-from ingress.ctl.meant import Meant, host_of_url
+from ingress.ctl.suggestions.suggested_names import SuggestedNames, host_of_url
 from ingress.model.cluster.objects import Kind, ObjectId, ObjectKey, Projection
 from ingress.model.cluster.problems import Problem, Reason
 from ingress.translate.claims import Claim
@@ -125,7 +125,7 @@ def _is_nameless(problem: Problem) -> bool:
     return problem.kind == Kind.MANIFEST and _OF_CONTENT.search(problem.message) is not None
 
 
-def problem_findings(subject: Subject, meant: Meant, coverage: Coverage) -> Iterator[Finding]:
+def problem_findings(subject: Subject, meant: SuggestedNames, coverage: Coverage) -> Iterator[Finding]:
     """Yield the problems of *subject*; *meant* says what may be meant by names that there are not.
 
     What is missing among manifests, and is no slip of another name, may be in files that were not read: so it is no error.

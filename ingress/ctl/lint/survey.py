@@ -14,7 +14,7 @@ from ingress.ctl.inputs.input import Input, Place
 from ingress.ctl.inputs.unknown_fields import UnknownField
 from ingress.ctl.lint.finding import Change, Finding
 from ingress.ctl.lint.rules import Rule
-from ingress.ctl.meant_classes import MeantClasses
+from ingress.ctl.suggestions.suggested_classes import SuggestedClasses
 from ingress.model.cluster.objects import ClusterObject, Kind, ObjectId, ObjectKey, Owner
 from ingress.model.cluster.problems import Problem
 from ingress.model.frozen import frozen
@@ -155,7 +155,7 @@ class Survey:
         for route in self.given.snapshot.routes():
             if route.owner is not None:
                 routes.setdefault(route.owner.id, []).append(route)
-        self.classes = MeantClasses(given.state, given.options)
+        self.classes = SuggestedClasses(given.state, given.options)
         prefix = given.options.annotations_prefix + "/"
         self._left: dict[str, int] = {}
         self.subjects: dict[ObjectId, Subject] = {}

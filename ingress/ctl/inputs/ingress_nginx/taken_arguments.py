@@ -5,10 +5,10 @@ from typing import Final
 
 from attrs import evolve
 
-from ingress.ctl.close_names import did_you_mean
 from ingress.ctl.inputs.ingress_nginx.go_flags import Flag, read_flags
 from ingress.ctl.inputs.ingress_nginx.workloads import arguments_in, unknown_variable
 from ingress.ctl.inputs.input import Workload
+from ingress.ctl.suggestions.close_names import did_you_mean
 from ingress.model.frozen import frozen
 from ingress.options.ingress_nginx_arguments import ARGUMENTS, Argument, Becomes
 from ingress.options.option import DEFAULTS, Option

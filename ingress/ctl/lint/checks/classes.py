@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Sequence
 
 from ingress.annotations.contract.values import quoted
-from ingress.ctl.close_names import is_slip
 from ingress.ctl.lint.finding import Change, Finding
 from ingress.ctl.lint.rules import (
     CLASS_BY_ANNOTATION,
@@ -14,6 +13,7 @@ from ingress.ctl.lint.rules import (
     UNKNOWN_CLASS,
 )
 from ingress.ctl.lint.survey import Subject, Survey
+from ingress.ctl.suggestions.close_names import is_slip
 from ingress.model.cluster.objects import Kind
 from ingress.model.cluster.problems import Reason
 from ingress.translate.readers.gateway.not_ours import why_not_served_here

@@ -8,7 +8,7 @@ from ingress.ctl.inputs.coverage import Coverage
 from ingress.ctl.inputs.unknown_fields import UnknownField
 from ingress.ctl.lint.finding import Change, Level
 from ingress.ctl.lint.linting import lint
-from ingress.ctl.meant_classes import MeantClasses
+from ingress.ctl.suggestions.suggested_classes import SuggestedClasses
 from ingress.model.cluster.objects import Kind, ObjectKey
 from ingress.translate.readers.ingress.objects import IngressBackend, IngressClass
 from tests.ctl.lint.lint_case import CLASS_ANNOTATION, LintCase, changed, ingress, input_of, rules_of
@@ -141,7 +141,7 @@ class ClassesTests(LintCase):
         counts = []
         for many in (100, 200):
             given = input_of(*classes, *(ingress(name=f"n{n}", class_name="traefic") for n in range(many)))
-            meant = MeantClasses(given.state, given.options)
+            meant = SuggestedClasses(given.state, given.options)
             counts.append(calls(partial(_asked, meant, many)))
         self.assertLess(counts[1] - counts[0], 100 * 100)
 
@@ -245,7 +245,7 @@ class ControllersTests(LintCase):
             self.assertNotIn("did you mean", "".join(one.advice for one in report.findings), controller)
 
 
-def _asked(meant: MeantClasses, times: int) -> None:
+def _asked(meant: SuggestedClasses, times: int) -> None:
     for _ in range(times):
         meant.advice("traefic")
         meant.slip("traefic")

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from functools import cached_property
 from typing import Final
 
-from ingress.ctl.close_names import CloseNames
+from ingress.ctl.suggestions.close_names import CloseNames
 from ingress.model.cluster.objects import Kind, ObjectKey
 from ingress.model.cluster.problems import Problem, Reason
 from ingress.model.cluster.state import ClusterState
@@ -30,7 +30,7 @@ _URL: Final = re.compile(r"\A(?:[A-Za-z]+://)?([^/:?#]*)(?::\d*)?(?:[/?#].*)?\Z"
 _SHOWN_NAMESPACES: Final = 3
 
 
-class Meant:
+class SuggestedNames:
     """What may be meant in the place of what *state* does not have.
 
     Looking for one name costs little, however many objects there are.

@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.ctl.close_names import CloseNames, is_slip
-from ingress.ctl.meant import Meant
+from ingress.ctl.suggestions.close_names import CloseNames, is_slip
+from ingress.ctl.suggestions.suggested_names import SuggestedNames
 from ingress.model.cluster.objects import Kind, ObjectKey, Service
 from ingress.model.cluster.state import ClusterState
 from tests.ctl.commands.test_completion import CompletionCase
@@ -137,7 +137,7 @@ class MeantTests(SynchronousTestCase):
     def advice(self, *texts: str) -> list[str]:
         """Return what is advised about the problems of manifests."""
         given = manifests(SERVICES, *texts)
-        meant = Meant(given.state)
+        meant = SuggestedNames(given.state)
         return [found for one in given.snapshot.problems if (found := meant.advice(one))]
 
     def test_a_service(self) -> None:
@@ -196,7 +196,7 @@ class MeantTests(SynchronousTestCase):
                 snapshot = cluster.write(
                     "route", route("r", *before, rule([backend]), hostnames=hosts, kind=kind)
                 )
-                advised = map(Meant(cluster.store.state()).advice, snapshot.problems)
+                advised = map(SuggestedNames(cluster.store.state()).advice, snapshot.problems)
                 self.assertEqual(list(filter(None, advised)), [meant] * bool(meant), (kind, backend))
 
     def test_a_port_of_udp(self) -> None:
@@ -211,7 +211,7 @@ class MeantTests(SynchronousTestCase):
             backend = {"name": "web", "port": port}
             snapshot = cluster.write("route", route("r", rule([backend]), kind="UDPRoute"))
             (problem,) = snapshot.problems
-            self.assertEqual(Meant(cluster.store.state()).advice(problem), meant)
+            self.assertEqual(SuggestedNames(cluster.store.state()).advice(problem), meant)
 
     def test_a_secret(self) -> None:
         """Of tls, and of annotations."""
@@ -224,7 +224,7 @@ class MeantTests(SynchronousTestCase):
 
     def test_a_host(self) -> None:
         """One mistake, or a label more or less."""
-        meant = Meant(manifests(SERVICES, ingress()).state)
+        meant = SuggestedNames(manifests(SERVICES, ingress()).state)
         for host in ("shop.exmaple.com", "www.shop.example.com", "example.com", "SHOP.example.co."):
             self.assertEqual(meant.host(host), "did you mean shop.example.com?", host)
         self.assertEqual(meant.host("unlike.test"), "")
@@ -232,7 +232,7 @@ class MeantTests(SynchronousTestCase):
     def test_one_thousand_findings_among_ten_thousand_services_are_looked_for_in_bounds(self) -> None:
         """The namespace is looked through once, and each name takes a few thousand steps."""
         keys = [ObjectKey("shop", f"service-number-{number}") for number in range(10_000)]
-        meant = Meant(ClusterState(services={key: Service(key) for key in keys}))
+        meant = SuggestedNames(ClusterState(services={key: Service(key) for key in keys}))
         first = calls(partial(meant.object, Kind.SERVICE, ObjectKey("shop", "service-nubmer-0")))
         more = [
             calls(partial(meant.object, Kind.SERVICE, ObjectKey("shop", f"service-nubmer-{number}")))

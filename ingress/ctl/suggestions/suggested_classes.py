@@ -6,7 +6,7 @@ from functools import cached_property
 from typing import Final
 
 from ingress.annotations.contract.values import quoted
-from ingress.ctl.close_names import CloseNames, is_slip
+from ingress.ctl.suggestions.close_names import CloseNames, is_slip
 from ingress.model.cluster.state import ClusterState
 from ingress.translate.options import TranslateOptions
 from ingress.translate.readers.ingress.classes import controller_of, is_class_ours
@@ -20,7 +20,7 @@ _CLOSE: Final = 0.9
 _MOST_CLASSES: Final = 3
 
 
-class MeantClasses:
+class SuggestedClasses:
     """The classes of *state* that a controller with *options* serves, and what may be meant by others."""
 
     def __init__(self, state: ClusterState, options: TranslateOptions) -> None:
