@@ -21,14 +21,14 @@ from twisted.internet.task import deferLater
 from twisted.logger import Logger, globalLogPublisher
 from twisted.python.failure import Failure
 
-from ingress.admin.access import Access
-from ingress.admin.connections import AdminConnections, AdminPort
-from ingress.admin.known import Known, Published, Workers
-from ingress.admin.live_views import shown_by
-from ingress.admin.readiness import is_enough, workers_missing
-from ingress.admin.site import admin_site
-from ingress.admin.tokens import TokenFile
-from ingress.admin.versions import versions
+from ingress.admin.contract.page_sources import PageSources, Published, Workers
+from ingress.admin.pages.live_views import shown_by
+from ingress.admin.pages.readiness import is_enough, workers_missing
+from ingress.admin.pages.versions import versions
+from ingress.admin.port.access import Access
+from ingress.admin.port.connections import AdminConnections, AdminPort
+from ingress.admin.port.site import admin_site
+from ingress.admin.port.tokens import TokenFile
 from ingress.cluster.source import Sink, Source
 from ingress.cluster.store import Store
 from ingress.cluster_side import as_api_server, own_node, pod_name, pod_namespace, reporting_of
@@ -261,7 +261,7 @@ class IngressService(Service):
         settings = self._settings
         pages = partial(
             admin_site,
-            self._known(),
+            self._page_sources(),
             self._reactor,
             names=settings.admin_hosts,
             connections=self._admin_connections,
@@ -316,9 +316,9 @@ class IngressService(Service):
             self._admin_connections,
         )
 
-    def _known(self) -> Known:
+    def _page_sources(self) -> PageSources:
         """Return what the pages for operators are made of."""
-        known = Known(
+        sources = PageSources(
             self.missing,
             lambda: self._published,
             self._metrics,
@@ -333,8 +333,8 @@ class IngressService(Service):
             code=running_code(),
             pod=pod_name(),
         )
-        self._live = Live(shown_by(known, self._most_connections), self._reactor)
-        return evolve(known, live=self._live)
+        self._live = Live(shown_by(sources, self._most_connections), self._reactor)
+        return evolve(sources, live=self._live)
 
     def _unready(self) -> Stepwise[Unready]:
         return unready_endpoints(self._current().backends, self._store.state(), self._controller.options)

@@ -7,8 +7,8 @@ import sys
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ingress.admin.page_row import PageRow
-from ingress.admin.parameters import Parameter
+from ingress.admin.contract.page_row import PageRow
+from ingress.admin.contract.parameters import Parameter
 from ingress.admin.table import PAGES
 from scripts.markdown import cell
 

@@ -224,7 +224,7 @@ class InstallTests(SynchronousTestCase):
         self.assertLessEqual(
             {
                 "ingress/py.typed",
-                "ingress/admin/page/page.html",
+                "ingress/admin/pages/page.html",
                 "ingress/tap.py",
                 "twisted/plugins/ingress_plugin.py",
             },

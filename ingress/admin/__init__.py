@@ -1,16 +1,13 @@
 """The admin port: health, readiness, metrics, and the live picture of what is served.
 
-    table.py                which pages there are: rows (page_row.py) of
-        lists/                  what is listed, page by page (listing.py, orders.py)
-        status_pages.py         the process as a whole (readiness.py, versions.py)
-        explaining.py           what becomes of a request
-        live_stream.py          what happens at the moment (live_views.py)
-        front_page.py           all of it in a browser
-        openapi.py              the table itself
-    how pages are asked     site.py, requests.py; who may: access.py (tokens.py), foreign_pages.py
-                            how many, for how long: places.py, connections.py
-    how pages are made      asked.py and parameters.py in, answers.py out; schemas.py says what stands in them,
-                            and pages.py makes large ones in slices
+    port/                   how pages are asked for: who may, how many, for how long
+      │
+    table.py                which pages there are
+      ├──▶ pages/               those about the process as a whole, and those that are made of the table
+      │      │
+      ├──▶ lists/               those that list what is served and what happened
+      ▼
+    contract/               what each page is made of, and how it is described
 
-``known.py`` has the functions that pages ask about what is served.  Nothing is changed by any page.
+Nothing is changed by any page.
 """

@@ -10,10 +10,10 @@ from attrs import evolve
 from twisted.internet.defer import Deferred
 from twisted.web import http
 
-from ingress.admin import explaining, openapi, status_pages
-from ingress.admin.answers import Answer, LargeAnswer, StreamAnswer
-from ingress.admin.asked import Asked
-from ingress.admin.front_page import VARY, front_page, wants_page
+from ingress.admin.contract.answers import Answer, LargeAnswer, StreamAnswer
+from ingress.admin.contract.asked import Asked
+from ingress.admin.contract.page_row import V1, Made, PageRow
+from ingress.admin.contract.schemas import anything
 from ingress.admin.lists import (
     certificates,
     changes,
@@ -25,10 +25,10 @@ from ingress.admin.lists import (
     watches,
     workers,
 )
-from ingress.admin.live_stream import MEDIA_TYPE
-from ingress.admin.page_row import V1, Made, PageRow
-from ingress.admin.readiness import workers_missing
-from ingress.admin.schemas import anything
+from ingress.admin.pages import explaining, openapi, status_pages
+from ingress.admin.pages.front_page import VARY, front_page, wants_page
+from ingress.admin.pages.live_stream import MEDIA_TYPE
+from ingress.admin.pages.readiness import workers_missing
 from ingress.metrics.text import PROMETHEUS, format_for, takes_gzip
 from ingress.plain.steps import json_text
 
@@ -38,18 +38,18 @@ def _healthy(asked: Asked) -> Answer:
 
 
 def _ready(asked: Asked) -> Answer:
-    missing = asked.known.readiness()
-    lines = missing or ("ok", *workers_missing(asked.known.workers.states()))
+    missing = asked.sources.readiness()
+    lines = missing or ("ok", *workers_missing(asked.sources.workers.states()))
     content = "".join(f"{line}\n" for line in lines).encode()
     return Answer(content, status=http.SERVICE_UNAVAILABLE if missing else http.OK)
 
 
 def _metrics(asked: Asked) -> "Deferred[Made]":
-    known = asked.known
+    sources = asked.sources
     form = format_for(",".join(asked.headers.getRawHeaders("accept", [])))
     is_gzip = takes_gzip(",".join(asked.headers.getRawHeaders("accept-encoding", [])))
-    return known.workers.told().addCallback(
-        lambda _: LargeAnswer(known.metrics.pieces(form), form.content_type, is_gzip)
+    return sources.workers.told().addCallback(
+        lambda _: LargeAnswer(sources.metrics.pieces(form), form.content_type, is_gzip)
     )
 
 
@@ -60,7 +60,7 @@ def _index(asked: Asked) -> Answer:
 
 def _front(asked: Asked) -> Answer:
     """Return the page for browsers, and the list for everybody else: ``curl`` does not ask for HTML."""
-    if asked.known.live is None or _LIVE not in (path for path, _ in asked.pages):
+    if asked.sources.live is None or _LIVE not in (path for path, _ in asked.pages):
         return _index(asked)
     accept = ",".join(asked.headers.getRawHeaders("accept", []))
     if not wants_page(accept):
@@ -69,8 +69,8 @@ def _front(asked: Asked) -> Answer:
 
 
 def _live(asked: Asked) -> StreamAnswer:
-    assert asked.known.live is not None
-    return StreamAnswer(asked.known.live)
+    assert asked.sources.live is not None
+    return StreamAnswer(asked.sources.live)
 
 
 def _openapi(asked: Asked) -> LargeAnswer:
@@ -96,7 +96,7 @@ PAGES: Final = (
         "what happens at the moment, as server-sent events",
         _live,
         content_type=MEDIA_TYPE,
-        is_there=lambda known: known.live is not None,
+        is_there=lambda sources: sources.live is not None,
     ),
     *routes.ROWS,
     endpoints.ROW,

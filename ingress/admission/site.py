@@ -15,8 +15,8 @@ from twisted.web import http
 from twisted.web.resource import Resource
 from twisted.web.server import NOT_DONE_YET, Request, Site
 
-from ingress.admin.connections import REQUEST_SECONDS, AdminChannel, AdminConnections
-from ingress.admin.places import Places
+from ingress.admin.port.connections import REQUEST_SECONDS, AdminChannel, AdminConnections
+from ingress.admin.port.places import Places
 from ingress.admission.json_steps import TextTooLargeError
 from ingress.admission.reviews import BusyError, Reviews
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import Any
 
-from ingress.admin.connections import AdminConnections
+from ingress.admin.port.connections import AdminConnections
 from ingress.admission.judging import Knows, judging, projected
 from ingress.admission.key_files import KeyFiles
 from ingress.admission.review import Asked

@@ -8,8 +8,8 @@ from twisted.internet.testing import MemoryReactorClock
 from twisted.trial.unittest import SynchronousTestCase
 from twisted.web.server import Site
 
-from ingress.admin.known import NO_WORKERS, Known, Published, Workers
-from ingress.admin.site import admin_site
+from ingress.admin.contract.page_sources import NO_WORKERS, PageSources, Published, Workers
+from ingress.admin.port.site import admin_site
 from ingress.metrics.metrics import Metrics
 from ingress.news.rings import Rings
 from ingress.translate.snapshot import Snapshot
@@ -28,9 +28,9 @@ class SiteCase(SynchronousTestCase):
         self.rings = Rings()
         self.site = self.site_of()
 
-    def known(self) -> Known:
+    def known(self) -> PageSources:
         """Return what the pages are made of."""
-        return Known(
+        return PageSources(
             lambda: self.missing,
             lambda: Published(self.snapshot, self.number, NOW),
             self.metrics,

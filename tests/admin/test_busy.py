@@ -12,10 +12,10 @@ from jsonschema import Draft202012Validator, FormatChecker
 from openapi_spec_validator import OpenAPIV31SpecValidator
 from twisted.internet.defer import succeed
 
-from ingress.admin.known import Known, Workers
-from ingress.admin.live_stream import MEDIA_TYPE
-from ingress.admin.page_row import V1
-from ingress.admin.site import admin_site
+from ingress.admin.contract.page_row import V1
+from ingress.admin.contract.page_sources import PageSources, Workers
+from ingress.admin.pages.live_stream import MEDIA_TYPE
+from ingress.admin.port.site import admin_site
 from ingress.admin.table import PAGES
 from ingress.explain.served import Served
 from ingress.model.cluster.locality import Locality
@@ -135,7 +135,7 @@ class BusyCase(SiteCase):
             PoolRow("10.0.0.99:8080", 1, 1),
         )
         finished(seen.take(rows))
-        known: Known = evolve(
+        known: PageSources = evolve(
             self.known(),
             leader=lambda: PICTURE,
             served=lambda: Served(self.snapshot, NOW),

@@ -11,7 +11,7 @@ from twisted.internet.testing import StringTransport
 from twisted.python.failure import Failure
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.admin.connections import AdminConnections
+from ingress.admin.port.connections import AdminConnections
 from ingress.admission.review import Asked
 from ingress.admission.reviews import REST_SECONDS, Reviews
 from ingress.admission.site import admission_site

@@ -6,7 +6,7 @@ from typing import Any
 from twisted.internet.defer import Deferred
 from twisted.internet.testing import StringTransport
 
-from ingress.admin.connections import REQUEST_SECONDS
+from ingress.admin.port.connections import REQUEST_SECONDS
 from ingress.admission.reviews import DEADLINE_SECONDS, MOST_WAITING, REST_SECONDS
 from ingress.admission.site import MOST_CONTENT, MOST_HELD
 from tests.admission.asking import UID, ingress, posted, review

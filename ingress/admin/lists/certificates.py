@@ -3,11 +3,11 @@
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from ingress.admin.asked import Asked
-from ingress.admin.listing import Filter, Listing, Position
+from ingress.admin.contract.asked import Asked
+from ingress.admin.contract.listing import Filter, Listing, Position
+from ingress.admin.contract.page_row import listing_rows
+from ingress.admin.contract.schemas import Schema, fields_of, list_of, moment, text, truth, whole_number
 from ingress.admin.lists.parameters import HOST, NAMESPACE
-from ingress.admin.page_row import listing_rows
-from ingress.admin.schemas import Schema, fields_of, list_of, moment, text, truth, whole_number
 from ingress.identity.certificates import Certificate
 from ingress.plain.steps import AT_ONCE, NOT_YET, NotYet, in_order
 from ingress.process.timestamps import rfc3339

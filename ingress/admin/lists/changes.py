@@ -3,13 +3,12 @@
 from collections.abc import Callable, Iterable
 from typing import Final
 
-from ingress.admin.answers import LargeAnswer
-from ingress.admin.asked import Asked
-from ingress.admin.listing import Filter, Listing, Position, paged
-from ingress.admin.lists.parameters import NAMESPACE, SINCE, came_since
-from ingress.admin.page_row import V1, PageRow
-from ingress.admin.parameters import Parameter
-from ingress.admin.schemas import (
+from ingress.admin.contract.answers import LargeAnswer
+from ingress.admin.contract.asked import Asked
+from ingress.admin.contract.listing import Filter, Listing, Position, paged
+from ingress.admin.contract.page_row import V1, PageRow
+from ingress.admin.contract.parameters import Parameter
+from ingress.admin.contract.schemas import (
     Schema,
     fields_of,
     list_of,
@@ -20,6 +19,7 @@ from ingress.admin.schemas import (
     truth,
     whole_number,
 )
+from ingress.admin.lists.parameters import NAMESPACE, SINCE, came_since
 from ingress.model.observability.happenings import Change, ChangeSort
 from ingress.process.timestamps import rfc3339
 
@@ -60,7 +60,7 @@ def _as_data(change: Change, asked: Asked) -> dict[str, object]:
 
 
 def _entries(asked: Asked) -> Iterable[Change]:
-    return asked.known.rings.changes.since()
+    return asked.sources.rings.changes.since()
 
 
 def _position(change: Change) -> Position:
@@ -98,7 +98,7 @@ CHANGES: Final = Listing(
 
 
 def _page(asked: Asked) -> LargeAnswer:
-    return LargeAnswer(paged(CHANGES, asked, last=asked.known.rings.changes.last))
+    return LargeAnswer(paged(CHANGES, asked, last=asked.sources.rings.changes.last))
 
 
 ROW: Final = PageRow(

@@ -11,13 +11,12 @@ from typing import Final, NamedTuple
 
 from twisted.internet.defer import Deferred
 
-from ingress.admin.answers import LargeAnswer
-from ingress.admin.asked import Asked
-from ingress.admin.listing import Filter, Listing, Position, paged
-from ingress.admin.lists.parameters import HOST, NAMESPACE
-from ingress.admin.page_row import V1, Made, PageRow
-from ingress.admin.parameters import Given, Parameter
-from ingress.admin.schemas import (
+from ingress.admin.contract.answers import LargeAnswer
+from ingress.admin.contract.asked import Asked
+from ingress.admin.contract.listing import Filter, Listing, Position, paged
+from ingress.admin.contract.page_row import V1, Made, PageRow
+from ingress.admin.contract.parameters import Given, Parameter
+from ingress.admin.contract.schemas import (
     Schema,
     fields_of,
     list_of,
@@ -30,6 +29,7 @@ from ingress.admin.schemas import (
     truth,
     whole_number,
 )
+from ingress.admin.lists.parameters import HOST, NAMESPACE
 from ingress.model.observability.endpoint_states import Ejection, EndpointsSeen, EndpointStage, EndpointState
 from ingress.plain.steps import AT_ONCE, NOT_YET, NotYet
 from ingress.process.timestamps import rfc3339
@@ -134,7 +134,7 @@ class _Look:
 
     def besides(self, asked: Asked) -> Iterator[_Entry | NotYet]:
         """Yield the endpoints that the snapshot does not have."""
-        steps = asked.known.unready()
+        steps = asked.sources.unready()
         while True:
             try:
                 next(steps)
@@ -210,7 +210,7 @@ class _Look:
             Ejection.UNREACHABLE: f"{FAILURES} connections to it failed",
             Ejection.SILENT: f"{MISSES} requests in a row waited in vain, and nothing came from it meanwhile",
         }[told.ejection]
-        workers = len(asked.known.workers.states())
+        workers = len(asked.sources.workers.states())
         return f"{said} (by {told.told} of {number_of(workers, 'worker')})" if workers else said
 
 
@@ -239,7 +239,7 @@ def _endpoints(asked: Asked) -> Deferred[Made]:
 
     # What cannot be asked for is refused before anybody is asked.
     paged(_listing(_Look(EndpointsSeen())), asked)
-    return asked.known.endpoints().addCallback(found)
+    return asked.sources.endpoints().addCallback(found)
 
 
 ROW: Final = PageRow(

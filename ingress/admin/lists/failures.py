@@ -3,14 +3,12 @@
 from collections.abc import Callable, Iterable
 from typing import Final
 
-from ingress.admin.answers import LargeAnswer
-from ingress.admin.asked import Asked
-from ingress.admin.listing import Filter, Listing, Position, paged
-from ingress.admin.lists.changes import LAST
-from ingress.admin.lists.parameters import SINCE, came_since
-from ingress.admin.page_row import V1, PageRow
-from ingress.admin.parameters import Parameter
-from ingress.admin.schemas import (
+from ingress.admin.contract.answers import LargeAnswer
+from ingress.admin.contract.asked import Asked
+from ingress.admin.contract.listing import Filter, Listing, Position, paged
+from ingress.admin.contract.page_row import V1, PageRow
+from ingress.admin.contract.parameters import Parameter
+from ingress.admin.contract.schemas import (
     Schema,
     fields_of,
     list_of,
@@ -23,6 +21,8 @@ from ingress.admin.schemas import (
     truth,
     whole_number,
 )
+from ingress.admin.lists.changes import LAST
+from ingress.admin.lists.parameters import SINCE, came_since
 from ingress.model.exchanges.causes import Cause
 from ingress.model.observability.happenings import FailedAttempt, Failure
 from ingress.process.timestamps import rfc3339
@@ -108,7 +108,7 @@ def _as_data(failure: Failure, asked: Asked) -> dict[str, object]:
 
 
 def _entries(asked: Asked) -> Iterable[Failure]:
-    return asked.known.rings.failures.since()
+    return asked.sources.rings.failures.since()
 
 
 def _position(failure: Failure) -> Position:
@@ -153,7 +153,7 @@ FAILURES: Final = Listing(
 
 
 def _page(asked: Asked) -> LargeAnswer:
-    ring = asked.known.rings.failures
+    ring = asked.sources.rings.failures
     return LargeAnswer(paged(FAILURES, asked, last=ring.last, leftOut=ring.left_out))
 
 

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Final, Protocol
 
-from ingress.admin.parameters import Parameter, QueryRefusedError
+from ingress.admin.contract.parameters import Parameter, QueryRefusedError
 
 NAMESPACE: Final = Parameter("namespace", "Only what objects of this namespace ask for.", most=253)
 HOST: Final = Parameter(

@@ -3,12 +3,12 @@
 from collections.abc import Callable, Iterable
 from typing import Final
 
-from ingress.admin.asked import Asked
-from ingress.admin.listing import Filter, Listing, Position
+from ingress.admin.contract.asked import Asked
+from ingress.admin.contract.listing import Filter, Listing, Position
+from ingress.admin.contract.page_row import listing_rows
+from ingress.admin.contract.parameters import Parameter
+from ingress.admin.contract.schemas import Schema, fields_of, one_of, text
 from ingress.admin.lists.parameters import NAMESPACE
-from ingress.admin.page_row import listing_rows
-from ingress.admin.parameters import Parameter
-from ingress.admin.schemas import Schema, fields_of, one_of, text
 from ingress.model.cluster.problems import Problem, Reason
 
 PROBLEM: Final[Schema] = fields_of(

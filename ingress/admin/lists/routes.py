@@ -3,12 +3,21 @@
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from ingress.admin.asked import Asked
-from ingress.admin.listing import Filter, Listing, Position
+from ingress.admin.contract.asked import Asked
+from ingress.admin.contract.listing import Filter, Listing, Position
+from ingress.admin.contract.page_row import listing_rows
+from ingress.admin.contract.parameters import Given
+from ingress.admin.contract.schemas import (
+    Schema,
+    anything,
+    fields_of,
+    list_of,
+    one_of,
+    or_null,
+    text,
+    whole_number,
+)
 from ingress.admin.lists.parameters import HOST, NAMESPACE
-from ingress.admin.page_row import listing_rows
-from ingress.admin.parameters import Given
-from ingress.admin.schemas import Schema, anything, fields_of, list_of, one_of, or_null, text, whole_number
 from ingress.filters import Phase
 from ingress.model.upstream.backends import BackendState
 from ingress.plain.values import filter_as_data, spoken, variant_as_data, weighted_as_data

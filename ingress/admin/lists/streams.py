@@ -3,12 +3,21 @@
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from ingress.admin.asked import Asked
-from ingress.admin.listing import Filter, Listing, Position
+from ingress.admin.contract.asked import Asked
+from ingress.admin.contract.listing import Filter, Listing, Position
+from ingress.admin.contract.page_row import listing_rows
+from ingress.admin.contract.schemas import (
+    Schema,
+    fields_of,
+    list_of,
+    one_of,
+    or_null,
+    text,
+    truth,
+    whole_number,
+)
 from ingress.admin.lists.parameters import HOST, NAMESPACE
 from ingress.admin.lists.routes import NO_STATE
-from ingress.admin.page_row import listing_rows
-from ingress.admin.schemas import Schema, fields_of, list_of, one_of, or_null, text, truth, whole_number
 from ingress.model.network.streams import StreamSort
 from ingress.routing.streams import StreamRoute
 from ingress.routing.variants import WeightedBackend

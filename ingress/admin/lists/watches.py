@@ -4,11 +4,11 @@ from collections.abc import Callable, Iterable
 from datetime import datetime, timedelta
 from typing import Final
 
-from ingress.admin.asked import Asked
-from ingress.admin.listing import Filter, Listing, Position
-from ingress.admin.page_row import listing_rows
-from ingress.admin.parameters import Parameter
-from ingress.admin.schemas import Schema, fields_of, moment, numbers_by, or_null, text, whole_number
+from ingress.admin.contract.asked import Asked
+from ingress.admin.contract.listing import Filter, Listing, Position
+from ingress.admin.contract.page_row import listing_rows
+from ingress.admin.contract.parameters import Parameter
+from ingress.admin.contract.schemas import Schema, fields_of, moment, numbers_by, or_null, text, whole_number
 from ingress.metrics.series.watch import RELIST_CAUSES, ReflectorCounts
 from ingress.process.timestamps import rfc3339
 
@@ -30,7 +30,7 @@ _KIND: Final = Parameter("kind", "Only those of this kind.", most=253)
 
 
 def _entries(asked: Asked) -> Iterable[ReflectorCounts]:
-    return tuple(asked.known.metrics.watch.reflectors)
+    return tuple(asked.sources.metrics.watch.reflectors)
 
 
 def _position(counts: ReflectorCounts) -> Position:

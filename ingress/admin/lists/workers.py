@@ -3,10 +3,10 @@
 from collections.abc import Iterable
 from typing import Final
 
-from ingress.admin.asked import Asked
-from ingress.admin.listing import Listing, Position
-from ingress.admin.page_row import listing_rows
-from ingress.admin.schemas import (
+from ingress.admin.contract.asked import Asked
+from ingress.admin.contract.listing import Listing, Position
+from ingress.admin.contract.page_row import listing_rows
+from ingress.admin.contract.schemas import (
     Schema,
     fields_of,
     moment,
@@ -38,7 +38,7 @@ WORKER: Final[Schema] = fields_of(
 
 
 def _entries(asked: Asked) -> Iterable[WorkerState]:
-    return asked.known.workers.states()
+    return asked.sources.workers.states()
 
 
 def _position(worker: WorkerState) -> Position:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from attrs import evolve
 from twisted.internet.defer import succeed
 
-from ingress.admin.known import Known
+from ingress.admin.contract.page_sources import PageSources
 from ingress.ctl.top.board import Board
 from ingress.ctl.top.feed import Feed
 from ingress.model.cluster.objects import ObjectKey
@@ -50,7 +50,7 @@ class StreamTests(SiteCase):
         self.metrics.exchanges.follow_every()
         self.live = live_of(self.known(), self.clock)
 
-    def known(self) -> Known:
+    def known(self) -> PageSources:
         return evolve(super().known(), endpoints=lambda: succeed(self.seen))
 
     def pass_seconds(self, seconds: int) -> None:

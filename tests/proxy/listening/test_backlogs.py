@@ -14,7 +14,7 @@ from twisted.internet.defer import Deferred
 from twisted.internet.protocol import Factory, Protocol
 from twisted.trial.unittest import TestCase
 
-from ingress.admin.connections import AdminPort
+from ingress.admin.port.connections import AdminPort
 from ingress.model.network.listeners import Listener, backlog_of
 from ingress.proxy.listening.listeners import listen
 from ingress.proxy.listening.networks import EpollNetwork
