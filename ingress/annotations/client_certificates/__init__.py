@@ -1,1 +1,8 @@
-"""Client certificates: the ``auth-tls-...`` annotations, and the check of what the handshake found out."""
+"""Client certificates: the ``auth-tls-...`` annotations, and the check of what the handshake found out.
+
+    family.py ──▶ common_names.py ◀── check.py ──▶ distinguished_names.py
+    the family    which names are     the check    subject and issuer as text
+                  let in
+
+What the handshake asks for is decided in ``ingress.translate.client_authentication``.
+"""
