@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import sys
 from pathlib import Path
 from select import select
 
 from twisted.internet import reactor  # noqa: TID251 - a real process needs the real reactor
 from twisted.trial.unittest import SynchronousTestCase, TestCase
 
-from tests.fakes.fork_server import ForkServer
+from tests.fakes.fork_server import ROOT, ForkServer
 from tests.fakes.processes import ControllerProcess
 
 PATIENCE = 30.0
@@ -49,6 +51,43 @@ class ForkedTests(TestCase):
         self.assertEqual(await first.end().addTimeout(PATIENCE, reactor), -signal.SIGKILL)
         self.assertIsNone(second.status)
         self.assertEqual(os.getpgid(second.pid), os.getpgid(0))
+
+
+LAST_WORDS = """
+import atexit, os, sys
+from twisted.internet.defer import fail
+from twisted.python.log import startLogging
+from tests.fakes.fork_server import end_after
+
+class Kept:
+    def __del__(self):
+        os.write(1, b"taken apart")
+
+kept = Kept()
+
+def run():
+    startLogging(sys.stdout, setStdout=False)
+    circle = [fail(ValueError("heard by nobody"))]
+    circle.append(circle)
+    atexit.register(os.write, 1, b"at exit\\n")
+    sys.exit(3)
+
+end_after(run)
+"""
+
+
+class EndTests(SynchronousTestCase):
+    """``end_after``."""
+
+    def test_last_words(self) -> None:
+        """What is to be done and told at an end is, and what was imported is not taken apart."""
+        ended = subprocess.run(
+            [sys.executable, "-c", LAST_WORDS], cwd=ROOT, capture_output=True, text=True, timeout=PATIENCE
+        )
+        self.assertEqual((ended.returncode, ended.stderr), (3, ""))
+        self.assertIn("at exit\n", ended.stdout)
+        self.assertIn("ValueError: heard by nobody", ended.stdout)
+        self.assertNotIn("taken apart", ended.stdout)
 
 
 class FaultsTests(TestCase):
