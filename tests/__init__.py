@@ -10,16 +10,16 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from tests.handing_out import hand_out_modules
-from tests.properties import examples
-
 # What gRPC would do at each fork of a process that has used it locks up forks of the child; no child of tests uses it.
 os.environ.setdefault("GRPC_ENABLE_FORK_SUPPORT", "0")
 
-# Fuzzers and benchmarks, which use some of this, are installed without it.
-with suppress(ImportError):
+
+def _set_hypothesis() -> None:
+    """Have properties tried as is fit for this suite."""
     from hypothesis import HealthCheck, settings
     from hypothesis.configuration import set_hypothesis_home_dir
+
+    from tests.properties import examples
 
     # Three seconds of each process went to Unicode's tables and to the constants of our modules: trial has a new folder each
     # time, where what was found before is missing.
@@ -43,6 +43,12 @@ def _draw_examples() -> None:
     given(strategies.lists(strategies.text()))(lambda texts: None)()
 
 
+# Programs that tests start are some of this, too, and importing hypothesis would be most of their start.
+if "unittest" in sys.modules:
+    # Fuzzers and benchmarks, which use some of this, are installed without it.
+    with suppress(ImportError):
+        _set_hypothesis()
+
 # Before each test trial empties the registry of warnings of each of 3,000 modules, which takes half a millisecond.  Filters that
 # change, as trial's do right after that, make these registries void by themselves.
 _trial: Any = sys.modules.get("twisted.trial._synctest")
@@ -54,6 +60,7 @@ if _trial is not None:
     _disttrial: Any = sys.modules.get("twisted.trial._dist.disttrial")
     if _disttrial is not None:
         from tests.forking import fork_processes
+        from tests.handing_out import hand_out_modules
 
         hand_out_modules(_disttrial, sys.modules["twisted.trial._dist.worker"], _draw_examples)
         fork_processes(_disttrial)

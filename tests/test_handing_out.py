@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -14,6 +17,19 @@ from tests.handing_out import from_both_ends, hand_out_modules, shares
 def tests_of(*modules: str) -> list[object]:
     """A test for each of *modules*, of a class there."""
     return [type("Tests", (), {"__module__": module})() for module in modules]
+
+
+LIGHT = "import sys; import tests; print([one for one in ('hypothesis', 'twisted') if one in sys.modules])"
+
+
+class ProgramTests(SynchronousTestCase):
+    """Programs that tests start, which are of this package, too."""
+
+    def test_light(self) -> None:
+        """They begin without what is for tests alone."""
+        repository = Path(__file__).parents[1]
+        done = subprocess.run([sys.executable, "-c", LIGHT], cwd=repository, capture_output=True, text=True)
+        self.assertEqual((done.stdout, done.stderr), ("[]\n", ""))
 
 
 class SharesTests(SynchronousTestCase):
