@@ -6,7 +6,7 @@ that into claims (a *reader*).  Sources, store, translation and reports take all
 """
 
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator
-from typing import Protocol, runtime_checkable
+from typing import Protocol, TypeGuard
 
 from ingress.fields import FieldReader, RawObject
 from ingress.model.cluster.objects import ClusterObject, Kind, ObjectKey
@@ -113,7 +113,6 @@ class Reader(Protocol):
         """
 
 
-@runtime_checkable
 class StepwiseReader(Protocol):
     """Besides, of a reader whose objects may take long."""
 
@@ -121,7 +120,6 @@ class StepwiseReader(Protocol):
         """Return what ``Reader.read`` does, in steps."""
 
 
-@runtime_checkable
 class OwnershipReader(Protocol):
     """Besides, of a reader whose ``judge`` goes by more objects than it takes to know whether one is ours."""
 
@@ -130,6 +128,17 @@ class OwnershipReader(Protocol):
 
     def is_ours(self, value: ClusterObject, state: ClusterState, /) -> bool:
         """Return what ``Reader.judge`` finds, by a look at single objects of *state*."""
+
+
+# Asked by isinstance, a protocol looks at all its members anew each time: before Python 3.12 that takes longer than to make a reader.
+
+
+def _reads_in_steps(reader: Reader) -> TypeGuard[StepwiseReader]:
+    return hasattr(reader, "reading")
+
+
+def _knows_ownership(reader: Reader) -> TypeGuard[OwnershipReader]:
+    return hasattr(reader, "is_ours")
 
 
 @frozen
@@ -168,10 +177,10 @@ class Readers:
         self._judged: dict[Kind, tuple[Kind, ...]] = {}
         for row in kinds:
             reader = self._readers[row.kind] = row.reader(options)
-            if isinstance(reader, StepwiseReader):
+            if _reads_in_steps(reader):
                 self._stepwise[row.kind] = reader
             judges = tuple(judge.kind for judge in row.judged_by)
-            if isinstance(reader, OwnershipReader):
+            if _knows_ownership(reader):
                 self._ownership[row.kind] = reader
                 judges = reader.decided_by
             for kind in judges:
