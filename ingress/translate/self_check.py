@@ -35,10 +35,10 @@ def differences(found: Snapshot, expected: Snapshot) -> tuple[str, ...]:
 def _of_tables(of: str, found: ListenerTable, expected: ListenerTable) -> Iterator[str]:
     """Yield the differences of two tables, which are said to be those *of* a name."""
     table, wanted = found.routes, expected.routes
-    routes = [*_of_sets(f"route{of}", table.routes, wanted.routes)]
-    yield from routes
-    if not routes and table.routes != wanted.routes:
-        yield f"the routes{of} are the same, in another order"
+    routes, wanted_routes = table.routes, wanted.routes
+    if routes != wanted_routes:
+        lines = [*_of_sets(f"route{of}", routes, wanted_routes)]
+        yield from lines or [f"the routes{of} are the same, in another order"]
     if (table.count, table.hosts) != (wanted.count, wanted.hosts):
         yield f"the routes{of} are not counted right"
     yield from _of_maps(f"filters{of} of host ", _host_filters(table), _host_filters(wanted))
@@ -71,5 +71,10 @@ def _of_sets(what: str, found: Iterable[Hashable], expected: Iterable[Hashable])
 
 
 def _of_maps(what: str, found: Mapping[Any, object], expected: Mapping[Any, object]) -> Iterator[str]:
+    if found is expected:
+        return
+    found, expected = dict(found), dict(expected)
+    if found == expected:
+        return
     keys = [key for key in {**found, **expected} if found.get(key) != expected.get(key)]
     yield from (f"{what}{key} is {found.get(key)}, not {expected.get(key)}" for key in keys[:_SHOWN])
