@@ -5,7 +5,7 @@ exist is missing in either controller, and so moving changes nothing about it.
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from enum import Enum, IntEnum
 from typing import Final
 
@@ -143,9 +143,11 @@ _CLOSING: Final = frozenset(
     {Reason.UNSUPPORTED_PATH.value, Reason.EXTERNAL_NAME_FORBIDDEN.value, CLOSED_PATHS.name}
 )
 _QUOTED: Final = re.compile(r'"(?:[^"\\]|\\.)*"')
-# What begins with letters is found by them: the messages of a cluster are looked through many times.
 _EITHER: Final = re.compile(r"ingress-nginx does not .* either\b|\bno API server takes\b")
 _CLOSES: Final = re.compile(r"\banswers? 503\b|\bis closed\b")
+# Part of whatever these two find: the messages of a cluster are looked through many times, and nearly all have none of it.
+_PARTS_OF_EITHER: Final = ("ingress-nginx does not ", "no API server takes")
+_PARTS_OF_CLOSES: Final = (" 503", "is closed")
 
 
 def bearing_of(finding: Finding) -> Bearing:
@@ -154,7 +156,7 @@ def bearing_of(finding: Finding) -> Bearing:
     The rules that lint has beside the reasons of problems are about what is written, whoever serves it; but for those
     that tell what is closed, and whom ingress-nginx would send to HTTPS.
     """
-    if _EITHER.search(_QUOTED.sub("", finding.message)):
+    if _says(finding, _EITHER, _PARTS_OF_EITHER):
         return Bearing.SAME
     if finding.rule == CLOSED_PATHS.name:
         return Bearing.CHANGES
@@ -166,6 +168,13 @@ def bearing_of(finding: Finding) -> Bearing:
         return Bearing.SAME
 
 
+def _says(finding: Finding, words: re.Pattern[str], parts: Sequence[str]) -> bool:
+    """Whether *words*, each of which has one of *parts*, are in the message of *finding*."""
+    # What tenants wrote stands in quotes, and says nothing about us.
+    message = _QUOTED.sub("", finding.message)
+    return any(part in message for part in parts) and words.search(message) is not None
+
+
 def outcome_of_finding(finding: Finding) -> Outcome:
     """Return what *finding* alone makes of its object."""
     match bearing_of(finding):
@@ -174,9 +183,7 @@ def outcome_of_finding(finding: Finding) -> Outcome:
         case Bearing.DIFFERS:
             return Outcome.DIFFERS
         case _:
-            # What tenants wrote stands in quotes, and says nothing about us.
-            says_so = _CLOSES.search(_QUOTED.sub("", finding.message)) is not None
-            closes = says_so or finding.rule in _CLOSING
+            closes = _says(finding, _CLOSES, _PARTS_OF_CLOSES) or finding.rule in _CLOSING
             return Outcome.CLOSED if closes else Outcome.NEEDS_CHANGE
 
 
