@@ -23,7 +23,7 @@ from ingress.ctl.pages.document import (
 )
 from ingress.ctl.terminal import printable, printable_lines
 
-_MARKS: Final = re.compile(r"([\\`*_\[\]<>|&~$])")
+_MARKS: Final = str.maketrans({mark: f"\\{mark}" for mark in "\\`*_[]<>|&~$"})
 _BEGINNING: Final = re.compile(r"^(\s*)([-+#=]|[0-9]+(?=[.)]))")
 _BY_ITSELF: Final = re.compile(r"@|://|www\.|#[0-9]|\bgh-[0-9]", re.IGNORECASE)
 
@@ -77,7 +77,7 @@ def _part(part: Part, in_table: bool) -> str:
 def _plain(text: str, *, in_table: bool = False) -> str:
     words = printable(text).split(" ")
     escaped = " ".join(
-        _code(word, in_table) if _BY_ITSELF.search(word) else _MARKS.sub(r"\\\1", word) for word in words
+        _code(word, in_table) if _BY_ITSELF.search(word) else word.translate(_MARKS) for word in words
     )
     return _BEGINNING.sub(_escaped_beginning, escaped)
 
