@@ -32,8 +32,8 @@ REPOSITORY = MANIFESTS.parents[1]
 """Where ``examples`` is found, which no installation has."""
 HOST = "127.0.0.1"
 READY_SECONDS = 60.0
-STOP_SECONDS = 10.0
-"""How long a child may take to stop before it is killed."""
+STOP_SECONDS = 30.0
+"""How long a child may take to stop before it is killed: as long as a pod has if it says nothing else (``terminationGracePeriodSeconds``)."""
 POLL_SECONDS = 0.2
 
 STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
