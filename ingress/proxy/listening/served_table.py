@@ -95,9 +95,10 @@ class ServedSite:
             self.site.sessions = evolve(self._sessions, by_prior_knowledge=True)
 
     def forget(self) -> None:
-        """Learn nothing of its table any more."""
+        """Learn nothing of its table any more: there will be no further connections."""
         if self in self._table.sites:
             self._table.sites.remove(self)
+        self.site.connections.leave()
 
     def follow(self) -> None:
         """Have handshakes go by what its tables say now."""
@@ -148,4 +149,4 @@ class ServingPort:
 
     def _cut(self, failure: Failure) -> None:
         failure.trap(TimeoutError)
-        self._served.site.connections.abort()
+        self._served.site.connections.cut()

@@ -17,19 +17,25 @@ States, by the number of connections::
 """
 
 from collections import OrderedDict
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable
 from typing import Final, Protocol
 
 from twisted.internet.interfaces import IDelayedCall
 from twisted.logger import Logger
 
 from ingress.metrics.series.connections import ConnectionMetrics
+from ingress.model.stepwise import Stepwise, in_order
 from ingress.proxy.contract.deadlines import NEVER, Deadlines
+from ingress.proxy.contract.portions import in_portions
 
 DEFAULT_CONNECTIONS: Final = 8000
 """Fewer where the process may have fewer descriptors, or little memory (``ingress.process.caps.caps``)."""
 LEAST_REST_SECONDS: Final = 2.0
 """Two ticks: who was accepted or answered a moment ago has not had the time to say something."""
+AT_ONCE: Final = 64
+"""Connections that make way in one turn at most, ..."""
+SEEN_AT_ONCE: Final = 500
+"""... and those that are looked at for it: of nearly all it turns out that they said something long ago."""
 PATIENCE_SECONDS: Final = 0.1
 """How long a newcomer may be silent where places are short: the first bytes come right behind TCP's handshake."""
 _NEARLY: Final = 0.9
@@ -103,6 +109,12 @@ class ConnectionLimit:
         self._mute: OrderedDict[Connection, float] = OrderedDict()
         """... and those that said something, but perhaps never asked for anything."""
         self._looking: IDelayedCall | None = None
+        self._is_closing = False
+        """Whether rests are being looked for, and closed."""
+        self._has_tried_all = True
+        """Whether, at the limit, all were looked at who might make way."""
+        self._is_judged = False
+        """Whether it is known if this pause is to be told of."""
         self._is_slow = self._is_held = False
 
     def __repr__(self) -> str:
@@ -115,7 +127,7 @@ class ConnectionLimit:
         self._roomy = most - most // 8
         self._scarce = 2 * most - most // 4
         """So many sockets, of both sides, leave little for those who have none."""
-        self._place = max(1, most // 16)
+        self._place = min(AT_ONCE, max(1, most // 16))
         """How many make way at once."""
 
     def allow(self, most: int) -> None:
@@ -198,12 +210,35 @@ class ConnectionLimit:
 
     def end_resting(self) -> None:
         """End all connections at rest, but for those that were accepted or answered a moment ago."""
+        self._deadlines.take(self._end_all_resting())
+
+    def _end_all_resting(self) -> Stepwise[None]:
+        resting = yield from self._find_resting()
+        yield from self._end(each for _, each in resting)
+
+    def _find_resting(self) -> Stepwise[list[tuple[float, Connection]]]:
+        """Return those at rest, with since when they are."""
+        found: list[tuple[float, Connection]] = []
         latest = self._deadlines.now - LEAST_REST_SECONDS
-        resting = [each for each in self._connections if each.rests_since() <= latest]
-        for connection in resting:
-            connection.drain()
-        if resting:
-            self._metrics.closed_early(len(resting))
+
+        def look(connection: Connection) -> None:
+            since = connection.rests_since()
+            if since <= latest:
+                found.append((since, connection))
+
+        yield from in_portions(list(self._connections), look, self._deadlines.exact_seconds)
+        return found
+
+    def _end(self, resting: Iterable[Connection]) -> Stepwise[None]:
+        """End those of *resting* that still are."""
+        latest = self._deadlines.now - LEAST_REST_SECONDS
+
+        def end(connection: Connection) -> None:
+            if connection in self._connections and connection.rests_since() <= latest:
+                connection.drain()
+                self._metrics.closed_early(1)
+
+        yield from in_portions(resting, end, self._deadlines.exact_seconds)
 
     def replaced(self, gone: Connection, following: Connection) -> None:
         """A connection is carried on by another one."""
@@ -218,26 +253,38 @@ class ConnectionLimit:
         if len(self._connections) < self.most:
             return
         self.is_paused = True
+        self._is_judged = False
         for port in self._ports:
             port.pause()
-        if not made:
-            self._tell_limit()
-        self._looking = self._deadlines.call_after(PATIENCE_SECONDS, self._look)
+        self._look_later(made)
+
+    def _look_later(self, made: int) -> None:
+        """Look again soon, since *made* have made way and that is not enough."""
+        if (made or self._has_tried_all) and not self._is_judged:
+            self._is_judged = True
+            if not made:
+                self._tell_limit()
+        seconds = PATIENCE_SECONDS if self._has_tried_all else 0.0
+        self._looking = self._deadlines.call_after(seconds, self._look)
 
     def _look(self) -> None:
         """Some more may have had their time."""
         self._looking = None
-        self._make_room()
+        made = self._make_room()
         if self.is_paused:
-            self._looking = self._deadlines.call_after(PATIENCE_SECONDS, self._look)
+            self._look_later(made)
 
     def _make_room(self) -> int:
         """Have some make way, first of the silent, then of the mute; return how many."""
         now = self._deadlines.exact_seconds()
         making: list[Connection] = []
         heard: list[Connection] = []
+        self._has_tried_all = True
         for connection, since in self._unheard.items():
             if now - since < PATIENCE_SECONDS * _NEARLY or len(making) == self._place:
+                break
+            if len(heard) == SEEN_AT_ONCE:
+                self._has_tried_all = False
                 break
             (making if connection.is_silent else heard).append(connection)
         for connection in making:
@@ -246,7 +293,8 @@ class ConnectionLimit:
             since = self._unheard.pop(connection)
             if connection.is_mute:
                 self._mute[connection] = since
-        while self._mute and len(making) < self._place:
+        # Who may be silent goes before those that are mute.
+        while self._mute and len(making) < self._place and self._has_tried_all:
             connection, since = next(iter(self._mute.items()))
             if connection.is_mute:
                 if now - since < LEAST_REST_SECONDS:
@@ -305,14 +353,18 @@ class ConnectionLimit:
             self._deadlines.forget(self)
             return
         self.deadline = self._deadlines.now
-        latest = self._deadlines.now - LEAST_REST_SECONDS
-        resting = [(since, each) for each in self._connections if (since := each.rests_since()) <= latest]
-        resting.sort(key=_reluctance)
-        surplus = resting[: count - self._roomy]
-        for _, connection in surplus:
-            connection.drain()
-        if surplus:
-            self._metrics.closed_early(len(surplus))
+        if not self._is_closing:
+            self._is_closing = True
+            self._deadlines.take(self._end_surplus())
+
+    def _end_surplus(self) -> Stepwise[None]:
+        try:
+            resting = yield from self._find_resting()
+            ordered = yield from in_order(resting, key=_reluctance)
+            surplus = max(0, len(self._connections) - self._roomy)
+            yield from self._end(each for _, each in ordered[:surplus])
+        finally:
+            self._is_closing = False
 
     def abort(self) -> None:
         """Called by the deadlines when ``expire`` failed, which is a bug: go on."""

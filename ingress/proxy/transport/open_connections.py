@@ -7,7 +7,9 @@ from typing import TypeVar
 from twisted.internet.defer import Deferred
 
 from ingress.metrics.metrics import Metrics
+from ingress.model.stepwise import Stepwise
 from ingress.proxy.contract.deadlines import Deadlines
+from ingress.proxy.contract.portions import in_portions
 from ingress.proxy.transport.connection_limit import DEFAULT_CONNECTIONS, Connection, ConnectionLimit
 
 _T = TypeVar("_T")
@@ -86,6 +88,13 @@ class OpenConnections:
         self.all.include(part._own)
         return part
 
+    def leave(self) -> None:
+        """Count among the whole no more, if nothing is left here: no connection will come any more."""
+        whole = self._whole
+        if whole is not None and not self.all and self in whole._parts:
+            whole._parts.remove(self)
+            whole.all.leave_out(self._own)
+
     def hold(self, connection: Connection) -> None:
         """A connection is there that nobody knows the protocol of."""
         self._own[connection] = None
@@ -136,8 +145,19 @@ class OpenConnections:
         return drained
 
     def close_resting(self) -> None:
-        """Have all connections take no further request: who is at rest is closed."""
-        for connection in list(self.all):
+        """Have all connections take no further request: who is at rest is closed, of very many in as many turns as that takes."""
+        self._deadlines.take(self._close_all_resting())
+
+    def _close_all_resting(self) -> Stepwise[None]:
+        seconds = self._deadlines.exact_seconds
+        told = dict.fromkeys(self.all)
+        yield from in_portions(list(told), self._drain, seconds)
+        # Those that began meanwhile, or carry on others, are told, too.
+        yield from in_portions([each for each in self.all if each not in told], self._drain, seconds)
+
+    def _drain(self, connection: Connection) -> None:
+        # It may have ended while others were told.
+        if connection in self.all:
             connection.drain()
 
     @property
@@ -145,17 +165,23 @@ class OpenConnections:
         """Whether all connections were told to end."""
         return self._drained is not None or (self._whole is not None and self._whole.is_ending)
 
+    def cut(self) -> None:
+        """End every connection, of very many in as many turns as that takes: others go on."""
+        self._deadlines.in_portions(list(self.all), self._abort)
+
+    def _abort(self, connection: Connection) -> None:
+        if connection in self.all:
+            connection.abort()
+
     def abort(self) -> None:
-        """End every connection at once."""
+        """End every connection at once: the process ends."""
         for connection in list(self.all):
             connection.abort()
 
     def _note_drained(self) -> None:
         if self._drained is not None and not self.all:
             drained, self._drained = self._drained, None
-            if self._whole is not None and self in self._whole._parts:
-                self._whole._parts.remove(self)
-                self._whole.all.leave_out(self._own)
+            self.leave()
             drained.callback(None)
         if self._whole is not None:
             self._whole._note_drained()

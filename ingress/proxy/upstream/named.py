@@ -41,8 +41,16 @@ class NamedConnections(Generic[C]):
 
     def expire(self) -> None:
         """Called by the deadlines: the time of the first is over, and perhaps that of others."""
-        due = self._deadlines.now + self._deadlines.interval_seconds / 2
-        for connection in [each for each, until in self._until.items() if until <= due]:
+        due = self._due
+        self._deadlines.in_portions([each for each, until in self._until.items() if until <= due], self._end)
+
+    @property
+    def _due(self) -> float:
+        return self._deadlines.now + self._deadlines.interval_seconds / 2
+
+    def _end(self, connection: C) -> None:
+        # It may have ended while others did, or have had its turn with the tick before.
+        if self._until.get(connection, NEVER) <= self._due:
             # What keeps it busy may take long.
             del self._until[connection]
             self._look_later(connection)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+from collections.abc import Callable
 from functools import partial
 
 from twisted.internet.task import Clock
@@ -11,9 +12,14 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.metrics.series.connections import ConnectionMetrics
 from ingress.proxy.contract.deadlines import NEVER, Deadlines
+from ingress.proxy.contract.portions import PORTION_SECONDS
 from ingress.proxy.transport.accepting import PAUSE_SECONDS, SLOW_SECONDS, AcceptPause
-from ingress.proxy.transport.connection_limit import PATIENCE_SECONDS, ConnectionLimit
+from ingress.proxy.transport.connection_limit import AT_ONCE, PATIENCE_SECONDS, ConnectionLimit
+from tests.fakes.busy_clocks import BusyClock
 from tests.proxy.playing import GET, OK, ProxyCase
+
+EACH = PORTION_SECONDS / 10
+"""How long it takes to close a connection."""
 
 
 class FakeConnection:
@@ -43,6 +49,20 @@ class FakeConnection:
         self.drain()
 
 
+class SlowConnection(FakeConnection):
+    """One that takes a moment to be looked at, and to be closed."""
+
+    clock: BusyClock
+
+    def rests_since(self) -> float:
+        self.clock.take(EACH / 10)
+        return super().rests_since()
+
+    def drain(self) -> None:
+        self.clock.take(EACH)
+        super().drain()
+
+
 class CountingSet(set[FakeConnection]):
     """Connections of which it is known how often somebody asked how many they are."""
 
@@ -68,6 +88,106 @@ class FakePort:
     def slow_down(self, is_slow: bool) -> None:
         if is_slow:
             self.said.append("slow")
+
+
+class ManyConnectionsTests(SynchronousTestCase):
+    """Very many connections: who is looked at, and who is closed, in one turn."""
+
+    most = 1600
+
+    def setUp(self) -> None:
+        self.clock = BusyClock()
+        self.deadlines = Deadlines(self.clock)
+        self.connections: set[FakeConnection] = set()
+        self.metrics = ConnectionMetrics()
+        self.limit = ConnectionLimit(self.connections, self.most, self.deadlines, self.metrics)
+        self.port = FakePort()
+        self.limit.add_port(self.port)
+        self.clock.rightNow = 100.0
+        self.deadlines.take_time()
+        self.clock.advance(2)
+
+    def come(self, count: int, *, since: float = 10.0, is_silent: bool = False) -> list[SlowConnection]:
+        """Have so many connections come, silent, or mute, or at rest *since* then."""
+        found = []
+        for _ in range(count):
+            connection = SlowConnection(self.connections, since, is_mute=is_silent, is_silent=is_silent)
+            connection.clock = self.clock
+            self.connections.add(connection)
+            self.limit.grown(connection)
+            found.append(connection)
+        return found
+
+    def counted(self, what: str) -> float:
+        """Return what the metrics count of something."""
+        (found,) = (each for each in self.metrics.families() if each.name.endswith(what))
+        return sum(sample.value for sample in found.samples)
+
+    def longest(self, call: Callable[[], object]) -> float:
+        """Call, let all turns pass, and return how long the longest one took, that of the call included."""
+        self.clock.turns.clear()
+        begun = self.clock.seconds()
+        call()
+        self.clock.turns.append(self.clock.seconds() - begun)
+        self.clock.advance(0)
+        return max(self.clock.turns)
+
+    def test_near(self) -> None:
+        """Near the limit a tick closes as many as there are too many, some in each turn, and those that rest longest."""
+        old, young = self.come(300, since=5.0), self.come(1250, since=50.0)
+        busy = self.come(20, since=NEVER)
+        begun, old[0]._since = old[:1], NEVER
+        self.assertLess(self.longest(self.deadlines.tick), PORTION_SECONDS + 2 * EACH)
+        self.assertEqual(len(self.connections), 1400)
+        self.assertEqual(sum(each.closed for each in old), 170)
+        self.assertFalse(any(each.closed for each in (*young, *busy, *begun)))
+        self.assertEqual(self.counted("closed_early"), 170)
+
+    def test_end_resting(self) -> None:
+        """Where there is no memory all that rest end, some in each turn, but for who asks for something meanwhile."""
+        resting = self.come(500)
+
+        def begin() -> None:
+            self.limit.end_resting()
+            resting[499]._since = NEVER
+
+        self.assertLess(self.longest(begin), PORTION_SECONDS + 2 * EACH)
+        self.assertEqual([each.closed for each in resting], [True] * 499 + [False])
+
+    def test_make_way(self) -> None:
+        """At the limit few make way in one turn, however many are silent."""
+        silent = self.come(self.most - 1, is_silent=True)
+        self.clock.rightNow += 1
+        before = self.clock.seconds()
+        self.come(1, is_silent=True)
+        self.assertLess(self.clock.seconds() - before, AT_ONCE * EACH + EACH)
+        self.assertEqual(
+            [each.closed for each in silent], [True] * AT_ONCE + [False] * (self.most - 1 - AT_ONCE)
+        )
+        self.assertEqual(self.port.said, [])
+
+    def test_silent_behind_others(self) -> None:
+        """Those that said something are looked past, some in each turn, until there are some that are silent; nobody is told before."""
+        spoken, silent = self.come(self.most - 11), self.come(10, is_silent=True)
+        self.clock.rightNow += 1
+        self.come(1)
+        self.assertFalse(any(each.closed for each in (*spoken, *silent)))
+        self.assertEqual(self.port.said, ["pause"])
+        self.clock.advance(0)
+        self.assertTrue(all(each.closed for each in silent))
+        self.assertFalse(any(each.closed for each in spoken))
+        self.assertEqual(self.counted("accept_pauses"), 0)
+
+    def test_nobody_makes_way(self) -> None:
+        """Where nobody can it is told once, when all were looked at."""
+        self.come(self.most - 1)
+        self.clock.rightNow += 1
+        self.come(1)
+        self.assertEqual(self.counted("accept_pauses"), 0)
+        self.clock.advance(0)
+        self.clock.advance(PATIENCE_SECONDS)
+        self.clock.advance(PATIENCE_SECONDS)
+        self.assertEqual(self.counted("accept_pauses"), 1)
 
 
 class ConnectionLimitTests(SynchronousTestCase):

@@ -5,7 +5,12 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.metrics.metrics import Metrics
 from ingress.proxy.contract.deadlines import NEVER, Deadlines
+from ingress.proxy.contract.portions import PORTION_SECONDS
 from ingress.proxy.transport.open_connections import OpenConnections
+from tests.fakes.busy_clocks import BusyClock
+
+EACH = PORTION_SECONDS / 10
+"""How long it takes to end a connection."""
 
 
 class FakeConnection:
@@ -13,13 +18,13 @@ class FakeConnection:
 
     def __init__(self, connections: OpenConnections, *, rests: bool = True) -> None:
         self._connections = connections
-        self._rests = rests
+        self.rests = rests
         self.told: list[str] = []
         connections.opened(self, False)
 
     def drain(self) -> None:
         self.told.append("drain")
-        if self._rests:
+        if self.rests:
             self.end()
 
     def end(self) -> None:
@@ -38,6 +43,22 @@ class FakeConnection:
 
     def rests_since(self) -> float:
         return NEVER
+
+
+class SlowConnection(FakeConnection):
+    """One whose end takes a moment."""
+
+    def __init__(self, clock: BusyClock, connections: OpenConnections) -> None:
+        super().__init__(connections)
+        self._clock = clock
+
+    def drain(self) -> None:
+        self._clock.take(EACH)
+        super().drain()
+
+    def abort(self) -> None:
+        self._clock.take(EACH)
+        super().abort()
 
 
 class PartTests(SynchronousTestCase):
@@ -113,3 +134,65 @@ class PartTests(SynchronousTestCase):
         mine, other = FakeConnection(self.part), FakeConnection(self.whole)
         self.part.abort()
         self.assertEqual((mine.told, other.told), (["abort"], []))
+
+    def test_leaves(self) -> None:
+        """A part without connections that will have none leaves the whole; one that has some does so with the last of them."""
+        for _ in range(3):
+            self.whole.part().leave()
+        mine = FakeConnection(self.part)
+        self.part.leave()
+        self.assertEqual((len(self.whole._parts), len(self.whole.all)), (1, 1))
+        self.successResultOf(self.part.drain())
+        self.assertEqual((mine.told, self.whole._parts, len(self.whole.all._parts)), (["drain"], [], 1))
+        self.part.leave()
+
+
+class ManyTests(SynchronousTestCase):
+    """Very many connections that are told to end at once."""
+
+    def setUp(self) -> None:
+        self.clock = BusyClock()
+        self.part = OpenConnections(Deadlines(self.clock), Metrics()).part()
+        self.all = [SlowConnection(self.clock, self.part) for _ in range(200)]
+
+    def told(self) -> int:
+        """Return how many were told something."""
+        return sum(len(each.told) for each in self.all)
+
+    def work(self) -> None:
+        """Let all turns pass, and see that none is long."""
+        self.assertLessEqual(self.told(), 11)
+        self.clock.turns.clear()
+        self.clock.advance(0)
+        self.assertLess(max(self.clock.turns), PORTION_SECONDS + 2 * EACH)
+
+    def test_drained(self) -> None:
+        """They end in as many turns as that takes, those that are busy later, and those that came meanwhile, too."""
+        busy = self.all[150]
+        busy.rests = False
+        drained = self.part.drain()
+        gone, carried = self.all[100], self.all[120]
+        gone.end()
+        late = SlowConnection(self.clock, self.part)
+        carrying = SlowConnection(self.clock, self.part)
+        self.part.replaced(carried, carrying)
+        self.work()
+        self.assertEqual((gone.told, carried.told), ([], []))
+        self.assertEqual((late.told, carrying.told, busy.told), (["drain"], ["drain"], ["drain"]))
+        self.assertEqual(self.told(), 198)
+        self.assertNoResult(drained)
+        busy.end()
+        self.successResultOf(drained)
+
+    def test_cut(self) -> None:
+        """Those that a listener leaves behind are cut likewise."""
+        self.part.cut()
+        gone = self.all[100]
+        gone.end()
+        self.work()
+        self.assertEqual((gone.told, self.told(), len(self.part.all)), ([], 199, 0))
+
+    def test_aborted(self) -> None:
+        """At the end of the process nobody waits for anything."""
+        self.part.abort()
+        self.assertEqual((self.told(), len(self.part.all)), (200, 0))
