@@ -32,6 +32,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import chain
 from secrets import token_bytes
 from typing import TypeVar
+from weakref import ReferenceType, ref
 
 from OpenSSL import SSL, crypto
 from twisted.internet.defer import Deferred, maybeDeferred
@@ -49,7 +50,7 @@ from ingress.model.shared_map import SharedMap
 from ingress.model.stepwise import Stepwise, finished
 from ingress.process.in_slices import first_at_once
 from ingress.tls.bases import Bases, BegunConnection, StreamConnection
-from ingress.tls.binding import ACCESS_DENIED, UNRECOGNIZED_NAME, is_resumed
+from ingress.tls.binding import ACCESS_DENIED, UNRECOGNIZED_NAME, Choose, is_resumed
 from ingress.tls.building import build_context
 from ingress.tls.demands import Demands
 from ingress.tls.handshake import Handshake
@@ -118,8 +119,8 @@ class ServerContexts:
         self._default = self._built_default(default_certificate)
         self._whose = self._demands.digest(None)
         """What sessions are bound to."""
-        self._chooses = self._choose
-        """The same for all connections."""
+        self._chooses: ReferenceType[Choose] | None = None
+        """The same for all connections, which have it; whose listener is gone is not to be kept by itself."""
 
     @property
     def strict_sni(self) -> bool:
@@ -210,9 +211,11 @@ class ServerContexts:
 
         One that never *speaks* is to carry a stream, whose protocol is a matter of others.
         """
-        return self._bases.begin(
-            BegunConnection if speaks else StreamConnection, sock, self._chooses, self._whose
-        )
+        chooses = None if self._chooses is None else self._chooses()
+        if chooses is None:
+            chooses = self._choose
+            self._chooses = ref(chooses)
+        return self._bases.begin(BegunConnection if speaks else StreamConnection, sock, chooses, self._whose)
 
     # The default certificate
 

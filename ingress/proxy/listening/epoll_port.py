@@ -96,6 +96,7 @@ class EpollPort:
             self._is_listening = False
             self._epoll_set.remove(self._sock.fileno())
             self._epoll_set.close(self._sock)
+            self.rest.end()
 
     def fileno(self) -> int:
         """Return the descriptor of the socket."""

@@ -201,6 +201,8 @@ async def listen(
         endpoint = serverFromString(cast(Any, reactor), written)
         return cast(IListeningPort, await endpoint.listen(factory))
     except CannotListenError as error:
+        # Twisted's way here is in it, which holds it in turn, and with it whatever was to be served.
+        error.__traceback__ = None
         raise StartError(f"cannot listen on {description}: {error.socketError}") from error
     except LookupError as error:
         raise StartError(f"cannot listen on {description}: no such socket was handed over") from error

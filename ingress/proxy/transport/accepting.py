@@ -9,11 +9,13 @@ import _socket
 import errno
 import socket
 from collections.abc import Callable
-from typing import Any, Final, Protocol
+from typing import Any, Final, Protocol, cast
 
 from twisted.internet import tcp
+from twisted.internet.error import CannotListenError
 from twisted.internet.interfaces import IListeningPort
 from twisted.logger import Logger
+from twisted.python.failure import Failure
 
 from ingress.proxy.transport.connection_limit import ConnectionLimit
 
@@ -43,6 +45,10 @@ class AcceptTurn(Protocol):
 NewTurn = Callable[[], AcceptTurn]
 
 
+def _nobody(accepts: bool) -> None:
+    """Watch nothing."""
+
+
 class AcceptPause:
     """Whether one listener accepts, and for which reasons it does not; *watch* is told when that changes."""
 
@@ -65,6 +71,10 @@ class AcceptPause:
 
     def __repr__(self) -> str:
         return f"<Rest {'on' if self.is_on else 'off'}>"
+
+    def end(self) -> None:
+        """Tell nobody any more: the listener is closed, and must not be kept by what it keeps."""
+        self._watch = _nobody
 
     def pause(self) -> None:
         """Rest: there are as many connections as there may be."""
@@ -209,7 +219,7 @@ class PausablePort(FamilyPort):
     def __init__(self, *arguments: Any) -> None:
         super().__init__(*arguments)
         self._reactor: Any = self.reactor
-        self.rest = AcceptPause(self._watch, lambda seconds, call: self._reactor.callLater(seconds, call))
+        self.rest = AcceptPause(self._watch, cast(Any, self.reactor).callLater)
 
     def _watch(self, accepts: bool) -> None:
         if not self.connected or self.disconnecting:
@@ -218,6 +228,17 @@ class PausablePort(FamilyPort):
             self.startReading()
         else:
             self.stopReading()
+
+    def startListening(self) -> None:
+        try:
+            super().startListening()
+        except CannotListenError:
+            self.rest.end()
+            raise
+
+    def connectionLost(self, reason: Failure) -> None:
+        super().connectionLost(reason)
+        self.rest.end()
 
     def pause(self) -> None:
         """Accept nothing until ``resume``."""
