@@ -43,8 +43,9 @@ from ingress.tls.peer_keys import is_taken
 from ingress.tls.profile import GROUPS, HTTP_1_1, HTTP_2, TLS_1_2_SUITES, offer_groups
 
 MAX_IDENTITIES = 1024
-MAX_SESSIONS = 256
-"""Sessions of endpoints that have the same settings."""
+MAX_SESSIONS = 2048
+"""Of endpoints whatever their settings: one takes more than six KiB, with the certificates that were shown, and endpoints come and go
+with every rollout."""
 
 _SHOWN_NAMES = 5
 _VERSIONS = {TlsVersion.TLS_1_2: SSL.TLS1_2_VERSION, TlsVersion.TLS_1_3: SSL.TLS1_3_VERSION}
@@ -85,14 +86,12 @@ class _Offer(NamedTuple):
     is_http2: bool
 
 
-class _Identity:
-    """What is kept for equal offers: a context, and the sessions that were made with it."""
+class _Identity(NamedTuple):
+    """What is kept for equal offers."""
 
-    __slots__ = ("context", "sessions")
-
-    def __init__(self, context: SSL.Context) -> None:
-        self.context = context
-        self.sessions: _Recent[Endpoint, SSL.Session] = _Recent(MAX_SESSIONS)
+    context: SSL.Context
+    number: int
+    """Which no other one has: by it sessions are known that were made with this context."""
 
 
 class _Named(NamedTuple):
@@ -113,6 +112,9 @@ class UpstreamContexts:
         """*groups* are what keys are agreed on by, the first ones preferred."""
         self._groups = groups
         self._identities: _Recent[_Offer, _Identity] = _Recent(MAX_IDENTITIES)
+        self._made = 0
+        """How many of these there were."""
+        self._sessions: _Recent[Endpoint, tuple[int, SSL.Session]] = _Recent(MAX_SESSIONS)
         # What OpenSSL said first against the chain of a connection.
         self._faults: WeakKeyDictionary[SSL.Connection, str] = WeakKeyDictionary()
 
@@ -128,18 +130,20 @@ class UpstreamContexts:
         identity = self._identities.get(offer)
         if identity is None:
             try:
-                identity = _Identity(_build(offer, self._note_fault, self._groups))
+                identity = _Identity(_build(offer, self._note_fault, self._groups), self._made)
             except (SSL.Error, crypto.Error) as error:
                 raise ValueError(words_of_error(error)) from None
+            self._made += 1
             self._identities.put(offer, identity)
         connection = SSL.Connection(identity.context, sock)
         connection.set_connect_state()
         name = _sent_name(endpoint, offer.tls.tls_settings)
         if name:
             connection.set_tlsext_host_name(name.encode("ascii"))
-        session = identity.sessions.get(endpoint)
-        if session is not None:
-            connection.set_session(session)
+        kept = self._sessions.get(endpoint)
+        # A context that was dropped and built again has no use for sessions of the old one.
+        if kept is not None and kept[0] == identity.number:
+            connection.set_session(kept[1])
         return connection
 
     def judge(self, endpoint: Endpoint, connection: SSL.Connection) -> str:
@@ -155,9 +159,8 @@ class UpstreamContexts:
         """Keep the session of a connection that may be used, for the next one to the same endpoint."""
         identity = self._identities.get(_offer_to(endpoint))
         session = connection.get_session()
-        # A context that was dropped and built again has no use for sessions of the old one.
         if session is not None and identity is not None and identity.context is connection.get_context():
-            identity.sessions.put(endpoint, session)
+            self._sessions.put(endpoint, (identity.number, session))
 
     def why_failed(self, connection: SSL.Connection, error: BaseException | None) -> str:
         """Say why a handshake failed, for the log: what was wrong with the certificate, or what was said."""

@@ -386,6 +386,10 @@ class KeepingTests(SynchronousTestCase):
             self.assertFalse(self.resumes(over(VERIFIED, f"10.0.0.{number}")))
         self.assertFalse(self.resumes(over(VERIFIED, "10.0.0.0")))
         self.assertTrue(self.resumes(over(VERIFIED, "10.0.0.3")))
+        # However many settings they have: endpoints of each come and go.
+        self.assertFalse(self.resumes(over(TlsSettings(), "10.0.0.4")))
+        self.assertFalse(self.resumes(over(TlsSettings(depth=5), "10.0.0.5")))
+        self.assertFalse(self.resumes(over(VERIFIED, "10.0.0.3")))
         self.patch(upstream, "MAX_IDENTITIES", 1)
         self.contexts = UpstreamContexts()
         talk = Conversation(self.contexts, over(VERIFIED), self.server)
