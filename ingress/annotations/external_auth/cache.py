@@ -6,7 +6,7 @@ an answer that sets a cookie, or that is for one visitor alone, is not remembere
 """
 
 import re
-from collections import OrderedDict
+from collections import OrderedDict, deque
 from datetime import datetime
 from functools import lru_cache
 from hashlib import blake2b
@@ -21,6 +21,10 @@ V = TypeVar("V")
 MAX_ENTRIES: Final = 16_384
 MAX_BYTES: Final = 8 * 1024 * 1024
 """Of all that one process remembers; what was used least lately goes first."""
+FORGOTTEN_AT_ONCE: Final = 1000
+"""Of what a check has remembered that is gone; the rest goes a few at a time, ..."""
+FORGOTTEN_LATER: Final = 8
+"""... with each verdict that is remembered from then on.  Nobody asks for it."""
 MAX_VALUE_BYTES: Final = 16 * 1024
 """Of one verdict; a larger one is not remembered."""
 LONGEST_SECONDS: Final = 366 * 86_400.0
@@ -138,6 +142,10 @@ class VerdictCache(Generic[V]):
         self._most = most
         self._most_bytes = most_bytes
         self._entries: OrderedDict[tuple[object, bytes], tuple[float, int, V]] = OrderedDict()
+        self._keys: dict[object, dict[bytes, None]] = {}
+        """Those of each token: to look for them would be to look at all that others have remembered."""
+        self._gone: deque[object] = deque()
+        """The tokens of which not all is forgotten yet."""
         self.size = 0
         """About how many bytes it takes."""
 
@@ -162,20 +170,38 @@ class VerdictCache(Generic[V]):
             return
         place = token, _short(key)
         self._drop(place)
+        if self._gone:
+            self._forget_some(FORGOTTEN_LATER)
         self._entries[place] = until, size + _ENTRY_BYTES, value
+        self._keys.setdefault(token, {})[place[1]] = None
         self.size += size + _ENTRY_BYTES
         while len(self._entries) > self._most or self.size > self._most_bytes:
             self._drop(next(iter(self._entries)))
 
     def forget(self, token: object) -> None:
-        """Forget all that was remembered for *token*."""
-        for place in [each for each in self._entries if each[0] is token]:
-            self._drop(place)
+        """Forget all that was remembered for *token*, which asks and remembers no more; very much of it by and by."""
+        if token in self._keys:
+            self._gone.append(token)
+            self._forget_some(FORGOTTEN_AT_ONCE)
+
+    def _forget_some(self, most: int) -> None:
+        for _ in range(most):
+            while self._gone and self._gone[0] not in self._keys:
+                self._gone.popleft()
+            if not self._gone:
+                return
+            token = self._gone[0]
+            self._drop((token, next(iter(self._keys[token]))))
 
     def _drop(self, place: tuple[object, bytes]) -> None:
         entry = self._entries.pop(place, None)
         if entry is not None:
             self.size -= entry[1]
+            token, key = place
+            keys = self._keys[token]
+            del keys[key]
+            if not keys:
+                del self._keys[token]
 
 
 def _short(key: bytes) -> bytes:

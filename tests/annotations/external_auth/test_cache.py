@@ -1,5 +1,7 @@
 """Tests for ``ingress.annotations.external_auth.cache``: what is remembered of verdicts, and for how long."""
 
+from collections import OrderedDict
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from sys import getsizeof
 from typing import Any, cast
@@ -9,6 +11,7 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.annotations.contract.values import ValueRefused
 from ingress.annotations.external_auth.cache import (
+    FORGOTTEN_AT_ONCE,
     LONGEST_SECONDS,
     MAX_VALUE_BYTES,
     NO_DURATIONS,
@@ -108,6 +111,17 @@ class DurationTests(SynchronousTestCase):
         self.assertEqual(seconds_for(SubAnswer(200), NO_DURATIONS, NOW), 0.0)
 
 
+class CountedEntries(OrderedDict[tuple[object, bytes], tuple[float, int, str]]):
+    """Entries of which it is counted how many are gone through."""
+
+    seen = 0
+
+    def __iter__(self) -> Iterator[tuple[object, bytes]]:
+        for each in super().__iter__():
+            self.seen += 1
+            yield each
+
+
 class CacheTests(SynchronousTestCase):
     """What one process remembers."""
 
@@ -129,6 +143,44 @@ class CacheTests(SynchronousTestCase):
         self.assertEqual((cache.get("a", b"key", 0.0), cache.get("b", b"key", 0.0)), (None, "no"))
         cache.forget("b")
         self.assertEqual((len(cache), cache.size), (0, 0))
+
+    def test_forgets_at_the_cost_of_its_own(self) -> None:
+        """Nothing of what others have remembered is looked at to forget what one has."""
+        cache: VerdictCache[str] = VerdictCache()
+        entries = cache._entries = CountedEntries()
+        for number in range(1000):
+            cache.put(str(number), b"key", 10.0, "yes", 1)
+        cache.forget("500")
+        cache.forget("another")
+        self.assertEqual((len(cache), entries.seen), (999, 0))
+
+    def test_forgets_much_by_and_by(self) -> None:
+        """Of very much some is forgotten at once, and the rest with what is remembered later; nothing else is lost for it."""
+        cache: VerdictCache[str] = VerdictCache()
+        cache.put("b", b"key", 10.0, "kept", 1)
+        for number in range(3000):
+            cache.put("a", b"%d" % number, 10.0, "yes", 1)
+        cache.forget("a")
+        self.assertEqual(len(cache), 3001 - FORGOTTEN_AT_ONCE)
+        cache.forget("a")
+        for number in range(2000):
+            cache.put("b", b"%d" % number, 10.0, "yes", 1)
+        self.assertEqual((len(cache), cache.get("b", b"key", 0.0)), (2001, "kept"))
+        cache.forget("b")
+        cache.forget("b")
+        cache.forget("b")
+        self.assertEqual((len(cache), cache.size), (0, 0))
+
+    def test_forgotten_and_pushed_out(self) -> None:
+        """What is to be forgotten yet may be pushed out before."""
+        cache: VerdictCache[str] = VerdictCache(2000)
+        for number in range(2000):
+            cache.put("a", b"%d" % number, 10.0, "yes", 1)
+        cache.forget("a")
+        for number in range(4000):
+            cache.put("b", b"%d" % number, 10.0, "yes", 1)
+        self.assertEqual((len(cache), cache.get("b", b"2000", 0.0)), (2000, "yes"))
+        cache.forget("c")
 
     def test_replaced(self) -> None:
         """What is remembered anew takes the place of what was."""
