@@ -118,3 +118,5 @@ class HttpViewer:
         """It has left."""
         self._is_over = True
         self._live.leave(self)
+        # The request keeps who produces its answer, and it is kept here.
+        self._request.producer = None

@@ -1,8 +1,10 @@
 """The stream over HTTP: who gets it, who is let go, and how it ends."""
 
+import gc
 import socket
 from typing import Any
 from unittest import SkipTest
+from weakref import ref
 
 from attrs import evolve
 from twisted.internet.address import IPv4Address
@@ -81,6 +83,19 @@ class LiveStreamTests(SiteCase):
         connection.connectionLost(Failure(ConnectionDone()))
         self.assertEqual(self.live.viewers, 0)
         self.pass_seconds(2)
+
+    def test_leaves_no_cycle(self) -> None:
+        """No collector is needed for who has left: who looked on for long is none of those that it walks through."""
+        connection, transport = self.look()
+        left = ref(connection.requests[0].producer)
+        gc.disable()
+        self.addCleanup(gc.enable)
+        connection.connectionLost(Failure(ConnectionDone()))
+        # As transports of sockets do by themselves.
+        transport.producer = None
+        del connection, transport
+        self.pass_seconds(2)
+        self.assertIsNone(left())
 
     def test_one_too_many(self) -> None:
         """Beside as many viewers as there may be another one is answered 503, with why, and when to come again."""
