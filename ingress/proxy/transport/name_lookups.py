@@ -17,6 +17,8 @@ from typing import Any, Final
 
 from twisted.logger import Logger
 
+from ingress.proxy.contract.portions import PORTION_SECONDS
+
 OPERATORS_THREADS: Final = 8
 TENANTS_THREADS: Final = 16
 SLOW_THREADS: Final = 8
@@ -151,9 +153,16 @@ class NameLookups:
                 del self._slow_names[next(iter(self._slow_names))]
         lookup.lane.under_way -= 1
         self._go_on(lookup.lane)
-        told = lookup.told
+        self._tell(lookup.told, addresses)
+
+    def _tell(self, told: dict[object, Found], addresses: Sequence[str]) -> None:
+        """Tell those who have waited, of very many some in each turn: each makes a connection, or lets its request fail."""
+        until = self._reactor.seconds() + PORTION_SECONDS
         while told:
             try:
                 told.pop(next(iter(told)))(addresses)
             except Exception:
                 _log.failure("What came of a name could not be told, which is a bug; the others are told")
+            if told and self._reactor.seconds() >= until:
+                self._reactor.callLater(0, self._tell, told, addresses)
+                return

@@ -13,6 +13,7 @@ from unittest.mock import patch
 from twisted.internet.task import Clock
 from twisted.trial.unittest import SynchronousTestCase
 
+from ingress.proxy.contract.portions import PORTION_SECONDS
 from ingress.proxy.transport import name_lookups
 from ingress.proxy.transport.name_lookups import (
     MOST_SLOW,
@@ -104,6 +105,31 @@ class LaneTests(LookupCase):
         self.answer("a.test")
         self.assertEqual(len(self.told), 4)
         self.assertEqual(repr(self.names), "<NameLookups 0 under way, 0 waiting>")
+
+    def test_many_wait(self) -> None:
+        """Of very many who waited for a name some are told in each turn, in their order; who leaves before is not."""
+        order: list[int] = []
+        leave = []
+        self.answers["a.test"] = Event()
+
+        def connect(number: int) -> None:
+            order.append(number)
+            self.reactor.rightNow += PORTION_SECONDS / 10
+
+        for number in range(100):
+            found = lambda addresses, number=number: connect(number)  # noqa: E731
+            leave.append(self.names.find("a.test", found, is_tenants=True))
+        self.assert_begun("a.test")
+        self.answer("a.test")
+        self.assertIn(len(order), (10, 11))
+        leave[50]()
+        # Whoever comes now waits for another lookup.
+        self.find("a.test")
+        self.assert_begun("a.test")
+        self.reactor.advance(0)
+        self.assertEqual(order, [number for number in range(100) if number != 50])
+        self.answer("a.test")
+        self.assertEqual(len(self.told), 1)
 
     def test_silent_names_of_tenants(self) -> None:
         """However many names are silent, the operator's are found; other tenants' once one is over, in their order."""
