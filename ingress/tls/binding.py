@@ -44,6 +44,10 @@ _OFFERS: Final = 64
 Choose = Callable[[SSL.Connection], int | None]
 """Is told of a server name; returns the alert that ends the handshake, or None."""
 
+Judge = Callable[[SSL.Connection, crypto.X509, int, int, int], bool]
+"""Is told of a connection, one of the certificates that its peer shows, OpenSSL's number of what is wrong with it, how many steps above
+the peer's own it is, and whether nothing is wrong; returns whether to go on.  It must not raise."""
+
 _stepping: SSL.Connection | None = None
 """Whose handshake takes a step at present."""
 
@@ -133,6 +137,22 @@ def on_server_name(context: SSL.Context, choose: Choose) -> None:
     # The context keeps the callback alive, in the place where pyOpenSSL has its own.
     context._tlsext_servername_callback = ffi.callback("int (*)(SSL *, int *, void *)", called, refused)
     lib.SSL_CTX_set_tlsext_servername_callback(context._context, context._tlsext_servername_callback)
+
+
+def judge_certificates(connection: SSL.Connection, mode: int, judge: Judge) -> None:
+    """Have *judge*, a function that lives as long as the process, see the certificates that the peer of *connection* shows.
+
+    pyOpenSSL makes a callback for each connection, which keeps itself, and all that it knows: a cycle, and memory that may be executed.
+    """
+    helper = _judging(judge)
+    # What pyOpenSSL does with a callback of its own.
+    connection._verify_helper, connection._verify_callback = helper, helper.callback
+    lib.SSL_set_verify(connection._ssl, mode, helper.callback)
+
+
+@cache
+def _judging(judge: Judge) -> Any:
+    return SSL._VerifyHelper(judge)
 
 
 def bind_sessions(context: SSL.Context, whose: bytes) -> None:

@@ -14,7 +14,7 @@ from ingress.model.requests.client_authentication import (
     ClientEvidence,
     graver,
 )
-from ingress.tls.binding import be_found, words_of
+from ingress.tls.binding import be_found, judge_certificates, words_of
 from ingress.tls.peer_keys import is_taken
 
 _CHAIN_TOO_LONG = 22
@@ -45,7 +45,7 @@ class Handshake:
         assert self.authentication is not None
         insists = SSL.VERIFY_FAIL_IF_NO_PEER_CERT if self.authentication.mode.ends_handshakes else 0
         be_found(connection)
-        connection.set_verify(SSL.VERIFY_PEER | insists, self._judge)
+        judge_certificates(connection, SSL.VERIFY_PEER | insists, _judge)
         # A session that is resumed shows no certificate, and the one in its ticket was judged by
         # the settings of another time or host.  So there is none to resume.
         connection.set_options(SSL.OP_NO_TICKET)
@@ -83,6 +83,13 @@ class Handshake:
             return ClientEvidence(authentication)
         reason = "" if self._error == VERIFIED else words_of(self._error)
         return ClientEvidence(authentication, shown.public_bytes(Encoding.DER), self._error, reason)
+
+
+def _judge(
+    connection: SSL.Connection, certificate: crypto.X509, error: int, depth: int, is_good: int
+) -> bool:
+    handshake = handshake_of(connection)
+    return handshake is not None and handshake._judge(connection, certificate, error, depth, is_good)
 
 
 def handshake_of(connection: SSL.Connection) -> Handshake | None:

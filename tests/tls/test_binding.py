@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from io import StringIO
 from pathlib import Path
 
-from OpenSSL import SSL
+from OpenSSL import SSL, crypto
 from OpenSSL._util import lib
 from twisted.trial.unittest import SynchronousTestCase
 
@@ -19,6 +19,7 @@ from ingress.tls.binding import (
     agreed_on,
     be_found,
     forget_errors,
+    judge_certificates,
     on_server_name,
     receive,
     say_goodbye,
@@ -78,6 +79,41 @@ class StepTests(SynchronousTestCase):
         server.bio_write(b"GET / HTTP/1.1\r\n\r\n")
         self.assertRaises(SSL.Error, step, server)
         forget_errors()
+
+
+class JudgingTests(SynchronousTestCase):
+    """Certificates of peers, judged by one function for all connections."""
+
+    def test_judged(self) -> None:
+        """The function is told whose certificate it is, and what it says decides; where nothing is shown it is not asked."""
+        certificate = generate_certificate(datetime.now(UTC))
+        contexts = ServerContexts(certificate)
+        said = True
+        told: list[tuple[SSL.Connection, int, int]] = []
+
+        def judge(connection: SSL.Connection, shown: crypto.X509, error: int, depth: int, good: int) -> bool:
+            told.append((connection, depth, good))
+            self.assertIsInstance(shown, crypto.X509)
+            return said
+
+        for said in (True, False):
+            server = contexts.connection_on(None)
+            server.set_accept_state()
+            be_found(server)
+            client = SSL.Connection(SSL.Context(SSL.TLS_CLIENT_METHOD), None)
+            client.set_connect_state()
+            judge_certificates(client, SSL.VERIFY_PEER, judge)
+            step(client)
+            server.bio_write(client.bio_read(65536))
+            step(server)
+            client.bio_write(server.bio_read(65536))
+            told.clear()
+            if said:
+                self.assertEqual(step(client), 0)
+            else:
+                self.assertRaises(SSL.Error, step, client)
+            self.assertEqual({(connection, depth) for connection, depth, _ in told}, {(client, 0)})
+            forget_errors()
 
 
 class TLSCase(SynchronousTestCase):

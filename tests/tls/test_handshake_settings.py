@@ -1,5 +1,6 @@
 """What a host may have of its own in a handshake: several certificates, suites, client certificates."""
 
+import gc
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -77,6 +78,11 @@ def client_context(
                 context.use_certificate(loaded)
         context.use_privatekey(crypto.load_privatekey(crypto.FILETYPE_PEM, key_pem))
     return context
+
+
+def handshakes() -> int:
+    """Count those that there are: other tests have some, too."""
+    return sum(isinstance(each, Handshake) for each in gc.get_objects())
 
 
 class HandshakeSettingsCase(SynchronousTestCase):
@@ -179,6 +185,20 @@ class ClientCertificateTests(HandshakeSettingsCase):
             assert shown is not None
             self.assertEqual(found.certificate, crypto.dump_certificate(crypto.FILETYPE_ASN1, shown))
             self.assertIs(evidence_of(client.server), found)
+
+    def test_no_cycle(self) -> None:
+        """Who was asked leaves nothing behind that only a collector would find: it leaves alone what was there for long."""
+        self.connect(b"closed.com", client_context(authority=VISITORS))
+        self.kept.clear()
+        gc.collect()
+        gc.disable()
+        self.addCleanup(gc.enable)
+        before = handshakes()
+        client = self.connect(b"closed.com", client_context(authority=VISITORS))
+        self.assertTrue(evidence_of(client.server).certificate)
+        self.kept.clear()
+        del client
+        self.assertEqual(handshakes(), before)
 
     def test_asked_for(self) -> None:
         """The client learns which authorities are trusted, and is asked by that host alone."""
