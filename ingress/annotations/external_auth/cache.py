@@ -191,7 +191,12 @@ class VerdictCache(Generic[V]):
             if not self._gone:
                 return
             token = self._gone[0]
-            self._drop((token, next(iter(self._keys[token]))))
+            keys = self._keys[token]
+            # The latest: to find the first of a dictionary is to go past all that are gone.
+            key, _ = keys.popitem()
+            self.size -= self._entries.pop((token, key))[1]
+            if not keys:
+                del self._keys[token]
 
     def _drop(self, place: tuple[object, bytes]) -> None:
         entry = self._entries.pop(place, None)
