@@ -144,10 +144,10 @@ def judge_certificates(connection: SSL.Connection, mode: int, judge: Judge) -> N
 
     pyOpenSSL makes a callback for each connection, which keeps itself, and all that it knows: a cycle, and memory that may be executed.
     """
-    helper = _judging(judge)
+    judging = _judging(judge)
     # What pyOpenSSL does with a callback of its own.
-    connection._verify_helper, connection._verify_callback = helper, helper.callback
-    lib.SSL_set_verify(connection._ssl, mode, helper.callback)
+    connection._verify_helper, connection._verify_callback = judging, judging.callback
+    lib.SSL_set_verify(connection._ssl, mode, judging.callback)
 
 
 @cache
