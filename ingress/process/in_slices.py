@@ -18,30 +18,44 @@ SLICE_SECONDS: Final = 0.00025
 def in_slices(clock: IReactorTime, steps: Stepwise[T]) -> Deferred[T]:
     """Take *steps*, some of them in each turn of the reactor; fires with what they find, and may be cancelled."""
     call: IDelayedCall | None = None
+    is_stepping = is_over = False
 
     def cancel(_: Deferred[T]) -> None:
+        nonlocal is_over
+        is_over = True
         if call is not None and call.active():
             call.cancel()
-        steps.close()
+        if not is_stepping:
+            # Else a step has led here, after which there is no other.
+            steps.close()
 
     found: Deferred[T] = Deferred(cancel)
 
     def go_on(again: Callable[..., None]) -> None:
         # It is handed itself: a function that refers to itself is a cycle, and so is all that it knows.
-        nonlocal call
+        nonlocal call, is_stepping
         call = None
         until = clock.seconds() + SLICE_SECONDS
+        is_stepping = True
         try:
-            while True:
+            while not is_over:
                 next(steps)
                 if clock.seconds() >= until:
                     break
         except StopIteration as end:
-            found.callback(end.value)
+            if not is_over:
+                found.callback(end.value)
         except Exception:
+            if is_over:
+                raise
             found.errback()
         else:
-            call = clock.callLater(0, partial(again, again))
+            if is_over:
+                steps.close()
+            else:
+                call = clock.callLater(0, partial(again, again))
+        finally:
+            is_stepping = False
 
     call = clock.callLater(0, partial(go_on, go_on))
     return found

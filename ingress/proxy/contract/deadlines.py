@@ -75,6 +75,8 @@ class Deadlines:
         """For whoever has more to do than one turn takes."""
         self._under_way: dict[Deferred[None], None] = {}
         """What is done step by step."""
+        self._stops = 0
+        """How often this was stopped."""
         self._overdue: deque[Expiring] = deque()
         """What was overdue at the last tick, and is still to be ended, ..."""
         self._due = self.now
@@ -93,6 +95,7 @@ class Deadlines:
 
     def stop(self) -> None:
         """Stop ticking, and leave undone what is not done yet."""
+        self._stops += 1
         if self._loop.running:
             self._loop.stop()
         for steps in tuple(self._under_way):
@@ -112,9 +115,13 @@ class Deadlines:
 
     def take(self, steps: Stepwise[None]) -> None:
         """Take *steps*: the first now, and if there are others, each in a turn of the reactor.  A bug among them is logged, and ends them."""
+        stops = self._stops
         under_way = first_at_once(self._clock, steps)
         self._under_way[under_way] = None
         under_way.addBoth(partial(self._taken, under_way))
+        if self._stops != stops:
+            # The first step has led to the end.
+            under_way.cancel()
 
     def _taken(self, under_way: Deferred[None], result: Failure | None) -> None:
         del self._under_way[under_way]

@@ -139,6 +139,20 @@ class ManyDeadlinesTests(SynchronousTestCase):
         self.assertEqual(self.clock.getDelayedCalls(), [])
         self.assertLess(sum(each.expired for each in many), 30)
 
+    def test_stop_amid(self) -> None:
+        """The end of one may be that of the process, in whichever portion it is; then others are left as they are."""
+        for number in (3, 25):
+            self.deadlines.start()
+            many = self.watch(40, self.clock.seconds() + 1)
+            many[number].then = self.deadlines.stop
+            self.clock.rightNow += 1
+            self.deadlines.tick()
+            self.clock.advance(0)
+            self.assertEqual(self.clock.getDelayedCalls(), [])
+            self.assertIn(sum(each.expired for each in many), range(number + 1, number + 12))
+            for each in many:
+                self.deadlines.forget(each)
+
     def test_fault(self) -> None:
         """A bug in a later portion is logged, and keeps nobody from the next ones."""
 
