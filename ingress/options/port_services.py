@@ -22,7 +22,7 @@ MOST_SERVICES: Final = 128
 """Ports that are opened at most: each is a socket."""
 
 MOST_READ: Final = 256
-"""Entries that are read at most, those of the lowest ports: a ConfigMap has room for tens of thousands."""
+"""Entries that are read at most, those of the lowest ports first: a ConfigMap has room for tens of thousands."""
 
 _HIGHEST_PORT: Final = 65535
 _NO_HEADER: Final = (
@@ -38,7 +38,7 @@ def read_port_services(key: ObjectKey, content: Mapping[str, str], *, is_udp: bo
     """Return what the ConfigMap *key* with this *content* lists, of TCP or of UDP."""
     services: list[PortService] = []
     problems: list[Problem] = []
-    names = nsmallest(MOST_READ, content, key=lambda one: (len(one), one))
+    names = _names_read(content)
     for name in names:
         field = f"data[{quoted(name)[1:-1]}]"
         try:
@@ -56,6 +56,16 @@ def read_port_services(key: ObjectKey, content: Mapping[str, str], *, is_udp: bo
         more = f"{len(content) - len(names):,} further entries are not looked at, since there are more than {MOST_READ}"
         problems.append(_problem(key, Reason.INVALID_OPTION, more, "data"))
     return PortServices(key, tuple(services), tuple(problems), is_udp)
+
+
+def _names_read(content: Mapping[str, str]) -> list[str]:
+    """Return the names of the entries that are read: what is no port number keeps none from being read that is one."""
+    numbers = [one for one in content if one.isdecimal() and one.isascii() and one[0] != "0" and len(one) < 6]
+    names = nsmallest(MOST_READ, numbers, key=int)
+    if len(content) > len(numbers) and len(names) < MOST_READ:
+        numbered = set(numbers)
+        names += nsmallest(MOST_READ - len(names), (one for one in content if one not in numbered))
+    return names
 
 
 def missing_port_services(

@@ -119,6 +119,19 @@ class ReadingTests(SynchronousTestCase):
             ),
         )
 
+    def test_names_that_are_no_ports(self) -> None:
+        """However many there are, and however short, each port that is listed is read; some of them are told, and how many more there are."""
+        others = [f"{letter}{at}" for letter in ("a", "-", "0", "٣") for at in range(MOST_READ)]
+        content = {**dict.fromkeys(others, "demo/db:1"), "5432": "demo/db:5432", "65535": "demo/db:1"}
+        found = read_port_services(KEY, content)
+        self.assertEqual([one.port for one in found.services], [5432, 65535])
+        self.assertEqual(len(found.problems), MOST_READ - 2 + 1)
+        self.assertEqual(
+            [one.field for one in found.problems if "further entries" in one.message],
+            ["data"],
+        )
+        self.assertIn(f"{len(content) - MOST_READ:,} further", found.problems[-1].message)
+
     def test_too_many(self) -> None:
         """There are as many ports at most as a process can bear; each one more is told."""
         found = read_port_services(KEY, {str(1000 + at): "demo/db:1" for at in range(MOST_SERVICES + 3)})
