@@ -103,6 +103,12 @@ class CertificateTable:
         if self.default is not None:
             yield "", self.default
 
+    def shows(self, host: str, certificate: Certificate) -> bool:
+        """Whether *certificate* is shown for *host*, which is written as in ``shown``."""
+        if host.startswith("*"):
+            return certificate in self.wildcard.get(host[1:], ())
+        return certificate in self.exact.get(host, ()) or (not host and certificate == self.default)
+
     def find(self, server_name: str | None) -> tuple[Certificate, ...]:
         """Choose for *server_name*: those of the exact host, then of its wildcard, then the default."""
         found = self.named(server_name)

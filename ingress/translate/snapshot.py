@@ -98,9 +98,14 @@ class Snapshot:
 
     def shown(self) -> Iterator[tuple[str, Certificate]]:
         """Yield each host of all tables with each of its certificates, once; as ``CertificateTable.shown``."""
-        if not self.others:
-            return self.certificates.shown()
-        return iter(dict.fromkeys(one for _, table in self.tables() for one in table.certificates.shown()))
+        yield from self.certificates.shown()
+        # Whoever asks takes some at a time: nothing here looks at all hosts before it yields the first.
+        others: set[tuple[str, Certificate]] = set()
+        for table in self.others.values():
+            for one in table.certificates.shown():
+                if one not in others and not self.certificates.shows(*one):
+                    others.add(one)
+                    yield one
 
     def routes(self) -> Iterator[Route]:
         """Yield the routes of all tables, in no order."""
