@@ -3,14 +3,25 @@
 To each goes one snapshot at a time: the next one is what is current when it has taken that, however many there were between.
 So one that is slow, or stopped, costs a bounded amount here.  What makes one snapshot of another is written once for all who
 need just that.
+
+A snapshot is kept for as long as anybody follows from it, which is mostly longer than anything else here has it.  So what of it is in no
+other is let go from here, little by little.
 """
 
+from collections import deque
 from collections.abc import Callable, Iterator
 from weakref import WeakValueDictionary
 
+from twisted.internet.interfaces import IReactorTime
+from twisted.logger import Logger
+from twisted.python.failure import Failure
+
+from ingress.changes.letting_go import replaced
 from ingress.model.frozen import frozen
+from ingress.model.stepwise import Stepwise, let_go
 from ingress.process.control_channel import ControlChannel
 from ingress.process.framing import Frame
+from ingress.process.in_slices import in_slices
 from ingress.translate.snapshot import Snapshot
 from ingress.workers.feed.sending import pieces
 from ingress.workers.messages import Kind
@@ -42,15 +53,61 @@ class _Difference:
 
 
 class Feed:
-    """What is current, and how it is come to."""
+    """What is current, and how it is come to; *clock* delays."""
 
-    def __init__(self) -> None:
+    log = Logger()
+
+    def __init__(self, clock: IReactorTime) -> None:
         self.current = Numbered()
+        self._clock = clock
         self._differences: WeakValueDictionary[tuple[int, int], _Difference] = WeakValueDictionary()
+        self._followers: dict[int, int] = {}
+        """How many have a snapshot, or are about to, by its number."""
+        self._left: deque[Snapshot] = deque()
+        """Those that nobody has any more, and ..."""
+        self._is_letting_go = False
+        """... whether they are being let go."""
 
     def publish(self, snapshot: Snapshot) -> None:
         """Have *snapshot* current."""
-        self.current = Numbered(self.current.number + 1, snapshot)
+        before, self.current = self.current, Numbered(self.current.number + 1, snapshot)
+        if before.number not in self._followers:
+            self._leave(before)
+
+    def take(self, numbered: Numbered) -> None:
+        """Note that one more has *numbered*, or is about to."""
+        self._followers[numbered.number] = self._followers.get(numbered.number, 0) + 1
+
+    def drop(self, numbered: Numbered) -> None:
+        """Note that one who had *numbered* has it no more, which is to let go of it in the next turns, if it was the last one."""
+        left = self._followers.pop(numbered.number) - 1
+        if left:
+            self._followers[numbered.number] = left
+        elif numbered is not self.current:
+            self._leave(numbered)
+
+    def _leave(self, numbered: Numbered) -> None:
+        if numbered.snapshot is None:
+            return
+        self._left.append(numbered.snapshot)
+        if not self._is_letting_go:
+            self._is_letting_go = True
+            in_slices(self._clock, self._let_go()).addErrback(self._failed)
+
+    def _let_go(self) -> Stepwise[None]:
+        while self._left:
+            now = self.current.snapshot
+            assert now is not None, "there is one after another"
+            # Nothing here refers to it then but what looks through it.
+            gone = yield from replaced(self._left.popleft(), now)
+            yield from let_go(gone)
+        self._is_letting_go = False
+
+    def _failed(self, failure: Failure) -> None:
+        """Tell of a bug: what is left goes at once."""
+        self._left.clear()
+        self._is_letting_go = False
+        self.log.failure("Snapshots could not be let go in steps, which is a bug", failure=failure)
 
     def difference(self, before: Numbered) -> _Difference:
         """Return what makes the current one of *before*."""
@@ -88,6 +145,8 @@ class Fed:
         self._going: Numbered | None = None
         self._difference: _Difference | None = None
         self._index = 0
+        self._is_over = False
+        feed.take(has)
 
     @property
     def is_amid(self) -> bool:
@@ -114,6 +173,7 @@ class Fed:
             return
         self._difference = self._feed.difference(self.sent)
         self._going, self._index = self._feed.current, 0
+        self._feed.take(self._going)
         self._going_since = self._seconds()
         self._channel.feed_from(self)
 
@@ -123,6 +183,18 @@ class Fed:
         # What is newer than this one came after it had begun to go.
         self._behind_since = None if number == self._feed.current.number else self._going_since
         self.advance()
+
+    def end(self) -> None:
+        """Nobody follows here any more."""
+        if not self._is_over:
+            self._is_over = True
+            self._difference = None
+            # Whoever still knows of this one, since its end was not told yet, is to keep nothing by that.
+            before, self.sent = self.sent, Numbered(self.sent.number)
+            going, self._going = self._going, None
+            self._feed.drop(before)
+            if going is not None:
+                self._feed.drop(going)
 
     # IPullProducer
 
@@ -134,7 +206,9 @@ class Fed:
             self._index += 1
             self._channel.send(Frame(Kind.FEED, self._going.number, piece))
             return
-        self.sent, self._going, self._difference = self._going, None, None
+        before, self.sent = self.sent, self._going
+        self._going = self._difference = None
+        self._feed.drop(before)
         self._channel.feed_no_more()
         self._progressed()
 

@@ -107,7 +107,7 @@ class WorkerPool:
         self._troubled = troubled
         self._addresses = addresses
         self._told_addresses: frozenset[str] = frozenset()
-        self._feed = Feed()
+        self._feed = Feed(reactor)
         self._held = HeldListeners(
             reactor, socket_of, self._listeners_changed, refused, self.following_failed
         )

@@ -35,6 +35,7 @@ from ingress.tls.bases import InheritedTls
 from ingress.workers import messages
 from ingress.workers.failures import FailureSender
 from ingress.workers.feed.follower import Follower
+from ingress.workers.following import Following
 from ingress.workers.fresh_process import holders_of, log_to, renew_reactor
 from ingress.workers.log_lines import LinesToParent, line_sender, to_standard_error
 from ingress.workers.messages import Kind, from_bytes, named_from_bytes, named_to_bytes, wanted_from_bytes
@@ -86,7 +87,7 @@ class Worker:
         self._reactor = reactor
         self._row = page.row(part.number)
         others = [page.row(number) for number in range(page.rows) if number != part.number]
-        self._follower = follower
+        self._following = Following(follower, reactor)
         self._addresses: frozenset[str] = frozenset()
         self._channel = ControlChannel(reactor, self._came, self._parent_gone)
         self._lines = LinesToParent(
@@ -142,6 +143,8 @@ class Worker:
         self._due = self._reactor.seconds()
         self._beat()
         self._tallies.start()
+        # What the fork server had not let go of yet.
+        self._following.tidy()
 
     def push(self, name: str, payload: bytes) -> None:
         """Tell the parent *payload*, by name, unasked."""
@@ -167,7 +170,7 @@ class Worker:
 
     def _came(self, frame: Frame, descriptors: tuple[int, ...]) -> bool:
         if frame.kind == Kind.FEED:
-            if self._follower.take(frame.payload):
+            if self._following.take(frame.payload):
                 self._publish()
                 self._channel.send(Frame(Kind.TOOK, frame.number))
             return True
@@ -187,7 +190,7 @@ class Worker:
         self._end()
 
     def _publish(self) -> None:
-        self._data_plane.publish(self._follower.snapshot)
+        self._data_plane.publish(self._following.snapshot)
 
     def _own_questions(self) -> dict[str, Question]:
         plane = self._data_plane
@@ -278,7 +281,7 @@ class Worker:
         plane.begin_draining()
         await self._close()
         drained = plane.drain()
-        drained.addTimeout(self._follower.snapshot.serving.shutdown_grace_seconds, self._reactor)
+        drained.addTimeout(self._following.snapshot.serving.shutdown_grace_seconds, self._reactor)
         try:
             await drained
         except TimeoutError:
@@ -292,6 +295,7 @@ class Worker:
     def _end(self) -> None:
         if self._next_beat is not None and self._next_beat.active():
             self._next_beat.cancel()
+        self._following.stop()
         self._reactor.stop()
 
 

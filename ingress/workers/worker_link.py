@@ -102,6 +102,8 @@ class WorkerLink:
 
     def _ended(self) -> None:
         asked, self._asked = self._asked, {}
+        if self.fed is not None:
+            self.fed.end()
         self._gone(self)
         for answer in asked.values():
             answer.errback(WorkerGoneError(f"{self} ended"))

@@ -38,7 +38,7 @@ class HostileWorkerTests(TestCase):
             lambda worker: None,
             lambda worker: self.gone.callback(None),
         )
-        self.link.begin(ours, Feed(), Numbered())
+        self.link.begin(ours, Feed(self.reactor), Numbered())
         self.addCleanup(self.end)
 
     async def end(self) -> None:

@@ -17,8 +17,10 @@ from ingress.process.framing import Frame, FrameReader, frame_to_bytes
 from ingress.tls.bases import InheritedTls
 from ingress.workers import fork_server
 from ingress.workers.feed.follower import Follower
+from ingress.workers.feed.sending import pieces
 from ingress.workers.fork_server import fork_fork_server
 from ingress.workers.messages import Kind
+from tests.workers.sent import many_hosts
 
 
 class ForkServerTests(SynchronousTestCase):
@@ -81,6 +83,32 @@ class ForkServerTests(SynchronousTestCase):
         channel.send(b"3")
         self.assertEqual(self.told(Kind.ENDED), Frame(Kind.ENDED, 5, b"3"))
         self.assertEqual(channel.recv(100), b"")
+
+    def be_tidy(self, channel: socket.socket, number: int, follower: Follower, tls: InheritedTls) -> None:
+        """In a worker: say whether there is something to be let go."""
+        channel.sendall(b"more" if follower.let_go_some() else b"none")
+
+    def test_lets_go(self) -> None:
+        """What was replaced is let go while nothing comes, so that no worker begins with it."""
+        self.end()
+        self.patch(self, "be_worker", self.be_tidy)
+        self.begin()
+        before = None
+        for number, path in enumerate(("/a", "/b"), 1):
+            after = many_hosts(3000, path)
+            for piece in pieces(before, after):
+                self.channel.sendall(frame_to_bytes(Frame(Kind.FEED, number, piece)))
+            self.assertEqual(self.told(Kind.TOOK).number, number)
+            before = after
+        found = b"more"
+        for life in range(100):
+            channel = self.fork(life, 0)
+            self.assertEqual(self.told(Kind.FORKED).number, life)
+            found = channel.recv(100)
+            self.assertEqual(self.told(Kind.ENDED).number, life)
+            if found == b"none":
+                break
+        self.assertEqual(found, b"none")
 
     def test_killed(self) -> None:
         """It kills by life, whom it did fork; and its channel ends with it, however many others there are."""

@@ -16,8 +16,9 @@ class KillTests(SynchronousTestCase):
 
     def test_stopped(self) -> None:
         """Once the fork server is killed, since it hangs, the parent does that by the process id, without waiting for its end."""
+        clock = MemoryReactorClock()
         link = ForkServerLink(
-            MemoryReactorClock(), Feed(), lambda: None, lambda *_: None, lambda *_: None, lambda: None
+            clock, Feed(clock), lambda: None, lambda *_: None, lambda *_: None, lambda: None
         )
         link.prepare(lambda *_: None, Follower(), lambda number: False)
         # In memory, so that what it is asked for goes nowhere, as if it read nothing.

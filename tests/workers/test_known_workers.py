@@ -50,7 +50,7 @@ class KnownWorkersTests(SynchronousTestCase):
 
     def test_live_numbers(self) -> None:
         """Connections and lateness are those of the page that all share, the snapshot is the one that was put together."""
-        link, feed = self.link(1), Feed()
+        link, feed = self.link(1), Feed(self.clock)
         feed.publish(Snapshot())
         link.fed = Fed(
             feed, cast(ControlChannel, ClosedChannel()), feed.current, lambda: None, self.clock.seconds

@@ -26,7 +26,7 @@ log = Logger()
 
 _NO_STATE: Final = BackendState()
 _LET_GO: Final = 500
-"""Values that are let go of with a piece."""
+"""Values that are let go of at once, such as with a piece."""
 
 
 class Follower:
@@ -78,7 +78,7 @@ class Follower:
                 refused=refused,
             )
         self._reader.refused.clear()
-        del self._replaced[-_LET_GO:]
+        self.let_go_some()
         if word is Word.END and making is not None:
             self.snapshot = done
             if len(making.replaced) > _LET_GO:
@@ -89,6 +89,14 @@ class Follower:
         making.settle()
         self._making = making
         return False
+
+    def let_go_some(self) -> bool:
+        """Let go of some of what is in no snapshot any more; return whether there is more of that.
+
+        To be called while nothing comes: pieces alone may not come for days.
+        """
+        del self._replaced[-_LET_GO:]
+        return bool(self._replaced)
 
     def _begin(self, form: object, is_whole: object) -> "_Making":
         if form != FORMAT:
