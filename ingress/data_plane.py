@@ -312,7 +312,7 @@ class OwnDataPlane:
         self._memory = MemoryWatch(reactor, own_memory(), self._memory_is)
         self._memory.marks.near_share = serving.overload_memory_percent / 100
         self._groups = groups
-        self._tables = ServedTables(self._resource, self._new_resource)
+        self._tables = ServedTables(self._resource, self._new_resource, reactor)
         network = self._network
         self._udp = UdpSessions(self._site, network.sockets, network.find_address, self._udp_sessions(limits))
         metrics.udp.most = lambda: self._udp.most if self._udp.ports else 0

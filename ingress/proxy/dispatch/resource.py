@@ -49,6 +49,8 @@ from ingress.routing.streams import NO_STREAMS, StreamRoute, StreamTable
 from ingress.routing.table import RouteTable
 from ingress.routing.variants import Choice, WeightedBackend
 
+NO_TABLE: Final = RouteTable()
+
 MAX_ASKED_FOR: Final = 32
 """Ways to share the requests of one backend that are kept at a time, beside the usual one."""
 
@@ -64,7 +66,7 @@ class IngressProxyResource(ReverseProxyResource):
         ReverseProxyResource.__init__(self, "", 0, b"", reactor=clock)
         self.answers_health_checks = False
         """Whether load balancers may ask here if anybody is there."""
-        self._table = RouteTable()
+        self._table = NO_TABLE
         self._streams = NO_STREAMS
         self._preparing = Preparing(clock)
         self._make_rotations = rotations
@@ -98,11 +100,10 @@ class IngressProxyResource(ReverseProxyResource):
         """The current table."""
         return self._table
 
-    def forget(self) -> None:
-        """Nobody asks here any more: keep no filter for the sake of this table."""
-        self._chains.replace(self._table, RouteTable())
-        self._table = RouteTable()
-        self._streams = NO_STREAMS
+    def forget(self) -> Callable[[], None]:
+        """Serve nothing any more; return what has no filter kept for the sake of what was served, which may take its time."""
+        before, self._table, self._streams = self._table, NO_TABLE, NO_STREAMS
+        return partial(self._chains.replace, before, NO_TABLE)
 
     def share(self, default: Balancing, slow_start_seconds: float) -> None:
         """Share requests so from now on, where a route asks for nothing else.  Attempts under way end as they began."""

@@ -1,8 +1,16 @@
 """All tables that are served, by name: made and given up as snapshots have them, and which of them stand side by side."""
 
 from collections.abc import Callable, Iterator
+from typing import Final
+
+from twisted.internet.defer import maybeDeferred
+from twisted.internet.interfaces import IReactorTime
+from twisted.logger import Logger
+from twisted.python.failure import Failure
 
 from ingress.model.network.listeners import MAIN, Listener, port_of
+from ingress.model.stepwise import Stepwise
+from ingress.process.in_slices import first_at_once
 from ingress.proxy.dispatch.resource import IngressProxyResource
 from ingress.proxy.dispatch.site import ProxySite
 from ingress.proxy.listening.served_table import ServedSite, ServedTable
@@ -11,20 +19,33 @@ from ingress.translate.gateway.claims import is_of_gateways
 from ingress.translate.readers.gateway.topology.ports import SHARED_ADDRESS, table_name
 from ingress.translate.snapshot import Snapshot
 
+AT_ONCE: Final = 20
+"""Tables that are given up in one step: there may be hundreds, one for each port of Gateways."""
+
 
 class ServedTables:
-    """Serves what snapshots have: that of the command line by *main*, each other one by a *new_resource*."""
+    """Serves what snapshots have: that of the command line by *main*, each other one by a *new_resource*; *clock* delays."""
 
-    def __init__(self, main: IngressProxyResource, new_resource: Callable[[], IngressProxyResource]) -> None:
+    log = Logger()
+
+    def __init__(
+        self,
+        main: IngressProxyResource,
+        new_resource: Callable[[], IngressProxyResource],
+        clock: IReactorTime,
+    ) -> None:
         self._new_resource = new_resource
+        self._clock = clock
         self._tables = {MAIN: ServedTable(main)}
         # Those of the command line's listeners, with their ports: Gateways may be served there besides.
         self._given: list[tuple[int, ServedSite]] = []
 
     def publish(self, snapshot: Snapshot) -> None:
         """Serve the tables of *snapshot*, and no others."""
-        for name in [name for name in self._tables if name != MAIN and name not in snapshot.others]:
-            self._tables.pop(name).resource.forget()
+        gone = [name for name in self._tables if name != MAIN and name not in snapshot.others]
+        if gone:
+            left = [self._tables.pop(name).resource.forget() for name in gone]
+            maybeDeferred(first_at_once, self._clock, _each(left)).addErrback(self._failed)
         for name, table in snapshot.tables():
             served = self._tables.get(name)
             if served is None:
@@ -57,5 +78,17 @@ class ServedTables:
         """Yield the sites of all listeners."""
         return (site for table in self for site in table.sites)
 
+    def _failed(self, failure: Failure) -> None:
+        self.log.failure(
+            "Tables could not be given up, which is a bug; filters of theirs are kept", failure=failure
+        )
+
     def _beside(self, port: int) -> ServedTable | None:
         return self._tables.get(table_name(SHARED_ADDRESS, port))
+
+
+def _each(left: list[Callable[[], None]]) -> Stepwise[None]:
+    while left:
+        left.pop()()
+        if not len(left) % AT_ONCE:
+            yield

@@ -2,18 +2,35 @@
 
 from __future__ import annotations
 
-from attrs import evolve
+from functools import partial
+from random import Random
+from typing import ClassVar, cast
 
+from attrs import evolve, frozen
+from twisted.internet.interfaces import IReactorTime
+from twisted.trial.unittest import SynchronousTestCase
+
+from ingress.filters import Filter, Phase, Services
 from ingress.http2.frames import PREFACE
+from ingress.model.cluster.objects import Kind, ObjectKey, Owner
 from ingress.model.network.listeners import MAIN, Listener
+from ingress.model.upstream.backends import BackendReference
+from ingress.proxy.dispatch.resource import IngressProxyResource
 from ingress.proxy.dispatch.site import SessionRules
 from ingress.proxy.downstream.h2_session import DownstreamSession
+from ingress.proxy.exchange.filtering.chains import Chains
+from ingress.proxy.exchange.filtering.services import States
 from ingress.proxy.listening.connection_factories import ChannelFactory
 from ingress.proxy.listening.served_table import ServedSite
 from ingress.proxy.listening.served_tables import ServedTables
+from ingress.proxy.upstream.rotation import Rotations
+from ingress.routing.route import Match, Route
+from ingress.routing.table import RouteTable
 from ingress.translate.readers.gateway.topology.ports import SHARED_ADDRESS, table_name
 from ingress.translate.snapshot import ListenerTable, Snapshot
+from tests.fakes.counting import calls
 from tests.fakes.http2_frames import SETTINGS, frame
+from tests.fakes.step_clocks import StepClock
 from tests.proxy.playing import GET, ProxyCase
 
 GATEWAYS = table_name(SHARED_ADDRESS, 80)
@@ -29,7 +46,7 @@ class ClearHttp2Tests(ProxyCase):
     def setUp(self) -> None:
         super().setUp()
         self.stage.site.sessions = SessionRules(DownstreamSession)
-        self.tables = ServedTables(self.stage.resource, lambda: self.stage.resource)
+        self.tables = ServedTables(self.stage.resource, lambda: self.stage.resource, self.reactor)
 
     def site(self, listener: Listener) -> ServedSite:
         """Return the site of *listener*."""
@@ -68,3 +85,64 @@ class ClearHttp2Tests(ProxyCase):
         self.tables.publish(WITH_GATEWAYS)
         self.assertFalse(self.speaks_http2(self.site(OF_GATEWAYS)))
         self.assertFalse(self.speaks_http2(self.site(OF_COMMAND_LINE)))
+
+
+@frozen
+class Held:
+    """The spec of a filter that does nothing."""
+
+    phase: ClassVar[Phase] = Phase.ANSWER
+    name: ClassVar[str] = "held"
+    number: int = 0
+
+    def describe(self) -> str:
+        """Say nothing."""
+        return ""
+
+    def make(self, services: Services) -> Filter:
+        """Make a filter that does nothing."""
+        return Filter()
+
+
+class ManyTablesTests(SynchronousTestCase):
+    """Hundreds of tables, as many ports of Gateways have them."""
+
+    COUNT = 300
+
+    def setUp(self) -> None:
+        self.clock = StepClock()
+        clock = cast(IReactorTime, self.clock)
+        self.chains = Chains(clock, lambda name: cast(Services, None))
+        rotations = cast(Rotations, None)
+        self.new = partial(IngressProxyResource, clock, rotations, self.chains, States(None, {}), Random())
+        self.tables = ServedTables(self.new(), self.new, clock)
+
+    def snapshot(self, count: int) -> Snapshot:
+        """Return one of so many tables, each with a host whose route has a filter of its own."""
+        owner, backend = Owner(Kind.INGRESS, ObjectKey("demo", "web")), BackendReference("demo", "web", 80)
+        routes = (
+            Route("shop.test", "/", Match.PREFIX, owner, backend, filters=(Held(number),))
+            for number in range(count)
+        )
+        return Snapshot(
+            others={
+                f"gateway 10.0.0.1:{8000 + number}": ListenerTable(RouteTable((route,)))
+                for number, route in enumerate(routes)
+            }
+        )
+
+    def test_gone(self) -> None:
+        """All that go at once serve nothing any more, and their filters are forgotten in some steps more."""
+        self.tables.publish(self.snapshot(self.COUNT))
+        self.clock.work()
+        served = [one.resource for one in self.tables]
+        for resource in served:
+            for route in resource.table.routes:
+                self.chains.chain(route.filters)
+        self.assertEqual(len(self.chains._live), self.COUNT)
+        longest = calls(partial(self.tables.publish, WITHOUT))
+        self.assertEqual({one.table.hosts for one in served}, {0})
+        self.assertEqual(len([*self.tables]), 1)
+        longest = max(longest, self.clock.work())
+        self.assertLess(longest, 15 * self.COUNT)
+        self.assertEqual(self.chains._live, {})
