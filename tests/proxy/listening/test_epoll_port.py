@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import gc
 import os
 import select
 import socket
@@ -11,6 +12,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, cast
+from weakref import ref
 
 from twisted.internet import reactor as real_reactor  # noqa: TID251 - real sockets need the real reactor
 from twisted.internet.defer import Deferred
@@ -20,6 +22,7 @@ from ingress.errors import StartError
 from ingress.proxy.contract.transport import Receiver
 from ingress.proxy.listening.epoll_port import EpollPort
 from ingress.proxy.listening.networks import TwistedNetwork, network_for
+from ingress.proxy.transport.accepting import leave
 from ingress.proxy.transport.epoll.epoll_set import READ
 from tests.proxy.transport.epoll.test_epoll_set import BatchCase
 from tests.proxy.transport.recorder import Recorder
@@ -249,6 +252,26 @@ class ListenTests(TestCase):
         path = os.path.join("/tmp", f"epoll set-{os.getpid()}.sock")
         port = await self.greet(f"unix:{path}", socket.AF_UNIX)
         self.assertNotIsInstance(port, EpollPort)
+
+    async def test_closed(self) -> None:
+        """A port that was closed is gone, with all that it serves, as soon as nobody refers to it: no collector is needed."""
+        self.addCleanup(gc.enable)
+        gc.disable()
+        for use_epoll in (False, True):
+            site: Any = OneByOne()
+            network = network_for(self.reactor, use_epoll)
+            port: Any = await network.listen(
+                f"tcp:0:interface={LOOPBACK}", site, None, new_factory=OneByOne.factory
+            )
+            lives = ref(port)
+            await stopped(port)
+            leave(site.connections.limit, port)
+            port = None
+            turn: Deferred[None] = Deferred()
+            self.reactor.callLater(0.01, turn.callback, None)
+            await turn
+            self.assertIsNone(lives(), f"epoll: {use_epoll}")
+            await network.stop()
 
     async def test_in_use(self) -> None:
         """A port that somebody has is an error that names it."""
