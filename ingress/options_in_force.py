@@ -19,10 +19,7 @@ from ingress.model.cluster.locality import Locality
 from ingress.model.cluster.port_services import PortServices
 from ingress.model.cluster.problems import Problem
 from ingress.model.observability.happenings import ChangeSort, Mark
-from ingress.options.config_map_source import config_map_source
-from ingress.options.followed_config_map import FollowedConfigMap
 from ingress.options.merging import Merged, OptionSource, OptionTexts, merge
-from ingress.options.port_services_source import port_services_source
 from ingress.process.systemd.sockets import HandedOver
 from ingress.proxy.listening.reach import endpoint_rules
 from ingress.settings import Settings, translate_options
@@ -31,6 +28,7 @@ from ingress.translate.options import TranslateOptions
 if TYPE_CHECKING:
     # Megabytes of modules, for who has one.
     from ingress.cluster.api_server import ApiServerSource
+    from ingress.options.followed_config_map import FollowedConfigMap
 
 
 class OptionsInForce:
@@ -84,10 +82,14 @@ class OptionsInForce:
         sink: Sink = controller
         settings = self._settings
         if settings.config_map is not None:
+            from ingress.options.config_map_source import config_map_source
+
             from_config_map = config_map_source(settings.config_map, sink, self._reactor, self._given)
             self._second = sink = from_config_map
         for key, is_udp in ((settings.tcp_services, False), (settings.udp_services, True)):
             if key is not None:
+                from ingress.options.port_services_source import port_services_source
+
                 source = sink = port_services_source(key, sink, self._reactor, is_udp=is_udp)
                 self._port_sources.append(source)
         if settings.topology_aware and not self._zone:

@@ -153,7 +153,6 @@ def makeService(options: Options) -> "IService":
     """Make the service that twistd runs; what makes that impossible ends the process in one line."""
     from ingress.cluster_side import source_of
     from ingress.errors import StartError
-    from ingress.firewall.started import check_installed
     from ingress.metrics.metrics import Metrics
     from ingress.options.firewall_options import lacks_processes
     from ingress.process.caps.caps import caps_of_system, workers_of_use
@@ -218,6 +217,8 @@ def makeService(options: Options) -> "IService":
         if lacking:
             raise StartError(lacking)
         if settings.translate.firewall.processes:
+            from ingress.firewall.started import check_installed
+
             check_installed()
             # They are of the same user, and have parsed what visitors sent.
             hide_memory()

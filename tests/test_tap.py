@@ -430,8 +430,18 @@ class ProcessTests(SynchronousTestCase):
         self.assertEqual((ended.stdout, ended.stderr), ("[]\n", ""))
 
     def test_manifests(self) -> None:
-        """With manifests and one process, the client of an API server, what reports to one, and workers are not loaded."""
+        """With manifests and one process, the client of an API server, what reports to one, and workers are not loaded; nor what other options need."""
         self.assertEqual(self.loaded("--manifests=."), ["ingress.cluster.manifests", "yaml"])
+        loaded = self.loaded("--manifests=.", "--configmap=a/b", "--tcp-services-configmap=a/c")
+        self.assertEqual(
+            loaded,
+            [
+                "ingress.cluster.manifests",
+                "ingress.options.config_map",
+                "ingress.options.port_services",
+                "yaml",
+            ],
+        )
 
     def test_what_is_asked_for(self) -> None:
         """They are where they are asked for, of the package of Kubernetes only what asks an API server, and nothing that reads YAML."""
@@ -459,11 +469,14 @@ class ProcessTests(SynchronousTestCase):
         self.assertEqual((middle, old, is_on), ("0", "0", "True"))
 
     def loaded(self, *options: str) -> list[str]:
-        """Return what of megabytes is loaded once the service is made, with *options*."""
+        """Return what of the larger parts is loaded once the service is made, with *options*."""
         heavy = (
             "ingress.cluster.api_server",
             "ingress.cluster.manifests",
             "ingress.ctl",
+            "ingress.firewall.started",
+            "ingress.options.config_map",
+            "ingress.options.port_services",
             "ingress.status.reporting",
             "ingress.workers.pool",
             "kubernetes",
