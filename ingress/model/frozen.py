@@ -3,7 +3,7 @@
 A process makes hundreds of these classes when it starts, and to compile what they are shown and compared by is a twentieth of its
 start.  What they show is the same, made by one function for all; and they compare by the same fields, read by an ``attrgetter``.
 Nor is kept what attrs keeps of each for debuggers and annotations: the source of what is compiled for it, two megabytes in all; the names of
-its module as they were then, and a class of its own for the tuple of its fields, one and a half.
+its module as they were then, and a class of its own for the tuple of its fields, one and a half; and what its fields are annotated with a second time.
 """
 
 import linecache
@@ -44,6 +44,9 @@ def _made(cls: type, settings: dict[str, Any]) -> type:
     if "__init__" not in own:
         compiled = made.__init__
         linecache.cache.pop(compiled.__code__.co_filename, None)
+        # The class says the same of its fields.
+        compiled.__doc__ = None
+        del compiled.__annotations__
         _keep_used(compiled.__globals__, vars(made).values())
     result: type = made
     return result

@@ -161,8 +161,9 @@ class FrozenTests(SynchronousTestCase):
         self.assertEqual([each.name for each in attrs.fields(_Checked)], ["name", "count", "known"])
 
     def test_nothing_is_kept_besides(self) -> None:
-        """Neither the names of the module, nor the source of what attrs has compiled, nor a class for the tuple of fields."""
+        """Neither the names of the module, nor the source of what attrs has compiled, nor a class for the tuple of fields, nor what the class says."""
         compiled = _Plain.__init__
+        self.assertEqual((compiled.__doc__, compiled.__annotations__), (None, {}))
         self.assertIn("FrozenTests", _Own.doubled.__globals__)
         self.assertNotIn("attrs", compiled.__globals__)
         self.assertNotIn("frozen", compiled.__globals__)
