@@ -32,7 +32,8 @@ from bench.sizing import Bench, start_backend, tls_client
 from bench.tables import MISSING, text_table
 from bench.watch.__main__ import Bench as WatchBench
 from ingress.tls.bases import Bases, BegunConnection
-from ingress.tls.profile import HTTP_1_1, HTTP_2, settle_profile
+from ingress.tls.binding import restrict_groups
+from ingress.tls.profile import HTTP_1_1, HTTP_2, known_groups, settle_profile
 
 INGRESSES: Final = 10_000
 STARTS: Final = 10
@@ -40,6 +41,7 @@ WORKERS: Final = 2
 _ALONE: Final = "--tls-alone"
 _MIB: Final = 1024.0
 _ALONE_KIND: Final = IDLE_KINDS[-1]
+_HYBRID: Final = b"X25519MLKEM768"
 
 
 @frozen
@@ -113,8 +115,23 @@ def connection_figures(bench: Bench, folder: Path, pair: KeyPair) -> Iterator[Fi
         ]
         running = processes.start("tls", command, 1, {"PYTHONPATH": str(Path(__file__).parents[1])})
         _wait_for(port)
-        each = _growth(running.pid, port, tls_client, _ALONE_KIND.first, _ALONE_KIND.counted)
-    yield Figure("OpenSSL's part of one over TLS", "KiB each", each)
+        for what, ask in (
+            ("OpenSSL's part of one over TLS", tls_client),
+            ("the same of a browser, by X25519MLKEM768", _hybrid_client),
+        ):
+            each = _growth(running.pid, port, ask, _ALONE_KIND.first, _ALONE_KIND.counted)
+            yield Figure(what, "KiB each", each)
+
+
+def _hybrid_client(connection: socket.socket) -> socket.socket:
+    """Begin TLS on *connection* with a key that is agreed on as current browsers do, which the ``ssl`` of an older OpenSSL cannot."""
+    context = SSL.Context(SSL.TLS_METHOD)
+    restrict_groups(context, known_groups(_HYBRID))
+    connection.settimeout(None)
+    begun = SSL.Connection(context, connection)
+    begun.set_connect_state()
+    begun.do_handshake()
+    return connection
 
 
 def _growth(
