@@ -22,6 +22,8 @@ IMPATIENT ?=
 # The first is that of Debian 12: an early 3.11, where later ones do some things in another way.
 OTHER_PYTHONS ?= /usr/bin/python3.11 python3.12 python3.13 python3.14
 TESTS ?=
+# For make conformance-ingress-nginx: which cases, with * for anything, all without.
+CASES ?=
 # The benchmark has an environment of its own: it installs other proxies.  It measures what users run: as the image, and as the other
 # proxies that come from Debian, an interpreter built for speed, with PGO and LTO.  Debian's is, where it is there.
 BENCH_VENV ?= .venv-bench
@@ -56,7 +58,7 @@ export PATH := $(PATH):/usr/local/sbin:/usr/sbin:/sbin
 metadata = setup.cfg pyproject.toml
 
 .DEFAULT_GOAL := help
-.PHONY: help run test properties compiled test-compiled test-monitoring test-helm test-page page-pictures firewall check format fuzz fuzz-parsers http2 fastcgi docs site bench bench-quick bench-instructions bench-compare bench-watch bench-workers bench-feed bench-sizing bench-memory bench-tls bench-ticket-keys bench-accepting bench-udp bench-admin bench-page bench-tallies bench-auth bench-annotations bench-calls bench-log bench-lint bench-latency bench-overload bench-overload-cases bench-tracing bench-filters bench-gateway-filters bench-limits bench-passwords bench-gzip bench-expressions bench-takeover bench-restarts sslyze conformance conformance-next conformance-up versions faults soak image-check clean
+.PHONY: help run test properties compiled test-compiled test-monitoring test-helm test-page page-pictures firewall check format fuzz fuzz-parsers http2 fastcgi docs site bench bench-quick bench-instructions bench-compare bench-watch bench-workers bench-feed bench-sizing bench-memory bench-tls bench-ticket-keys bench-accepting bench-udp bench-admin bench-page bench-tallies bench-auth bench-annotations bench-calls bench-log bench-lint bench-latency bench-overload bench-overload-cases bench-tracing bench-filters bench-gateway-filters bench-limits bench-passwords bench-gzip bench-expressions bench-takeover bench-restarts sslyze conformance conformance-next conformance-up conformance-ingress-nginx versions faults soak image-check clean
 .DELETE_ON_ERROR:
 
 help: ## list these commands
@@ -282,6 +284,9 @@ conformance-next: $(dev_environment) ## run the same by the suite of the next re
 
 conformance-up: $(dev_environment) ## leave that API server and its pods running until Ctrl-C; make conformance uses them meanwhile
 	@exec $(bin)/python -m conformance up --channel='$(CHANNEL)'
+
+conformance-ingress-nginx: $(dev_environment) ## give the same objects and requests to the real ingress-nginx, built by Go once, and compare: CASES=name,...
+	@exec $(bin)/python -m conformance.ingress_nginx --cases='$(CASES)'
 
 versions: ## install the lowest and the newest versions of all that is required, from the package index, and run the tests with each
 	@$(have_python)

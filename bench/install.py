@@ -10,7 +10,7 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from ctypes.util import find_library
 from pathlib import Path
@@ -81,6 +81,14 @@ def ensure_packages(names: Sequence[str]) -> None:
     for name in names:
         if not OTHER_PACKAGES[name]():
             raise BenchError(f"{name} is installed, but what it brings is not found")
+
+
+def ensure_debian_packages(files: Mapping[str, Path]) -> None:
+    """Install the packages whose files, one of each, are missing.  Raises BenchError when that cannot be done."""
+    _ensure({name for name, file in files.items() if not file.exists()})
+    for name, file in files.items():
+        if not file.exists():
+            raise BenchError(f"{name} is installed, but there is no {file}")
 
 
 def main(names: Sequence[str]) -> None:

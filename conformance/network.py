@@ -30,8 +30,8 @@ class NetworkError(Exception):
     """Namespaces cannot be made here."""
 
 
-def enter(arguments: Sequence[str]) -> None:
-    """Become the same program in namespaces of its own (network and mounts; users as well, without root).
+def enter(arguments: Sequence[str], module: str = "conformance") -> None:
+    """Become the same program, which is *module*, in namespaces of its own (network and mounts; users as well, without root).
 
     Returns only when that has already happened.
     """
@@ -44,7 +44,7 @@ def enter(arguments: Sequence[str]) -> None:
         raise NetworkError(f"unshare {' '.join(kinds)} is not allowed here: run this as root")
     os.environ[INSIDE] = "1"
     sys.stdout.flush()
-    os.execvp("unshare", ["unshare", *kinds, "--", sys.executable, "-m", "conformance", *arguments])
+    os.execvp("unshare", ["unshare", *kinds, "--", sys.executable, "-m", module, *arguments])
 
 
 def join(process: int, arguments: Sequence[str]) -> None:

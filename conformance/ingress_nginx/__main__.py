@@ -1,0 +1,126 @@
+"""The command line: ``python -m conformance.ingress_nginx``, which ``make conformance-ingress-nginx`` is."""
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from contextlib import ExitStack
+from pathlib import Path
+
+from bench.errors import BenchError
+from conformance import binaries, compiler, control_plane, credentials, network
+from conformance.__main__ import TREE, WORK, empty_folder, remove_old_folders
+from conformance.cluster import Cluster, RefusedError
+from conformance.control_plane import ControlPlane
+from conformance.ingress_nginx import cases, controllers, names, play, programs, table
+from conformance.ingress_nginx.cases.certificates import CLIENTS as CERTIFICATES
+from conformance.ingress_nginx.endpoints import Endpoints
+from conformance.processes import EndedError, Processes
+
+ENDPOINTS = "10.30.0.0/16"
+CLIENTS = tuple(f"10.20.1.{number}" for number in range(1, 5))
+
+
+def main(arguments: Sequence[str]) -> int:
+    """The exit status: 0 only if nothing is different that is not told."""
+    parser = argparse.ArgumentParser(
+        prog="python -m conformance.ingress_nginx", description="Compare ours with the real ingress-nginx."
+    )
+    parser.add_argument("--cases", default="", metavar="NAME,...", help="these alone; NAME may have * in it")
+    parser.add_argument("--keep", action="store_true", help="with one case: wait for Enter before all ends")
+    options = parser.parse_args(arguments)
+    try:
+        chosen = cases.chosen(options.cases)
+        cache = Path(os.environ.get("CONFORMANCE_CACHE") or WORK / "cache").resolve()
+        servers = binaries.api_server_programs(cache, os.environ)
+        reference = programs.reference_programs(cache)
+        network.enter(arguments, "conformance.ingress_nginx")
+        with ExitStack() as stack:
+            folder = empty_folder(WORK / f"parity-{os.getpid()}")
+            remove_old_folders()
+            set_up_network()
+            processes = stack.enter_context(Processes(folder))
+            plane = control_plane.start(servers, processes, folder)
+            bench = start(plane, processes, reference)
+            status = table.tell(play.play(bench, chosen), folder)
+            processes.check()
+            if options.keep:
+                print(f"nsenter -t {os.getpid()} --net --mount", flush=True)
+                input()
+            return status
+    except (
+        BenchError,
+        compiler.NotBuiltError,
+        network.NetworkError,
+        EndedError,
+        RefusedError,
+        OSError,
+    ) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print("interrupted", file=sys.stderr)
+        return 130
+
+
+def set_up_network() -> None:
+    network.set_up()
+    network.ip_commands(
+        f"route add local {ENDPOINTS} dev lo", *(f"address add {address}/32 dev lo" for address in CLIENTS)
+    )
+
+
+def start(plane: ControlPlane, processes: Processes, reference: programs.ReferencePrograms) -> play.Bench:
+    cluster = plane.cluster()
+    furnish(cluster)
+    certificate, key = credentials.self_signed(["endpoint.test"])
+    (processes.logs / "endpoint.crt").write_bytes(certificate)
+    (processes.logs / "endpoint.key").write_bytes(key)
+    for name, (pem, private) in CERTIFICATES.items():
+        (processes.logs / f"{name}.crt").write_bytes(pem)
+        (processes.logs / f"{name}.key").write_bytes(private)
+    endpoints = Endpoints(processes.logs / "endpoint.crt", processes.logs / "endpoint.key")
+    endpoints.start()
+    known: dict[str, str] = {}
+    names.serve(network.NODE_ADDRESS, known)
+    resolver = f"nameserver {network.NODE_ADDRESS}\n"
+    return play.Bench(
+        cluster,
+        controllers.start_reference(plane, processes, reference, resolver),
+        controllers.start_ours(plane, processes, TREE, resolver),
+        endpoints,
+        known,
+        processes.logs,
+        CLIENTS,
+        cases.EVERYWHERE,
+    )
+
+
+def furnish(cluster: Cluster) -> None:
+    """What both need to be there: the class, their ConfigMap, and the Pod that ingress-nginx looks for."""
+    for thing in (
+        {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": controllers.NAMESPACE}},
+        {
+            "apiVersion": "networking.k8s.io/v1",
+            "kind": "IngressClass",
+            "metadata": {"name": "nginx"},
+            "spec": {"controller": "k8s.io/ingress-nginx"},
+        },
+        {
+            "apiVersion": "v1",
+            "kind": "ConfigMap",
+            "metadata": {"name": controllers.CONFIG, "namespace": controllers.NAMESPACE},
+            "data": play.BASE,
+        },
+        {
+            "apiVersion": "v1",
+            "kind": "Pod",
+            "metadata": {"name": controllers.POD, "namespace": controllers.NAMESPACE},
+            "spec": {"containers": [{"name": "controller", "image": "controller"}]},
+        },
+    ):
+        cluster.apply(thing)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

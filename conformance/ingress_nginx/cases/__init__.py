@@ -1,0 +1,25 @@
+"""All cases, and what is told of all of them."""
+
+from fnmatch import fnmatchcase
+
+from conformance.ingress_nginx.case import Case, Told
+from conformance.ingress_nginx.cases import answers, config, guards, paths, rewrites, snippets, tls, traffic
+
+CASES: tuple[Case, ...] = (
+    *paths.CASES,
+    *rewrites.CASES,
+    *traffic.CASES,
+    *answers.CASES,
+    *guards.CASES,
+    *tls.CASES,
+    *snippets.CASES,
+    *config.CASES,
+)
+
+EVERYWHERE: tuple[Told, ...] = ()
+
+
+def chosen(words: str) -> list[Case]:
+    """Those whose names are given, separated by commas, with * for anything; all without."""
+    patterns = [word for word in words.replace(",", " ").split() if word] or ["*"]
+    return [case for case in CASES if any(fnmatchcase(case.name, pattern) for pattern in patterns)]

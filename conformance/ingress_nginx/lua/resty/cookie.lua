@@ -1,0 +1,2 @@
+-- Debian has the same module by another name.
+return require("nginx.cookie")

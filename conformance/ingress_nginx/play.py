@@ -1,0 +1,198 @@
+"""Give both controllers the objects, ask both, and judge."""
+
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import groupby
+from pathlib import Path
+from threading import Event
+
+from conformance.cluster import Cluster
+from conformance.ingress_nginx import client, comparing, making
+from conformance.ingress_nginx.case import Ask, Case, Told, ingress, meant
+from conformance.ingress_nginx.comparing import Difference, Outcome
+from conformance.ingress_nginx.controllers import CONFIG, NAMESPACE, Controller
+from conformance.ingress_nginx.endpoints import Endpoints
+
+READY_SECONDS = 40.0
+IN_A_ROW = 4
+# nginx's workers look for new endpoints every second.
+LOOK_SECONDS = 1.2
+TRIES = 3
+TRY_SECONDS = 1.0
+BASE = {"worker-processes": "1", "allow-snippet-annotations": "true", "annotations-risk-level": "Critical"}
+"""Keys of the ConfigMap that all cases have."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """What became of one request.  ``told`` are the differences that are told, with where; ``different`` all others."""
+
+    case: str
+    ask: str
+    told: tuple[tuple[Difference, Told], ...] = ()
+    different: tuple[Difference, ...] = ()
+
+    @property
+    def verdict(self) -> str:
+        return "DIFFERENT" if self.different else "told" if self.told else "same"
+
+
+@dataclass
+class Bench:
+    """All that a run has: who is asked, what stands behind, and where names lead."""
+
+    cluster: Cluster
+    reference: Controller
+    ours: Controller
+    endpoints: Endpoints
+    names: dict[str, str]
+    certificates: Path
+    sources: Sequence[str]
+    everywhere: Sequence[Told] = ()
+    free: Iterator[str] = field(default_factory=making.addresses)
+    endpoint_names: dict[str, str] = field(default_factory=dict)
+    rounds: int = 0
+
+    def controllers(self) -> tuple[Controller, Controller]:
+        return self.reference, self.ours
+
+
+def play(bench: Bench, cases: Iterable[Case]) -> Iterator[Row]:
+    """All of them, those with the same ConfigMap at the same time."""
+    ordered = sorted(cases, key=lambda case: (sorted(case.config.items()), case.name if case.alone else ""))
+    for _, group in groupby(
+        ordered, key=lambda case: (sorted(case.config.items()), case.name if case.alone else "")
+    ):
+        yield from play_together(bench, list(group))
+
+
+def play_together(bench: Bench, cases: Sequence[Case]) -> Iterator[Row]:
+    """Cases with one ConfigMap.  What one of them has a controller refuse concerns all, so they are then tried by halves."""
+    configure(bench, cases[0].config)
+    for case in cases:
+        lay(bench, case)
+    late = await_both(bench)
+    if not late:
+        for case in cases:
+            yield from play_case(bench, case)
+    for case in cases:
+        bench.cluster.delete(f"/apis/networking.k8s.io/v1/namespaces/{case.namespace}/ingresses")
+    if late and len(cases) == 1:
+        yield Row(cases[0].name, "(objects)", different=(Difference("ready", *late),))
+    elif late:
+        middle = len(cases) // 2
+        yield from play_together(bench, cases[:middle])
+        yield from play_together(bench, cases[middle:])
+
+
+def configure(bench: Bench, keys: Mapping[str, str]) -> None:
+    metadata = {"name": CONFIG, "namespace": NAMESPACE}
+    data = {**BASE, **keys}
+    bench.cluster.apply({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": data})
+
+
+def lay(bench: Bench, case: Case) -> None:
+    """Make the objects of a case."""
+    made = making.made(case, bench.free)
+    for name, address in made.addresses.items():
+        service, _, number = name.partition("#")
+        bench.endpoint_names[address] = name
+        bench.endpoints.answers[address] = meant(case.answers.get(service, {}), case)
+        if number == "0":
+            for domain in (f"{case.namespace}.svc.cluster.local", case.host):
+                bench.names[f"{service}.{domain}"] = address
+    for thing in made.objects:
+        bench.cluster.apply(thing)
+
+
+def await_both(bench: Bench) -> tuple[str, str] | None:
+    """Until both serve what was made last; else what they answered instead."""
+    bench.rounds += 1
+    case = Case(f"sentinel-{bench.rounds}", (ingress(),), ())
+    lay(bench, case)
+    ask = Ask(host=case.host)
+    end = time.monotonic() + READY_SECONDS
+    in_a_row = 0
+    while in_a_row < IN_A_ROW:
+        answers = [
+            client.send(ask, controller.address, bench.sources[0]) for controller in bench.controllers()
+        ]
+        in_a_row = in_a_row + 1 if all(answer.status == 200 for answer in answers) else 0
+        if time.monotonic() > end:
+            return f"status {answers[0].status}", f"status {answers[1].status}"
+        Event().wait(0.1)
+    Event().wait(LOOK_SECONDS)
+    for controller in bench.controllers():
+        bench.endpoints.take(controller.address)
+    return None
+
+
+def play_case(bench: Bench, case: Case) -> Iterator[Row]:
+    told = (*case.told, *bench.everywhere)
+    jars: dict[str, dict[str, str]] = {controller.name: {} for controller in bench.controllers()}
+    used = set()
+    for written in case.asks:
+        ask = meant_ask(written, case)
+        row = None
+        for number in range(1 if case.once else TRIES):
+            if number:
+                Event().wait(TRY_SECONDS)
+            row = judge(ask, case, told, differences(bench, case, ask, jars))
+            if row.verdict == "same" or (row.verdict == "told" and number):
+                break
+        assert row is not None
+        used.update(one for _, one in row.told)
+        yield row
+    for one in case.told:
+        if one not in used:
+            yield Row(
+                case.name, one.asks, different=(Difference(f"told, but never seen: {one.what}", "", ""),)
+            )
+
+
+def meant_ask(ask: Ask, case: Case) -> Ask:
+    return replace(
+        ask,
+        **{
+            name: meant(getattr(ask, name), case)
+            for name in ("target", "host", "fields", "body", "server_name", "raw")
+        },
+    )
+
+
+def judge(ask: Ask, case: Case, told: Iterable[Told], found: Iterable[Difference]) -> Row:
+    known, unknown = [], []
+    for difference in found:
+        where = comparing.told_of(difference, ask, told)
+        if where is None:
+            unknown.append(difference)
+        else:
+            known.append((difference, where))
+    return Row(case.name, ask.name.replace(case.host, "HOST"), tuple(known), tuple(unknown))
+
+
+def differences(bench: Bench, case: Case, ask: Ask, jars: Mapping[str, dict[str, str]]) -> list[Difference]:
+    if ask.times == 1:
+        outcomes = [outcome(bench, case, ask, who, jars[who.name]) for who in bench.controllers()]
+        return comparing.differences(*outcomes, which_endpoint=case.which_endpoint, sessions=case.sessions)
+    tallies = [
+        comparing.tally(outcome(bench, case, ask, who, dict(jars[who.name])) for _ in range(ask.times))
+        for who in bench.controllers()
+    ]
+    return comparing.tally_differences(*tallies)
+
+
+def outcome(bench: Bench, case: Case, ask: Ask, who: Controller, jar: dict[str, str]) -> Outcome:
+    """Ask one of the two, and see what came to endpoints."""
+    cookies = "; ".join(f"{name}={value}" for name, value in jar.items()) if ask.keeps else ""
+    bench.endpoints.take(who.address)
+    got = client.send(ask, who.address, bench.sources[ask.client - 1], cookies, bench.certificates)
+    for name, value in got.fields:
+        if name.lower() == "set-cookie":
+            key, _, kept = value.partition(";")[0].partition("=")
+            jar[key] = kept
+    if case.settles:
+        Event().wait(case.settles)
+    arrivals = bench.endpoints.take(who.address)
+    return Outcome(got, tuple((bench.endpoint_names.get(one.address, one.address), one) for one in arrivals))

@@ -1,0 +1,34 @@
+"""The table of a run."""
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from conformance.ingress_nginx.play import Row
+
+
+def tell(rows: Iterable[Row], folder: Path) -> int:
+    """Print each row when it is known, and the sum; returns the exit status."""
+    counts = {"same": 0, "told": 0, "DIFFERENT": 0}
+    with (folder / "table.txt").open("w") as written:
+        for row in rows:
+            counts[row.verdict] += 1
+            for line in lines_of(row):
+                print(line, flush=True)
+                written.write(f"{line}\n")
+    print(f"{counts['same']} same, {counts['told']} told, {counts['DIFFERENT']} different", flush=True)
+    return 1 if counts["DIFFERENT"] or not sum(counts.values()) else 0
+
+
+def lines_of(row: Row) -> list[str]:
+    lines = [f"{row.verdict:9}  {row.case}  {printable(row.ask)}"]
+    for difference, told in row.told:
+        lines.append(f"    {difference.what}: told in {told.where}")
+    for difference in row.different:
+        lines.append(
+            f"    {difference.what}: ingress-nginx {difference.reference!r}, ours {difference.ours!r}"
+        )
+    return lines
+
+
+def printable(text: str) -> str:
+    return "".join(letter if letter.isprintable() else repr(letter)[1:-1] for letter in text)
