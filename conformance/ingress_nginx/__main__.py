@@ -91,6 +91,7 @@ def start(plane: ControlPlane, processes: Processes, reference: programs.Referen
         endpoints,
         known,
         processes.logs,
+        processes.logs / f"{controllers.REFERENCE}.log",
         CLIENTS,
         cases.EVERYWHERE,
     )

@@ -32,6 +32,8 @@ REFERENCE_OPTIONS = (
     "--sync-rate-limit=5",
     "--profiling=false",
     "--disable-sync-events",
+    # The default since 1.12.
+    "--enable-annotation-validation",
 )
 
 

@@ -1,21 +1,27 @@
 """The table of a run."""
 
-from collections.abc import Iterable
+import sys
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from conformance.ingress_nginx.play import Row
 
 
-def tell(rows: Iterable[Row], folder: Path) -> int:
-    """Print each row when it is known, and the sum; returns the exit status."""
+def say(line: str) -> None:
+    sys.stdout.write(f"{line}\n")
+    sys.stdout.flush()
+
+
+def tell(rows: Iterable[Row], folder: Path, say: Callable[[str], None] = say) -> int:
+    """Say each row when it is known, and the sum, and write the rows to ``table.txt``; returns the exit status."""
     counts = {"same": 0, "told": 0, "DIFFERENT": 0}
     with (folder / "table.txt").open("w") as written:
         for row in rows:
             counts[row.verdict] += 1
             for line in lines_of(row):
-                print(line, flush=True)
+                say(line)
                 written.write(f"{line}\n")
-    print(f"{counts['same']} same, {counts['told']} told, {counts['DIFFERENT']} different", flush=True)
+    say(f"{counts['same']} same, {counts['told']} told, {counts['DIFFERENT']} different")
     return 1 if counts["DIFFERENT"] or not sum(counts.values()) else 0
 
 

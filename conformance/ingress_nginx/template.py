@@ -25,7 +25,10 @@ def adapted(template: str, modules: Sequence[str] = MODULES, folder: str = "/usr
     text = _replaced(template, "pid {{ .PID }};", f"pid {{{{ .PID }}}};\n{load}user root;\n")
     # nginx has this directive since 1.25.1, in place of a word of "listen"; clients speak HTTP/1.1 to both here.
     text = _replaced(text, "http2 on;", "")
-    # Debian has no module for Lua in streams.
+    # Debian has no module for Lua in streams, so what the controller tells them is thrown away.
+    sink = "server {\n listen 127.0.0.1:{{ .StreamPort }};\n access_log off;\n return 444;\n}\n"
+    health = "    # default server, used for NGINX healthcheck and access to nginx stats"
+    text = _replaced(text, health, f"{sink}{health}")
     begin, rest = _parted(text, "\nstream {")
     _, end = _parted(rest, "{{/* definition of templates to avoid repetitions */}}")
     return f"{begin}\n{end}"

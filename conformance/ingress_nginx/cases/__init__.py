@@ -16,7 +16,9 @@ CASES: tuple[Case, ...] = (
     *config.CASES,
 )
 
-EVERYWHERE: tuple[Told, ...] = ()
+EVERYWHERE: tuple[Told, ...] = (
+    Told("answer.field.server", "docs/from-ingress-nginx.md#what-is-different-for-everybody"),
+)
 
 
 def chosen(words: str) -> list[Case]:

@@ -56,6 +56,7 @@ CASES = (
         "default-of-ingress",
         (ingress({"/a": "web"}, default="rest"),),
         (*gets("/a", "/", "/b"), Ask("/a", host="a.HOST")),
+        alone=True,
     ),
     Case(
         "host-spellings",

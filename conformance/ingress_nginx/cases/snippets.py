@@ -142,13 +142,6 @@ CASES = (
     snippet("expires-max", "expires -1;"),
     snippet("allow-deny", "allow 10.20.1.1;\ndeny all;", Ask("/a"), Ask("/a", client=2)),
     snippet("deny", "deny 10.20.1.2;", Ask("/a"), Ask("/a", client=2)),
-    snippet("body-size-snippet", "client_max_body_size 100;", Ask("/a", "POST", body=b"a" * 200)),
-    snippet("timeouts-snippet", "proxy_read_timeout 1s;", answer=Answer(delay=3)),
-    snippet(
-        "cookie-flags",
-        'proxy_cookie_path / "/; Secure; SameSite=None";',
-        answer=Answer(fields=(("Set-Cookie", "a=1; Path=/"),)),
-    ),
     snippet(
         "sub-filter",
         'sub_filter "a" "b";\nsub_filter_once off;',
@@ -160,11 +153,6 @@ CASES = (
         Ask("/a"),
         Ask("/a", "POST", body=b"a"),
         Ask("/a", "HEAD"),
-    ),
-    snippet(
-        "proxy-redirect-snippet",
-        "proxy_redirect http:// https://;",
-        answer=Answer(302, fields=(("Location", "http://HOST/x"),)),
     ),
     snippet(
         "csp",
