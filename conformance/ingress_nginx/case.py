@@ -12,6 +12,7 @@ from conformance.ingress_nginx.endpoints import Answer
 
 PREFIX = "nginx.ingress.kubernetes.io/"
 CLASS = "nginx"
+LONGEST_NAME = 160
 FIELDS = (("User-Agent", "parity"), ("Accept", "*/*"))
 
 
@@ -46,12 +47,16 @@ class Ask:
             if self.raw
             else f"{self.method} {scheme}://{self.host}{self.target}"
         )
-        return " ".join(part for part in (what, extra, f"x{self.times}" if self.times > 1 else "") if part)
+        whole = " ".join(part for part in (what, extra, f"x{self.times}" if self.times > 1 else "") if part)
+        return whole if len(whole) <= LONGEST_NAME else f"{whole[:LONGEST_NAME]}... of {len(whole)}"
 
 
 @dataclass(frozen=True)
 class Told:
-    """A difference that a document tells.  ``what`` is a pattern of what differs; ``asks`` is one of the names of requests, all without."""
+    """A difference that a document tells.  ``what`` is a pattern of what differs; ``asks`` is one of the names of requests, all without.
+
+    ``where`` is ``FILE#heading``, or ``FILE: words`` for words that stand in the file.
+    """
 
     what: str
     where: str

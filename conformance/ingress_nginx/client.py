@@ -29,10 +29,11 @@ def ask_of(ask: Ask, cookies: str = "") -> bytes:
     lines = [f"{ask.method} {ask.target} HTTP/1.1"]
     if ask.host:
         lines.append(f"Host: {ask.host}")
-    lines += [f"{name}: {value}" for name, value in (*FIELDS, *ask.fields)]
+    named = {name.lower() for name, _ in ask.fields}
+    usual = [(name, value) for name, value in FIELDS if name.lower() not in named]
+    lines += [f"{name}: {value}" for name, value in (*usual, *ask.fields)]
     if cookies:
         lines.append(f"Cookie: {cookies}")
-    named = {name.lower() for name, _ in ask.fields}
     if ask.body and not named & {"content-length", "transfer-encoding"}:
         lines.append(f"Content-Length: {len(ask.body)}")
     return "\r\n".join([*lines, "", ""]).encode("latin-1") + ask.body

@@ -6,8 +6,9 @@ The rules of that, all of them:
 - ``Date``, and what concerns one connection alone (``Connection``, ``Keep-Alive``, ``Transfer-Encoding``), are left out; bodies are compared
   without their framing, and ``Content-Length`` of an answer only where an endpoint wrote the body;
 - a request id that a controller made, of 32 hexadecimal digits, is any other such;
-- the value of a session cookie is any other such, and times in ``Expires`` and ``Last-Modified`` are any other times of the same day;
-- an error page that a controller writes itself is any other such.
+- the value of a session cookie is any other such, also where clients send it, and times in ``Expires`` and ``Last-Modified`` are any
+  other times of the same day;
+- a page of an error or a redirect that a controller writes itself is any other such, and so is its ``Content-Type``.
 """
 
 import re
@@ -27,6 +28,7 @@ TIME = re.compile(
 )
 COOKIE = re.compile(r"^([^=;]+)=[^;]*")
 PAGE = re.compile(rb"^\s*(<!DOCTYPE html>\s*)?<html>.*</html>\s*$", re.DOTALL | re.IGNORECASE)
+LINE = re.compile(rb"^[345]\d\d [A-Z][^\n]*\n?$")
 SHARE = 0.15
 """By how much the shares of tallied outcomes may differ: four deviations of a share of a half, in 200 tries."""
 
@@ -54,7 +56,7 @@ def differences(
     """All of them, in the order of an exchange.  ``sessions`` are names of cookies whose values nobody can tell."""
     pairs = [
         *pairs_of_answers(reference.got, ours.got, frozenset(sessions)),
-        *pairs_of_arrivals(reference.arrivals, ours.arrivals, which_endpoint),
+        *pairs_of_arrivals(reference.arrivals, ours.arrivals, which_endpoint, frozenset(sessions)),
     ]
     return [Difference(what, one, other) for what, one, other in pairs if one != other]
 
@@ -68,18 +70,23 @@ def pairs_of_answers(one: Got, other: Got, sessions: frozenset[str]) -> list[tup
     if one.status != other.status:
         return pairs
     pairs += field_pairs("answer.field", one.fields, other.fields, sessions)
-    if PAGE.match(one.body) and (PAGE.match(other.body) or is_short_text(other)):
+    if is_own_page(one) and is_own_page(other):
         return [pair for pair in pairs if pair[0] != "answer.field.content-type"]
     return [*pairs, ("answer.body", shown(one.body), shown(other.body))]
 
 
-def is_short_text(got: Got) -> bool:
-    """Whether it is what we write for errors: a line of text, about the status."""
-    return got.status >= 300 and got.body.count(b"\n") <= 1 and len(got.body) < 400
+def is_own_page(got: Got) -> bool:
+    """Whether it is what a controller writes for errors and redirects: nginx's page, our line of text, or neither in an answer to HEAD."""
+    return got.status >= 300 and (
+        bool(PAGE.match(got.body)) or got.body.rstrip() == b"" or bool(LINE.match(got.body))
+    )
 
 
 def pairs_of_arrivals(
-    one: Sequence[tuple[str, Arrival]], other: Sequence[tuple[str, Arrival]], which_endpoint: bool
+    one: Sequence[tuple[str, Arrival]],
+    other: Sequence[tuple[str, Arrival]],
+    which_endpoint: bool,
+    sessions: frozenset[str],
 ) -> list[tuple[str, str, str]]:
     def names(arrivals: Sequence[tuple[str, Arrival]]) -> str:
         return ", ".join(sorted(name if which_endpoint else name.partition("#")[0] for name, _ in arrivals))
@@ -91,7 +98,7 @@ def pairs_of_arrivals(
         at = f"endpoint.{name.partition('#')[0]}"
         pairs += [
             (f"{at}.line", here.line, there.line),
-            *field_pairs(f"{at}.field", here.fields, there.fields, frozenset()),
+            *field_pairs(f"{at}.field", here.fields, there.fields, sessions),
             (f"{at}.body", shown(here.body), shown(there.body)),
             (f"{at}.secure", str(here.secure), str(there.secure)),
             (f"{at}.server-name", here.server_name, there.server_name),
@@ -128,6 +135,9 @@ def normal(name: str, value: str, sessions: frozenset[str]) -> str:
         parts = [part.strip() for part in value.split(";")]
         # The order of attributes means nothing (RFC 6265, section 4.1), nor does the case of their names.
         value = "; ".join([parts[0], *sorted(attribute(part) for part in parts[1:])])
+    if name == "cookie":
+        for session in sessions:
+            value = re.sub(rf"(?<![^; ]){re.escape(session)}=[^;]*", f"{session}=<session>", value)
     if name == "x-request-id":
         value = MADE_ID.sub("<id>", value)
     return TIME.sub(r"\1 <time>", value)
@@ -135,7 +145,10 @@ def normal(name: str, value: str, sessions: frozenset[str]) -> str:
 
 def attribute(part: str) -> str:
     name, equals, value = part.partition("=")
-    return name.lower() + equals + (value.replace("-", " ") if name.lower() == "expires" else value)
+    if name.lower() == "expires":
+        # nginx writes years with two digits and hyphens between, which browsers read as the other form (RFC 6265, section 5.1.1).
+        value = re.sub(r"(\d\d)[ -]([A-Z][a-z]{2})[ -](?:20)?(\d\d)(?!\d)", r"\1 \2 20\3", value)
+    return name.lower() + equals + value
 
 
 def shown(body: bytes) -> str:

@@ -20,7 +20,7 @@ IN_A_ROW = 4
 # nginx's workers look for new endpoints every second.
 LOOK_SECONDS = 1.2
 TRIES = 3
-TRY_SECONDS = 1.0
+TRY_SECONDS = 0.5
 REFUSED = re.compile(rb"Unexpected failure reloading the backend:.*?\[emerg\] [^ ]* ([^\n]*)", re.DOTALL)
 """What the controller of ingress-nginx logs where nginx does not take its configuration."""
 

@@ -26,7 +26,6 @@ PACKAGES = {
     "lua-resty-lrucache": Path("/usr/share/lua/5.1/resty/lrucache.lua"),
     "lua-cjson": Path("/usr/lib/x86_64-linux-gnu/lua/5.1/cjson.so"),
     "lua-nginx-dns": Path("/usr/share/lua/5.1/nginx/dns/resolver.lua"),
-    "lua-nginx-cookie": Path("/usr/share/lua/5.1/nginx/cookie.lua"),
 }
 """Debian's packages, each with a file that it brings."""
 

@@ -2,7 +2,8 @@
 
 from base64 import b64encode
 
-from conformance.ingress_nginx.case import Ask, Case, gets, ingress, secret
+from conformance.ingress_nginx.case import Ask, Case, Told, gets, ingress, secret
+from conformance.ingress_nginx.cases.documents import AUTH as AUTH_DIFFERS
 from conformance.ingress_nginx.endpoints import Answer
 
 USER = "ann:{SHA}W6ph5Mm5Pz8GgiULbPgzG37mj9g="
@@ -16,6 +17,10 @@ def basic(account: str) -> tuple[tuple[str, str], ...]:
 GOOD, BAD = basic("ann:password"), basic("ann:wrong")
 AUTH = "http://auth.SPACE.svc.cluster.local:8080"
 COOKIES = (("Set-Cookie", "session=1; Path=/"), ("X-User", "ann"), ("X-Group", "staff"))
+ASKED = tuple(
+    Told(f"endpoint.auth.field.{name}", AUTH_DIFFERS) for name in ("host", "x-forwarded-*", "x-scheme")
+)
+"""What is told of each question to a service."""
 VERIFY = {
     "/ok": Answer(200, COOKIES),
     "/created": Answer(201, COOKIES),
@@ -42,6 +47,7 @@ def asked(name: str, path: str, **annotations: str) -> Case:
             Ask("/a", fields=(("X-User", "evil"), ("Cookie", "c=1"), ("Authorization", "Bearer t"))),
         ),
         answers={"auth": VERIFY},
+        told=ASKED,
     )
 
 

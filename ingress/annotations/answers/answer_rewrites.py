@@ -265,13 +265,14 @@ class _Locations(Filter):
 
 
 def _domain(replacing: Replacing, value: bytes, facts: Facts) -> bytes | None:
-    """Return what takes the place of the domain *value*; None where it stays."""
+    """Return what takes the place of the domain *value*, whose own dot at its beginning stays; None where all of it does."""
     if replacing.original.expression is not None:
         return _by_expression(replacing, value, facts)
     original = replacing.original.text.render(facts)
     if value.removeprefix(b".").lower() != original.removeprefix(b".").lower():
         return None
-    return _bounded(replacing.replacement.render(facts).removeprefix(b"."))
+    dot = value[:1] if value.startswith(b".") else b""
+    return _bounded(dot + replacing.replacement.render(facts).removeprefix(b"."))
 
 
 def _beginning(replacing: Replacing, value: bytes, facts: Facts) -> bytes | None:

@@ -37,6 +37,7 @@ _HOST: Final = "mirror-host"
 _BODY: Final = "mirror-request-body"
 _ANY_ADDRESS: Final = Leave()
 _REQUEST_URI: Final = read_template("$request_uri")
+_QUERY: Final = read_template("$is_args$args")
 _BEGINS_WITH_SLASH: Final = frozenset(("document_uri", "location_path", "request_uri", "uri"))
 """Variables behind which a URL goes on with its path."""
 _SOME: Final = dict.fromkeys(CONSTANTS, "x")
@@ -144,6 +145,9 @@ def mirror_filters(settings: MirrorSettings, facts: RouteFacts) -> tuple[FilterS
     if not target.parts:
         # There is nothing behind its host.
         target = _REQUEST_URI
+    elif not settings.target.variables and all(b"?" not in part.text for part in target.parts):
+        # The query goes along with a path that is written out; whoever has variables says by them what there is to be.
+        target = Template(target.parts + _QUERY.parts)
     return (Mirror(base, target, settings.host, settings.sends_body, leave),)
 
 

@@ -89,10 +89,10 @@ class CookieTests(SynchronousTestCase):
     """``Set-Cookie``."""
 
     def test_domains(self) -> None:
-        """A domain is replaced if it is the given one, in any case, with or without a dot before it."""
+        """A domain is replaced if it is the given one, in any case, with or without a dot before it, which stays."""
         for cookie, found in (
             (b"a=b; Domain=localhost; Path=/", b"a=b; Domain=example.org; Path=/"),
-            (b"a=b; domain=.LOCALHOST", b"a=b; domain=example.org"),
+            (b"a=b; domain=.LOCALHOST", b"a=b; domain=.example.org"),
             (b"a=b; Domain=x.localhost", b"a=b; Domain=x.localhost"),
             (b"domain=localhost; Path=/", b"domain=localhost; Path=/"),
             (b"a=b", b"a=b"),

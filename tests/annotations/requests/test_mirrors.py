@@ -110,6 +110,9 @@ class RouteTests(SynchronousTestCase):
             ("https://mirror.test/$request_uri", "https://mirror.test", read_template("/$request_uri")),
             ("http://mirror.test:81/in?x=$host", "http://mirror.test:81", read_template("/in?x=$host")),
             ("http://$service_name.$namespace.svc$uri", "http://web.demo.svc", read_template("$uri")),
+            ("http://mirror.test/in", "http://mirror.test", read_template("/in$is_args$args")),
+            ("http://mirror.test/in?a=b", "http://mirror.test", read_template("/in?a=b")),
+            ("http://$namespace.test/in", "http://demo.test", read_template("/in")),
         ):
             route, told = self.translated(mirror_target=text)
             self.assertEqual((route.filters, told), ((Mirror(base, target),), []), text)
