@@ -47,7 +47,15 @@ class Ask:
             if self.raw
             else f"{self.method} {scheme}://{self.host}{self.target}"
         )
-        whole = " ".join(part for part in (what, extra, f"x{self.times}" if self.times > 1 else "") if part)
+        more = (
+            extra,
+            f"from .{self.client}" if self.client > 1 else "",
+            f"as {self.certificate}" if self.certificate else "",
+            f"by the name {self.server_name!r}" if self.secure and self.server_name != self.host else "",
+            f"{len(self.body)} bytes" if len(self.body) > 100 else "",
+            f"x{self.times}" if self.times > 1 else "",
+        )
+        whole = " ".join(part for part in (what, *more) if part)
         return whole if len(whole) <= LONGEST_NAME else f"{whole[:LONGEST_NAME]}... of {len(whole)}"
 
 

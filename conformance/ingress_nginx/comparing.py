@@ -28,7 +28,7 @@ TIME = re.compile(
 )
 COOKIE = re.compile(r"^([^=;]+)=[^;]*")
 PAGE = re.compile(rb"^\s*(<!DOCTYPE html>\s*)?<html>.*</html>\s*$", re.DOTALL | re.IGNORECASE)
-LINE = re.compile(rb"^[345]\d\d [A-Z][^\n]*\n?$")
+LINE = re.compile(rb"^[345]\d\d( [A-Z][^\n]*)?\n?$")
 SHARE = 0.15
 """By how much the shares of tallied outcomes may differ: four deviations of a share of a half, in 200 tries."""
 

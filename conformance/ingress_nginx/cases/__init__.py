@@ -4,6 +4,7 @@ from fnmatch import fnmatchcase
 
 from conformance.ingress_nginx.case import Case, Told
 from conformance.ingress_nginx.cases import answers, config, guards, paths, rewrites, snippets, tls, traffic
+from conformance.ingress_nginx.cases.documents import EVERYBODY, REDIRECTING
 
 CASES: tuple[Case, ...] = (
     *paths.CASES,
@@ -17,7 +18,8 @@ CASES: tuple[Case, ...] = (
 )
 
 EVERYWHERE: tuple[Told, ...] = (
-    Told("answer.field.server", "docs/from-ingress-nginx.md#what-is-different-for-everybody"),
+    Told("answer.field.server", EVERYBODY),
+    Told("answer.field.strict-transport-security", REDIRECTING, "* https://*"),
 )
 
 

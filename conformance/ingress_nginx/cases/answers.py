@@ -1,6 +1,7 @@
 """What endpoints answer, and what is made of it: fields, redirects, cookies, error pages."""
 
-from conformance.ingress_nginx.case import Ask, Case, config_map, gets, ingress
+from conformance.ingress_nginx.case import Ask, Case, Told, config_map, gets, ingress
+from conformance.ingress_nginx.cases.documents import ERRORS, EVERYBODY, ORIGINS
 from conformance.ingress_nginx.endpoints import Answer
 
 
@@ -106,6 +107,7 @@ CASES = (
                 "/age": answer(Age="5", Warning="199 a b"),
             }
         },
+        told=(Told("answer.field.*", EVERYBODY),),
     ),
     Case(
         "proxy-redirect",
@@ -126,7 +128,7 @@ CASES = (
         gets("/a", "/b"),
         answers={
             "web": {
-                "/a": answer(302, Location="http://upstream_balancer/x"),
+                "/a": answer(302, Location="http://a.test/x"),
                 "/b": answer(302, Location="/x"),
             }
         },
@@ -163,12 +165,14 @@ CASES = (
             "web": {"/404": answer(404, "gone", X_From="web"), "/503": answer(503), "/500": answer(500)},
             "errors": {"": answer(404, "<html>error page</html>", Content_Type="text/html", X_From="errors")},
         },
+        told=(Told("endpoint*", ERRORS),),
     ),
     Case(
         "custom-errors-200",
         (ingress(custom_http_errors="404", default_backend="errors"),),
         gets("/404"),
         answers={"web": {"/404": answer(404)}, "errors": {"": answer(200, "fine", Content_Type="text/html")}},
+        told=(Told("endpoint*", ERRORS),),
     ),
     Case(
         "custom-errors-no-endpoints",
@@ -176,6 +180,7 @@ CASES = (
         gets("/a"),
         replicas={"web": 0},
         answers={"errors": {"": answer(503, "down", Content_Type="text/html")}},
+        told=(Told("endpoint*", ERRORS),),
     ),
     Case(
         "custom-errors-not-ours",
@@ -189,6 +194,7 @@ CASES = (
         ),
         (Ask("/a", "POST", body=b"abc"), Ask("/a", client=2)),
         answers={"errors": {"": answer(200, "page", Content_Type="text/html")}},
+        told=(Told("endpoint*", ERRORS),),
     ),
     Case(
         "custom-errors-without-backend",
@@ -196,7 +202,13 @@ CASES = (
         gets("/404"),
         answers={"web": {"/404": answer(404, "gone")}},
     ),
-    Case("default-backend", (ingress(default_backend="rest"),), gets("/a"), replicas={"web": 0, "rest": 1}),
+    Case(
+        "default-backend",
+        (ingress(default_backend="rest"),),
+        gets("/a"),
+        replicas={"web": 0, "rest": 1},
+        told=(Told("endpoint.rest.field.x-request-id", ERRORS),),
+    ),
     Case("default-backend-missing", (ingress(default_backend="nothing"),), gets("/a"), replicas={"web": 0}),
     Case(
         "custom-headers",
@@ -253,6 +265,7 @@ CASES = (
             )
         ),
         answers={"web": {"": answer(Access_Control_Allow_Origin="*", Access_Control_Max_Age="1")}},
+        told=(Told("answer.field.vary", ORIGINS),),
     ),
     Case(
         "cors-credentials-any",

@@ -1,6 +1,6 @@
 """Keys of the ConfigMap."""
 
-from conformance.ingress_nginx.case import Ask, Case, config_map, gets, ingress
+from conformance.ingress_nginx.case import Ask, Case, Told, config_map, gets, ingress
 from conformance.ingress_nginx.endpoints import Answer
 
 CLIENTS = "10.20.1.0/24"
@@ -18,6 +18,7 @@ def config(
     keys: dict[str, str],
     objects: tuple[dict[str, object], ...] = (),
     answer: Answer | None = None,
+    told: tuple[Told, ...] = (),
     **annotations: str,
 ) -> Case:
     return Case(
@@ -26,6 +27,7 @@ def config(
         asks or (Ask(),),
         config=keys,
         answers={"web": {"": answer}} if answer else {},
+        told=told,
     )
 
 

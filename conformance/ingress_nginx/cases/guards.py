@@ -4,6 +4,7 @@ from base64 import b64encode
 
 from conformance.ingress_nginx.case import Ask, Case, Told, gets, ingress, secret
 from conformance.ingress_nginx.cases.documents import AUTH as AUTH_DIFFERS
+from conformance.ingress_nginx.cases.documents import ERRORS, EVERYBODY, PASSWORDS
 from conformance.ingress_nginx.endpoints import Answer
 
 USER = "ann:{SHA}W6ph5Mm5Pz8GgiULbPgzG37mj9g="
@@ -17,10 +18,6 @@ def basic(account: str) -> tuple[tuple[str, str], ...]:
 GOOD, BAD = basic("ann:password"), basic("ann:wrong")
 AUTH = "http://auth.SPACE.svc.cluster.local:8080"
 COOKIES = (("Set-Cookie", "session=1; Path=/"), ("X-User", "ann"), ("X-Group", "staff"))
-ASKED = tuple(
-    Told(f"endpoint.auth.field.{name}", AUTH_DIFFERS) for name in ("host", "x-forwarded-*", "x-scheme")
-)
-"""What is told of each question to a service."""
 VERIFY = {
     "/ok": Answer(200, COOKIES),
     "/created": Answer(201, COOKIES),
@@ -37,7 +34,13 @@ VERIFY = {
 }
 
 
-def asked(name: str, path: str, **annotations: str) -> Case:
+ASKED = tuple(
+    Told(f"endpoint.auth.field.{name}", AUTH_DIFFERS) for name in ("host", "x-forwarded-*", "x-scheme")
+)
+"""What is told of each question to a service."""
+
+
+def asked(name: str, path: str, told: tuple[Told, ...] = ASKED, **annotations: str) -> Case:
     return Case(
         name,
         (ingress(auth_url=f"{AUTH}{path}", **annotations),),
@@ -47,7 +50,7 @@ def asked(name: str, path: str, **annotations: str) -> Case:
             Ask("/a", fields=(("X-User", "evil"), ("Cookie", "c=1"), ("Authorization", "Bearer t"))),
         ),
         answers={"auth": VERIFY},
-        told=ASKED,
+        told=told,
     )
 
 
@@ -97,11 +100,13 @@ CASES = (
         "auth-type-unknown",
         (ingress(auth_type="ntlm", auth_secret="users"), secret("users", auth=USER)),
         (Ask(), Ask(fields=GOOD)),
+        told=(Told("answer.status", EVERYBODY),),
     ),
     Case(
         "auth-secret-alone",
         (ingress(auth_secret="users"), secret("users", auth=USER)),
         (Ask(), Ask(fields=GOOD)),
+        told=(Told("*", PASSWORDS),),
     ),
     Case(
         "satisfy-any",
@@ -169,7 +174,12 @@ CASES = (
         auth_signin_redirect_param="back",
     ),
     asked("auth-signin-forbidden", "/forbidden", auth_signin="https://login.test/start"),
-    asked("auth-request-redirect", "/ok", auth_request_redirect="https://x.test/$request_uri"),
+    asked(
+        "auth-request-redirect",
+        "/ok",
+        told=(Told("*", EVERYBODY),),
+        auth_request_redirect="https://x.test/$request_uri",
+    ),
     asked(
         "auth-snippet", "/ok", auth_snippet="proxy_set_header X-Extra $host;\nproxy_set_header X-Fixed yes;"
     ),
@@ -186,12 +196,17 @@ CASES = (
         (ingress(auth_url=f"{AUTH}/ok", auth_type="basic", auth_secret="users"), secret("users", auth=USER)),
         (Ask(), Ask(fields=GOOD)),
         answers={"auth": VERIFY},
+        told=(Told("endpoint.auth.field.*", AUTH_DIFFERS),),
     ),
     Case(
         "auth-error-pages",
         (ingress(auth_url=f"{AUTH}/unauthorized", custom_http_errors="401", default_backend="errors"),),
         gets("/a"),
         answers={"auth": VERIFY, "errors": {"": Answer(401, body="page")}},
+        told=(
+            Told("endpoint.auth.field.*", AUTH_DIFFERS),
+            Told("endpoint.errors.*", ERRORS),
+        ),
     ),
     Case(
         "force-ssl",
@@ -204,6 +219,13 @@ CASES = (
             Ask(fields=(("X-Forwarded-Proto", "https"),)),
             Ask("/.well-known/acme-challenge/x"),
             Ask(secure=True),
+        ),
+        told=(
+            Told(
+                "*",
+                "docs/options.md: besides requests below `/.well-known/acme-challenge/`, which never are",
+                "*acme*",
+            ),
         ),
     ),
     Case(

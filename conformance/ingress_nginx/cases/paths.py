@@ -1,6 +1,7 @@
 """Hosts, paths and their types, and what is odd in a request line."""
 
-from conformance.ingress_nginx.case import Ask, Case, gets, ingress
+from conformance.ingress_nginx.case import Ask, Case, Told, gets, ingress
+from conformance.ingress_nginx.cases.documents import EVERYBODY, EXPRESSIONS, OTHER_KEYS, QUIRKS, TARGETS
 
 CASES = (
     Case("plain", (ingress(),), (*gets("/", "/a/b?c=d", "/?", "/a?b?c"), Ask("/", host="other-plain.test"))),
@@ -32,6 +33,10 @@ CASES = (
         "path-with-slash",
         (ingress({"/a/": "a", "Exact:/b/": "b"}),),
         gets("/a", "/a/", "/a/b", "/a?x=1", "/b", "/b/", "/b/c", "/b?x=1"),
+        told=(
+            Told("answer.status", QUIRKS),
+            Told("endpoints", QUIRKS),
+        ),
     ),
     Case("path-root-exact", (ingress({"Exact:/": "root"}),), gets("/", "/a", "/?a", "//")),
     Case(
@@ -79,6 +84,7 @@ CASES = (
             Ask(raw=b"GET / HTTP/1.1\r\nHost: a b\r\n\r\n"),
             Ask(raw=b"GET / HTTP/1.1\r\nHost: HOST/a\r\n\r\n"),
         ),
+        told=(Told("endpoint.web.field.*host", EVERYBODY, "GET http://HOST/*"),),
     ),
     Case(
         "wildcard-host",
@@ -99,6 +105,7 @@ CASES = (
             Ask(host="HOST"),
             Ask(host=".HOST"),
         ),
+        told=(Told("answer.status", EVERYBODY, "* http://.HOST/"),),
     ),
     Case(
         "no-host",
@@ -126,6 +133,7 @@ CASES = (
             Ask("/healthz", host="nobody.test"),
             Ask("/", "HEAD", host="nobody.test"),
         ),
+        told=(Told("answer.*", EVERYBODY, "* http://nobody.test/healthz"),),
     ),
     Case(
         "odd-paths",
@@ -186,6 +194,12 @@ CASES = (
             "",
             "http:/a",
         ),
+        told=(
+            Told("answer.status", EVERYBODY),
+            Told("endpoints", EVERYBODY),
+            Told("endpoints", EXPRESSIONS, "GET http://HOST/a;*"),
+            Told("endpoints", TARGETS, "GET http://HOST/a%*"),
+        ),
     ),
     Case(
         "methods",
@@ -210,6 +224,10 @@ CASES = (
             Ask(method="LONGMETHODNAMEOFTHISSUITE"),
             Ask(method="A_B"),
             Ask(method="M-SEARCH"),
+        ),
+        told=(
+            Told("answer.status", EVERYBODY),
+            Told("endpoints", EVERYBODY),
         ),
     ),
     Case(
@@ -241,6 +259,11 @@ CASES = (
             Ask(
                 raw=b"POST / HTTP/1.0\r\nHost: HOST\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n"
             ),
+        ),
+        told=(
+            Told("answer.status", EVERYBODY),
+            Told("endpoints", EVERYBODY),
+            Told("endpoint.web.field.expect", EVERYBODY),
         ),
     ),
     Case(
@@ -290,6 +313,13 @@ CASES = (
             Ask(raw=b"\r\nGET / HTTP/1.1\r\nHost: HOST\r\n\r\n"),
             Ask(raw=b"GET / HTTP/1.1\r\nHost: HOST\r\nX-Null: a\x00b\r\n\r\n"),
         ),
+        told=(
+            Told("answer.*", EVERYBODY),
+            Told("endpoints", EVERYBODY),
+            Told("endpoint.web.field.*", EVERYBODY),
+            Told("answer.status", f"{OTHER_KEYS}: a head has 32 KiB at most", "* X-Long:*"),
+            Told("endpoints", f"{OTHER_KEYS}: a head has 32 KiB at most", "* X-Long:*"),
+        ),
     ),
     Case(
         "forwarded-untrusted",
@@ -310,6 +340,13 @@ CASES = (
             Ask(fields=(("X-Original-URI", "/x"), ("X-Original-URL", "/y"))),
             Ask(fields=(("X-Request-ID", ""),)),
             Ask(fields=(("X-Request-ID", "a" * 300),)),
+        ),
+        told=(
+            Told("endpoint.web.field.*forwarded*", EVERYBODY),
+            Told(
+                "endpoint.web.field.x-request-id",
+                "docs/access-log.md: what the client sent there, of up to 128 visible characters",
+            ),
         ),
     ),
 )

@@ -1,6 +1,7 @@
 """rewrite-target, use-regex, app-root and redirects."""
 
-from conformance.ingress_nginx.case import Ask, Case, gets, ingress
+from conformance.ingress_nginx.case import Ask, Case, Told, gets, ingress
+from conformance.ingress_nginx.cases.documents import ANNOTATIONS, EVERYBODY, FURTHER_HOSTS, VERSIONS
 
 ANY = "ImplementationSpecific"
 
@@ -33,6 +34,7 @@ CASES = (
         "rewrite-query",
         (ingress({"/q/(.*)": "web"}, kind=ANY, use_regex="true", rewrite_target="/r?x=$1"),),
         gets("/q/1", "/q/1?y=2", "/q/a%20b", "/q/a%3Fb"),
+        told=(Told("*", EVERYBODY),),
     ),
     Case(
         "rewrite-empty-capture",
@@ -47,6 +49,7 @@ CASES = (
             ),
         ),
         gets("/v1/a/b", "/v2/a/b/c?d", "/v/a/b", "/V1/a/"),
+        told=(Told("*", f"{ANNOTATIONS}: no empty one where it meets a slash"),),
     ),
     Case(
         "rewrite-of-several",
@@ -126,7 +129,17 @@ CASES = (
         (ingress({"/app(/|$)(.*)": "web"}, kind=ANY, rewrite_target="/$2", x_forwarded_prefix="/app"),),
         (*gets("/app", "/app/a"), Ask("/app/a", fields=(("X-Forwarded-Prefix", "/mine"),))),
     ),
-    Case("prefix-header-alone", (ingress(x_forwarded_prefix="/app"),), gets("/a")),
+    Case(
+        "prefix-header-alone",
+        (ingress(x_forwarded_prefix="/app"),),
+        gets("/a"),
+        told=(
+            Told(
+                "endpoint.web.field.x-forwarded-prefix",
+                f"{ANNOTATIONS}: it is sent where no path is rewritten, too",
+            ),
+        ),
+    ),
     Case(
         "app-root",
         (ingress(app_root="/home"),),
@@ -151,19 +164,26 @@ CASES = (
         "permanent-redirect-uri",
         (ingress(permanent_redirect="https://new.test$request_uri"),),
         gets("/", "/a/b?c=d", "/a%20b"),
+        told=(Told("answer.status", EVERYBODY),),
     ),
     Case("temporal-redirect", (ingress(temporal_redirect="https://now.test/y"),), gets("/", "/a")),
     Case(
         "temporal-redirect-code",
         (ingress(temporal_redirect="https://now.test/y", temporal_redirect_code="307"),),
         gets("/"),
+        told=(Told("answer.status", VERSIONS),),
     ),
     Case(
         "both-redirects",
         (ingress(temporal_redirect="https://now.test/y", permanent_redirect="https://new.test/x"),),
         gets("/"),
     ),
-    Case("redirect-invalid", (ingress(permanent_redirect="not a url"),), gets("/")),
+    Case(
+        "redirect-invalid",
+        (ingress(permanent_redirect="not a url"),),
+        gets("/"),
+        told=(Told("*", EVERYBODY),),
+    ),
     Case(
         "www-redirect-to-www",
         (ingress(host="www.HOST", from_to_www_redirect="true"),),
@@ -175,6 +195,7 @@ CASES = (
             Ask("/", host="HOST:80"),
             Ask("/a", "POST", host="HOST", body=b"a"),
         ),
+        told=(Told("answer.field.location", FURTHER_HOSTS),),
     ),
     Case(
         "www-redirect-from-www",
@@ -193,6 +214,9 @@ CASES = (
         "server-alias-pattern",
         (ingress(server_alias="~^[a-z]+\\.HOST$"),),
         (Ask(host="abc.HOST"), Ask(host="1.HOST")),
+        told=(
+            Told("*", f"{ANNOTATIONS}: regular expressions are refused; other namespaces' paths on the host"),
+        ),
     ),
     Case(
         "location-ext",

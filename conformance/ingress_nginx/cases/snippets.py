@@ -1,26 +1,32 @@
 """Snippets, in the shapes that users write."""
 
-from conformance.ingress_nginx.case import Ask, Case, gets, ingress
+from conformance.ingress_nginx.case import Ask, Case, Told, gets, ingress
+from conformance.ingress_nginx.cases.documents import ANNOTATIONS, CHANGELESS, EVERYBODY, SNIPPETS, UNHONORED
 from conformance.ingress_nginx.endpoints import Answer
 
 
-def snippet(name: str, text: str, *asks: Ask, answer: Answer | None = None, **annotations: str) -> Case:
+def case(
+    kind: str, name: str, text: str, asks: tuple[Ask, ...], answer: Answer | None, told: tuple[Told, ...]
+) -> Case:
     return Case(
         name,
-        (ingress(configuration_snippet=text, **annotations),),
+        (ingress(**{kind: text}),),
         asks or (Ask("/a"),),
         answers={"web": {"": answer}} if answer else {},
+        told=told,
     )
 
 
-def server(name: str, text: str, *asks: Ask, answer: Answer | None = None, **annotations: str) -> Case:
-    return Case(
-        name,
-        (ingress(server_snippet=text, **annotations),),
-        asks or (Ask("/a"),),
-        answers={"web": {"": answer}} if answer else {},
-        alone=False,
-    )
+def snippet(
+    name: str, text: str, *asks: Ask, answer: Answer | None = None, told: tuple[Told, ...] = ()
+) -> Case:
+    return case("configuration_snippet", name, text, asks, answer, told)
+
+
+def server(
+    name: str, text: str, *asks: Ask, answer: Answer | None = None, told: tuple[Told, ...] = ()
+) -> Case:
+    return case("server_snippet", name, text, asks, answer, told)
 
 
 OWN = Answer(
@@ -64,6 +70,7 @@ CASES = (
         "set-existing",
         "proxy_set_header X-Forwarded-Proto https;\nproxy_set_header X-Real-IP $http_x_my;",
         Ask("/a", fields=(("X-My", "1.1.1.1"),)),
+        told=(Told("endpoint.web.field.*", SNIPPETS),),
     ),
     snippet("hide", "proxy_hide_header X-Powered-By;", answer=OWN),
     snippet(
@@ -73,8 +80,20 @@ CASES = (
     snippet("return-code", "return 403;"),
     snippet("return-404-text", 'return 404 "gone";'),
     snippet("return-url", "return 301 https://new.test$request_uri;", Ask("/a/b?c")),
-    snippet("return-uri", "return 302 /other;", Ask("/a"), Ask("/a", host="HOST:8080")),
-    snippet("return-444", "return 444;"),
+    snippet(
+        "return-uri",
+        "return 302 /other;",
+        Ask("/a"),
+        Ask("/a", host="HOST:8080"),
+        told=(
+            Told(
+                "answer.field.location", f"{ANNOTATIONS}: a redirect to a path names the port that was asked"
+            ),
+        ),
+    ),
+    snippet(
+        "return-444", "return 444;", told=(Told("answer.*", "docs/snippets.md: 444 is answered with 403"),)
+    ),
     snippet(
         "if-method",
         "if ($request_method = POST) { return 405; }",
@@ -110,6 +129,7 @@ CASES = (
         Ask("/a"),
         Ask("/a", fields=(("Cookie", "a=b"),)),
         Ask("/a", fields=(("Cookie", "x=y; a=b"),)),
+        told=(Told("answer.*", EVERYBODY),),
     ),
     snippet(
         "if-host",
@@ -146,6 +166,7 @@ CASES = (
         "sub-filter",
         'sub_filter "a" "b";\nsub_filter_once off;',
         answer=Answer(fields=(("Content-Type", "text/html"),), body="aaa"),
+        told=(Told("answer.body", UNHONORED),),
     ),
     snippet(
         "limit-except",
@@ -153,6 +174,7 @@ CASES = (
         Ask("/a"),
         Ask("/a", "POST", body=b"a"),
         Ask("/a", "HEAD"),
+        told=(Told("answer.status", SNIPPETS),),
     ),
     snippet(
         "csp",
@@ -206,9 +228,13 @@ CASES = (
         "gzip on;\ngzip_types text/plain;",
         Ask("/a", fields=(("Accept-Encoding", "gzip"),)),
         answer=Answer(body="a" * 2000),
+        told=(Told("answer.*", CHANGELESS),),
     ),
     server(
-        "server-location-proxy", "location /old/ { proxy_pass http://10.20.1.1:9/; }", *gets("/old/a", "/a")
+        "server-location-proxy",
+        "location /old/ { proxy_pass http://10.20.1.1:9/; }",
+        *gets("/old/a", "/a"),
+        told=(Told("*", UNHONORED),),
     ),
     server(
         "server-error-page",
@@ -216,5 +242,6 @@ CASES = (
         Ask("/404.html"),
         Ask("/a"),
         answer=GONE,
+        told=(Told("*", UNHONORED),),
     ),
 )

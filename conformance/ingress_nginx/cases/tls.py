@@ -1,12 +1,13 @@
 """TLS: certificates by name, redirects to HTTPS, HSTS, certificates of clients."""
 
-from conformance.ingress_nginx.case import Ask, Case, ingress
+from conformance.ingress_nginx.case import Ask, Case, Told, ingress
 from conformance.ingress_nginx.cases.certificates import authority, certificate
+from conformance.ingress_nginx.cases.documents import CLIENTS, CLIENTS_ARE_ASKED, EVERYBODY
 
 HTTPS = Ask(secure=True)
 
 
-def mutual(name: str, **annotations: str) -> Case:
+def mutual(name: str, *told: Told, **annotations: str) -> Case:
     return Case(
         name,
         (
@@ -24,6 +25,7 @@ def mutual(name: str, **annotations: str) -> Case:
                 fields=(("ssl-client-verify", "SUCCESS"), ("ssl-client-subject-dn", "CN=x")),
             ),
         ),
+        told=(Told("answer.status", CLIENTS, "* by the name 'other.test'"), *told),
     )
 
 
@@ -46,6 +48,14 @@ CASES = (
             Ask(secure=True, server_name="nobody.test"),
             Ask(secure=True, host="nobody.test"),
             Ask(secure=True, fields=(("X-Forwarded-Proto", "http"),)),
+        ),
+        told=(
+            Told(
+                "*",
+                "docs/options.md: besides requests below `/.well-known/acme-challenge/`, which never are",
+                "*acme*",
+            ),
+            Told("*", "docs/tls.md#one-connection-several-hosts", "* https://*"),
         ),
     ),
     Case(
@@ -154,9 +164,18 @@ CASES = (
     mutual("mutual-pass", auth_tls_pass_certificate_to_upstream="true"),
     mutual("mutual-optional", auth_tls_verify_client="optional"),
     mutual("mutual-no-ca", auth_tls_verify_client="optional_no_ca"),
-    mutual("mutual-off", auth_tls_verify_client="off"),
+    mutual(
+        "mutual-off",
+        Told("endpoint.web.field.ssl-client-verify", CLIENTS_ARE_ASKED),
+        auth_tls_verify_client="off",
+    ),
     mutual("mutual-error-page", auth_tls_error_page="https://errors.test/cert"),
-    mutual("mutual-match", auth_tls_match_cn="CN=ann"),
+    mutual(
+        "mutual-match",
+        Told("answer.body", EVERYBODY, "* as bob"),
+        Told("answer.status", CLIENTS, "GET http://*"),
+        auth_tls_match_cn="CN=ann",
+    ),
     Case(
         "mutual-no-secret",
         (ingress(tls="own", auth_tls_secret="SPACE/none"), certificate("own", "mutual-no-secret.test")),

@@ -1,6 +1,7 @@
 """Canaries, affinity, hashing, limits, retries, mirrors and bodies."""
 
-from conformance.ingress_nginx.case import Ask, Case, external, gets, ingress
+from conformance.ingress_nginx.case import Ask, Case, Told, external, gets, ingress
+from conformance.ingress_nginx.cases.documents import ANNOTATIONS, FAILING, MIRRORS, UPSTREAM
 from conformance.ingress_nginx.endpoints import Answer
 
 
@@ -277,12 +278,18 @@ CASES = (
             Ask(method="POST", fields=(("Transfer-Encoding", "chunked"),), body=b"3\r\nabc\r\n0\r\n\r\n"),
         ),
     ),
-    Case("http-1-0", (ingress(proxy_http_version="1.0"),), (Ask(), Ask(method="POST", body=b"abc"))),
+    Case(
+        "http-1-0",
+        (ingress(proxy_http_version="1.0"),),
+        (Ask(), Ask(method="POST", body=b"abc")),
+        told=(Told("*", f"{ANNOTATIONS}: `1.0` is refused: endpoints get HTTP/1.1"),),
+    ),
     Case(
         "timeout",
         (ingress(proxy_read_timeout="1"),),
         (Ask(), Ask(method="POST", body=b"a")),
         answers={"web": {"": Answer(delay=3)}},
+        told=(Told("endpoints", FAILING),),
     ),
     Case(
         "breaks",
@@ -290,6 +297,7 @@ CASES = (
         (Ask(), Ask(method="POST", body=b"a"), Ask(method="DELETE"), Ask(method="PATCH", body=b"a")),
         answers={"web": {"": Answer(breaks=True)}},
         replicas={"web": 2},
+        told=(Told("endpoints", FAILING),),
     ),
     Case(
         "next-upstream",
@@ -332,6 +340,7 @@ CASES = (
         (Ask("/a?b=c"), Ask("/p", "POST", body=b"abc")),
         answers={"shadow": {"": Answer(404)}},
         settles=0.4,
+        told=(Told("endpoint.shadow.*", MIRRORS),),
     ),
     Case(
         "mirror-host",
@@ -345,6 +354,7 @@ CASES = (
         (Ask("/a?b=c"), Ask("/p", "POST", body=b"abc")),
         answers={"shadow": {}},
         settles=0.4,
+        told=(Told("endpoint*", MIRRORS),),
     ),
     Case(
         "external-name",
@@ -382,6 +392,7 @@ CASES = (
             ),
         ),
         gets("/a"),
+        told=(Told("endpoint.tls-web.server-name", UPSTREAM),),
     ),
     Case(
         "backend-auto",
@@ -389,7 +400,6 @@ CASES = (
         (Ask("/a"), Ask("/a", secure=True)),
     ),
     Case("backend-wrong", (ingress({"/": "tls-web"}),), gets("/a")),
-    Case("backend-plain-as-tls", (ingress(backend_protocol="HTTPS"),), gets("/a")),
     Case("upgrade", (ingress(),), (Ask(fields=(("Connection", "Upgrade"), ("Upgrade", "websocket"))),)),
     Case("rate-of-answer", (ingress(limit_rate="100", limit_rate_after="1"),), gets("/")),
     Case("request-id", (ingress(),), (Ask(), Ask(fields=(("X-Request-ID", "abc"),)))),
