@@ -128,12 +128,11 @@ def ingress(
     kind: str = "Prefix",
     tls: str = "",
     default: str = "",
-    fields: Mapping[str, Any] | None = None,
     **annotations: str,
 ) -> Object:
     """An Ingress of one host.  ``paths`` are Services, or Services and ports as in ``web:8080``, by path, which may begin with its type as
     in ``Exact:/a``; ``tls`` is a Secret, ``default`` the Service of its default backend; annotations are without prefix."""
-    spec: Object = {"ingressClassName": CLASS, **(fields or {})}
+    spec: Object = {"ingressClassName": CLASS}
     if paths is None and not default:
         paths = {"/": "web"}
     if paths:
@@ -146,6 +145,11 @@ def ingress(
     given = {f"{PREFIX}{key.replace('_', '-')}": value for key, value in annotations.items()}
     metadata = {"name": name, "annotations": given}
     return {"apiVersion": "networking.k8s.io/v1", "kind": "Ingress", "metadata": metadata, "spec": spec}
+
+
+def also(thing: Object, **fields: object) -> Object:
+    """An object with further fields in its ``spec``."""
+    return {**thing, "spec": {**thing["spec"], **fields}}
 
 
 def path_of(path: str, service: str, kind: str) -> Object:

@@ -39,7 +39,8 @@ def main(arguments: Sequence[str]) -> None:
             overlay(room, f"layer-{number}", str(folder.parent))
             folder.mkdir()
         mount("tmpfs", str(folder))
-    os.execvp(arguments[at + 1], arguments[at + 1 :])
+    command = list(arguments[at + 1 :])
+    os.execvp(command[0], command)
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from conformance.ingress_nginx import cases, making, names, table, template
+from conformance.ingress_nginx import cases, making, names, play, table, template
 from conformance.ingress_nginx.case import Ask, Case, Told, ingress, meant
 from conformance.ingress_nginx.client import ask_of
 from conformance.ingress_nginx.comparing import Difference
@@ -231,6 +231,23 @@ class TableTests(SynchronousTestCase):
             lines[1:],
             ["    answer.status: told in docs/a.md#b", "    answer.status: ingress-nginx '200', ours '404'"],
         )
+
+    def test_judged_by_what_is_told(self) -> None:
+        """A difference that is told counts as such, and one that is told and not seen is named."""
+        told = (Told("answer.status", "docs/a.md#b", "GET http://HOST/a"), Told("*", "docs/c.md#d", "POST *"))
+        case = Case("x", (), (), told=told)
+        one = Difference("answer.status", "200", "404")
+        self.assertEqual(play.judge(case, Ask("/a"), told, [one]).verdict, "told")
+        self.assertEqual(play.judge(case, Ask("/b"), told, [one]).verdict, "DIFFERENT")
+        self.assertEqual(play.judge(case, Ask("/b"), told, []).verdict, "same")
+        self.assertEqual(play.unseen(case, ["docs/a.md#b"]), ["docs/c.md#d"])
+
+    def test_what_nginx_refuses_is_read(self) -> None:
+        """The line of its log that says why, and not the ones before."""
+        log = b'E1 controller.go:208] Unexpected failure reloading the backend:\n\n----\nError: exit status 1\n2026/01/01 [emerg] 7#7: no "x" here\n'
+        found = play.REFUSED.search(log)
+        assert found is not None
+        self.assertEqual(found[1], b'no "x" here')
 
     def test_status_and_sum(self) -> None:
         """Non-zero where anything is different, and where nothing was asked."""

@@ -19,8 +19,8 @@ def arrived(line: str, *fields: tuple[str, str], body: bytes = b"", name: str = 
     return Outcome(Got(200), ((name, Arrival("10.30.0.1", line, fields, body, False, "")),))
 
 
-def whats(one: Outcome, other: Outcome, **kinds: bool) -> list[str]:
-    return [difference.what for difference in differences(one, other, **kinds)]
+def whats(one: Outcome, other: Outcome, which_endpoint: bool = False) -> list[str]:
+    return [difference.what for difference in differences(one, other, which_endpoint=which_endpoint)]
 
 
 class AnswerTests(SynchronousTestCase):

@@ -3,7 +3,17 @@
 from fnmatch import fnmatchcase
 
 from conformance.ingress_nginx.case import Case, Told
-from conformance.ingress_nginx.cases import answers, config, guards, paths, rewrites, snippets, tls, traffic
+from conformance.ingress_nginx.cases import (
+    answers,
+    config,
+    guards,
+    paths,
+    rewrites,
+    snippets,
+    tls,
+    traffic,
+    written,
+)
 from conformance.ingress_nginx.cases.documents import EVERYBODY, REDIRECTING
 
 CASES: tuple[Case, ...] = (
@@ -15,6 +25,7 @@ CASES: tuple[Case, ...] = (
     *tls.CASES,
     *snippets.CASES,
     *config.CASES,
+    *written.CASES,
 )
 
 EVERYWHERE: tuple[Told, ...] = (

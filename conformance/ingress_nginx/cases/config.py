@@ -1,6 +1,7 @@
 """Keys of the ConfigMap."""
 
 from conformance.ingress_nginx.case import Ask, Case, Told, config_map, gets, ingress
+from conformance.ingress_nginx.cases.documents import ERRORS, OTHER_KEYS, TRUST
 from conformance.ingress_nginx.endpoints import Answer
 
 CLIENTS = "10.20.1.0/24"
@@ -90,6 +91,7 @@ CASES = (
             "proxy-real-ip-cidr": CLIENTS,
             "forwarded-for-header": "CF-Connecting-IP",
         },
+        told=(Told("endpoint.web.field.x-original-forwarded-for", TRUST),),
     ),
     config("real-ip-alone", Ask(fields=SAID), keys={"enable-real-ip": "true", "proxy-real-ip-cidr": CLIENTS}),
     config("underscores", Ask(fields=(("X_Under", "1"),)), keys={"enable-underscores-in-headers": "true"}),
@@ -117,6 +119,13 @@ CASES = (
             },
         ),
         answer=Answer(fields=(("X-Frame-Options", "SAMEORIGIN"),)),
+        told=(
+            Told(
+                "answer.field.x-*",
+                "docs/configured-fields.md: the 404 of hosts that nobody names",
+                "* http://nobody.test/",
+            ),
+        ),
     ),
     config(
         "set-headers",
@@ -131,7 +140,11 @@ CASES = (
         ),
     ),
     config(
-        "no-request-id", Ask(), Ask(fields=(("X-Request-ID", "mine"),)), keys={"generate-request-id": "false"}
+        "no-request-id",
+        Ask(),
+        Ask(fields=(("X-Request-ID", "mine"),)),
+        keys={"generate-request-id": "false"},
+        told=(Told("endpoint.web.field.x-request-id", OTHER_KEYS, "GET http://HOST/"),),
     ),
     config("original-uri", Ask("/a%20b?c"), keys={"proxy-add-original-uri-header": "true"}),
     config(
@@ -180,6 +193,7 @@ CASES = (
         Ask("/b", host="nobody.test"),
         keys={"custom-http-errors": "404,503"},
         answer=Answer(404, body="gone"),
+        told=(Told("answer.status", ERRORS),),
     ),
     config("whitelist-of-all", Ask(), Ask(client=2), keys={"whitelist-source-range": "10.20.1.1/32"}),
     config("denylist-of-all", Ask(), Ask(client=2), keys={"denylist-source-range": "10.20.1.2/32"}),

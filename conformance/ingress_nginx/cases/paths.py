@@ -62,6 +62,7 @@ CASES = (
         (ingress({"/a": "web"}, default="rest"),),
         (*gets("/a", "/", "/b"), Ask("/a", host="a.HOST")),
         alone=True,
+        told=(Told("*", QUIRKS, "* http://a.HOST/a"),),
     ),
     Case(
         "host-spellings",

@@ -1,6 +1,6 @@
 """TLS: certificates by name, redirects to HTTPS, HSTS, certificates of clients."""
 
-from conformance.ingress_nginx.case import Ask, Case, Told, ingress
+from conformance.ingress_nginx.case import Ask, Case, Told, also, ingress
 from conformance.ingress_nginx.cases.certificates import authority, certificate
 from conformance.ingress_nginx.cases.documents import CLIENTS, CLIENTS_ARE_ASKED, EVERYBODY
 
@@ -73,7 +73,7 @@ CASES = (
     ),
     Case("tls-no-secret", (ingress(tls="none"),), (Ask(), HTTPS)),
     Case("tls-wrong-name", (ingress(tls="own"), certificate("own", "another.test")), (Ask(), HTTPS)),
-    Case("tls-no-secret-name", (ingress(fields={"tls": [{"hosts": ["HOST"]}]}),), (Ask(), HTTPS)),
+    Case("tls-no-secret-name", (also(ingress(), tls=[{"hosts": ["HOST"]}]),), (Ask(), HTTPS)),
     Case(
         "tls-wildcard",
         (
@@ -102,10 +102,9 @@ CASES = (
     Case(
         "tls-www",
         (
-            ingress(
-                host="www.HOST",
-                from_to_www_redirect="true",
-                fields={"tls": [{"hosts": ["www.HOST", "HOST"], "secretName": "own"}]},
+            also(
+                ingress(host="www.HOST", from_to_www_redirect="true"),
+                tls=[{"hosts": ["www.HOST", "HOST"], "secretName": "own"}],
             ),
             certificate("own", "www.tls-www.test", "tls-www.test"),
         ),
