@@ -28,7 +28,8 @@ TIME = re.compile(
 )
 COOKIE = re.compile(r"^([^=;]+)=[^;]*")
 PAGE = re.compile(rb"^\s*(<!DOCTYPE html>\s*)?<html>.*</html>\s*$", re.DOTALL | re.IGNORECASE)
-LINE = re.compile(rb"^[345]\d\d( [A-Z][^\n]*)?\n?$")
+LINE = re.compile(rb"^[^\n<]{0,200}\n?$")
+"""What we write in the place of a page."""
 SHARE = 0.15
 """By how much the shares of tallied outcomes may differ: four deviations of a share of a half, in 200 tries."""
 
@@ -70,16 +71,17 @@ def pairs_of_answers(one: Got, other: Got, sessions: frozenset[str]) -> list[tup
     if one.status != other.status:
         return pairs
     pairs += field_pairs("answer.field", one.fields, other.fields, sessions)
-    if is_own_page(one) and is_own_page(other):
+    if are_own_pages(one, other):
         return [pair for pair in pairs if pair[0] != "answer.field.content-type"]
     return [*pairs, ("answer.body", shown(one.body), shown(other.body))]
 
 
-def is_own_page(got: Got) -> bool:
-    """Whether it is what a controller writes for errors and redirects: nginx's page, our line of text, or neither in an answer to HEAD."""
-    return got.status >= 300 and (
-        bool(PAGE.match(got.body)) or got.body.rstrip() == b"" or bool(LINE.match(got.body))
-    )
+def are_own_pages(reference: Got, ours: Got) -> bool:
+    """Whether both are what a controller writes for errors and redirects: nginx's page and a line of text, or neither in answers to HEAD."""
+    if reference.status < 300:
+        return False
+    is_page, is_ours = PAGE.match(reference.body), LINE.match(ours.body) or PAGE.match(ours.body)
+    return bool(is_page and is_ours) or not (reference.body.strip() or ours.body.strip())
 
 
 def pairs_of_arrivals(

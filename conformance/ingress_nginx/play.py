@@ -15,7 +15,7 @@ from conformance.ingress_nginx.comparing import Difference, Outcome
 from conformance.ingress_nginx.controllers import CONFIG, NAMESPACE, Controller
 from conformance.ingress_nginx.endpoints import Endpoints
 
-READY_SECONDS = 40.0
+READY_SECONDS = 120.0
 IN_A_ROW = 4
 # nginx's workers look for new endpoints every second.
 LOOK_SECONDS = 1.2

@@ -70,6 +70,9 @@ class AnswerTests(SynchronousTestCase):
             ["answer.body"],
         )
         self.assertEqual(whats(answered(200, body=PAGE), answered(200, body=b"fine")), ["answer.body"])
+        self.assertEqual(whats(answered(404, body=b"own"), answered(404, body=b"404\n")), ["answer.body"])
+        head = answered(302, ("Content-Type", "text/html"))
+        self.assertEqual(whats(head, answered(302, ("Content-Type", "text/plain"))), [])
 
     def test_session_cookies_may_have_any_value(self) -> None:
         """Their attributes are compared, in any order; other cookies are compared with their values."""
