@@ -28,8 +28,8 @@ TIME = re.compile(
 )
 COOKIE = re.compile(r"^([^=;]+)=[^;]*")
 PAGE = re.compile(rb"^\s*(<!DOCTYPE html>\s*)?<html>.*</html>\s*$", re.DOTALL | re.IGNORECASE)
-LINE = re.compile(rb"^[^\n<]{0,200}\n?$")
-"""What we write in the place of a page."""
+LINE = re.compile(rb"^[^<]{0,200}$")
+"""What we write in the place of a page: a line or two."""
 SHARE = 0.15
 """By how much the shares of tallied outcomes may differ: four deviations of a share of a half, in 200 tries."""
 

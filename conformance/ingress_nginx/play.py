@@ -23,6 +23,9 @@ FURTHER_TRIES = 2
 TRY_SECONDS = 0.5
 REFUSED = re.compile(rb"Unexpected failure reloading the backend:.*?\[emerg\] [^ ]* ([^\n]*)", re.DOTALL)
 """What the controller of ingress-nginx logs where nginx does not take its configuration."""
+TAKEN = b"Backend successfully reloaded"
+# It may be about objects of before, which are just being deleted.
+REFUSED_SECONDS = 5.0
 
 BASE = {"worker-processes": "1", "allow-snippet-annotations": "true", "annotations-risk-level": "Critical"}
 """Keys of the ConfigMap that all cases have."""
@@ -123,7 +126,7 @@ def await_both(bench: Bench) -> tuple[str, str] | None:
     lay(bench, case)
     ask = Ask(host=case.host)
     end = time.monotonic() + READY_SECONDS
-    in_a_row = 0
+    in_a_row, since = 0, 0.0
     while in_a_row < IN_A_ROW:
         answers = [
             client.send(ask, controller.address, bench.sources[0]) for controller in bench.controllers()
@@ -133,13 +136,23 @@ def await_both(bench: Bench) -> tuple[str, str] | None:
             return f"status {answers[0].status}", f"status {answers[1].status}"
         with bench.reference_log.open("rb") as log:
             log.seek(read)
-            if refused := REFUSED.search(log.read()):
-                return refused[1].decode(), f"status {answers[1].status}"
+            refused = refusal_in(log.read())
+        since = since if refused and since else time.monotonic() if refused else 0.0
+        if refused and time.monotonic() > since + REFUSED_SECONDS:
+            return refused, f"status {answers[1].status}"
         Event().wait(0.1)
     Event().wait(LOOK_SECONDS)
     for controller in bench.controllers():
         bench.endpoints.take(controller.address)
     return None
+
+
+def refusal_in(log: bytes) -> str:
+    """What nginx did not take last; empty where it has taken a configuration since."""
+    refusals = list(REFUSED.finditer(log))
+    if not refusals or log.rfind(TAKEN) > refusals[-1].start():
+        return ""
+    return refusals[-1][1].decode(errors="replace")
 
 
 def play_case(bench: Bench, case: Case) -> Iterator[Row]:

@@ -66,7 +66,7 @@ class AnswerTests(SynchronousTestCase):
         ours = answered(404, ("Content-Type", "text/plain"), body=b"404 Not Found\n")
         self.assertEqual(whats(page, ours), [])
         self.assertEqual(
-            whats(page, answered(404, ("Content-Type", "text/html"), body=b"one\ntwo\nthree\n")),
+            whats(page, answered(404, ("Content-Type", "text/html"), body=b"<b>one</b>")),
             ["answer.body"],
         )
         self.assertEqual(whats(answered(200, body=PAGE), answered(200, body=b"fine")), ["answer.body"])

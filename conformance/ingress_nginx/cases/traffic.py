@@ -11,7 +11,11 @@ def pair(**canary: str) -> tuple[dict[str, object], ...]:
 
 
 ALWAYS, NEVER, OTHER = (("X-Canary", "always"),), (("X-Canary", "never"),), (("X-Canary", "other"),)
-TWO = "a=1; Path=/; HttpOnly"
+OLD_PHONE = (
+    "Mozilla/5.0 (iPhone; CPU iPhone OS 12_4 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko)"
+    " Version/12.1.2 Mobile/15E148 Safari/604.1"
+)
+"""A browser that takes ``SameSite=None`` for ``Strict``."""
 
 CASES = (
     Case("canary-weight", pair(canary_weight="50"), (Ask(times=200),)),
@@ -190,7 +194,7 @@ CASES = (
                 session_cookie_conditional_samesite_none="true",
             ),
         ),
-        (Ask(), Ask(fields=(("User-Agent", "Mozilla/5.0 (iPhone; CPU iPhone OS 12_0 like Mac OS X)"),))),
+        (Ask(), Ask(fields=(("User-Agent", OLD_PHONE),))),
         sessions=("INGRESSCOOKIE",),
     ),
     Case(

@@ -2,7 +2,7 @@
 
 from conformance.ingress_nginx.case import Ask, Case, Told, gets, ingress, secret
 from conformance.ingress_nginx.cases.certificates import certificate
-from conformance.ingress_nginx.cases.documents import AUTH
+from conformance.ingress_nginx.cases.documents import ANNOTATIONS, AUTH, ERRORS, ORIGINS
 from conformance.ingress_nginx.endpoints import Answer
 
 ANY = "ImplementationSpecific"
@@ -12,7 +12,7 @@ SIGNED_IN = (("Authorization", "Basic YW5uOnBhc3N3b3Jk"),)
 CASES = (
     Case(
         "slash-beside-annotations",
-        (ingress({"/a/": "a", "Exact:/b/": "b", "/c/": "c", "/c": "other"}, proxy_read_timeout="30"),),
+        (ingress({"/a/": "a", "Exact:/b/": "b", "/c/": "c"}, proxy_read_timeout="30"),),
         gets("/a", "/a/", "/a/b", "/a?x=1", "/b", "/b/", "/b/c", "/c", "/c/", "/ab"),
     ),
     Case(
@@ -45,6 +45,7 @@ CASES = (
             Ask("/api/x", fields=(("Origin", "https://app.test"),)),
             Ask("/x", "OPTIONS", fields=(("Origin", "https://app.test"),)),
         ),
+        told=(Told("answer.field.vary", ORIGINS),),
     ),
     Case(
         "oauth2-proxy",
@@ -149,6 +150,7 @@ CASES = (
             ),
         ),
         gets("/", "/a"),
+        told=(Told("*", f"{ANNOTATIONS}: the old spelling of `backend-protocol: HTTPS`"),),
     ),
     Case(
         "maintenance",
@@ -160,6 +162,7 @@ CASES = (
                 "": Answer(200, (("Content-Type", "text/html"), ("Retry-After", "60")), "<h1>soon</h1>")
             }
         },
+        told=(Told("endpoint.sorry.field.x-request-id", ERRORS),),
     ),
     Case(
         "staging",
@@ -324,5 +327,16 @@ CASES = (
             ),
         ),
         gets("/", "/app", "/app/home", "/x"),
+        told=(
+            Told(
+                "*",
+                f"{ANNOTATIONS}: a path that is replaced by itself stays, also what is below it",
+                "* http://HOST/app/home",
+            ),
+            Told(
+                "endpoint.app.field.x-forwarded-prefix",
+                f"{ANNOTATIONS}: it is sent where no path is rewritten, too",
+            ),
+        ),
     ),
 )
