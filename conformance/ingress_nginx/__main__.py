@@ -15,6 +15,7 @@ from conformance.control_plane import ControlPlane
 from conformance.ingress_nginx import cases, controllers, names, play, programs, table
 from conformance.ingress_nginx.cases.certificates import CLIENTS as CERTIFICATES
 from conformance.ingress_nginx.endpoints import Endpoints
+from conformance.ingress_nginx.of_files import cases_of_files
 from conformance.processes import EndedError, Processes
 
 ENDPOINTS = "10.30.0.0/16"
@@ -27,10 +28,16 @@ def main(arguments: Sequence[str]) -> int:
         prog="python -m conformance.ingress_nginx", description="Compare ours with the real ingress-nginx."
     )
     parser.add_argument("--cases", default="", metavar="NAME,...", help="these alone; NAME may have * in it")
+    parser.add_argument(
+        "--manifests",
+        type=Path,
+        metavar="FOLDER",
+        help="Ingresses of these files instead, of which nothing is told",
+    )
     parser.add_argument("--keep", action="store_true", help="with one case: wait for Enter before all ends")
     options = parser.parse_args(arguments)
     try:
-        chosen = cases.chosen(options.cases)
+        chosen = list(cases_of_files(options.manifests)) if options.manifests else cases.chosen(options.cases)
         cache = Path(os.environ.get("CONFORMANCE_CACHE") or WORK / "cache").resolve()
         servers = binaries.api_server_programs(cache, os.environ)
         reference = programs.reference_programs(cache)

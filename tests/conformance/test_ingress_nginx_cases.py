@@ -5,10 +5,11 @@ import struct
 from collections.abc import Iterator
 from fnmatch import fnmatchcase
 from pathlib import Path
+from typing import Any
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from conformance.ingress_nginx import cases, making, names, play, table, template
+from conformance.ingress_nginx import cases, making, names, of_files, play, table, template
 from conformance.ingress_nginx.case import Ask, Case, Told, ingress, meant
 from conformance.ingress_nginx.client import ask_of
 from conformance.ingress_nginx.comparing import Difference
@@ -109,6 +110,55 @@ class MakingTests(SynchronousTestCase):
         self.assertEqual(path["pathType"], "Exact")
         self.assertEqual(path["path"], "/a")
         self.assertEqual(path["backend"], {"service": {"name": "web", "port": {"number": 8080}}})
+
+
+class OfFilesTests(SynchronousTestCase):
+    """Cases of manifests."""
+
+    def test_ingresses_get_hosts_and_a_class_of_the_case(self) -> None:
+        """Whatever namespace and class they were of; requests are for what their paths begin with."""
+        things: list[dict[str, Any]] = [
+            {"kind": "Deployment", "apiVersion": "apps/v1", "metadata": {"name": "a"}},
+            {
+                "kind": "Ingress",
+                "apiVersion": "networking.k8s.io/v1",
+                "metadata": {
+                    "name": "a",
+                    "namespace": "shop",
+                    "annotations": {"kubernetes.io/ingress.class": "nginx", "x": True},
+                },
+                "spec": {
+                    "tls": [{"hosts": ["a.example"]}],
+                    "rules": [
+                        {"host": "a.example", "http": {"paths": [{"path": "/api(/|$)(.*)"}]}},
+                        {"host": "*.b.example"},
+                    ],
+                },
+                "status": {},
+            },
+        ]
+        case = of_files.case_of("x", things)
+        assert case is not None
+        (ingress,) = case.objects
+        self.assertEqual(ingress["metadata"], {"name": "a", "annotations": {"x": "True"}})
+        self.assertEqual(ingress["spec"]["ingressClassName"], "nginx")
+        self.assertEqual(ingress["spec"]["tls"], [{"hosts": ["a.example.HOST"]}])
+        self.assertEqual(
+            [(ask.host, ask.target, ask.secure) for ask in case.asks],
+            [
+                ("a.example.HOST", "/api", False),
+                ("a.example.HOST", "/api/x?y=1", False),
+                ("a.example.HOST", "/api", True),
+                ("any.b.example.HOST", "/", False),
+                ("any.b.example.HOST", "/x?y=1", False),
+                ("any.b.example.HOST", "/", True),
+            ],
+        )
+
+    def test_nothing_without_an_ingress(self) -> None:
+        """Also none of a version that no API server has any more."""
+        old = {"kind": "Ingress", "apiVersion": "extensions/v1beta1", "metadata": {"name": "a"}, "spec": {}}
+        self.assertIsNone(of_files.case_of("x", [old]))
 
 
 class RequestTests(SynchronousTestCase):
