@@ -5,6 +5,7 @@ The rules of that, all of them:
 - names of fields are compared without regard to case, and the order of fields of different names not at all;
 - ``Date``, and what concerns one connection alone (``Connection``, ``Keep-Alive``, ``Transfer-Encoding``), are left out; bodies are compared
   without their framing, and ``Content-Length`` of an answer only where an endpoint wrote the body;
+- ``Server: txingress``, which we say where an endpoint says nothing, and ingress-nginx does not, is left out;
 - a request id that a controller made, of 32 hexadecimal digits, is any other such;
 - the value of a session cookie is any other such, also where clients send it, and times in ``Expires`` and ``Last-Modified`` are any
   other times of the same day;
@@ -22,6 +23,7 @@ from conformance.ingress_nginx.client import Got
 from conformance.ingress_nginx.endpoints import Arrival
 
 LEFT_OUT = frozenset({"connection", "content-length", "date", "keep-alive", "transfer-encoding"})
+OUR_NAME = ("server", "txingress")
 MADE_ID = re.compile(r"\b[0-9a-f]{32}\b")
 TIME = re.compile(
     r"((?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]*, \d\d[ -][A-Z][a-z]{2}[ -]\d{2,4}) \d\d:\d\d:\d\d GMT"
@@ -124,7 +126,7 @@ def by_name(fields: Iterable[tuple[str, str]], sessions: frozenset[str]) -> Mapp
     """Values by name, several of one name with `` | `` between."""
     found: dict[str, list[str]] = {}
     for name, value in fields:
-        if name.lower() not in LEFT_OUT:
+        if name.lower() not in LEFT_OUT and (name.lower(), value) != OUR_NAME:
             found.setdefault(name.lower(), []).append(normal(name.lower(), value, sessions))
     return {name: " | ".join(values) for name, values in found.items()}
 

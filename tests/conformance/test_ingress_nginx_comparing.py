@@ -56,6 +56,11 @@ class AnswerTests(SynchronousTestCase):
         )
         self.assertEqual(whats(here, answered(200, ("Transfer-Encoding", "chunked"))), [])
 
+    def test_our_name_is_left_out(self) -> None:
+        """Where an endpoint says no Server, we say ours and nginx none; what an endpoint says is compared."""
+        self.assertEqual(whats(answered(), answered(200, ("Server", "txingress"))), [])
+        self.assertEqual(whats(answered(200, ("Server", "mine")), answered()), ["answer.field.server"])
+
     def test_bodies_are_compared(self) -> None:
         """Another body is a difference."""
         self.assertEqual(whats(answered(200, body=b"a"), answered(200, body=b"b")), ["answer.body"])

@@ -1,7 +1,7 @@
 """Keys of the ConfigMap."""
 
 from conformance.ingress_nginx.case import Ask, Case, Told, config_map, gets, ingress
-from conformance.ingress_nginx.cases.documents import ERRORS, OTHER_KEYS, TRUST
+from conformance.ingress_nginx.cases.documents import ERRORS, EVERYBODY, OTHER_KEYS, TRUST
 from conformance.ingress_nginx.endpoints import Answer
 
 CLIENTS = "10.20.1.0/24"
@@ -49,6 +49,10 @@ CASES = (
         Ask(fields=(("X-Forwarded-Prefix", "/p"), ("Forwarded", "for=1.1.1.1"))),
         Ask(secure=True, fields=(("X-Forwarded-Proto", "http"),)),
         keys={"use-forwarded-headers": "true", "proxy-real-ip-cidr": CLIENTS},
+        told=(
+            Told("endpoint.web.field.x-*", TRUST),
+            Told("endpoint.web.field.forwarded", EVERYBODY),
+        ),
     ),
     config(
         "forwarded-force",
@@ -81,6 +85,7 @@ CASES = (
         "forwarded-stranger",
         Ask(fields=SAID),
         keys={"use-forwarded-headers": "true", "proxy-real-ip-cidr": "192.0.2.0/24"},
+        told=(Told("endpoint.web.field.*", TRUST),),
     ),
     config("forwarded-everybody", Ask(fields=SAID), keys={"use-forwarded-headers": "true"}),
     config(
@@ -202,9 +207,16 @@ CASES = (
         Ask(method="POST", body=b"a"),
         keys={"retry-non-idempotent": "true"},
         answer=Answer(breaks=True),
+        told=(Told("endpoints", OTHER_KEYS),),
     ),
     config("app-root-port", Ask(host="HOST:8080"), keys={"use-port-in-redirects": "true"}, app_root="/x"),
-    config("force-port", Ask("/a"), keys={"use-port-in-redirects": "true"}, force_ssl_redirect="true"),
+    config(
+        "force-port",
+        Ask("/a"),
+        keys={"use-port-in-redirects": "true"},
+        force_ssl_redirect="true",
+        told=(Told("answer.field.location", OTHER_KEYS),),
+    ),
     config("strict-path-type", *gets("/a"), keys={"strict-validate-path-type": "true"}),
     config("keepalive-none", keys={"upstream-keepalive-connections": "0"}),
     config("location-snippet", Ask(), keys={"location-snippet": 'more_set_headers "X-Loc: yes";'}),
