@@ -277,4 +277,94 @@ CASES = (
         (ingress(),),
         (Ask(), Ask(secure=True), Ask(host="HOST:8443"), Ask(secure=True, host="HOST:443"), Ask(client=2)),
     ),
+    Case(
+        "proxy-redirect-expression",
+        (
+            ingress(
+                proxy_redirect_from="~^http://([a-z]+)\\.inside/(.*)$",
+                proxy_redirect_to="https://$1.outside/$2",
+            ),
+        ),
+        gets("/a", "/b", "/c"),
+        answers={
+            "web": {
+                "/a": answer(302, Location="http://shop.inside/x?y=1"),
+                "/b": answer(302, Location="http://other.test/x"),
+                "/c": answer(302, Location="/relative"),
+            }
+        },
+    ),
+    Case(
+        "cookie-path-expression",
+        (ingress(proxy_cookie_path="~^/app(/.*)?$ $1"),),
+        gets("/a", "/b"),
+        answers={
+            "web": {
+                "/a": Answer(fields=(("Set-Cookie", "a=1; Path=/app/x; HttpOnly"),)),
+                "/b": Answer(fields=(("Set-Cookie", "a=1; Path=/other"),)),
+            }
+        },
+    ),
+    Case(
+        "cookie-path-flags",
+        (ingress(proxy_cookie_path='/ "/; Secure; SameSite=None"'),),
+        gets("/a", "/b"),
+        answers={
+            "web": {
+                "/a": Answer(fields=(("Set-Cookie", "a=1; Path=/"),)),
+                "/b": Answer(fields=(("Set-Cookie", "a=1"), ("Set-Cookie", "b=1; Path=/x; HttpOnly"))),
+            }
+        },
+    ),
+    Case(
+        "locations",
+        (ingress(ssl_redirect="false"),),
+        gets("/1", "/2", "/3", "/4"),
+        answers={
+            "web": {
+                "/1": answer(301, Location="/relative"),
+                "/2": answer(302, Location="relative"),
+                "/3": answer(307, Location="https://HOST:8443/x"),
+                "/4": answer(201, Location="//other.test/x", Refresh="0; url=/x"),
+            }
+        },
+    ),
+    Case(
+        "cors-of-endpoint",
+        (ingress(),),
+        (
+            Ask(method="OPTIONS", fields=(("Origin", "https://a.test"),)),
+            Ask(fields=(("Origin", "https://a.test"),)),
+        ),
+        answers={"web": {"": answer(Access_Control_Allow_Origin="https://a.test", Vary="Origin")}},
+    ),
+    Case(
+        "cors-beside-guards",
+        (
+            ingress(
+                enable_cors="true", cors_allow_origin="https://a.test", denylist_source_range="10.20.1.2/32"
+            ),
+        ),
+        (
+            Ask(method="OPTIONS", client=2, fields=(("Origin", "https://a.test"),)),
+            Ask(client=2, fields=(("Origin", "https://a.test"),)),
+            Ask(client=2),
+        ),
+        told=(Told("answer.field.vary", ORIGINS),),
+    ),
+    Case(
+        "cors-wildcards",
+        (
+            ingress(
+                enable_cors="true",
+                cors_allow_origin="https://*.a.test:8443, *",
+                cors_allow_headers="*",
+                cors_allow_methods="*",
+            ),
+        ),
+        (
+            Ask(fields=(("Origin", "https://x.a.test:8443"),)),
+            Ask(method="OPTIONS", fields=(("Origin", "https://b.test"),)),
+        ),
+    ),
 )

@@ -407,4 +407,117 @@ CASES = (
     Case("upgrade", (ingress(),), (Ask(fields=(("Connection", "Upgrade"), ("Upgrade", "websocket"))),)),
     Case("rate-of-answer", (ingress(limit_rate="100", limit_rate_after="1"),), gets("/")),
     Case("request-id", (ingress(),), (Ask(), Ask(fields=(("X-Request-ID", "abc"),)))),
+    Case(
+        "affinity-moves",
+        (ingress(affinity="cookie", session_cookie_name="m", session_cookie_change_on_failure="true"),),
+        (Ask(), Ask(keeps=True), Ask("/a", "POST", keeps=True, body=b"a")),
+        replicas={"web": 2},
+        answers={"web": {"": Answer(500)}},
+        sessions=("m",),
+    ),
+    Case(
+        "affinity-legacy-canary",
+        (
+            ingress({"/": "main"}, affinity="cookie", session_cookie_name="s"),
+            ingress(
+                {"/": "canary"},
+                name="canary",
+                canary="true",
+                canary_by_header="X-Canary",
+                affinity="cookie",
+                session_cookie_name="s",
+                affinity_canary_behavior="legacy",
+            ),
+        ),
+        (Ask(fields=ALWAYS), Ask(keeps=True), Ask(fields=NEVER, keeps=True), Ask(fields=ALWAYS, keeps=True)),
+        sessions=("s",),
+    ),
+    Case(
+        "affinity-two-paths",
+        (ingress({"/a": "web", "/b": "web"}, affinity="cookie"), ingress({"/c": "web"}, name="other")),
+        (Ask("/a/x"), Ask("/b"), Ask("/c"), Ask("/a")),
+        replicas={"web": 2},
+        sessions=("INGRESSCOOKIE",),
+    ),
+    Case(
+        "hash-by-header",
+        (ingress(upstream_hash_by="$http_x_key"),),
+        (Ask(fields=(("X-Key", "a"),)), Ask()),
+        replicas={"web": 2},
+    ),
+    Case(
+        "hash-by-text",
+        (ingress(upstream_hash_by="$remote_addr$request_uri-x"),),
+        (Ask("/a"),),
+        replicas={"web": 2},
+    ),
+    Case(
+        "hash-by-subset",
+        (ingress(upstream_hash_by="$uri", upstream_hash_by_subset="true"),),
+        (Ask("/a"),),
+        replicas={"web": 4},
+    ),
+    Case(
+        "weights-and-cookie",
+        pair(canary_weight="30", canary_by_cookie="beta"),
+        (
+            Ask(times=200),
+            Ask(fields=(("Cookie", "beta=always"),), times=10),
+            Ask(fields=(("Cookie", "beta=never"),), times=10),
+        ),
+    ),
+    Case(
+        "canary-header-and-weight",
+        pair(canary_by_header="X-Canary", canary_by_header_value="go", canary_weight="50"),
+        (Ask(fields=(("X-Canary", "no"),), times=200), Ask(fields=(("X-Canary", "go"),), times=10)),
+    ),
+    Case(
+        "canary-on-wildcard",
+        (
+            ingress({"/": "main"}, host="*.HOST"),
+            ingress(
+                {"/": "canary"}, host="*.HOST", name="canary", canary="true", canary_by_header="X-Canary"
+            ),
+        ),
+        (Ask(host="a.HOST"), Ask(host="a.HOST", fields=ALWAYS)),
+    ),
+    Case(
+        "two-canaries",
+        (
+            ingress({"/": "main"}),
+            ingress({"/": "one"}, name="one", canary="true", canary_by_header="X-One"),
+            ingress({"/": "two"}, name="two", canary="true", canary_by_header="X-Two"),
+        ),
+        (Ask(), Ask(fields=(("X-One", "always"),)), Ask(fields=(("X-Two", "always"),))),
+    ),
+    Case(
+        "mirror-root",
+        (ingress(mirror_target="http://shadow.SPACE.svc.cluster.local:8080/shadow$request_uri"),),
+        (Ask("/a%20b?c=d"), Ask("/p", "PUT", body=b"abc")),
+        answers={"shadow": {}},
+        settles=0.4,
+        told=(Told("endpoint.shadow.*", MIRRORS),),
+    ),
+    Case(
+        "timeouts-of-several",
+        (
+            ingress(
+                proxy_read_timeout="1", proxy_next_upstream="error timeout", proxy_next_upstream_tries="2"
+            ),
+        ),
+        (Ask(), Ask(method="POST", body=b"a")),
+        answers={"web": {"": Answer(delay=3)}},
+        replicas={"web": 3},
+    ),
+    Case(
+        "next-upstream-codes",
+        (
+            ingress(
+                proxy_next_upstream="http_500 http_429 http_403 invalid_header", proxy_next_upstream_tries="2"
+            ),
+        ),
+        gets("/500", "/429", "/403", "/404", "/502"),
+        answers={"web": {f"/{status}": Answer(status) for status in (500, 429, 403, 404, 502)}},
+        replicas={"web": 3},
+    ),
 )
