@@ -8,7 +8,7 @@ from itertools import groupby
 from pathlib import Path
 from threading import Event
 
-from conformance.cluster import Cluster
+from conformance.cluster import Cluster, RefusedError
 from conformance.ingress_nginx import client, comparing, making
 from conformance.ingress_nginx.case import Ask, Case, Told, ingress, meant
 from conformance.ingress_nginx.comparing import Difference, Outcome
@@ -78,22 +78,27 @@ def play(bench: Bench, cases: Iterable[Case]) -> Iterator[Row]:
 def play_together(bench: Bench, cases: Sequence[Case]) -> Iterator[Row]:
     """Cases with one ConfigMap.  What one of them has a controller refuse concerns all, so they are then tried by halves."""
     configure(bench, cases[0].config)
+    made = []
     for case in cases:
-        lay(bench, case)
+        try:
+            lay(bench, case)
+            made.append(case)
+        except RefusedError as refused:
+            yield Row(case.name, "(objects)", different=(Difference("API server", str(refused), ""),))
     late = await_both(bench)
     if not late:
-        for case in cases:
+        for case in made:
             yield from play_case(bench, case)
     # The API server ends connections that rested as long as requests took.
     bench.cluster = bench.cluster.another()
     for case in cases:
         bench.cluster.delete(f"/apis/networking.k8s.io/v1/namespaces/{case.namespace}/ingresses")
-    if late and len(cases) == 1:
-        yield Row(cases[0].name, "(objects)", different=(Difference("ready", *late),))
-    elif late:
-        middle = len(cases) // 2
-        yield from play_together(bench, cases[:middle])
-        yield from play_together(bench, cases[middle:])
+    if late and len(made) == 1:
+        yield Row(made[0].name, "(objects)", different=(Difference("ready", *late),))
+    elif late and made:
+        middle = len(made) // 2
+        yield from play_together(bench, made[:middle])
+        yield from play_together(bench, made[middle:])
 
 
 def configure(bench: Bench, keys: Mapping[str, str]) -> None:
