@@ -8,7 +8,7 @@ from itertools import groupby
 from pathlib import Path
 from threading import Event
 
-from conformance.cluster import Cluster, RefusedError
+from conformance.cluster import Cluster, Object, RefusedError
 from conformance.ingress_nginx import client, comparing, making
 from conformance.ingress_nginx.case import Ask, Case, Told, ingress, meant
 from conformance.ingress_nginx.comparing import Difference, Outcome
@@ -19,6 +19,7 @@ READY_SECONDS = 120.0
 IN_A_ROW = 4
 # nginx's workers look for new endpoints every second.
 LOOK_SECONDS = 1.2
+KNOWN_SECONDS = 1.5
 FURTHER_TRIES = 2
 TRY_SECONDS = 0.5
 REFUSED = re.compile(rb"Unexpected failure reloading the backend:.*?\[emerg\] [^ ]* ([^\n]*)", re.DOTALL)
@@ -78,13 +79,21 @@ def play(bench: Bench, cases: Iterable[Case]) -> Iterator[Row]:
 def play_together(bench: Bench, cases: Sequence[Case]) -> Iterator[Row]:
     """Cases with one ConfigMap.  What one of them has a controller refuse concerns all, so they are then tried by halves."""
     configure(bench, cases[0].config)
-    made = []
+    made, rest = [], []
     for case in cases:
         try:
-            lay(bench, case)
+            rest.append(lay(bench, case))
             made.append(case)
         except RefusedError as refused:
-            yield Row(case.name, "(objects)", different=(Difference("API server", str(refused), ""),))
+            yield refused_row(case, refused)
+    # ingress-nginx reads annotations once, when an Ingress comes, and what they name has to be known by then.
+    Event().wait(KNOWN_SECONDS)
+    for case, ingresses in zip(list(made), rest, strict=True):
+        try:
+            apply(bench, ingresses)
+        except RefusedError as refused:
+            made.remove(case)
+            yield refused_row(case, refused)
     late = await_both(bench)
     if not late:
         for case in made:
@@ -107,8 +116,8 @@ def configure(bench: Bench, keys: Mapping[str, str]) -> None:
     bench.cluster.apply({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": data})
 
 
-def lay(bench: Bench, case: Case) -> None:
-    """Make the objects of a case."""
+def lay(bench: Bench, case: Case) -> list[Object]:
+    """Make the objects of a case but its Ingresses, which are returned."""
     made = making.made(case, bench.free)
     for name, address in made.addresses.items():
         service, _, number = name.partition("#")
@@ -117,8 +126,17 @@ def lay(bench: Bench, case: Case) -> None:
         if number == "0":
             for domain in (f"{case.namespace}.svc.cluster.local", case.host):
                 bench.names[f"{service}.{domain}"] = address
-    for thing in made.objects:
+    apply(bench, [thing for thing in made.objects if thing["kind"] != "Ingress"])
+    return [thing for thing in made.objects if thing["kind"] == "Ingress"]
+
+
+def apply(bench: Bench, things: Iterable[Object]) -> None:
+    for thing in things:
         bench.cluster.apply(thing)
+
+
+def refused_row(case: Case, refused: RefusedError) -> Row:
+    return Row(case.name, "(objects)", different=(Difference("API server", str(refused), ""),))
 
 
 def await_both(bench: Bench) -> tuple[str, str] | None:
@@ -128,7 +146,7 @@ def await_both(bench: Bench) -> tuple[str, str] | None:
     # Nothing that the ConfigMap says of all Ingresses keeps this one from its endpoint.
     plain = ingress(ssl_redirect="false", force_ssl_redirect="false", enable_global_auth="false")
     case = Case(f"sentinel-{bench.rounds}", (plain,), ())
-    lay(bench, case)
+    apply(bench, lay(bench, case))
     ask = Ask(host=case.host)
     end = time.monotonic() + READY_SECONDS
     in_a_row, since = 0, 0.0

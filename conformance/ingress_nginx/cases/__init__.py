@@ -14,7 +14,7 @@ from conformance.ingress_nginx.cases import (
     traffic,
     written,
 )
-from conformance.ingress_nginx.cases.documents import ORIGINS, REDIRECTING
+from conformance.ingress_nginx.cases.documents import REDIRECTING
 
 CASES: tuple[Case, ...] = (
     *paths.CASES,

@@ -293,6 +293,7 @@ CASES = (
                 "/c": answer(302, Location="/relative"),
             }
         },
+        told=(Told("answer.field.location", EVERYBODY),),
     ),
     Case(
         "cookie-path-expression",
@@ -304,6 +305,7 @@ CASES = (
                 "/b": Answer(fields=(("Set-Cookie", "a=1; Path=/other"),)),
             }
         },
+        told=(Told("answer.field.set-cookie", EVERYBODY),),
     ),
     Case(
         "cookie-path-flags",
@@ -315,6 +317,7 @@ CASES = (
                 "/b": Answer(fields=(("Set-Cookie", "a=1"), ("Set-Cookie", "b=1; Path=/x; HttpOnly"))),
             }
         },
+        told=(Told("answer.field.set-cookie", EVERYBODY),),
     ),
     Case(
         "locations",

@@ -489,6 +489,7 @@ CASES = (
             ingress({"/": "two"}, name="two", canary="true", canary_by_header="X-Two"),
         ),
         (Ask(), Ask(fields=(("X-One", "always"),)), Ask(fields=(("X-Two", "always"),))),
+        told=(Told("endpoints", f"{ANNOTATIONS}: there may be several canaries"),),
     ),
     Case(
         "mirror-root",
