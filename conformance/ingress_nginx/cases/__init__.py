@@ -14,7 +14,7 @@ from conformance.ingress_nginx.cases import (
     traffic,
     written,
 )
-from conformance.ingress_nginx.cases.documents import REDIRECTING
+from conformance.ingress_nginx.cases.documents import EVERYBODY, REDIRECTING
 
 CASES: tuple[Case, ...] = (
     *paths.CASES,
@@ -28,7 +28,10 @@ CASES: tuple[Case, ...] = (
     *written.CASES,
 )
 
-EVERYWHERE: tuple[Told, ...] = (Told("answer.field.strict-transport-security", REDIRECTING, "* https://*"),)
+EVERYWHERE: tuple[Told, ...] = (
+    Told("answer.field.server", EVERYBODY),
+    Told("answer.field.strict-transport-security", REDIRECTING, "* https://*"),
+)
 
 
 def chosen(words: str) -> list[Case]:

@@ -111,7 +111,13 @@ CASES = (
         keys={"allow-backend-server-header": "true"},
         answer=Answer(fields=(("Server", "mine"),)),
     ),
-    config("server-tokens", Ask(), Ask(host="nobody.test"), keys={"server-tokens": "true"}),
+    config(
+        "server-tokens",
+        Ask(),
+        Ask(host="nobody.test"),
+        keys={"server-tokens": "true"},
+        told=(Told("answer.field.server", OTHER_KEYS),),
+    ),
     config(
         "add-headers",
         Ask(),
