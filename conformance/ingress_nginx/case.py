@@ -53,6 +53,7 @@ class Ask:
             f"as {self.certificate}" if self.certificate else "",
             f"by the name {self.server_name!r}" if self.secure and self.server_name != self.host else "",
             f"{len(self.body)} bytes" if len(self.body) > 100 else "",
+            "with cookies" if self.keeps else "",
             f"x{self.times}" if self.times > 1 else "",
         )
         whole = " ".join(part for part in (what, *more) if part)
