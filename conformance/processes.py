@@ -1,5 +1,6 @@
 """The processes of a run: each with a log of its own, and all ended with the run, the youngest first."""
 
+import signal
 import subprocess
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -23,6 +24,7 @@ class Processes:
     def __init__(self, logs: Path) -> None:
         self.logs = logs
         self._running: list[tuple[str, subprocess.Popen[bytes]]] = []
+        self._ends: dict[int, signal.Signals] = {}
 
     def start(
         self,
@@ -30,8 +32,9 @@ class Processes:
         command: Sequence[str | Path],
         environment: Mapping[str, str] | None = None,
         folder: Path | None = None,
+        end: signal.Signals = signal.SIGTERM,
     ) -> subprocess.Popen[bytes]:
-        """Start a program whose output goes to ``NAME.log``."""
+        """Start a program whose output goes to ``NAME.log``; *end* is the signal that ends it."""
         with (self.logs / f"{name}.log").open("ab") as log:
             process = subprocess.Popen(
                 [*WITH_US, *(str(word) for word in command)],
@@ -44,11 +47,12 @@ class Processes:
                 start_new_session=True,
             )
         self._running.append((name, process))
+        self._ends[process.pid] = end
         return process
 
     def end(self, ended: subprocess.Popen[bytes]) -> None:
         self._running = [(name, process) for name, process in self._running if process is not ended]
-        ended.terminate()
+        ended.send_signal(self._ends.pop(ended.pid))
         try:
             ended.wait(TERM_SECONDS)
         except subprocess.TimeoutExpired:

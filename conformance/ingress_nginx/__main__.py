@@ -34,7 +34,9 @@ def main(arguments: Sequence[str]) -> int:
         metavar="FOLDER",
         help="Ingresses of these files instead, of which nothing is told",
     )
-    parser.add_argument("--keep", action="store_true", help="with one case: wait for Enter before all ends")
+    parser.add_argument(
+        "--keep", action="store_true", help="leave all Ingresses, and wait for Enter before all ends"
+    )
     options = parser.parse_args(arguments)
     try:
         chosen = list(cases_of_files(options.manifests)) if options.manifests else cases.chosen(options.cases)
@@ -49,10 +51,16 @@ def main(arguments: Sequence[str]) -> int:
             processes = stack.enter_context(Processes(folder))
             plane = control_plane.start(servers, processes, folder)
             bench = start(plane, processes, reference)
+            bench.keeps = options.keep
             status = table.tell(play.play(bench, chosen), folder)
             processes.check()
             if options.keep:
-                print(f"nsenter -t {os.getpid()} --net --mount", flush=True)
+                print(
+                    f"requests: nsenter -t {os.getpid()} --net curl --header 'Host: NAME.test' http://{bench.reference.address}/\n"
+                    f"its configuration: nsenter -t {bench.reference.process} --mount cat /etc/nginx/nginx.conf\n"
+                    "Enter ends all",
+                    flush=True,
+                )
                 input()
             return status
     except (

@@ -1,6 +1,7 @@
 """The two controllers, each in a network namespace of its own, as two pods are."""
 
 import os
+import signal
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -39,10 +40,11 @@ REFERENCE_OPTIONS = (
 
 @dataclass(frozen=True)
 class Controller:
-    """One that runs: ``address`` is where it is asked, and where it asks from."""
+    """One that runs: ``address`` is where it is asked, and where it asks from; ``process`` is in its mount namespace."""
 
     name: str
     address: str
+    process: int
 
 
 def start_reference(
@@ -134,12 +136,14 @@ def start(
         f"--net=/run/netns/{name}",
         "--",
         "unshare",
-        "--mount",
+        # What it starts ends with it, nginx included, however it ends.
+        *("--mount", "--pid", "--fork", "--kill-child", "--mount-proc"),
         "--",
         *mounted,
         "--",
         *command,
     ]
     environment["PYTHONPATH"] = str(Path(__file__).parents[2])
-    processes.start(name, inside, environment, Path(__file__).parents[2])
-    return Controller(name, network.pod_addresses(number)[0])
+    # unshare waits for its child whatever it is told, but for this.
+    started = processes.start(name, inside, environment, Path(__file__).parents[2], end=signal.SIGKILL)
+    return Controller(name, network.pod_addresses(number)[0], started.pid)

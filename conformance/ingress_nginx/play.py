@@ -48,7 +48,7 @@ class Row:
 
 @dataclass
 class Bench:
-    """All that a run has: who is asked, what stands behind, and where names lead."""
+    """All that a run has: who is asked, what stands behind, and where names lead.  ``keeps`` leaves Ingresses where they are."""
 
     cluster: Cluster
     reference: Controller
@@ -59,6 +59,7 @@ class Bench:
     reference_log: Path
     sources: Sequence[str]
     everywhere: Sequence[Told] = ()
+    keeps: bool = False
     free: Iterator[str] = field(default_factory=making.addresses)
     endpoint_names: dict[str, str] = field(default_factory=dict)
     rounds: int = 0
@@ -100,7 +101,7 @@ def play_together(bench: Bench, cases: Sequence[Case]) -> Iterator[Row]:
             yield from play_case(bench, case)
     # The API server ends connections that rested as long as requests took.
     bench.cluster = bench.cluster.another()
-    for case in cases:
+    for case in () if bench.keeps else cases:
         bench.cluster.delete(f"/apis/networking.k8s.io/v1/namespaces/{case.namespace}/ingresses")
     if late and len(made) == 1:
         yield Row(made[0].name, "(objects)", different=(Difference("ready", *late),))
