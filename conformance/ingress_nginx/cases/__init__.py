@@ -7,6 +7,7 @@ from conformance.ingress_nginx.cases import (
     answers,
     config,
     guards,
+    odd_values,
     paths,
     rewrites,
     snippets,
@@ -26,6 +27,7 @@ CASES: tuple[Case, ...] = (
     *snippets.CASES,
     *config.CASES,
     *written.CASES,
+    *odd_values.CASES,
 )
 
 EVERYWHERE: tuple[Told, ...] = (
