@@ -65,6 +65,8 @@ In ingress-nginx five keys say who is believed, and they mean something together
 | `use-proxy-protocol: "true"` | the PROXY header, which is then required of every connection |
 | that, and `use-forwarded-headers: "true"` | the PROXY header; where the address in it is of these networks, too, client, scheme, host and port |
 
+In ingress-nginx `proxy-real-ip-cidr` is about who the client is alone: with `use-forwarded-headers` scheme, host and port are believed of everybody there.
+
 With `use-forwarded-headers`, the host that they say in `X-Forwarded-Host`, of several the first, is also the `Host` that endpoints get, and that of
 redirects to HTTPS, as in ingress-nginx: a CDN may ask by another host than its visitors (Azure Front Door, CloudFront). Routes are found by the
 `Host` that came. Load balancers that pass on whatever clients say there (AWS's do) let each client choose the `Host` of endpoints; behind these,
