@@ -1,7 +1,7 @@
 """Canaries, affinity, hashing, limits, retries, mirrors and bodies."""
 
 from conformance.ingress_nginx.case import Ask, Case, Told, external, gets, ingress
-from conformance.ingress_nginx.cases.documents import ANNOTATIONS, CANARIES, FAILING, MIRRORS, UPSTREAM
+from conformance.ingress_nginx.cases.documents import ANNOTATIONS, FAILING, MIRRORS, UPSTREAM
 from conformance.ingress_nginx.endpoints import Answer
 
 
@@ -431,7 +431,6 @@ CASES = (
         ),
         (Ask(fields=ALWAYS), Ask(keeps=True), Ask(fields=NEVER, keeps=True), Ask(fields=ALWAYS, keeps=True)),
         sessions=("s",),
-        told=(Told("endpoints", CANARIES, "* with cookies"),),
     ),
     Case(
         "affinity-two-paths",

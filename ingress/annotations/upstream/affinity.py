@@ -304,7 +304,7 @@ AFFINITY: Final = Family(
             "canaries",
             parse_canary_behavior,
             values="`sticky`, `legacy`; sticky",
-            meaning="whether a client stays with the canary that it met, or each request is decided anew",
+            meaning="of a canary: whether a client stays with it once it met it, or each request is decided anew, unless its cookie is that of the primary",
         ),
         "session-cookie-name": Annotation(
             "cookie",

@@ -9,7 +9,7 @@ A default backend is one of the prefix ``/``: of a canary for all hosts that no 
 takes.  So a canary without rules stands behind an Ingress without rules.
 
 A request is decided in this order, as in ingress-nginx: by the session cookie of the primary, which says where its client
-belongs; by the field of each canary, by its cookie; and what nothing decides, by the weights.  The older canary
+belongs, the primary itself or a canary that keeps its clients; by the field of each canary, by its cookie; and what nothing decides, by the weights.  The older canary
 comes first.  Of these make variants and weights of the route (``ingress.routing.variants``).  While a canary has no
 endpoint, or no Service at all, the primary gets its requests.
 """
@@ -55,7 +55,7 @@ class Canary:
     backend: BackendReference
     settings: CanarySettings
     is_sticky: bool = True
-    """Whether clients that met it stay with it, where its primary has it so."""
+    """Whether clients that met it stay with it, where its primary has sessions."""
 
 
 @frozen
@@ -148,15 +148,12 @@ class _Primaries:
 
 def with_canaries(route: Route, canaries: tuple[Canary, ...], sessions: AffinitySettings) -> Route:
     """Return *route*, a primary's, with what *canaries* make of it; *sessions* says how its clients stay."""
-    is_sticky = sessions.by_cookie and sessions.canaries is CanaryBehavior.STICKY
-    is_sticky = is_sticky and all(canary.is_sticky for canary in canaries)
-    shares = _Shares(route, is_sticky)
+    kept = [route.backend, *(canary.backend for canary in canaries if canary.is_sticky)]
+    if not sessions.by_cookie:
+        kept = []
+    shares = _Shares(route, kept)
     variants = [
-        *(
-            shares.variant((_stays(sessions.cookie, one),), one)
-            for one in shares.backends(canaries)
-            if is_sticky
-        ),
+        *(shares.variant((_stays(sessions.cookie, one),), one) for one in kept),
         *(
             shares.variant(conditions, canary.backend)
             for canary in canaries
@@ -178,19 +175,14 @@ def with_canaries(route: Route, canaries: tuple[Canary, ...], sessions: Affinity
 
 
 class _Shares:
-    """The backends of one route, with filters and weights."""
+    """The backends of one route, with filters and weights; clients stay with those of them that are *kept*."""
 
-    def __init__(self, route: Route, is_sticky: bool) -> None:
+    def __init__(self, route: Route, kept: Sequence[BackendReference]) -> None:
         self._route = route
         cookies = tuple(one for one in route.filters if isinstance(one, SessionCookie))
         self._cookies = cookies
-        self._is_sticky = is_sticky
+        self._kept = kept
         self.filters = tuple(one for one in route.filters if one not in cookies)
-
-    def backends(self, canaries: Sequence[Canary]) -> Iterator[BackendReference]:
-        """Yield that of the primary, and those of *canaries*."""
-        yield self._route.backend
-        yield from (canary.backend for canary in canaries)
 
     def variant(self, conditions: tuple[RequestCondition, ...], backend: BackendReference) -> Variant:
         """Return what sends requests to one backend alone."""
@@ -220,11 +212,9 @@ class _Shares:
         secure = self._route.secure_backend
         over_tls = None if secure is None else backend._replace(protocol=secure.protocol)
         filters: tuple[FilterSpec, ...] = ()
-        if self._is_sticky:
+        # As in ingress-nginx, a canary that does not keep its clients tells them nothing.
+        if backend in self._kept:
             filters = tuple(evolve(one, mark=mark_of_backend(backend)) for one in self._cookies)
-        elif backend == self._route.backend:
-            # As in ingress-nginx, a canary that does not keep its clients tells them nothing.
-            filters = self._cookies
         return WeightedBackend(backend, weight, filters, over_tls)
 
 

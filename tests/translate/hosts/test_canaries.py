@@ -299,21 +299,37 @@ class StickyCanaryTests(SynchronousTestCase):
         self.assertEqual(marks, {OLD: mark_of_backend(OLD), NEW: mark_of_backend(NEW)})
 
     def test_legacy(self) -> None:
-        """Where each request is decided anew, the cookie says nothing of backends; the canary may say so, too, as in ingress-nginx."""
-        legacy = {"affinity_canary_behavior": "legacy"}
-        for route in (self.route(**legacy), self.route(legacy)):
-            session = b"k" + b"0" * 16 + b"." + mark_of_backend(NEW)
-            self.assertEqual(chosen(route, asking(b"", session=session), 0.0), "web")
-            self.assertEqual(route.filters, ())
-            (variant,) = (one for one in route.variants if one.weighted[0].backend == NEW)
-            self.assertEqual(variant.weighted[0].filters, ())
+        """A canary that keeps nobody is decided about anew with each request, but for clients that met the primary, as in ingress-nginx."""
+        route = self.route({"affinity_canary_behavior": "legacy"})
+        key = b"k" + b"0" * 16 + b"."
+        of_canary, of_primary = key + mark_of_backend(NEW), key + mark_of_backend(OLD)
+        self.assertEqual(chosen(route, asking(b"", session=of_canary), 0.0), "web")
+        self.assertEqual(chosen(route, asking(b"", session=of_canary), 0.99), "new")
+        self.assertEqual(chosen(route, asking(b"always", session=of_canary), 0.0), "new")
+        for chance in (0.0, 0.99):
+            self.assertEqual(chosen(route, asking(b"always", session=of_primary), chance), "web")
+
+    def test_legacy_of_a_primary(self) -> None:
+        """It is for the canary to say; a primary that says so changes nothing, as in ingress-nginx."""
+        self.assertEqual(self.route(affinity_canary_behavior="legacy"), self.route())
+
+    def test_legacy_beside_sticky(self) -> None:
+        """Of several canaries each speaks for itself."""
+        primary = ingress("p", "/", affinity="cookie", session_cookie_name="route")
+        other = canary("second", service="newer", canary_weight="10")
+        legacy = canary(canary_weight="50", affinity_canary_behavior="legacy")
+        (route,) = translated(primary, legacy, other).table.routes
+        told = {one.backend.name: len(one.filters) for one in route.weighted}
+        self.assertEqual(told, {"web": 1, "new": 0, "newer": 1})
 
     def test_legacy_cookies(self) -> None:
-        """There the primary tells its clients a cookie without mark, and the canary none; what stands in for it tells that of the primary."""
+        """There the primary tells its clients its mark, and the canary nothing; what stands in for it tells that of the primary."""
         route = self.route({"affinity_canary_behavior": "legacy"})
         filters = {one.backend: one.filters for one in route.weighted}
-        self.assertEqual([one.mark for one in filters[OLD]], [b""])  # type: ignore[attr-defined]
+        self.assertEqual([one.mark for one in filters[OLD]], [mark_of_backend(OLD)])  # type: ignore[attr-defined]
         self.assertEqual(filters[NEW], ())
+        (variant,) = (one for one in route.variants if one.weighted[0].backend == NEW)
+        self.assertEqual(variant.weighted[0].filters, ())
         (stand_in,) = (one.stand_in for one in route.weighted if one.backend == NEW)
         assert stand_in is not None
         self.assertEqual(stand_in.filters, filters[OLD])
