@@ -289,7 +289,7 @@ class SpecTests(SynchronousTestCase):
             (CorsFields(SOME, ()), CorsFields(SOME, ((b"Access-Control-Max-Age", b"1"),))),
             (CustomErrors((404,)), CustomErrors((404, 503))),
             (Mirror("http://a.test"), Mirror("http://b.test")),
-            (Mirror("http://a.test"), Mirror("http://a.test", host="b.test")),
+            (Mirror("http://a.test"), Mirror("http://a.test", host=read_template("b.test"))),
             (Mirror("http://a.test"), Mirror("http://a.test", sends_body=False)),
             (CustomErrors((404,)), CustomErrors((404,), (BackendReference("demo", "errors"),))),
             (CustomErrors((404,)), CustomErrors((404,), keeps_answers=True)),

@@ -29,7 +29,14 @@ from ingress.filter_parts.mirroring import SECONDS, Mirroring
 from ingress.filters import Facts, Filter, FilterSpec, Phase, Services, SubRequest
 from ingress.model.cluster.problems import Reason
 from ingress.model.frozen import frozen
-from ingress.model.requests.templates import CONSTANTS, Template, read_template
+from ingress.model.requests.templates import (
+    CONSTANTS,
+    NO_TEXT,
+    Part,
+    Template,
+    TemplateRefused,
+    read_template,
+)
 
 ALLOW: Final = "mirror-target-allow"
 _TARGET: Final = "mirror-target"
@@ -40,6 +47,7 @@ _REQUEST_URI: Final = read_template("$request_uri")
 _QUERY: Final = read_template("$is_args$args")
 _BEGINS_WITH_SLASH: Final = frozenset(("document_uri", "location_path", "request_uri", "uri"))
 """Variables behind which a URL goes on with its path."""
+_HOSTS: Final = frozenset(("best_http_host", "host"))
 _SOME: Final = dict.fromkeys(CONSTANTS, "x")
 _is_authority = re.compile(
     r"(?:[a-z0-9_-]{1,63}(?:\.[a-z0-9_-]{1,63})*|\[[0-9a-f:.]{2,45}\])(?::[0-9]{1,5})?"
@@ -68,12 +76,27 @@ def parse_mirror_target(text: str) -> Template:
     return template
 
 
-def parse_mirror_host(text: str) -> str:
-    """Read what ``Host`` is to say: a name or an address, perhaps with a port."""
+def parse_mirror_host(text: str) -> Template:
+    """Read what ``Host`` is to say: a name or an address, perhaps with a port, with variables that are names of hosts or of objects."""
     host = text.strip().lower()
-    if len(host) > 255 or _is_authority(host) is None:
+    try:
+        template = read_template(host)
+    except TemplateRefused as refusal:
+        raise ValueRefused(str(refusal)) from None
+    if not all(_says_a_host(part) for part in template.parts):
+        raise ValueRefused(
+            "has a variable that is no host; write $host, or a name such as mirror.example.com"
+        )
+    shown = "".join("x" if part.variable else part.text.decode() for part in template.parts)
+    if len(host) > 255 or _is_authority(shown) is None:
         raise ValueRefused("is no host; write a name such as mirror.example.com")
-    return host
+    return template
+
+
+def _says_a_host(part: Part) -> bool:
+    """Whether *part* is text, a host that a client asked for, or the name of an object."""
+    name, text = part
+    return not name or name in _HOSTS or name in CONSTANTS or (name == "http_" and text == b"host")
 
 
 @frozen
@@ -81,7 +104,7 @@ class MirrorSettings:
     """What the annotations of one Ingress say about mirrors."""
 
     target: Template | None = None
-    host: str = ""
+    host: Template = NO_TEXT
     """What ``Host`` says; empty for that of the target."""
     sends_body: bool = True
     allowed: AllowedTargets = ANYWHERE
@@ -98,14 +121,14 @@ class Mirror:
     base: str
     """Scheme, host and port."""
     target: Template = _REQUEST_URI
-    host: str = ""
+    host: Template = NO_TEXT
     sends_body: bool = True
     leave: Leave = _ANY_ADDRESS
 
     def describe(self) -> str:
         """Say where copies go."""
         what = "each request" if self.sends_body else "the head of each request"
-        host = f" as {self.host}" if self.host else ""
+        host = f" as {self.host}" if self.host.parts else ""
         return f"sends a copy of {what} to {self.base}{self.target}{host}"
 
     def make(self, services: Services) -> Filter:
@@ -117,7 +140,7 @@ class Mirror:
         return SubRequest(
             self.base,
             target=as_target(self.target.render(facts)),
-            authority=self.host.encode("ascii"),
+            authority=self.host.render(facts),
             lines=facts.lines + facts.proxys_lines,
             method=facts.method,
             body=body if self.sends_body else None,
@@ -134,7 +157,8 @@ def mirror_filters(settings: MirrorSettings, facts: RouteFacts) -> tuple[FilterS
     """Return what copies the requests of a route, where that may be."""
     if settings.target is None:
         return ()
-    base, target = _split(settings.target.bound(route_constants(facts)))
+    constants = route_constants(facts)
+    base, target = _split(settings.target.bound(constants))
     leave = None
     try:
         leave = settings.allowed.leave(check_base(base))
@@ -148,7 +172,8 @@ def mirror_filters(settings: MirrorSettings, facts: RouteFacts) -> tuple[FilterS
     elif not settings.target.variables and all(b"?" not in part.text for part in target.parts):
         # The query goes along with a path that is written out; whoever has variables says by them what there is to be.
         target = Template(target.parts + _QUERY.parts)
-    return (Mirror(base, target, settings.host, settings.sends_body, leave),)
+    host = settings.host.bound(constants)
+    return (Mirror(base, target, host, settings.sends_body, leave),)
 
 
 def mirror_remarks(settings: MirrorSettings, names: frozenset[str]) -> Iterator[Remark]:
@@ -188,7 +213,7 @@ MIRRORS: Final = Family(
             "host",
             parse_mirror_host,
             instead="the host of the target is used",
-            values="a name; the host of the target",
+            values="a name, or `$host`; the host of the target",
             meaning="what `Host` says in copies",
             risk=Risk.HIGH,
         ),

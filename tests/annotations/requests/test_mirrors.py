@@ -81,9 +81,14 @@ class ValueTests(SynchronousTestCase):
             (" Mirror.test ", "mirror.test"),
             ("a.test:8080", "a.test:8080"),
             ("[::1]:80", "[::1]:80"),
+            ("$host", "$host"),
+            ("$http_host", "$http_host"),
+            ("${service_name}.$namespace.test:81", "${service_name}.$namespace.test:81"),
         ):
-            self.assertEqual(parse_mirror_host(text), host)
-        for text in ("", "a b", "http://a.test", "a/b", "$host", "a\r\nX: y", "\u00e4.test", "a" * 300):
+            self.assertEqual(parse_mirror_host(text), read_template(host))
+        for text in ("$http_x_host", "$arg_host", "$host/a", "$host $host", "${host"):
+            self.assertRaises(ValueRefused, parse_mirror_host, text)
+        for text in ("", "a b", "http://a.test", "a/b", "a\r\nX: y", "\u00e4.test", "a" * 300):
             self.assertRaises(ValueRefused, parse_mirror_host, text)
 
 
@@ -123,7 +128,9 @@ class RouteTests(SynchronousTestCase):
             mirror_target="https://mirror.test", mirror_host="Other.test", mirror_request_body="off"
         )
         (spec,) = route.filters
-        self.assertEqual(spec, Mirror("https://mirror.test", host="other.test", sends_body=False))
+        self.assertEqual(
+            spec, Mirror("https://mirror.test", host=read_template("other.test"), sends_body=False)
+        )
         self.assertEqual(told, [])
 
     def test_forbidden(self) -> None:
@@ -205,7 +212,7 @@ class CopyTests(SynchronousTestCase):
         facts = FakeFacts(
             method=b"DELETE", target=b"/a?b", fields={b"cookie": b"c"}, proxys_lines=b"X-Request-ID: 7\r\n"
         )
-        (copy,) = self.copies(facts, host="other.test")
+        (copy,) = self.copies(facts, host=read_template("other.test"))
         self.assertEqual(
             (copy.url, copy.target, copy.authority, copy.method, copy.lines, copy.body, copy.seconds, copy.verifies),
             ("http://mirror.test", b"/a?b", b"other.test", b"DELETE", b"cookie: c\r\nX-Request-ID: 7\r\n", b"", SECONDS, False),
@@ -217,6 +224,8 @@ class CopyTests(SynchronousTestCase):
         facts = FakeFacts(target=b"/a", host=b"shop.test", fields={b"x-a": b"b c\td"})
         (copy,) = self.copies(facts, target=read_template("/in?h=$host&a=$http_x_a"))
         self.assertEqual(copy.target, b"/in?h=shop.test&a=b%20c%09d")
+        *_, copy = self.copies(facts, host=read_template("$host"))
+        self.assertEqual(copy.authority, b"shop.test")
 
     def test_body(self) -> None:
         """A body is copied once it is whole."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ingress.annotations.requests.mirrors import Mirror
 from ingress.filter_parts.mirroring import MOST_BYTES, SECONDS
+from ingress.model.requests.templates import read_template
 from ingress.model.upstream.backends import Endpoint
 from ingress.model.upstream.upstream_tls import LinkSettings
 from ingress.proxy.contract.limits import MAX_MIRRORS_OF_ONE
@@ -20,7 +21,7 @@ class MirrorTests(FilterCase):
 
     def setUp(self) -> None:
         super().setUp()
-        self.stage.publish((ONE,), filters=(Mirror("http://mirror.test", host="copy.test"),))
+        self.stage.publish((ONE,), filters=(Mirror("http://mirror.test", host=read_template("copy.test")),))
 
     def peers_of(self, endpoint: Endpoint) -> list[Peer]:
         """Return the connections to *endpoint*."""

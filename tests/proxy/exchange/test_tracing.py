@@ -9,6 +9,7 @@ from ingress.annotations.requests.mirrors import Mirror
 from ingress.filters import Facts, Filter, Reply, RouteTracing
 from ingress.model.observability.span_names import read_span_name
 from ingress.model.observability.tracing_settings import TracingSettings
+from ingress.model.requests.templates import read_template
 from ingress.model.upstream.backends import Endpoint
 from ingress.proxy.contract.transport import REFUSED, TIMED_OUT
 from ingress.tracing.ended import MAX_TEXT, EndedExchange
@@ -110,7 +111,7 @@ class TreeTests(TracedCase):
 
     def test_mirror(self) -> None:
         """A copy is part of the trace, too, and its span comes when it is over, though the exchange was before."""
-        self.stage.publish((ONE,), filters=(Mirror("http://mirror.test", host="copy.test"),))
+        self.stage.publish((ONE,), filters=(Mirror("http://mirror.test", host=read_template("copy.test")),))
         client = self.get()
         self.reactor.settle()
         self.upstream(0).say(OK)
