@@ -1,7 +1,8 @@
 """Who is answered 403 everywhere, by what the request says of itself: ``block-user-agents`` and ``block-referers``.
 
 Only the operator says it, in ingress-nginx's ConfigMap or by options of these names.  A value is a list of texts that
-a field must be, in any case of letters, and of regular expressions after ``~``, or ``~*`` for any case, as in nginx's ``map``.
+a field must be, in any case of letters, and of regular expressions after ``~``, or ``~*`` for any case, as in nginx's ``map``; either
+may stand in quotes, as it has to there where it has a blank, and ``""`` is a field that says nothing or is not there.
 Whoever wants to get in says something else of himself: it keeps off crawlers, and no attacker.
 """
 
@@ -37,7 +38,7 @@ class BlockingSettings:
 
 def parse_entries(text: str) -> tuple[str, ...]:
     """Read a list with commas between its entries; raises ``ValueRefused``."""
-    entries = tuple(dict.fromkeys(entry for each in text.split(",") if (entry := each.strip())))
+    entries = tuple(dict.fromkeys(_unquoted(entry) for each in text.split(",") if (entry := each.strip())))
     if len(entries) > MAX_ENTRIES:
         raise ValueRefused(f"has more than {MAX_ENTRIES} entries")
     for entry in entries:
@@ -47,6 +48,13 @@ def parse_entries(text: str) -> tuple[str, ...]:
             except ExpressionRefused as refusal:
                 raise ValueRefused(f"has {quoted(entry)}, which {refusal}") from None
     return entries
+
+
+def _unquoted(entry: str) -> str:
+    quote = entry[0]
+    if quote not in "\"'" or len(entry) < 2 or entry[-1] != quote:
+        return entry
+    return entry[1:-1].replace(f"\\{quote}", quote)
 
 
 def _expression(entry: str) -> str:
@@ -103,7 +111,9 @@ def blocking_filters(settings: BlockingSettings, facts: RouteFacts) -> tuple[Fil
 
 
 _NOTHING: Final = BlockingSettings()
-_VALUES: Final = "texts, or expressions after `~` or `~*`, with commas between them; none by default"
+_VALUES: Final = (
+    "texts, or expressions after `~` or `~*`, also in quotes, with commas between them; none by default"
+)
 
 
 def _row(setting: str, field: str) -> Annotation:

@@ -35,6 +35,13 @@ class EntriesTests(SynchronousTestCase):
         self.assertEqual(parse_entries(" a b , ~*c.*d,a b,"), ("a b", "~*c.*d"))
         self.assertEqual(parse_entries(""), ())
 
+    def test_in_quotes(self) -> None:
+        """As nginx's ``map`` has them, where what has a blank must be; an entry of two quotes is what says nothing."""
+        self.assertEqual(parse_entries('"~*a b", \'c d\',""'), ("~*a b", "c d", ""))
+        self.assertEqual(parse_entries('"a\\"b"'), ('a"b',))
+        self.assertEqual(parse_entries('a"b",","a\''), ('a"b"', '"', "\"a'"))
+        self.assertRaises(ValueRefused, parse_entries, '"~(a"')
+
     def test_refused(self) -> None:
         """What is no expression that is run here is refused, and so is a list without end."""
         for text in (
@@ -74,6 +81,12 @@ class BlockingTests(ProxyCase):
             ((b"Referer: https://spam.test/",), 403),
             ((b"User-Agent: " + b"a" * 9000 + b"spider",), 200),
         ):
+            self.assertEqual(self.ask(*lines), status, lines)
+
+    def test_who_says_nothing(self) -> None:
+        """An empty text blocks whoever has the field empty, or has it not."""
+        self.stage.publish((ONE,), filters=(Blocking(("",)),))
+        for lines, status in (((), 403), ((b"User-Agent:",), 403), ((b"User-Agent: me",), 200)):
             self.assertEqual(self.ask(*lines), status, lines)
 
 
