@@ -143,7 +143,7 @@ def _filters_of(settings: RangeSettings) -> tuple[FilterSpec, ...]:
 def range_remarks(settings: RangeSettings, names: frozenset[str]) -> Iterator[Remark]:
     """Tell of two lists that say who is allowed, where they are not the same, and of one with nothing in it."""
     if settings.allowed == NOTHING:
-        message = f"has nothing in it; {_INSTEAD}"
+        message = f"has nothing in it; {_INSTEAD}, as in ingress-nginx"
         yield Remark("allowlist-source-range", message, Reason.INVALID_ANNOTATION)
     elif (
         names.issuperset(("allowlist-source-range", "whitelist-source-range"))

@@ -44,7 +44,7 @@ def _beside_denied_alone(subject: Subject, value: str) -> bool:
 
 
 def _no_time(subject: Subject, value: str) -> bool:
-    return value.strip().startswith(("0", "-"))
+    return re.fullmatch(r"-[0-9]+|0+", value.strip()) is not None
 
 
 def _spaced(subject: Subject, value: str) -> bool:

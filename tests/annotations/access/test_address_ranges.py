@@ -166,6 +166,12 @@ class TranslationTests(SynchronousTestCase):
             told = [one.message for one in found.problems if "source-range" in one.field]
             self.assertTrue(any("answers 503 rather than be open" in one for one in told), told)
 
+    def test_an_empty_list_is_as_in_ingress_nginx(self) -> None:
+        """It closes there, too, so whoever moves has nothing to look into."""
+        found = snapshot(False, allowlist_source_range="").problems
+        (problem,) = (one for one in found if "source-range" in one.field)
+        self.assertTrue(problem.message.endswith("rather than be open, as in ingress-nginx"), problem.message)
+
     def test_two_lists(self) -> None:
         """Of two lists that differ the one by the present name counts, and the other is told of; equal ones are fine."""
         found = snapshot(whitelist_source_range="10.0.0.0/8", allowlist_source_range="11.0.0.0/8")

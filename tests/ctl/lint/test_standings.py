@@ -71,6 +71,19 @@ class StandingTests(LintCase):
             self.assertIs(one.standing, Standing.DIFFERS, name)
             self.assertTrue(one.why)
 
+    def test_a_cookie_that_lives_no_time_differs(self) -> None:
+        """A number that begins with a zero is another one."""
+        for value, standing in (
+            ("0300", Standing.HONORED),
+            ("300", Standing.HONORED),
+            ("0", Standing.DIFFERS),
+            (" 00 ", Standing.DIFFERS),
+            ("-5", Standing.DIFFERS),
+        ):
+            for name in ("session-cookie-max-age", "session-cookie-expires"):
+                written = {"affinity": "cookie", name.replace("-", "_"): value}
+                self.assertIs(self.standing(name, ingress(**written)).standing, standing, f"{name}: {value}")
+
     def test_a_rewrite_to_the_path_itself_differs(self) -> None:
         """The path is one that ingress-nginx sends all requests to, so the Ingress counts as one with a difference."""
         value = ingress("/api", rewrite_target="/api")
