@@ -32,6 +32,8 @@ second, for all connections and requests to come, and nothing is restarted. What
       hsts-max-age: "31536000"
 
 Values are text, so numbers and booleans stand in quotes. A list has commas or blanks between its values.
+A boolean with nothing in it is a problem, and without effect; ingress-nginx takes it for `false`. Blanks around a value do not matter, and seconds may have
+fractions, both of which ingress-nginx does not read: it goes on with its default.
 
 ## Who has the last word
 
@@ -73,10 +75,12 @@ redirects to HTTPS, as in ingress-nginx: a CDN may ask by another host than its 
 `use-forwarded-host: "false"` leaves `Host` as it came. By options it is `--use-forwarded-host=true`. `$http_host` is the host that came, `$best_http_host` the other.
 
 The scheme that they say in `X-Forwarded-Proto` is `http` or `https`; `ws` and `wss`, as Traefik calls those of WebSockets, count as these. Of several,
-with commas between them, the first counts, as of ports in `X-Forwarded-Port`. Anything else is as if it were not there, while ingress-nginx passes it on.
+with commas between them, the first counts, as of ports in `X-Forwarded-Port`. Anything else is as if it were not there, while ingress-nginx passes it on, and so is an empty
+`X-Forwarded-Host`. The redirect of `app-root` has that scheme, too; in ingress-nginx it has that of the connection.
 
 So the last two together are for a CDN in front of a load balancer that sends a PROXY header: name the networks of both. Where `proxy-real-ip-cidr` names none, or all
 addresses (`0.0.0.0/0`), the client is the one in the PROXY header, while ingress-nginx, in its last releases, takes whoever stands in `X-Forwarded-For`, which any client may write there.
+A PROXY header that says nobody (`UNKNOWN`) leaves client and port those of the connection; ingress-nginx tells no port then.
 
 The client is found in `X-Forwarded-For`, or in the field that `forwarded-for-header` names (`CF-Connecting-IP`). Endpoints are told the
 client alone in `X-Forwarded-For`, unless `compute-full-forwarded-for` has the list go on; what came is in

@@ -167,7 +167,9 @@ KEYS: Final[dict[str, ConfigMapKey]] = {
         "tls-min-version", _least_version, noted=_further_version, remark="`TLSv1.3` is always spoken, which is a note where it is not named"
     ),
     "ssl-reject-handshake": ConfigMapKey("strict-sni"),
-    "block-cidrs": ConfigMapKey("denylist-source-range", adds=True),
+    "block-cidrs": ConfigMapKey(
+        "denylist-source-range", adds=True, remark="an address range that an Ingress lets in does not let these in, which it does in ingress-nginx; one that it denies takes the place of these"
+    ),
     "allow-backend-server-header": ConfigMapKey(
         "hide-headers", _server_field, silent=_TRUE, adds=True, remark="`false` adds `Server`; where nobody says so it is passed on, unlike in ingress-nginx"
     ),
