@@ -5,6 +5,7 @@ import os
 import sys
 from collections.abc import Sequence
 from contextlib import ExitStack
+from itertools import count
 from pathlib import Path
 
 from bench.errors import BenchError
@@ -19,6 +20,8 @@ from conformance.ingress_nginx.of_files import cases_of_files
 from conformance.processes import EndedError, Processes
 
 ENDPOINTS = "10.30.0.0/16"
+SERVICES = "10.96.0.0/16"
+"""Cluster IPs, which endpoints answer at, too: what a Service's own address is asked for can be seen."""
 CLIENTS = tuple(f"10.20.1.{number}" for number in range(1, 5))
 
 
@@ -81,7 +84,8 @@ def main(arguments: Sequence[str]) -> int:
 def set_up_network() -> None:
     network.set_up()
     network.ip_commands(
-        f"route add local {ENDPOINTS} dev lo", *(f"address add {address}/32 dev lo" for address in CLIENTS)
+        *(f"route add local {network_} dev lo" for network_ in (ENDPOINTS, SERVICES)),
+        *(f"address add {address}/32 dev lo" for address in CLIENTS),
     )
 
 
@@ -99,6 +103,11 @@ def start(plane: ControlPlane, processes: Processes, reference: programs.Referen
     known: dict[str, str] = {}
     names.serve(network.NODE_ADDRESS, known)
     resolver = f"nameserver {network.NODE_ADDRESS}\n"
+    numbers = count(2)
+
+    def another() -> controllers.Controller:
+        return controllers.start_ours(plane, processes, TREE, resolver, next(numbers))
+
     return play.Bench(
         cluster,
         controllers.start_reference(plane, processes, reference, resolver),
@@ -109,6 +118,7 @@ def start(plane: ControlPlane, processes: Processes, reference: programs.Referen
         processes.logs / f"{controllers.REFERENCE}.log",
         CLIENTS,
         cases.EVERYWHERE,
+        another_of_ours=another,
     )
 
 

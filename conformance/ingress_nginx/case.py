@@ -20,7 +20,8 @@ FIELDS = (("User-Agent", "parity"), ("Accept", "*/*"))
 class Ask:
     """A request, sent as it stands: nothing is escaped, and nothing added but ``Host`` and two usual fields.
 
-    ``host`` empty is HTTP without the field.  ``raw`` is the whole request instead.  ``client`` is the last number of the address that it comes
+    ``host`` empty is HTTP without the field.  ``raw`` is the whole request instead.  ``preface`` stands before it, and before TLS.  ``highest`` is the version of TLS that the
+    client knows at most, as in ``TLSv1_2``.  ``client`` is the last number of the address that it comes
     from.  ``keeps`` is whether cookies that the same case got before are sent.  ``times`` of the same are tallied and compared by shares.
     """
 
@@ -36,11 +37,14 @@ class Ask:
     times: int = 1
     raw: bytes = b""
     certificate: str = ""
+    preface: bytes = b""
+    highest: str = ""
 
     @property
     def name(self) -> str:
         """How the table calls it."""
         scheme = "https" if self.secure else "http"
+        preface = self.preface.strip().partition(b"\r\n")[0].decode("latin-1")
         extra = " ".join(f"{name}:{value}" for name, value in self.fields)
         what = (
             self.raw.split(b"\r\n")[0].decode("latin-1")
@@ -49,6 +53,8 @@ class Ask:
         )
         more = (
             extra,
+            preface,
+            self.highest,
             f"from .{self.client}" if self.client > 1 else "",
             f"as {self.certificate}" if self.certificate else "",
             f"by the name {self.server_name!r}" if self.secure and self.server_name != self.host else "",
@@ -80,7 +86,7 @@ class Case:
     path; ``replicas`` how many endpoints a Service has, one without a word; ``down`` are Services whose endpoints listen nowhere.  ``sessions`` are
     cookies whose values are a controller's own.  ``which_endpoint``: whether the same endpoint of a Service has to be asked.  For ``settles``
     seconds more it is looked what comes to endpoints.  ``once``: asking again would be answered otherwise.  ``alone``: no other case is served
-    meanwhile.
+    meanwhile.  ``starts``: keys of its ConfigMap are decided at the start, so ours is started anew with it.
     """
 
     name: str
@@ -97,6 +103,7 @@ class Case:
     settles: float = 0.0
     once: bool = False
     alone: bool = False
+    starts: bool = False
 
     @property
     def host(self) -> str:

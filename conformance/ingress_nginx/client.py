@@ -45,11 +45,14 @@ def send(ask: Ask, address: str, source: str, cookies: str = "", certificates: P
         with socket.create_connection(
             (address, 443 if ask.secure else 80), TIMEOUT_SECONDS, (source, 0)
         ) as plain:
+            plain.sendall(ask.preface)
             if not ask.secure:
                 return exchange(plain, ask, cookies)
             context = ssl.create_default_context()
             context.check_hostname = False
             context.verify_mode = ssl.CERT_NONE
+            if ask.highest:
+                context.maximum_version = ssl.TLSVersion[ask.highest]
             if ask.certificate:
                 context.load_cert_chain(
                     certificates / f"{ask.certificate}.crt", certificates / f"{ask.certificate}.key"

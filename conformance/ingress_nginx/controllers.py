@@ -91,9 +91,11 @@ def copy(source: Path, target: Path) -> None:
 
 
 def start_ours(
-    plane: ControlPlane, processes: Processes, tree: Path, resolver: str, options: Sequence[str] = ()
+    plane: ControlPlane, processes: Processes, tree: Path, resolver: str, number: int = 1
 ) -> Controller:
-    folder = processes.logs / "ours"
+    """Start one of ours, the first or a further one, by its *number*."""
+    name = OURS if number == 1 else f"{OURS}-{number}"
+    folder = processes.logs / name
     etc = folder / "etc"
     etc.mkdir(parents=True)
     (etc / "resolv.conf").write_text(resolver)
@@ -105,10 +107,9 @@ def start_ours(
         f"--kubeconfig={plane.kubeconfig}",
         f"--configmap={NAMESPACE}/{CONFIG}",
         *OUR_OPTIONS,
-        *options,
     ]
     environment = {**os.environ, "POD_NAME": "txingress", "POD_NAMESPACE": NAMESPACE}
-    return start(processes, OURS, 1, folder, command, environment)
+    return start(processes, name, number, folder, command, environment)
 
 
 def start(

@@ -2,7 +2,7 @@
 
 import re
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby
 from pathlib import Path
@@ -31,6 +31,9 @@ REFUSED_SECONDS = 5.0
 BASE = {"worker-processes": "1", "allow-snippet-annotations": "true", "annotations-risk-level": "Critical"}
 """Keys of the ConfigMap that all cases have."""
 
+PROXY_HEADER = b"PROXY TCP4 192.0.2.1 192.0.2.2 50000 80\r\n"
+"""What a load balancer says first, where a ConfigMap asks for that."""
+
 
 @dataclass(frozen=True)
 class Row:
@@ -48,7 +51,8 @@ class Row:
 
 @dataclass
 class Bench:
-    """All that a run has: who is asked, what stands behind, and where names lead.  ``keeps`` leaves Ingresses where they are."""
+    """All that a run has: who is asked, what stands behind, and where names lead.  ``keeps`` leaves Ingresses where they are.
+    ``another_of_ours`` starts one by the ConfigMap of now."""
 
     cluster: Cluster
     reference: Controller
@@ -60,6 +64,7 @@ class Bench:
     sources: Sequence[str]
     everywhere: Sequence[Told] = ()
     keeps: bool = False
+    another_of_ours: Callable[[], Controller] | None = None
     free: Iterator[str] = field(default_factory=making.addresses)
     endpoint_names: dict[str, str] = field(default_factory=dict)
     rounds: int = 0
@@ -80,6 +85,10 @@ def play(bench: Bench, cases: Iterable[Case]) -> Iterator[Row]:
 def play_together(bench: Bench, cases: Sequence[Case]) -> Iterator[Row]:
     """Cases with one ConfigMap.  What one of them has a controller refuse concerns all, so they are then tried by halves."""
     configure(bench, cases[0].config)
+    usual = bench.ours
+    if cases[0].starts:
+        assert bench.another_of_ours is not None
+        bench.ours = bench.another_of_ours()
     made, rest = [], []
     for case in cases:
         try:
@@ -95,10 +104,11 @@ def play_together(bench: Bench, cases: Sequence[Case]) -> Iterator[Row]:
         except RefusedError as refused:
             made.remove(case)
             yield refused_row(case, refused)
-    late = await_both(bench)
+    late = await_both(bench, PROXY_HEADER if "use-proxy-protocol" in cases[0].config else b"")
     if not late:
         for case in made:
             yield from play_case(bench, case)
+    bench.ours = usual
     # The API server ends connections that rested as long as requests took.
     bench.cluster = bench.cluster.another()
     for case in () if bench.keeps else cases:
@@ -140,15 +150,16 @@ def refused_row(case: Case, refused: RefusedError) -> Row:
     return Row(case.name, "(objects)", different=(Difference("API server", str(refused), ""),))
 
 
-def await_both(bench: Bench) -> tuple[str, str] | None:
+def await_both(bench: Bench, preface: bytes = b"") -> tuple[str, str] | None:
     """Until both serve what was made last; else what they answered instead, or what nginx refused."""
     bench.rounds += 1
     read = bench.reference_log.stat().st_size
     # Nothing that the ConfigMap says of all Ingresses keeps this one from its endpoint.
-    plain = ingress(ssl_redirect="false", force_ssl_redirect="false", enable_global_auth="false")
+    turned_off = ("ssl_redirect", "force_ssl_redirect", "enable_global_auth", "service_upstream")
+    plain = ingress(**dict.fromkeys(turned_off, "false"))
     case = Case(f"sentinel-{bench.rounds}", (plain,), ())
     apply(bench, lay(bench, case))
-    ask = Ask(host=case.host)
+    ask = Ask(host=case.host, preface=preface)
     end = time.monotonic() + READY_SECONDS
     in_a_row, since = 0, 0.0
     while in_a_row < IN_A_ROW:

@@ -5,17 +5,25 @@ from fnmatch import fnmatchcase
 from conformance.ingress_nginx.case import Case, Told
 from conformance.ingress_nginx.cases import (
     answers,
+    authentication,
     config,
     guards,
+    keys,
+    keys_of_guards,
     odd_values,
     paths,
     rewrites,
+    services,
+    sessions,
     snippets,
+    starts,
     tls,
     traffic,
     written,
+    wrong_values,
 )
 from conformance.ingress_nginx.cases.documents import EVERYBODY, REDIRECTING
+from conformance.ingress_nginx.cases.telling import telling
 
 CASES: tuple[Case, ...] = (
     *paths.CASES,
@@ -26,6 +34,17 @@ CASES: tuple[Case, ...] = (
     *tls.CASES,
     *snippets.CASES,
     *config.CASES,
+    *telling(
+        (
+            *keys.CASES,
+            *keys_of_guards.CASES,
+            *services.CASES,
+            *authentication.CASES,
+            *wrong_values.CASES,
+            *sessions.CASES,
+            *starts.CASES,
+        )
+    ),
     *written.CASES,
     *odd_values.CASES,
 )

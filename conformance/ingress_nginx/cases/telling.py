@@ -1,0 +1,111 @@
+"""What is told of the cases of several modules: differences by the names of the cases that show them."""
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from conformance.ingress_nginx.case import Case, Told
+from conformance.ingress_nginx.cases.documents import (
+    ANNOTATIONS,
+    AUTH,
+    ERRORS,
+    EVERYBODY,
+    FAILING,
+    MIRRORS,
+    ORIGINS,
+    OTHER_KEYS,
+    TARGETS,
+    TRUST,
+    UNHONORED,
+    UPSTREAM,
+    VERSIONS,
+)
+
+CANARIES = "docs/affinity-and-canaries.md#canaries"
+SESSIONS = "docs/affinity-and-canaries.md#sessions"
+OPERATORS = "docs/snippets.md#the-operators"
+COMPRESSED = "docs/compression.md#which-answers"
+CODINGS = "docs/compression.md: of which nginx knows the first alone"
+UNKNOWN = "docs/configmap.md: ingress-nginx tells no port"
+VALUES = "docs/configmap.md: it goes on with its default"
+LAST_WORD = "docs/configmap.md#who-has-the-last-word"
+FIELDS = "docs/configured-fields.md: ingress-nginx sends both"
+RISK = "docs/options.md: an Ingress that asks for more answers 503"
+LEFT_OUT = (Told("answer.status", EVERYBODY), Told("endpoints", EVERYBODY))
+"""ingress-nginx leaves the whole Ingress out for such a value."""
+CLOSED = (Told("answer.status", LAST_WORD), Told("endpoints", LAST_WORD))
+"""What the value would guard is closed here, and open there."""
+
+ROWS: tuple[tuple[str, tuple[Told, ...]], ...] = (
+    (
+        "forwarded-full-auth forwarded-auth-ok auth-foo auth-cookies auth-cache auth-cache-denied auth-two-paths auth-keepalive"
+        " auth-keepalive-denied auth-large-answer auth-regex-path auth-rewrite auth-tls auth-beside-lists auth-satisfy-any smuggled"
+        " everywhere-ok everywhere-401 everywhere-403 everywhere-500 everywhere-method everywhere-fields everywhere-cookie"
+        " everywhere-cookie-off everywhere-signin everywhere-signin-param everywhere-redirect everywhere-snippet everywhere-off-word"
+        " everywhere-beside-own everywhere-beside-signin everywhere-beside-fields everywhere-cache everywhere-challenge"
+        " everywhere-but-location",
+        (Told("endpoint.auth.field.*", AUTH),),
+    ),
+    ("everywhere-method-wrong everywhere-invalid everywhere-no-scheme", CLOSED),
+    ("forwarded-field-full real-ip-field", (Told("endpoint.web.field.x-original-forwarded-for", TRUST),)),
+    ("proxy-protocol", (Told("endpoint.web.field.x-forwarded-port", UNKNOWN, "*UNKNOWN"), Told("answer.ended", TRUST, "GET http://HOST/a"))),
+    ("proxy-protocol-and-fields", (Told("endpoint.web.field.*", TRUST),)),
+    ("hsts-forwarded", (Told("endpoint.web.field.x-forwarded-port", TRUST),)),
+    ("forwarded-protocols", (Told("endpoint.web.field.*", TRUST),)),
+    ("forwarded-app-root", (Told("answer.field.location", TRUST),)),
+    ("forwarded-errors", (Told("endpoint.errors.*", ERRORS),)),
+    ("underscores-both", (Told("endpoint.web.field.x_*", "docs/options.md: unless another spelling of theirs"),)),
+    ("small-head", (Told("answer.status", OTHER_KEYS), Told("endpoints", OTHER_KEYS))),
+    ("add-variables", (Told("answer.field.server", "docs/configured-fields.md: takes it away again"),)),
+    ("boolean-2-ssl-redirect boolean-4-ssl-redirect", (Told("answer.status", VALUES), Told("endpoints", VALUES))),
+    ("boolean-2-hsts", (Told("answer.field.strict-transport-security", VALUES),)),
+    ("number-timeout", (Told("answer.status", VALUES),)),
+    ("set-odd-fields", (Told("endpoint.web.field.x-*", FIELDS),)),
+    ("add-on-answers", (Told("answer.status", ERRORS, "* */418"),)),
+    ("default-with-errors", (Told("endpoint.errors.*", ERRORS),)),
+    ("default-backend-of-error", (Told("endpoint.rest.*", ERRORS),)),
+    ("errors-of-all-own", (Told("endpoint.errors.*", ERRORS),)),
+    ("errors-odd errors-not-here", (Told("answer.status", ERRORS),)),
+    ("no-tls-redirect no-tls-redirect-forced", (Told("*", "docs/options.md: which never are", "* */.well-known/acme-challenge/x"),)),
+    ("redirect-code-wrong", (Told("answer.status", "docs/redirects.md#for-operators"),)),
+    ("relative-permanent relative-snippet", (Told("answer.field.location", VERSIONS),)),
+    ("brotli", (Told("answer.body", VERSIONS),)),
+    ("block-beside-allow", (Told("*", "docs/configmap.md#keys-that-are-honored"),)),
+    ("block-of-nobody block-www", (Told("answer.status", EVERYBODY),)),
+    ("location-and-own", (Told("answer.field.x-a", OPERATORS),)),
+    ("server-all-headers", (Told("answer.field.x-server", OPERATORS),)),
+    ("next-of-all read-timeout-of-all", (Told("endpoints", FAILING),)),
+    ("gzip-etag", (Told("answer.field.*", COMPRESSED, "HEAD *"), Told("answer.field.vary", COMPRESSED, "GET *"))),
+    ("gzip-q", (Told("answer.*", CODINGS, "* Accept-Encoding:?*"),)),
+    ("gzip-no-transform", (Told("answer.*", COMPRESSED),)),
+    ("http-gzip http-map", (Told("answer.*", UNHONORED),)),
+    ("words-blocked risk-medium risk-high", (Told("answer.status", RISK),)),
+    ("external-tls", (Told("endpoint.backend.server-name", UPSTREAM),)),
+    ("resource", (Told("*", "docs/problems.md: and not what the default backend says", "* */static*"),)),
+    ("alias-twice", (Told("*", "docs/further-hosts.md#whose-they-are"),)),
+    ("tls-other-host", (Told("*", "docs/tls.md#which-hosts-redirect-and-which-insist", "* http://*"),)),
+    ("cors-comma cors-wrong cors-wild-port", (Told("answer.field.vary", ORIGINS),)),
+    ("cors-schemes", (Told("answer.field.*", ORIGINS),)),
+    (
+        "wrong-permanent-redirect-2 wrong-upstream-vhost-0 wrong-custom-http-errors-0 wrong-custom-http-errors-1"
+        " wrong-custom-http-errors-2 wrong-connection-proxy-header-0 wrong-connection-proxy-header-1 wrong-default-backend-0"
+        " wrong-server-alias-1 wrong-proxy-read-timeout-0 wrong-proxy-connect-timeout-0",
+        LEFT_OUT,
+    ),
+    ("wrong-auth-type-0", LEFT_OUT[:1]),
+    ("balance-wrong-own limit-wrong limit-allow-wrong", (Told("share.*", EVERYBODY),)),
+    ("wrong-rewrite-target-2", (Told("answer.status", TARGETS), Told("endpoints", TARGETS))),
+    ("wrong-rewrite-target-1", (Told("endpoint.web.line", TARGETS), Told("answer.body", TARGETS))),
+    ("wrong-x-forwarded-prefix-0", (Told("endpoint.web.field.x-forwarded-prefix", f"{ANNOTATIONS}: it is sent where no path is rewritten"),)),
+    ("canary-two", (Told("endpoints", CANARIES),)),
+    ("session-negative-age session-unknown session-beside-app-cookie session-breaks", (Told("answer.field.set-cookie", SESSIONS),)),
+    ("mirror-host-variable mirror-no-uri mirror-fixed mirror-slow", (Told("endpoint.shadow.*", MIRRORS),)),
+)  # fmt: skip
+
+
+def telling(cases: Iterable[Case]) -> tuple[Case, ...]:
+    """The cases with what the table tells of each."""
+    found: dict[str, tuple[Told, ...]] = {}
+    for names, told in ROWS:
+        for name in names.split():
+            found[name] = (*found.get(name, ()), *told)
+    return tuple(replace(case, told=(*case.told, *found.get(case.name, ()))) for case in cases)
