@@ -1,7 +1,7 @@
 """Hosts that an Ingress gets besides those of its rules: ``server-alias``, ``from-to-www-redirect``.
 
 Both are about a host as a whole, so what becomes of them is for ``ingress.translate.hosts.further_hosts`` to decide: a rule for such a host
-takes it away.  ``server-alias`` names hosts that are served as the first host of the rules is.  With
+takes it away.  ``server-alias`` names hosts that are served as the first host of the rules, by the alphabet, is.  With
 ``from-to-www-redirect`` each host of the rules sends the one with, or without, ``www.`` before it to itself.
 
 A regular expression as an alias would make hosts belong to whoever describes them, and is refused.
@@ -147,7 +147,7 @@ FURTHER_HOSTS: Final = Family(
             parse_aliases,
             instead="no other host is served",
             values=f"hosts, separated by commas, at most {MAX_ALIASES}; none",
-            meaning="hosts that get the routes of the first host of the rules; a rule for one takes it away",
+            meaning="hosts that get the routes of a host of the rules, the first of the alphabet; a rule for one takes it away",
             differs="regular expressions are refused; other namespaces' paths on the host are those of the alias, and their younger rules take it away, with --shared-hosts alone",
             risk=Risk.HIGH,
         ),

@@ -154,10 +154,29 @@ class AliasTests(SynchronousTestCase):
         found = snapshot(ingress("a", "/", host="a.test", server_alias="x y, ~^b, b.test, 1.2.3.4, a.test"))
         self.assertEqual(set(routes(found)), {("a.test", "/"), ("b.test", "/")})
         self.assertEqual([one.reason for one in told(found)], [Reason.INVALID_ANNOTATION] * 3)
-        found = snapshot(ingress("a", "/", host="*.a.test", server_alias="b.test"))
-        self.assertEqual(
-            (set(routes(found)), [one.is_note for one in told(found)]), ({("*.a.test", "/")}, [True])
+        found = snapshot(ingress("a", "/", host="", server_alias="b.test"))
+        self.assertEqual((set(routes(found)), [one.is_note for one in told(found)]), ({("", "/")}, [True]))
+
+    def test_of_a_wildcard(self) -> None:
+        """As of any host of the rules, like the domain beside all below it; a redirect goes to no wildcard."""
+        found = snapshot(ingress("a", "/", host="*.a.test", server_alias="a.test"))
+        self.assertEqual((set(routes(found)), told(found)), ({("*.a.test", "/"), ("a.test", "/")}, []))
+        found = snapshot(
+            ingress("a", "/", host="*.a.test", server_alias="a.test", from_to_www_redirect="true")
         )
+        self.assertEqual(set(routes(found)), {("*.a.test", "/"), ("a.test", "/")})
+        self.assertEqual(
+            [(one.is_note, one.message.partition(":")[0]) for one in told(found)],
+            [(True, "from-to-www-redirect")],
+        )
+
+    def test_of_several_hosts(self) -> None:
+        """The first in the alphabet is the one whose routes it has, as in ingress-nginx, wherever that stands in the rules."""
+        one = ingress("a", "/", host="c.test", server_alias="z.test")
+        other = ingress("b", "/b", host="b.test")
+        both = evolve(one, rules=(*one.rules, *other.rules))
+        found = snapshot(both, ingress("cc", "/cc", host="b.test"), ingress("d", "/d", host="c.test"))
+        self.assertEqual({path for host, path in routes(found) if host == "z.test"}, {"/b", "/cc"})
 
     def test_certificate(self) -> None:
         """It is shown the certificate of its host if that covers it, and redirects to HTTPS then; or its own, by ``tls``."""

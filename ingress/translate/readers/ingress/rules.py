@@ -299,19 +299,21 @@ class _RulesReader:
             return ()
         found: dict[str, FurtherHost] = {}
         hosts = frozenset(self.hosts)
+        targets = sorted(host for host in hosts if host)
+        # Nobody is sent to a wildcard.
         named = dict.fromkeys(host for host in self.hosts if host and not host.startswith("*"))
-        if not named:
-            name = ALIASES if aliases else WWW
-            message = f"{name}: no rule names a host, so there is none that others could lead to"
-            self.report(annotations.field(name), Reason.ANNOTATION_NOTE, message)
-            return ()
-        for alias in aliases:
+        pointless = ALIASES if aliases and not targets else WWW if settings.from_to_www and not named else ""
+        if pointless:
+            message = f"{pointless}: no rule names a host, so there is none that others could lead to"
+            self.report(annotations.field(pointless), Reason.ANNOTATION_NOTE, message)
+        for alias in aliases if targets else ():
             fault = check_rule_host(alias)
             if fault is not None:
                 message = f"{ALIASES}: host {quoted(alias)} {fault}; it is left out{placeholder_hint(alias)}"
                 self.report(annotations.field(ALIASES), Reason.INVALID_ANNOTATION, message)
             elif alias not in hosts:
-                found[alias] = FurtherHost(alias, next(iter(named)), False, annotations.field(ALIASES))
+                # Where nginx has the same name for several hosts, the first in the alphabet counts.
+                found[alias] = FurtherHost(alias, targets[0], False, annotations.field(ALIASES))
         for host in named if settings.from_to_www else ():
             if self._is_enough(host):
                 yield
