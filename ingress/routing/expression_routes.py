@@ -182,10 +182,11 @@ class _Realm:
         """Return what comes before *found*: twice the length that a beginning has to exceed, and the least length of a text."""
         if found is None or found.owner is None:
             return _NOTHING
+        if found.match is Match.EXACT:
+            # Where that is of the realm itself, all that stands in its rules is an expression, and this is what ``app-root`` has added.
+            return sys.maxsize, 0
         if self._name in (EVERYBODY, found.owner.key.namespace):
             return -1, len(found.path)
-        if found.match is Match.EXACT:
-            return sys.maxsize, 0
         return 2 * len(rule_path(found.path).rstrip(b"/")), 0
 
 

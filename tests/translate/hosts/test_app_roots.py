@@ -1,0 +1,36 @@
+"""The path ``/`` that ``app-root`` adds to a host, beside expressions."""
+
+from twisted.trial.unittest import SynchronousTestCase
+
+from ingress.routing.route import Match
+from ingress.translate.options import TranslateOptions
+from ingress.translate.readers.ingress.objects import Ingress
+from tests.translate.following import Follower
+from tests.translate.test_client_authentication import ingress
+
+
+class AppRootTests(SynchronousTestCase):
+    """Who takes ``/``."""
+
+    def taken(self, *ingresses: Ingress, path: bytes = b"/", shared: bool = False) -> tuple[str, Match]:
+        """Return whose route takes a path of the host, and how it is compared."""
+        table = Follower(TranslateOptions(shared_hosts=shared), list(ingresses)).expected().table
+        route = table.find(b"a.test", path)
+        assert route is not None and route.owner is not None
+        return route.owner.key.name, route.match
+
+    def test_expression_that_takes_all_leaves_it(self) -> None:
+        """As ingress-nginx has it for the host as a whole, before any path; all others go to the expression."""
+        every = ingress("a", "/(.*)", host="a.test", use_regex="true")
+        rooted = ingress("bb", "/b", host="a.test", app_root="/app")
+        for shared in (False, True):
+            for both in ((every, rooted), (rooted, every)):
+                self.assertEqual(self.taken(*both, shared=shared), ("bb", Match.EXACT))
+                self.assertEqual(self.taken(*both, path=b"/app", shared=shared), ("a", Match.EXPRESSION))
+
+    def test_expression_that_is_the_path_leaves_it(self) -> None:
+        """``/`` itself, which takes everything as an expression."""
+        every = ingress("a", "/", host="a.test", use_regex="true")
+        rooted = ingress("bb", "/b", host="a.test", app_root="/app")
+        self.assertEqual(self.taken(every, rooted), ("bb", Match.EXACT))
+        self.assertEqual(self.taken(every, rooted, path=b"/b"), ("bb", Match.EXPRESSION))
