@@ -24,6 +24,11 @@ OTHER_PYTHONS ?= /usr/bin/python3.11 python3.12 python3.13 python3.14
 TESTS ?=
 # For make conformance-ingress-nginx: which cases, with * for anything, all without.
 CASES ?=
+# Or so many sets by chance of this seed, SHARED=yes in several namespaces.
+RANDOM ?=
+SEED ?= 1
+FIRST ?= 0
+SHARED ?=
 # The benchmark has an environment of its own: it installs other proxies.  It measures what users run: as the image, and as the other
 # proxies that come from Debian, an interpreter built for speed, with PGO and LTO.  Debian's is, where it is there.
 BENCH_VENV ?= .venv-bench
@@ -285,8 +290,8 @@ conformance-next: $(dev_environment) ## run the same by the suite of the next re
 conformance-up: $(dev_environment) ## leave that API server and its pods running until Ctrl-C; make conformance uses them meanwhile
 	@exec $(bin)/python -m conformance up --channel='$(CHANNEL)'
 
-conformance-ingress-nginx: $(dev_environment) ## give the same objects and requests to the real ingress-nginx, built by Go once, and compare: CASES=name,...
-	@exec $(bin)/python -m conformance.ingress_nginx --cases='$(CASES)'
+conformance-ingress-nginx: $(dev_environment) ## give the same objects and requests to the real ingress-nginx, built by Go once, and compare: CASES=name,..., or RANDOM=200 SEED=1
+	@exec $(bin)/python -m conformance.ingress_nginx --cases='$(CASES)' $(if $(RANDOM),--random='$(RANDOM)' --seed='$(SEED)' --first='$(FIRST)' $(if $(SHARED),--shared-hosts))
 
 versions: ## install the lowest and the newest versions of all that is required, from the package index, and run the tests with each
 	@$(have_python)

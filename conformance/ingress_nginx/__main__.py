@@ -13,7 +13,7 @@ from conformance import binaries, compiler, control_plane, credentials, network
 from conformance.__main__ import TREE, WORK, empty_folder, remove_old_folders
 from conformance.cluster import Cluster, RefusedError
 from conformance.control_plane import ControlPlane
-from conformance.ingress_nginx import cases, controllers, names, play, programs, table
+from conformance.ingress_nginx import cases, controllers, names, play, programs, samples, sampling, table
 from conformance.ingress_nginx.cases.certificates import CLIENTS as CERTIFICATES
 from conformance.ingress_nginx.endpoints import Endpoints
 from conformance.ingress_nginx.of_files import cases_of_files
@@ -40,7 +40,24 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument(
         "--keep", action="store_true", help="leave all Ingresses, and wait for Enter before all ends"
     )
+    parser.add_argument(
+        "--random", type=int, default=0, metavar="N", help="so many sets by chance instead of cases"
+    )
+    parser.add_argument(
+        "--shrunk", type=int, default=12, help="how many findings of a hundred sets are made smaller"
+    )
+    parser.add_argument(
+        "--first", type=int, default=0, metavar="NUMBER", help="of the sets by chance, for one that was found"
+    )
+    parser.add_argument("--seed", type=int, default=1, metavar="S", help="of the sets by chance")
+    parser.add_argument(
+        "--shared-hosts",
+        action="store_true",
+        help="sets by chance in several namespaces, where ours has hosts shared as ingress-nginx does",
+    )
     options = parser.parse_args(arguments)
+    if options.random and (options.keep or options.manifests):
+        parser.error("--random goes neither with --keep nor with --manifests")
     try:
         chosen = list(cases_of_files(options.manifests)) if options.manifests else cases.chosen(options.cases)
         cache = Path(os.environ.get("CONFORMANCE_CACHE") or WORK / "cache").resolve()
@@ -53,8 +70,14 @@ def main(arguments: Sequence[str]) -> int:
             set_up_network()
             processes = stack.enter_context(Processes(folder))
             plane = control_plane.start(servers, processes, folder)
-            bench = start(plane, processes, reference)
+            bench = start(plane, processes, reference, ("--shared-hosts",) if options.shared_hosts else ())
             bench.keeps = options.keep
+            if options.random:
+                numbers = range(options.first, options.first + options.random)
+                spaces = sampling.SPACES if options.shared_hosts else 1
+                status = samples.run(bench, numbers, options.seed, spaces, options.shrunk)
+                processes.check()
+                return status
             status = table.tell(play.play(bench, chosen), folder)
             processes.check()
             if options.keep:
@@ -89,7 +112,12 @@ def set_up_network() -> None:
     )
 
 
-def start(plane: ControlPlane, processes: Processes, reference: programs.ReferencePrograms) -> play.Bench:
+def start(
+    plane: ControlPlane,
+    processes: Processes,
+    reference: programs.ReferencePrograms,
+    options: Sequence[str] = (),
+) -> play.Bench:
     cluster = plane.cluster()
     furnish(cluster)
     certificate, key = credentials.self_signed(["endpoint.test"])
@@ -106,12 +134,12 @@ def start(plane: ControlPlane, processes: Processes, reference: programs.Referen
     numbers = count(2)
 
     def another() -> controllers.Controller:
-        return controllers.start_ours(plane, processes, TREE, resolver, next(numbers))
+        return controllers.start_ours(plane, processes, TREE, resolver, next(numbers), options)
 
     return play.Bench(
         cluster,
         controllers.start_reference(plane, processes, reference, resolver),
-        controllers.start_ours(plane, processes, TREE, resolver),
+        controllers.start_ours(plane, processes, TREE, resolver, options=options),
         endpoints,
         known,
         processes.logs,

@@ -91,9 +91,14 @@ def copy(source: Path, target: Path) -> None:
 
 
 def start_ours(
-    plane: ControlPlane, processes: Processes, tree: Path, resolver: str, number: int = 1
+    plane: ControlPlane,
+    processes: Processes,
+    tree: Path,
+    resolver: str,
+    number: int = 1,
+    options: Sequence[str] = (),
 ) -> Controller:
-    """Start one of ours, the first or a further one, by its *number*."""
+    """Start one of ours, the first or a further one, by its *number*, with further *options*."""
     name = OURS if number == 1 else f"{OURS}-{number}"
     folder = processes.logs / name
     etc = folder / "etc"

@@ -150,7 +150,7 @@ def refused_row(case: Case, refused: RefusedError) -> Row:
     return Row(case.name, "(objects)", different=(Difference("API server", str(refused), ""),))
 
 
-def await_both(bench: Bench, preface: bytes = b"") -> tuple[str, str] | None:
+def await_both(bench: Bench, preface: bytes = b"", seconds: float = READY_SECONDS) -> tuple[str, str] | None:
     """Until both serve what was made last; else what they answered instead, or what nginx refused."""
     bench.rounds += 1
     read = bench.reference_log.stat().st_size
@@ -160,7 +160,7 @@ def await_both(bench: Bench, preface: bytes = b"") -> tuple[str, str] | None:
     case = Case(f"sentinel-{bench.rounds}", (plain,), ())
     apply(bench, lay(bench, case))
     ask = Ask(host=case.host, preface=preface)
-    end = time.monotonic() + READY_SECONDS
+    end = time.monotonic() + seconds
     in_a_row, since = 0, 0.0
     while in_a_row < IN_A_ROW:
         answers = [

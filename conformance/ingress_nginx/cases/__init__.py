@@ -13,6 +13,7 @@ from conformance.ingress_nginx.cases import (
     odd_values,
     paths,
     rewrites,
+    routes,
     services,
     sessions,
     snippets,
@@ -28,6 +29,7 @@ from conformance.ingress_nginx.cases.telling import telling
 CASES: tuple[Case, ...] = (
     *paths.CASES,
     *rewrites.CASES,
+    *routes.CASES,
     *traffic.CASES,
     *answers.CASES,
     *guards.CASES,

@@ -1,0 +1,43 @@
+"""What sets by chance have shown."""
+
+from conformance.cluster import Object
+from conformance.ingress_nginx.case import Ask, Case, gets, ingress
+
+
+def of_hosts(*ingresses: Object) -> Object:
+    """One Ingress with the rules of several."""
+    first, *others = ingresses
+    rules = [rule for one in (first, *others) for rule in one["spec"]["rules"]]
+    return {**first, "spec": {**first["spec"], "rules": rules}}
+
+
+CASES = (
+    Case(
+        "app-root-beside-expressions",
+        (
+            ingress({"/(.*)": "all"}, kind="ImplementationSpecific", name="all", use_regex="true"),
+            ingress({"/b": "b"}, name="b", app_root="/app"),
+        ),
+        gets("/", "/?a", "/app", "/b", "/c"),
+    ),
+    Case(
+        "server-alias-of-wildcard",
+        (ingress(host="*.HOST", server_alias="HOST,alias-of-wildcard.test"),),
+        (
+            Ask(host="a.HOST"),
+            Ask(host="HOST"),
+            Ask("/a?b", host="alias-of-wildcard.test"),
+            Ask(host="other.test"),
+        ),
+    ),
+    Case(
+        "server-alias-of-several",
+        (
+            of_hosts(
+                ingress({"/": "last"}, host="z.HOST", server_alias="alias.HOST"),
+                ingress({"/": "first"}, host="b.HOST"),
+            ),
+        ),
+        (Ask(host="alias.HOST"), Ask(host="z.HOST"), Ask(host="b.HOST")),
+    ),
+)

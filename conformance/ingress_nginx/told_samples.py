@@ -1,0 +1,210 @@
+"""Which differences of sets by chance are told, and where.
+
+A rule looks at one request alone: at what the two answered, and at what the set says that may have to do with it.
+"""
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from urllib.parse import unquote, urlsplit
+
+from conformance.ingress_nginx.case import PREFIX, Ask
+from conformance.ingress_nginx.comparing import Difference, Outcome
+from conformance.ingress_nginx.sampling import CANARIES, Sample
+
+EVERYBODY = "docs/from-ingress-nginx.md#what-is-different-for-everybody"
+REST = 404
+ELSEWHERE = ("new.test", "now.test")
+"""Where redirects of an Ingress lead."""
+
+
+@dataclass(frozen=True)
+class Seen:
+    """One request of a set, and what became of it."""
+
+    sample: Sample
+    ask: Ask
+    reference: Outcome
+    ours: Outcome
+    different: Sequence[Difference]
+
+    def annotations(self, name: str) -> list[str]:
+        """The values of an annotation, of all Ingresses that have it."""
+        key = f"{PREFIX}{name}"
+        found = [placed.thing["metadata"]["annotations"] for placed in self.sample.ingresses]
+        return [annotations[key] for annotations in found if key in annotations]
+
+    def default_backends(self) -> set[str]:
+        specs = [placed.thing["spec"] for placed in self.sample.ingresses]
+        return {spec["defaultBackend"]["service"]["name"] for spec in specs if "defaultBackend" in spec}
+
+    def paths(self) -> list[str]:
+        return [
+            path["path"]
+            for placed in self.sample.ingresses
+            for rule in placed.thing["spec"].get("rules", ())
+            for path in rule.get("http", {}).get("paths", ())
+        ]
+
+    def tls_hosts(self) -> list[str]:
+        tls = [one for placed in self.sample.ingresses for one in placed.thing["spec"].get("tls", ())]
+        return [host for one in tls for host in one["hosts"]]
+
+    def whats(self) -> set[str]:
+        return {one.what for one in self.different}
+
+
+def served(outcome: Outcome) -> set[str]:
+    """The Services that were asked, without the number of their namespace."""
+    return {re.sub(r"[0-9]*#[0-9]+$", "", name) for name, _ in outcome.arrivals}
+
+
+def location(outcome: Outcome) -> str:
+    return next((value for name, value in outcome.got.fields if name.lower() == "location"), "")
+
+
+def is_rest(seen: Seen) -> bool:
+    """No path took it here: it is 404, or for a default backend; there the oldest Ingress of the host has a say."""
+    if seen.ours.got.status == REST and not seen.ours.arrivals:
+        return seen.reference.got.status in (301, 302, 308, 403, 503) or bool(
+            served(seen.reference) & seen.default_backends()
+        )
+    leads = {urlsplit(location(outcome)).hostname for outcome in (seen.reference, seen.ours)}
+    if seen.default_backends() and leads & set(ELSEWHERE):
+        return True
+    return bool(served(seen.ours)) and served(seen.ours) <= seen.default_backends()
+
+
+def is_page_of_rest(seen: Seen) -> bool:
+    """No path took it here, and the error pages of the host are asked."""
+    codes = [value for _, one in seen.ours.arrivals for name, value in one.fields if name.lower() == "x-code"]
+    return codes == [str(REST)] and not seen.reference.arrivals
+
+
+def is_nobody_there(seen: Seen) -> bool:
+    """A backend without endpoints: there 503 comes before who may ask at all."""
+    return (seen.reference.got.status, seen.ours.got.status) == (503, 403)
+
+
+def is_spelling_of_host(seen: Seen) -> bool:
+    """The same redirect, but for capitals and the dot at the end of the host."""
+    if seen.whats() != {"answer.field.location"}:
+        return False
+    one, other = urlsplit(location(seen.reference)), urlsplit(location(seen.ours))
+    return one._replace(netloc=plain(one.netloc)) == other._replace(netloc=plain(other.netloc))
+
+
+def plain(authority: str) -> str:
+    host, colon, port = authority.lower().partition(":")
+    return host.rstrip(".") + colon + port
+
+
+def is_escape_of_rule(seen: Seen) -> bool:
+    """A rule has an escape in its path, and what that stands for is asked for."""
+    return " " in unquote(seen.ask.target) and any("%20" in path for path in seen.paths())
+
+
+def has_parameters(seen: Seen) -> bool:
+    return ";" in seen.ask.target
+
+
+def is_refused(seen: Seen) -> bool:
+    return seen.ours.got.status == 400 and any(part in seen.ask.target for part in ("%2F", "..", ";"))
+
+
+def is_captured(seen: Seen) -> bool:
+    """A rewritten path with an empty segment, or a dot segment, which ours leaves out."""
+    if not seen.annotations("rewrite-target") or not all(what.endswith(".line") for what in seen.whats()):
+        return False
+    return any(re.search(r" \S*//|/\.\.?[/? ]", one.reference) for one in seen.different)
+
+
+def is_slash_after_https(seen: Seen) -> bool:
+    return seen.reference.got.status == 301 and location(seen.ours).startswith("https://")
+
+
+def is_page_of_nobody(seen: Seen) -> bool:
+    """An error that is replaced where there is nobody to replace it."""
+    asked_for = any(str(seen.ours.got.status) in value for value in seen.annotations("custom-http-errors"))
+    return asked_for and seen.reference.got.status == 404 and not seen.reference.arrivals
+
+
+def is_canary_of_others(seen: Seen) -> bool:
+    """Canaries belong to a Service there, and to a path here."""
+    return bool((served(seen.reference) | served(seen.ours)) & set(CANARIES))
+
+
+def is_www_of_nobody(seen: Seen) -> bool:
+    """A redirect between a host and its www, by an Ingress whose paths all belong to others."""
+    host = urlsplit(location(seen.ours)).hostname or ""
+    asked_for = plain(seen.ask.host).partition(":")[0]
+    return bool(seen.annotations("from-to-www-redirect")) and host.startswith("www.") != asked_for.startswith(
+        "www."
+    )
+
+
+def is_root_of_expressions(seen: Seen) -> bool:
+    """``/`` of type Exact beside expressions: there the root of the host comes before it, which nobody wrote."""
+    roots = [
+        path
+        for placed in seen.sample.ingresses
+        for rule in placed.thing["spec"].get("rules", ())
+        for path in rule.get("http", {}).get("paths", ())
+        if path["path"] == "/" and path["pathType"] == "Exact"
+    ]
+    asked_for = bool(seen.annotations("use-regex") or seen.annotations("rewrite-target"))
+    there = {path["backend"]["service"]["name"] for path in roots}
+    return asked_for and bool(there & served(seen.ours)) and not seen.reference.arrivals
+
+
+def is_app_root_of_nobody(seen: Seen) -> bool:
+    """``app-root`` of an Ingress whose paths all belong to others."""
+    return any(location(seen.ours).endswith(path) for path in seen.annotations("app-root")) and not any(
+        location(seen.reference).endswith(path) for path in seen.annotations("app-root")
+    )
+
+
+def is_prefix_told(seen: Seen) -> bool:
+    return all(what.endswith(".x-forwarded-prefix") for what in seen.whats())
+
+
+def is_empty_rule(seen: Seen) -> bool:
+    """A rule without ``http``, for a host that another rule would take: 503, so that nobody else gets its requests."""
+    rules = [rule for placed in seen.sample.ingresses for rule in placed.thing["spec"].get("rules", ())]
+    empty = any("http" not in rule for rule in rules)
+    return empty and (seen.reference.got.status, seen.ours.got.status) == (404, 503)
+
+
+def is_below_wildcard(seen: Seen) -> bool:
+    """Plain HTTP to a host whose wildcard alone is in spec.tls."""
+    wildcards = [host[1:] for host in seen.tls_hosts() if host.startswith("*.")]
+    name = plain(seen.ask.host).partition(":")[0].replace("host", "HOST")
+    below = any(name.endswith(end) for end in wildcards)
+    return below and name not in seen.tls_hosts() and location(seen.ours).startswith("https://")
+
+
+RULES: tuple[tuple[Callable[[Seen], bool], str], ...] = (
+    (is_rest, EVERYBODY),
+    (is_page_of_rest, "docs/custom-errors.md#where-that-differs-from-ingress-nginx"),
+    (is_nobody_there, EVERYBODY),
+    (is_spelling_of_host, EVERYBODY),
+    (is_refused, EVERYBODY),
+    (is_escape_of_rule, EVERYBODY),
+    (has_parameters, EVERYBODY),
+    (is_captured, "docs/regular-expressions.md#targets"),
+    (is_slash_after_https, "docs/redirects.md#redirects"),
+    (is_page_of_nobody, "docs/custom-errors.md#where-that-differs-from-ingress-nginx"),
+    (is_canary_of_others, "docs/affinity-and-canaries.md#canaries"),
+    (is_www_of_nobody, "docs/further-hosts.md#from-to-www-redirect"),
+    (is_root_of_expressions, "docs/regular-expressions.md#paths-that-are-regular-expressions"),
+    (is_app_root_of_nobody, "docs/redirects.md#to-the-application"),
+    (is_prefix_told, "docs/annotations.md#annotations-what-each-of-them-does"),
+    (is_empty_rule, "docs/problems.md#problems"),
+    (is_below_wildcard, "docs/tls.md#which-hosts-redirect-and-which-insist"),
+)
+
+
+def told(sample: Sample, ask: Ask, reference: Outcome, ours: Outcome, different: Sequence[Difference]) -> str:
+    """The heading that tells of it, or nothing."""
+    seen = Seen(sample, ask, reference, ours, different)
+    return next((f"{where} ({rule.__name__})" for rule, where in RULES if rule(seen)), "")

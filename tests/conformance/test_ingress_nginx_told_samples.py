@@ -1,0 +1,162 @@
+"""Which differences of sets by chance are told: each rule with a request that it is for, and one beside that."""
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+from twisted.trial.unittest import SynchronousTestCase
+
+from conformance.ingress_nginx import sampling, told_samples
+from conformance.ingress_nginx.case import Ask, backend_of
+from conformance.ingress_nginx.client import Got
+from conformance.ingress_nginx.comparing import Difference, Outcome
+from conformance.ingress_nginx.endpoints import Arrival
+from conformance.ingress_nginx.sampling import Placed, Sample
+
+REPOSITORY = Path(__file__).parents[2]
+
+
+def anchors(text: str) -> set[str]:
+    headings = re.findall(r"^#+ (.+)$", text, re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+def answer(status: int, *services: str, location: str = "", code: str = "") -> Outcome:
+    fields = (("Location", location),) if location else ()
+    told = (("X-Code", code),) if code else ()
+    arrivals = tuple(
+        (f"{name}#0", Arrival("10.30.0.1", "GET / HTTP/1.1", told, b"", False, "")) for name in services
+    )
+    return Outcome(Got(status, fields), arrivals)
+
+
+def placed(
+    path: str = "/a", kind: str = "Prefix", default: str = "", tls: Sequence[str] = (), **annotations: str
+) -> Placed:
+    paths = [{"path": path, "pathType": kind, "backend": backend_of("a")}]
+    spec: dict[str, object] = {"rules": [{"host": "HOST", "http": {"paths": paths}}]}
+    if default:
+        spec["defaultBackend"] = backend_of(default)
+    if tls:
+        spec["tls"] = [{"hosts": list(tls)}]
+    given = {key.replace("_", "-"): value for key, value in annotations.items()}
+    return Placed(sampling.ingress("i", given, spec))
+
+
+def rule_of(
+    one: Placed, ask: Ask, reference: Outcome, ours: Outcome, what: str = "answer.status", there: str = ""
+) -> str:
+    """The name of the rule that tells it, or nothing."""
+    different = (Difference(what, there, ""),)
+    where = told_samples.told(Sample("s", (one,), (ask,)), ask, reference, ours, different)
+    return where.partition("(")[2].rstrip(")")
+
+
+class ToldTests(SynchronousTestCase):
+    """Rules."""
+
+    def test_each_names_a_heading(self) -> None:
+        """Of a document that there is."""
+        for _, where in told_samples.RULES:
+            file, _, anchor = where.partition("#")
+            self.assertIn(anchor, anchors((REPOSITORY / file).read_text("utf-8")), where)
+
+    def test_what_no_path_takes(self) -> None:
+        """404 here, or a default backend; the oldest Ingress has its say there.  Another endpoint is no such thing."""
+        for status in (301, 302, 308, 403):
+            self.assertEqual(rule_of(placed(), Ask(), answer(status), answer(404)), "is_rest")
+        self.assertEqual(rule_of(placed(default="b"), Ask(), answer(404), answer(200, "b")), "is_rest")
+        self.assertEqual(
+            rule_of(placed(default="b"), Ask(), answer(302, location="https://now.test/y"), answer(308)),
+            "is_rest",
+        )
+        self.assertEqual(rule_of(placed(), Ask(), answer(200, "a"), answer(404)), "")
+        self.assertEqual(rule_of(placed(default="b"), Ask(), answer(404), answer(200, "a")), "")
+        self.assertEqual(rule_of(placed(), Ask(), answer(403), answer(200, "a")), "")
+
+    def test_page_of_it(self) -> None:
+        """The default backend is told 404."""
+        self.assertEqual(
+            rule_of(placed(), Ask(), answer(404), answer(404, "c", code="404")), "is_page_of_rest"
+        )
+        self.assertEqual(rule_of(placed(), Ask(), answer(404), answer(404, "c", code="503")), "")
+
+    def test_spelling_of_hosts_in_redirects(self) -> None:
+        """Capitals and the last dot, and nothing else of the URL."""
+        for theirs, ours, rule in (
+            ("https://A.test./x?", "https://a.test/x?", "is_spelling_of_host"),
+            ("https://a.test/x", "https://a.test/X", ""),
+            ("https://b.test/x", "https://a.test/x", ""),
+        ):
+            found = rule_of(
+                placed(),
+                Ask(),
+                answer(308, location=theirs),
+                answer(308, location=ours),
+                "answer.field.location",
+            )
+            self.assertEqual(found, rule, theirs)
+
+    def test_paths_of_requests(self) -> None:
+        """Escapes, parameters, and what is refused."""
+        self.assertEqual(rule_of(placed(), Ask("/a%2Fb"), answer(200, "a"), answer(400)), "is_refused")
+        self.assertEqual(rule_of(placed(), Ask("/a"), answer(200, "a"), answer(400)), "")
+        escaped = placed("/a%20b")
+        self.assertEqual(rule_of(escaped, Ask("/a%20b"), answer(404), answer(200, "a")), "is_escape_of_rule")
+        self.assertEqual(rule_of(placed(), Ask("/a%20b"), answer(404), answer(200, "a")), "")
+        self.assertEqual(rule_of(placed(), Ask("/a;v=1"), answer(404), answer(200, "a")), "has_parameters")
+
+    def test_what_was_captured(self) -> None:
+        """Empty segments that are left out, where a path is rewritten."""
+        line = "endpoint.a.line"
+        for one, there, rule in (
+            (placed(rewrite_target="/$1"), "GET //x HTTP/1.1", "is_captured"),
+            (placed(rewrite_target="/$1"), "GET /x// HTTP/1.1", "is_captured"),
+            (placed(rewrite_target="/$1"), "GET /x/y HTTP/1.1", ""),
+            (placed(), "GET //x HTTP/1.1", ""),
+        ):
+            self.assertEqual(
+                rule_of(one, Ask(), answer(200, "a"), answer(200, "a"), line, there), rule, there
+            )
+
+    def test_orders_of_redirects(self) -> None:
+        """HTTPS before the slash; www, and the root of an application, of whom has no path left."""
+        secure = answer(308, location="https://HOST/a")
+        self.assertEqual(rule_of(placed(), Ask(), answer(301), secure), "is_slash_after_https")
+        www = placed(from_to_www_redirect="true")
+        there = answer(308, location="http://www.HOST/")
+        self.assertEqual(rule_of(www, Ask(), answer(404), there), "is_www_of_nobody")
+        self.assertEqual(rule_of(placed(), Ask(), answer(404), there), "")
+        root = placed(app_root="/app")
+        self.assertEqual(
+            rule_of(root, Ask(), answer(404), answer(302, location="http://HOST/app")),
+            "is_app_root_of_nobody",
+        )
+
+    def test_below_a_wildcard(self) -> None:
+        """That is in spec.tls; a host that is named there itself redirects in both."""
+        secure = answer(308, location="https://a.HOST/a")
+        below = placed(tls=["*.HOST"])
+        self.assertEqual(rule_of(below, Ask(host="a.HOST"), answer(200, "a"), secure), "is_below_wildcard")
+        named = placed(tls=["*.HOST", "a.HOST"])
+        self.assertEqual(rule_of(named, Ask(host="a.HOST"), answer(200, "a"), secure), "")
+
+    def test_rule_without_paths(self) -> None:
+        """Of a host that another rule would take."""
+        one = placed()
+        del one.thing["spec"]["rules"][0]["http"]
+        self.assertEqual(rule_of(one, Ask(), answer(404), answer(503)), "is_empty_rule")
+        self.assertEqual(rule_of(one, Ask(), answer(200, "a"), answer(503)), "")
+
+    def test_others(self) -> None:
+        """Error pages of nobody, canaries, the root beside expressions, and the prefix of who rewrites nothing."""
+        errors = placed(custom_http_errors="503")
+        self.assertEqual(rule_of(errors, Ask(), answer(404), answer(503)), "is_page_of_nobody")
+        self.assertEqual(rule_of(placed(), Ask(), answer(404), answer(503)), "")
+        self.assertEqual(rule_of(placed(), Ask(), answer(200, "g"), answer(200, "a")), "is_canary_of_others")
+        self.assertEqual(rule_of(placed(), Ask(), answer(503), answer(403)), "is_nobody_there")
+        self.assertEqual(rule_of(placed(), Ask(), answer(403), answer(503)), "")
+        root = placed("/", "Exact", use_regex="true")
+        self.assertEqual(rule_of(root, Ask(), answer(404), answer(200, "a")), "is_root_of_expressions")
+        what = "endpoint.a.field.x-forwarded-prefix"
+        self.assertEqual(rule_of(placed(), Ask(), answer(200, "a"), answer(200, "a"), what), "is_prefix_told")
