@@ -6,6 +6,7 @@ It hangs on its connection (``handshake_of``) from the moment the server name is
 from cryptography import x509
 from cryptography.hazmat.primitives.serialization import Encoding
 from OpenSSL import SSL, crypto
+from twisted.logger import Logger
 
 from ingress.model.requests.client_authentication import (
     NO_EVIDENCE,
@@ -21,6 +22,8 @@ _CHAIN_TOO_LONG = 22
 """``X509_V_ERR_CERT_CHAIN_TOO_LONG``."""
 _BEFORE_HELLO = b"before SSL initialization"
 """How OpenSSL calls the state in which no hello has come."""
+
+_log = Logger()
 
 
 def awaits_hello(connection: SSL.Connection) -> bool:
@@ -89,7 +92,15 @@ def _judge(
     connection: SSL.Connection, certificate: crypto.X509, error: int, depth: int, is_good: int
 ) -> bool:
     handshake = handshake_of(connection)
-    return handshake is not None and handshake._judge(connection, certificate, error, depth, is_good)
+    # A second hello (RFC 8446 section 4.1.4) that names another host, as none may, can be of one that asks for no certificate.
+    if handshake is None or handshake.authentication is None:
+        return False
+    try:
+        return handshake._judge(connection, certificate, error, depth, is_good)
+    except Exception:
+        # pyOpenSSL would keep it with the callback, which is that of all connections, for as long as the process lives.
+        _log.failure("a client's certificate could not be judged, which is a bug; its handshake ends")
+        return False
 
 
 def handshake_of(connection: SSL.Connection) -> Handshake | None:

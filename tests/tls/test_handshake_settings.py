@@ -23,7 +23,7 @@ from ingress.model.requests.client_authentication import (
 from ingress.model.shared_map import SharedMap
 from ingress.tls import contexts as contexts_module
 from ingress.tls.bases import TICKET_KEYS_SECONDS, Bases
-from ingress.tls.binding import is_resumed, restrict_groups
+from ingress.tls.binding import forget_errors, is_resumed, restrict_groups
 from ingress.tls.contexts import ServerContexts
 from ingress.tls.handshake import Handshake, evidence_of, handshake_of
 from tests.fakes.certificates import (
@@ -199,6 +199,81 @@ class ClientCertificateTests(HandshakeSettingsCase):
         self.kept.clear()
         del client
         self.assertEqual(handshakes(), before)
+
+    def judge_all(self) -> list[Exception]:
+        """Return what pyOpenSSL keeps with the callback that judges for all connections: nothing must ever be there."""
+        self.connect(b"closed.com", client_context(authority=VISITORS))
+        helper: Any = self.kept[-1].server._verify_helper
+        problems: list[Exception] = helper._problems
+        self.addCleanup(problems.clear)
+        return problems
+
+    def test_second_hello(self) -> None:
+        """A second hello that names another host than the first ends the handshake if a certificate is shown, and leaves nothing behind."""
+        problems = self.judge_all()
+        for authority in (VISITORS, None):
+            context = client_context(authority=authority)
+            # The key that it sends is of a group that is not ours, so it is asked to say hello again.
+            restrict_groups(context, b"P-521:P-256")
+            client = Client(self.contexts, b"closed.com", context=context)
+            self.kept.append(client)
+            for side in (client.connection, client.server):
+                self.assertRaises(SSL.WantReadError, side.do_handshake)
+                client.pump()
+            first = handshake_of(client.server)
+            assert first is not None
+            self.assertEqual(first.server_name, b"closed.com")
+            client.connection.set_tlsext_host_name(b"open.com")
+            if authority is None:
+                client.handshake()
+                self.assertEqual(evidence_of(client.server), NO_EVIDENCE)
+            else:
+                self.assertRaises(SSL.Error, client.handshake)
+                forget_errors()
+            self.assertEqual(problems, [])
+
+    def test_fault(self) -> None:
+        """A bug while a certificate is judged is logged, ends the handshake, and leaves nothing behind in what judges for all."""
+        problems = self.judge_all()
+
+        def fail(*_: Any) -> bool:
+            raise RuntimeError("a bug")
+
+        with self.patch(Handshake, "_judge", fail):
+            self.assertRaises(SSL.Error, self.connect, b"closed.com", client_context(authority=VISITORS))
+        forget_errors()
+        self.assertEqual(len(self.flushLoggedErrors(RuntimeError)), 1)
+        self.assertEqual(problems, [])
+        self.assertEqual(
+            evidence_of(self.connect(b"closed.com", client_context(authority=VISITORS)).server).error,
+            VERIFIED,
+        )
+
+    def test_side_by_side(self) -> None:
+        """Of handshakes that go on at the same time each is judged by what its own host asks for, and by its own certificates."""
+        strangers = make_authority("Strangers")
+        theirs = evolve(ASKS, source="theirs", ca_pem=strangers.pem)
+        self.contexts.publish(self.table, handshake_settings(closed_com=asking(), other_com=asking(theirs)))
+        for version in (SSL.TLS1_2_VERSION, SSL.TLS1_3_VERSION):
+            clients = [
+                Client(self.contexts, name, context=client_context(version, authority=authority))
+                for name in (b"closed.com", b"other.com")
+                for authority in (VISITORS, strangers)
+            ]
+            self.kept += clients
+            for _ in range(4):
+                # A step of each in turn.
+                for client in clients:
+                    for side in (client.connection, client.server):
+                        try:
+                            side.do_handshake()
+                        except SSL.WantReadError:
+                            pass
+                        client.pump()
+            found = [evidence_of(client.server) for client in clients]
+            self.assertEqual([one.authentication for one in found], [ASKS, ASKS, theirs, theirs])
+            self.assertEqual([one.error == VERIFIED for one in found], [True, False, False, True])
+            self.assertEqual(len({one.certificate for one in found}), 4)
 
     def test_asked_for(self) -> None:
         """The client learns which authorities are trusted, and is asked by that host alone."""
