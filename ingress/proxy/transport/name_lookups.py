@@ -10,14 +10,13 @@ Nothing is remembered of answers: a name may have another one the next time.  No
 """
 
 import socket
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from threading import Thread
 from typing import Any, Final
 
-from twisted.logger import Logger
-
-from ingress.proxy.contract.portions import PORTION_SECONDS
+from ingress.process.in_slices import first_at_once
+from ingress.proxy.contract.portions import in_portions
 
 OPERATORS_THREADS: Final = 8
 TENANTS_THREADS: Final = 16
@@ -30,8 +29,6 @@ MOST_SLOW: Final = 4096
 
 Found = Callable[[Sequence[str]], None]
 """Is told the addresses of a name, in the order of the system; none where it has none, or nobody knows."""
-
-_log: Final = Logger()
 
 _Asked = tuple[str, bool]
 """A name, and whether a tenant asks."""
@@ -157,12 +154,14 @@ class NameLookups:
 
     def _tell(self, told: dict[object, Found], addresses: Sequence[str]) -> None:
         """Tell those who have waited, of very many some in each turn: each makes a connection, or lets its request fail."""
-        until = self._reactor.seconds() + PORTION_SECONDS
-        while told:
-            try:
-                told.pop(next(iter(told)))(addresses)
-            except Exception:
-                _log.failure("What came of a name could not be told, which is a bug; the others are told")
-            if told and self._reactor.seconds() >= until:
-                self._reactor.callLater(0, self._tell, told, addresses)
-                return
+
+        def tell(found: Found) -> None:
+            found(addresses)
+
+        first_at_once(self._reactor, in_portions(_taken_off(told), tell, self._reactor.seconds))
+
+
+def _taken_off(told: dict[object, Found]) -> Iterator[Found]:
+    # Who waits for its turn may leave.
+    while told:
+        yield told.pop(next(iter(told)))

@@ -60,6 +60,29 @@ class PortionsTests(SynchronousTestCase):
         steps = in_portions(range(3), lambda item: self.clock.take(1), self.clock.seconds)
         self.assertEqual(sum(1 for _ in steps), 3)
 
+    def test_slow_turns(self) -> None:
+        """Where turns take long a portion is longer: a ninth of the time at least, but never as long as a turn should not be."""
+        for others, expected in ((0.0, 10), (0.008, 10), (0.04, 50), (0.08, 100), (60.0, 100)):
+            self.done.clear()
+            steps = in_portions(range(1000), self.work, self.clock.seconds)
+            next(steps)
+            before = len(self.done)
+            self.clock.take(others)
+            next(steps)
+            self.assertIn(len(self.done) - before, (expected, expected + 1), others)
+
+    def test_fault(self) -> None:
+        """A bug is logged, and keeps no other from its turn."""
+
+        def fail(item: int) -> None:
+            self.work(item)
+            if item in (2, 15):
+                raise RuntimeError("a bug")
+
+        finished(in_portions(range(25), fail, self.clock.seconds))
+        self.assertEqual(len(self.flushLoggedErrors(RuntimeError)), 2)
+        self.assertEqual(self.done, list(range(25)))
+
 
 class ManyDeadlinesTests(SynchronousTestCase):
     """Very many that are due with one tick."""
