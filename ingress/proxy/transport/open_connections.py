@@ -7,7 +7,7 @@ from typing import TypeVar
 from twisted.internet.defer import Deferred
 
 from ingress.metrics.metrics import Metrics
-from ingress.model.stepwise import Stepwise
+from ingress.model.stepwise import finished
 from ingress.proxy.contract.deadlines import Deadlines
 from ingress.proxy.contract.portions import in_portions
 from ingress.proxy.transport.connection_limit import DEFAULT_CONNECTIONS, Connection, ConnectionLimit
@@ -146,14 +146,14 @@ class OpenConnections:
 
     def close_resting(self) -> None:
         """Have all connections take no further request: who is at rest is closed, of very many in as many turns as that takes."""
-        self._deadlines.take(self._close_all_resting())
+        self._deadlines.in_portions(self._each(), self._drain)
 
-    def _close_all_resting(self) -> Stepwise[None]:
-        seconds = self._deadlines.exact_seconds
-        told = dict.fromkeys(self.all)
-        yield from in_portions(list(told), self._drain, seconds)
-        # Those that began meanwhile, or carry on others, are told, too.
-        yield from in_portions([each for each in self.all if each not in told], self._drain, seconds)
+    def _each(self) -> Iterator[Connection]:
+        """Yield every connection once, those that begin meanwhile, or carry on others, among them."""
+        told: dict[Connection, None] = {}
+        while left := [each for each in self.all if each not in told]:
+            told.update(dict.fromkeys(left))
+            yield from left
 
     def _drain(self, connection: Connection) -> None:
         # It may have ended while others were told.
@@ -167,7 +167,7 @@ class OpenConnections:
 
     def cut(self) -> None:
         """End every connection, of very many in as many turns as that takes: others go on."""
-        self._deadlines.in_portions(list(self.all), self._abort)
+        self._deadlines.in_portions(self._each(), self._abort)
 
     def _abort(self, connection: Connection) -> None:
         if connection in self.all:
@@ -175,8 +175,7 @@ class OpenConnections:
 
     def abort(self) -> None:
         """End every connection at once: the process ends."""
-        for connection in list(self.all):
-            connection.abort()
+        finished(in_portions(self._each(), self._abort, self._deadlines.exact_seconds))
 
     def _note_drained(self) -> None:
         if self._drained is not None and not self.all:

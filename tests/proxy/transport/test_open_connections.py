@@ -192,6 +192,40 @@ class ManyTests(SynchronousTestCase):
         self.work()
         self.assertEqual((gone.told, self.told(), len(self.part.all)), ([], 199, 0))
 
+    def test_cut_while_they_are_carried_on(self) -> None:
+        """One that another carries on before its turn is cut as that one, be it that this happens again, and again meanwhile."""
+        following: list[SlowConnection] = []
+
+        def carry_on(connection: SlowConnection) -> None:
+            following.append(SlowConnection(self.clock, self.part))
+            self.part.replaced(connection, following[-1])
+
+        self.part.cut()
+        for connection in self.all[100:150]:
+            carry_on(connection)
+        self.clock.callLater(0.015, lambda: carry_on(following[-1]))
+        self.work()
+        self.assertEqual([each.told for each in following[:-2]], [["abort"]] * 49)
+        self.assertEqual([each.told for each in following[-2:]], [[], ["abort"]])
+        self.assertEqual(len(self.part.all), 0)
+
+    def test_fault(self) -> None:
+        """One that cannot be ended keeps no other from its end, in whichever portion it is, and however they are told."""
+        for tell in (self.part.close_resting, self.part.cut, self.part.abort):
+            self.all = [SlowConnection(self.clock, self.part) for _ in range(50)]
+            for each in (self.all[3], self.all[30]):
+                # It takes no bytes any more, as it were.
+                each.rests = False
+                self.patch(each, "end", self.fail)
+                self.patch(each, "drain", self.fail)
+            tell()
+            self.clock.advance(0)
+            self.assertEqual(len(self.flushLoggedErrors(self.failureException)), 2)
+            self.assertEqual(len(self.part.all), 2)
+            for each in self.all:
+                if each in self.part.all:
+                    self.part.closed(each, False)
+
     def test_aborted(self) -> None:
         """At the end of the process nobody waits for anything."""
         self.part.abort()
