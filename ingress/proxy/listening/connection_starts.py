@@ -14,6 +14,8 @@ or OpenSSL, gets the very bytes that came.  How bytes are looked at without taki
 of the network (``buffered_start``, ``peeked_start``); what they mean is decided here.
 """
 
+from collections.abc import Callable
+from functools import partial
 from typing import Protocol
 
 from twisted.internet.address import IPv4Address, IPv6Address
@@ -28,7 +30,7 @@ from ingress.proxy.contract.limits import CONNECTION_START_SECONDS
 from ingress.proxy.contract.transport import Receiver
 from ingress.proxy.dispatch.site import ProxySite
 from ingress.proxy.listening.stream_tunnel import Connect, StreamTunnel
-from ingress.tls.client_hello import MAX_HELLO_BYTES, ClientHelloReader, HelloError
+from ingress.tls.client_hello import MAX_HELLO_BYTES, ClientHello, ClientHelloReader, HelloError
 
 MAX_CONNECTION_START_BYTES = MAX_V2_BYTES + MAX_HELLO_BYTES
 """What must be looked at to decide, whatever it is."""
@@ -142,19 +144,19 @@ class ConnectionStart:
             if header.source is not None and header.destination is not None:
                 self.peer, self.local = _address(header.source), _address(header.destination)
         if self._hello is None:
-            self._end()
-            self.terminate()
+            self._end(self.terminate)
             return
         try:
             hello = self._hello.read(received)
         except HelloError:
             # OpenSSL says so with the alert that it deserves.
-            self._end()
-            self.terminate()
+            self._end(self.terminate)
             return
-        if hello is None:
-            return
-        self._end()
+        if hello is not None:
+            self._end(partial(self._follow, hello))
+
+    def _follow(self, hello: ClientHello) -> None:
+        """Give the connection to whom the name in *hello* is served by."""
         site = self._connection_starts.site
         name = hello.server_name or b""
         route = site.resource.stream(name)
@@ -215,10 +217,11 @@ class ConnectionStart:
             self._end()
             self.close()
 
-    def _end(self) -> None:
+    def _end(self, then: Callable[[], None] | None = None) -> None:
+        """Look at it no more; *then* gives it to others."""
         self._is_over = True
         self._connection_starts.site.context.deadlines.forget(self)
-        self._connection_starts.site.connections.release(self)
+        self._connection_starts.site.connections.release(self, then)
 
     # What a network does in its own way
 

@@ -1,6 +1,6 @@
 """The downstream connections that are open: how many there may be, and how they end with the process."""
 
-from collections.abc import Iterable, Iterator, Set
+from collections.abc import Callable, Iterable, Iterator, Set
 from itertools import chain
 from typing import TypeVar
 
@@ -100,11 +100,15 @@ class OpenConnections:
         self._own[connection] = None
         self.limit.grown(connection)
 
-    def release(self, connection: Connection) -> None:
-        """It has a protocol now, which ``opened`` tells of, or it is gone."""
+    def release(self, connection: Connection, then: Callable[[], None] | None = None) -> None:
+        """It is gone, or *then* gives it to a protocol, which ``opened`` tells of: in between nobody has left."""
         self._own.pop(connection, None)
         self.limit.shrunk(connection)
-        self._note_drained()
+        try:
+            if then is not None:
+                then()
+        finally:
+            self._note_drained()
 
     def opened(self, connection: Connection, secure: bool) -> None:
         """A downstream connection is there."""

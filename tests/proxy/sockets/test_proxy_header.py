@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from ingress.http.forwarding import TrustedProxies
-from ingress.proxy.listening.connection_starts import ConnectionStartRules
+from ingress.proxy.listening.connection_starts import ConnectionStart, ConnectionStartRules
 from tests.fakes.downstreams import DownstreamWire
 from tests.fakes.raw_wires import HandMadeTLS, RawWire
 from tests.http.test_proxy_header import V4, V6, v2
 from tests.proxy.raw_case import RawCase
+from tests.proxy.sockets.sockets_case import PATIENCE
 
 V1 = b"PROXY TCP4 192.0.2.7 198.51.100.1 50000 8443\r\n"
 GET = b"GET / HTTP/1.1\r\nHost: app.test\r\n\r\n"
@@ -76,6 +77,20 @@ class ClientTests(ProxyHeaderCase):
             self.assertEqual(client.answers[0].status, 200)
             self.assertEqual(self.forwarded()[b"x-forwarded-for"], b"127.0.0.1")
             self.assertEqual(self.forwarded()[b"x-forwarded-port"], b"%d" % self._plain.getHost().port)
+
+    async def test_amid_the_end(self) -> None:
+        """Who comes to a process that is taken over has its answer, be it the last one: with its header it has not left."""
+        client = await self.connect()
+        connections = self.site.connections
+        await self.until(lambda: connections.all)
+        drained = connections.drain(closes_resting=False)
+        client.send(V1)
+        await self.until(lambda: not any(isinstance(each, ConnectionStart) for each in connections.all))
+        self.assertFalse(drained.called)
+        client.send(GET)
+        await self.until(lambda: client.answers)
+        self.assertEqual(client.answers[0].status, 200)
+        await drained.addTimeout(PATIENCE, self.reactor)
 
     async def test_every_split(self) -> None:
         """However header and request are cut, nothing is lost."""
