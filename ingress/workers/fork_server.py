@@ -122,8 +122,11 @@ class ForkServer:
         has_more = False
         while True:
             ready = dict(events.poll(0 if has_more else _LOOK_SECONDS * 1000))
-            # Where nothing has come, there is time for what is in no snapshot any more.
-            has_more = bool(ready) or self._follower.let_go_some()
+            if ready or has_more:
+                # Where nothing has come, there is time for what is in no snapshot any more.
+                has_more = bool(ready) or self._follower.let_go_some()
+            else:
+                has_more = self._follower.look_again()
             # Who is forked later is not to have the keys of former times.
             self._tls.row.take()
             if self._woken.fileno() in ready:

@@ -7,11 +7,15 @@ from twisted.internet.interfaces import IReactorTime
 from twisted.internet.task import Clock
 from twisted.trial.unittest import SynchronousTestCase
 
+from ingress.identity.certificates import CertificateTable
+from ingress.model.shared_map import SharedMap
 from ingress.routing.route import Route
+from ingress.translate.snapshot import Snapshot
 from ingress.workers.feed.follower import Follower
 from ingress.workers.feed.sending import pieces
-from ingress.workers.following import PIECES_COLLECTED, Following
+from ingress.workers.following import PAUSES, PIECES_COLLECTED, Following
 from tests.fakes.step_clocks import StepClock
+from tests.tls.test_contexts import certificate
 from tests.workers.sent import many_hosts
 
 HOSTS = 3000
@@ -35,6 +39,9 @@ class FollowingTests(SynchronousTestCase):
 
     def test_let_go(self) -> None:
         """What was replaced is let go in turns after the last piece, also where no other ever comes."""
+        # So only what is made here is counted.
+        gc.freeze()
+        self.addCleanup(gc.unfreeze)
         self.take(self.first)
         self.clock.work()
         self.take(self.second)
@@ -67,6 +74,38 @@ class FollowingTests(SynchronousTestCase):
         self.take(self.first)
         self.assertEqual(generations, [1] * ((len(self.first) - 1) // PIECES_COLLECTED))
         self.assertGreater(len(generations), 10)
+
+    def test_still_in_use(self) -> None:
+        """What is still in use is looked at again after pauses, from the last snapshot on, and goes when it is not."""
+        clock = Clock()
+        follower = Follower()
+        following = Following(follower, clock)
+        of_a_key = CertificateTable(SharedMap({"a.test": (certificate("a.test"),)}), SharedMap())
+        first, second = Snapshot(certificates=of_a_key), Snapshot()
+
+        def take(before: Snapshot | None, after: Snapshot) -> None:
+            for piece in pieces(before, after):
+                following.take(piece)
+            clock.pump([0.0] * 10)
+
+        take(None, first)
+        remembered = follower.remembered
+        for _ in range(2):
+            request = follower.snapshot
+            take(first, second)
+            clock.advance(PAUSES[0])
+            clock.advance(0)
+            self.assertEqual(follower.remembered, remembered)
+            del request
+            clock.advance(PAUSES[1] - 0.1)
+            self.assertEqual(follower.remembered, remembered)
+            clock.pump([0.1, 0.0])
+            self.assertLess(follower.remembered, remembered)
+            take(second, first)
+            self.assertEqual(follower.remembered, remembered)
+        clock.pump(PAUSES)
+        clock.pump(PAUSES)
+        self.assertEqual(clock.getDelayedCalls(), [])
 
     def test_stopped(self) -> None:
         """It leaves nothing to be done behind its end."""

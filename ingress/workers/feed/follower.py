@@ -25,8 +25,6 @@ from ingress.workers.feed.operations import FORMAT, Operation, Word, counts, sha
 log = Logger()
 
 _NO_STATE: Final = BackendState()
-_LET_GO: Final = 500
-"""Values that are let go of at once, such as with a piece."""
 
 
 class Follower:
@@ -37,8 +35,6 @@ class Follower:
         """The last one that all pieces have come of."""
         self._reader = ValueReader(allowed)
         self._making: _Making | None = None
-        self._replaced: list[object] = []
-        """What is not in the snapshot any more: to let go of tens of thousands at once takes longer than a piece."""
 
     @property
     def remembered(self) -> int:
@@ -81,8 +77,7 @@ class Follower:
         self.let_go_some()
         if word is Word.END and making is not None:
             self.snapshot = done
-            if len(making.replaced) > _LET_GO:
-                self._replaced += making.replaced
+            self._reader.shared.leave(making.replaced)
             return True
         if word is not Word.MORE or making is None:
             raise SnapshotError("a piece that breaks off")
@@ -95,8 +90,15 @@ class Follower:
 
         To be called while nothing comes: pieces alone may not come for days.
         """
-        del self._replaced[-_LET_GO:]
-        return bool(self._replaced)
+        shared_values = self._reader.shared
+        shared_values.let_go_some()
+        return shared_values.is_letting_go
+
+    def look_again(self) -> bool:
+        """Have ``let_go_some`` look at what was still in use, such as for requests under way; return whether there was any."""
+        shared_values = self._reader.shared
+        shared_values.look_again()
+        return shared_values.is_letting_go
 
     def _begin(self, form: object, is_whole: object) -> "_Making":
         if form != FORMAT:
@@ -178,7 +180,7 @@ class _Making:
         self._endpoints: tuple[Endpoint, ...] = ()
         self._orders: list[Iterator[None]] = []
         self.replaced: list[object] = []
-        """Hosts and backends as they were."""
+        """What is another now, or gone, as it was."""
 
     def take(self, word: Word, operation: Operation) -> None:
         """Do what *operation* says, which begins with *word*."""
@@ -262,10 +264,14 @@ class _Making:
             del self._orders[0]
 
     def _exact(self, host: str, certificates: Any) -> None:
-        self._current.exact[self._text(host)] = self._certificates(certificates)
+        table = self._current
+        self.replaced.append(table.table.certificates.exact.get(_checked(host, str)))
+        table.exact[self._text(host)] = self._certificates(certificates)
 
     def _wildcard(self, suffix: str, certificates: Any) -> None:
-        self._current.wildcard[self._text(suffix)] = self._certificates(certificates)
+        table = self._current
+        self.replaced.append(table.table.certificates.wildcard.get(_checked(suffix, str)))
+        table.wildcard[self._text(suffix)] = self._certificates(certificates)
 
     def _certificates(self, certificates: Any) -> Any:
         if certificates is None:
@@ -275,13 +281,18 @@ class _Making:
     def _default(self, certificate: Certificate | None) -> None:
         table = self._current
         default = _checked(certificate, Certificate, _NOTHING)
+        self.replaced.append(table.table.certificates.default)
         table.table = evolve(table.table, certificates=evolve(table.table.certificates, default=default))
 
     def _handshake(self, host: str, handshake: HandshakeSettings | None) -> None:
-        self._current.handshakes[self._text(host)] = _checked(handshake, HandshakeSettings, _NOTHING)
+        table = self._current
+        self.replaced.append(table.table.handshake_settings.by_host.get(_checked(host, str)))
+        table.handshakes[self._text(host)] = _checked(handshake, HandshakeSettings, _NOTHING)
 
     def _stream(self, host: str, route: StreamRoute | None) -> None:
-        self._current.streams[_checked(host, str)] = _checked(route, StreamRoute, _NOTHING)
+        table = self._current
+        self.replaced.append(table.table.streams.by_host.get(_checked(host, str).encode()))
+        table.streams[host] = _checked(route, StreamRoute, _NOTHING)
 
     def _counted(self, *wanted: int) -> None:
         table = self._current.settle()
@@ -292,7 +303,7 @@ class _Making:
         self._table = None
 
     def _no_table(self, name: str) -> None:
-        del self._tables[name]
+        self.replaced.append(self._tables.pop(name))
         self._are_others = True
 
     @property
@@ -329,9 +340,11 @@ class _Making:
         self._states[reference] = BackendState(together[:near], reason, problems, is_broken, together[near:])
 
     def _no_backend(self, reference: BackendReference) -> None:
-        self._states[_checked(reference, BackendReference)] = None
+        self.replaced.append(self._backends.get(_checked(reference, BackendReference)))
+        self._states[reference] = None
 
     def _serve(self, serving: ServingSettings) -> None:
+        self.replaced.append(self._serving)
         self._serving = _checked(serving, ServingSettings)
 
     def _listen(self, listeners: Any) -> None:

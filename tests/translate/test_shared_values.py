@@ -1,0 +1,156 @@
+"""Tests for equal values as one object, and how they are let go once nothing else has them."""
+
+from __future__ import annotations
+
+import gc
+from enum import Enum
+from typing import Any
+from weakref import ref
+
+from attrs import frozen
+from twisted.trial.unittest import SynchronousTestCase
+
+from ingress.translate import shared_values
+from ingress.translate.shared_values import LEFT_AT_ONCE, MOST_AT_ONCE, SharedValues
+
+
+class Sort(Enum):
+    """What each value refers to, and all of its class with it."""
+
+    PLAIN = "plain"
+
+
+@frozen
+class Part:
+    """What is kept; *others* may have no hash."""
+
+    name: str
+    others: Any = ()
+    sort: Sort = Sort.PLAIN
+
+
+@frozen(eq=False)
+class Whole:
+    """What is replaced, and not kept itself."""
+
+    parts: tuple[Part, ...]
+
+
+class LettingGoTests(SynchronousTestCase):
+    """Values of which nothing but ``SharedValues`` knows any more."""
+
+    def setUp(self) -> None:
+        self.addCleanup(gc.enable)
+        gc.disable()
+        self.values = SharedValues()
+        self.share = self.values.sharing(Part)
+        self.together = self.values.sharing(tuple)
+
+    def part(self, name: str, others: Any = ()) -> Part:
+        """Return the part that is kept for one like this."""
+        made = Part(name, others)
+        return self.share(made, made)
+
+    def whole(self, *parts: Part) -> Whole:
+        """Return what has *parts*, of which the tuple is kept, too."""
+        return Whole(self.together(parts, parts))
+
+    def work(self) -> int:
+        """Let go of all that can be; return in how many steps."""
+        steps = 0
+        while self.values.is_letting_go:
+            self.values.let_go_some()
+            steps += 1
+        return steps
+
+    def test_few(self) -> None:
+        """However few there are, what was replaced goes with all that only it had, down to the least part; the rest stays."""
+        served = self.part("served")
+        inner = self.part("inner")
+        first, second = self.whole(self.part("outer", (inner,)), served), self.whole(served)
+        gone = ref(inner)
+        del inner
+        self.assertEqual(len(self.values), 5)
+        self.values.leave([first, None])
+        del first
+        self.work()
+        self.assertIsNone(gone())
+        self.assertEqual(len(self.values), 2)
+        self.assertIs(self.part("served"), served)
+        self.assertIs(self.together(second.parts, second.parts), second.parts)
+
+    def test_last_of_several(self) -> None:
+        """What several have goes with the last of them, in the same steps or in later ones."""
+        for later in (False, True):
+            some = [self.whole(self.part("common"), self.part(f"own {number}")) for number in range(4)]
+            self.values.leave(some[:2])
+            del some[:2]
+            if later:
+                self.work()
+                self.assertEqual(len(self.values), 5)
+            self.values.leave(some)
+            some.clear()
+            self.work()
+            self.assertEqual(len(self.values), 0)
+
+    def test_still_in_use(self) -> None:
+        """What somebody has for a while yet goes when it is looked at again after that, and not before."""
+        part = self.part("key", (self.part("inner"),))
+        whole = self.whole(part)
+        self.values.leave([whole])
+        request = whole
+        del whole
+        self.work()
+        self.values.look_again()
+        self.work()
+        self.assertEqual(len(self.values), 3)
+        gone = ref(part)
+        del part, request
+        self.work()
+        self.assertEqual(len(self.values), 3)
+        self.values.look_again()
+        self.assertTrue(self.values.is_letting_go)
+        self.work()
+        self.assertEqual((gone(), len(self.values)), (None, 0))
+        self.values.look_again()
+        self.assertFalse(self.values.is_letting_go)
+
+    def test_equal_one(self) -> None:
+        """One that is equal to what is kept, and not the same, takes that away from nobody."""
+        kept = self.part("a")
+        self.values.leave([Part("a"), Part("no hash", [1])])
+        self.work()
+        self.assertIs(self.part("a"), kept)
+
+    def test_steps(self) -> None:
+        """A step looks at few values, at more where very many wait, and never at more than so many: it keeps up with what comes."""
+        looked_at = []
+        count = shared_values._references
+
+        def counted(values: list[Any]) -> list[int]:
+            looked_at.append(len(values))
+            return count(values)
+
+        self.patch(shared_values, "_references", counted)
+        self.patch(shared_values, "_ALONE", shared_values._ALONE + 1)
+        self.patch(shared_values, "_KEPT_ALONE", shared_values._KEPT_ALONE + 1)
+        for many, most in ((1000, 300), (200_000, MOST_AT_ONCE + 2 * LEFT_AT_ONCE)):
+            self.values.leave([self.whole(self.part(str(number))) for number in range(many)])
+            longest = 0
+            while self.values.is_letting_go:
+                looked_at.clear()
+                self.values.let_go_some()
+                longest = max(longest, sum(looked_at))
+            self.assertEqual(len(self.values), 0)
+            self.assertLess(longest, most)
+
+    def test_bounded(self) -> None:
+        """Of what stays in use only so much is looked at again."""
+        self.patch(shared_values, "MOST_DOUBTED", 100)
+        some = [self.whole(self.part(str(number))) for number in range(1000)]
+        self.values.leave(list(some))
+        self.work()
+        self.values.look_again()
+        self.assertLessEqual(len(self.values._left), 100)
+        self.work()
+        self.assertEqual(len(self.values), 2000)
