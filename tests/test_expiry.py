@@ -8,9 +8,10 @@ from twisted.logger import capturedLogs
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress import expiry
-from ingress.expiry import LOOK_SECONDS, ExpiryWatch, Shown, expiries
+from ingress.expiry import LOOK_SECONDS, LOOKED_AT_ONCE, TICK_SECONDS, ExpiryWatch, Shown, expiries
 from ingress.identity.certificates import Certificate, CertificateTable
 from ingress.model.cluster.objects import ObjectKey
+from tests.fakes.busy_clocks import BusyClock
 from tests.tls.test_contexts import certificate
 
 END = datetime(2030, 6, 30, 12, tzinfo=UTC)
@@ -97,11 +98,78 @@ class ExpiryWatchTests(SynchronousTestCase):
 
         watch = ExpiryWatch(shown, lambda: self.now, self.clock)
         watch.start()
-        self.clock.pump([LOOK_SECONDS] * 2)
-        self.assertEqual(len(looks), 3)
+        self.assertEqual(len(looks), 1)
+        for expected in (2, 3):
+            for _ in range(int(LOOK_SECONDS / TICK_SECONDS)):
+                # By this one a second of the other one is a little longer.
+                self.now += timedelta(seconds=TICK_SECONDS + 0.1)
+                self.clock.advance(TICK_SECONDS)
+            self.assertEqual(len(looks), expected)
         watch.stop()
         self.clock.advance(LOOK_SECONDS)
         self.assertEqual((len(looks), self.clock.getDelayedCalls()), (3, []))
+
+    def test_clock_jumps(self) -> None:
+        """Where the calendar is set, be it forwards or backwards, it is looked within a minute of that, and not again for an hour."""
+        self.watch.start()
+        for jump, verb in (
+            (timedelta(days=10), "ends"),
+            (timedelta(days=11), "ended"),
+            (timedelta(days=-2), "ends"),
+        ):
+            self.clock.advance(TICK_SECONDS)
+            self.watch._told.clear()
+            self.now += timedelta(seconds=TICK_SECONDS) + jump
+            with capturedLogs() as events:
+                self.clock.pump([TICK_SECONDS])
+                self.now += timedelta(seconds=TICK_SECONDS)
+            self.assertEqual([event["ends"] for event in events], [verb])
+        self.watch.stop()
+
+    def test_steps(self) -> None:
+        """Of very many hosts some are looked at in one turn, and all are told of in the end."""
+        clock = BusyClock()
+        many = 40 * LOOKED_AT_ONCE
+        seen = []
+
+        def shown() -> Shown:
+            for number in range(many):
+                seen.append(number)
+                clock.take(0.000_001)
+                yield f"{number}.test", self.numbered(number)
+
+        self.now = END
+        watch = ExpiryWatch(shown, lambda: self.now, clock)
+        with capturedLogs() as events:
+            watch.look()
+            watch.look()
+            self.assertEqual(len(seen), LOOKED_AT_ONCE)
+            while clock.getDelayedCalls():
+                clock.advance(0)
+        self.assertEqual(len(seen), many)
+        self.assertLess(max(clock.turns), 4 * LOOKED_AT_ONCE * 0.000_001)
+        self.assertEqual(events[-1]["more"], many - expiry.MOST_LINES)
+        watch.look()
+        watch.stop()
+        self.assertEqual(clock.getDelayedCalls(), [])
+        self.assertEqual(len(seen), many + LOOKED_AT_ONCE)
+        clock.advance(86_400)
+        with capturedLogs() as events:
+            watch.look()
+            while clock.getDelayedCalls():
+                clock.advance(0)
+        self.assertEqual(events[-1]["more"], many - expiry.MOST_LINES)
+
+    def test_bug(self) -> None:
+        """A bug is told, and keeps it from no later look."""
+
+        def shown() -> Shown:
+            raise RuntimeError("a bug")
+
+        watch = ExpiryWatch(shown, lambda: self.now, self.clock)
+        for _ in range(2):
+            watch.look()
+            self.assertEqual(len(self.flushLoggedErrors(RuntimeError)), 1)
 
     def test_metric(self) -> None:
         """The metric has each host with its Secret, the type of its key, and the end."""
