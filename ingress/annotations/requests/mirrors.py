@@ -47,7 +47,8 @@ _REQUEST_URI: Final = read_template("$request_uri")
 _QUERY: Final = read_template("$is_args$args")
 _BEGINS_WITH_SLASH: Final = frozenset(("document_uri", "location_path", "request_uri", "uri"))
 """Variables behind which a URL goes on with its path."""
-_HOSTS: Final = frozenset(("best_http_host", "host"))
+_HOSTS: Final = frozenset(("host", *(CONSTANTS - {"location_path"})))
+_LONGEST_HOST: Final = 255
 _SOME: Final = dict.fromkeys(CONSTANTS, "x")
 _is_authority = re.compile(
     r"(?:[a-z0-9_-]{1,63}(?:\.[a-z0-9_-]{1,63})*|\[[0-9a-f:.]{2,45}\])(?::[0-9]{1,5})?"
@@ -83,20 +84,32 @@ def parse_mirror_host(text: str) -> Template:
         template = read_template(host)
     except TemplateRefused as refusal:
         raise ValueRefused(str(refusal)) from None
-    if not all(_says_a_host(part) for part in template.parts):
+    if not all(_says_a_host(part) or _says_a_port(part) for part in template.parts):
         raise ValueRefused(
             "has a variable that is no host; write $host, or a name such as mirror.example.com"
         )
+    if len(template.parts) > 1 and any(map(_says_a_port, template.parts)):
+        raise ValueRefused(
+            "has something beside a variable that may say a port; write $host, which says the name alone"
+        )
     shown = "".join("x" if part.variable else part.text.decode() for part in template.parts)
-    if len(host) > 255 or _is_authority(shown) is None:
+    if len(host) > _LONGEST_HOST or _is_authority(shown) is None:
         raise ValueRefused("is no host; write a name such as mirror.example.com")
     return template
 
 
 def _says_a_host(part: Part) -> bool:
-    """Whether *part* is text, a host that a client asked for, or the name of an object."""
-    name, text = part
-    return not name or name in _HOSTS or name in CONSTANTS or (name == "http_" and text == b"host")
+    """Whether *part* is text, the host that a client asked for, or the name of an object."""
+    return not part.variable or part.variable in _HOSTS
+
+
+def _says_a_port(part: Part) -> bool:
+    """Whether *part* is the host that a client asked for with its port, if it wrote one."""
+    return part.variable == "best_http_host" or (part.variable == "http_" and part.text == b"host")
+
+
+def _is_host(text: bytes) -> bool:
+    return len(text) <= _LONGEST_HOST and _is_authority(text.decode("latin-1").lower()) is not None
 
 
 @frozen
@@ -140,7 +153,7 @@ class Mirror:
         return SubRequest(
             self.base,
             target=as_target(self.target.render(facts)),
-            authority=self.host.render(facts),
+            authority=self._authority(facts),
             lines=facts.lines + facts.proxys_lines,
             method=facts.method,
             body=body if self.sends_body else None,
@@ -151,6 +164,11 @@ class Mirror:
             verifies=False,
             trace=facts.trace,
         )
+
+    def _authority(self, facts: Facts) -> bytes:
+        """Return what ``Host`` says; empty for the host of the target, also where the host of the request makes none with what is beside it."""
+        said = self.host.render(facts)
+        return said if len(self.host.parts) < 2 or _is_host(said) else b""
 
 
 def mirror_filters(settings: MirrorSettings, facts: RouteFacts) -> tuple[FilterSpec, ...]:
@@ -173,6 +191,9 @@ def mirror_filters(settings: MirrorSettings, facts: RouteFacts) -> tuple[FilterS
         # The query goes along with a path that is written out; whoever has variables says by them what there is to be.
         target = Template(target.parts + _QUERY.parts)
     host = settings.host.bound(constants)
+    if host.text is not None and not _is_host(host.text):
+        # Such as the *. of a rule's host, by $server_name.
+        host = NO_TEXT
     return (Mirror(base, target, host, settings.sends_body, leave),)
 
 

@@ -83,10 +83,20 @@ class ValueTests(SynchronousTestCase):
             ("[::1]:80", "[::1]:80"),
             ("$host", "$host"),
             ("$http_host", "$http_host"),
+            ("$best_http_host", "$best_http_host"),
             ("${service_name}.$namespace.test:81", "${service_name}.$namespace.test:81"),
         ):
             self.assertEqual(parse_mirror_host(text), read_template(host))
-        for text in ("$http_x_host", "$arg_host", "$host/a", "$host $host", "${host"):
+        for text in (
+            "$http_x_host",
+            "$arg_host",
+            "$host/a",
+            "$host $host",
+            "${host",
+            "$location_path",
+            "$http_host:81",
+            "shadow.$best_http_host",
+        ):
             self.assertRaises(ValueRefused, parse_mirror_host, text)
         for text in ("", "a b", "http://a.test", "a/b", "a\r\nX: y", "\u00e4.test", "a" * 300):
             self.assertRaises(ValueRefused, parse_mirror_host, text)
@@ -132,6 +142,21 @@ class RouteTests(SynchronousTestCase):
             spec, Mirror("https://mirror.test", host=read_template("other.test"), sends_body=False)
         )
         self.assertEqual(told, [])
+
+    def test_host_by_objects(self) -> None:
+        """Names of objects that make no host leave that of the target, as ``*.`` of a rule does; so does one without end."""
+        for host, text, known in (
+            ("a.test", "shadow.$server_name", "shadow.a.test"),
+            ("*.a.test", "$server_name", ""),
+            ("*.a.test", "$namespace.$service_name:81", "demo.web:81"),
+            ("*.a.test", "$host", "$host"),
+            ("b" * 60 + ".test", "$server_name.$server_name.$server_name.$server_name", ""),
+        ):
+            one = ingress("a", "/in", host=host, mirror_target="http://mirror.test", mirror_host=text)
+            (route,) = translate(state_of([one]), OPTIONS, datetime.now(UTC)).table.routes
+            (spec,) = route.filters
+            assert isinstance(spec, Mirror)
+            self.assertEqual(spec.host, read_template(known), text)
 
     def test_forbidden(self) -> None:
         """Where no tenant may lead, it is told, and no copy goes there whatever its host means later."""
@@ -224,8 +249,20 @@ class CopyTests(SynchronousTestCase):
         facts = FakeFacts(target=b"/a", host=b"shop.test", fields={b"x-a": b"b c\td"})
         (copy,) = self.copies(facts, target=read_template("/in?h=$host&a=$http_x_a"))
         self.assertEqual(copy.target, b"/in?h=shop.test&a=b%20c%09d")
-        *_, copy = self.copies(facts, host=read_template("$host"))
-        self.assertEqual(copy.authority, b"shop.test")
+
+    def test_hosts(self) -> None:
+        """The host of the request is what ``Host`` says; where it makes none with what is beside it, that of the target is."""
+        for text, host, said in (
+            ("$host", b"shop.test", b"shop.test"),
+            ("$host", b"[::1]", b"[::1]"),
+            ("$host", b"", b""),
+            ("shadow.$host:81", b"shop.test", b"shadow.shop.test:81"),
+            ("shadow.$host:81", b"[::1]", b""),
+            ("shadow.$host", b"", b""),
+            ("shadow.$host", b".".join([b"a" * 62] * 4), b""),
+        ):
+            *_, copy = self.copies(FakeFacts(host=host), host=read_template(text))
+            self.assertEqual(copy.authority, said, (text, host))
 
     def test_body(self) -> None:
         """A body is copied once it is whole."""
