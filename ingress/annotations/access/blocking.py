@@ -2,10 +2,12 @@
 
 Only the operator says it, in ingress-nginx's ConfigMap or by options of these names.  A value is a list of texts that
 a field must be, in any case of letters, and of regular expressions after ``~``, or ``~*`` for any case, as in nginx's ``map``; either
-may stand in quotes, as it has to there where it has a blank, and ``""`` is a field that says nothing or is not there.
+may stand in quotes, as it has to there where it has a blank, and ``""`` is a field that says nothing or is not there.  Backslashes
+are read as in nginx's configuration, where two of them are one.
 Whoever wants to get in says something else of himself: it keeps off crawlers, and no attacker.
 """
 
+import re
 from collections.abc import Sequence
 from typing import ClassVar, Final
 
@@ -24,6 +26,8 @@ _FORBIDDEN: Final = status_reply(
     403,
     reason="what the client says in User-Agent or Referer is blocked (--block-user-agents, --block-referers)",
 )
+_ESCAPE: Final = re.compile(r"""\\(["'\\trn])""")
+_ESCAPED: Final = {"t": "\t", "r": "\r", "n": "\n"}
 _EVERYTHING: Final = ("~",)
 """Stands for a list that cannot be read: everybody is blocked."""
 
@@ -51,10 +55,11 @@ def parse_entries(text: str) -> tuple[str, ...]:
 
 
 def _unquoted(entry: str) -> str:
+    """Return what nginx's configuration reads in *entry*."""
     quote = entry[0]
-    if quote not in "\"'" or len(entry) < 2 or entry[-1] != quote:
-        return entry
-    return entry[1:-1].replace(f"\\{quote}", quote)
+    if quote in "\"'" and len(entry) > 1 and entry[-1] == quote:
+        entry = entry[1:-1]
+    return _ESCAPE.sub(lambda found: _ESCAPED.get(found[1], found[1]), entry)
 
 
 def _expression(entry: str) -> str:

@@ -39,6 +39,9 @@ class EntriesTests(SynchronousTestCase):
         """As nginx's ``map`` has them, where what has a blank must be; an entry of two quotes is what says nothing."""
         self.assertEqual(parse_entries('"~*a b", \'c d\',""'), ("~*a b", "c d", ""))
         self.assertEqual(parse_entries('"a\\"b"'), ('a"b',))
+        self.assertEqual(
+            parse_entries(r'"~a\\.b", ~*c\\.d,"e\tf",~\.g\d'), (r"~a\.b", r"~*c\.d", "e\tf", r"~\.g\d")
+        )
         self.assertEqual(parse_entries('a"b",","a\''), ('a"b"', '"', "\"a'"))
         self.assertRaises(ValueRefused, parse_entries, '"~(a"')
 
