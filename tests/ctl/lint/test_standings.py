@@ -149,6 +149,18 @@ class StandingTests(LintCase):
         self.assertEqual(found["canary-weight"], Standing.HONORED)
         self.assertEqual(found["proxy-body-size"], Standing.IGNORED)
 
+    def test_whether_clients_stay_is_for_a_canary_to_say(self) -> None:
+        """Where a primary says so nothing comes of it, in ingress-nginx neither."""
+        primary = ingress(name="a", affinity="cookie", affinity_canary_behavior="legacy")
+        value = ingress(name="next", canary="true", canary_weight="5", affinity_canary_behavior="legacy")
+        told = {
+            report.object_id[1].name: one.standing
+            for report in self.lint(primary, value).objects
+            for one in report.annotations
+            if one.name == "affinity-canary-behavior"
+        }
+        self.assertEqual(told, {"a": Standing.IGNORED, "next": Standing.HONORED})
+
     def test_tries(self) -> None:
         """More of them than there ever are is a difference; what people write is none."""
         for value, standing in (

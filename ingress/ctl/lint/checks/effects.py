@@ -39,6 +39,7 @@ NEEDS: Final[Mapping[str, tuple[tuple[str, ...], str]]] = {
         (("affinity",), 'affinity: "cookie"'),
     ),
     **{name: (("canary",), 'canary: "true"') for name in CANARIES.annotations if name != "canary"},
+    "affinity-canary-behavior": (("canary",), 'canary: "true"'),
     **dict.fromkeys(_BESIDE_AUTH_URL, (("auth-url",), "auth-url")),
     **{
         name: (("auth-tls-secret",), "auth-tls-secret")
