@@ -2,7 +2,8 @@
 
 A value is ``k`` with a key, which consistent hashing makes an endpoint of, or ``e`` with the mark of an endpoint; behind a
 dot there may be the mark of a backend.  Marks are made of names and addresses alone, so every replica and worker reads the
-same in a value, also after a restart, and a forged one chooses among the endpoints of the Service and does nothing else.
+same in a value, also after a restart, and a forged one chooses among the endpoints of the Service, and its canaries that keep
+their clients, and does nothing else.
 They have no key, so whoever has one can guess what it is made of.
 """
 
