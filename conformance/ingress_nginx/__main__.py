@@ -8,6 +8,8 @@ from contextlib import ExitStack
 from itertools import count
 from pathlib import Path
 
+import yaml
+
 from bench.errors import BenchError
 from conformance import binaries, compiler, control_plane, credentials, network
 from conformance.__main__ import TREE, WORK, empty_folder, remove_old_folders
@@ -96,6 +98,7 @@ def main(arguments: Sequence[str]) -> int:
         EndedError,
         RefusedError,
         OSError,
+        yaml.YAMLError,
     ) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2

@@ -31,9 +31,11 @@ def cases_of_files(folder: Path) -> Iterator[Case]:
 
 
 def documents(file: Path) -> Iterator[Object]:
+    """The objects of a file, those of lists included; what has no name is none."""
     for document in yaml.safe_load_all(file.read_text("utf-8")):
         if isinstance(document, dict):
-            yield from document["items"] if document.get("kind") == "List" else [document]
+            things = document.get("items") or () if document.get("kind") == "List" else (document,)
+            yield from (thing for thing in things if (thing.get("metadata") or {}).get("name"))
 
 
 def case_of(name: str, things: Iterable[Object]) -> Case | None:

@@ -75,11 +75,13 @@ class Bench:
 
 def play(bench: Bench, cases: Iterable[Case]) -> Iterator[Row]:
     """All of them, those with the same ConfigMap at the same time."""
-    ordered = sorted(cases, key=lambda case: (sorted(case.config.items()), case.name if case.alone else ""))
-    for _, group in groupby(
-        ordered, key=lambda case: (sorted(case.config.items()), case.name if case.alone else "")
-    ):
+    for _, group in groupby(sorted(cases, key=company), key=company):
         yield from play_together(bench, list(group))
+
+
+def company(case: Case) -> tuple[list[tuple[str, str]], str]:
+    """What is the same of cases that are served at the same time."""
+    return sorted(case.config.items()), case.name if case.alone else ""
 
 
 def play_together(bench: Bench, cases: Sequence[Case]) -> Iterator[Row]:

@@ -155,6 +155,15 @@ class OfFilesTests(SynchronousTestCase):
             ],
         )
 
+    def test_documents(self) -> None:
+        """Lists are what is in them, also nothing; what has no name, as what is made of templates, is left out."""
+        file = Path(self.mktemp())
+        file.write_text(
+            "metadata: {name: a}\n---\nkind: List\nitems: [{metadata: {name: b}}, {metadata: {generateName: c}}]\n"
+            "---\nkind: List\n---\nkind: Kustomization\n---\njust words\n---\n"
+        )
+        self.assertEqual([one["metadata"]["name"] for one in of_files.documents(file)], ["a", "b"])
+
     def test_nothing_without_an_ingress(self) -> None:
         """Also none of a version that no API server has any more."""
         old = {"kind": "Ingress", "apiVersion": "extensions/v1beta1", "metadata": {"name": "a"}, "spec": {}}

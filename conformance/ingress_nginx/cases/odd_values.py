@@ -1,4 +1,7 @@
-"""Values that mean nothing, or not what they seem to."""
+"""Values that mean nothing, or not what they seem to, each with the request that shows what becomes of it.
+
+Those that any request shows are in ``wrong_values``.
+"""
 
 from conformance.ingress_nginx.case import Ask, Case, Told, gets, ingress
 from conformance.ingress_nginx.cases.documents import ANNOTATIONS, EVERYBODY, ORIGINS, TARGETS
@@ -6,6 +9,8 @@ from conformance.ingress_nginx.endpoints import Answer
 
 UPLOAD = Ask("/a", "POST", body=b"a" * 2_000_000)
 SLOW = {"web": {"": Answer(delay=2.5)}}
+OUT = (Told("*", EVERYBODY),)
+"""ingress-nginx leaves the whole Ingress out."""
 
 
 def odd(
@@ -20,11 +25,9 @@ def odd(
     )
 
 
-OUT = (Told("*", EVERYBODY),)
-"""ingress-nginx leaves the whole Ingress out."""
 CASES = (
     odd("timeout-unit", answers=SLOW, proxy_read_timeout="1s"),
-    odd("timeout-zero", answers=SLOW, told=(Told("*", EVERYBODY),), proxy_read_timeout="0"),
+    odd("timeout-zero", answers=SLOW, told=OUT, proxy_read_timeout="0"),
     odd("timeout-fraction", answers=SLOW, proxy_read_timeout="1.5"),
     odd("body-size-unit", UPLOAD, proxy_body_size="10mb"),
     odd("body-size-large-letter", UPLOAD, proxy_body_size="10M"),

@@ -7,9 +7,11 @@ from conformance.ingress_nginx.case import Case, Told
 from conformance.ingress_nginx.cases.documents import (
     ANNOTATIONS,
     AUTH,
+    CANARIES,
     ERRORS,
     EVERYBODY,
     FAILING,
+    KEYS,
     MIRRORS,
     ORIGINS,
     OTHER_KEYS,
@@ -20,7 +22,6 @@ from conformance.ingress_nginx.cases.documents import (
     VERSIONS,
 )
 
-CANARIES = "docs/affinity-and-canaries.md#canaries"
 SESSIONS = "docs/affinity-and-canaries.md#sessions"
 OPERATORS = "docs/snippets.md#the-operators"
 COMPRESSED = "docs/compression.md#which-answers"
@@ -48,11 +49,10 @@ ROWS: tuple[tuple[str, tuple[Told, ...]], ...] = (
     ("everywhere-method-wrong everywhere-invalid everywhere-no-scheme", CLOSED),
     ("forwarded-field-full real-ip-field", (Told("endpoint.web.field.x-original-forwarded-for", TRUST),)),
     ("proxy-protocol", (Told("endpoint.web.field.x-forwarded-port", UNKNOWN, "*UNKNOWN"), Told("answer.ended", TRUST, "GET http://HOST/a"))),
-    ("proxy-protocol-and-fields", (Told("endpoint.web.field.*", TRUST),)),
     ("hsts-forwarded", (Told("endpoint.web.field.x-forwarded-port", TRUST),)),
-    ("forwarded-protocols", (Told("endpoint.web.field.*", TRUST),)),
+    ("forwarded-protocols proxy-protocol-and-fields", (Told("endpoint.web.field.*", TRUST),)),
     ("forwarded-app-root", (Told("answer.field.location", TRUST),)),
-    ("forwarded-errors", (Told("endpoint.errors.*", ERRORS),)),
+    ("forwarded-errors default-with-errors errors-of-all-own", (Told("endpoint.errors.*", ERRORS),)),
     ("underscores-both", (Told("endpoint.web.field.x_*", "docs/options.md: unless another spelling of theirs"),)),
     ("small-head", (Told("answer.status", OTHER_KEYS), Told("endpoints", OTHER_KEYS))),
     ("add-variables", (Told("answer.field.server", "docs/configured-fields.md: takes it away again"),)),
@@ -61,15 +61,13 @@ ROWS: tuple[tuple[str, tuple[Told, ...]], ...] = (
     ("number-timeout", (Told("answer.status", VALUES),)),
     ("set-odd-fields", (Told("endpoint.web.field.x-*", FIELDS),)),
     ("add-on-answers", (Told("answer.status", ERRORS, "* */418"),)),
-    ("default-with-errors", (Told("endpoint.errors.*", ERRORS),)),
     ("default-backend-of-error", (Told("endpoint.rest.*", ERRORS),)),
-    ("errors-of-all-own", (Told("endpoint.errors.*", ERRORS),)),
     ("errors-odd errors-not-here", (Told("answer.status", ERRORS),)),
     ("no-tls-redirect no-tls-redirect-forced", (Told("*", "docs/options.md: which never are", "* */.well-known/acme-challenge/x"),)),
     ("redirect-code-wrong", (Told("answer.status", "docs/redirects.md#for-operators"),)),
     ("relative-permanent relative-snippet", (Told("answer.field.location", VERSIONS),)),
     ("brotli", (Told("answer.body", VERSIONS),)),
-    ("block-beside-allow", (Told("*", "docs/configmap.md#keys-that-are-honored"),)),
+    ("block-beside-allow", (Told("*", KEYS),)),
     ("block-of-nobody block-www", (Told("answer.status", EVERYBODY),)),
     ("location-and-own", (Told("answer.field.x-a", OPERATORS),)),
     ("server-all-headers", (Told("answer.field.x-server", OPERATORS),)),
@@ -103,7 +101,7 @@ ROWS: tuple[tuple[str, tuple[Told, ...]], ...] = (
 
 
 def telling(cases: Iterable[Case]) -> tuple[Case, ...]:
-    """The cases with what the table tells of each."""
+    """The cases with what ``ROWS`` tell of each beside its own."""
     found: dict[str, tuple[Told, ...]] = {}
     for names, told in ROWS:
         for name in names.split():

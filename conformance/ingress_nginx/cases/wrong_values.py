@@ -1,4 +1,7 @@
-"""Annotations with values that are none, or that are written in an unusual way."""
+"""Annotations with values that are none, or that are written in an unusual way; each is asked for the same path.
+
+Those that need a request of their own to be seen are in ``odd_values``.
+"""
 
 from conformance.ingress_nginx.case import Ask, Case, ingress
 
