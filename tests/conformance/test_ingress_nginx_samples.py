@@ -1,11 +1,14 @@
 """Sets by chance for the comparison with ingress-nginx: what they are made of, and how they are made smaller."""
 
 from collections.abc import Sequence
+from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any, cast
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from conformance.cluster import Object
-from conformance.ingress_nginx import sampling, shrinking
+from conformance.cluster import Object, RefusedError
+from conformance.ingress_nginx import samples, sampling, shrinking
 from conformance.ingress_nginx.case import PREFIX, Ask, backend_of
 from conformance.ingress_nginx.sampling import Placed, Sample
 
@@ -114,6 +117,35 @@ def thing(name: str, *paths: str, **annotations: str) -> Placed:
 
 def texts(one: Sample) -> list[str]:
     return [path["path"] for _, path in paths_of(one)]
+
+
+class RefusingCluster:
+    """An API server that takes no Ingress of one host."""
+
+    def __init__(self, host: str) -> None:
+        self.host = host
+        self.made: list[str] = []
+
+    def request(self, method: str, path: str, body: Object) -> None:
+        if body["spec"]["rules"][0]["host"] == self.host:
+            raise RefusedError(422, "is no host")
+        self.made.append(f"{method} {path} {body['metadata']['name']}")
+
+
+class LayingTests(SynchronousTestCase):
+    """The Ingresses of several sets."""
+
+    def test_those_of_other_sets_are_made(self) -> None:
+        """Whatever the API server refuses; what it said is for the set whose it is."""
+        cluster = RefusingCluster("n2.test")
+        room = samples.Spaces(cast(Any, SimpleNamespace(cluster=cluster)))
+        # What these need is there already, and all are made in the last second, so that nothing waits.
+        room.made |= {("any-0", ""), ("any-0", "a")}
+        sets = [Sample(name, (replace(thing("x", "/"), wave=sampling.WAVES - 1),), ()) for name in "abc"]
+        refused = samples.lay(room, sets, ["n1.test", "n2.test", "n3.test"])
+        self.assertEqual({number: str(error) for number, error in refused.items()}, {1: "422: is no host"})
+        path = "/apis/networking.k8s.io/v1/namespaces/any-0/ingresses"
+        self.assertEqual(cluster.made, [f"POST {path} s000-x", f"POST {path} s002-x"])
 
 
 class ShrinkingTests(SynchronousTestCase):
