@@ -56,6 +56,8 @@ class Beginnings:
     own_whole: frozenset[bytes] = frozenset()
     order: int = 0
     """Which of the Ingresses of the host it belongs to, counted from the oldest."""
+    place: int = 0
+    """Which of the paths of its Ingress it is, counted from the first that is written."""
     text: str = ""
     """What it stands by among the paths of its realm, where that is not the text of its expression."""
 

@@ -44,6 +44,7 @@ class _Candidate(NamedTuple):
     """None where all that begins so is closed."""
     route: Route
     order: int
+    place: int
 
 
 class ExpressionRoutes:
@@ -101,13 +102,12 @@ class _Realm:
         for number, route in enumerate(routes, 1):
             if not number % _AT_ONCE:
                 yield
-            order, place = (
-                (0, "") if route.beginnings is None else (route.beginnings.order, route.beginnings.text)
-            )
+            begun = route.beginnings
+            order, place, standing = (0, 0, "") if begun is None else (begun.order, begun.place, begun.text)
             if not route.expressions:
-                self._candidates.append(_Candidate(_bytes(place or route.path), None, route, order))
+                self._candidates.append(_Candidate(_bytes(standing or route.path), None, route, order, place))
             for one in route.expressions:
-                self._candidates.append(_Candidate(_bytes(place or one.text), one, route, order))
+                self._candidates.append(_Candidate(_bytes(standing or one.text), one, route, order, place))
         yield
         self.oldest = min(one.order for one in self._candidates)
         # As ingress-nginx sorts them: by length, and among those of one length backwards.
@@ -164,7 +164,7 @@ class _Realm:
         for number in sorted(begun):
             if number > last:
                 break
-            _, expression, route, order = self._candidates[number]
+            _, expression, route, order, _ = self._candidates[number]
             if first is not None and number not in better:
                 continue
             if expression is not None:
@@ -190,9 +190,10 @@ class _Realm:
         return 2 * len(rule_path(found.path).rstrip(b"/")), 0
 
 
-def _age(candidate: _Candidate) -> tuple[int, int]:
-    """Return which of those with one text come first: the older Ingress's, and of one Ingress that with the slash at its end."""
-    return candidate.order, 0 if candidate.expression is None else -len(candidate.expression.text)
+def _age(candidate: _Candidate) -> tuple[int, int, int]:
+    """Return which of those with one text come first: the older Ingress's, of one Ingress the path that it writes first, and of one path that with the slash at its end."""
+    length = 0 if candidate.expression is None else len(candidate.expression.text)
+    return candidate.order, candidate.place, -length
 
 
 def _shortness(candidate: _Candidate) -> int:

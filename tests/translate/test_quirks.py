@@ -13,6 +13,7 @@ from ingress.translate.options import TranslateOptions
 from ingress.translate.readers.ingress.objects import (
     Ingress,
     IngressBackend,
+    IngressPath,
     IngressRule,
     ServicePortReference,
 )
@@ -94,6 +95,20 @@ class RegexQuirkTests(SynchronousTestCase):
             self.assertEqual(answer(found, path), owner, path)
         own = ingress("older", [("/a", SPECIFIC)], REGEX)
         self.assertEqual(answer(snapshot(exact, own), "/a/"), "older")
+
+    def test_path_that_one_ingress_has_twice(self) -> None:
+        """The first that it writes has it, of whatever types the two are, as ingress-nginx leaves the order of an Ingress as it is."""
+        asking = ingress("asking", [("/x(.*)", SPECIFIC)], REGEX)
+        for kinds in (("Prefix", SPECIFIC), (SPECIFIC, "Prefix"), ("Exact", "Prefix"), ("Exact", SPECIFIC)):
+            paths = tuple(
+                IngressPath("/a", kind, IngressBackend(name, ServicePortReference("", 80)))
+                for kind, name in zip(kinds, ("first", "second"), strict=True)
+            )
+            both = evolve(ingress("both", [], {}), rules=(IngressRule(HOST, paths),))
+            for path in ("/a", "/a/", "/A/x", "/ab"):
+                route = snapshot(asking, both).table.find(HOST.encode(), path.encode())
+                assert route is not None
+                self.assertEqual(route.backend.name, "first", (kinds, path))
 
     def test_q3_a_target_makes_expressions_like_use_regex_unless_it_is_the_path(self) -> None:
         """rewrite-target alone makes expressions of all paths of the host; one that replaces no path makes none."""

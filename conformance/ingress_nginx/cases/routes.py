@@ -13,6 +13,23 @@ def of_hosts(*ingresses: Object) -> Object:
 
 CASES = (
     Case(
+        "path-twice-beside-expressions",
+        (
+            ingress({"/x(.*)": "all"}, kind="ImplementationSpecific", name="all", use_regex="true"),
+            ingress(
+                {
+                    "Prefix:/a-b": "first",
+                    "ImplementationSpecific:/a-b": "second",
+                    "ImplementationSpecific:/c": "first",
+                    "Prefix:/c": "second",
+                    "Exact:/d": "first",
+                    "Prefix:/d": "second",
+                }
+            ),
+        ),
+        gets("/a-b", "/a-b/", "/a-bx", "/c", "/c/x", "/cx", "/d", "/d/x", "/dx"),
+    ),
+    Case(
         "app-root-beside-expressions",
         (
             ingress({"/(.*)": "all"}, kind="ImplementationSpecific", name="all", use_regex="true"),

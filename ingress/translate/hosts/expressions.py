@@ -35,6 +35,8 @@ from ingress.translate.ownership import OPTION
 NO_QUIRKS: Final = "--no-quirks"
 GUARD_IS_MISSING: Final = "the guard of its Ingress is missing"
 """Said of a path that is closed for that alone."""
+_Order = tuple[int, int]
+"""Which Ingress of the host, counted from the oldest, and which of the paths of that."""
 
 
 @frozen
@@ -148,16 +150,16 @@ class _Reading:
         if asking is not None:
             if not parsed.settings.of(REGEXES).makes_regexes(tuple(claim.path for claim in read)):
                 self._tell_reached(read, asking.owner)
-            for claim in read:
-                yield self._expression(parsed, claim, realm, order)
+            for place, claim in enumerate(read):
+                yield self._expression(parsed, claim, realm, (order, place))
             return
-        for claim in read:
+        for place, claim in enumerate(read):
             regex = claim.regex
             if regex is None:
                 yield claim
             elif lacks_guard:
                 why = f"path {quoted(claim.path)} looks like a regular expression, and {GUARD_IS_MISSING}"
-                yield self._closed(claim, regex.beginnings, order, why)
+                yield self._closed(claim, regex.beginnings, (order, place), why)
             elif regex.fault is not None:
                 message = f"path {quoted(claim.path)} {regex.fault}; the path is ignored"
                 self._report(claim.owner, f"{claim.field}.path", Reason.INVALID_PATH, message)
@@ -167,7 +169,7 @@ class _Reading:
                     message = f"path {quoted(claim.path)} looks like a regular expression; it is compared as it is written"
                     self._report(claim.owner, f"{claim.field}.path", Reason.INVALID_PATH, message)
 
-    def _expression(self, parsed: ParsedObject, claim: Claim, realm: str, order: int) -> Claim:
+    def _expression(self, parsed: ParsedObject, claim: Claim, realm: str, order: _Order) -> Claim:
         """Return what becomes of a path that is an expression."""
         path = claim.path
         texts: tuple[str, ...] = (path,)
@@ -218,7 +220,7 @@ class _Reading:
             claim.is_prefix,
         )
 
-    def _closed(self, claim: Claim, beginnings: Beginnings, order: int, why: str) -> Claim:
+    def _closed(self, claim: Claim, beginnings: Beginnings, order: _Order, why: str) -> Claim:
         """Return the claim that keeps *beginnings* closed, as far as no older Ingress of another realm has them."""
         kept, winner = self._placed(claim, beginnings, order)
         if kept.prefixes or kept.whole or winner is None:
@@ -228,12 +230,13 @@ class _Reading:
             self._tell_winner(claim, winner, why)
         return evolve(claim, match=Match.BEGINNING, beginnings=kept)
 
-    def _placed(self, claim: Claim, beginnings: Beginnings, order: int) -> tuple[Beginnings, Claim | None]:
+    def _placed(self, claim: Claim, beginnings: Beginnings, order: _Order) -> tuple[Beginnings, Claim | None]:
         """Return *beginnings* with what of them is free, and one of the claims by which another part of them is not."""
         winner: Claim | None = None
         realm = self._realm(claim.owner)
+        number, place = order
         if not self._older:
-            return Beginnings(beginnings.prefixes, beginnings.whole, realm, order=order), None
+            return Beginnings(beginnings.prefixes, beginnings.whole, realm, order=number, place=place), None
 
         def is_free(text: bytes) -> bool:
             nonlocal winner
@@ -246,7 +249,7 @@ class _Reading:
         prefixes = tuple(filter(is_free, beginnings.prefixes))
         whole = frozenset(filter(is_free, beginnings.whole))
         own = tuple(one for one in beginnings.prefixes if one not in prefixes)
-        return Beginnings(prefixes, whole, realm, own, beginnings.whole - whole, order), winner
+        return Beginnings(prefixes, whole, realm, own, beginnings.whole - whole, number, place), winner
 
     # Who is told what
 
