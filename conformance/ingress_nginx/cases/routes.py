@@ -30,6 +30,27 @@ CASES = (
         gets("/a-b", "/a-b/", "/a-bx", "/c", "/c/x", "/cx", "/d", "/d/x", "/dx"),
     ),
     Case(
+        "own-root-beside-expressions",
+        (
+            ingress({"/(.*)": "all"}, kind="ImplementationSpecific", name="all", use_regex="true"),
+            ingress(app_root="/app"),
+        ),
+        gets("/", "/?a", "/app", "/b"),
+    ),
+    Case(
+        "app-root-of-lost-root",
+        (
+            ingress(name="z", use_regex="true"),
+            ingress({"/": "lost", "/b": "b"}, name="a", app_root="/app"),
+        ),
+        gets("/", "/app", "/b"),
+    ),
+    Case(
+        "app-root-of-nobody",
+        (ingress(name="z", use_regex="true"), ingress({"/": "lost"}, name="a", app_root="/app")),
+        gets("/", "/app"),
+    ),
+    Case(
         "app-root-beside-expressions",
         (
             ingress({"/(.*)": "all"}, kind="ImplementationSpecific", name="all", use_regex="true"),

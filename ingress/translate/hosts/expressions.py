@@ -2,7 +2,7 @@
 
 ``use-regex`` or ``rewrite-target`` of one Ingress makes expressions of all paths of the host, in all Ingresses of its
 namespace, or of all namespaces where hosts are shared: those are one *realm*.  Without quirks each Ingress is a realm of
-its own.  Within a realm, as in ingress-nginx, the longest text is asked first, whatever the types of paths.
+its own.  Within a realm, as in ingress-nginx, the longest text is asked first, whatever the types of paths.  ``app-root`` comes before all expressions.
 
 - An expression that is not run here is closed: it becomes a route of its *beginnings*, which answers 503.
 - So does a path with signs of an expression whose Ingress lacks its guard, in a realm where nobody asks for expressions.
@@ -18,6 +18,7 @@ from typing import Final
 from attrs import evolve
 
 from ingress.annotations.contract.values import quoted
+from ingress.annotations.redirects.url_redirects import URL_REDIRECTS
 from ingress.annotations.requests.regexes import REGEXES
 from ingress.model.cluster.objects import Owner
 from ingress.model.cluster.problems import Problem, Reason
@@ -92,6 +93,8 @@ class _Reading:
         self._single: set[tuple[str, str]] = set()
         # One claim of each realm in which nobody makes expressions.
         self._plain: list[Claim] = []
+        # Those that ingress-nginx looks at: one of their paths there is no older one's.
+        self._present: set[Owner] = set()
         # The prefixes of those that were looked at, which are older, in lower case and without slash at the end: of each
         # realm the oldest claim.
         self._older: dict[bytes, dict[str, Claim]] = {}
@@ -108,6 +111,8 @@ class _Reading:
             # As in ingress-nginx, a path that an older one has with the same type asks for nothing.
             own = {(realm, one.path, one.match is Match.EXACT) for one in claims} - had
             had |= own
+            if own:
+                self._present.add(parsed.owner)
             if parsed.settings.of(REGEXES).makes_regexes(tuple(path for _, path, _ in own)):
                 self._asking.setdefault(realm, parsed)
             if claims:
@@ -124,6 +129,12 @@ class _Reading:
                     self._single.add((realm, claim.path))
         if self._quirks:
             self._tell_both_sides()
+
+    def _has_app_root(self, parsed: ParsedObject, written: Sequence[Claim]) -> bool:
+        """Whether *parsed* redirects ``/``, which is a path of its own and becomes an expression, before any path is looked at."""
+        if parsed.owner not in self._present or not parsed.settings.of(URL_REDIRECTS).app_root:
+            return False
+        return any(claim.path == ROOT for claim in written)
 
     def _realm(self, owner: Owner) -> str:
         """Return whose paths are expressions together with those of *owner*."""
@@ -142,7 +153,8 @@ class _Reading:
         self, parsed: ParsedObject, read: Sequence[Claim], order: int, *, lacks_guard: bool
     ) -> Iterator[Claim]:
         """Yield what becomes of the claims of one Ingress."""
-        yield from (claim for claim in read if claim.is_added)
+        added = [claim for claim in read if claim.is_added]
+        yield from added
         read = _written(read)
         owner = parsed.owner
         realm = self._realm(owner)
@@ -150,6 +162,9 @@ class _Reading:
         if asking is not None:
             if not parsed.settings.of(REGEXES).makes_regexes(tuple(claim.path for claim in read)):
                 self._tell_reached(read, asking.owner)
+            if not added and self._has_app_root(parsed, read):
+                root = next(claim for claim in read if claim.path == ROOT)
+                yield evolve(root, match=Match.EXACT, regex=None, is_prefix=False, is_added=True)
             for place, claim in enumerate(read):
                 yield self._expression(parsed, claim, realm, (order, place))
             return

@@ -34,3 +34,20 @@ class AppRootTests(SynchronousTestCase):
         rooted = ingress("bb", "/b", host="a.test", app_root="/app")
         self.assertEqual(self.taken(every, rooted), ("bb", Match.EXACT))
         self.assertEqual(self.taken(every, rooted, path=b"/b"), ("bb", Match.EXPRESSION))
+
+    def test_own_path_that_an_expression_takes(self) -> None:
+        """The Ingress with ``app-root`` has ``/`` itself, which a longer expression of another takes; but for that all stays as it was."""
+        every = ingress("a", "/(.*)", host="a.test", use_regex="true")
+        rooted = ingress("bb", "/", host="a.test", app_root="/app")
+        for both in ((every, rooted), (rooted, every)):
+            self.assertEqual(self.taken(*both), ("bb", Match.EXACT))
+            self.assertEqual(self.taken(*both, path=b"/app"), ("a", Match.EXPRESSION))
+        self.assertEqual(self.taken(rooted), ("bb", Match.PREFIX))
+
+    def test_path_that_belongs_to_an_older_one(self) -> None:
+        """Where that is all that the Ingress has, nginx does not look at it; where it has another path, it does."""
+        every = ingress("a", "/", host="a.test", use_regex="true")
+        lost = ingress("bb", "/", host="a.test", app_root="/app")
+        self.assertEqual(self.taken(every, lost), ("a", Match.EXPRESSION))
+        more = ingress("bb", "/", "/b", host="a.test", app_root="/app")
+        self.assertEqual(self.taken(every, more), ("bb", Match.EXACT))
