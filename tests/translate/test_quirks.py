@@ -21,7 +21,7 @@ from ingress.translate.snapshot import Snapshot
 from ingress.translate.translate import translate
 from tests.fakes.filter_parts import FakeFacts, FakeServices
 from tests.translate.golden import state_of
-from tests.translate.hosts.test_closing import HOST, answer, ingress
+from tests.translate.hosts.test_closing import HOST, PREFIX, answer, ingress
 
 NOW = datetime(2026, 7, 1, tzinfo=UTC)
 SPECIFIC = "ImplementationSpecific"
@@ -109,6 +109,26 @@ class RegexQuirkTests(SynchronousTestCase):
                 route = snapshot(asking, both).table.find(HOST.encode(), path.encode())
                 assert route is not None
                 self.assertEqual(route.backend.name, "first", (kinds, path))
+
+    def test_rule_without_paths_makes_expressions(self) -> None:
+        """Of the oldest Ingress of the host, as long as nobody has all paths of it: nginx then has that Ingress at ``/``."""
+        asking = evolve(ingress("the-asking", [], REGEX), rules=(IngressRule(HOST, None),))
+        other = ingress("other-one", [("/foo", "Exact")], {})
+        root = ingress("another-one", [("/", "Prefix")], {})
+        exact = ingress("another-one", [("/", "Exact")], {})
+        older = ingress("the-older", [("/b", "Prefix")], {})
+        for among, found in (
+            ((asking, other), "other-one"),
+            ((asking, other, exact), "other-one"),
+            ((asking, other, root), "another-one"),
+            ((older, asking, other), "404"),
+        ):
+            self.assertEqual(answer(snapshot(*among), "/FOObar"), found, among)
+        target = evolve(asking, annotations={f"{PREFIX}/rewrite-target": "/$1"})
+        self.assertEqual(answer(snapshot(target, other), "/FOObar"), "other-one")
+        itself = evolve(asking, annotations={f"{PREFIX}/rewrite-target": "/"})
+        self.assertEqual(answer(snapshot(itself, other), "/FOObar"), "404")
+        self.assertEqual(answer(snapshot(asking, other, quirks=False), "/FOObar"), "404")
 
     def test_q3_a_target_makes_expressions_like_use_regex_unless_it_is_the_path(self) -> None:
         """rewrite-target alone makes expressions of all paths of the host; one that replaces no path makes none."""

@@ -1,7 +1,7 @@
 """What sets by chance have shown."""
 
 from conformance.cluster import Object
-from conformance.ingress_nginx.case import Ask, Case, gets, ingress
+from conformance.ingress_nginx.case import Ask, Case, also, gets, ingress
 
 
 def of_hosts(*ingresses: Object) -> Object:
@@ -9,6 +9,11 @@ def of_hosts(*ingresses: Object) -> Object:
     first, *others = ingresses
     rules = [rule for one in (first, *others) for rule in one["spec"]["rules"]]
     return {**first, "spec": {**first["spec"], "rules": rules}}
+
+
+def without_paths(thing: Object) -> Object:
+    """The same with a rule that has no ``http``."""
+    return also(thing, rules=[{"host": "HOST"}])
 
 
 CASES = (
@@ -49,6 +54,29 @@ CASES = (
         "app-root-of-nobody",
         (ingress(name="z", use_regex="true"), ingress({"/": "lost"}, name="a", app_root="/app")),
         gets("/", "/app"),
+    ),
+    Case(
+        "rule-without-http-makes-expressions",
+        (without_paths(ingress(name="z", use_regex="true")), ingress({"Exact:/foo": "web"}, name="a")),
+        gets("/foo", "/FOObar", "/b"),
+    ),
+    Case(
+        "rule-without-http-rewrites",
+        (without_paths(ingress(name="z", rewrite_target="/$1")), ingress({"Exact:/foo": "web"}, name="a")),
+        gets("/foo", "/FOObar", "/b"),
+    ),
+    Case(
+        "rule-without-http-beside-root",
+        (
+            without_paths(ingress(name="z", use_regex="true")),
+            ingress({"Exact:/foo": "foo", "/": "web"}, name="a"),
+        ),
+        gets("/foo", "/FOObar", "/foobar", "/b"),
+    ),
+    Case(
+        "rule-without-http-beside-older",
+        (ingress({"/b": "web"}, name="z"), without_paths(ingress(name="a", use_regex="true"))),
+        gets("/b", "/bx", "/B"),
     ),
     Case(
         "app-root-beside-expressions",

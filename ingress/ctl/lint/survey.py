@@ -23,7 +23,7 @@ from ingress.routing.expression_routes import PathTooLong
 from ingress.routing.paths import rule_path
 from ingress.routing.route import Match, Route
 from ingress.translate.age import by_age
-from ingress.translate.claims import Claim, ParsedObject
+from ingress.translate.claims import ROOT, Claim, ParsedObject
 from ingress.translate.options import TranslateOptions
 from ingress.translate.ownership import wildcard_of
 from ingress.translate.readers.gateway.objects.gateways import gateway_classes_of
@@ -285,11 +285,18 @@ class Survey:
     def _askers(self) -> Mapping[str, tuple[Subject, ...]]:
         found: dict[str, list[Subject]] = {}
         for host in self.with_expressions:
+            without_paths = []
             for subject in self.by_host.get(host, ()):
                 parsed = subject.parsed
                 paths = tuple(one.path for one in subject.claims_by_host.get(host, ()))
-                if parsed is not None and parsed.settings.of(REGEXES).makes_regexes(paths):
+                if parsed is None:
+                    continue
+                if parsed.settings.of(REGEXES).makes_regexes(paths):
                     found.setdefault(host, []).append(subject)
+                elif not paths and parsed.settings.of(REGEXES).makes_regex(ROOT):
+                    without_paths.append(subject)
+            # Without paths the oldest one alone does, so that it counts where nobody does by a path.
+            found.setdefault(host, []).extend(without_paths)
         return {host: tuple(some) for host, some in found.items()}
 
     def asking(self, host: str, subject: Subject) -> Subject | None:

@@ -2,7 +2,8 @@
 
 ``use-regex`` or ``rewrite-target`` of one Ingress makes expressions of all paths of the host, in all Ingresses of its
 namespace, or of all namespaces where hosts are shared: those are one *realm*.  Without quirks each Ingress is a realm of
-its own.  Within a realm, as in ingress-nginx, the longest text is asked first, whatever the types of paths.  ``app-root`` comes before all expressions.
+its own.  Within a realm, as in ingress-nginx, the longest text is asked first, whatever the types of paths.  An Ingress without paths
+asks for its realm where it is the oldest there and nobody has ``/``; and ``app-root`` comes before all expressions.
 
 - An expression that is not run here is closed: it becomes a route of its *beginnings*, which answers 503.
 - So does a path with signs of an expression whose Ingress lacks its guard, in a realm where nobody asks for expressions.
@@ -103,6 +104,10 @@ class _Reading:
         """Find out, some Ingresses a step, in which realms paths are expressions, and of which paths there is one alone."""
         plain: dict[str, Claim] = {}
         had: set[tuple[str, str, bool]] = set()
+        # By realm: who makes expressions, and by its number which Ingress of the host that is; and who has the host first.
+        asking: dict[str, tuple[int, ParsedObject]] = {}
+        oldest: dict[str, tuple[int, ParsedObject]] = {}
+        rooted: set[str] = set()
         for number, parsed in enumerate(all_parsed, 1):
             if not number % CLAIMS_AT_ONCE:
                 yield
@@ -114,9 +119,18 @@ class _Reading:
             if own:
                 self._present.add(parsed.owner)
             if parsed.settings.of(REGEXES).makes_regexes(tuple(path for _, path, _ in own)):
-                self._asking.setdefault(realm, parsed)
+                asking.setdefault(realm, (number, parsed))
+            if self._host in parsed.hosts:
+                oldest.setdefault(realm, (number, parsed))
+            if any(one.path == ROOT and one.match is not Match.EXACT for one in claims):
+                rooted.add(realm)
             if claims:
                 plain.setdefault(realm, claims[0])
+        for realm, (number, parsed) in oldest.items():
+            if realm not in rooted and self._is_at_root(parsed):
+                asking[realm] = number, parsed
+        in_their_order = sorted(asking.items(), key=lambda item: item[1][0])
+        self._asking = {realm: parsed for realm, (_, parsed) in in_their_order}
         self._plain = [claim for realm, claim in plain.items() if realm not in self._asking]
         for number, parsed in enumerate(all_parsed if self._asking else (), 1):
             if not number % CLAIMS_AT_ONCE:
@@ -129,6 +143,15 @@ class _Reading:
                     self._single.add((realm, claim.path))
         if self._quirks:
             self._tell_both_sides()
+
+    def _is_at_root(self, parsed: ParsedObject) -> bool:
+        """Whether *parsed*, the oldest Ingress of the host, makes expressions without a path.
+
+        Where no rule has ``/`` as a prefix, nginx has it with all that this one asks for.
+        """
+        if not (self._quirks and self._host) or any(True for _ in claims_to(parsed, self._host)):
+            return False
+        return parsed.settings.of(REGEXES).makes_regex(ROOT)
 
     def _has_app_root(self, parsed: ParsedObject, written: Sequence[Claim]) -> bool:
         """Whether *parsed* redirects ``/``, which is a path of its own and becomes an expression, before any path is looked at."""

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from ingress.ctl.lint.finding import Level
 from ingress.routing.expression_routes import PathTooLong
 from ingress.routing.paths import normal_path
-from ingress.translate.readers.ingress.objects import Ingress
+from ingress.translate.readers.ingress.objects import Ingress, IngressRule
 from tests.ctl.lint.lint_case import HOST, PREFIX, SPECIFIC, LintCase, changed, ingress, input_of
 from tests.properties import examples
 
@@ -72,6 +72,12 @@ class QuirkTests(LintCase):
                 use_regex="true" if name == "far" else "",
             )
             self.assert_not_found("PathMadeExpression", ingress("/a"), other)
+
+    def test_a_rule_without_paths_that_makes_expressions(self) -> None:
+        """It is named as any other Ingress that does so."""
+        asking = evolve(ingress(name="z-asking", use_regex="true"), rules=(IngressRule(HOST, None),))
+        finding = self.found("PathMadeExpression", ingress("/a"), asking)
+        self.assertIn("Ingress shop/z-asking", finding.message)
 
     def test_a_slash_that_a_request_is_sent_to(self) -> None:
         """A path with a slash at its end is noted where a request without it is redirected, and nowhere else."""
