@@ -76,9 +76,10 @@ def is_rest(seen: Seen) -> bool:
 
 
 def is_page_of_rest(seen: Seen) -> bool:
-    """No path took it here, and the error pages of the host are asked."""
+    """No path took it here, or a rule without ``http`` did, and the error pages of the host are asked."""
     codes = [value for _, one in seen.ours.arrivals for name, value in one.fields if name.lower() == "x-code"]
-    return codes == [str(REST)] and not seen.reference.arrivals
+    rests = ([str(REST)], ["503"]) if has_empty_rule(seen) else ([str(REST)],)
+    return codes in rests and not seen.reference.arrivals
 
 
 def is_nobody_there(seen: Seen) -> bool:
@@ -168,11 +169,22 @@ def is_prefix_told(seen: Seen) -> bool:
     return all(what.endswith(".x-forwarded-prefix") for what in seen.whats())
 
 
+def has_empty_rule(seen: Seen) -> bool:
+    rules = [rule for placed in seen.sample.ingresses for rule in placed.thing["spec"].get("rules", ())]
+    return any("http" not in rule for rule in rules)
+
+
+def is_alias_of_several(seen: Seen) -> bool:
+    """An alias of one of several Ingresses that have some: there those of one of them count alone."""
+    values = seen.annotations("server-alias")
+    host = plain(seen.ask.host).partition(":")[0].replace("host", "HOST")
+    named = any(host in value.split(",") for value in values)
+    return named and len(values) > 1 and seen.reference.got.status == 404 and not seen.reference.arrivals
+
+
 def is_empty_rule(seen: Seen) -> bool:
     """A rule without ``http``, for a host that another rule would take: 503, so that nobody else gets its requests."""
-    rules = [rule for placed in seen.sample.ingresses for rule in placed.thing["spec"].get("rules", ())]
-    empty = any("http" not in rule for rule in rules)
-    return empty and (seen.reference.got.status, seen.ours.got.status) == (404, 503)
+    return has_empty_rule(seen) and (seen.reference.got.status, seen.ours.got.status) == (404, 503)
 
 
 def is_below_wildcard(seen: Seen) -> bool:
@@ -199,6 +211,7 @@ RULES: tuple[tuple[Callable[[Seen], bool], str], ...] = (
     (is_root_of_expressions, "docs/regular-expressions.md#paths-that-are-regular-expressions"),
     (is_app_root_of_nobody, "docs/redirects.md#to-the-application"),
     (is_prefix_told, "docs/annotations.md#annotations-what-each-of-them-does"),
+    (is_alias_of_several, "docs/further-hosts.md#server-alias"),
     (is_empty_rule, "docs/problems.md#problems"),
     (is_below_wildcard, "docs/tls.md#which-hosts-redirect-and-which-insist"),
 )

@@ -43,6 +43,12 @@ def placed(
     return Placed(sampling.ingress("i", given, spec))
 
 
+def without_paths() -> Placed:
+    one = placed()
+    del one.thing["spec"]["rules"][0]["http"]
+    return one
+
+
 def rule_of(
     one: Placed, ask: Ask, reference: Outcome, ours: Outcome, what: str = "answer.status", there: str = ""
 ) -> str:
@@ -79,7 +85,10 @@ class ToldTests(SynchronousTestCase):
         self.assertEqual(
             rule_of(placed(), Ask(), answer(404), answer(404, "c", code="404")), "is_page_of_rest"
         )
-        self.assertEqual(rule_of(placed(), Ask(), answer(404), answer(404, "c", code="503")), "")
+        page = answer(200, "c", code="503")
+        self.assertEqual(rule_of(placed(), Ask(), answer(404), page), "")
+        self.assertEqual(rule_of(without_paths(), Ask(), answer(404), page), "is_page_of_rest")
+        self.assertEqual(rule_of(without_paths(), Ask(), answer(200, "a"), page), "")
 
     def test_spelling_of_hosts_in_redirects(self) -> None:
         """Capitals and the last dot, and nothing else of the URL."""
@@ -143,10 +152,25 @@ class ToldTests(SynchronousTestCase):
 
     def test_rule_without_paths(self) -> None:
         """Of a host that another rule would take."""
-        one = placed()
-        del one.thing["spec"]["rules"][0]["http"]
+        one = without_paths()
         self.assertEqual(rule_of(one, Ask(), answer(404), answer(503)), "is_empty_rule")
         self.assertEqual(rule_of(one, Ask(), answer(200, "a"), answer(503)), "")
+
+    def test_alias_of_several(self) -> None:
+        """A host that one of them names; there it may be the other whose aliases count."""
+        one, other = placed(server_alias="alias.HOST,other.HOST"), placed(server_alias="alias.HOST")
+        for ingresses, host, reference, rule in (
+            ((one, other), "other.HOST", answer(404), "is_alias_of_several"),
+            ((one, other), "Other.HOST.:80", answer(404), "is_alias_of_several"),
+            ((one, other), "other.HOST", answer(200, "b"), ""),
+            ((one, other), "third.HOST", answer(404), ""),
+            ((one,), "other.HOST", answer(404), ""),
+        ):
+            ask = Ask(host=host)
+            seen = Sample("s", ingresses, (ask,))
+            different = (Difference("answer.status", "", ""),)
+            told = told_samples.told(seen, ask, reference, answer(200, "a"), different)
+            self.assertEqual(told.partition("(")[2].rstrip(")"), rule, host)
 
     def test_others(self) -> None:
         """Error pages of nobody, canaries, the root beside expressions, and the prefix of who rewrites nothing."""

@@ -1,7 +1,8 @@
 """What sets by chance have shown."""
 
 from conformance.cluster import Object
-from conformance.ingress_nginx.case import Ask, Case, also, gets, ingress
+from conformance.ingress_nginx.case import Ask, Case, Told, also, gets, ingress
+from conformance.ingress_nginx.cases.documents import ERRORS
 
 
 def of_hosts(*ingresses: Object) -> Object:
@@ -77,6 +78,17 @@ CASES = (
         "rule-without-http-beside-older",
         (ingress({"/b": "web"}, name="z"), without_paths(ingress(name="a", use_regex="true"))),
         gets("/b", "/bx", "/B"),
+    ),
+    Case(
+        "rule-without-http-has-pages",
+        (
+            without_paths(ingress(custom_http_errors="404,503", default_backend="errors")),
+            ingress({"/": "all"}, host="", name="all"),
+        ),
+        gets("/", "/a"),
+        answers={"errors": {}},
+        told=(Told("answer.status", ERRORS), Told("endpoints", ERRORS)),
+        alone=True,
     ),
     Case(
         "app-root-beside-expressions",
