@@ -10,6 +10,7 @@ other is let go from here, little by little.
 
 from collections import deque
 from collections.abc import Callable, Iterator
+from typing import Final
 from weakref import WeakValueDictionary
 
 from twisted.internet.interfaces import IReactorTime
@@ -25,6 +26,9 @@ from ingress.process.in_slices import in_slices
 from ingress.translate.snapshot import Snapshot
 from ingress.workers.feed.sending import pieces
 from ingress.workers.messages import Kind
+
+MOST_LEFT: Final = 32
+"""Snapshots that wait to be let go; before there are more, that for which it is longest goes at once."""
 
 
 @frozen(eq=False)
@@ -89,6 +93,9 @@ class Feed:
     def _leave(self, numbered: Numbered) -> None:
         if numbered.snapshot is None:
             return
+        if len(self._left) >= MOST_LEFT:
+            # They come faster than they can go: to wait is better than memory without bounds.
+            self._left.popleft()
         self._left.append(numbered.snapshot)
         if not self._is_letting_go:
             self._is_letting_go = True

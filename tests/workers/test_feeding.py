@@ -10,7 +10,7 @@ from twisted.trial.unittest import SynchronousTestCase
 from ingress.process.control_channel import ControlChannel
 from ingress.routing.route import Route
 from ingress.translate.snapshot import Snapshot
-from ingress.workers.feeding import Fed, Feed, Numbered
+from ingress.workers.feeding import MOST_LEFT, Fed, Feed, Numbered
 from tests.fakes.step_clocks import StepClock
 from tests.workers.sent import many_hosts
 
@@ -134,6 +134,18 @@ class LettingGoTests(SynchronousTestCase):
         self.assertEqual(self.left(), self.HOSTS)
         self.assertLess(self.most(), self.HOSTS / 10)
         self.assertEqual((self.left(), self.left("/b")), (0, self.HOSTS))
+
+    def test_faster_than_it_goes(self) -> None:
+        """Where snapshots come faster than they can be let go, only so many wait for that."""
+        for fed in self.feds:
+            fed.end()
+        for number in range(MOST_LEFT + 20):
+            self.feed.publish(many_hosts(1, self.path(f"/{number}")))
+        waiting = sum(self.left(f"/{number}") for number in range(MOST_LEFT + 20))
+        self.assertEqual(waiting, MOST_LEFT + 1)
+        while self.clock.calls:
+            self.clock.calls.pop()()
+        self.assertEqual(sum(self.left(f"/{number}") for number in range(MOST_LEFT + 20)), 1)
 
     def test_gone(self) -> None:
         """So it is where the last one ends, at rest or amid the next snapshot, once or twice."""
