@@ -173,20 +173,20 @@ def listens(port: int) -> bool:
     return True
 
 
-def wait_until_it_answers(running: Running, port: int, host: str) -> None:
-    """Wait for the first 200.  Raises BenchError when *running* ends, or takes too long."""
-    _wait(running, lambda: answers(port, host))
+def wait_until_it_answers(running: Running, port: int, host: str, seconds: float = READY_SECONDS) -> None:
+    """Wait for the first 200.  Raises BenchError when *running* ends, or takes longer than *seconds*."""
+    _wait(running, lambda: answers(port, host), seconds)
 
 
 def wait_until_it_listens(running: Running, port: int) -> None:
     """Wait for the first connection.  Raises BenchError when *running* ends, or takes too long."""
-    _wait(running, lambda: listens(port))
+    _wait(running, lambda: listens(port), READY_SECONDS)
 
 
-def _wait(running: Running, is_up: Callable[[], bool]) -> None:
-    for _ in range(int(READY_SECONDS / POLL_SECONDS)):
+def _wait(running: Running, is_up: Callable[[], bool], seconds: float) -> None:
+    for _ in range(int(seconds / POLL_SECONDS)):
         if is_up():
             return
         running.check()
         pause(POLL_SECONDS)
-    raise BenchError(f"{running.name} did not answer within {READY_SECONDS:g} s; see {running.log}")
+    raise BenchError(f"{running.name} did not answer within {seconds:g} s; see {running.log}")

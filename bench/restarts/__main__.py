@@ -35,13 +35,15 @@ TITLES = {
 }
 
 
-def _subject(name: str, act: Act, site: Site, processes: Processes) -> Subject:
+def _subject(name: str, act: Act, site: Site, processes: Processes, *, unhurried: bool) -> Subject:
     if name == "nginx":
         return Nginx(site, processes, detached=act.exchanges)
     if name == "haproxy":
         return HAProxy(site, processes)
     workers = 2 if name == "ours-2" else 0
-    return Ours(site, processes, workers, activated=act.ours_activated, first=act.ours_first)
+    return Ours(
+        site, processes, workers, activated=act.ours_activated, first=act.ours_first, unhurried=unhurried
+    )
 
 
 def _play(act: Act, name: str, folder: Path, pair: KeyPair, arguments: argparse.Namespace) -> dict[str, Any]:
@@ -57,7 +59,8 @@ def _play(act: Act, name: str, folder: Path, pair: KeyPair, arguments: argparse.
         )
         wait_until_it_listens(pod, backend)
         ports = Ports(http, https)
-        subject = _subject(name, act, Site(folder, ports, admin, backend, pair), processes)
+        site = Site(folder, ports, admin, backend, pair)
+        subject = _subject(name, act, site, processes, unhurried=arguments.unhurried)
         subject.start()
         crowd = Crowd(ports, tuple(KINDS), arguments.clients, arguments.rate, PATIENCE_SECONDS)
         pause(_BEFORE_SECONDS)
@@ -114,6 +117,11 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("--rate", type=float, default=200.0, help="requests a second of each kind")
     made.add_argument("--seconds", type=float, default=4.0, help="how long each act is watched, at least")
     made.add_argument("--clients", type=int, default=8, help="of each kind, with a connection each")
+    made.add_argument(
+        "--unhurried",
+        action="store_true",
+        help="where the machine has other things to do: ours has time to start, and refuses nobody for want of time",
+    )
     made.add_argument("--cpus", default="0,1", help="where the endpoint runs")
     made.add_argument("--keep", type=Path, metavar="FOLDER", help="keep configurations and logs there")
     made.add_argument("--output", type=Path, metavar="FILE", help="write what came out there, as JSON")

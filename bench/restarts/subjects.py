@@ -22,6 +22,7 @@ _AGAIN_SECONDS = 0.5
 _LOOK_SECONDS = 0.01
 _SETTLING_SECONDS = 1.2
 _PATIENCE_SECONDS = 30.0
+_UNHURRIED_SECONDS = 120.0
 # Hands over the sockets of its arguments, up to --, as systemd does.
 _ACTIVATED = """
 import os, sys
@@ -38,6 +39,9 @@ class Subject(ABC):
 
     title: str
     stop_signal = signal.SIGTERM
+
+    patience: float = _PATIENCE_SECONDS
+    """How long anything may take, in seconds."""
 
     def __init__(self, site: Site, processes: Processes) -> None:
         self.site = site
@@ -86,7 +90,7 @@ class Subject(ABC):
     def start(self) -> None:
         """Start it, and wait until it serves."""
         running = self.spawn()
-        wait_until_it_answers(running, self.site.ports.http, NAME)
+        wait_until_it_answers(running, self.site.ports.http, NAME, self.patience)
         self.until(self.is_content)
         pause(_SETTLING_SECONDS)
         self._whole = len(kernel.sessions({running.pid}))
@@ -112,10 +116,10 @@ class Subject(ABC):
 
     def until(self, is_so: Callable[[], bool]) -> None:
         """Wait for *is_so*.  Raises BenchError when that takes too long."""
-        deadline = monotonic() + _PATIENCE_SECONDS
+        deadline = monotonic() + self.patience
         while not is_so():
             if monotonic() > deadline:
-                raise BenchError(f"{self.title} took longer than {_PATIENCE_SECONDS:g} s")
+                raise BenchError(f"{self.title} took longer than {self.patience:g} s")
             self.supervise()
             pause(_LOOK_SECONDS)
 
@@ -158,8 +162,13 @@ class Ours(Subject):
         *,
         activated: bool = False,
         first: bool = False,
+        unhurried: bool = False,
     ) -> None:
+        """One that is *unhurried* has time to start, and refuses nobody for want of time: the machine has other things to do."""
         super().__init__(site, processes)
+        self._is_unhurried = unhurried
+        if unhurried:
+            self.patience = _UNHURRIED_SECONDS
         self.title = f"ours, {workers} workers" if workers else "ours, one process"
         self._count = workers
         self._is_first = first
@@ -190,6 +199,7 @@ class Ours(Subject):
             "--no-hsts",
             "--shutdown-delay=0",
             f"--shutdown-grace={GRACE_SECONDS}",
+            *(["--overload-after=0"] if self._is_unhurried else []),
             *([] if self._is_first or self._sockets else [f"--takeover={site.folder / 'sock'}"]),
             *([f"--workers={self._count}"] if self._count else []),
         ]
