@@ -190,7 +190,10 @@ def _have_parts(kind: type) -> bool:
 def _alone() -> int:
     """Return that of a value which nobody has but who keeps it: how much of it is the interpreter's own differs by version."""
     kept = {value: value for value in [object()]}
-    return _references(list(kept))[0]
+    found = _references(list(kept))[0]
+    # Machine code lets go of what is not used any more.
+    kept.clear()
+    return found
 
 
 _KEPT_ALONE: Final = _alone()
