@@ -127,6 +127,9 @@ class ForkServerLink:
         return False
 
     def _channel_ended(self) -> None:
+        if self._fed is not None:
+            # While workers serve on, of which each may have another snapshot.
+            self._fed.end()
         self._reap()
         self._gone()
 
