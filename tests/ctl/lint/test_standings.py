@@ -160,6 +160,10 @@ class StandingTests(LintCase):
             if one.name == "affinity-canary-behavior"
         }
         self.assertEqual(told, {"a": Standing.IGNORED, "next": Standing.HONORED})
+        found = self.found("WithoutEffect", primary)
+        self.assertEqual(found.advice, "write it on the canary, or remove it")
+        beside = ingress(affinity_canary_behavior="legacy", canary_weight="5")
+        self.assertEqual(self.found("WithoutEffect", beside).advice, 'write canary: "true", or remove them')
 
     def test_tries(self) -> None:
         """More of them than there ever are is a difference; what people write is none."""

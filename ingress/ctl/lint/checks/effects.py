@@ -20,6 +20,7 @@ _BESIDE_AUTH_URL: Final = (
     "auth-signin",
     "auth-signin-redirect-param",
 )
+_OF_CANARIES: Final = "affinity-canary-behavior"
 NEEDS: Final[Mapping[str, tuple[tuple[str, ...], str]]] = {
     **{name: (("enable-cors",), 'enable-cors: "true"') for name in CORS.annotations if name != "enable-cors"},
     **dict.fromkeys(
@@ -39,7 +40,7 @@ NEEDS: Final[Mapping[str, tuple[tuple[str, ...], str]]] = {
         (("affinity",), 'affinity: "cookie"'),
     ),
     **{name: (("canary",), 'canary: "true"') for name in CANARIES.annotations if name != "canary"},
-    "affinity-canary-behavior": (("canary",), 'canary: "true"'),
+    _OF_CANARIES: (("canary",), 'canary: "true"'),
     **dict.fromkeys(_BESIDE_AUTH_URL, (("auth-url",), "auth-url")),
     **{
         name: (("auth-tls-secret",), "auth-tls-secret")
@@ -82,11 +83,13 @@ def check_effects(survey: Survey, subject: Subject) -> Iterator[Finding]:
         lacking.setdefault(shown, []).append(name)
     for shown, names in lacking.items():
         verb, them = ("has", "it") if len(names) == 1 else ("have", "them")
+        # Alone it is what a primary says that is for its canary to say.
+        advice = "write it on the canary" if names == [_OF_CANARIES] else f"write {shown}"
         yield subject.found(
             WITHOUT_EFFECT,
             f"{', '.join(names)} {verb} no effect without {shown}",
             subject.field(names[0]),
-            f"write {shown}, or remove {them}",
+            f"{advice}, or remove {them}",
         )
 
 
