@@ -112,6 +112,7 @@ def start_ours(
         f"--kubeconfig={plane.kubeconfig}",
         f"--configmap={NAMESPACE}/{CONFIG}",
         *OUR_OPTIONS,
+        *options,
     ]
     environment = {**os.environ, "POD_NAME": "txingress", "POD_NAMESPACE": NAMESPACE}
     return start(processes, name, number, folder, command, environment)
