@@ -30,7 +30,8 @@ with Processes.logging_to(Path(sys.argv[1])) as processes:
     print(processes.start("child", [sys.executable, "-c", "import time; time.sleep(60)"], sys.argv[2]).pid, flush=True)
     pause(60)
 """
-WAITS = 200
+WAITS = 1200
+"""So often at most, a minute: on a busy machine a child may not run for seconds."""
 
 
 def is_running(pid: int) -> bool:
