@@ -107,7 +107,6 @@ class _Reading:
         # By realm: who makes expressions, and by its number which Ingress of the host that is; and who has the host first.
         asking: dict[str, tuple[int, ParsedObject]] = {}
         oldest: dict[str, tuple[int, ParsedObject]] = {}
-        rooted: set[str] = set()
         for number, parsed in enumerate(all_parsed, 1):
             if not number % CLAIMS_AT_ONCE:
                 yield
@@ -122,12 +121,10 @@ class _Reading:
                 asking.setdefault(realm, (number, parsed))
             if self._host in parsed.hosts:
                 oldest.setdefault(realm, (number, parsed))
-            if any(one.path == ROOT and one.match is not Match.EXACT for one in claims):
-                rooted.add(realm)
             if claims:
                 plain.setdefault(realm, claims[0])
         for realm, (number, parsed) in oldest.items():
-            if realm not in rooted and self._is_at_root(parsed):
+            if (realm, ROOT, False) not in had and self._is_at_root(parsed):
                 asking[realm] = number, parsed
         in_their_order = sorted(asking.items(), key=lambda item: item[1][0])
         self._asking = {realm: parsed for realm, (_, parsed) in in_their_order}
