@@ -12,9 +12,11 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.filters import Filter, Phase, Services
 from ingress.http2.frames import PREFACE
+from ingress.metrics.metrics import Metrics
 from ingress.model.cluster.objects import Kind, ObjectKey, Owner
 from ingress.model.network.listeners import MAIN, Listener
 from ingress.model.upstream.backends import BackendReference
+from ingress.proxy.contract.deadlines import Deadlines
 from ingress.proxy.dispatch.resource import IngressProxyResource
 from ingress.proxy.dispatch.site import SessionRules
 from ingress.proxy.downstream.h2_session import DownstreamSession
@@ -113,7 +115,7 @@ class ManyTablesTests(SynchronousTestCase):
         self.clock = StepClock()
         clock = cast(IReactorTime, self.clock)
         self.chains = Chains(clock, lambda name: cast(Services, None))
-        rotations = cast(Rotations, None)
+        rotations = Rotations(clock, Deadlines(clock), Metrics(), Random())
         self.new = partial(IngressProxyResource, clock, rotations, self.chains, States(None, {}), Random())
         self.tables = ServedTables(self.new(), self.new, clock)
 
