@@ -2,6 +2,7 @@
 
 import argparse
 import multiprocessing
+import signal
 import socket
 import sys
 import tempfile
@@ -47,7 +48,7 @@ def _serve(port: Any) -> None:
         server.serve_forever()
 
 
-class _Shared:
+class Shared:
     """Known in each process of the pool: when it is enough, and how often each client has asked."""
 
     enough: Event
@@ -55,15 +56,16 @@ class _Shared:
 
     @classmethod
     def begin(cls, enough: Event, asked: Any) -> None:
-        """Learn of both, in a process of its own."""
+        """Learn of both, in a process of its own, which SIGTERM ends at once: it cannot raise in who waits for a lock."""
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
         cls.enough, cls.asked = enough, asked
 
 
 def _ask(number: int, name: str, ports: Ports, pause: float) -> Count:
     def told(asked: int) -> None:
-        _Shared.asked[number] = asked
+        Shared.asked[number] = asked
 
-    return ask(LOADS[name], ports, _Shared.enough.is_set, told, pause)
+    return ask(LOADS[name], ports, Shared.enough.is_set, told, pause)
 
 
 def _free_ports(count: int) -> list[int]:
@@ -114,7 +116,7 @@ def _played(arguments: argparse.Namespace, folder: Path) -> bool:
         chain.start()
         enough = multiprocessing.Event()
         asked = multiprocessing.Array("L", len(names), lock=False)
-        with multiprocessing.Pool(len(names), _Shared.begin, (enough, asked)) as pool:
+        with multiprocessing.Pool(len(names), Shared.begin, (enough, asked)) as pool:
             clients: list[AsyncResult[Count]] = [
                 pool.apply_async(_ask, (number, name, ports, arguments.pause))
                 for number, name in enumerate(names)
