@@ -81,7 +81,8 @@ class ProcessesTests(SynchronousTestCase):
             pid = int(parent.stdout.readline())
             for _ in range(WAITS):
                 # Before that it is not tied to its parent yet.
-                if Path(f"/proc/{pid}/cmdline").read_bytes().startswith(os.fsencode(sys.executable)):
+                program, _, _ = Path(f"/proc/{pid}/cmdline").read_bytes().partition(b"\0")
+                if os.path.basename(program) == os.path.basename(os.fsencode(sys.executable)):
                     break
                 pause(POLL_SECONDS)
             self.assertTrue(is_running(pid))
