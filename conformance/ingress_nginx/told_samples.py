@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from urllib.parse import unquote, urlsplit
 
 from conformance.ingress_nginx.case import PREFIX, Ask
+from conformance.ingress_nginx.cases import documents
 from conformance.ingress_nginx.comparing import Difference, Outcome
 from conformance.ingress_nginx.sampling import CANARIES, Sample
 
-EVERYBODY = "docs/from-ingress-nginx.md#what-is-different-for-everybody"
 REST = 404
 ELSEWHERE = ("new.test", "now.test")
 """Where redirects of an Ingress lead."""
@@ -196,24 +196,24 @@ def is_below_wildcard(seen: Seen) -> bool:
 
 
 RULES: tuple[tuple[Callable[[Seen], bool], str], ...] = (
-    (is_rest, EVERYBODY),
-    (is_page_of_rest, "docs/custom-errors.md#where-that-differs-from-ingress-nginx"),
-    (is_nobody_there, EVERYBODY),
-    (is_spelling_of_host, EVERYBODY),
-    (is_refused, EVERYBODY),
-    (is_escape_of_rule, EVERYBODY),
-    (has_parameters, EVERYBODY),
-    (is_captured, "docs/regular-expressions.md#targets"),
+    (is_rest, documents.EVERYBODY),
+    (is_page_of_rest, documents.ERRORS),
+    (is_nobody_there, documents.EVERYBODY),
+    (is_spelling_of_host, documents.EVERYBODY),
+    (is_refused, documents.EVERYBODY),
+    (is_escape_of_rule, documents.EVERYBODY),
+    (has_parameters, documents.EVERYBODY),
+    (is_captured, documents.TARGETS),
     (is_slash_after_https, "docs/redirects.md#redirects"),
-    (is_page_of_nobody, "docs/custom-errors.md#where-that-differs-from-ingress-nginx"),
-    (is_canary_of_others, "docs/affinity-and-canaries.md#canaries"),
-    (is_www_of_nobody, "docs/further-hosts.md#from-to-www-redirect"),
-    (is_root_of_expressions, "docs/regular-expressions.md#paths-that-are-regular-expressions"),
+    (is_page_of_nobody, documents.ERRORS),
+    (is_canary_of_others, documents.CANARIES),
+    (is_www_of_nobody, documents.FURTHER_HOSTS),
+    (is_root_of_expressions, documents.EXPRESSIONS),
     (is_app_root_of_nobody, "docs/redirects.md#to-the-application"),
     (is_prefix_told, "docs/annotations.md#annotations-what-each-of-them-does"),
     (is_alias_of_several, "docs/further-hosts.md#server-alias"),
     (is_empty_rule, "docs/problems.md#problems"),
-    (is_below_wildcard, "docs/tls.md#which-hosts-redirect-and-which-insist"),
+    (is_below_wildcard, documents.REDIRECTING),
 )
 
 
