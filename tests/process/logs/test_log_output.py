@@ -84,7 +84,7 @@ class LogOutputTests(SynchronousTestCase):
         read = b""
         while read.count(LINE.encode()) < 50_000 - dropped:
             read += os.read(self.reading, 1 << 20)
-        self.until(lambda: "0 bytes wait" in repr(self.output))
+        self.until(lambda: ": 0 bytes wait" in repr(self.output))
         self.output.write("again\n")
         while not read.endswith(b"\nagain\n"):
             read += os.read(self.reading, 1 << 20)
