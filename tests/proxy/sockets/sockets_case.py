@@ -30,6 +30,7 @@ from ingress.model.cluster.objects import Kind, ObjectKey, Owner, Secret
 from ingress.model.serving.limits import Limits
 from ingress.model.upstream.backends import BackendReference, BackendState, Endpoint
 from ingress.proxy.contract.deadlines import Deadlines
+from ingress.proxy.contract.progress import Progress
 from ingress.proxy.dispatch.resource import IngressProxyResource
 from ingress.proxy.dispatch.site import SessionRules, new_site
 from ingress.proxy.exchange.access_log.access_log import AccessLog
@@ -221,6 +222,19 @@ class SocketsCase(TestCase):
         """Let the reactor turn, so that whatever can happen at once has happened."""
         turns = iter(range(count))
         await self.until(lambda: next(turns, None) is None)
+
+    async def until_cut(self, progress: Progress) -> None:
+        """Let the time pass in which a peer may take nothing, and wait until it is cut, and upstream with it.
+
+        The time passes anew with every look, for buffers of the kernel may still take something after a while.
+        """
+
+        def is_over() -> bool:
+            progress.since -= self.site.context.limits.send_seconds
+            self.deadlines.tick()
+            return not self.channels and not self.upstream.open_wires
+
+        await self.until(is_over)
 
     async def end_of(self, client: DownstreamWire) -> None:
         """Wait until a connection ended, on both sides of it."""

@@ -167,9 +167,7 @@ class DeadlineTests(SocketsCase):
         progress.since -= Limits().send_seconds - 2
         self.deadlines.tick()
         self.assertEqual(self.channels, [channel])
-        progress.since -= 2
-        self.deadlines.tick()
-        await self.until(lambda: not self.channels and not self.upstream.open_wires)
+        await self.until_cut(progress)
 
     async def test_slow_read_that_goes_on(self) -> None:
         """A peer that takes its answer in time has no deadline but the next one."""
