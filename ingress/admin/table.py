@@ -30,7 +30,7 @@ from ingress.admin.pages.front_page import VARY, front_page, wants_page
 from ingress.admin.pages.live_stream import MEDIA_TYPE
 from ingress.admin.pages.readiness import workers_missing
 from ingress.metrics.text import PROMETHEUS, format_for, takes_gzip
-from ingress.plain.steps import json_text
+from ingress.plain_data.steps import json_text
 
 
 def _healthy(asked: Asked) -> Answer:

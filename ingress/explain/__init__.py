@@ -10,5 +10,5 @@
                    └─▶ outcomes.py                  what comes of it
     streams.py             the same for what no request is read of
 
-The result is in ``explanation.py``, and as plain data for JSON in ``plain.py``.
+The result is in ``explanation.py``, and as plain data for JSON in ``plain_data.py``.
 """

@@ -23,7 +23,7 @@ from ingress.model.exchanges.causes import Cause, cause_of_reply
 from ingress.model.exchanges.reply import Reply
 from ingress.model.exchanges.sub_requests import SubAnswer, SubRequestFailed
 from ingress.model.frozen import frozen
-from ingress.plain.secret_fields import tells_of_secrets
+from ingress.plain_data.secret_fields import tells_of_secrets
 from ingress.proxy.exchange.facts import RequestFacts
 from ingress.proxy.exchange.filtering.chain import Chain, FilterNotMade, LiveFilter, NoFilter, live_filter
 from ingress.proxy.exchange.filtering.consulting import check_reply, consult

@@ -1,4 +1,4 @@
-"""The explanation of one request or stream, as plain frozen values; ``ingress.explain.plain`` makes data for JSON of it."""
+"""The explanation of one request or stream, as plain frozen values; ``ingress.explain.plain_data`` makes data for JSON of it."""
 
 from enum import StrEnum
 

@@ -10,7 +10,7 @@ from ingress.model.cluster.objects import Kind, ObjectId, ObjectKey, Owner
 from ingress.model.cluster.problems import Problem
 from ingress.model.stepwise import Stepwise
 from ingress.model.upstream.backends import BackendReference
-from ingress.plain.steps import NotYet, in_order
+from ingress.plain_data.steps import NotYet, in_order
 from ingress.routing.choosing import Chances
 from ingress.routing.contest import Contest
 from ingress.routing.route import Route

@@ -9,7 +9,7 @@ from twisted.trial.unittest import SynchronousTestCase
 from ingress.explain.asked import read_asked
 from ingress.explain.explaining import explain
 from ingress.explain.objects import KnownObjects
-from ingress.explain.plain import plain
+from ingress.explain.plain_data import plain
 from ingress.explain.served import Served
 from ingress.explain.urls import UrlRefused
 from ingress.model.cluster.objects import ClusterObject

@@ -18,7 +18,7 @@ from ingress.admin.contract.asked import Asked
 from ingress.admin.contract.orders import put_in_order
 from ingress.admin.contract.parameters import Given, Parameter, QueryRefusedError, Sort
 from ingress.model.frozen import frozen
-from ingress.plain.steps import AT_ONCE, NOT_YET, NotYet, json_text
+from ingress.plain_data.steps import AT_ONCE, NOT_YET, NotYet, json_text
 
 E = TypeVar("E")
 Position = tuple[str | int, ...]

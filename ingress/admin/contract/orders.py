@@ -9,7 +9,7 @@ from weakref import WeakKeyDictionary
 
 from twisted.internet.interfaces import IDelayedCall, IReactorTime
 
-from ingress.plain.steps import AT_ONCE, NOT_YET, NotYet, in_order
+from ingress.plain_data.steps import AT_ONCE, NOT_YET, NotYet, in_order
 from ingress.translate.snapshot import Snapshot
 from ingress.wording import number_of
 

@@ -9,7 +9,7 @@ from typing import Any, Final, Union, get_args, get_origin, get_type_hints
 
 import attrs
 
-from ingress.explain.plain import camel
+from ingress.explain.plain_data import camel
 
 Schema = Mapping[str, Any]
 
@@ -102,7 +102,7 @@ def page_of(name: str, entry: Schema, besides: Mapping[str, Schema]) -> Schema:
 
 
 def schema_of_class(kind: Any) -> Schema:
-    """Return the schema of what ``ingress.explain.plain`` makes of an attrs class."""
+    """Return the schema of what ``ingress.explain.plain_data`` makes of an attrs class."""
     hints = get_type_hints(kind)
     return fields_of({camel(one.name): _schema_of(hints[one.name]) for one in attrs.fields(kind)})
 

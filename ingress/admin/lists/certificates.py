@@ -9,7 +9,7 @@ from ingress.admin.contract.page_row import listing_rows
 from ingress.admin.contract.schemas import Schema, fields_of, list_of, moment, text, truth, whole_number
 from ingress.admin.lists.parameters import HOST, NAMESPACE
 from ingress.identity.certificates import Certificate
-from ingress.plain.steps import AT_ONCE, NOT_YET, NotYet, in_order
+from ingress.plain_data.steps import AT_ONCE, NOT_YET, NotYet, in_order
 from ingress.process.timestamps import rfc3339
 
 _Entry = tuple[Certificate, list[str]]

@@ -31,7 +31,7 @@ from ingress.admin.contract.schemas import (
 )
 from ingress.admin.lists.parameters import HOST, NAMESPACE
 from ingress.model.observability.endpoint_states import Ejection, EndpointsSeen, EndpointStage, EndpointState
-from ingress.plain.steps import AT_ONCE, NOT_YET, NotYet
+from ingress.plain_data.steps import AT_ONCE, NOT_YET, NotYet
 from ingress.process.timestamps import rfc3339
 from ingress.routing.balancing.health import FAILURES, MISSES
 from ingress.translate.endpoints.unready import Unready

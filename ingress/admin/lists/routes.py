@@ -20,7 +20,7 @@ from ingress.admin.contract.schemas import (
 from ingress.admin.lists.parameters import HOST, NAMESPACE
 from ingress.filters import Phase
 from ingress.model.upstream.backends import BackendState
-from ingress.plain.values import filter_as_data, spoken, variant_as_data, weighted_as_data
+from ingress.plain_data.values import filter_as_data, spoken, variant_as_data, weighted_as_data
 from ingress.routing.route import Match, Route
 
 NO_STATE: Final = BackendState(reason="unknown backend")

@@ -15,10 +15,10 @@ from ingress.admin.contract.schemas import schema_of_class
 from ingress.explain import asked as requests
 from ingress.explain.explaining import explaining
 from ingress.explain.explanation import Explanation
-from ingress.explain.plain import plain
+from ingress.explain.plain_data import plain
 from ingress.explain.served import Served
 from ingress.explain.urls import UrlRefused
-from ingress.plain.steps import json_text
+from ingress.plain_data.steps import json_text
 
 _PARAMETERS: Final = (
     Parameter(

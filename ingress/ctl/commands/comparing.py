@@ -30,7 +30,7 @@ from ingress.ctl.lint.linting import lint
 from ingress.ctl.pages.html import as_html
 from ingress.ctl.pages.markdown import as_markdown
 from ingress.ctl.terminal import printable, tell
-from ingress.plain.secret_fields import tells_of_secrets
+from ingress.plain_data.secret_fields import tells_of_secrets
 from ingress.wording import number_of
 
 _TELL_EVERY: Final = 10.0

@@ -24,7 +24,7 @@ from ingress.ctl.terminal import print_lines, printable, say, tell, width
 from ingress.explain.asked import USUAL_CLIENT, Asked, AskedStream, read_asked_of_any
 from ingress.explain.explaining import explain
 from ingress.explain.explanation import Explanation
-from ingress.explain.plain import plain
+from ingress.explain.plain_data import plain
 from ingress.explain.served import Served, served_by
 from ingress.explain.urls import UrlRefused
 from ingress.translate.readers.ingress.classes import class_named

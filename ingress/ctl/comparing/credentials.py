@@ -22,7 +22,7 @@ from ingress.ctl.comparing.samples import OURS_ALONE, Sample, why_not_sent
 from ingress.ctl.errors import Mistake
 from ingress.ctl.toml_files import read_toml
 from ingress.model.frozen import frozen
-from ingress.plain.secret_fields import tells_of_secrets
+from ingress.plain_data.secret_fields import tells_of_secrets
 
 _LEAST_HIDDEN: Final = 6
 """Characters of what is hidden wherever it stands; less would hide words that are nobody's secret."""

@@ -8,7 +8,7 @@ from ingress.explain.explaining import explain
 from ingress.explain.explanation import End, Outcome
 from ingress.explain.served import Served, served_by
 from ingress.explain.urls import AskedUrl
-from ingress.plain.secret_fields import tells_of_secrets
+from ingress.plain_data.secret_fields import tells_of_secrets
 
 _PORTS = {"http": 80, "https": 443}
 

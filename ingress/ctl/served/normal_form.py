@@ -28,7 +28,7 @@ from ingress.model.upstream.backends import BackendReference, Endpoint, ManualEn
 from ingress.model.upstream.balancing import DEFAULT_BALANCING, Balancing
 from ingress.model.upstream.retries import RetryRule
 from ingress.model.upstream.upstream_tls import DATAGRAMS, Datagrams, ProtocolAsked, ProtocolRefused
-from ingress.plain.values import as_data, filter_as_data, settings_as_data, whole, words_of_link
+from ingress.plain_data.values import as_data, filter_as_data, settings_as_data, whole, words_of_link
 from ingress.routing.beginnings import Beginnings
 from ingress.routing.paths import rule_path
 from ingress.routing.route import Match, Route

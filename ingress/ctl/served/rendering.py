@@ -11,7 +11,7 @@ from ingress.model.serving.limits import Timeouts
 from ingress.model.serving.serving_settings import ServingSettings
 from ingress.model.upstream.balancing import DEFAULT_BALANCING
 from ingress.model.upstream.retries import DEFAULT_RETRIES
-from ingress.plain.values import settings_as_data, whole
+from ingress.plain_data.values import settings_as_data, whole
 
 _USUAL: Final[Data] = {
     "timeouts": whole(settings_as_data(Timeouts())),

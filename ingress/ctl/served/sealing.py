@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import attrs
 
-from ingress.plain.secret_fields import hides_its_value, is_hidden_pair
+from ingress.plain_data.secret_fields import hides_its_value, is_hidden_pair
 
 SEALED: Final = "sealed"
 """The field of plain data that has a seal."""

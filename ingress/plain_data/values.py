@@ -1,7 +1,7 @@
 """Filter specs, variants and settings as plain data.
 
 Lists are iterators, each item made when it is asked for: a filter may have tens of thousands of networks, and pages
-are made in slices (``ingress.plain.steps``).  ``whole`` makes all of them at once.
+are made in slices (``ingress.plain_data.steps``).  ``whole`` makes all of them at once.
 """
 
 from collections.abc import Iterator
@@ -13,8 +13,8 @@ import attrs
 from ingress.filters import FilterSpec
 from ingress.model.upstream.backends import BackendState
 from ingress.model.upstream.upstream_tls import LinkSettings
-from ingress.plain.secret_fields import NOT_SHOWN, hides_its_value, is_hidden_pair
-from ingress.plain.steps import NOT_YET, in_order
+from ingress.plain_data.secret_fields import NOT_SHOWN, hides_its_value, is_hidden_pair
+from ingress.plain_data.steps import NOT_YET, in_order
 from ingress.routing.variants import Variant, WeightedBackend
 
 

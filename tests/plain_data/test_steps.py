@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.plain.steps import AT_ONCE, NOT_YET, NotYet, in_order, json_text
+from ingress.plain_data.steps import AT_ONCE, NOT_YET, NotYet, in_order, json_text
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),

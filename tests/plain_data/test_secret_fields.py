@@ -3,7 +3,7 @@
 from attrs import frozen
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.plain.values import settings_as_data, whole
+from ingress.plain_data.values import settings_as_data, whole
 
 
 @frozen
