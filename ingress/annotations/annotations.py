@@ -16,7 +16,7 @@ from attrs import Factory, evolve, field
 from ingress.annotations.access.address_ranges import ADDRESS_RANGES
 from ingress.annotations.access.blocking import BLOCKING
 from ingress.annotations.access.guards import HOST_SNIPPET, keeps_requests_out, may_keep_requests_out
-from ingress.annotations.access.satisfying import SATISFYING, joined
+from ingress.annotations.access.satisfy import SATISFY, joined
 from ingress.annotations.answers.answer_rates import ANSWER_RATES
 from ingress.annotations.answers.answer_rewrites import ANSWER_REWRITES
 from ingress.annotations.answers.compression import COMPRESSION
@@ -96,7 +96,7 @@ FAMILIES: tuple[Family[Any], ...] = (
     FIREWALL,  # Behind what costs less, and before anybody is asked who it is, as in nginx.
     PASSWORDS,
     EXTERNAL_AUTH,
-    SATISFYING,
+    SATISFY,
     COMPRESSION,
     MIRRORS,
     CUSTOM_HEADERS,
@@ -304,7 +304,7 @@ class AnnotationReader:
         ]
         if settings.asks(PASSWORDS):
             asked = with_sign_in(asked)
-        specs = joined(asked) if settings.of(SATISFYING).is_any else tuple(spec for spec, _ in asked)
+        specs = joined(asked) if settings.of(SATISFY).is_any else tuple(spec for spec, _ in asked)
         return ending(specs) if settings.asks(SNIPPETS) else specs
 
     def unmatched_filters(self, settings: AnnotationSettings, facts: RouteFacts) -> tuple[FilterSpec, ...]:

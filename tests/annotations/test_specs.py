@@ -13,7 +13,7 @@ from ingress import annotations, gateway_filters
 from ingress.annotations.access.address_ranges import AddressRanges, parse_ranges
 from ingress.annotations.access.blocking import Blocking
 from ingress.annotations.access.guards import GuardMissing
-from ingress.annotations.access.satisfying import AnyOf
+from ingress.annotations.access.satisfy import AnyOf
 from ingress.annotations.answers.answer_rates import AnswerRate
 from ingress.annotations.answers.answer_rewrites import CookieRewrite, LocationRewrite, Original, Replacing
 from ingress.annotations.answers.compression import TYPES, Coding, Compression

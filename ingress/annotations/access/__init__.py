@@ -2,7 +2,7 @@
 
     address_ranges.py       by address
     blocking.py             by ``User-Agent`` and ``Referer``, the same everywhere
-    satisfying.py           whether all who are asked have to let a request in, or any of them
+    satisfy.py              whether all who are asked have to let a request in, or any of them
     guards.py               what keeps requests out in ingress-nginx and is not honored: its routes are closed
 
 Who has to show something first is a matter of client certificates, external authentication and passwords, which are families beside this folder.

@@ -6,7 +6,7 @@ from typing import ClassVar
 from twisted.internet.defer import Deferred
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.annotations.access.satisfying import AnyOf
+from ingress.annotations.access.satisfy import AnyOf
 from ingress.annotations.external_auth.check import ExternalAuth
 from ingress.annotations.passwords.basic_check import TOO_MANY, PasswordCheck
 from ingress.annotations.passwords.digest_check import DigestCheck

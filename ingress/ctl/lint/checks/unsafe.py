@@ -6,7 +6,7 @@ from ipaddress import ip_address
 from typing import Final
 
 from ingress.annotations.access.address_ranges import ADDRESS_RANGES
-from ingress.annotations.access.satisfying import SATISFYING
+from ingress.annotations.access.satisfy import SATISFY
 from ingress.annotations.annotations import FAMILIES, AnnotationSettings
 from ingress.annotations.answers.cors import CORS
 from ingress.annotations.client_certificates.family import CLIENT_CERTIFICATES, SECRET_ANNOTATION
@@ -129,7 +129,7 @@ def _addresses(subject: Subject, settings: AnnotationSettings) -> Iterator[Findi
     name = "whitelist-source-range" if is_older else "allowlist-source-range"
     everybody = _everybody(ranges.allowed)
     if everybody and subject.says(name):
-        if settings.of(SATISFYING).is_any and _asks(settings):
+        if settings.of(SATISFY).is_any and _asks(settings):
             yield subject.found(
                 ANYONE_SATISFIES,
                 f"satisfy: any lets in whom {name} has, and {everybody.words}: no password is asked for, and nobody is asked about"

@@ -151,8 +151,8 @@ def _help(reply: Reply) -> int:
     return 0 if reply.status == 403 else 1 if reply.status == 401 else _SIGN_IN
 
 
-SATISFYING: Final = Family(
-    name="satisfying",
+SATISFY: Final = Family(
+    name="satisfy",
     settings=SatisfySettings(),
     acts="says whether one of those is enough who let requests in",
     annotations={

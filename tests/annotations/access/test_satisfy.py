@@ -1,4 +1,4 @@
-"""Tests for ``ingress.annotations.access.satisfying``."""
+"""Tests for ``ingress.annotations.access.satisfy``."""
 
 from collections.abc import Awaitable
 from inspect import iscoroutine
@@ -10,7 +10,7 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.annotations.access.address_ranges import AddressRanges, parse_ranges
 from ingress.annotations.access.guards import GuardMissing
-from ingress.annotations.access.satisfying import AnyOf
+from ingress.annotations.access.satisfy import AnyOf
 from ingress.annotations.external_auth.check import ExternalAuth
 from ingress.annotations.passwords.basic_check import PasswordCheck
 from ingress.filter_parts.judging import status_reply
