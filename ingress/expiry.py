@@ -14,7 +14,7 @@ from twisted.python.failure import Failure
 
 from ingress.identity.certificates import Certificate
 from ingress.model.cluster.objects import Kind
-from ingress.model.observability.happenings import ChangeSort, Mark
+from ingress.model.observability.changes_and_failures import ChangeSort, Mark
 from ingress.model.stepwise import Stepwise, in_order
 from ingress.process.in_slices import first_at_once
 

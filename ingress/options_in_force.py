@@ -18,7 +18,7 @@ from ingress.data_plane import DataPlane
 from ingress.model.cluster.locality import Locality
 from ingress.model.cluster.port_services import PortServices
 from ingress.model.cluster.problems import Problem
-from ingress.model.observability.happenings import ChangeSort, Mark
+from ingress.model.observability.changes_and_failures import ChangeSort, Mark
 from ingress.options.merging import Merged, OptionSource, OptionTexts, merge
 from ingress.process.systemd.sockets import HandedOver
 from ingress.proxy.listening.reach import endpoint_rules

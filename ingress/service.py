@@ -41,7 +41,7 @@ from ingress.explain.served import Served
 from ingress.live.live import Live
 from ingress.metrics.metrics import Metrics
 from ingress.model.network.listeners import Listener
-from ingress.model.observability.happenings import ChangeSort, Mark
+from ingress.model.observability.changes_and_failures import ChangeSort, Mark
 from ingress.model.serving.serving_settings import ServingSettings
 from ingress.model.stepwise import Stepwise
 from ingress.news.chronicle import Chronicle

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 
 from ingress.identity.certificates import Certificate, CertificateTable
 from ingress.model.cluster.objects import ObjectKey
-from ingress.model.observability.happenings import MOST_HOSTS
+from ingress.model.observability.changes_and_failures import MOST_HOSTS
 from ingress.model.shared_map import SharedMap
 from ingress.translate.snapshot import Snapshot
 

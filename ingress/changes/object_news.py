@@ -19,7 +19,7 @@ from ingress.changes.endpoint_effects import EndpointsChanged, endpoint_effects
 from ingress.changes.letting_go import replaced
 from ingress.changes.route_effects import Effect, Effects, route_effects
 from ingress.model.cluster.objects import Kind, ObjectId, ObjectKey
-from ingress.model.observability.happenings import ChangeSort, Mark
+from ingress.model.observability.changes_and_failures import ChangeSort, Mark
 from ingress.model.stepwise import let_go
 from ingress.news.publication_log import REPORT_SECONDS, all_joined
 from ingress.translate.snapshot import Snapshot

@@ -27,7 +27,7 @@ from ingress.live.server_sent import COMMENT, Mark, event, mark_from, newest
 from ingress.live.slices import Slices
 from ingress.live.snapshot_facts import SnapshotFacts
 from ingress.model.frozen import frozen
-from ingress.model.observability.happenings import Change, Failure
+from ingress.model.observability.changes_and_failures import Change, Failure
 from ingress.news.rings import Rings
 from ingress.process.timestamps import rfc3339
 from ingress.translate.snapshot import Snapshot

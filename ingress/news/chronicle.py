@@ -13,7 +13,7 @@ from typing import Any, Final
 from twisted.logger import ILogObserver, LogPublisher, formatEvent
 from zope.interface import implementer
 
-from ingress.model.observability.happenings import MOST_HOSTS, Change, ChangeSort, Mark, shown
+from ingress.model.observability.changes_and_failures import MOST_HOSTS, Change, ChangeSort, Mark, shown
 from ingress.news.rings import Ring
 
 MOST_STATES: Final = 1000

@@ -9,7 +9,13 @@ from datetime import datetime
 from typing import Final, Protocol
 
 from ingress.model.exchanges.records import AttemptRecord, Record
-from ingress.model.observability.happenings import MOST_ATTEMPTS, FailedAttempt, Failure, shown, shown_octets
+from ingress.model.observability.changes_and_failures import (
+    MOST_ATTEMPTS,
+    FailedAttempt,
+    Failure,
+    shown,
+    shown_octets,
+)
 
 MOST_A_SECOND: Final = 200
 MOST_OF_A_SORT: Final = 50

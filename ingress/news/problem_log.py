@@ -15,7 +15,7 @@ from twisted.internet.interfaces import IDelayedCall, IReactorTime
 from twisted.logger import Logger
 
 from ingress.model.cluster.problems import ORDER, Problem, Reason
-from ingress.model.observability.happenings import ChangeSort, Mark
+from ingress.model.observability.changes_and_failures import ChangeSort, Mark
 from ingress.model.stepwise import Stepwise, in_order
 
 log = Logger()

@@ -11,7 +11,7 @@ from collections.abc import Callable, Hashable
 from itertools import islice
 from typing import Final, Generic, Protocol, Self, TypeVar
 
-from ingress.model.observability.happenings import Change, Failure
+from ingress.model.observability.changes_and_failures import Change, Failure
 
 MOST_CHANGES: Final = 500
 MOST_FAILURES: Final = 500

@@ -35,7 +35,7 @@ from ingress.cluster.kinds import LEASES
 from ingress.errors import KubernetesError
 from ingress.metrics.series.status import StatusMetrics
 from ingress.model.cluster.objects import ObjectKey
-from ingress.model.observability.happenings import ChangeSort, Mark
+from ingress.model.observability.changes_and_failures import ChangeSort, Mark
 from ingress.status.election import RETRY_SPREAD, Candidacy, Terms
 from ingress.status.lease import Lease, is_lease, lease_object, micro_time, read_lease
 from ingress.status.refusals import Refusals, Right, is_forbidden

@@ -12,7 +12,7 @@ from twisted.internet.interfaces import IDelayedCall
 from twisted.logger import Logger
 from twisted.python.failure import Failure
 
-from ingress.model.observability.happenings import ChangeSort, Mark
+from ingress.model.observability.changes_and_failures import ChangeSort, Mark
 from ingress.takeover.giving import HELLO_SECONDS, READY_SECONDS, Deed, Giving, State, Steps
 from ingress.takeover.handed_sockets import listening_only
 from ingress.takeover.messages import Message, Word

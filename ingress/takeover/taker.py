@@ -10,7 +10,7 @@ from twisted.internet.interfaces import IDelayedCall
 from twisted.logger import Logger
 
 from ingress.errors import StartError
-from ingress.model.observability.happenings import ChangeSort, Mark
+from ingress.model.observability.changes_and_failures import ChangeSort, Mark
 from ingress.takeover.handed_sockets import HandedSockets
 from ingress.takeover.messages import Message, Word
 from ingress.takeover.taking import Deed, Steps, Taking

@@ -12,7 +12,12 @@ from typing import Any, Final
 from twisted.internet.interfaces import IDelayedCall, IReactorTime
 
 from ingress.model.exchanges.causes import Cause
-from ingress.model.observability.happenings import MOST_ATTEMPTS, MOST_CHARACTERS, FailedAttempt, Failure
+from ingress.model.observability.changes_and_failures import (
+    MOST_ATTEMPTS,
+    MOST_CHARACTERS,
+    FailedAttempt,
+    Failure,
+)
 from ingress.news.failures import MOST_A_SECOND
 from ingress.news.rings import Ring
 from ingress.process.framing import NonsenseError

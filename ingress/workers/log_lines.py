@@ -12,7 +12,7 @@ from attrs import evolve
 from twisted.logger import ILogObserver, InvalidLogLevelError, Logger, LogLevel
 from zope.interface import implementer
 
-from ingress.model.observability.happenings import MOST_CHARACTERS, MOST_HOSTS, ChangeSort, Mark
+from ingress.model.observability.changes_and_failures import MOST_CHARACTERS, MOST_HOSTS, ChangeSort, Mark
 from ingress.process.framing import NonsenseError
 from ingress.process.logs.program_log import Told, told_by
 from ingress.proxy.listening.open_listeners import OpenListeners

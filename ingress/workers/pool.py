@@ -23,9 +23,9 @@ from ingress.errors import StartError
 from ingress.metrics.metrics import Metrics
 from ingress.model.cluster.problems import Problem
 from ingress.model.network.listeners import Listener
+from ingress.model.observability.changes_and_failures import ChangeSort, Mark
+from ingress.model.observability.changes_and_failures import Failure as FailedExchange
 from ingress.model.observability.endpoint_states import EndpointsSeen
-from ingress.model.observability.happenings import ChangeSort, Mark
-from ingress.model.observability.happenings import Failure as FailedExchange
 from ingress.model.observability.workers import WorkerState
 from ingress.news.rings import Ring
 from ingress.process.caps.descriptors import has_room

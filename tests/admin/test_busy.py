@@ -19,6 +19,7 @@ from ingress.admin.port.site import admin_site
 from ingress.admin.table import PAGES
 from ingress.explain.served import Served
 from ingress.model.cluster.locality import Locality
+from ingress.model.observability.changes_and_failures import Change, ChangeSort, FailedAttempt, Failure
 from ingress.model.observability.endpoint_states import (
     Ejection,
     EndpointsSeen,
@@ -26,7 +27,6 @@ from ingress.model.observability.endpoint_states import (
     PoolRow,
     RotationRow,
 )
-from ingress.model.observability.happenings import Change, ChangeSort, FailedAttempt, Failure
 from ingress.model.observability.workers import WorkerStage, WorkerState
 from ingress.model.stepwise import finished
 from ingress.translate.endpoints.unready import unready_endpoints

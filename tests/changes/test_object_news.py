@@ -11,7 +11,7 @@ from twisted.logger import capturedLogs, formatEvent
 from ingress.changes.object_news import MOST_TOLD, ObjectNews
 from ingress.controller import Controller
 from ingress.model.cluster.objects import ClusterObject, Kind, Secret
-from ingress.model.observability.happenings import ChangeSort, Mark
+from ingress.model.observability.changes_and_failures import ChangeSort, Mark
 from ingress.model.serving.serving_settings import ServingSettings
 from ingress.news.publication_log import REPORT_SECONDS
 from ingress.translate.readers.ingress.objects import Ingress, IngressTLS

@@ -13,7 +13,7 @@ from ingress.live.counted import Counted
 from ingress.live.live import MOST_NEWS, MOST_ROWS_FAILED, MOST_VIEWERS, VIEW_EVERY, Live, Shown, row_name
 from ingress.live.route_numbers import MOST_TOLD
 from ingress.metrics.exchanges.histograms import BOUNDS
-from ingress.model.observability.happenings import Change, ChangeSort, Failure
+from ingress.model.observability.changes_and_failures import Change, ChangeSort, Failure
 from ingress.model.upstream.backends import BackendReference, BackendState, Endpoint
 from ingress.news.rings import Rings
 from ingress.translate.snapshot import Snapshot

@@ -7,7 +7,13 @@ from twisted.internet.task import Clock
 from twisted.logger import Logger, LogPublisher
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.model.observability.happenings import MOST_CHARACTERS, MOST_HOSTS, Change, ChangeSort, Mark
+from ingress.model.observability.changes_and_failures import (
+    MOST_CHARACTERS,
+    MOST_HOSTS,
+    Change,
+    ChangeSort,
+    Mark,
+)
 from ingress.news.chronicle import MOST_STATES, STATE_SECONDS, Chronicle
 from ingress.news.rings import Rings
 

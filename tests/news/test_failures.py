@@ -8,7 +8,12 @@ from twisted.trial.unittest import SynchronousTestCase
 from ingress.model.cluster.objects import ObjectKey
 from ingress.model.exchanges.causes import Cause
 from ingress.model.exchanges.records import AttemptRecord, Record
-from ingress.model.observability.happenings import MOST_ATTEMPTS, MOST_CHARACTERS, FailedAttempt, Failure
+from ingress.model.observability.changes_and_failures import (
+    MOST_ATTEMPTS,
+    MOST_CHARACTERS,
+    FailedAttempt,
+    Failure,
+)
 from ingress.model.observability.traces import TraceContext
 from ingress.model.upstream.backends import BackendReference, Endpoint
 from ingress.news.failures import MOST_A_SECOND, MOST_OF_A_SORT, Failures, failure_of

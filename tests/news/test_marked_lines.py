@@ -11,7 +11,7 @@ from twisted.trial.unittest import SynchronousTestCase
 from ingress.cluster.api.outage import Outage
 from ingress.metrics.metrics import Metrics
 from ingress.model.cluster.problems import Problem, Reason
-from ingress.model.observability.happenings import Mark
+from ingress.model.observability.changes_and_failures import Mark
 from ingress.model.upstream.backends import BackendReference, Endpoint
 from ingress.news.problem_log import SETTLE_SECONDS, ProblemLog
 from ingress.proxy.contract.deadlines import Deadlines

@@ -7,7 +7,7 @@ from random import Random
 from attrs import evolve
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.model.observability.happenings import Change, ChangeSort, Failure
+from ingress.model.observability.changes_and_failures import Change, ChangeSort, Failure
 from ingress.news.rings import MOST_CHANGES, MOST_FAILURES, Ring, Rings
 
 NOW = datetime(2026, 11, 22, 3, 0, tzinfo=UTC)

@@ -7,7 +7,7 @@ from attrs import evolve
 from twisted.internet.task import Clock
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.model.observability.happenings import Failure
+from ingress.model.observability.changes_and_failures import Failure
 from ingress.news.failures import failure_of
 from ingress.news.rings import Rings
 from ingress.process.framing import NonsenseError

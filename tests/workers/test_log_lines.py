@@ -10,7 +10,7 @@ from attrs import define
 from twisted.logger import Logger, LogPublisher, capturedLogs, formatEvent
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.model.observability.happenings import ChangeSort, Mark
+from ingress.model.observability.changes_and_failures import ChangeSort, Mark
 from ingress.process.framing import NonsenseError
 from ingress.process.logs.program_log import json_line
 from ingress.proxy.listening.open_listeners import OpenListeners

@@ -20,7 +20,7 @@ from ingress.admin.contract.schemas import (
     whole_number,
 )
 from ingress.admin.lists.parameters import NAMESPACE, SINCE, came_since
-from ingress.model.observability.happenings import Change, ChangeSort
+from ingress.model.observability.changes_and_failures import Change, ChangeSort
 from ingress.process.timestamps import rfc3339
 
 LAST: Final = {"last": whole_number("The number of the newest that there ever was; 0 before there is one.")}

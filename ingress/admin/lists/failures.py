@@ -24,7 +24,7 @@ from ingress.admin.contract.schemas import (
 from ingress.admin.lists.changes import LAST
 from ingress.admin.lists.parameters import SINCE, came_since
 from ingress.model.exchanges.causes import Cause
-from ingress.model.observability.happenings import FailedAttempt, Failure
+from ingress.model.observability.changes_and_failures import FailedAttempt, Failure
 from ingress.process.timestamps import rfc3339
 
 _UNLESS_SHOWN: Final = "null unless `--admin-show-queries` is given."

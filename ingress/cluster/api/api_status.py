@@ -7,7 +7,7 @@ Failures below HTTP get a status of 0 and a reason of our own.
 from typing import Any
 
 from ingress.errors import KubernetesError
-from ingress.model.observability.happenings import shown
+from ingress.model.observability.changes_and_failures import shown
 
 UNREACHABLE = "Unreachable"
 """No connection, or no TLS with the API server."""

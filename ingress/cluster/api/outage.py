@@ -14,7 +14,7 @@ from threading import Lock
 from twisted.logger import Logger
 
 from ingress.errors import KubernetesError
-from ingress.model.observability.happenings import ChangeSort, Mark
+from ingress.model.observability.changes_and_failures import ChangeSort, Mark
 
 log = Logger()
 

@@ -8,7 +8,7 @@ from typing import ClassVar, Final
 from twisted.internet.interfaces import IDelayedCall, IReactorTime
 from twisted.logger import Logger
 
-from ingress.model.observability.happenings import ChangeSort, Mark
+from ingress.model.observability.changes_and_failures import ChangeSort, Mark
 from ingress.process.caps.cgroups import Cap, memory_cap, own_groups
 from ingress.process.caps.memory_marks import Level, MemoryMarks
 

@@ -22,7 +22,7 @@ from twisted.web.server import NOT_DONE_YET
 
 from ingress.metrics.series.overload import LATE, MEMORY, OverloadMetrics
 from ingress.model.exchanges.causes import Cause
-from ingress.model.observability.happenings import ChangeSort, Mark
+from ingress.model.observability.changes_and_failures import ChangeSort, Mark
 from ingress.process.lateness import Lateness
 from ingress.proxy.contract.faults import State
 from ingress.proxy.dispatch.overload import TURN_SECONDS, Overload

@@ -21,7 +21,7 @@ from twisted.python.failure import Failure
 
 from ingress.errors import StartError
 from ingress.model.network.listeners import Listener
-from ingress.model.observability.happenings import ChangeSort, Mark
+from ingress.model.observability.changes_and_failures import ChangeSort, Mark
 
 RETRY_SECONDS = 30.0
 LETTING_GO_SECONDS = 10.0

@@ -20,7 +20,7 @@ from twisted.internet.interfaces import IReactorTime
 from twisted.logger import Logger
 
 from ingress.metrics.metrics import Metrics
-from ingress.model.observability.happenings import ChangeSort, Mark
+from ingress.model.observability.changes_and_failures import ChangeSort, Mark
 from ingress.model.upstream.backends import BackendReference, Endpoint
 from ingress.model.upstream.balancing import DEFAULT_BALANCING, Balancing
 from ingress.proxy.contract.deadlines import NEVER, Deadlines

@@ -10,8 +10,8 @@ from ingress.ctl.top.board import Board
 from ingress.ctl.top.feed import Feed
 from ingress.model.cluster.objects import ObjectKey
 from ingress.model.exchanges.causes import Cause
+from ingress.model.observability.changes_and_failures import Change, ChangeSort, Failure
 from ingress.model.observability.endpoint_states import Ejection, EndpointsSeen, EndpointStage, RotationRow
-from ingress.model.observability.happenings import Change, ChangeSort, Failure
 from ingress.model.stepwise import finished
 from tests.admin.listed import NOW
 from tests.admin.live_case import live_of

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 
 from attrs import evolve
 
-from ingress.model.observability.happenings import Change, ChangeSort, FailedAttempt, Failure
+from ingress.model.observability.changes_and_failures import Change, ChangeSort, FailedAttempt, Failure
 from ingress.news.rings import MOST_FAILURES
 from tests.admin.site_case import SiteCase
 

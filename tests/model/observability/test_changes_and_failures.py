@@ -1,8 +1,8 @@
-"""Tests for ``ingress.model.observability.happenings``."""
+"""Tests for ``ingress.model.observability.changes_and_failures``."""
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.model.observability.happenings import shown, shown_octets
+from ingress.model.observability.changes_and_failures import shown, shown_octets
 
 
 class ShownTests(SynchronousTestCase):
