@@ -16,7 +16,7 @@ from twisted.logger import Logger
 
 from ingress.changes.certificate_effects import Renewed, certificate_effects
 from ingress.changes.endpoint_effects import EndpointsChanged, endpoint_effects
-from ingress.changes.letting_go import replaced
+from ingress.changes.replaced_values import replaced
 from ingress.changes.route_effects import Effect, Effects, route_effects
 from ingress.model.cluster.objects import Kind, ObjectId, ObjectKey
 from ingress.model.observability.changes_and_failures import ChangeSort, Mark

@@ -17,7 +17,7 @@ from twisted.internet.interfaces import IReactorTime
 from twisted.logger import Logger
 from twisted.python.failure import Failure
 
-from ingress.changes.letting_go import replaced
+from ingress.changes.replaced_values import replaced
 from ingress.model.frozen import frozen
 from ingress.model.stepwise import Stepwise, let_go
 from ingress.process.control_channel import ControlChannel

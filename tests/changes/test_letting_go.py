@@ -8,7 +8,7 @@ from weakref import ref
 from attrs import evolve
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.changes.letting_go import replaced
+from ingress.changes.replaced_values import replaced
 from ingress.filters import FilterSpec
 from ingress.model.cluster.objects import Kind, ObjectKey, Owner
 from ingress.model.shared_map import SharedMap
