@@ -139,6 +139,6 @@ def reporting_of(
         regained=api_server.rouse,
         outage=api_server.outage,
         kinds=reported_by(kinds),
-        watch=api_server.watch_aside,
+        watch=api_server.watch_on_demand,
         own_pod=own_pod(),
     )

@@ -34,8 +34,8 @@ from ingress.cluster.secrets.secret_rights import rights_awaited
 from ingress.cluster.secrets.watched_secrets import WatchedObjects
 from ingress.cluster.selected_namespaces import SelectedNamespaces, is_read
 from ingress.cluster.source import Sink
-from ingress.cluster.watching.aside import Aside, AsideSink, Scope
 from ingress.cluster.watching.defined_kinds import DefinedKinds, Discovery
+from ingress.cluster.watching.on_demand import OnDemandSink, OnDemandWatch, Scope
 from ingress.cluster.watching.reflector import Receiver, Reflector, reflector_name, scope_name
 from ingress.metrics.series.watch import WatchMetrics
 from ingress.model.cluster.label_selectors import LabelSelector
@@ -140,7 +140,7 @@ class ApiServerSource:
         self._readers: list[ObjectReader] = []
         self._reflectors: dict[str, Reflector] = {}
         self._withdrawn: dict[str, Reflector] = {}
-        self._asides: list[Aside] = []
+        self._on_demand: list[OnDemandWatch] = []
         self._addresses: frozenset[str] = frozenset()
         self._port = 0
         self._secrets_have_begun = False
@@ -193,8 +193,8 @@ class ApiServerSource:
             reader.stop()
         for reflector in (*self._reflectors.values(), *self._withdrawn.values()):
             reflector.stop()
-        for aside in self._asides:
-            aside.stop()
+        for watch in self._on_demand:
+            watch.stop()
         Thread(target=self._join, args=(stopped,), name="ingress stop", daemon=True).start()
         return stopped
 
@@ -233,11 +233,11 @@ class ApiServerSource:
         if now < self._next_news_at:
             return
         self._next_news_at = now + self._news.failed()
-        asides = (reflector for aside in tuple(self._asides) for reflector in aside.reflectors)
-        for reflector in (*self._reflectors.values(), *asides):
+        others = (reflector for watch in tuple(self._on_demand) for reflector in watch.reflectors)
+        for reflector in (*self._reflectors.values(), *others):
             reflector.rouse()
 
-    def watch_aside(self, scopes: Sequence[Scope], sink: AsideSink) -> Callable[[], None]:
+    def watch_on_demand(self, scopes: Sequence[Scope], sink: OnDemandSink) -> Callable[[], None]:
         """Watch *scopes* for *sink* alone, once started; return what ends that.  Reactor thread.
 
         The sink of the source gets nothing of it but the problem that the API server refuses the watch, and does not wait for it.
@@ -251,14 +251,14 @@ class ApiServerSource:
             before = self._withdrawn.pop(reflector_name(read, namespace), None)
             return self._reflector(read, namespace, receiver, before)
 
-        aside = Aside(self._reactor.callFromThread, scopes, sink, make, self._delta_queue.put)
-        self._asides.append(aside)
+        watch = OnDemandWatch(self._reactor.callFromThread, scopes, sink, make, self._delta_queue.put)
+        self._on_demand.append(watch)
 
         def stop() -> None:
-            if aside in self._asides:
-                self._asides.remove(aside)
-                aside.stop()
-                for reflector in aside.reflectors:
+            if watch in self._on_demand:
+                self._on_demand.remove(watch)
+                watch.stop()
+                for reflector in watch.reflectors:
                     self._withdrawn[reflector.name] = reflector
                     self._metrics.over(reflector.counts)
 
@@ -432,10 +432,10 @@ class ApiServerSource:
     def _join(self, stopped: Deferred[None]) -> None:
         """Thread: wait for the reflectors."""
         deadline = monotonic() + _STOP_SECONDS
-        asides = (reflector for aside in self._asides for reflector in aside.reflectors)
+        others = (reflector for watch in self._on_demand for reflector in watch.reflectors)
         late = [
             reflector.name
-            for reflector in (*self._reflectors.values(), *self._withdrawn.values(), *asides)
+            for reflector in (*self._reflectors.values(), *self._withdrawn.values(), *others)
             if not reflector.join(max(0.0, deadline - monotonic()))
         ]
         for reader in self._readers:

@@ -20,7 +20,7 @@ from twisted.internet.interfaces import IDelayedCall
 from twisted.logger import Logger
 
 from ingress.cluster.kinds import PODS, WHOLE_NODES
-from ingress.cluster.watching.aside import AsideSink, Scope
+from ingress.cluster.watching.on_demand import OnDemandSink, Scope
 from ingress.model.cluster.object_meta import Address
 from ingress.model.cluster.objects import Batch, Kind, Node, ObjectKey, Pod
 from ingress.status.addresses import IN_ORDER, normalized
@@ -28,7 +28,7 @@ from ingress.wording import first_of
 
 log = Logger()
 
-Watch = Callable[[Sequence[Scope], AsideSink], Callable[[], None]]
+Watch = Callable[[Sequence[Scope], OnDemandSink], Callable[[], None]]
 """Watches scopes for a sink; returns what ends that."""
 
 BETWEEN_SECONDS: Final = 10.0
@@ -72,7 +72,7 @@ def address_of(node: Node, *, is_internal: bool) -> Address | None:
 
 
 class NodeAddresses:
-    """Follows them while we lead.  Reactor thread; an ``AsideSink`` itself.
+    """Follows them while we lead.  Reactor thread; an ``OnDemandSink`` itself.
 
     *own* is the pod that we are, *watch* has what we ask for watched, *changed* is called when ``addresses`` are others.  *clock* has
     ``seconds`` and ``callLater``.

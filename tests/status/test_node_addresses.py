@@ -10,7 +10,7 @@ from twisted.logger import capturedLogs, formatEvent
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.cluster.kinds import PODS, WHOLE_NODES
-from ingress.cluster.watching.aside import AsideSink, Scope
+from ingress.cluster.watching.on_demand import OnDemandSink, Scope
 from ingress.model.cluster.object_meta import Address
 from ingress.model.cluster.objects import Kind, Node, ObjectId, ObjectKey, Pod, Projection
 from ingress.status.node_addresses import (
@@ -131,7 +131,7 @@ class FollowedCase(SynchronousTestCase):
     def made(self, *, is_internal: bool = False) -> NodeAddresses:
         return NodeAddresses(key("a"), self.watch, self.changed, self.clock, is_internal=is_internal)
 
-    def watch(self, scopes: Sequence[Scope], sink: AsideSink) -> "Ending":
+    def watch(self, scopes: Sequence[Scope], sink: OnDemandSink) -> "Ending":
         self.assertIs(sink, self.addresses)
         self.scopes.append(scopes)
         return Ending(self)

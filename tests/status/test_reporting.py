@@ -84,7 +84,7 @@ class Replica:
             self.metrics.status,
             now=now,
             random=random.random,
-            watch=self.source.watch_aside,
+            watch=self.source.watch_on_demand,
             own_pod=ObjectKey("txingress", name),
         )
         self.controller = Controller(

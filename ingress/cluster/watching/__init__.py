@@ -6,5 +6,5 @@
                   ├─▶ pause.py            the wait between two turns
                   └─▶ refusal.py          what becomes of it where the server refuses
 
-``defined_kinds.py`` says which kinds a server has, and ``aside.py`` watches some for one who needs them for a while.
+``defined_kinds.py`` says which kinds a server has, and ``on_demand.py`` watches some for one who needs them for a while.
 """

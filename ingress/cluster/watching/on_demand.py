@@ -16,7 +16,7 @@ Scope = tuple[KindRead, str]
 """A kind, and the namespace in which it is watched; the empty one means the whole cluster."""
 
 
-class AsideSink(Protocol):
+class OnDemandSink(Protocol):
     """Takes what is watched.  Both methods are called in the reactor thread only."""
 
     def changed(self, batch: Batch) -> None:
@@ -26,7 +26,7 @@ class AsideSink(Protocol):
         """Learn, once, that all there was has been handed to ``changed``.  Where a right is missing, that is when it was granted."""
 
 
-class Aside:
+class OnDemandWatch:
     """A watch of *scopes* for *sink*, from now until ``stop``.
 
     *make* makes the reflector of a scope for a receiver; *tell* takes changes of problems, in any thread.
@@ -36,7 +36,7 @@ class Aside:
         self,
         call_from_thread: Callable[[Callable[[], None]], object],
         scopes: Sequence[Scope],
-        sink: AsideSink,
+        sink: OnDemandSink,
         make: Callable[[KindRead, str, Receiver], Reflector],
         tell: Callable[[Batch], None],
     ) -> None:
@@ -51,7 +51,7 @@ class Aside:
             reflector.start()
 
     def __repr__(self) -> str:
-        return f"<Aside {', '.join(self._names)}>"
+        return f"<OnDemandWatch {', '.join(self._names)}>"
 
     def stop(self) -> None:
         """Hand over nothing from now on, and have the threads end, and problems of the watch with them."""

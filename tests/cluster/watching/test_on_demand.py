@@ -52,10 +52,10 @@ class AsideTests(SourceTestCase):
         return await self.synced(metrics=self.metrics)
 
     def watch(self) -> tuple[Beside, Callable[[], None]]:
-        """Watch aside, and return who is told and what ends it."""
+        """Watch on demand, and return who is told and what ends it."""
         sink = Beside()
         assert isinstance(self.running, ApiServerSource)
-        return sink, self.running.watch_aside(SCOPES, sink)
+        return sink, self.running.watch_on_demand(SCOPES, sink)
 
     async def test_followed(self) -> None:
         """All there is comes first, and then what changes; the sink of the source sees nothing of it."""
