@@ -9,7 +9,7 @@
     context.py              what all exchanges share; facts.py: what is known of one request
     access_log/             the line that each ends in
     sub_requests/           requests of our own, for filters
-    what the log says       upstream_errors.py, bugs.py, log_asides.py
+    what the log says       upstream_errors.py, bugs.py, log_suffix.py
 
 ``loops.py`` knows requests that came back.
 """

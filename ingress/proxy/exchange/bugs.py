@@ -3,7 +3,7 @@
 from twisted.logger import Logger
 
 from ingress.proxy.contract.faults import State
-from ingress.proxy.exchange.log_asides import shown_id
+from ingress.proxy.exchange.log_suffix import shown_id
 
 log = Logger()
 

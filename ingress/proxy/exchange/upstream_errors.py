@@ -10,7 +10,7 @@ from typing import ClassVar
 from twisted.internet.interfaces import IReactorTime
 from twisted.logger import Logger
 
-from ingress.proxy.exchange.log_asides import aside, shown_id
+from ingress.proxy.exchange.log_suffix import log_suffix, shown_id
 
 QUIET_SECONDS = 10.0
 _MAX_KNOWN = 1024
@@ -51,6 +51,6 @@ class UpstreamErrorLog:
             path=ascii(path.decode("latin-1"))[1:-1],
             subject=str(subject),
             why=why,
-            again=aside(request, untold),
+            again=log_suffix(request, untold),
             request=shown_id(request),
         )

@@ -10,7 +10,7 @@ from twisted.logger import Logger
 from twisted.python.failure import Failure
 
 from ingress.metrics.series.filters import FilterMetrics
-from ingress.proxy.exchange.log_asides import aside, shown_id
+from ingress.proxy.exchange.log_suffix import log_suffix, shown_id
 
 QUIET_SECONDS = 10.0
 _MAX_KNOWN = 1024
@@ -43,7 +43,7 @@ class FilterErrorLog:
             "Filter {filter} failed, and its request with it{again}",
             Failure(error),
             filter=name,
-            again=aside(request, untold),
+            again=log_suffix(request, untold),
             request=shown_id(request),
         )
 

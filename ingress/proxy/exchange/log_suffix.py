@@ -6,7 +6,7 @@ def shown_id(request: bytes) -> str:
     return request.decode("latin-1")
 
 
-def aside(request: bytes, untold: int) -> str:
+def log_suffix(request: bytes, untold: int) -> str:
     """Return what stands behind a line about *request*, if it has an id, after so many that were *untold*; empty for nothing."""
     parts = [f"request {shown_id(request)}"] if request else []
     if untold:
