@@ -4,7 +4,7 @@
         credentials.py, server_addresses.py     where the server is, and who we are to it
         package_parts.py                        what of the ``kubernetes`` package is used
         interruptible_pools.py                  connections that another thread can break off
-        chunked.py, patience.py                 answers as they come, and for how long
+        chunked.py, read_deadline.py            answers as they come, and for how long
     api_thread.py           requests one after the other, for somebody in the reactor thread
 
 ``backoff.py`` says when to ask again, ``contact.py`` and ``outage.py`` what the log is told of all that.

@@ -33,7 +33,7 @@ from ingress.cluster.api.api_status import (
 from ingress.cluster.api.credentials import CredentialSource
 from ingress.cluster.api.interruptible_pools import pool_classes
 from ingress.cluster.api.package_parts import ApiException, Configuration, RESTClientObject
-from ingress.cluster.api.patience import Patience
+from ingress.cluster.api.read_deadline import ReadDeadline
 from ingress.cluster.json_text import decoded
 from ingress.errors import KubernetesError, StartError
 from ingress.model.frozen import frozen
@@ -167,7 +167,7 @@ class ApiConnection:
     def __init__(self, access: ApiAccess) -> None:
         self._access = access
         self._interruption = Interruption()
-        self._patience = Patience()
+        self._deadline = ReadDeadline()
         self._generation = 0
         self._client: RESTClientObject | None = None
 
@@ -193,7 +193,7 @@ class ApiConnection:
             raise KubernetesError(0, NO_CREDENTIALS, _reason(error)) from None
         timeouts = request.timeouts or self._access.timeouts
         try:
-            with self._patience.within(sum(timeouts)):
+            with self._deadline.within(sum(timeouts)):
                 answer = client.request(
                     request.method, url, headers, request.body, _request_timeout=timeouts
                 ).response
@@ -206,7 +206,7 @@ class ApiConnection:
         except Exception as error:
             # Apart from urllib3's errors: ValueError for a token with a line end.
             raise KubernetesError(0, UNREACHABLE, _reason(error)) from None
-        response = ApiResponse(answer, self._patience)
+        response = ApiResponse(answer, self._deadline)
         if not 200 <= answer.status <= 299:
             raise response.refusal(request.path)
         return response
@@ -232,7 +232,7 @@ class ApiConnection:
             self.close()
             self._generation, self._client = new
             self._client.pool_manager.pool_classes_by_scheme = pool_classes(
-                self._interruption, self._patience
+                self._interruption, self._deadline
             )
         assert self._client is not None, "load() comes before send()"
         return self._client
@@ -241,9 +241,9 @@ class ApiConnection:
 class ApiResponse:
     """The body of an answer, read in chunks as they arrive or as a whole."""
 
-    def __init__(self, response: urllib3.HTTPResponse, patience: Patience) -> None:
+    def __init__(self, response: urllib3.HTTPResponse, deadline: ReadDeadline) -> None:
         self._response = response
-        self._patience = patience
+        self._deadline = deadline
 
     @property
     def is_json(self) -> bool:
@@ -253,7 +253,7 @@ class ApiResponse:
 
     def within(self, seconds: float) -> AbstractContextManager[None]:
         """Have what is read inside take so many seconds at most, however steadily it comes; then it is ``Slow``."""
-        return self._patience.within(seconds)
+        return self._deadline.within(seconds)
 
     def read_chunk(self) -> bytes:
         """The bytes that are there, at least one; empty at the proper end.
@@ -299,7 +299,7 @@ class ApiResponse:
         try:
             return read()
         except ReadTimeoutError:
-            left = self._patience.left()
+            left = self._deadline.left()
             if left is not None and left <= 0:
                 raise KubernetesError(0, SLOW, "the answer is too slow") from None
             raise KubernetesError(0, SILENT, "no byte in time") from None

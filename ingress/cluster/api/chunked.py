@@ -13,16 +13,16 @@ import http.client
 import io
 import socket
 
-from ingress.cluster.api.patience import Patience, PatientReader
+from ingress.cluster.api.read_deadline import DeadlineReader, ReadDeadline
 
 _BUFFER_BYTES = 64 * 1024
 _LINE_END = b"\r\n"
 
 
 class GatheringResponse(http.client.HTTPResponse):
-    """An answer whose ``read1`` gathers the content of many chunks, read as *patience* allows."""
+    """An answer whose ``read1`` gathers the content of many chunks, read as *deadline* allows."""
 
-    patience = Patience()
+    deadline = ReadDeadline()
 
     def __init__(
         self, sock: socket.socket, debuglevel: int = 0, method: str | None = None, url: str | None = None
@@ -30,7 +30,7 @@ class GatheringResponse(http.client.HTTPResponse):
         super().__init__(sock, debuglevel, method, url)
         # In place of a reader of 8 KiB, which has read nothing so far.
         self.fp.close()
-        self.fp = io.BufferedReader(PatientReader(sock, self.patience), _BUFFER_BYTES)
+        self.fp = io.BufferedReader(DeadlineReader(sock, self.deadline), _BUFFER_BYTES)
 
     def read1(self, n: int = -1) -> bytes:
         """Return the content that is there, *n* bytes at most; wait only if there is none.  Empty at the end."""

@@ -10,20 +10,20 @@ from urllib3 import HTTPConnectionPool, HTTPSConnectionPool
 from urllib3.connection import HTTPConnection, HTTPSConnection
 
 from ingress.cluster.api.chunked import GatheringResponse
-from ingress.cluster.api.patience import Patience
+from ingress.cluster.api.read_deadline import ReadDeadline
 from ingress.process.interruption import Interruption
 
 
-def pool_classes(interruption: Interruption, patience: Patience) -> dict[str, type[HTTPConnectionPool]]:
+def pool_classes(interruption: Interruption, deadline: ReadDeadline) -> dict[str, type[HTTPConnectionPool]]:
     """Pool classes for ``PoolManager.pool_classes_by_scheme`` whose connections can be interrupted.
 
-    Their answers give out many chunks at a time, and are read as *patience* allows.
+    Their answers give out many chunks at a time, and are read as *deadline* allows.
     """
 
     class Response(GatheringResponse):
         pass
 
-    Response.patience = patience
+    Response.deadline = deadline
 
     class Connection(HTTPConnection):
         response_class = Response

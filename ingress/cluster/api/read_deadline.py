@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from time import monotonic
 
 
-class Patience:
+class ReadDeadline:
     """Of one thread; without bounds until it is given some."""
 
     def __init__(self, clock: Callable[[], float] = monotonic) -> None:
@@ -32,14 +32,14 @@ class Patience:
         return None if self._until is None else self._until - self._clock()
 
 
-class PatientReader(io.RawIOBase):
-    """Reads from a socket as *patience* allows, and never longer at a time than the socket does."""
+class DeadlineReader(io.RawIOBase):
+    """Reads from a socket as *deadline* allows, and never longer at a time than the socket does."""
 
-    def __init__(self, sock: socket.socket, patience: Patience) -> None:
+    def __init__(self, sock: socket.socket, deadline: ReadDeadline) -> None:
         super().__init__()
         self._sock = sock
         self._raw = sock.makefile("rb", buffering=0)
-        self._patience = patience
+        self._deadline = deadline
 
     def readable(self) -> bool:
         """Say that it is there for reading."""
@@ -47,7 +47,7 @@ class PatientReader(io.RawIOBase):
 
     def readinto(self, buffer: memoryview) -> int | None:  # type: ignore[override]
         """Read what has come; wait if there is nothing."""
-        left = self._patience.left()
+        left = self._deadline.left()
         if left is None:
             return self._raw.readinto(buffer)
         if left <= 0:

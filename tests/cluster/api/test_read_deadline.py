@@ -10,7 +10,7 @@ from ingress.cluster.api import api_client
 from ingress.cluster.api.api_client import ApiAccess, ApiConnection, ApiRequest, ApiResponse
 from ingress.cluster.api.api_status import SLOW, UNREACHABLE
 from ingress.cluster.api.credentials import CredentialSource
-from ingress.cluster.api.patience import Patience
+from ingress.cluster.api.read_deadline import ReadDeadline
 from ingress.errors import KubernetesError
 from tests.cluster.api_server_case import PATIENCE_SECONDS
 from tests.fakes.dripping import Dripping
@@ -91,18 +91,18 @@ class DrippingTests(SynchronousTestCase):
             self.assertEqual(error.message, "the answer is too slow")
 
 
-class PatienceTests(SynchronousTestCase):
+class ReadDeadlineTests(SynchronousTestCase):
     """How much time is left."""
 
     def test_left(self) -> None:
         """Without bounds there is no end, and after bounded reading there is none again."""
         now = 10.0
-        patience = Patience(lambda: now)
-        self.assertIsNone(patience.left())
-        with patience.within(5.0):
+        deadline = ReadDeadline(lambda: now)
+        self.assertIsNone(deadline.left())
+        with deadline.within(5.0):
             now = 12.0
-            self.assertEqual(patience.left(), 3.0)
-            with patience.within(1.0):
-                self.assertEqual(patience.left(), 1.0)
-            self.assertEqual(patience.left(), 3.0)
-        self.assertIsNone(patience.left())
+            self.assertEqual(deadline.left(), 3.0)
+            with deadline.within(1.0):
+                self.assertEqual(deadline.left(), 1.0)
+            self.assertEqual(deadline.left(), 3.0)
+        self.assertIsNone(deadline.left())
