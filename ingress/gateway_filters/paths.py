@@ -86,7 +86,7 @@ def _behind(prefix: tuple[bytes, ...], path: bytes, raw: bytes) -> bytes:
     return quote_from_bytes(b"/" + own[count], safe=_SAFE).encode() if len(own) > count else b""
 
 
-def whole_path(text: str) -> NewPath:
+def full_path(text: str) -> NewPath:
     """Return what replaces all of a path by *text*; raises ``NewPathError``."""
     if fault := fault_of_path(text):
         raise NewPathError(fault)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.gateway_filters.paths import MAX_CHARACTERS, NewPathError, new_prefix, whole_path
+from ingress.gateway_filters.paths import MAX_CHARACTERS, NewPathError, full_path, new_prefix
 from ingress.routing.paths import normal_path
 
 # Request path, prefix of the match, what replaces it, modified path: ``HTTPPathModifier.replacePrefixMatch``.
@@ -69,7 +69,7 @@ class PrefixTests(SynchronousTestCase):
 
     def test_all(self) -> None:
         """All of a path is replaced, and the query stays."""
-        path = whole_path("/one")
+        path = full_path("/one")
         self.assertEqual(path.target(b"/full/two", b"/full/two?a=b?c"), b"/one?a=b?c")
         self.assertEqual(path.target(b"/", b"/"), b"/one")
 
@@ -80,7 +80,7 @@ class ValueTests(SynchronousTestCase):
     def test_fine(self) -> None:
         """Whatever a URL may have in its path may stand in one."""
         for text in ("/", "/a", "/a/", "/a%20b", "/a.b/..c/...", "/~a-b_c!$&'()*+,;=:@", "/" + "a" * 1023):
-            whole_path(text)
+            full_path(text)
             new_prefix(text, b"/")
         new_prefix("", b"/")
 
@@ -108,6 +108,6 @@ class ValueTests(SynchronousTestCase):
             "/" + "a" * MAX_CHARACTERS,
             "/" + "%2e" * 300_000,
         ):
-            self.assertRaises(NewPathError, whole_path, text)
+            self.assertRaises(NewPathError, full_path, text)
             self.assertRaises(NewPathError, new_prefix, text, b"/")
-        self.assertRaises(NewPathError, whole_path, "")
+        self.assertRaises(NewPathError, full_path, "")

@@ -22,7 +22,7 @@ from ingress.annotations.requests.rewrite_targets import (
 from ingress.filter_parts.judging import Judging, status_reply
 from ingress.filters import Facts, Filter, FilterSpec, Phase, Reply, RequestEdit, Services
 from ingress.model.frozen import frozen
-from ingress.model.requests.whole_paths import whole_path
+from ingress.model.requests.decoded_paths import decoded_path
 from ingress.model.text.expressions import ExpressionRefused
 from ingress.model.text.path_expressions import Capturing, read_path_expression
 
@@ -127,7 +127,7 @@ def captured_of(capturing: Capturing | None, facts: Facts) -> dict[str, bytes] |
     if capturing is None:
         return _NO_CAPTURES
     path = facts.path
-    whole = whole_path(path, facts.target)
+    whole = decoded_path(path, facts.target)
     if whole != path and capturing.takes(whole):
         return capturing.captured(whole)
     return capturing.captured(path)

@@ -15,6 +15,7 @@ from urllib.parse import quote_from_bytes, unquote_to_bytes
 
 from ingress.annotations.contract.values import ValueRefused
 from ingress.model.frozen import frozen
+from ingress.model.requests.decoded_paths import decoded_path
 from ingress.model.requests.templates import (
     CONSTANTS,
     NO_TEXT,
@@ -26,7 +27,6 @@ from ingress.model.requests.templates import (
     TemplateRefused,
     read_template,
 )
-from ingress.model.requests.whole_paths import whole_path
 
 MAX_CHARACTERS: Final = 2048
 _NUMBERS: Final = frozenset("123456789")
@@ -201,7 +201,7 @@ def _rendered(piece: _Piece, facts: TemplateFacts, captured: Mapping[str, bytes]
     assert piece.template is not None
     (part,) = piece.template.parts
     if part.variable in _PATHS:
-        return _quoted(whole_path(facts.path, facts.target), piece.text)
+        return _quoted(decoded_path(facts.path, facts.target), piece.text)
     return _quoted(piece.template.render(facts, None, captured), piece.text)
 
 

@@ -26,8 +26,8 @@ from ingress.annotations.contract.snippet_blocks import (
 from ingress.annotations.nginx.access_directives import lets_in
 from ingress.filter_parts.judging import status_reply
 from ingress.filters import Reply
+from ingress.model.requests.decoded_paths import decoded_path
 from ingress.model.requests.templates import TemplateAnswer, TemplateFacts
-from ingress.model.requests.whole_paths import whole_path
 from ingress.model.text.searches import MAX_COST, Search, TooLong
 
 MAX_TARGET: Final = 16 * 1024
@@ -283,7 +283,7 @@ def _searched(rewrite: Rewrite, facts: SnippetFacts, course: Course) -> dict[str
         return course.found(rewrite.search, course.path)
     whole = course.whole
     if whole is None:
-        whole = course.whole = whole_path(facts.path, facts.target)
+        whole = course.whole = decoded_path(facts.path, facts.target)
     found = course.found(rewrite.search, whole)
     # What keeps somebody out by its normal form keeps out who adds parameters to it.
     return course.found(rewrite.search, facts.path) if found is None and whole != facts.path else found

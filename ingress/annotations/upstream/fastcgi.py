@@ -25,8 +25,8 @@ from ingress.model.cluster.objects import Kind, ObjectKey
 from ingress.model.cluster.problems import Reason
 from ingress.model.cluster.secrets import is_secret_name
 from ingress.model.frozen import frozen
+from ingress.model.requests.decoded_paths import decoded_path
 from ingress.model.requests.templates import REQUEST_VARIABLES, Template, TemplateRefused, read_template
-from ingress.model.requests.whole_paths import whole_path
 
 PARAMS: Final = "fastcgi-params-configmap"
 INDEX: Final = "fastcgi-index"
@@ -215,7 +215,7 @@ def script_values(facts: Facts, target: bytes, index: bytes) -> dict[str, bytes]
     """Return the values of ``OWN_VARIABLES`` for a request that asks the endpoint for *target*."""
     path, _, args = target.partition(b"?")
     # What was rewritten is as nginx has it: without escapes.  What was not is read as its route was found.
-    uri = whole_path(facts.path, target) if target == facts.target else unquote_to_bytes(path)
+    uri = decoded_path(facts.path, target) if target == facts.target else unquote_to_bytes(path)
     if _CONTROLS.search(uri):
         uri = _CONTROLS.sub(lambda found: b"%%%02X" % found.group()[0], uri)
     script = uri + index if uri.endswith(b"/") else uri

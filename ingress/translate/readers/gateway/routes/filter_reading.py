@@ -27,7 +27,7 @@ from ingress.gateway_filters.field_edits import (
     read_field_edits,
 )
 from ingress.gateway_filters.mirrors import BackendMirror
-from ingress.gateway_filters.paths import NewPath, NewPathError, new_prefix, whole_path
+from ingress.gateway_filters.paths import NewPath, NewPathError, full_path, new_prefix
 from ingress.gateway_filters.redirects import SCHEMES, STATUSES, RouteRedirect
 from ingress.gateway_filters.refusals import BAD_FILTER
 from ingress.gateway_filters.rewrites import RouteRewrite
@@ -199,7 +199,7 @@ class _Reading:
             return
         try:
             if edit.type == "ReplaceFullPath":
-                self.steps.append(evolve(spec, path=whole_path(edit.value)))
+                self.steps.append(evolve(spec, path=full_path(edit.value)))
             elif edit.type == "ReplacePrefixMatch":
                 new_prefix(edit.value, b"/")
                 if any(path.type != _PREFIX for path in self._paths):

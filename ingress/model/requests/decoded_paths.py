@@ -13,7 +13,7 @@ _MAY_BE_LEFT_OUT: Final = re.compile(rb"[;#]|%(?:3[BbFf]|23)")
 _PARAMETERS: Final = re.compile(rb"[;?#]")
 
 
-def whole_path(path: bytes, target: bytes) -> bytes:
+def decoded_path(path: bytes, target: bytes) -> bytes:
     """Return the path of *target* decoded, with its segments resolved, and with what *path*, its normal form, leaves out.
 
     *path* itself where that is nothing.

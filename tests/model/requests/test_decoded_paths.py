@@ -1,15 +1,15 @@
-"""Tests for ``ingress.model.requests.whole_paths``."""
+"""Tests for ``ingress.model.requests.decoded_paths``."""
 
 from hypothesis import given
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.model.requests.whole_paths import whole_path
+from ingress.model.requests.decoded_paths import decoded_path
 from ingress.routing.paths import PathError, normal_path
 from tests.fakes.counting import calls
 from tests.routing.test_paths import RAW_PATHS, elements
 
 
-class WholePathTests(SynchronousTestCase):
+class DecodedPathTests(SynchronousTestCase):
     """What normal forms leave out is there."""
 
     def test_what_is_left_out(self) -> None:
@@ -27,13 +27,13 @@ class WholePathTests(SynchronousTestCase):
             (b"/./%2e;", b"/"),
             (b"/100%25%23", b"/100%#"),
         ):
-            self.assertEqual(whole_path(normal_path(raw), raw + b"?a;b#c"), whole, raw)
+            self.assertEqual(decoded_path(normal_path(raw), raw + b"?a;b#c"), whole, raw)
 
     def test_calls(self) -> None:
         """What is empty costs nothing, and what is kept one call, however many there are."""
         for raw in (b"/" * 8000 + b"a;", b"/x" + b"/;" * 3000):
             path = normal_path(raw)
-            self.assertLess(calls(lambda: whole_path(path, raw)), raw.count(b";") + 20)  # noqa: B023 - it is called at once
+            self.assertLess(calls(lambda: decoded_path(path, raw)), raw.count(b";") + 20)  # noqa: B023 - it is called at once
 
     @given(RAW_PATHS)
     def test_no_other_path(self, raw: bytes) -> None:
@@ -42,7 +42,7 @@ class WholePathTests(SynchronousTestCase):
             normal = normal_path(raw)
         except PathError:
             return
-        whole = whole_path(normal, raw)
+        whole = decoded_path(normal, raw)
         self.assertEqual(whole[:1], b"/")
         self.assertFalse({b".", b".."} & set(elements(whole)))
         left = [one.partition(b";")[0].partition(b"?")[0].partition(b"#")[0] for one in elements(whole)]
