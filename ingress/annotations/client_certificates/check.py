@@ -23,7 +23,7 @@ from ingress.model.requests.client_authentication import (
     VerifyClient,
     tolerates,
 )
-from ingress.model.requests.requested import SecuredRequest
+from ingress.model.requests.request_facts import SecuredRequest
 
 MAX_CERTIFICATE_BYTES: Final = 16 * 1024
 """Of the visitor's own certificate in DER; it is parsed, and may become a header field of twice the size."""

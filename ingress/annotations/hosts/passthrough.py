@@ -13,7 +13,7 @@ from ingress.annotations.contract.values import Annotation, Family, Place, parse
 from ingress.filter_parts.judging import Judging
 from ingress.filters import Filter, Phase, Reply, Services
 from ingress.model.frozen import frozen
-from ingress.model.requests.requested import SecuredRequest
+from ingress.model.requests.request_facts import SecuredRequest
 
 ANNOTATION: Final = "ssl-passthrough"
 OPTION: Final = "--enable-ssl-passthrough"

@@ -31,7 +31,7 @@ from ingress.annotations.contract.values import (
 from ingress.filter_parts.judging import Judging
 from ingress.filters import Filter, FilterSpec, Phase, Reply, Services
 from ingress.model.frozen import frozen
-from ingress.model.requests.requested import RequestedUri
+from ingress.model.requests.request_facts import RequestedUri
 
 HTTPS_PORT: Final = 443
 PERMANENT: Final = 308

@@ -11,7 +11,7 @@ from urllib.parse import quote_from_bytes
 from ingress.filter_parts.judging import Judging, status_reply
 from ingress.filters import Filter, Phase, Reply, Services
 from ingress.model.frozen import frozen
-from ingress.model.requests.requested import RequestedUri
+from ingress.model.requests.request_facts import RequestedUri
 
 
 @frozen

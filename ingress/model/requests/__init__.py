@@ -1,7 +1,7 @@
 """What a request says, and who may say otherwise.
 
     templates.py                what of a request is put in texts, by variables as nginx has them
-      └── requested.py          what of it a verdict may look at
+      └── request_facts.py      what of it a verdict may look at
             └── client_authentication.py    whose certificate its connection showed
     decoded_paths.py            its path with all that the normal form leaves out
     reserved_fields.py          the fields that only the proxy sets or takes away

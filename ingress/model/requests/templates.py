@@ -27,7 +27,7 @@ from attrs import evolve
 
 from ingress.model.frozen import frozen
 from ingress.model.requests.client_authentication import VERIFIED, ClientEvidence
-from ingress.model.requests.requested import RequestedUri, SecuredRequest
+from ingress.model.requests.request_facts import RequestedUri, SecuredRequest
 from ingress.model.text.named_values import cookie_variable, query_value
 
 MAX_CHARACTERS: Final = 8192
