@@ -44,7 +44,7 @@ from ingress.annotations.redirects.url_redirects import URL_REDIRECTS
 from ingress.annotations.requests.bodies import BODIES
 from ingress.annotations.requests.buffers import BUFFERS
 from ingress.annotations.requests.mirrors import MIRRORS
-from ingress.annotations.requests.regexes import REGEXES
+from ingress.annotations.requests.path_rewrites import PATH_REWRITES
 from ingress.annotations.requests.upstream_requests import UPSTREAM_REQUESTS
 from ingress.annotations.snippets.ending import ending
 from ingress.annotations.snippets.family import SNIPPETS
@@ -72,7 +72,7 @@ FAMILIES: tuple[Family[Any], ...] = (
     ANSWER_REWRITES,
     SNIPPETS,
     URL_REDIRECTS,
-    REGEXES,
+    PATH_REWRITES,
     REDIRECTS,
     CORS,
     BODIES,

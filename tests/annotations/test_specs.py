@@ -45,7 +45,12 @@ from ingress.annotations.redirects.slash_redirect import SlashRedirect
 from ingress.annotations.redirects.url_redirects import AppRoot, UrlRedirect
 from ingress.annotations.requests.buffers import RequestBuffering
 from ingress.annotations.requests.mirrors import Mirror
-from ingress.annotations.requests.regexes import PathRewrite, RegexMissing, RewriteMissing, RewriteRedirect
+from ingress.annotations.requests.path_rewrites import (
+    PathRewrite,
+    RegexMissing,
+    RewriteMissing,
+    RewriteRedirect,
+)
 from ingress.annotations.requests.rewrite_targets import parse_rewrite_target
 from ingress.annotations.requests.upstream_requests import (
     CapturedPrefix,

@@ -29,7 +29,7 @@ from ingress.annotations.contract.host_facts import CertifiedHosts
 from ingress.annotations.hosts.passthrough import NotTerminatedHere
 from ingress.annotations.hosts.transport_security import StrictTransport, TransportSecurity
 from ingress.annotations.redirects.https_redirect import HttpsRedirect
-from ingress.annotations.requests.regexes import RegexMissing
+from ingress.annotations.requests.path_rewrites import RegexMissing
 from ingress.cluster.kinds import KINDS
 from ingress.cluster.projecting.project import project
 from ingress.filters import FilterSpec, Phase, Reply

@@ -16,7 +16,7 @@ from tests.translate.following import BACKEND, SERVICE, SLICE, Follower, batch
 PREFIX = TranslateOptions().annotations_prefix
 MOST = 2.2
 """How much more the double may cost: some of it is a sort, and tables grow."""
-REGEXES = {"rewrite-target": "/$name"}
+PATH_REWRITES = {"rewrite-target": "/$name"}
 Make = Callable[[int], Ingress]
 
 
@@ -50,13 +50,13 @@ def ingress(rules: Iterable[IngressRule], annotations: Mapping[str, str]) -> Ing
 CASES: Mapping[str, Make] = {
     "paths": on_one_host("/{}".format),
     "expressions": on_one_host("/{}/(.*)".format, {"use-regex": "true"}),
-    "named groups": on_one_host("/{}/(?<name>.*)".format, REGEXES),
-    "expressions that are none": on_one_host("/{}/(.*".format, REGEXES),
+    "named groups": on_one_host("/{}/(?<name>.*)".format, PATH_REWRITES),
+    "expressions that are none": on_one_host("/{}/(.*".format, PATH_REWRITES),
     "one path": on_one_host(lambda _: "/same"),
     "canary": on_one_host("/{}".format, {"canary": "true", "canary-weight": "10"}),
     "hosts": on_many_hosts("/"),
     "hosts over TLS": on_many_hosts("/", over_tls=True),
-    "hosts with expressions": on_many_hosts("/(?<name>.*)", REGEXES),
+    "hosts with expressions": on_many_hosts("/(?<name>.*)", PATH_REWRITES),
     "hosts with others": on_many_hosts("/", {"from-to-www-redirect": "true"}),
     "canary on hosts": on_many_hosts("/", {"canary": "true", "canary-weight": "10"}),
 }

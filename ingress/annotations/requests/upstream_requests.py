@@ -18,7 +18,7 @@ from attrs import evolve
 from ingress.annotations.contract.route_constants import route_constants
 from ingress.annotations.contract.route_facts import RouteFacts
 from ingress.annotations.contract.values import Annotation, Family, Remark, Risk, ValueRefused, parse_boolean
-from ingress.annotations.requests.regexes import captured_of, capturing_of, is_run
+from ingress.annotations.requests.path_rewrites import captured_of, capturing_of, is_run
 from ingress.annotations.requests.rewrite_targets import RewriteTarget, Rewriting, parse_rewrite_target
 from ingress.filter_parts.changing import ChangesRequests
 from ingress.filters import Facts, FieldChanges, Filter, FilterSpec, Phase, RequestEdit, Services

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from ingress.annotations.contract.snippet_blocks import After, Block, Break, If, Rewrite
 from ingress.annotations.redirects.url_redirects import UrlRedirect
-from ingress.annotations.requests.regexes import PathRewrite, RewriteRedirect
+from ingress.annotations.requests.path_rewrites import PathRewrite, RewriteRedirect
 from ingress.annotations.snippets.filters import PathStatements
 from ingress.annotations.snippets.running import known_course
 from ingress.filters import Facts, Filter, FilterSpec, Phase, Reply, RequestEdit, Services

@@ -27,7 +27,12 @@ from ingress.annotations.passwords.basic_check import CredentialsKept
 from ingress.annotations.redirects.slash_redirect import SlashRedirect
 from ingress.annotations.redirects.url_redirects import AppRoot, UrlRedirect
 from ingress.annotations.requests.mirrors import Mirror
-from ingress.annotations.requests.regexes import PathRewrite, RegexMissing, RewriteMissing, RewriteRedirect
+from ingress.annotations.requests.path_rewrites import (
+    PathRewrite,
+    RegexMissing,
+    RewriteMissing,
+    RewriteRedirect,
+)
 from ingress.annotations.requests.upstream_requests import ForwardedPrefix, UpstreamHost
 from ingress.annotations.snippets.answers import AnswerPlan
 from ingress.annotations.snippets.ending import UnlessEnded

@@ -9,7 +9,7 @@ from attrs import Factory, evolve
 
 from ingress.annotations.access.guards import GuardMissing
 from ingress.annotations.redirects.slash_redirect import SlashRedirect
-from ingress.annotations.requests.regexes import REGEXES, RewriteMissing
+from ingress.annotations.requests.path_rewrites import PATH_REWRITES, RewriteMissing
 from ingress.ctl.inputs.input import Input, Place
 from ingress.ctl.inputs.unknown_fields import UnknownField
 from ingress.ctl.lint.finding import Change, Finding
@@ -291,9 +291,9 @@ class Survey:
                 paths = tuple(one.path for one in subject.claims_by_host.get(host, ()))
                 if parsed is None:
                     continue
-                if parsed.settings.of(REGEXES).makes_regexes(paths):
+                if parsed.settings.of(PATH_REWRITES).makes_regexes(paths):
                     found.setdefault(host, []).append(subject)
-                elif not paths and parsed.settings.of(REGEXES).makes_regex(ROOT):
+                elif not paths and parsed.settings.of(PATH_REWRITES).makes_regex(ROOT):
                     without_paths.append(subject)
             # Without paths the oldest one alone does, so that it counts where nobody does by a path.
             found.setdefault(host, []).extend(without_paths)

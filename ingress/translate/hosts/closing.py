@@ -13,7 +13,7 @@ from typing import Final
 
 from attrs import Factory, evolve
 
-from ingress.annotations.requests.regexes import REGEXES
+from ingress.annotations.requests.path_rewrites import PATH_REWRITES
 from ingress.annotations.snippets.family import SERVER_SNIPPET
 from ingress.model.cluster.objects import Owner
 from ingress.model.cluster.problems import Problem, Reason
@@ -52,7 +52,7 @@ def close_host(
     Where hosts are shared, all namespaces are one; without *quirks*, each Ingress speaks for its own paths alone.
     """
     for parsed in all_parsed:
-        if parsed.has_regexes or parsed.settings.guards_hosts or parsed.settings.asks(REGEXES):
+        if parsed.has_regexes or parsed.settings.guards_hosts or parsed.settings.asks(PATH_REWRITES):
             return (yield from _Closing(host, all_parsed, is_shared=is_shared).decide(quirks=quirks))
     return NOTHING_CLOSED
 

@@ -20,7 +20,7 @@ from attrs import evolve
 
 from ingress.annotations.contract.values import quoted
 from ingress.annotations.redirects.url_redirects import URL_REDIRECTS
-from ingress.annotations.requests.regexes import REGEXES
+from ingress.annotations.requests.path_rewrites import PATH_REWRITES
 from ingress.model.cluster.objects import Owner
 from ingress.model.cluster.problems import Problem, Reason
 from ingress.model.frozen import frozen
@@ -117,7 +117,7 @@ class _Reading:
             had |= own
             if own:
                 self._present.add(parsed.owner)
-            if parsed.settings.of(REGEXES).makes_regexes(tuple(path for _, path, _ in own)):
+            if parsed.settings.of(PATH_REWRITES).makes_regexes(tuple(path for _, path, _ in own)):
                 asking.setdefault(realm, (number, parsed))
             if self._host in parsed.hosts:
                 oldest.setdefault(realm, (number, parsed))
@@ -148,7 +148,7 @@ class _Reading:
         """
         if not (self._quirks and self._host) or any(True for _ in claims_to(parsed, self._host)):
             return False
-        return parsed.settings.of(REGEXES).makes_regex(ROOT)
+        return parsed.settings.of(PATH_REWRITES).makes_regex(ROOT)
 
     def _has_app_root(self, parsed: ParsedObject, written: Sequence[Claim]) -> bool:
         """Whether *parsed* redirects ``/``, which is a path of its own and becomes an expression, before any path is looked at."""
@@ -180,7 +180,7 @@ class _Reading:
         realm = self._realm(owner)
         asking = self._asking.get(realm)
         if asking is not None:
-            if not parsed.settings.of(REGEXES).makes_regexes(tuple(claim.path for claim in read)):
+            if not parsed.settings.of(PATH_REWRITES).makes_regexes(tuple(claim.path for claim in read)):
                 self._tell_reached(read, asking.owner)
             if not added and self._has_app_root(parsed, read):
                 root = next(claim for claim in read if claim.path == ROOT)
@@ -233,7 +233,9 @@ class _Reading:
             except ExpressionRefused as refused:
                 refusal = str(refused)
         if not refusal:
-            refusal = parsed.settings.of(REGEXES).refusal_of(claim.path, lambda: parsed.by_host.group_names)
+            refusal = parsed.settings.of(PATH_REWRITES).refusal_of(
+                claim.path, lambda: parsed.by_host.group_names
+            )
         if refusal:
             return self._closed(claim, beginnings, order, f"path {quoted(claim.path)} {refusal}")
         kept, winner = self._placed(claim, beginnings, order)
@@ -335,4 +337,4 @@ def _is_double(parsed: ParsedObject, claim: Claim) -> bool:
     """Whether ingress-nginx has the path of *claim* twice, with a slash and without, both in the place of its text."""
     if claim.match is Match.EXACT or claim.path.endswith("/"):
         return False
-    return not parsed.settings.of(REGEXES).makes_regex(claim.path)
+    return not parsed.settings.of(PATH_REWRITES).makes_regex(claim.path)

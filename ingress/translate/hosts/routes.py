@@ -33,7 +33,7 @@ from ingress.annotations.redirects.slash_redirect import SlashRedirect
 from ingress.annotations.redirects.url_redirects import URL_REDIRECTS, UrlRedirect
 from ingress.annotations.requests.bodies import BODIES, DEFAULT_MAX_BYTES
 from ingress.annotations.requests.buffers import BUFFERS
-from ingress.annotations.requests.regexes import REGEXES, RegexMissing
+from ingress.annotations.requests.path_rewrites import PATH_REWRITES, RegexMissing
 from ingress.annotations.snippets.ending import UnlessEnded
 from ingress.annotations.snippets.family import SNIPPETS, snippet_filters
 from ingress.annotations.upstream.affinity import AFFINITY
@@ -288,7 +288,7 @@ def _path_to_check(claim: Claim, parsed: ParsedObject) -> str:
     An expression may take other paths than its text begins with, and its endpoint may be asked for others than it takes.
     """
     is_plain = claim.beginnings is None or (
-        claim.regex is None and not parsed.settings.of(REGEXES).rewrites(claim.path)
+        claim.regex is None and not parsed.settings.of(PATH_REWRITES).rewrites(claim.path)
     )
     return claim.path if is_plain else ROOT
 

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from ingress.annotations.access.guards import GuardMissing
 from ingress.annotations.annotations import FAMILIES
 from ingress.annotations.operator_filters import InstalledFilter
-from ingress.annotations.requests.regexes import RewriteMissing
+from ingress.annotations.requests.path_rewrites import RewriteMissing
 from ingress.annotations.unknown_names import OF_INGRESS_NGINX
 from ingress.ctl.inputs.coverage import Coverage
 from ingress.ctl.lint.checks.effects import NEEDS

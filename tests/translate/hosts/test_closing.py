@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.annotations.access.guards import GuardMissing
-from ingress.annotations.requests.regexes import RegexMissing, RewriteMissing
+from ingress.annotations.requests.path_rewrites import RegexMissing, RewriteMissing
 from ingress.model.cluster.objects import ObjectKey
 from ingress.model.cluster.problems import Reason
 from ingress.routing.beginnings import regex_beginnings

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from ingress.annotations.contract.values import quoted
-from ingress.annotations.requests.regexes import REGEXES
+from ingress.annotations.requests.path_rewrites import PATH_REWRITES
 from ingress.ctl.lint.checks.rewrites import loses_all
 from ingress.ctl.lint.finding import Finding
 from ingress.ctl.lint.rules import (
@@ -33,7 +33,7 @@ def check_paths(survey: Survey, subject: Subject) -> Iterator[Finding]:
     """Yield what is to be said of the paths of an object, on each host."""
     if subject.parsed is None:
         return
-    settings = subject.parsed.settings.of(REGEXES)
+    settings = subject.parsed.settings.of(PATH_REWRITES)
     for host, claims in subject.claims_by_host.items():
         made = [(claim, survey.route_of(claim)) for claim in claims]
         expressions = [

@@ -7,7 +7,7 @@ from typing import Final
 from attrs import evolve
 
 from ingress.annotations.contract.values import quoted
-from ingress.annotations.requests.regexes import REGEXES, RegexSettings
+from ingress.annotations.requests.path_rewrites import PATH_REWRITES, PathRewriteSettings
 from ingress.ctl.lint.finding import Change, Finding
 from ingress.ctl.lint.rules import REWRITE_TO_ITSELF, REWRITE_TO_ONE_PATH
 from ingress.ctl.lint.survey import Subject, Survey
@@ -34,7 +34,7 @@ def check_rewrites(survey: Survey, subject: Subject) -> Iterator[Finding]:
     parsed = subject.parsed
     if parsed is None or not subject.says(TARGET):
         return
-    settings = parsed.settings.of(REGEXES)
+    settings = parsed.settings.of(PATH_REWRITES)
     target = settings.target
     if target.is_refused or target.origin.parts or _FILE(target.text):
         # A page for everything, as of a single-page application, is meant so.
@@ -77,7 +77,7 @@ def _is_sent_to_itself(claim: Claim, target: str) -> bool:
     return claim.match is not Match.EXACT and claim.path == target and not target.endswith("/")
 
 
-def loses_all(claim: Claim, settings: RegexSettings) -> bool:
+def loses_all(claim: Claim, settings: PathRewriteSettings) -> bool:
     """Whether nothing of what follows the path of *claim* comes into its target."""
     path, target = claim.path, settings.target
     if (

@@ -3,7 +3,7 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ingress.annotations.requests.regexes import PathRewrite
+from ingress.annotations.requests.path_rewrites import PathRewrite
 from ingress.model.text.path_expressions import Capturing, read_path_expression
 from ingress.routing.paths import normal_path
 from ingress.translate.readers.ingress.objects import Ingress

@@ -2,7 +2,7 @@
 
 from datetime import UTC, datetime
 
-from ingress.annotations.requests.regexes import PathRewrite
+from ingress.annotations.requests.path_rewrites import PathRewrite
 from ingress.annotations.requests.rewrite_targets import parse_rewrite_target
 from ingress.filters import FilterSpec
 from ingress.model.upstream.backends import BackendState

@@ -30,7 +30,7 @@ _NO_CAPTURES: Final[dict[str, bytes]] = {}
 
 
 @frozen
-class RegexSettings:
+class PathRewriteSettings:
     """What the annotations of one Ingress say about its paths."""
 
     use_regex: bool = False
@@ -59,7 +59,7 @@ class RegexSettings:
         return f"cannot be replaced: rewrite-target holds ${min(unknown)}, which is no variable here and no group of a path"
 
 
-def regex_filters(settings: RegexSettings, facts: RouteFacts) -> tuple[FilterSpec, ...]:
+def path_rewrite_filters(settings: PathRewriteSettings, facts: RouteFacts) -> tuple[FilterSpec, ...]:
     """Return what rewrites the requests of a route; none where its path stays as it is."""
     if not settings.rewrites(facts.path):
         return ()
@@ -74,14 +74,14 @@ def regex_filters(settings: RegexSettings, facts: RouteFacts) -> tuple[FilterSpe
     return (RewriteRedirect(path, target),) if target.origin.parts else (PathRewrite(path, target),)
 
 
-REGEXES: Final = Family(
-    name="regexes",
-    settings=RegexSettings(),
+PATH_REWRITES: Final = Family(
+    name="path_rewrites",
+    settings=PathRewriteSettings(),
     acts="makes regular expressions of the paths of the host, and replaces paths by targets",
     phases=(Phase.REWRITE, Phase.REDIRECT, Phase.ACCESS),
     by_path=True,
     by_path_where=lambda settings: settings.target != NO_TARGET,
-    filters=regex_filters,
+    filters=path_rewrite_filters,
     annotations={
         "use-regex": Annotation(
             "use_regex",
