@@ -11,7 +11,7 @@ from twisted.internet.defer import Deferred
 from twisted.web import http
 
 from ingress.admin.contract.answers import Answer, LargeAnswer, StreamAnswer
-from ingress.admin.contract.asked import Asked
+from ingress.admin.contract.page_request import PageRequest
 from ingress.admin.contract.page_row import V1, Made, PageRow
 from ingress.admin.contract.schemas import anything
 from ingress.admin.lists import (
@@ -33,18 +33,18 @@ from ingress.metrics.text import PROMETHEUS, format_for, takes_gzip
 from ingress.plain_data.steps import json_text
 
 
-def _healthy(asked: Asked) -> Answer:
+def _healthy(asked: PageRequest) -> Answer:
     return Answer(b"ok\n")
 
 
-def _ready(asked: Asked) -> Answer:
+def _ready(asked: PageRequest) -> Answer:
     missing = asked.sources.readiness()
     lines = missing or ("ok", *workers_missing(asked.sources.workers.states()))
     content = "".join(f"{line}\n" for line in lines).encode()
     return Answer(content, status=http.SERVICE_UNAVAILABLE if missing else http.OK)
 
 
-def _metrics(asked: Asked) -> "Deferred[Made]":
+def _metrics(asked: PageRequest) -> "Deferred[Made]":
     sources = asked.sources
     form = format_for(",".join(asked.headers.getRawHeaders("accept", [])))
     is_gzip = takes_gzip(",".join(asked.headers.getRawHeaders("accept-encoding", [])))
@@ -53,12 +53,12 @@ def _metrics(asked: Asked) -> "Deferred[Made]":
     )
 
 
-def _index(asked: Asked) -> Answer:
+def _index(asked: PageRequest) -> Answer:
     width = max(len(path) for path, _ in asked.pages)
     return Answer("".join(f"{path:<{width}} {meaning}\n" for path, meaning in asked.pages).encode())
 
 
-def _front(asked: Asked) -> Answer:
+def _front(asked: PageRequest) -> Answer:
     """Return the page for browsers, and the list for everybody else: ``curl`` does not ask for HTML."""
     if asked.sources.live is None or _LIVE not in (path for path, _ in asked.pages):
         return _index(asked)
@@ -68,12 +68,12 @@ def _front(asked: Asked) -> Answer:
     return front_page()
 
 
-def _live(asked: Asked) -> StreamAnswer:
+def _live(asked: PageRequest) -> StreamAnswer:
     assert asked.sources.live is not None
     return StreamAnswer(asked.sources.live)
 
 
-def _openapi(asked: Asked) -> LargeAnswer:
+def _openapi(asked: PageRequest) -> LargeAnswer:
     return LargeAnswer(chain(json_text(openapi.document(PAGES)), ("\n",)))
 
 

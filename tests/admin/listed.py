@@ -6,9 +6,9 @@ from typing import Any
 from twisted.internet.task import Clock
 from twisted.web.http_headers import Headers
 
-from ingress.admin.contract.asked import Asked
 from ingress.admin.contract.listing import Listing, whole
 from ingress.admin.contract.orders import Orders
+from ingress.admin.contract.page_request import PageRequest
 from ingress.admin.contract.page_sources import PageSources, Published
 from ingress.admin.contract.parameters import Given
 from ingress.metrics.metrics import Metrics
@@ -17,12 +17,12 @@ from ingress.translate.snapshot import Snapshot
 NOW = datetime(2026, 11, 22, 18, 30, tzinfo=UTC)
 
 
-def asked_of(snapshot: Snapshot, *, now: datetime = NOW, **given: str) -> Asked:
+def asked_of(snapshot: Snapshot, *, now: datetime = NOW, **given: str) -> PageRequest:
     """Return a request with the query *given*, while *snapshot* is current."""
     published = Published(snapshot, 1, now)
     known = PageSources(tuple, lambda: published, Metrics(), now=lambda: now)
     values = {name: (value,) for name, value in given.items()}
-    return Asked(known, published, now, Given(values), Headers(), Orders(Clock()))
+    return PageRequest(known, published, now, Given(values), Headers(), Orders(Clock()))
 
 
 def text_of(listing: Listing[Any], snapshot: Snapshot, now: datetime = NOW) -> str:

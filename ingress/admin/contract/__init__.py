@@ -1,6 +1,6 @@
 """What each page of the admin port is made of, and how it is described.
 
-    page_row.py ─┬── asked.py, parameters.py      what somebody asks
+    page_row.py ─┬── page_request.py, parameters.py      what somebody asks
                  ├── answers.py                   what a page answers
                  ├── schemas.py                   what stands in its JSON
                  ├── listing.py, orders.py        lists, whole or page by page

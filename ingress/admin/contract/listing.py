@@ -14,8 +14,8 @@ from heapq import merge
 from itertools import chain
 from typing import Any, Final, Generic, TypeVar
 
-from ingress.admin.contract.asked import Asked
 from ingress.admin.contract.orders import put_in_order
+from ingress.admin.contract.page_request import PageRequest
 from ingress.admin.contract.parameters import Given, Parameter, QueryRefusedError, Sort
 from ingress.model.frozen import frozen
 from ingress.plain_data.steps import AT_ONCE, NOT_YET, NotYet, json_text
@@ -37,7 +37,7 @@ class Filter(Generic[E]):
     """A parameter that leaves entries out."""
 
     parameter: Parameter
-    takes: Callable[[str, Asked], Callable[[E], bool]]
+    takes: Callable[[str, PageRequest], Callable[[E], bool]]
     """Returns, for a value, what says whether an entry is shown."""
 
 
@@ -45,7 +45,7 @@ def _everywhere(given: Given) -> Position:
     return ()
 
 
-def _nothing(asked: Asked) -> Iterable[NotYet]:
+def _nothing(asked: PageRequest) -> Iterable[NotYet]:
     return ()
 
 
@@ -56,17 +56,17 @@ class Listing(Generic[E]):
     name: str
     sorts: tuple[type, ...]
     """What positions are made of."""
-    entries: Callable[[Asked], Iterable[E | NotYet]]
+    entries: Callable[[PageRequest], Iterable[E | NotYet]]
     """All entries, in no order; ``NOT_YET`` where a step has none."""
     position: Callable[[E], Position]
     """What they are sorted by; no two have the same."""
-    as_data: Callable[[E, Asked], Mapping[str, object]]
+    as_data: Callable[[E, PageRequest], Mapping[str, object]]
     filters: tuple[Filter[E], ...] = ()
     beginning: Callable[[Given], Position] = _everywhere
     """What the positions begin with of all entries that the query is about; nothing where it does not say."""
     is_of_snapshot: bool = True
     """Whether the entries follow from the snapshot alone."""
-    besides: Callable[[Asked], Iterable[E | NotYet]] = _nothing
+    besides: Callable[[PageRequest], Iterable[E | NotYet]] = _nothing
     """Entries besides that do not, and are few; they are asked for when all others are in order."""
 
     @property
@@ -104,7 +104,7 @@ def _once(entries: Iterable[E], position: Callable[[E], Position]) -> Iterator[E
 class _Page(Generic[E]):
     """One page in the making."""
 
-    def __init__(self, listing: Listing[E], asked: Asked) -> None:
+    def __init__(self, listing: Listing[E], asked: PageRequest) -> None:
         given = asked.given
         token = given.text(AFTER.name)
         self._listing = listing
@@ -170,7 +170,7 @@ class _Page(Generic[E]):
         return range(first, end)
 
 
-def paged(listing: Listing[E], asked: Asked, **besides: object) -> Iterator[str]:
+def paged(listing: Listing[E], asked: PageRequest, **besides: object) -> Iterator[str]:
     """Return the pieces of ``{NAME: [...], "next": TOKEN or null, "snapshot": NUMBER}``, with what *besides* there is.
 
     Raises ``QueryRefusedError``.
@@ -185,6 +185,6 @@ def paged(listing: Listing[E], asked: Asked, **besides: object) -> Iterator[str]
     return chain(json_text(content), ("\n",))
 
 
-def whole(listing: Listing[E], asked: Asked) -> Iterator[str]:
+def whole(listing: Listing[E], asked: PageRequest) -> Iterator[str]:
     """Return the pieces of ``{NAME: [...]}``, with all there is."""
     return chain(json_text({listing.name: _Page(listing, asked).entries()}), ("\n",))

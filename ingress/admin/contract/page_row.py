@@ -7,8 +7,8 @@ from attrs import evolve
 from twisted.internet.defer import Deferred
 
 from ingress.admin.contract.answers import TEXT, Answer, LargeAnswer, StreamAnswer
-from ingress.admin.contract.asked import Asked
 from ingress.admin.contract.listing import E, Listing, paged, whole
+from ingress.admin.contract.page_request import PageRequest
 from ingress.admin.contract.page_sources import PageSources
 from ingress.admin.contract.parameters import Parameter
 from ingress.admin.contract.schemas import Schema, page_of
@@ -19,7 +19,7 @@ V1: Final = "/api/v1/"
 _BEFORE_V1: Final = "/api/"
 
 Made = Answer | LargeAnswer | StreamAnswer
-Make = Callable[[Asked], "Made | Deferred[Made]"]
+Make = Callable[[PageRequest], "Made | Deferred[Made]"]
 """Makes the answer to a request; may raise ``QueryRefusedError``.  What it returns later is cancelled where the client leaves."""
 
 

@@ -3,8 +3,8 @@
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from ingress.admin.contract.asked import Asked
 from ingress.admin.contract.listing import Filter, Listing, Position
+from ingress.admin.contract.page_request import PageRequest
 from ingress.admin.contract.page_row import listing_rows
 from ingress.admin.contract.schemas import Schema, fields_of, list_of, moment, text, truth, whole_number
 from ingress.admin.lists.parameters import HOST, NAMESPACE
@@ -31,7 +31,7 @@ CERTIFICATE: Final[Schema] = fields_of(
 )
 
 
-def _entries(asked: Asked) -> Iterator[_Entry | NotYet]:
+def _entries(asked: PageRequest) -> Iterator[_Entry | NotYet]:
     hosts: dict[Certificate, list[str]] = {}
     for number, (host, certificate) in enumerate(asked.snapshot.shown(), 1):
         chosen = hosts.setdefault(certificate, [])
@@ -46,7 +46,7 @@ def _position(entry: _Entry) -> Position:
     return str(entry[0].secret), entry[0].fingerprint
 
 
-def _as_data(entry: _Entry, asked: Asked) -> dict[str, object]:
+def _as_data(entry: _Entry, asked: PageRequest) -> dict[str, object]:
     certificate, chosen = entry
     return {
         "secret": str(certificate.secret),
@@ -62,11 +62,11 @@ def _as_data(entry: _Entry, asked: Asked) -> dict[str, object]:
     }
 
 
-def _in_namespace(namespace: str, asked: Asked) -> Callable[[_Entry], bool]:
+def _in_namespace(namespace: str, asked: PageRequest) -> Callable[[_Entry], bool]:
     return lambda entry: entry[0].secret.namespace == namespace
 
 
-def _for_host(host: str, asked: Asked) -> Callable[[_Entry], bool]:
+def _for_host(host: str, asked: PageRequest) -> Callable[[_Entry], bool]:
     host = host.lower()
     return lambda entry: host in entry[1]
 

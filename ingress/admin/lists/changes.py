@@ -4,8 +4,8 @@ from collections.abc import Callable, Iterable
 from typing import Final
 
 from ingress.admin.contract.answers import LargeAnswer
-from ingress.admin.contract.asked import Asked
 from ingress.admin.contract.listing import Filter, Listing, Position, paged
+from ingress.admin.contract.page_request import PageRequest
 from ingress.admin.contract.page_row import V1, PageRow
 from ingress.admin.contract.parameters import Parameter
 from ingress.admin.contract.schemas import (
@@ -55,11 +55,11 @@ def change_as_data(change: Change) -> dict[str, object]:
     }
 
 
-def _as_data(change: Change, asked: Asked) -> dict[str, object]:
+def _as_data(change: Change, asked: PageRequest) -> dict[str, object]:
     return change_as_data(change)
 
 
-def _entries(asked: Asked) -> Iterable[Change]:
+def _entries(asked: PageRequest) -> Iterable[Change]:
     return asked.sources.rings.changes.since()
 
 
@@ -67,15 +67,15 @@ def _position(change: Change) -> Position:
     return (change.number,)
 
 
-def _since(value: str, asked: Asked) -> Callable[[Change], bool]:
+def _since(value: str, asked: PageRequest) -> Callable[[Change], bool]:
     return came_since(value)
 
 
-def _in_namespace(namespace: str, asked: Asked) -> Callable[[Change], bool]:
+def _in_namespace(namespace: str, asked: PageRequest) -> Callable[[Change], bool]:
     return lambda change: change.namespace == namespace
 
 
-def _for_host(host: str, asked: Asked) -> Callable[[Change], bool]:
+def _for_host(host: str, asked: PageRequest) -> Callable[[Change], bool]:
     return lambda change: host.lower() in change.hosts
 
 
@@ -97,7 +97,7 @@ CHANGES: Final = Listing(
 """Sorted by number, the oldest first."""
 
 
-def _page(asked: Asked) -> LargeAnswer:
+def _page(asked: PageRequest) -> LargeAnswer:
     return LargeAnswer(paged(CHANGES, asked, last=asked.sources.rings.changes.last))
 
 

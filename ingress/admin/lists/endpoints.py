@@ -12,8 +12,8 @@ from typing import Final, NamedTuple
 from twisted.internet.defer import Deferred
 
 from ingress.admin.contract.answers import LargeAnswer
-from ingress.admin.contract.asked import Asked
 from ingress.admin.contract.listing import Filter, Listing, Position, paged
+from ingress.admin.contract.page_request import PageRequest
 from ingress.admin.contract.page_row import V1, Made, PageRow
 from ingress.admin.contract.parameters import Given, Parameter
 from ingress.admin.contract.schemas import (
@@ -78,7 +78,7 @@ class _Entry(NamedTuple):
     endpoint: str
 
 
-def _entries(asked: Asked) -> Iterator[_Entry | NotYet]:
+def _entries(asked: PageRequest) -> Iterator[_Entry | NotYet]:
     for count, (reference, state) in enumerate(asked.snapshot.backends.items(), 1):
         backend = str(reference)
         for endpoint in state.endpoints:
@@ -87,7 +87,7 @@ def _entries(asked: Asked) -> Iterator[_Entry | NotYet]:
             yield NOT_YET
 
 
-def _texts(asked: Asked) -> Iterator[str | NotYet]:
+def _texts(asked: PageRequest) -> Iterator[str | NotYet]:
     for count, state in enumerate(asked.snapshot.backends.values(), 1):
         yield from map(str, state.endpoints)
         if not count % AT_ONCE:
@@ -98,17 +98,17 @@ def _position(entry: _Entry) -> Position:
     return entry
 
 
-def _in_namespace(namespace: str, asked: Asked) -> Callable[[_Entry], bool]:
+def _in_namespace(namespace: str, asked: PageRequest) -> Callable[[_Entry], bool]:
     return lambda entry: entry.namespace == namespace
 
 
-def _of_backend(backend: str, asked: Asked) -> Callable[[_Entry], bool]:
+def _of_backend(backend: str, asked: PageRequest) -> Callable[[_Entry], bool]:
     # A port, how it is spoken to, or both may follow.
     rest = (f"{backend}:", f"{backend} ")
     return lambda entry: entry.backend == backend or entry.backend.startswith(rest)
 
 
-def _of_host(host: str, asked: Asked) -> Callable[[_Entry], bool]:
+def _of_host(host: str, asked: PageRequest) -> Callable[[_Entry], bool]:
     tables = (table.routes.get(host) for _, table in asked.snapshot.tables())
     found = dict.fromkeys(
         backend for some in tables if some is not None for route in some.routes for backend in route.backends
@@ -129,10 +129,10 @@ class _Look:
         self._seen = seen
         self._unready: Unready = {}
 
-    def in_state(self, state: str, asked: Asked) -> Callable[[_Entry], bool]:
+    def in_state(self, state: str, asked: PageRequest) -> Callable[[_Entry], bool]:
         return lambda entry: self._stage(entry).value == state
 
-    def besides(self, asked: Asked) -> Iterator[_Entry | NotYet]:
+    def besides(self, asked: PageRequest) -> Iterator[_Entry | NotYet]:
         """Yield the endpoints that the snapshot does not have."""
         steps = asked.sources.unready()
         while True:
@@ -167,7 +167,7 @@ class _Look:
         known = EndpointStage.IN_ROTATION if told is None else told.stage
         return self._unready.get(entry[1:], known)
 
-    def as_data(self, entry: _Entry, asked: Asked) -> dict[str, object]:
+    def as_data(self, entry: _Entry, asked: PageRequest) -> dict[str, object]:
         stage = self._stage(entry)
         told = self._seen.states.get(entry[1:])
         connections, requests = self._seen.pool.get(entry.endpoint, (0, 0))
@@ -189,7 +189,7 @@ class _Look:
         }
 
     @staticmethod
-    def _why(entry: _Entry, stage: EndpointStage, told: EndpointState | None, asked: Asked) -> str:
+    def _why(entry: _Entry, stage: EndpointStage, told: EndpointState | None, asked: PageRequest) -> str:
         if stage is EndpointStage.TERMINATING:
             return (
                 "its pod ends, and serves while no other is ready"
@@ -232,7 +232,7 @@ def _listing(look: _Look) -> Listing[_Entry]:
     )
 
 
-def _endpoints(asked: Asked) -> Deferred[Made]:
+def _endpoints(asked: PageRequest) -> Deferred[Made]:
     def found(seen: EndpointsSeen) -> Made:
         listing = _listing(_Look(seen))
         return LargeAnswer(paged(listing, asked, leftOut=iter(seen.left_out), whole=seen.is_whole))

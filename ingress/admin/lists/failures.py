@@ -4,8 +4,8 @@ from collections.abc import Callable, Iterable
 from typing import Final
 
 from ingress.admin.contract.answers import LargeAnswer
-from ingress.admin.contract.asked import Asked
 from ingress.admin.contract.listing import Filter, Listing, Position, paged
+from ingress.admin.contract.page_request import PageRequest
 from ingress.admin.contract.page_row import V1, PageRow
 from ingress.admin.contract.parameters import Parameter
 from ingress.admin.contract.schemas import (
@@ -103,11 +103,11 @@ def _attempt_as_data(attempt: FailedAttempt) -> dict[str, object]:
     }
 
 
-def _as_data(failure: Failure, asked: Asked) -> dict[str, object]:
+def _as_data(failure: Failure, asked: PageRequest) -> dict[str, object]:
     return failure_as_data(failure)
 
 
-def _entries(asked: Asked) -> Iterable[Failure]:
+def _entries(asked: PageRequest) -> Iterable[Failure]:
     return asked.sources.rings.failures.since()
 
 
@@ -115,19 +115,19 @@ def _position(failure: Failure) -> Position:
     return (failure.number,)
 
 
-def _since(value: str, asked: Asked) -> Callable[[Failure], bool]:
+def _since(value: str, asked: PageRequest) -> Callable[[Failure], bool]:
     return came_since(value)
 
 
-def _in_namespace(namespace: str, asked: Asked) -> Callable[[Failure], bool]:
+def _in_namespace(namespace: str, asked: PageRequest) -> Callable[[Failure], bool]:
     return lambda failure: failure.namespace == namespace
 
 
-def _for_host(host: str, asked: Asked) -> Callable[[Failure], bool]:
+def _for_host(host: str, asked: PageRequest) -> Callable[[Failure], bool]:
     return lambda failure: failure.host == host.lower()
 
 
-def _of_cause(cause: str, asked: Asked) -> Callable[[Failure], bool]:
+def _of_cause(cause: str, asked: PageRequest) -> Callable[[Failure], bool]:
     return lambda failure: failure.cause == cause
 
 
@@ -152,7 +152,7 @@ FAILURES: Final = Listing(
 """Sorted by number, the oldest first."""
 
 
-def _page(asked: Asked) -> LargeAnswer:
+def _page(asked: PageRequest) -> LargeAnswer:
     ring = asked.sources.rings.failures
     return LargeAnswer(paged(FAILURES, asked, last=ring.last, leftOut=ring.left_out))
 

@@ -3,8 +3,8 @@
 from collections.abc import Callable, Iterable
 from typing import Final
 
-from ingress.admin.contract.asked import Asked
 from ingress.admin.contract.listing import Filter, Listing, Position
+from ingress.admin.contract.page_request import PageRequest
 from ingress.admin.contract.page_row import listing_rows
 from ingress.admin.contract.parameters import Parameter
 from ingress.admin.contract.schemas import Schema, fields_of, one_of, text
@@ -23,7 +23,7 @@ PROBLEM: Final[Schema] = fields_of(
 )
 
 
-def _entries(asked: Asked) -> Iterable[Problem]:
+def _entries(asked: PageRequest) -> Iterable[Problem]:
     return asked.snapshot.unordered_problems()
 
 
@@ -39,7 +39,7 @@ def _position(problem: Problem) -> Position:
     )
 
 
-def _as_data(problem: Problem, asked: Asked) -> dict[str, object]:
+def _as_data(problem: Problem, asked: PageRequest) -> dict[str, object]:
     return {
         "kind": problem.kind,
         "namespace": problem.namespace,
@@ -50,11 +50,11 @@ def _as_data(problem: Problem, asked: Asked) -> dict[str, object]:
     }
 
 
-def _in_namespace(namespace: str, asked: Asked) -> Callable[[Problem], bool]:
+def _in_namespace(namespace: str, asked: PageRequest) -> Callable[[Problem], bool]:
     return lambda problem: problem.namespace == namespace
 
 
-def _for_reason(reason: str, asked: Asked) -> Callable[[Problem], bool]:
+def _for_reason(reason: str, asked: PageRequest) -> Callable[[Problem], bool]:
     return lambda problem: problem.reason.value == reason
 
 

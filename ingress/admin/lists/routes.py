@@ -3,8 +3,8 @@
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from ingress.admin.contract.asked import Asked
 from ingress.admin.contract.listing import Filter, Listing, Position
+from ingress.admin.contract.page_request import PageRequest
 from ingress.admin.contract.page_row import listing_rows
 from ingress.admin.contract.parameters import Given
 from ingress.admin.contract.schemas import (
@@ -87,7 +87,7 @@ ROUTE: Final[Schema] = fields_of(
 )
 
 
-def _entries(asked: Asked) -> Iterator[_Entry]:
+def _entries(asked: PageRequest) -> Iterator[_Entry]:
     for name, table in asked.snapshot.tables():
         for _, some in table.routes.by_host():
             for number, route in enumerate(some.routes):
@@ -99,7 +99,7 @@ def _position(entry: _Entry) -> Position:
     return route.host, route.path, route.match.value, table, number
 
 
-def _as_data(entry: _Entry, asked: Asked) -> dict[str, object]:
+def _as_data(entry: _Entry, asked: PageRequest) -> dict[str, object]:
     route = entry[2]
     state = asked.snapshot.backends.get(route.backend, NO_STATE)
     return {
@@ -122,11 +122,11 @@ def _as_data(entry: _Entry, asked: Asked) -> dict[str, object]:
     }
 
 
-def _in_namespace(namespace: str, asked: Asked) -> Callable[[_Entry], bool]:
+def _in_namespace(namespace: str, asked: PageRequest) -> Callable[[_Entry], bool]:
     return lambda entry: entry[2].owner is not None and entry[2].owner.key.namespace == namespace
 
 
-def _of_host(host: str, asked: Asked) -> Callable[[_Entry], bool]:
+def _of_host(host: str, asked: PageRequest) -> Callable[[_Entry], bool]:
     host = host.lower()
     return lambda entry: entry[2].host == host
 

@@ -3,8 +3,8 @@
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from ingress.admin.contract.asked import Asked
 from ingress.admin.contract.listing import Filter, Listing, Position
+from ingress.admin.contract.page_request import PageRequest
 from ingress.admin.contract.page_row import listing_rows
 from ingress.admin.contract.schemas import (
     Schema,
@@ -52,7 +52,7 @@ STREAM: Final[Schema] = fields_of(
 )
 
 
-def _entries(asked: Asked) -> Iterator[_Entry]:
+def _entries(asked: PageRequest) -> Iterator[_Entry]:
     for name, table in asked.snapshot.tables():
         for stream in table.streams:
             if stream.sort is not StreamSort.REQUESTS:
@@ -64,7 +64,7 @@ def _position(entry: _Entry) -> Position:
     return table, stream.host, stream.sort.value
 
 
-def _as_data(entry: _Entry, asked: Asked) -> dict[str, object]:
+def _as_data(entry: _Entry, asked: PageRequest) -> dict[str, object]:
     table, stream = entry
     owner = stream.owner
     return {
@@ -78,7 +78,7 @@ def _as_data(entry: _Entry, asked: Asked) -> dict[str, object]:
     }
 
 
-def _backend(entry: WeightedBackend, asked: Asked) -> dict[str, object]:
+def _backend(entry: WeightedBackend, asked: PageRequest) -> dict[str, object]:
     state = asked.snapshot.backends.get(entry.backend, NO_STATE)
     return {
         "backend": str(entry.backend),
@@ -88,11 +88,11 @@ def _backend(entry: WeightedBackend, asked: Asked) -> dict[str, object]:
     }
 
 
-def _in_namespace(namespace: str, asked: Asked) -> Callable[[_Entry], bool]:
+def _in_namespace(namespace: str, asked: PageRequest) -> Callable[[_Entry], bool]:
     return lambda entry: entry[1].owner is not None and entry[1].owner.key.namespace == namespace
 
 
-def _of_host(host: str, asked: Asked) -> Callable[[_Entry], bool]:
+def _of_host(host: str, asked: PageRequest) -> Callable[[_Entry], bool]:
     host = host.lower()
     return lambda entry: entry[1].host == host
 

@@ -4,8 +4,8 @@ from collections.abc import Callable, Iterable
 from datetime import datetime, timedelta
 from typing import Final
 
-from ingress.admin.contract.asked import Asked
 from ingress.admin.contract.listing import Filter, Listing, Position
+from ingress.admin.contract.page_request import PageRequest
 from ingress.admin.contract.page_row import listing_rows
 from ingress.admin.contract.parameters import Parameter
 from ingress.admin.contract.schemas import Schema, fields_of, moment, numbers_by, or_null, text, whole_number
@@ -29,7 +29,7 @@ _NAMESPACE: Final = Parameter("namespace", "Only what is read of this namespace 
 _KIND: Final = Parameter("kind", "Only those of this kind.", most=253)
 
 
-def _entries(asked: Asked) -> Iterable[ReflectorCounts]:
+def _entries(asked: PageRequest) -> Iterable[ReflectorCounts]:
     return tuple(asked.sources.metrics.watch.reflectors)
 
 
@@ -37,7 +37,7 @@ def _position(counts: ReflectorCounts) -> Position:
     return counts.kind, counts.namespace
 
 
-def _as_data(counts: ReflectorCounts, asked: Asked) -> dict[str, object]:
+def _as_data(counts: ReflectorCounts, asked: PageRequest) -> dict[str, object]:
     return watch_as_data(counts, asked.now)
 
 
@@ -61,11 +61,11 @@ def watch_as_data(counts: ReflectorCounts, now: datetime) -> dict[str, object]:
     }
 
 
-def _in_namespace(namespace: str, asked: Asked) -> Callable[[ReflectorCounts], bool]:
+def _in_namespace(namespace: str, asked: PageRequest) -> Callable[[ReflectorCounts], bool]:
     return lambda counts: counts.namespace == namespace
 
 
-def _of_kind(kind: str, asked: Asked) -> Callable[[ReflectorCounts], bool]:
+def _of_kind(kind: str, asked: PageRequest) -> Callable[[ReflectorCounts], bool]:
     return lambda counts: counts.kind == kind
 
 

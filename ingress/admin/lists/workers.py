@@ -3,8 +3,8 @@
 from collections.abc import Iterable
 from typing import Final
 
-from ingress.admin.contract.asked import Asked
 from ingress.admin.contract.listing import Listing, Position
+from ingress.admin.contract.page_request import PageRequest
 from ingress.admin.contract.page_row import listing_rows
 from ingress.admin.contract.schemas import (
     Schema,
@@ -37,7 +37,7 @@ WORKER: Final[Schema] = fields_of(
 )
 
 
-def _entries(asked: Asked) -> Iterable[WorkerState]:
+def _entries(asked: PageRequest) -> Iterable[WorkerState]:
     return asked.sources.workers.states()
 
 
@@ -45,7 +45,7 @@ def _position(worker: WorkerState) -> Position:
     return (worker.slot,)
 
 
-def _as_data(worker: WorkerState, asked: Asked) -> dict[str, object]:
+def _as_data(worker: WorkerState, asked: PageRequest) -> dict[str, object]:
     return worker_as_data(worker)
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from ingress.admin.contract.answers import LargeAnswer
-from ingress.admin.contract.asked import Asked
+from ingress.admin.contract.page_request import PageRequest
 from ingress.admin.contract.page_row import V1, PageRow
 from ingress.admin.contract.parameters import Parameter, QueryRefusedError
 from ingress.admin.contract.schemas import schema_of_class
@@ -34,7 +34,7 @@ _PARAMETERS: Final = (
 )
 
 
-def _explain(asked: Asked) -> LargeAnswer:
+def _explain(asked: PageRequest) -> LargeAnswer:
     given = asked.given
     try:
         request = requests.read_asked_of_any(

@@ -3,7 +3,7 @@
 from typing import Final
 
 from ingress.admin.contract.answers import Answer, as_json
-from ingress.admin.contract.asked import Asked
+from ingress.admin.contract.page_request import PageRequest
 from ingress.admin.contract.page_row import V1, PageRow, alias
 from ingress.admin.contract.page_sources import PageSources, Published
 from ingress.admin.contract.schemas import (
@@ -86,11 +86,11 @@ def status_as_data(sources: PageSources, published: Published) -> dict[str, obje
     }
 
 
-def _status(asked: Asked) -> Answer:
+def _status(asked: PageRequest) -> Answer:
     return as_json(status_as_data(asked.sources, asked.published))
 
 
-def _leader(asked: Asked) -> Answer:
+def _leader(asked: PageRequest) -> Answer:
     return as_json({} if asked.sources.leader is None else asked.sources.leader())
 
 

@@ -20,8 +20,8 @@ from twisted.web.resource import Resource
 from twisted.web.server import NOT_DONE_YET, Request, Site
 
 from ingress.admin.contract.answers import Answer, LargeAnswer, StreamAnswer, refused_query
-from ingress.admin.contract.asked import Asked
 from ingress.admin.contract.orders import Orders
+from ingress.admin.contract.page_request import PageRequest
 from ingress.admin.contract.page_row import Made, PageRow
 from ingress.admin.contract.page_sources import PageSources
 from ingress.admin.contract.parameters import Given, QueryRefusedError, read_query
@@ -160,7 +160,9 @@ class AdminResource(Resource):
             request.setHeader(b"Cache-Control", b"private, no-cache")
             if request.setETag(tag) is http.CACHED:
                 return Answer(b"", status=http.NOT_MODIFIED)
-        return row.make(Asked(sources, published, sources.now(), given, fields, self._orders, self._list))
+        return row.make(
+            PageRequest(sources, published, sources.now(), given, fields, self._orders, self._list)
+        )
 
     def _send(self, request: Request, answer: Made) -> None:
         if isinstance(answer, StreamAnswer):

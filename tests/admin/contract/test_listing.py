@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from twisted.internet.task import Clock
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.admin.contract.asked import Asked
 from ingress.admin.contract.listing import Listing, paged, read_token, token_of, whole
 from ingress.admin.contract.orders import KEPT_SECONDS, Orders
+from ingress.admin.contract.page_request import PageRequest
 from ingress.admin.contract.parameters import QueryRefusedError
 from ingress.admin.lists.problems import PROBLEMS
 from ingress.admin.lists.routes import ROUTES
@@ -31,7 +31,7 @@ def route(host: str, path: str = "/", namespace: str = "shop", field: str = "") 
     return Route(host, path, Match.PREFIX, owner, BackendReference(namespace, "web", 80), place=field)
 
 
-def page(listing: Listing[Any], asked: Asked) -> dict[str, Any]:
+def page(listing: Listing[Any], asked: PageRequest) -> dict[str, Any]:
     """Return a page as it is read."""
     read: dict[str, Any] = json.loads("".join(paged(listing, asked)))
     return read

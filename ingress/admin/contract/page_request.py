@@ -12,7 +12,7 @@ from ingress.translate.snapshot import Snapshot
 
 
 @frozen(eq=False)
-class Asked:
+class PageRequest:
     """All of a page is of one moment: that in which it was asked for."""
 
     sources: PageSources
