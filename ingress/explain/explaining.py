@@ -10,7 +10,7 @@ from typing import Final
 
 from attrs import evolve
 
-from ingress.explain.asked import Asked, AskedStream, ReadRequest, Refused, read_as_proxy
+from ingress.explain.asked_request import Asked, AskedStream, ReadRequest, Refused, read_as_proxy
 from ingress.explain.asking import (
     CREDENTIALS,
     NOT_SHOWN,

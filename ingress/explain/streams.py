@@ -9,7 +9,7 @@ from typing import Final
 
 from attrs import evolve
 
-from ingress.explain.asked import AskedStream
+from ingress.explain.asked_request import AskedStream
 from ingress.explain.backends import Backends, waits_of
 from ingress.explain.explanation import AskedRequest, BackendSeen, End, Explanation, Outcome, RouteSeen
 from ingress.explain.handshakes import handshake_for, server_name_of, why_refused

@@ -4,7 +4,7 @@ from typing import Any, cast
 
 from attrs import frozen
 
-from ingress.explain.asked import Asked
+from ingress.explain.asked_request import Asked
 from ingress.identity.misdirected import ServerNames
 from ingress.model.exchanges.records import Record
 from ingress.model.requests.client_authentication import ClientAuthentication

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.explain.asked import read_asked
+from ingress.explain.asked_request import read_asked
 from ingress.explain.explaining import explain
 from ingress.explain.objects import KnownObjects
 from ingress.explain.plain_data import plain

@@ -9,7 +9,7 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.annotations.firewall.filters import InspectRequests
 from ingress.annotations.upstream.fastcgi import OWN_VARIABLES, FastCgiParams
-from ingress.explain.asked import read_asked
+from ingress.explain.asked_request import read_asked
 from ingress.explain.explaining import explain
 from ingress.explain.explanation import End, Explanation, Says
 from ingress.explain.served import Served

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-from ingress.explain.asked import read_asked
+from ingress.explain.asked_request import read_asked
 from ingress.explain.explaining import explain
 from ingress.explain.objects import KnownObjects
 from ingress.explain.served import Served

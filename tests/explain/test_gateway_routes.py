@@ -2,7 +2,7 @@
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.explain.asked import read_asked
+from ingress.explain.asked_request import read_asked
 from ingress.explain.explaining import explain
 from ingress.explain.explanation import End, Explanation
 from ingress.explain.objects import KnownObjects

@@ -3,7 +3,7 @@
 from hypothesis import given
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.explain.asked import Asked, read_asked
+from ingress.explain.asked_request import Asked, read_asked
 from ingress.explain.explaining import explain
 from ingress.explain.explanation import End, Explanation
 from ingress.explain.handshakes import server_name_of

@@ -5,7 +5,7 @@ from typing import Any
 from attrs import evolve
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.explain.asked import AskedStream, read_asked_of_any
+from ingress.explain.asked_request import AskedStream, read_asked_of_any
 from ingress.explain.explaining import explain
 from ingress.explain.explanation import End, Explanation
 from ingress.explain.objects import KnownObjects

@@ -12,7 +12,7 @@ from ingress.admin.contract.page_request import PageRequest
 from ingress.admin.contract.page_row import V1, PageRow
 from ingress.admin.contract.parameters import Parameter, QueryRefusedError
 from ingress.admin.contract.schemas import schema_of_class
-from ingress.explain import asked as requests
+from ingress.explain import asked_request as requests
 from ingress.explain.explaining import explaining
 from ingress.explain.explanation import Explanation
 from ingress.explain.plain_data import plain

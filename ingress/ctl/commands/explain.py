@@ -21,7 +21,7 @@ from ingress.ctl.inputs.live.asked import LiveCluster
 from ingress.ctl.suggestions.suggested_classes import SuggestedClasses
 from ingress.ctl.suggestions.suggested_names import SuggestedNames
 from ingress.ctl.terminal import print_lines, printable, say, tell, width
-from ingress.explain.asked import USUAL_CLIENT, Asked, AskedStream, read_asked_of_any
+from ingress.explain.asked_request import USUAL_CLIENT, Asked, AskedStream, read_asked_of_any
 from ingress.explain.explaining import explain
 from ingress.explain.explanation import Explanation
 from ingress.explain.plain_data import plain

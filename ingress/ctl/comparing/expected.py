@@ -3,7 +3,7 @@
 from ingress.ctl.comparing.differences import Compared
 from ingress.ctl.comparing.samples import Sample
 from ingress.ctl.inputs.input import Input
-from ingress.explain.asked import Asked
+from ingress.explain.asked_request import Asked
 from ingress.explain.explaining import explain
 from ingress.explain.explanation import End, Outcome
 from ingress.explain.served import Served, served_by

@@ -10,7 +10,7 @@ from attrs import evolve
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.admin.pages.explaining import explanation_as_json
-from ingress.explain.asked import read_asked
+from ingress.explain.asked_request import read_asked
 from ingress.explain.served import Served
 from ingress.model.cluster.objects import Kind, ObjectKey, Owner
 from ingress.model.cluster.problems import Reason

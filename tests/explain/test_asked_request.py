@@ -2,7 +2,7 @@
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.explain.asked import MAX_FIELDS, ReadRequest, Refused, read_as_proxy, read_asked
+from ingress.explain.asked_request import MAX_FIELDS, ReadRequest, Refused, read_as_proxy, read_asked
 from ingress.explain.urls import UrlRefused
 
 
