@@ -5,7 +5,7 @@
 
     explaining.py ─┬─▶ tables.py, handshakes.py     by which table, after which handshake
                    ├─▶ routes.py                    which route, and why no other
-                   ├─▶ asking.py (services.py)      what each filter says
+                   ├─▶ filters.py (services.py)     what each filter says
                    ├─▶ backends.py                  which endpoints
                    └─▶ outcomes.py                  what comes of it
     streams.py                     the same for what no request is read of

@@ -11,15 +11,6 @@ from typing import Final
 from attrs import evolve
 
 from ingress.explain.asked_request import Asked, AskedStream, ReadRequest, Refused, read_as_proxy
-from ingress.explain.asking import (
-    CREDENTIALS,
-    NOT_SHOWN,
-    Answered,
-    AskedFilters,
-    MadeFilter,
-    answered_plainly,
-    make_filter,
-)
 from ingress.explain.backends import Backends, settings_of, shown_backend, shown_place
 from ingress.explain.explanation import (
     AskedRequest,
@@ -30,6 +21,15 @@ from ingress.explain.explanation import (
     Outcome,
     RouteSeen,
     UpstreamRequest,
+)
+from ingress.explain.filters import (
+    CREDENTIALS,
+    NOT_SHOWN,
+    Answered,
+    AskedFilters,
+    MadeFilter,
+    answered_plainly,
+    make_filter,
 )
 from ingress.explain.handshakes import SecuredConnection, handshake_for, passing, server_name_of, why_refused
 from ingress.explain.left_open import certificate_not_checked, without_closed

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from typing import Final
 
-from ingress.explain.asking import Answered
 from ingress.explain.backends import shown_backend, shown_place
 from ingress.explain.explanation import BackendSeen, End, Outcome
+from ingress.explain.filters import Answered
 from ingress.model.network.streams import StreamSort
 from ingress.proxy.exchange.replies import phrase_of
 from ingress.routing.streams import StreamRoute
