@@ -14,7 +14,7 @@ from ingress.ctl.inputs.files.choices import How
 from ingress.ctl.inputs.files.manifests import read_manifests
 from ingress.ctl.inputs.files.texts import STANDARD_INPUT
 from ingress.ctl.inputs.input import Input
-from ingress.ctl.inputs.live.asked import LiveCluster, SecretReading
+from ingress.ctl.inputs.live.live_cluster import LiveCluster, SecretReading
 from ingress.ctl.inputs.operator_config_map import with_config_map
 from ingress.ctl.served.differences import Comparison, compare
 from ingress.ctl.served.holes import check_named, sides, without_unknown

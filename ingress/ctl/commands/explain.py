@@ -17,7 +17,7 @@ from ingress.ctl.errors import FINE, FOUND, Mistake
 from ingress.ctl.explained.expected import read_expected
 from ingress.ctl.explained.text import text_of
 from ingress.ctl.inputs.input import Input
-from ingress.ctl.inputs.live.asked import LiveCluster
+from ingress.ctl.inputs.live.live_cluster import LiveCluster
 from ingress.ctl.suggestions.suggested_classes import SuggestedClasses
 from ingress.ctl.suggestions.suggested_names import SuggestedNames
 from ingress.ctl.terminal import print_lines, printable, say, tell, width

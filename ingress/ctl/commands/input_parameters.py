@@ -10,7 +10,7 @@ import click
 from ingress.ctl.errors import Mistake
 from ingress.ctl.inputs.controller_options import names_beginning, options_from
 from ingress.ctl.inputs.files.choices import How
-from ingress.ctl.inputs.live.asked import LiveCluster, SecretReading
+from ingress.ctl.inputs.live.live_cluster import LiveCluster, SecretReading
 from ingress.ctl.project_file import NAME, ProjectFile, find_project_file
 
 F = TypeVar("F", bound=Callable[..., Any])

@@ -13,7 +13,7 @@ from ingress.ctl.inputs.files.choices import How
 from ingress.ctl.inputs.ingress_nginx.taken_arguments import counting, judged_by, taken_arguments
 from ingress.ctl.inputs.input import Input, Workload
 from ingress.ctl.inputs.like import among
-from ingress.ctl.inputs.live.asked import LiveCluster
+from ingress.ctl.inputs.live.live_cluster import LiveCluster
 from ingress.ctl.inputs.operator_config_map import with_config_map, with_settings
 from ingress.ctl.migrate.config_map import naming_config_map
 from ingress.options.table import OPTIONS

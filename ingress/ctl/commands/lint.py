@@ -13,7 +13,7 @@ from ingress.ctl.errors import FINE, FOUND, Mistake
 from ingress.ctl.inputs.controller_options import options_from
 from ingress.ctl.inputs.ingress_nginx.usual_config_map import find_config_map
 from ingress.ctl.inputs.input import Input, Unread
-from ingress.ctl.inputs.live.asked import LiveCluster
+from ingress.ctl.inputs.live.live_cluster import LiveCluster
 from ingress.ctl.lint.accepted import accept, read_acceptances
 from ingress.ctl.lint.finding import Level
 from ingress.ctl.lint.linting import lint

@@ -15,7 +15,7 @@ from ingress.ctl.commands.leaving import read_leaving
 from ingress.ctl.commands.reading_inputs import tell_unread, tell_unserved
 from ingress.ctl.errors import Mistake
 from ingress.ctl.inputs.input import Input
-from ingress.ctl.inputs.live.asked import LiveCluster, SecretReading
+from ingress.ctl.inputs.live.live_cluster import LiveCluster, SecretReading
 from ingress.ctl.installed import installed_version
 from ingress.ctl.lint.linting import lint
 from ingress.ctl.migrate.as_json import as_json

@@ -9,7 +9,7 @@ from ingress.ctl.errors import Mistake
 from ingress.ctl.inputs.controller_options import GivenOptions, options_from
 from ingress.ctl.inputs.files.choices import How
 from ingress.ctl.inputs.input import Input
-from ingress.ctl.inputs.live.asked import LiveCluster
+from ingress.ctl.inputs.live.live_cluster import LiveCluster
 from ingress.ctl.progress import progress
 from ingress.ctl.terminal import printable, tell
 from ingress.model.cluster.objects import Kind

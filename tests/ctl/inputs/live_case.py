@@ -8,7 +8,7 @@ from attrs import evolve
 from click.testing import CliRunner, Result
 
 from ingress.ctl.inputs.input import Input
-from ingress.ctl.inputs.live.asked import LiveCluster
+from ingress.ctl.inputs.live.live_cluster import LiveCluster
 from ingress.ctl.inputs.live.reading import read_live
 from ingress.ctl.main import commands
 from ingress.options.option import DEFAULTS

@@ -11,7 +11,7 @@ import yaml
 from ingress.ctl.errors import Mistake
 from ingress.ctl.inputs.input import Input
 from ingress.ctl.inputs.live.api_server import PAGE_OBJECTS
-from ingress.ctl.inputs.live.asked import SecretReading
+from ingress.ctl.inputs.live.live_cluster import SecretReading
 from ingress.model.cluster.objects import Kind, ObjectKey
 from ingress.model.cluster.problems import Reason
 from ingress.model.upstream.backends import Endpoint

@@ -27,7 +27,7 @@ from ingress.ctl.inputs.coverage import Coverage
 from ingress.ctl.inputs.input import Input, Unread, Workload
 from ingress.ctl.inputs.like import LikeOptions
 from ingress.ctl.inputs.live.api_server import ApiServer, Forbidden, items_of
-from ingress.ctl.inputs.live.asked import LiveCluster
+from ingress.ctl.inputs.live.live_cluster import LiveCluster
 from ingress.ctl.inputs.live.referring import read_referred_to
 from ingress.ctl.inputs.live.workloads import FoundWorkloads, find_around, find_workloads, options_like
 from ingress.ctl.inputs.selected import left_alone

@@ -14,7 +14,7 @@ from ingress.cluster.secrets.secret_references import ObjectReferences
 from ingress.cluster.secrets.secret_rights import forbidden_problem
 from ingress.ctl.inputs.input import Unread
 from ingress.ctl.inputs.live.api_server import TABLE, ApiServer, Forbidden, items_of, names_in_table
-from ingress.ctl.inputs.live.asked import SecretReading
+from ingress.ctl.inputs.live.live_cluster import SecretReading
 from ingress.model.cluster.objects import Kind, ObjectId, ObjectKey, Projection
 from ingress.model.cluster.secrets import Needs
 from ingress.model.frozen import frozen
