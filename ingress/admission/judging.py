@@ -13,7 +13,7 @@ from typing import Final, TypeVar
 from attrs import evolve
 
 from ingress.admission.neighbours import neighbours
-from ingress.admission.review import Asked
+from ingress.admission.review import AdmissionRequest
 from ingress.fields import FieldReader, is_object
 from ingress.identity.certificates import Certificate
 from ingress.model.cluster.objects import Kind, ObjectId, ObjectKey, Projection
@@ -64,7 +64,9 @@ _ABSENT: Final = (Reason.SECRET_FORBIDDEN, Reason.CONFIG_MAP_FORBIDDEN)
 _NAMED = re.compile(r"\b(Secret|ConfigMap) (\S+)/([^\s/:]+):")
 
 
-def projected(asked: Asked, state: ClusterState, prefix: str, now: datetime) -> Stepwise[Projection]:
+def projected(
+    asked: AdmissionRequest, state: ClusterState, prefix: str, now: datetime
+) -> Stepwise[Projection]:
     """Return what the controller would keep of the Ingress that *asked* has, and what it would tell of its shape."""
     raw = asked.ingress
     assert raw is not None

@@ -65,7 +65,7 @@ class ReviewRefusedError(ValueError):
 
 
 @frozen
-class Asked:
+class AdmissionRequest:
     """One review: what is to be admitted, of which object, if it is an Ingress."""
 
     uid: str
@@ -75,7 +75,7 @@ class Asked:
     """The Ingress as it is to be; None where nothing is to be judged."""
 
 
-def read_review(document: object) -> Asked:
+def read_review(document: object) -> AdmissionRequest:
     """Return what *document* asks; raises ``ReviewRefusedError`` where there is nothing to answer."""
     if not is_object(document) or (document.get("apiVersion"), document.get("kind")) != (API_VERSION, KIND):
         raise ReviewRefusedError(f"this is no {KIND} of {API_VERSION}")
@@ -92,15 +92,15 @@ def read_review(document: object) -> Asked:
         or request.get("operation") not in _OPERATIONS
         or not is_object(ingress)
     ):
-        return Asked(uid)
+        return AdmissionRequest(uid)
     metadata = ingress.get("metadata")
     metadata = metadata if is_object(metadata) else {}
     # Of one that is to be named by the API server, the beginning of the name is known.
     name = _first_text(metadata.get("name"), request.get("name"), metadata.get("generateName"))
     namespace = _first_text(request.get("namespace"), metadata.get("namespace"))
     if not name or not namespace:
-        return Asked(uid)
-    return Asked(uid, namespace, name, ingress)
+        return AdmissionRequest(uid)
+    return AdmissionRequest(uid, namespace, name, ingress)
 
 
 def _first_text(*values: object) -> str:

@@ -16,7 +16,15 @@ from twisted.internet.interfaces import IDelayedCall, IReactorTime
 from twisted.logger import Logger
 
 from ingress.admission.json_steps import TextTooLargeError, decoding
-from ingress.admission.review import NOT_LOOKED_AT, UNREAD, Asked, answer, read_review, told, warnings_of
+from ingress.admission.review import (
+    NOT_LOOKED_AT,
+    UNREAD,
+    AdmissionRequest,
+    answer,
+    read_review,
+    told,
+    warnings_of,
+)
 from ingress.metrics.series.admission import AdmissionMetrics, ReviewOutcome
 from ingress.model.cluster.problems import Problem
 from ingress.model.stepwise import Stepwise
@@ -31,7 +39,7 @@ MOST_WAITING: Final = 16
 
 _OBJECT: Final = "object"
 
-Judge = Callable[[Asked], Stepwise[Sequence[Problem] | None]]
+Judge = Callable[[AdmissionRequest], Stepwise[Sequence[Problem] | None]]
 """Finds, in steps, the problems that an Ingress would have; None for one that is not ours."""
 
 
@@ -42,7 +50,7 @@ class BusyError(Exception):
 class _Review:
     def __init__(self, octets: bytes | bytearray) -> None:
         self.octets = octets
-        self.asked: Asked | None = None
+        self.asked: AdmissionRequest | None = None
         self.steps: Stepwise[None] | None = None
         self.deadline: IDelayedCall | None = None
         self.answered: Deferred[bytes] = Deferred()
@@ -129,7 +137,7 @@ class Reviews:
             review.steps = self._judged(review, asked)
             self._to_judge.append(review)
 
-    def _judged(self, review: _Review, asked: Asked) -> Stepwise[None]:
+    def _judged(self, review: _Review, asked: AdmissionRequest) -> Stepwise[None]:
         problems = yield from self._judge(asked)
         if problems is None:
             self._answer(review, ReviewOutcome.FOREIGN)

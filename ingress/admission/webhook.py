@@ -7,7 +7,7 @@ from typing import Any
 from ingress.admin.port.connections import AdminConnections
 from ingress.admission.judging import Knows, judging, projected
 from ingress.admission.key_files import KeyFiles
-from ingress.admission.review import Asked
+from ingress.admission.review import AdmissionRequest
 from ingress.admission.reviews import Reviews
 from ingress.admission.site import admission_site
 from ingress.metrics.series.admission import AdmissionMetrics
@@ -35,7 +35,7 @@ class Judged:
     reads: Callable[[str], bool]
     """Whether the objects of a namespace are read."""
 
-    def problems(self, asked: Asked) -> Stepwise[Sequence[Problem] | None]:
+    def problems(self, asked: AdmissionRequest) -> Stepwise[Sequence[Problem] | None]:
         """Find the problems that an Ingress would have; None for one that is not ours."""
         kind = next((row for row in self.kinds if row.kind is Kind.INGRESS), None)
         if kind is None or not self.reads(asked.namespace):

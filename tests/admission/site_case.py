@@ -12,7 +12,7 @@ from twisted.python.failure import Failure
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.admin.port.connections import AdminConnections
-from ingress.admission.review import Asked
+from ingress.admission.review import AdmissionRequest
 from ingress.admission.reviews import REST_SECONDS, Reviews
 from ingress.admission.site import admission_site
 from ingress.metrics.series.admission import AdmissionMetrics
@@ -38,7 +38,7 @@ class WebhookCase(SynchronousTestCase):
         self.reviews = Reviews(self.judge, lambda: self.is_ready, self.clock, self.metrics)
         self.site = admission_site(self.reviews, self.clock, self.connections)
 
-    def judge(self, asked: Asked) -> Stepwise[Sequence[Problem] | None]:
+    def judge(self, asked: AdmissionRequest) -> Stepwise[Sequence[Problem] | None]:
         """Judge an Ingress."""
         self.judged.append(asked.name)
         for _ in range(self.steps):

@@ -10,7 +10,7 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.admission.judging import Knows, judging, projected
 from ingress.admission.neighbours import MOST_BELOW, neighbours
-from ingress.admission.review import Asked, read_review
+from ingress.admission.review import AdmissionRequest, read_review
 from ingress.cluster.kinds import KINDS
 from ingress.cluster.projecting.project import project
 from ingress.cluster.store import Store
@@ -326,7 +326,9 @@ class StepTests(SynchronousTestCase):
         (rule,) = raw_ingress()["spec"]["rules"]
         (path,) = rule["http"]["paths"]
         paths = [{**path, "path": f"/{number}"} for number in range(4000)]
-        asked = Asked("u", "demo", "web", raw_ingress(rules=[{"host": "a.test", "http": {"paths": paths}}]))
+        asked = AdmissionRequest(
+            "u", "demo", "web", raw_ingress(rules=[{"host": "a.test", "http": {"paths": paths}}])
+        )
 
         def steps() -> Any:
             projection = yield from projected(asked, state_of(), OPTIONS.annotations_prefix, NOW)

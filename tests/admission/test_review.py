@@ -11,7 +11,7 @@ from ingress.admission.review import (
     MILD,
     MOST_BYTES,
     MOST_CHARACTERS,
-    Asked,
+    AdmissionRequest,
     ReviewRefusedError,
     answer,
     read_review,
@@ -37,8 +37,8 @@ class ReadingTests(SynchronousTestCase):
     def test_ingress(self) -> None:
         """The Ingress is the object as it is to be, under the namespace of the request and its own name."""
         found = ingress()
-        self.assertEqual(read_review(review(found)), Asked(UID, "demo", "web", found))
-        self.assertEqual(read_review(review(found, "UPDATE")), Asked(UID, "demo", "web", found))
+        self.assertEqual(read_review(review(found)), AdmissionRequest(UID, "demo", "web", found))
+        self.assertEqual(read_review(review(found, "UPDATE")), AdmissionRequest(UID, "demo", "web", found))
 
     def test_generated_name(self) -> None:
         """One that the API server is to name goes by the beginning of its name."""
@@ -58,7 +58,7 @@ class ReadingTests(SynchronousTestCase):
             review([1]),
             review({"metadata": 1}, name="", namespace=""),
         ):
-            self.assertEqual(read_review(given_review), Asked(UID))
+            self.assertEqual(read_review(given_review), AdmissionRequest(UID))
 
     def test_no_review(self) -> None:
         """What has no uid, or is something else, cannot be answered, and one line says so."""
@@ -108,7 +108,7 @@ class ReadingTests(SynchronousTestCase):
                 asked = read_review(one)
             except ReviewRefusedError:
                 continue
-            self.assertIsInstance(asked, Asked)
+            self.assertIsInstance(asked, AdmissionRequest)
 
     def test_answer(self) -> None:
         """The answer is a review with the uid of the request, which allows it."""

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.admission.review import MOST_BYTES, Asked, read_review, told, warnings_of
+from ingress.admission.review import MOST_BYTES, AdmissionRequest, read_review, told, warnings_of
 from ingress.admission.webhook import Judged
 from ingress.model.cluster.problems import Problem, Reason
 from ingress.model.stepwise import finished
@@ -69,7 +69,7 @@ class JudgedTests(SynchronousTestCase):
 
     def problems(self, raw: dict[str, Any], judged: Judged | None = None) -> Sequence[Problem] | None:
         """Return the problems of *raw*."""
-        return finished((judged or self.judged).problems(Asked("u", "demo", "web", raw)))
+        return finished((judged or self.judged).problems(AdmissionRequest("u", "demo", "web", raw)))
 
     def test_problems(self) -> None:
         """What is wrong with the shape, and what is wrong in the cluster, is told together."""
