@@ -135,7 +135,7 @@ http2: $(dev_environment) ## play the rules of HTTP/2 and every flood at a contr
 
 fastcgi: $(dev_environment) ## ask real PHP scripts behind PHP-FPM, by us and by nginx, compare what they are told and answer, and measure what that costs (root, to install php-fpm, nginx and h2load)
 	@$(bin)/python -m bench.install php-fpm nginx h2load
-	$(bin)/trial --temp-directory $(VENV)/trial-fastcgi tests.end_to_end.test_fastcgi_beside_nginx
+	$(bin)/trial --temp-directory $(VENV)/trial-fastcgi tests.end_to_end.beside_nginx.test_fastcgi_beside_nginx
 	@exec $(bin)/python -m bench.fastcgi
 
 docs: $(dev_environment) ## write anew docs/options.md, docs/annotations.md, docs/configmap.md, docs/arguments.md, docs/lint-rules.md, docs/api.md, what the chart has of tables, and the features in docs/gateway-api.md, from their tables, and the output of ingressctl in pages

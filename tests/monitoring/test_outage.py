@@ -13,7 +13,7 @@ from typing import Any, Final, TypeAlias
 from twisted.internet.defer import Deferred
 
 from ingress.model.upstream.backends import Endpoint
-from tests.end_to_end.test_watch_process import WatchProcessCase
+from tests.end_to_end.cluster.test_watch_process import WatchProcessCase
 from tests.fakes.certificates import issue, make_authority
 from tests.fakes.objects import ingress_object, secret_object, service_object, slice_object
 from tests.fakes.processes import ControllerProcess, free_port

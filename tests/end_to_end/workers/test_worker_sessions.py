@@ -10,7 +10,7 @@ import ssl
 from pathlib import Path
 
 from tests.end_to_end.end_to_end_case import PATIENCE
-from tests.end_to_end.workers_case import WorkersCase, sockets
+from tests.end_to_end.workers.workers_case import WorkersCase, sockets
 
 SECONDS = 30.0
 REQUEST = b"GET / HTTP/1.1\r\nHost: nobody.test\r\n\r\n"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.end_to_end.test_reporting_process import ReportingCase
+from tests.end_to_end.cluster.test_reporting_process import ReportingCase
 from tests.fakes.apiserver.faults import Hold
 from tests.fakes.objects import ingress_object
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import yaml
 
-from tests.end_to_end.test_rights_process import ACCOUNT, K8S, RightsCase, shipped
-from tests.end_to_end.test_watch_process import HOST
+from tests.end_to_end.cluster.test_rights_process import ACCOUNT, K8S, RightsCase, shipped
+from tests.end_to_end.cluster.test_watch_process import HOST
 from tests.fakes.apiserver.access import Grant, grants_from_manifests
 from tests.fakes.objects import ingress_object
 from tests.status.cluster_nodes import node_object, pod_object

@@ -10,7 +10,7 @@ from typing import Any
 from twisted.internet.defer import Deferred
 from twisted.internet.task import LoopingCall
 
-from tests.end_to_end.takeover_case import TakeoverCase
+from tests.end_to_end.takeover.takeover_case import TakeoverCase
 from tests.fakes.apiserver.faults import Delay, Hold
 from tests.fakes.apiserver.server import ApiServer
 from tests.fakes.objects import ingress_object, service_object, slice_object

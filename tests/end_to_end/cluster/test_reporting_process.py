@@ -6,8 +6,8 @@ import json
 import signal
 from typing import Any
 
+from tests.end_to_end.cluster.test_watch_process import HOST, WatchProcessCase
 from tests.end_to_end.end_to_end_case import AT_ONCE, PATIENCE
-from tests.end_to_end.test_watch_process import HOST, WatchProcessCase
 from tests.fakes.apiserver.access import Grant
 from tests.fakes.apiserver.calls import Call
 from tests.fakes.apiserver.faults import Delay, Hang

@@ -10,7 +10,7 @@ import tempfile
 from pathlib import Path
 
 from tests.end_to_end.end_to_end_case import telling
-from tests.end_to_end.workers_case import WorkersCase, children, runs, sockets
+from tests.end_to_end.workers.workers_case import WorkersCase, children, runs, sockets
 from tests.fakes.grpc_upstreams import in_thread
 from tests.fakes.processes import free_port
 from tests.fakes.upstreams import Upstream

@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable
 from twisted.internet.defer import Deferred
 
 from tests.end_to_end.end_to_end_case import PATIENCE
-from tests.end_to_end.workers_case import WorkersCase
+from tests.end_to_end.workers.workers_case import WorkersCase
 from tests.fakes.downstreams import DownstreamWire
 from tests.fakes.objects import ingress_object, service_object, slice_object
 from tests.fakes.upstreams import Upstream

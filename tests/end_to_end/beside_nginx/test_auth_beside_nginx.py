@@ -6,7 +6,7 @@ import os
 
 from tests.annotations.passwords.test_family import basic
 from tests.annotations.passwords.test_htpasswd import PLAIN
-from tests.end_to_end.test_external_auth import ExternalAuthCase, fields_of, reply
+from tests.end_to_end.filters.test_external_auth import ExternalAuthCase, fields_of, reply
 from tests.fakes.nginx import need_nginx, run_nginx
 from tests.fakes.objects import NAMESPACE
 from tests.fakes.processes import free_port

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import signal
 
-from tests.end_to_end.takeover_case import FirstProcessCase
+from tests.end_to_end.takeover.takeover_case import FirstProcessCase
 from tests.fakes.upstreams import OK
 
 

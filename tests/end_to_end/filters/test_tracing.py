@@ -6,8 +6,8 @@ import signal
 from pathlib import Path
 
 from tests.cluster.api_server_case import in_thread
-from tests.end_to_end.test_config_map import config_map
-from tests.end_to_end.workers_case import WorkersCase
+from tests.end_to_end.cluster.test_config_map import config_map
+from tests.end_to_end.workers.workers_case import WorkersCase
 from tests.tracing.receiver import Receiver, shown
 
 CLIENTS = 8

@@ -7,14 +7,14 @@ from typing import Any
 
 import yaml
 
+from tests.end_to_end.cluster.test_watch_process import HOST, WatchProcessCase, ingress_to
 from tests.end_to_end.end_to_end_case import NO_ANSWER, PATIENCE
-from tests.end_to_end.test_watch_process import HOST, WatchProcessCase, ingress_to
 from tests.fakes.apiserver.access import Grant, grants_from_manifests
 from tests.fakes.certificates import Authority, issue, make_authority
 from tests.fakes.objects import ingress_object, secret_object, service_object, slice_object
 from tests.fakes.processes import ControllerProcess
 
-K8S = Path(__file__).resolve().parents[2] / "k8s"
+K8S = Path(__file__).resolve().parents[3] / "k8s"
 ACCOUNT = ("txingress", "txingress")
 
 SOON = 35.0

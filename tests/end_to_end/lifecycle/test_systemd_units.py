@@ -7,7 +7,7 @@ import os
 import signal
 from pathlib import Path
 
-from tests.end_to_end.test_systemd import ActivatedCase
+from tests.end_to_end.lifecycle.test_systemd import ActivatedCase
 from tests.fakes.processes import ControllerProcess, free_port
 from tests.fakes.units import DIRECTORY, SERVICE, SOCKETS, Unit
 from tests.fakes.upstreams import OK, UpstreamWire

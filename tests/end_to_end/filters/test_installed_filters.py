@@ -16,7 +16,7 @@ from tests.fakes.objects import ingress_object, service_object, slice_object
 from tests.fakes.processes import free_port
 from tests.fakes.upstreams import Upstream, UpstreamWire
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 TIMES = (b"night", b"morning", b"afternoon", b"evening")
 
 

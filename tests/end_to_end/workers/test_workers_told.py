@@ -18,7 +18,7 @@ from ingress.ctl.main import commands
 from ingress.workers.tally_rounds import PATIENCE_SECONDS
 from tests.cluster.api_server_case import in_thread
 from tests.end_to_end.end_to_end_case import PATIENCE
-from tests.end_to_end.workers_case import WorkersCase, children, sockets
+from tests.end_to_end.workers.workers_case import WorkersCase, children, sockets
 
 REQUESTS = 'ingress_requests_total{ingress="shop",namespace="shop",service="shop",status="2xx"}'
 ACCEPTED = 'ingress_downstream_connections_accepted_total{tls="false"}'

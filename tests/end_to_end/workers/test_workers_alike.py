@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-from tests.end_to_end import (
-    test_connection_starts,
-    test_end_to_end,
-    test_gateways,
-    test_http2,
-    test_listening,
-    test_streams,
-)
+from tests.end_to_end import test_end_to_end, test_listening
+from tests.end_to_end.cluster import test_gateways
+from tests.end_to_end.protocols import test_connection_starts, test_http2, test_streams
 
 WORKERS = ("--workers=2",)
 

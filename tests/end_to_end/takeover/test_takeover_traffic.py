@@ -7,7 +7,7 @@ import sys
 
 from twisted.internet.utils import getProcessOutputAndValue
 
-from tests.end_to_end.takeover_case import TakeoverCase
+from tests.end_to_end.takeover.takeover_case import TakeoverCase
 from tests.fakes.bodies import MEGABYTE
 from tests.fakes.objects import NAMESPACE, ingress_object, service_object
 from tests.fakes.processes import ROOT

@@ -15,9 +15,9 @@ from tests.admission.asking import UID, review
 from tests.admission.secret_folder import SecretFolder
 from tests.admission.site_case import response
 from tests.end_to_end.end_to_end_case import EndToEndCase
-from tests.end_to_end.takeover_case import TakeoverCase
-from tests.end_to_end.test_https import annotated
-from tests.end_to_end.workers_case import WorkersCase
+from tests.end_to_end.takeover.takeover_case import TakeoverCase
+from tests.end_to_end.tls.test_https import annotated
+from tests.end_to_end.workers.workers_case import WorkersCase
 from tests.fakes.apiserver.server import ApiServer
 from tests.fakes.certificates import Authority, issue, make_authority
 from tests.fakes.objects import NAMESPACE, ingress_object, service_object
