@@ -37,7 +37,7 @@ from bench.processes import (
     wait_until_it_answers,
     wait_until_it_listens,
 )
-from tests.fakes.php_fpm import SETTINGS, need_php_fpm
+from tests.fakes.fastcgi.php_fpm import SETTINGS, need_php_fpm
 
 CHILDREN = 12
 """More than connections that may be kept: a process that waits at one is there for nobody else."""

@@ -11,7 +11,7 @@ from ingress import expiry
 from ingress.expiry import LOOK_SECONDS, LOOKED_AT_ONCE, TICK_SECONDS, ExpiryWatch, Shown, expiries
 from ingress.identity.certificates import Certificate, CertificateTable
 from ingress.model.cluster.objects import ObjectKey
-from tests.fakes.busy_clocks import BusyClock
+from tests.fakes.clocks.busy_clocks import BusyClock
 from tests.tls.test_contexts import certificate
 
 END = datetime(2030, 6, 30, 12, tzinfo=UTC)

@@ -17,9 +17,9 @@ from twisted.trial.unittest import TestCase
 
 from tests.fakes.certificates import Authority
 from tests.fakes.connecting import connect_protocol
-from tests.fakes.downstreams import Answer, DownstreamWire
+from tests.fakes.peers.downstreams import Answer, DownstreamWire
+from tests.fakes.peers.upstreams import Upstream, UpstreamWire
 from tests.fakes.processes import ControllerProcess, free_port
-from tests.fakes.upstreams import Upstream, UpstreamWire
 
 PATIENCE = 60.0
 """Seconds after which a wait is a failure; generous, because the machine may be busy."""

@@ -15,8 +15,8 @@ from tests.fakes.apiserver.faults import Hang
 from tests.fakes.apiserver.server import ApiServer
 from tests.fakes.certificates import issue, make_authority
 from tests.fakes.objects import NAMESPACE, ingress_object, secret_object, service_object, slice_object
+from tests.fakes.peers.upstreams import OK, UpstreamWire
 from tests.fakes.processes import ControllerProcess
-from tests.fakes.upstreams import OK, UpstreamWire
 
 HOST = "shop.test"
 CLOSED = (NO_ANSWER, b"")

@@ -16,8 +16,8 @@ from ingress.ctl.main import commands
 from tests.cluster.api_server_case import in_thread
 from tests.end_to_end.end_to_end_case import EndToEndCase
 from tests.fakes.apiserver.server import ApiServer
-from tests.fakes.downstreams import Answer, DownstreamWire
-from tests.fakes.tls_clients import TLSClient
+from tests.fakes.peers.downstreams import Answer, DownstreamWire
+from tests.fakes.peers.tls_clients import TLSClient
 
 DEMO = Path(__file__).parents[2] / "examples" / "demo"
 PREFIX = "nginx.ingress.kubernetes.io"

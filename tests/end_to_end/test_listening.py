@@ -8,7 +8,7 @@ import socket
 from twisted.trial.unittest import SkipTest
 
 from tests.end_to_end.end_to_end_case import EndToEndCase
-from tests.fakes.grpc_upstreams import in_thread
+from tests.fakes.peers.grpc_upstreams import in_thread
 from tests.fakes.processes import free_port
 
 

@@ -7,7 +7,7 @@ from twisted.trial.unittest import SynchronousTestCase
 from ingress.fastcgi.answer import KEPT_ERROR_BYTES, MOST_ERROR_BYTES, MOST_LINES, Answer, read_head
 from ingress.fastcgi.records import FastCgiError
 from ingress.http.response_head import ResponseError
-from tests.fakes.fastcgi_records import answered, end, stderr, stdout
+from tests.fakes.fastcgi.records import answered, end, stderr, stdout
 from tests.properties import examples
 
 MOST = 4096

@@ -8,7 +8,7 @@ from ingress.fastcgi.params import field_params, params_records
 from ingress.fastcgi.records import begin_request
 from ingress.http.request_head import RequestHead, parse_request_head
 from ingress.model.requests.cgi import CgiRequest
-from tests.fakes.fastcgi_records import asked
+from tests.fakes.fastcgi.records import asked
 from tests.properties import examples
 
 

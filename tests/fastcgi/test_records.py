@@ -19,7 +19,7 @@ from ingress.fastcgi.records import (
     name_values,
     stream_records,
 )
-from tests.fakes.fastcgi_records import STDOUT, asked, end, record, stderr, stdout
+from tests.fakes.fastcgi.records import STDOUT, asked, end, record, stderr, stdout
 from tests.properties import examples
 
 WHOLE = stdout(b"A: b\r\n\r\nhello", padding=3) + stderr(b"oh") + stdout(b"") + end()

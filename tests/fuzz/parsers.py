@@ -18,7 +18,7 @@ from ingress.routing.hosts import HostError, normal_host
 from ingress.routing.paths import PathError, normal_path
 from ingress.tls.client_hello import ClientHelloReader, HelloError
 from tests.corpus.judge import WrongError
-from tests.fakes.fastcgi_records import stdout
+from tests.fakes.fastcgi.records import stdout
 from tests.fuzz.field_blocks import agree
 
 # Random bytes alone are told apart from these by the first of them.

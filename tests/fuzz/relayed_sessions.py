@@ -14,8 +14,8 @@ from ingress.model.upstream.backends import Endpoint
 from ingress.model.upstream.upstream_tls import LinkSettings
 from ingress.proxy.contract.limits import STREAM_END_SECONDS
 from ingress.proxy.upstream.h2_session import UpstreamSession
-from tests.fakes.http2_client import MemoryWire
-from tests.fakes.http2_frames import (
+from tests.fakes.http2.client import MemoryWire
+from tests.fakes.http2.frames import (
     END_STREAM,
     HEADERS,
     INITIAL_WINDOW_SIZE,
@@ -28,7 +28,7 @@ from tests.fakes.http2_frames import (
     headers,
     reset,
 )
-from tests.fakes.http2_server import Http2Server
+from tests.fakes.http2.server import Http2Server
 from tests.fakes.transports import Peer
 from tests.fuzz.sessions import Playing, Told, acts_of, need
 

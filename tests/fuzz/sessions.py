@@ -15,8 +15,8 @@ from attrs import define, field, frozen
 
 from ingress.http2.incoming import CONNECTION_WINDOW
 from tests.corpus.judge import WrongError
-from tests.fakes.http2_client import Http2Client, MemoryWire
-from tests.fakes.http2_frames import (
+from tests.fakes.http2.client import Http2Client, MemoryWire
+from tests.fakes.http2.frames import (
     DATA,
     INITIAL_WINDOW_SIZE,
     LARGEST_WINDOW,

@@ -10,7 +10,7 @@ from ingress.http2.connection import Connection
 from ingress.http2.incoming import Incoming
 from ingress.http2.stream import Stream
 from tests.corpus.judge import WrongError
-from tests.fakes.http2_frames import PREFACE, block, headers, request_fields, settings
+from tests.fakes.http2.frames import PREFACE, block, headers, request_fields, settings
 from tests.fakes.plain_code import need_plain_code
 from tests.fuzz.relayed_sessions import fuzz_relayed
 from tests.fuzz.sessions import Act, Answer, Say, acts_of, fuzz_session, play

@@ -12,7 +12,7 @@ from collections.abc import Callable
 
 from attrs import define
 
-from tests.fakes.http2_client import Http2Client, SocketWire
+from tests.fakes.http2.client import Http2Client, SocketWire
 from tests.http2.conformance.judge import judge
 from tests.http2.conformance.rows import WrongError
 from tests.http2.conformance.table import MORE, ROWS

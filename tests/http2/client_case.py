@@ -10,11 +10,11 @@ from ingress.http2.client import (
     ClientStream,
 )
 from ingress.http2.faults import ErrorCode
-from tests.fakes.http2_frames import (
+from tests.fakes.http2.frames import (
     RST_STREAM,
     block,
 )
-from tests.fakes.http2_server import Http2Server
+from tests.fakes.http2.server import Http2Server
 
 GET = b"\x82\x86\x84\x01\x01a"
 """``GET / http a`` by the static table."""

@@ -7,7 +7,7 @@ from itertools import islice
 
 from attrs import frozen
 
-from tests.fakes.http2_client import Http2Client
+from tests.fakes.http2.client import Http2Client
 from tests.http2.floods import Flood
 
 AT_ONCE = 16

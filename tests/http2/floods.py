@@ -11,8 +11,8 @@ from itertools import count
 
 from attrs import frozen
 
-from tests.fakes.http2_client import Http2Client
-from tests.fakes.http2_frames import (
+from tests.fakes.http2.client import Http2Client
+from tests.fakes.http2.frames import (
     ACK,
     COMPRESSION_ERROR,
     ENHANCE_YOUR_CALM,

@@ -10,7 +10,7 @@ from ingress.http2.client import (
 from ingress.http2.faults import ErrorCode
 from ingress.http2.frames import FRAME_BYTES, LAST_STREAM
 from ingress.http2.incoming import CONNECTION_WINDOW
-from tests.fakes.http2_frames import (
+from tests.fakes.http2.frames import (
     DATA,
     ENABLE_PUSH,
     HEADER_TABLE_SIZE,
@@ -29,7 +29,7 @@ from tests.fakes.http2_frames import (
     string,
     window_update,
 )
-from tests.fakes.http2_server import answer
+from tests.fakes.http2.server import answer
 from tests.http2.client_case import (
     GET,
     HINTS,

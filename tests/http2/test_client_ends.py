@@ -11,7 +11,7 @@ from ingress.http2.client import (
 from ingress.http2.faults import ErrorCode
 from ingress.http2.frames import FRAME_BYTES, LAST_STREAM
 from ingress.http2.incoming import CONNECTION_WINDOW
-from tests.fakes.http2_frames import (
+from tests.fakes.http2.frames import (
     DATA,
     ENABLE_PUSH,
     GOAWAY,

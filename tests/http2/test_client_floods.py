@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from ingress.http2.client import MAX_UNTAKEN
-from tests.fakes import http2_frames as frames
-from tests.fakes.http2_frames import (
+from tests.fakes.http2 import frames as frames
+from tests.fakes.http2.frames import (
     block,
     continuation,
     data,

@@ -14,9 +14,9 @@ from twisted.trial.unittest import SynchronousTestCase
 from ingress.http2.client import ANSWER_WINDOW, GREETING
 from ingress.http2.faults import ErrorCode
 from ingress.http2.incoming import CONNECTION_WINDOW
-from tests.fakes import http2_frames as frames
-from tests.fakes.http2_client import Http2Client
-from tests.fakes.http2_frames import block, data, frame, goaway, headers, ping, reset, window_update
+from tests.fakes.http2 import frames as frames
+from tests.fakes.http2.client import Http2Client
+from tests.fakes.http2.frames import block, data, frame, goaway, headers, ping, reset, window_update
 from tests.http2.client_case import GET, Connected, PureWire, Told
 from tests.properties import examples
 

@@ -10,7 +10,7 @@ from itertools import islice
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.http2.server import MAX_STREAMS
-from tests.fakes.http2_frames import GOAWAY
+from tests.fakes.http2.frames import GOAWAY
 from tests.http2.floods import FLOODS, MADE_YOU_RESET, Flood
 from tests.proxy.h2_playing import Http2Stage
 

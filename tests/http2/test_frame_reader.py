@@ -10,7 +10,7 @@ from ingress.http2.budget import Budget
 from ingress.http2.faults import ConnectionFault, ErrorCode, StreamFault
 from ingress.http2.frame_reader import FrameReader, FrameSink
 from tests.fakes.bodies import piece_at
-from tests.fakes.http2_frames import data, frame, ping, settings, window_update
+from tests.fakes.http2.frames import data, frame, ping, settings, window_update
 
 STREAMS = (1, 3, 5)
 LARGEST = 16_384

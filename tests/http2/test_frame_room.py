@@ -9,7 +9,7 @@ from twisted.trial.unittest import SynchronousTestCase
 from ingress.http2.frame_room import COPIED_FRAMES, PIECE_BYTES, FrameRoom
 from ingress.http2.frames import DATA, FRAME_BYTES
 from tests.fakes.bodies import piece_at
-from tests.fakes.http2_frames import Frame
+from tests.fakes.http2.frames import Frame
 
 MOST = COPIED_FRAMES * PIECE_BYTES
 

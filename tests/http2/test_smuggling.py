@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from tests.fakes.http2_frames import PROTOCOL_ERROR, RST_STREAM, block, data, headers
+from tests.fakes.http2.frames import PROTOCOL_ERROR, RST_STREAM, block, data, headers
 from tests.http.strict import StrictError, read_request
 from tests.http2.test_downgrade import CASES
 from tests.proxy.h2_playing import Http2Stage

@@ -25,7 +25,7 @@ from ingress.http2.frames import (
 from ingress.http2.incoming import CONNECTION_WINDOW, STREAM_WINDOW
 from ingress.http2.server import ServerConnection
 from ingress.http2.stream import Stream
-from tests.fakes.http2_frames import block, literal, request_fields
+from tests.fakes.http2.frames import block, literal, request_fields
 
 GET = block(request_fields())
 PIECES_AT_ONCE = TURN_WORK // PIECE_WORK

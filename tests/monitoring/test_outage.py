@@ -16,8 +16,8 @@ from ingress.model.upstream.backends import Endpoint
 from tests.end_to_end.cluster.test_watch_process import WatchProcessCase
 from tests.fakes.certificates import issue, make_authority
 from tests.fakes.objects import ingress_object, secret_object, service_object, slice_object
+from tests.fakes.peers.upstreams import Upstream, UpstreamWire
 from tests.fakes.processes import ControllerProcess, free_port
-from tests.fakes.upstreams import Upstream, UpstreamWire
 from tests.monitoring.files import THEIR_NAMES, recording_rules
 from tests.monitoring.prometheus import LOOKED_BACK, Prometheus
 

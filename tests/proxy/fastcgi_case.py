@@ -6,7 +6,7 @@ from ingress.annotations.upstream.fastcgi import FastCgiParams
 from ingress.model.requests.templates import read_template
 from ingress.model.upstream.backends import Endpoint
 from ingress.model.upstream.upstream_tls import LinkSettings
-from tests.fakes.fastcgi_records import Asked, asked
+from tests.fakes.fastcgi.records import Asked, asked
 from tests.proxy.playing import ProxyCase
 
 FASTCGI = LinkSettings(is_fastcgi=True)

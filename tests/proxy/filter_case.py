@@ -9,8 +9,8 @@ from attrs import frozen
 from ingress.filters import Filter, FilterSpec, Phase
 from ingress.proxy.dispatch.site import SessionRules
 from ingress.proxy.downstream.h2_session import DownstreamSession
-from tests.fakes.http2_client import Http2Client, MemoryWire
-from tests.fakes.http2_frames import RST_STREAM, data, frame
+from tests.fakes.http2.client import Http2Client, MemoryWire
+from tests.fakes.http2.frames import RST_STREAM, data, frame
 from tests.fakes.specs import SpecOf
 from tests.proxy.playing import ONE, ProxyCase
 

@@ -13,7 +13,7 @@ from twisted.trial.unittest import SynchronousTestCase
 from ingress.proxy.dispatch.site import SessionRules
 from ingress.proxy.downstream.h2_session import DownstreamSession
 from tests.corpus.judge import take_requests
-from tests.fakes.http2_client import Http2Client, MemoryWire
+from tests.fakes.http2.client import Http2Client, MemoryWire
 from tests.fakes.transports import Peer
 from tests.http.strict import Message
 from tests.proxy.playing import Stage

@@ -6,9 +6,9 @@ from ingress.model.upstream.backends import Endpoint
 from ingress.model.upstream.upstream_tls import LinkSettings
 from ingress.proxy.dispatch.site import SessionRules
 from ingress.proxy.downstream.h2_session import DownstreamSession
-from tests.fakes.http2_client import Http2Client, MemoryWire
-from tests.fakes.http2_frames import RST_STREAM, block
-from tests.fakes.http2_server import Http2Server
+from tests.fakes.http2.client import Http2Client, MemoryWire
+from tests.fakes.http2.frames import RST_STREAM, block
+from tests.fakes.http2.server import Http2Server
 from tests.proxy.playing import ProxyCase
 
 HTTP_2 = LinkSettings(is_http2=True)

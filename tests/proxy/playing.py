@@ -36,7 +36,7 @@ from ingress.proxy.upstream.pool import UpstreamPool
 from ingress.proxy.upstream.rotation import Rotations
 from ingress.routing.route import Match, Route
 from ingress.routing.table import HostRoutes, RouteTable
-from tests.fakes.explained import must_be_explained
+from tests.fakes.failure_reasons import must_be_explained
 from tests.fakes.filter_parts import FakeComputing
 from tests.fakes.transports import MemoryReactor, Peer
 

@@ -8,8 +8,8 @@ from typing import Any, TypeVar
 from twisted.internet.endpoints import TCP4ClientEndpoint
 
 from tests.fakes.connecting import connect_protocol
+from tests.fakes.peers.upstreams import OK
 from tests.fakes.raw_wires import HandMadeTLS, RawWire
-from tests.fakes.upstreams import OK
 from tests.proxy.sockets.sockets_case import SocketsCase
 
 Wire = TypeVar("Wire", bound=RawWire)

@@ -17,8 +17,8 @@ from ingress.model.requests.client_authentication import ClientAuthentication
 from ingress.model.shared_map import SharedMap
 from ingress.tls.contexts import ServerContexts
 from ingress.tls.generated import generate_certificate
+from tests.fakes.clocks.step_clocks import StepClock
 from tests.fakes.counting import calls
-from tests.fakes.step_clocks import StepClock
 from tests.properties import examples
 
 ASKED = ClientAuthentication("Secret shop/people", b"one", b"two", depth=2)

@@ -11,7 +11,7 @@ from ingress.process.control_channel import ControlChannel
 from ingress.routing.route import Route
 from ingress.translate.snapshot import Snapshot
 from ingress.workers.feeding import MOST_LEFT, Fed, Feed, Numbered
-from tests.fakes.step_clocks import StepClock
+from tests.fakes.clocks.step_clocks import StepClock
 from tests.workers.sent import many_hosts
 
 

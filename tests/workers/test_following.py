@@ -14,7 +14,7 @@ from ingress.translate.snapshot import Snapshot
 from ingress.workers.feed.follower import Follower
 from ingress.workers.feed.sending import pieces
 from ingress.workers.following import PAUSES, PIECES_COLLECTED, Following
-from tests.fakes.step_clocks import StepClock
+from tests.fakes.clocks.step_clocks import StepClock
 from tests.tls.test_contexts import certificate
 from tests.workers.sent import many_hosts
 

@@ -27,8 +27,8 @@ from ingress.translate.options import TranslateOptions
 from ingress.translate.snapshot import Snapshot
 from ingress.translate.translate import translate
 from tests.fakes.filter_parts import FakeFacts, FakeServices
-from tests.fakes.http2_client import Http2Client, MemoryWire
-from tests.fakes.http2_frames import RST_STREAM, frame
+from tests.fakes.http2.client import Http2Client, MemoryWire
+from tests.fakes.http2.frames import RST_STREAM, frame
 from tests.fakes.records import record_of
 from tests.fakes.transports import Peer
 from tests.operator_settings import operator_settings

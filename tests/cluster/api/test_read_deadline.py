@@ -13,7 +13,7 @@ from ingress.cluster.api.credentials import CredentialSource
 from ingress.cluster.api.read_deadline import ReadDeadline
 from ingress.errors import KubernetesError
 from tests.cluster.api_server_case import PATIENCE_SECONDS
-from tests.fakes.dripping import Dripping
+from tests.fakes.peers.dripping import Dripping
 
 SECONDS = 0.3
 KUBECONFIG = """

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from ingress.ctl import admin_port
 from tests.ctl.ctl_case import CtlCase
-from tests.fakes.dripping import Dripping
+from tests.fakes.peers.dripping import Dripping
 
 EXPLANATION: dict[str, Any] = {
     "request": {

@@ -25,7 +25,7 @@ from ingress.ctl.top.looking import Looking
 from ingress.ctl.top.screen import Screen
 from tests.ctl.ctl_case import CtlCase
 from tests.ctl.top.test_board import NUMBERS, ROUTES, STATUS
-from tests.fakes.dripping import Dripping
+from tests.fakes.peers.dripping import Dripping
 
 EJECTED = {
     "endpoint": "10.0.0.7:80",

@@ -9,8 +9,8 @@ from tests.annotations.passwords.test_htpasswd import PLAIN
 from tests.end_to_end.filters.test_external_auth import ExternalAuthCase, fields_of, reply
 from tests.fakes.nginx import need_nginx, run_nginx
 from tests.fakes.objects import NAMESPACE
+from tests.fakes.peers.upstreams import UpstreamWire
 from tests.fakes.processes import free_port
-from tests.fakes.upstreams import UpstreamWire
 
 STATUSES = (200, 201, 202, 204, 206, 299, 300, 302, 304, 400, 401, 402, 403, 404, 407, 429, 500, 502, 503)
 WANTED = (200, 201, 302, 308, 404, 500)

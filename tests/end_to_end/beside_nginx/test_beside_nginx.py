@@ -10,8 +10,8 @@ from typing import Any
 from tests.end_to_end.end_to_end_case import PATIENCE, EndToEndCase
 from tests.fakes.nginx import need_nginx, run_nginx
 from tests.fakes.objects import NAMESPACE, ingress_object, service_object
+from tests.fakes.peers.upstreams import UpstreamWire
 from tests.fakes.processes import free_port
-from tests.fakes.upstreams import UpstreamWire
 
 PREFIX = "nginx.ingress.kubernetes.io"
 CODES = (302, 401, 404, 418, 502)

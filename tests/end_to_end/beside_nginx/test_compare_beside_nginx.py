@@ -21,8 +21,8 @@ from tests.end_to_end.end_to_end_case import PATIENCE, EndToEndCase
 from tests.fakes.certificates import issue, key_as_pem, make_authority
 from tests.fakes.nginx import need_nginx, run_nginx
 from tests.fakes.objects import NAMESPACE, ingress_object, secret_object, service_object
+from tests.fakes.peers.upstreams import UpstreamWire
 from tests.fakes.processes import ROOT, free_port
-from tests.fakes.upstreams import UpstreamWire
 
 PREFIX = "nginx.ingress.kubernetes.io"
 ELSEWHERE = "https://elsewhere.test/"

@@ -9,10 +9,10 @@ from tempfile import mkdtemp
 from typing import Any
 
 from tests.end_to_end.end_to_end_case import PATIENCE, EndToEndCase
-from tests.fakes.downstreams import Answer
+from tests.fakes.fastcgi.php_fpm import need_php_fpm, run_php_fpm
 from tests.fakes.nginx import need_nginx, run_nginx
 from tests.fakes.objects import NAMESPACE, ingress_object, service_object
-from tests.fakes.php_fpm import need_php_fpm, run_php_fpm
+from tests.fakes.peers.downstreams import Answer
 from tests.fakes.processes import ControllerProcess, free_port
 
 PREFIX = "nginx.ingress.kubernetes.io"

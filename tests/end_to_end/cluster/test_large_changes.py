@@ -11,9 +11,9 @@ from twisted.internet.defer import Deferred
 
 from tests.end_to_end.end_to_end_case import PATIENCE
 from tests.end_to_end.workers.workers_case import WorkersCase
-from tests.fakes.downstreams import DownstreamWire
 from tests.fakes.objects import ingress_object, service_object, slice_object
-from tests.fakes.upstreams import Upstream
+from tests.fakes.peers.downstreams import DownstreamWire
+from tests.fakes.peers.upstreams import Upstream
 
 HOSTS = 300
 CLIENTS = 6

@@ -7,8 +7,8 @@ import signal
 
 from tests.end_to_end.end_to_end_case import EndToEndCase
 from tests.fakes.objects import NAMESPACE, ingress_object, service_object
+from tests.fakes.peers.upstreams import OK, UpstreamWire
 from tests.fakes.processes import ControllerProcess
-from tests.fakes.upstreams import OK, UpstreamWire
 
 FILTER = '''
 """A filter of a test: asks one URL about each request, and tells another one of it."""

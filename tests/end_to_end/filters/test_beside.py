@@ -6,7 +6,7 @@ from typing import Any
 
 from tests.end_to_end.end_to_end_case import EndToEndCase
 from tests.fakes.objects import NAMESPACE, ingress_object, service_object
-from tests.fakes.upstreams import Upstream, UpstreamWire
+from tests.fakes.peers.upstreams import Upstream, UpstreamWire
 
 PREFIX = "nginx.ingress.kubernetes.io"
 ANNOTATIONS = {

@@ -10,9 +10,9 @@ from twisted.internet.defer import Deferred, gatherResults
 from twisted.internet.utils import getProcessOutput
 
 from tests.end_to_end.end_to_end_case import PATIENCE, EndToEndCase
-from tests.fakes.downstreams import Answer, DownstreamWire
 from tests.fakes.objects import NAMESPACE, ingress_object, service_object
-from tests.fakes.upstreams import Upstream, UpstreamWire
+from tests.fakes.peers.downstreams import Answer, DownstreamWire
+from tests.fakes.peers.upstreams import Upstream, UpstreamWire
 
 CURL = shutil.which("curl")
 PREFIX = "nginx.ingress.kubernetes.io"

@@ -11,10 +11,10 @@ from shutil import copytree
 from typing import ClassVar
 
 from tests.end_to_end.end_to_end_case import PATIENCE, EndToEndCase
-from tests.fakes.downstreams import Answer
 from tests.fakes.objects import ingress_object, service_object, slice_object
+from tests.fakes.peers.downstreams import Answer
+from tests.fakes.peers.upstreams import Upstream, UpstreamWire
 from tests.fakes.processes import free_port
-from tests.fakes.upstreams import Upstream, UpstreamWire
 
 ROOT = Path(__file__).resolve().parents[3]
 TIMES = (b"night", b"morning", b"afternoon", b"evening")

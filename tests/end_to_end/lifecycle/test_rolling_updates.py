@@ -9,13 +9,13 @@ from attrs import frozen
 
 from tests.end_to_end.end_to_end_case import NO_ANSWER, EndToEndCase
 from tests.fakes.certificates import issue, make_authority
-from tests.fakes.downstreams import DownstreamWire
-from tests.fakes.load_balancers import Checks, LoadBalancer, Target
 from tests.fakes.objects import NAMESPACE, ingress_object, secret_object, service_object
+from tests.fakes.peers.downstreams import DownstreamWire
+from tests.fakes.peers.load_balancers import Checks, LoadBalancer, Target
+from tests.fakes.peers.steady_clients import SteadyClients
+from tests.fakes.peers.upstreams import OK, Upstream, UpstreamWire
+from tests.fakes.peers.web_sockets import TEXT, EchoUpstream, message
 from tests.fakes.processes import ControllerProcess, free_port
-from tests.fakes.steady_clients import SteadyClients
-from tests.fakes.upstreams import OK, Upstream, UpstreamWire
-from tests.fakes.web_sockets import TEXT, EchoUpstream, message
 
 HOST = "shop.test"
 CHAT = "chat.test"

@@ -12,8 +12,8 @@ import sys
 
 from tests.end_to_end.end_to_end_case import PATIENCE, EndToEndCase
 from tests.fakes.objects import NAMESPACE, ingress_object, service_object
+from tests.fakes.peers.upstreams import OK, UpstreamWire
 from tests.fakes.processes import ROOT, TWISTD, ControllerProcess
-from tests.fakes.upstreams import OK, UpstreamWire
 
 LINE = re.compile(
     rb'20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z 127\.0\.0\.1 GET shop\.test "[^"]*" \d{3} \d+ \d+\.\d{3}'

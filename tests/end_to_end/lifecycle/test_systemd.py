@@ -17,8 +17,8 @@ from twisted.trial.unittest import SkipTest
 
 from tests.end_to_end.end_to_end_case import PATIENCE, EndToEndCase
 from tests.fakes.certificates import issue, make_authority
-from tests.fakes.grpc_upstreams import in_thread
 from tests.fakes.objects import NAMESPACE, ingress_object, secret_object, service_object
+from tests.fakes.peers.grpc_upstreams import in_thread
 from tests.fakes.processes import ROOT, TWISTD, ControllerProcess, free_port
 from tests.fakes.service_managers import FakeServiceManager, abstract_name
 

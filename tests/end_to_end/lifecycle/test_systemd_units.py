@@ -8,9 +8,9 @@ import signal
 from pathlib import Path
 
 from tests.end_to_end.lifecycle.test_systemd import ActivatedCase
+from tests.fakes.peers.upstreams import OK, UpstreamWire
 from tests.fakes.processes import ControllerProcess, free_port
 from tests.fakes.units import DIRECTORY, SERVICE, SOCKETS, Unit
-from tests.fakes.upstreams import OK, UpstreamWire
 
 
 class UnitsCase(ActivatedCase):

@@ -10,10 +10,10 @@ from time import monotonic
 from twisted.trial.unittest import SkipTest
 
 from tests.end_to_end.end_to_end_case import EndToEndCase
-from tests.fakes.downstreams import DownstreamWire
+from tests.fakes.clocks.wall_clocks import MovedClock
 from tests.fakes.objects import NAMESPACE, ingress_object, service_object
-from tests.fakes.upstreams import OK, UpstreamWire
-from tests.fakes.wall_clocks import MovedClock
+from tests.fakes.peers.downstreams import DownstreamWire
+from tests.fakes.peers.upstreams import OK, UpstreamWire
 
 PREFIX = "nginx.ingress.kubernetes.io"
 DAY = 86_400

@@ -14,9 +14,9 @@ from twisted.internet.ssl import CertificateOptions
 from ingress.model.upstream.backends import Endpoint
 from tests.end_to_end.end_to_end_case import EndToEndCase
 from tests.fakes.certificates import Authority, issue, make_authority
-from tests.fakes.downstreams import DownstreamWire
 from tests.fakes.objects import ingress_object, secret_object, service_object, slice_object
-from tests.fakes.upstreams import Upstream
+from tests.fakes.peers.downstreams import DownstreamWire
+from tests.fakes.peers.upstreams import Upstream
 
 HEADER = b"PROXY TCP4 192.0.2.7 198.51.100.1 50000 443\r\n"
 NETWORKS: tuple[tuple[str, ...], ...] = ((), ("--no-epoll",))

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from tests.end_to_end.end_to_end_case import EndToEndCase
-from tests.fakes.fastcgi_records import answered
-from tests.fakes.fastcgi_upstreams import Responder, ResponderWire
+from tests.fakes.fastcgi.records import answered
+from tests.fakes.fastcgi.upstreams import Responder, ResponderWire
 from tests.fakes.objects import NAMESPACE, ingress_object, service_object
 
 PREFIX = "nginx.ingress.kubernetes.io"

@@ -16,8 +16,8 @@ from twisted.internet.defer import Deferred
 
 from tests.end_to_end.end_to_end_case import AT_ONCE, PATIENCE, EndToEndCase
 from tests.fakes.certificates import issue, make_authority
-from tests.fakes.grpc_upstreams import GrpcClient, GrpcUpstream, in_thread
 from tests.fakes.objects import NAMESPACE, ingress_object, secret_object, service_object
+from tests.fakes.peers.grpc_upstreams import GrpcClient, GrpcUpstream, in_thread
 from tests.fakes.processes import ControllerProcess
 
 T = TypeVar("T")

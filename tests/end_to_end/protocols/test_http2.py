@@ -18,9 +18,9 @@ from twisted.internet.utils import getProcessOutputAndValue
 from tests.end_to_end.end_to_end_case import EndToEndCase
 from tests.fakes.bodies import MEGABYTE, PIECE, digest_of, piece_at
 from tests.fakes.certificates import Authority, issue, make_authority
-from tests.fakes.http2_upstreams import Http2Request, Http2Upstream
+from tests.fakes.http2.upstreams import Http2Request, Http2Upstream
 from tests.fakes.objects import NAMESPACE, ingress_object, secret_object, service_object
-from tests.fakes.upstreams import Upstream, UpstreamWire
+from tests.fakes.peers.upstreams import Upstream, UpstreamWire
 
 CURL = shutil.which("curl")
 H2LOAD = shutil.which("h2load")

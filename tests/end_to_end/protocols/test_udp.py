@@ -10,10 +10,10 @@ from typing import Any
 from tests.end_to_end.end_to_end_case import PATIENCE, EndToEndCase
 from tests.end_to_end.takeover.takeover_case import FirstProcessCase, TakeoverCase
 from tests.end_to_end.workers.workers_case import WorkersCase
-from tests.fakes.datagram_peers import DatagramClient, DatagramEndpoint
 from tests.fakes.objects import service_object, slice_object
+from tests.fakes.peers.datagram_peers import DatagramClient, DatagramEndpoint
+from tests.fakes.peers.upstreams import OK
 from tests.fakes.processes import free_port
-from tests.fakes.upstreams import OK
 
 OPTION = "--udp-services-configmap=operators/udp"
 

@@ -12,8 +12,8 @@ from ingress.proxy.udp.port import MOST_DATAGRAMS
 from tests.end_to_end.protocols.test_udp import UdpCase
 from tests.end_to_end.takeover.takeover_case import TakeoverCase
 from tests.end_to_end.workers.workers_case import WorkersCase
-from tests.fakes.datagram_peers import DatagramClient
 from tests.fakes.objects import service_object
+from tests.fakes.peers.datagram_peers import DatagramClient
 from tests.fakes.processes import free_port
 
 LARGEST = 65_507

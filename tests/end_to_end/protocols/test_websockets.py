@@ -11,9 +11,9 @@ from twisted.internet.ssl import Certificate, optionsForClientTLS
 from tests.end_to_end.end_to_end_case import EndToEndCase
 from tests.fakes.bodies import MEGABYTE
 from tests.fakes.certificates import issue, make_authority
-from tests.fakes.http2_downstreams import Fields, Http2Answer, Http2Downstream
+from tests.fakes.http2.downstreams import Fields, Http2Answer, Http2Downstream
 from tests.fakes.objects import NAMESPACE, ingress_object, secret_object, service_object
-from tests.fakes.web_sockets import (
+from tests.fakes.peers.web_sockets import (
     BINARY,
     CLOSE,
     GOODBYE,

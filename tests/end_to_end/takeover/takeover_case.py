@@ -16,8 +16,8 @@ from twisted.trial.unittest import SkipTest
 from ingress.takeover.messages import Message, Word, decoded, encoded
 from tests.end_to_end.end_to_end_case import EndToEndCase
 from tests.fakes.objects import NAMESPACE, ingress_object, service_object
+from tests.fakes.peers.upstreams import OK, UpstreamWire
 from tests.fakes.processes import ControllerProcess
-from tests.fakes.upstreams import OK, UpstreamWire
 
 
 class TakeoverCase(EndToEndCase):

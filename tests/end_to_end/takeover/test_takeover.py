@@ -13,9 +13,9 @@ from twisted.internet.task import LoopingCall
 from ingress.takeover.messages import Word
 from tests.end_to_end.end_to_end_case import NO_ANSWER
 from tests.end_to_end.takeover.takeover_case import TakeoverCase
+from tests.fakes.peers.upstreams import OK
 from tests.fakes.processes import ControllerProcess, free_port
 from tests.fakes.service_managers import FakeServiceManager, abstract_name
-from tests.fakes.upstreams import OK
 
 
 class PathTests(TakeoverCase):

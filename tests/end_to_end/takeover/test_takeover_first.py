@@ -6,7 +6,7 @@ import json
 import signal
 
 from tests.end_to_end.takeover.takeover_case import FirstProcessCase
-from tests.fakes.upstreams import OK
+from tests.fakes.peers.upstreams import OK
 
 
 class FirstProcessTests(FirstProcessCase):

@@ -10,9 +10,9 @@ from twisted.internet.utils import getProcessOutputAndValue
 from tests.end_to_end.takeover.takeover_case import TakeoverCase
 from tests.fakes.bodies import MEGABYTE
 from tests.fakes.objects import NAMESPACE, ingress_object, service_object
+from tests.fakes.peers.upstreams import UpstreamWire
+from tests.fakes.peers.web_sockets import TEXT, EchoUpstream, MessageReader, message
 from tests.fakes.processes import ROOT
-from tests.fakes.upstreams import UpstreamWire
-from tests.fakes.web_sockets import TEXT, EchoUpstream, MessageReader, message
 
 CHAT = "chat.test"
 UPGRADE = (

@@ -10,7 +10,7 @@ from ingress.tls.profile import GROUPS, known_groups
 from tests.end_to_end.end_to_end_case import EndToEndCase
 from tests.fakes.certificates import issue, make_authority
 from tests.fakes.objects import ingress_object, secret_object, service_object, slice_object
-from tests.fakes.tls_upstreams import TlsUpstream
+from tests.fakes.peers.tls_upstreams import TlsUpstream
 
 HOST = "shop.test"
 

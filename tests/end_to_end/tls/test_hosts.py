@@ -12,9 +12,9 @@ from twisted.internet.endpoints import TCP4ClientEndpoint, connectProtocol, wrap
 
 from tests.end_to_end.end_to_end_case import PATIENCE, EndToEndCase
 from tests.fakes.certificates import issue, make_authority
-from tests.fakes.downstreams import DownstreamWire
 from tests.fakes.objects import ingress_object, secret_object, service_object, slice_object
-from tests.fakes.tls_clients import TLSClient
+from tests.fakes.peers.downstreams import DownstreamWire
+from tests.fakes.peers.tls_clients import TLSClient
 
 HOST = "bank.example.com"
 OLD, MIDDLE, YOUNG = "2021-01-01T00:00:00Z", "2021-07-01T00:00:00Z", "2022-01-01T00:00:00Z"

@@ -12,10 +12,10 @@ from ingress.model.upstream.backends import Endpoint
 from tests.end_to_end.end_to_end_case import PATIENCE, EndToEndCase
 from tests.fakes.apiserver.server import ApiServer
 from tests.fakes.certificates import issue, make_authority, revoke
-from tests.fakes.downstreams import Answer, DownstreamWire
 from tests.fakes.objects import NAMESPACE, ingress_object, secret_object, service_object, slice_object
+from tests.fakes.peers.downstreams import Answer, DownstreamWire
+from tests.fakes.peers.tls_clients import TLSClient
 from tests.fakes.processes import ControllerProcess
-from tests.fakes.tls_clients import TLSClient
 
 HOST = "shop.test"
 PREFIX = "nginx.ingress.kubernetes.io"

@@ -14,8 +14,8 @@ from twisted.internet.endpoints import TCP4ClientEndpoint, connectProtocol
 from tests.end_to_end.end_to_end_case import PATIENCE, EndToEndCase
 from tests.fakes.apiserver.server import ApiServer
 from tests.fakes.certificates import issue, make_authority
-from tests.fakes.downstreams import DownstreamWire
 from tests.fakes.objects import ingress_object, secret_object, service_object, slice_object
+from tests.fakes.peers.downstreams import DownstreamWire
 from tests.fakes.processes import ControllerProcess
 
 HOST = "shop.test"

@@ -14,10 +14,10 @@ from twisted.internet.endpoints import TCP4ClientEndpoint, connectProtocol
 from tests.end_to_end.end_to_end_case import PATIENCE, EndToEndCase
 from tests.fakes.apiserver.server import ApiServer
 from tests.fakes.certificates import issue, make_authority
-from tests.fakes.key_updates import KeyUpdates
 from tests.fakes.objects import ingress_object, secret_object, service_object, slice_object
+from tests.fakes.peers.key_updates import KeyUpdates
+from tests.fakes.peers.upstreams import Upstream
 from tests.fakes.raw_wires import RawWire
-from tests.fakes.upstreams import Upstream
 
 HOST = "shop.test"
 UPDATES = 20_000

@@ -13,8 +13,8 @@ from tests.end_to_end.end_to_end_case import PATIENCE, EndToEndCase
 from tests.fakes.apiserver.server import ApiServer
 from tests.fakes.certificates import Authority, issue, make_authority
 from tests.fakes.objects import NAMESPACE, ingress_object, secret_object, service_object, slice_object
-from tests.fakes.tls_upstreams import TlsUpstream
-from tests.fakes.upstreams import Upstream
+from tests.fakes.peers.tls_upstreams import TlsUpstream
+from tests.fakes.peers.upstreams import Upstream
 
 HOST = "shop.test"
 NAME = "app.internal"

@@ -8,8 +8,8 @@ from collections import Counter
 
 from tests.end_to_end.end_to_end_case import PATIENCE
 from tests.end_to_end.workers.workers_case import WorkersCase, sockets
-from tests.fakes.downstreams import DownstreamWire
 from tests.fakes.objects import ingress_object, service_object, slice_object
+from tests.fakes.peers.downstreams import DownstreamWire
 
 PREFIX = "nginx.ingress.kubernetes.io"
 

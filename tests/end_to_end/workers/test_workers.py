@@ -11,9 +11,9 @@ from pathlib import Path
 
 from tests.end_to_end.end_to_end_case import telling
 from tests.end_to_end.workers.workers_case import WorkersCase, children, runs, sockets
-from tests.fakes.grpc_upstreams import in_thread
+from tests.fakes.peers.grpc_upstreams import in_thread
+from tests.fakes.peers.upstreams import Upstream
 from tests.fakes.processes import free_port
-from tests.fakes.upstreams import Upstream
 
 TASKSET = shutil.which("taskset") or ""
 MOST = 800

@@ -7,10 +7,10 @@ import signal
 from pathlib import Path
 
 from tests.end_to_end.end_to_end_case import EndToEndCase
-from tests.fakes.downstreams import DownstreamWire
 from tests.fakes.objects import ingress_object, service_object, slice_object
+from tests.fakes.peers.downstreams import DownstreamWire
+from tests.fakes.peers.upstreams import Upstream
 from tests.fakes.processes import ControllerProcess
-from tests.fakes.upstreams import Upstream
 
 
 def children(pid: int) -> list[int]:

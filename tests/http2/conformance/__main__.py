@@ -10,7 +10,7 @@ from __future__ import annotations
 import argparse
 import sys
 
-from tests.fakes.http2_client import Http2Client, SocketWire
+from tests.fakes.http2.client import Http2Client, SocketWire
 from tests.http2.conformance.judge import PATIENCE, judge
 from tests.http2.conformance.rows import Row, WrongError
 from tests.http2.conformance.table import MORE, ROWS

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.fakes.http2_frames import (
+from tests.fakes.http2.frames import (
     COMPRESSION_ERROR,
     HEADER_TABLE_SIZE,
     headers,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.fakes.http2_frames import (
+from tests.fakes.http2.frames import (
     ACK,
     DATA,
     ENABLE_PUSH,

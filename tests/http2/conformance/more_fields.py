@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from attrs import frozen
 
-from tests.fakes.http2_client import Http2Client
-from tests.fakes.http2_frames import INITIAL_WINDOW_SIZE, Frame, data, headers, literal, settings, table_size
+from tests.fakes.http2.client import Http2Client
+from tests.fakes.http2.frames import INITIAL_WINDOW_SIZE, Frame, data, headers, literal, settings, table_size
 from tests.http2.conformance.fields import undecodable
 from tests.http2.conformance.rows import Answers, Outcome, Row, get, has_ended, post
 from tests.http2.conformance.streams import most_streams, too_many

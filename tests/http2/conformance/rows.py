@@ -16,8 +16,8 @@ from collections.abc import Callable, Mapping
 
 from attrs import frozen
 
-from tests.fakes.http2_client import Http2Client
-from tests.fakes.http2_frames import (
+from tests.fakes.http2.client import Http2Client
+from tests.fakes.http2.frames import (
     ACK,
     DATA,
     GOAWAY,

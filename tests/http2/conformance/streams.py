@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from attrs import frozen
 
-from tests.fakes.http2_client import Http2Client
-from tests.fakes.http2_frames import (
+from tests.fakes.http2.client import Http2Client
+from tests.fakes.http2.frames import (
     CANCEL,
     INITIAL_WINDOW_SIZE,
     MAX_CONCURRENT_STREAMS,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.fakes.http2_frames import (
+from tests.fakes.http2.frames import (
     FLOW_CONTROL_ERROR,
     FRAME_SIZE_ERROR,
     INITIAL_WINDOW_SIZE,

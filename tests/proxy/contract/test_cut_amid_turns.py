@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator
 
 from ingress.http.body import LINES_AT_ONCE
 from ingress.model.serving.limits import Limits
-from tests.fakes.http2_client import Http2Client
-from tests.fakes.http2_frames import DATA, END_STREAM, HEADERS, RST_STREAM, data, headers, window_update
+from tests.fakes.http2.client import Http2Client
+from tests.fakes.http2.frames import DATA, END_STREAM, HEADERS, RST_STREAM, data, headers, window_update
 from tests.fakes.transports import Peer
 from tests.http.strict import StrictError, read_answer, read_request
 from tests.proxy.contract.turns import CountingQueue

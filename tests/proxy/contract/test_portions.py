@@ -9,7 +9,7 @@ from twisted.trial.unittest import SynchronousTestCase
 from ingress.model.stepwise import finished
 from ingress.proxy.contract.deadlines import NEVER, Deadlines
 from ingress.proxy.contract.portions import PORTION_SECONDS, in_portions
-from tests.fakes.busy_clocks import BusyClock
+from tests.fakes.clocks.busy_clocks import BusyClock
 
 EACH = PORTION_SECONDS / 10
 """How long the end of one takes."""

@@ -14,7 +14,7 @@ from ingress.proxy.dispatch.overload import CALM_SECONDS, FIRST_ROOM, LASTING_SE
 from ingress.proxy.downstream.channel import DownstreamChannel
 from ingress.proxy.exchange.exchange import Exchange
 from ingress.proxy.exchange.replies import Replies
-from tests.fakes.http2_frames import RST_STREAM, frame
+from tests.fakes.http2.frames import RST_STREAM, frame
 from tests.fakes.transports import Peer
 from tests.proxy.exchange.test_tunnel import ASK, SWITCH
 from tests.proxy.h2_playing import SessionCase

@@ -19,8 +19,8 @@ from ingress.proxy.dispatch.known_rotations import KnownRotations
 from ingress.proxy.upstream.rotation import Rotations
 from ingress.routing.route import Match, Route
 from ingress.routing.table import HostRoutes, RouteTable
+from tests.fakes.clocks.step_clocks import StepClock
 from tests.fakes.counting import calls
-from tests.fakes.step_clocks import StepClock
 from tests.properties import examples
 from tests.proxy.playing import OWNER, ProxyCase
 

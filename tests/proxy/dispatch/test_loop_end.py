@@ -2,7 +2,7 @@
 
 from ingress.model.exchanges.causes import Cause
 from ingress.proxy.exchange.loops import FEWEST, SHARE, usual_most
-from tests.fakes.http2_client import Http2Client
+from tests.fakes.http2.client import Http2Client
 from tests.fakes.transports import Peer
 from tests.proxy.h2_playing import SessionCase
 from tests.proxy.playing import INGRESS, OK, ONE, ProxyCase

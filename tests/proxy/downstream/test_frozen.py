@@ -4,7 +4,7 @@ from twisted.logger import capturedLogs
 
 from ingress.model.serving.limits import AskedTimeouts
 from ingress.model.upstream.backends import Endpoint
-from tests.fakes.http2_frames import HEADERS, headers
+from tests.fakes.http2.frames import HEADERS, headers
 from tests.fakes.transports import Peer
 from tests.proxy import h2_upstream_case
 from tests.proxy.h2_upstream_case import HEAD, Http2UpstreamCase

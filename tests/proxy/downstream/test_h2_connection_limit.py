@@ -1,7 +1,7 @@
 """Tests of sessions of HTTP/2 where few sockets are left: who has much gets no more, and others something."""
 
 from ingress.proxy.transport.connection_limit import ConnectionLimit
-from tests.fakes.http2_frames import REFUSED_STREAM, RST_STREAM
+from tests.fakes.http2.frames import REFUSED_STREAM, RST_STREAM
 from tests.proxy.h2_playing import SessionCase
 
 MOST = 8

@@ -9,8 +9,8 @@ from ingress.proxy.dispatch.resource import IngressProxyResource
 from ingress.proxy.transport.epoll.epoll_set import READ
 from ingress.proxy.transport.epoll.stream import HIGH_WATER, StreamTransport
 from tests.fakes.bodies import piece_at
-from tests.fakes.http2_client import Http2Client
-from tests.fakes.http2_frames import (
+from tests.fakes.http2.client import Http2Client
+from tests.fakes.http2.frames import (
     CANCEL,
     DATA,
     INITIAL_WINDOW_SIZE,

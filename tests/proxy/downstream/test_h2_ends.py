@@ -8,8 +8,8 @@ from typing import Any
 from attrs import evolve
 
 from ingress.proxy.contract.limits import LEAVE_SECONDS, LINGER_GAP_SECONDS, LINGER_SECONDS, MEMO_SECONDS
-from tests.fakes.http2_client import Http2Client
-from tests.fakes.http2_frames import (
+from tests.fakes.http2.client import Http2Client
+from tests.fakes.http2.frames import (
     ACK,
     GOAWAY,
     INITIAL_WINDOW_SIZE,

@@ -2,7 +2,7 @@
 
 from ingress.http2.field_decoder import DEFAULT_MOST_BYTES
 from ingress.http2.frames import GOAWAY
-from tests.fakes.http2_frames import block, continuation, headers, request_fields
+from tests.fakes.http2.frames import block, continuation, headers, request_fields
 from tests.proxy.h2_playing import MessageCase
 
 CALL = (b"content-type", b"application/grpc+proto")

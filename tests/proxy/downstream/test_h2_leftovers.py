@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from ingress.proxy.dispatch.site import SessionRules
 from ingress.proxy.downstream.h2_session import DownstreamSession
-from tests.fakes.http2_frames import (
+from tests.fakes.http2.frames import (
     ENABLE_CONNECT_PROTOCOL,
     INITIAL_WINDOW_SIZE,
     PREFACE,

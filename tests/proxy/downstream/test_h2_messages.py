@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from ingress.http2.incoming import CONNECTION_WINDOW, STREAM_WINDOW
 from ingress.proxy.contract.transport import REFUSED
-from tests.fakes.http2_client import MemoryWire
-from tests.fakes.http2_frames import (
+from tests.fakes.http2.client import MemoryWire
+from tests.fakes.http2.frames import (
     CANCEL,
     DATA,
     END_STREAM,

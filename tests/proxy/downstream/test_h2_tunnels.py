@@ -7,7 +7,7 @@ from hashlib import sha1
 
 from ingress.http2.incoming import CONNECTION_WINDOW, STREAM_WINDOW
 from ingress.proxy.contract.limits import TUNNEL_END_SECONDS
-from tests.fakes.http2_frames import (
+from tests.fakes.http2.frames import (
     CANCEL,
     DATA,
     FLOW_CONTROL_ERROR,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ingress.http.work import LATER_TURN_WORK, REQUEST_WORK, TURN_WORK
 from ingress.proxy.contract.deadlines import NEVER
-from tests.fakes.http2_frames import (
+from tests.fakes.http2.frames import (
     DATA,
     HEADERS,
     PROTOCOL_ERROR,

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from tests.fakes.http2_client import Http2Client, MemoryWire
-from tests.fakes.http2_frames import (
+from tests.fakes.http2.client import Http2Client, MemoryWire
+from tests.fakes.http2.frames import (
     CANCEL,
     DATA,
     HEADERS,

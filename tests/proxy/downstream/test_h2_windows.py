@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from ingress.http2.incoming import CONNECTION_WINDOW, STREAM_WINDOW
-from tests.fakes.http2_client import Http2Client
-from tests.fakes.http2_frames import (
+from tests.fakes.http2.client import Http2Client
+from tests.fakes.http2.frames import (
     CANCEL,
     DATA,
     FLOW_CONTROL_ERROR,

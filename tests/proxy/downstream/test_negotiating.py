@@ -7,7 +7,7 @@ from ingress.model.serving.limits import Limits
 from ingress.proxy.downstream.channel import DownstreamChannel
 from ingress.proxy.downstream.negotiating import Beginning, beginning_of
 from ingress.proxy.listening.connection_factories import ChannelFactory
-from tests.fakes.sessions import KeepingSession, Sessions
+from tests.fakes.http2.sessions import KeepingSession, Sessions
 from tests.fakes.transports import Peer
 from tests.proxy.playing import GET, OK, ProxyCase, Stage
 

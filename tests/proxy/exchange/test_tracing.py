@@ -14,8 +14,8 @@ from ingress.model.upstream.backends import Endpoint
 from ingress.proxy.contract.transport import REFUSED, TIMED_OUT
 from ingress.tracing.ended import MAX_TEXT, EndedExchange
 from ingress.tracing.spans import SpanKind
-from tests.fakes.http2_client import MemoryWire
-from tests.fakes.http2_server import Http2Server
+from tests.fakes.http2.client import MemoryWire
+from tests.fakes.http2.server import Http2Server
 from tests.proxy.exchange.external_auth_case import ALLOWED, AUTH, UNKNOWN, filters
 from tests.proxy.h2_upstream_case import HTTP_2
 from tests.proxy.playing import OK, ONE, TWO, fields_of

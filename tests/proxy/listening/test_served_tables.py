@@ -30,9 +30,9 @@ from ingress.routing.route import Match, Route
 from ingress.routing.table import RouteTable
 from ingress.translate.readers.gateway.topology.ports import SHARED_ADDRESS, table_name
 from ingress.translate.snapshot import ListenerTable, Snapshot
+from tests.fakes.clocks.step_clocks import StepClock
 from tests.fakes.counting import calls
-from tests.fakes.http2_frames import SETTINGS, frame
-from tests.fakes.step_clocks import StepClock
+from tests.fakes.http2.frames import SETTINGS, frame
 from tests.proxy.playing import GET, ProxyCase
 
 GATEWAYS = table_name(SHARED_ADDRESS, 80)

@@ -49,10 +49,10 @@ from ingress.tls.contexts import ServerContexts
 from ingress.tls.generated import generate_certificate
 from tests.fakes.certificates import Authority, issue, make_authority
 from tests.fakes.connecting import connect_protocol
-from tests.fakes.downstreams import DownstreamWire
-from tests.fakes.explained import must_be_explained
+from tests.fakes.failure_reasons import must_be_explained
 from tests.fakes.filter_parts import FakeComputing
-from tests.fakes.upstreams import Upstream
+from tests.fakes.peers.downstreams import DownstreamWire
+from tests.fakes.peers.upstreams import Upstream
 
 PATIENCE = 20.0
 """Seconds after which a wait is a failure; generous, because the machine may be busy."""

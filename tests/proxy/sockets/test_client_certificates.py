@@ -21,8 +21,8 @@ from ingress.routing.route import Route
 from ingress.routing.table import RouteTable
 from ingress.tls.binding import is_resumed
 from tests.fakes.certificates import Authority, issue, make_authority, revoke
-from tests.fakes.downstreams import Answer, DownstreamWire
-from tests.fakes.tls_clients import TLSClient
+from tests.fakes.peers.downstreams import Answer, DownstreamWire
+from tests.fakes.peers.tls_clients import TLSClient
 from tests.proxy.sockets.sockets_case import ANY_PATH, APP, SocketsCase, certificate_of
 
 TLS_VERSIONS = (SSL.TLS1_2_VERSION, SSL.TLS1_3_VERSION)

@@ -9,7 +9,7 @@ from ingress.proxy.transport.accepting import join
 from ingress.proxy.transport.connection_limit import ConnectionLimit
 from ingress.proxy.transport.epoll.pipes import Pipes
 from tests.fakes.bodies import MEGABYTE, digest_of
-from tests.fakes.upstreams import OK
+from tests.fakes.peers.upstreams import OK
 from tests.proxy.sockets.sockets_case import SocketsCase
 
 

@@ -7,7 +7,7 @@ from twisted.internet.error import ConnectionDone
 from ingress.model.serving.limits import Limits
 from ingress.proxy.contract.deadlines import NEVER
 from tests.fakes.bodies import MEGABYTE
-from tests.fakes.upstreams import OK, UpstreamWire
+from tests.fakes.peers.upstreams import OK, UpstreamWire
 from tests.proxy.sockets.sockets_case import SocketsCase
 
 VANISHED_SECONDS = 1.0

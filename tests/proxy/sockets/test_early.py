@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.fakes.bodies import MEGABYTE
-from tests.fakes.upstreams import UpstreamWire
+from tests.fakes.peers.upstreams import UpstreamWire
 from tests.proxy.sockets.sockets_case import SocketsCase
 
 ANSWER = b"HTTP/1.1 409 Conflict\r\nConnection: close\r\nContent-Length: 5\r\n\r\nearly"

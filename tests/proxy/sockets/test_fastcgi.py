@@ -8,8 +8,8 @@ from twisted.internet.defer import Deferred
 from ingress.model.upstream.backends import BackendState
 from ingress.routing.table import RouteTable
 from tests.fakes.bodies import MEGABYTE
-from tests.fakes.fastcgi_records import OK, answered, end, record, stderr, stdout
-from tests.fakes.fastcgi_upstreams import Responder, ResponderWire
+from tests.fakes.fastcgi.records import OK, answered, end, record, stderr, stdout
+from tests.fakes.fastcgi.upstreams import Responder, ResponderWire
 from tests.proxy.fastcgi_case import spec
 from tests.proxy.sockets.sockets_case import ANY_PATH, APP, SocketsCase
 

@@ -9,7 +9,7 @@ from attrs import evolve
 from ingress.model.serving.limits import AskedTimeouts
 from ingress.model.upstream.backends import BackendState, Endpoint
 from ingress.routing.table import RouteTable
-from tests.fakes.downstreams import DownstreamWire
+from tests.fakes.peers.downstreams import DownstreamWire
 from tests.proxy.sockets.sockets_case import ANY_PATH, APP, SocketsCase
 
 

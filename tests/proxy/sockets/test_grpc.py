@@ -20,7 +20,7 @@ from ingress.proxy.downstream.h2_session import DownstreamSession
 from ingress.proxy.upstream.h2_session import UpstreamSession
 from ingress.routing.table import RouteTable
 from tests.fakes.certificates import issue, make_authority
-from tests.fakes.grpc_upstreams import PATIENCE, GrpcClient, GrpcUpstream, in_thread
+from tests.fakes.peers.grpc_upstreams import PATIENCE, GrpcClient, GrpcUpstream, in_thread
 from tests.proxy.sockets.sockets_case import ANY_PATH, APP, SocketsCase, certificate_of
 
 T = TypeVar("T")

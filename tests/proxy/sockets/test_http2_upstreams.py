@@ -11,7 +11,7 @@ from ingress.model.upstream.backends import Endpoint
 from ingress.model.upstream.upstream_tls import LinkSettings, TlsSettings, UpstreamTls
 from tests.fakes.bodies import MEGABYTE, digest_of
 from tests.fakes.certificates import issue, make_authority
-from tests.fakes.http2_upstreams import Http2Request, Http2Upstream
+from tests.fakes.http2.upstreams import Http2Request, Http2Upstream
 from tests.proxy.sockets.sockets_case import SocketsCase
 
 

@@ -14,9 +14,9 @@ from ingress.proxy.dispatch.site import SessionRules
 from ingress.proxy.downstream.h2_session import DownstreamSession
 from tests.fakes.bodies import MEGABYTE
 from tests.fakes.connecting import connect_protocol
-from tests.fakes.downstreams import DownstreamWire
-from tests.fakes.http2_downstreams import Http2Downstream
-from tests.fakes.upstreams import OK, UpstreamWire
+from tests.fakes.http2.downstreams import Http2Downstream
+from tests.fakes.peers.downstreams import DownstreamWire
+from tests.fakes.peers.upstreams import OK, UpstreamWire
 from tests.proxy.sockets.sockets_case import SocketsCase, socket_of
 
 SOON_SECONDS = 5.0

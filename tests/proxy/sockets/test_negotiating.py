@@ -12,8 +12,8 @@ from ingress.proxy.contract.addresses import peer_address
 from ingress.proxy.dispatch.site import SessionRules
 from ingress.proxy.downstream.channel import DownstreamChannel
 from ingress.proxy.listening.connection_starts import ConnectionStartRules
+from tests.fakes.http2.sessions import KeepingSession, Sessions
 from tests.fakes.raw_wires import HandMadeTLS, RawWire
-from tests.fakes.sessions import KeepingSession, Sessions
 from tests.proxy.raw_case import RawCase
 
 SETTINGS = b"\0\0\0\4\0\0\0\0\0"

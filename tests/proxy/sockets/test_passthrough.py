@@ -17,9 +17,9 @@ from ingress.routing.route import Match, Route
 from ingress.routing.table import RouteTable
 from tests.fakes.bodies import MEGABYTE, piece_at
 from tests.fakes.certificates import issue, make_authority
+from tests.fakes.peers.upstreams import OK, Upstream
 from tests.fakes.processes import free_port
 from tests.fakes.raw_wires import HandMadeTLS, RawUpstream, RawWire
-from tests.fakes.upstreams import OK, Upstream
 from tests.proxy.raw_case import RawCase
 from tests.proxy.sockets.sockets_case import ANY_PATH, APP
 from tests.tls.hellos import hello, message, records, server_name

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ingress.http.forwarding import TrustedProxies
 from ingress.proxy.listening.connection_starts import ConnectionStart, ConnectionStartRules
-from tests.fakes.downstreams import DownstreamWire
+from tests.fakes.peers.downstreams import DownstreamWire
 from tests.fakes.raw_wires import HandMadeTLS, RawWire
 from tests.http.test_proxy_header import V4, V6, v2
 from tests.proxy.raw_case import RawCase

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 
-from tests.fakes.downstreams import DownstreamWire
-from tests.fakes.upstreams import OK, Upstream, UpstreamWire
+from tests.fakes.peers.downstreams import DownstreamWire
+from tests.fakes.peers.upstreams import OK, Upstream, UpstreamWire
 from tests.proxy.sockets.sockets_case import SocketsCase
 
 CLIENTS = 8

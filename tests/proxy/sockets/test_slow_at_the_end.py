@@ -9,7 +9,7 @@ from ingress.proxy.contract.limits import LINGER_SECONDS
 from ingress.proxy.dispatch.site import SessionRules
 from ingress.proxy.downstream.h2_session import DownstreamSession
 from tests.fakes.bodies import MEGABYTE, piece_at
-from tests.fakes.http2_frames import (
+from tests.fakes.http2.frames import (
     DATA,
     INITIAL_WINDOW_SIZE,
     NO_ERROR,
@@ -21,7 +21,7 @@ from tests.fakes.http2_frames import (
     settings,
     window_update,
 )
-from tests.fakes.web_sockets import accept_of
+from tests.fakes.peers.web_sockets import accept_of
 from tests.proxy.leftovers_case import LeftoversCase, Peer, on_all_networks, with_tls
 
 WINDOW = 1 << 24

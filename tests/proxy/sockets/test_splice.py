@@ -12,7 +12,7 @@ from ingress.proxy.contract.transport import KernelCopy
 from ingress.proxy.transport.epoll.pipes import Pipe, Pipes
 from ingress.proxy.transport.epoll.splice import Splice
 from tests.fakes.bodies import MEGABYTE, digest_of
-from tests.fakes.upstreams import OK, UpstreamWire
+from tests.fakes.peers.upstreams import OK, UpstreamWire
 from tests.proxy.sockets import test_downstreams as test_sockets_downstreams
 from tests.proxy.sockets import test_streaming as test_sockets_streaming
 from tests.proxy.sockets import test_upstreams as test_sockets_upstreams

@@ -9,8 +9,8 @@ from twisted.internet.task import LoopingCall
 from ingress.identity.certificates import CertificateTable
 from tests.fakes.bodies import MEGABYTE, digest_of
 from tests.fakes.certificates import make_authority
-from tests.fakes.downstreams import DownstreamWire
-from tests.fakes.upstreams import OK, UpstreamWire
+from tests.fakes.peers.downstreams import DownstreamWire
+from tests.fakes.peers.upstreams import OK, UpstreamWire
 from tests.proxy.sockets.sockets_case import SocketsCase, certificate_of, queued_in, socket_of
 
 LARGE = 64 * MEGABYTE

@@ -24,9 +24,9 @@ from ingress.routing.table import RouteTable
 from ingress.routing.variants import WeightedBackend
 from tests.fakes.bodies import MEGABYTE, piece_at
 from tests.fakes.certificates import make_authority
+from tests.fakes.peers.upstreams import OK
 from tests.fakes.processes import free_port
 from tests.fakes.raw_wires import HandMadeTLS, RawWire
-from tests.fakes.upstreams import OK
 from tests.proxy.sockets.sockets_case import ANY_PATH, APP, certificate_of, socket_of
 from tests.proxy.sockets.streams_case import OWNER, StreamsCase, echo
 from tests.tls.hellos import hello, openssl_hello

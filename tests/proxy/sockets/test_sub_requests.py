@@ -13,8 +13,8 @@ from ingress.model.exchanges.sub_requests import SubAnswer, SubRequest, SubReque
 from ingress.proxy.exchange.sub_requests.sub_requests import SubRequests
 from ingress.proxy.upstream.rotation import Rotations
 from tests.fakes.certificates import issue, make_authority
-from tests.fakes.tls_upstreams import TlsUpstream
-from tests.fakes.upstreams import OK, Upstream, UpstreamWire
+from tests.fakes.peers.tls_upstreams import TlsUpstream
+from tests.fakes.peers.upstreams import OK, Upstream, UpstreamWire
 from tests.proxy.sockets.sockets_case import APP, SocketsCase
 
 MEBIBYTE = 1024 * 1024

@@ -14,8 +14,8 @@ from ingress.model.serving.limits import Limits
 from ingress.proxy.transport import handshake_queue as handshakes
 from ingress.proxy.transport.handshake_queue import STEPS
 from tests.fakes.certificates import make_authority
-from tests.fakes.downstreams import DownstreamWire
-from tests.fakes.upstreams import OK
+from tests.fakes.peers.downstreams import DownstreamWire
+from tests.fakes.peers.upstreams import OK
 from tests.proxy.sockets.sockets_case import SocketsCase, certificate_of
 
 

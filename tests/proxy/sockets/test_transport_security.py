@@ -11,8 +11,8 @@ from ingress.model.upstream.backends import BackendState
 from ingress.routing.route import Match, Route
 from ingress.routing.table import HostRoutes, RouteTable
 from tests.fakes.certificates import make_authority
-from tests.fakes.downstreams import Answer, DownstreamWire
-from tests.fakes.upstreams import UpstreamWire
+from tests.fakes.peers.downstreams import Answer, DownstreamWire
+from tests.fakes.peers.upstreams import UpstreamWire
 from tests.proxy.sockets.sockets_case import ANY_PATH, APP, SocketsCase, certificate_of
 
 LINE = b"Strict-Transport-Security: max-age=300"

@@ -5,8 +5,8 @@ from __future__ import annotations
 from ingress.identity.certificates import CertificateTable
 from tests.fakes.bodies import MEGABYTE, piece_at
 from tests.fakes.certificates import make_authority
-from tests.fakes.downstreams import DownstreamWire
-from tests.fakes.upstreams import OK, UpstreamWire
+from tests.fakes.peers.downstreams import DownstreamWire
+from tests.fakes.peers.upstreams import OK, UpstreamWire
 from tests.proxy.sockets.sockets_case import SocketsCase, certificate_of, queued_in
 
 UPGRADE = b"Connection: Upgrade\r\nUpgrade: websocket\r\n"

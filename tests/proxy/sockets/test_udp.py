@@ -21,7 +21,7 @@ from ingress.proxy.udp.sessions import UdpSessions
 from ingress.routing.streams import StreamRoute, StreamTable
 from ingress.routing.table import RouteTable
 from ingress.routing.variants import WeightedBackend
-from tests.fakes.datagram_peers import DatagramClient, DatagramEndpoint, Script, repeat
+from tests.fakes.peers.datagram_peers import DatagramClient, DatagramEndpoint, Script, repeat
 from tests.fakes.processes import free_port
 from tests.proxy.raw_case import RawCase
 from tests.proxy.sockets.streams_case import OWNER

@@ -16,9 +16,9 @@ from ingress.proxy.contract.transport import NOBODY
 from ingress.proxy.exchange.upstream_errors import UpstreamErrorLog
 from ingress.proxy.transport.resolving import AddressRules
 from tests.fakes.certificates import Authority, issue, make_authority
-from tests.fakes.judging_upstreams import JudgingUpstream
-from tests.fakes.tls_upstreams import TlsUpstream
-from tests.fakes.upstreams import OK, Upstream, UpstreamWire
+from tests.fakes.peers.judging_upstreams import JudgingUpstream
+from tests.fakes.peers.tls_upstreams import TlsUpstream
+from tests.fakes.peers.upstreams import OK, Upstream, UpstreamWire
 from tests.proxy.sockets.sockets_case import SocketsCase
 
 MEBIBYTE = 1024 * 1024

@@ -11,7 +11,7 @@ from twisted.internet.error import ConnectionDone
 from ingress.model.upstream.backends import Endpoint
 from ingress.proxy.contract.limits import KEPT_SECONDS, MAX_UPSTREAM_IDLE
 from ingress.proxy.upstream.connection import UpstreamConnection
-from tests.fakes.upstreams import OK, UpstreamWire
+from tests.fakes.peers.upstreams import OK, UpstreamWire
 from tests.proxy.sockets.sockets_case import SocketsCase
 
 ROUNDS = 400

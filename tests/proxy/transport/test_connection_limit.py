@@ -15,7 +15,7 @@ from ingress.proxy.contract.deadlines import NEVER, Deadlines
 from ingress.proxy.contract.portions import PORTION_SECONDS
 from ingress.proxy.transport.accepting import PAUSE_SECONDS, SLOW_SECONDS, AcceptPause
 from ingress.proxy.transport.connection_limit import AT_ONCE, PATIENCE_SECONDS, ConnectionLimit
-from tests.fakes.busy_clocks import BusyClock
+from tests.fakes.clocks.busy_clocks import BusyClock
 from tests.proxy.playing import GET, OK, ProxyCase
 
 EACH = PORTION_SECONDS / 10

@@ -7,7 +7,7 @@ from ingress.metrics.metrics import Metrics
 from ingress.proxy.contract.deadlines import NEVER, Deadlines
 from ingress.proxy.contract.portions import PORTION_SECONDS
 from ingress.proxy.transport.open_connections import OpenConnections
-from tests.fakes.busy_clocks import BusyClock
+from tests.fakes.clocks.busy_clocks import BusyClock
 
 EACH = PORTION_SECONDS / 10
 """How long it takes to end a connection."""

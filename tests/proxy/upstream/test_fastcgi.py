@@ -12,9 +12,9 @@ from ingress.proxy.contract.limits import UPSTREAM_IDLE_SECONDS
 from ingress.proxy.dispatch.site import SessionRules
 from ingress.proxy.downstream.h2_session import DownstreamSession
 from ingress.proxy.upstream.program_errors import MOST_KNOWN, ProgramErrorLog
-from tests.fakes.fastcgi_records import OK, answered, end, record, stderr, stdout
-from tests.fakes.http2_client import Http2Client, MemoryWire
-from tests.fakes.http2_frames import data
+from tests.fakes.fastcgi.records import OK, answered, end, record, stderr, stdout
+from tests.fakes.http2.client import Http2Client, MemoryWire
+from tests.fakes.http2.frames import data
 from tests.fakes.specs import SpecOf
 from tests.proxy.fastcgi_case import BEGUN, ONE, POST, TWO, FastCgiCase, spec
 from tests.proxy.playing import GET, body_of, fields_of

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ingress.http2.client import ANSWER_WINDOW, FIRST_WINDOW, GREETING
-from tests.fakes.http2_frames import (
+from tests.fakes.http2.frames import (
     DATA,
     HEADERS,
     INTERNAL_ERROR,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ingress.model.upstream.retries import RetryRule
 from ingress.proxy.contract.limits import UPSTREAM_IDLE_SECONDS
 from ingress.proxy.upstream.pool import UpstreamPool
-from tests.fakes.http2_frames import (
+from tests.fakes.http2.frames import (
     GOAWAY,
     INITIAL_WINDOW_SIZE,
     MAX_CONCURRENT_STREAMS,

@@ -11,7 +11,7 @@ from twisted.python.failure import Failure
 
 from ingress.model.serving.limits import AskedTimeouts, Timeouts
 from ingress.proxy.contract.limits import STREAM_END_SECONDS, UPSTREAM_IDLE_SECONDS
-from tests.fakes.http2_frames import (
+from tests.fakes.http2.frames import (
     CANCEL,
     NO_ERROR,
     PROTOCOL_ERROR,
@@ -22,7 +22,7 @@ from tests.fakes.http2_frames import (
     reset,
     window_update,
 )
-from tests.fakes.http2_server import answer
+from tests.fakes.http2.server import answer
 from tests.proxy.h2_upstream_case import CALL, HEAD, ONE, POST, Http2UpstreamCase, codes
 from tests.proxy.playing import GET
 

@@ -9,7 +9,7 @@ from ingress.model.upstream.backends import BackendState, Endpoint
 from ingress.model.upstream.balancing import Balancing
 from ingress.model.upstream.upstream_tls import LinkSettings
 from ingress.routing.table import RouteTable
-from tests.fakes.fastcgi_records import ABORT_REQUEST, OK, STDOUT, answered, end, record, stderr, stdout
+from tests.fakes.fastcgi.records import ABORT_REQUEST, OK, STDOUT, answered, end, record, stderr, stdout
 from tests.proxy.fastcgi_case import spec
 from tests.proxy.leftovers_case import GET, POST, LeftoversCase, Peer, on_all_networks
 from tests.proxy.sockets.sockets_case import ANY_PATH, APP

@@ -20,7 +20,7 @@ from ingress.proxy.transport.name_lookups import NameLookups
 from ingress.proxy.upstream.h2_session import UpstreamSession
 from ingress.routing.table import RouteTable
 from tests.fakes.certificates import issue
-from tests.fakes.http2_frames import (
+from tests.fakes.http2.frames import (
     MAX_CONCURRENT_STREAMS,
     PREFACE,
     REFUSED_STREAM,

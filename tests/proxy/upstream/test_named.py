@@ -8,7 +8,7 @@ from ingress.proxy.contract.deadlines import Deadlines
 from ingress.proxy.contract.limits import NAMED_SECONDS
 from ingress.proxy.contract.portions import PORTION_SECONDS
 from ingress.proxy.upstream.named import NamedConnections
-from tests.fakes.busy_clocks import BusyClock
+from tests.fakes.clocks.busy_clocks import BusyClock
 
 EACH = PORTION_SECONDS / 10
 """How long it takes to close a connection."""

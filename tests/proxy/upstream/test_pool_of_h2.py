@@ -6,7 +6,7 @@ from ingress.http2.client import ASSUMED_STREAMS
 from ingress.proxy.contract.limits import NAMED_SECONDS
 from ingress.proxy.contract.transport import REFUSED, TIMED_OUT
 from ingress.proxy.upstream.pool import UpstreamPool
-from tests.fakes.http2_frames import MAX_CONCURRENT_STREAMS, REFUSED_STREAM, goaway, reset, settings
+from tests.fakes.http2.frames import MAX_CONCURRENT_STREAMS, REFUSED_STREAM, goaway, reset, settings
 from tests.fakes.transports import Peer
 from tests.proxy.h2_upstream_case import ONE, TWO, Http2UpstreamCase
 from tests.proxy.playing import GET

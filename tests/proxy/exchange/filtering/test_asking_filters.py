@@ -12,8 +12,8 @@ from ingress.model.upstream.upstream_tls import LinkSettings
 from ingress.proxy.contract.transport import REFUSED
 from ingress.proxy.dispatch.site import SessionRules
 from ingress.proxy.downstream.h2_session import DownstreamSession
-from tests.fakes.http2_client import Http2Client, MemoryWire
-from tests.fakes.http2_frames import CANCEL, reset
+from tests.fakes.http2.client import Http2Client, MemoryWire
+from tests.fakes.http2.frames import CANCEL, reset
 from tests.fakes.transports import Peer
 from tests.proxy.playing import GET, OK, ONE, ProxyCase, fields_of
 

@@ -18,9 +18,9 @@ from ingress.proxy.exchange.filtering.chains import Chains
 from ingress.routing.route import Match, Route
 from ingress.routing.table import HostRoutes, RouteTable
 from ingress.routing.variants import RequestCondition, Said, Variant, WeightedBackend
+from tests.fakes.clocks.step_clocks import StepClock
 from tests.fakes.counting import calls
 from tests.fakes.filter_parts import FakeServices
-from tests.fakes.step_clocks import StepClock
 from tests.properties import examples
 from tests.proxy.filter_case import FilterCase
 from tests.proxy.playing import BACKEND, GET, OK, ONE, OWNER, TWO, Stage

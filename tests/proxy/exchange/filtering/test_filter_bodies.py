@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ingress.filters import AnswerHead, BodyFlow, BodyStage, Facts, Filter, Reply
 from ingress.model.upstream.retries import RetryRule
-from tests.fakes.http2_frames import WINDOW_UPDATE
+from tests.fakes.http2.frames import WINDOW_UPDATE
 from tests.proxy.filter_case import Asking, AskingHttp2, FilterCase
 from tests.proxy.playing import OK, ONE, TWO, body_of, fields_of
 

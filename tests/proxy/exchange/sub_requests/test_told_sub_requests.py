@@ -9,9 +9,9 @@ from ingress.model.exchanges.sub_requests import SubRequest
 from ingress.model.upstream.upstream_tls import LinkSettings
 from ingress.proxy.contract.limits import MAX_MIRROR_BYTES, MAX_MIRRORS, MAX_MIRRORS_OF_ONE
 from ingress.proxy.contract.transport import REFUSED
-from tests.fakes.http2_client import MemoryWire
-from tests.fakes.http2_frames import CANCEL
-from tests.fakes.http2_server import Http2Server
+from tests.fakes.http2.client import MemoryWire
+from tests.fakes.http2.frames import CANCEL
+from tests.fakes.http2.server import Http2Server
 from tests.proxy.exchange.sub_requests.sub_request_case import ASKED, AUTH, OF_BACKEND, POST, SubRequestCase
 from tests.proxy.h2_upstream_case import codes
 from tests.proxy.playing import BACKEND, OK, ONE

@@ -7,7 +7,7 @@ import json
 from twisted.internet.error import ConnectionDone
 
 from tests.fakes.apiserver.faults import Answer, Delay, Drop, Hang, Hold, RawBody
-from tests.fakes.wire import INGRESSES, ServerCase, ingress
+from tests.fakes.apiserver.wire import INGRESSES, ServerCase, ingress
 
 
 class FaultTests(ServerCase):

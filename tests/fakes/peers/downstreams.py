@@ -13,7 +13,7 @@ from twisted.python.failure import Failure
 from zope.interface import implementer
 
 from tests.fakes.bodies import BodyProducer
-from tests.fakes.upstreams import nothing
+from tests.fakes.peers.upstreams import nothing
 
 KEPT = 1 << 16
 

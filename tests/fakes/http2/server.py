@@ -5,8 +5,8 @@ Like the raw client, whose eyes it has, it shares no code with the proxy.
 
 from __future__ import annotations
 
-from tests.fakes.http2_client import Http2Client, Wire
-from tests.fakes.http2_frames import HEADERS, PREFACE, Fields, Frame, block, data, headers, settings
+from tests.fakes.http2.client import Http2Client, Wire
+from tests.fakes.http2.frames import HEADERS, PREFACE, Fields, Frame, block, data, headers, settings
 
 
 class Http2Server(Http2Client):

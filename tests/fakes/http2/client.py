@@ -15,7 +15,7 @@ from typing import Protocol
 
 import hpack
 
-from tests.fakes.http2_frames import (
+from tests.fakes.http2.frames import (
     ACK,
     CONTINUATION,
     DATA,

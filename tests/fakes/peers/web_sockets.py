@@ -11,7 +11,7 @@ from typing import Any
 
 from attrs import frozen
 
-from tests.fakes.upstreams import Upstream, UpstreamWire
+from tests.fakes.peers.upstreams import Upstream, UpstreamWire
 
 TEXT, BINARY, CLOSE, PING, PONG = 1, 2, 8, 9, 10
 GOODBYE = struct.pack(">H", 1000)

@@ -19,7 +19,7 @@ from tests.fakes.apiserver.plain_client import connect
 from tests.fakes.apiserver.process import ServerProcess
 from tests.fakes.apiserver.server import DEFAULT_TOKEN, ApiServer
 from tests.fakes.apiserver.statuses import StatusError
-from tests.fakes.wire import INGRESSES, ServerCase, Wire, ingress
+from tests.fakes.apiserver.wire import INGRESSES, ServerCase, Wire, ingress
 
 IN_SHOP = "/apis/networking.k8s.io/v1/namespaces/shop/ingresses"
 

@@ -15,8 +15,8 @@ from twisted.internet.ssl import Certificate, optionsForClientTLS
 
 from tests.fakes.certificates import Authority
 from tests.fakes.connecting import connect_protocol
-from tests.fakes.downstreams import DownstreamWire
-from tests.fakes.http2_downstreams import Http2Answer, Http2Downstream
+from tests.fakes.http2.downstreams import Http2Answer, Http2Downstream
+from tests.fakes.peers.downstreams import DownstreamWire
 
 REST_SECONDS = 0.05
 

@@ -14,7 +14,7 @@ from zope.interface import implementer
 from ingress.model.upstream.backends import Endpoint
 from ingress.tls.binding import is_resumed
 from tests.fakes.certificates import Authority
-from tests.fakes.upstreams import OK, Upstream, UpstreamWire
+from tests.fakes.peers.upstreams import OK, Upstream, UpstreamWire
 
 
 @implementer(IOpenSSLServerConnectionCreator)

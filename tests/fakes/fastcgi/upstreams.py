@@ -12,7 +12,7 @@ from twisted.python.failure import Failure
 
 from ingress.model.upstream.backends import Endpoint
 from ingress.model.upstream.upstream_tls import LinkSettings
-from tests.fakes.fastcgi_records import OK, Asked, asked
+from tests.fakes.fastcgi.records import OK, Asked, asked
 
 
 class ResponderWire(Protocol):
