@@ -7,7 +7,7 @@ Each Secret is in one of three states:
   exist is looked for again soon, then less and less often;
 * *waiting* after an error, longer each time.
 
-Those that are missing or forbidden are asked for again one by one, namespaces taking turns (``ingress.cluster.secrets.retry_line``).
+Those that are missing or forbidden are asked for again one by one, namespaces taking turns (``ingress.cluster.secrets.retry_queue``).
 When one that was forbidden is not any more, all others of its namespace are asked for at once.
 
 Invariants: a Secret is asked for by one thread at a time.  What the API server says last is
@@ -34,7 +34,7 @@ from ingress.cluster.api.backoff import Backoff
 from ingress.cluster.api.contact import Contact
 from ingress.cluster.api.outage import Outage
 from ingress.cluster.projecting.project import project
-from ingress.cluster.secrets.retry_line import RetryLine
+from ingress.cluster.secrets.retry_queue import RetryQueue
 from ingress.cluster.secrets.secret_rights import forbidden_problem
 from ingress.cluster.secrets.watched_secrets import WatchedObjects
 from ingress.errors import KubernetesError
@@ -154,7 +154,7 @@ class ObjectReader:
         self._unread: set[ObjectKey] = set()
         self._forbidden: set[ObjectKey] = set()
         self._recalled_at: dict[str, float] = {}
-        self._line: RetryLine[ObjectKey] = RetryLine(reactor, RETRIES_PER_SECOND, self._retry)
+        self._line: RetryQueue[ObjectKey] = RetryQueue(reactor, RETRIES_PER_SECOND, self._retry)
         self._queue: SimpleQueue[_Request | None] = SimpleQueue()
         self._threads: list[tuple[Thread, ApiConnection]] = []
         self._is_stopping = False

@@ -1,4 +1,4 @@
-"""A line in which retries wait for their turn, so that many together ask no more often than few.
+"""A queue in which retries wait for their turn, so that many together ask no more often than few.
 
 Groups take turns, so that nobody can keep another group waiting.  Within one, whoever has tried
 least often goes first: what may have come a moment ago is found soon, however many others have been
@@ -16,7 +16,7 @@ from twisted.internet.interfaces import IDelayedCall
 _K = TypeVar("_K", bound=Hashable)
 
 
-class RetryLine(Generic[_K]):
+class RetryQueue(Generic[_K]):
     """Calls *go* with one key after the other, at most *per_second* of them; *reactor* has ``callLater``."""
 
     def __init__(self, reactor: Any, per_second: float, go: Callable[[_K], None]) -> None:

@@ -1,18 +1,18 @@
-"""Tests for ``ingress.cluster.secrets.retry_line``."""
+"""Tests for ``ingress.cluster.secrets.retry_queue``."""
 
 from twisted.internet.task import Clock
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.cluster.secrets.retry_line import RetryLine
+from ingress.cluster.secrets.retry_queue import RetryQueue
 
 
-class RetryLineTests(SynchronousTestCase):
+class RetryQueueTests(SynchronousTestCase):
     """Who goes when."""
 
     def setUp(self) -> None:
         self.clock = Clock()
         self.gone: list[str] = []
-        self.line: RetryLine[str] = RetryLine(self.clock, 10.0, self.gone.append)
+        self.line: RetryQueue[str] = RetryQueue(self.clock, 10.0, self.gone.append)
 
     def test_pace(self) -> None:
         """The first goes at once, and the others one by one."""
@@ -68,7 +68,7 @@ class RetryLineTests(SynchronousTestCase):
             self.gone.append(name)
             line.put("g", name, 1)
 
-        line: RetryLine[str] = RetryLine(self.clock, 10.0, again)
+        line: RetryQueue[str] = RetryQueue(self.clock, 10.0, again)
         line.put("g", "a", 1)
         self.clock.pump([0.0, 0.05, 0.06, 0.05])
         self.assertEqual(self.gone, ["a", "a"])
