@@ -56,7 +56,7 @@ from ingress.model.serving.serving_settings import ServingSettings
 from ingress.model.stepwise import let_go
 from ingress.news.problem_log import ProblemLog, differing, portions
 from ingress.news.publication_log import PublicationLog, RouteNews, Served
-from ingress.process.collecting import CollectorTurns
+from ingress.process.garbage_collection import CollectorTurns
 from ingress.process.in_slices import in_slices
 from ingress.translate.endpoints.backends import services_without_endpoints, unused_endpoints
 from ingress.translate.incremental import Translation

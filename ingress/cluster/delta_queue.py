@@ -14,7 +14,7 @@ from threading import Lock
 
 from ingress.cluster.source import Sink
 from ingress.model.cluster.objects import Batch, Kind, ObjectId, Projection
-from ingress.process.collecting import CollectorTurns
+from ingress.process.garbage_collection import CollectorTurns
 
 # A portion keeps the reactor busy for some tenths of a millisecond, and so does each collection.
 _PORTION = 25

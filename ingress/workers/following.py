@@ -10,7 +10,7 @@ from typing import Final
 
 from twisted.internet.interfaces import IDelayedCall, IReactorTime
 
-from ingress.process.collecting import CollectorTurns
+from ingress.process.garbage_collection import CollectorTurns
 from ingress.translate.snapshot import Snapshot
 from ingress.workers.feed.follower import Follower
 

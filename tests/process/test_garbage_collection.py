@@ -1,10 +1,10 @@
-"""Tests for ``ingress.process.collecting``."""
+"""Tests for ``ingress.process.garbage_collection``."""
 
 import gc
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.process.collecting import CollectorTurns
+from ingress.process.garbage_collection import CollectorTurns
 
 
 class CollectorTurnsTests(SynchronousTestCase):
