@@ -26,7 +26,7 @@ from ingress.identity.key_pairs import load_certificate
 from ingress.model.cluster.objects import ObjectKey, Secret
 from ingress.model.requests.client_authentication import ClientAuthentication
 from ingress.model.shared_map import SharedMap
-from ingress.tls.building import build_context
+from ingress.tls.context_building import build_context
 from ingress.tls.contexts import MAX_CONTEXTS, ServerContexts
 from ingress.translate.authorities import MOST_AUTHORITIES
 

@@ -69,7 +69,7 @@ from ingress.proxy.upstream.standing import standing
 from ingress.settings import Settings
 from ingress.tls.bases import Bases, InheritedTls
 from ingress.tls.contexts import ServerContexts
-from ingress.tls.generated import generate_certificate
+from ingress.tls.generated_certificate import generate_certificate
 from ingress.tls.groups import usable_groups
 from ingress.tls.profile import VERSIONS
 from ingress.tls.upstream import UpstreamContexts

@@ -24,7 +24,7 @@ from ingress.identity.certificates import (
 )
 from ingress.identity.key_pairs import load_certificate
 from ingress.model.cluster.objects import ObjectKey, Secret
-from ingress.tls.building import build_context
+from ingress.tls.context_building import build_context
 from ingress.tls.profile import VERSIONS, new_server_context
 
 LOOK_SECONDS: Final = 1.0

@@ -3,13 +3,13 @@
     a handshake ──▶ bases.py: begins on one of these contexts
                       │ the client names a server
                       ▼
-                    contexts.py: the one for that name ──▶ building.py: a certificate with its settings, by profile.py
+                    contexts.py: the one for that name ──▶ context_building.py: a certificate with its settings, by profile.py
                       │
                       ▼
                     handshake.py: what the client showed (demands.py: what was asked, peer_keys.py: which keys take no time)
 
     to endpoints            upstream.py: contexts by settings, sessions by endpoint, and whose certificate it is
 
-``client_hello.py`` reads the name where TLS is not ended here, ``groups.py`` knows which groups there are, ``generated.py``
+``client_hello.py`` reads the name where TLS is not ended here, ``groups.py`` knows which groups there are, ``generated_certificate.py``
 makes a certificate for who has none, and ``binding.py`` alone knows what pyOpenSSL has no public name for.
 """

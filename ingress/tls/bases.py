@@ -22,7 +22,7 @@ from twisted.logger import Logger
 
 from ingress.identity.certificates import Certificate
 from ingress.tls.binding import Choose, ServerConnection, bind_sessions, on_server_name
-from ingress.tls.generated import generate_certificate
+from ingress.tls.generated_certificate import generate_certificate
 from ingress.tls.profile import GROUPS, settle_profile
 
 TICKET_KEYS_SECONDS: Final = 12 * 3600.0

@@ -51,7 +51,7 @@ from ingress.model.stepwise import Stepwise, finished
 from ingress.process.in_slices import first_at_once
 from ingress.tls.bases import Bases, BegunConnection, StreamConnection
 from ingress.tls.binding import ACCESS_DENIED, UNRECOGNIZED_NAME, Choose, is_resumed
-from ingress.tls.building import build_context
+from ingress.tls.context_building import build_context
 from ingress.tls.demands import Demands
 from ingress.tls.handshake import Handshake
 from ingress.tls.profile import GROUPS, HTTP_1_1, HTTP_2

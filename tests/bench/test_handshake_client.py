@@ -10,7 +10,7 @@ from bench.handshake_client import Refused, Visits
 from ingress.identity.certificates import Certificate
 from ingress.tls.binding import is_resumed
 from ingress.tls.contexts import ServerContexts
-from ingress.tls.generated import generate_certificate
+from ingress.tls.generated_certificate import generate_certificate
 
 ANSWER = b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
 

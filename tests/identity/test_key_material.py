@@ -16,9 +16,9 @@ from ingress.identity.key_pairs import load_certificate
 from ingress.identity.misdirected import ServerNames
 from ingress.model.cluster.objects import Kind, ObjectKey, Projection, Secret
 from ingress.model.stepwise import finished
-from ingress.tls.building import build_context
+from ingress.tls.context_building import build_context
 from ingress.tls.contexts import ServerContexts
-from ingress.tls.generated import generate_certificate
+from ingress.tls.generated_certificate import generate_certificate
 from ingress.translate.certificates import load, read_tls
 from ingress.translate.incremental import Translation
 from ingress.translate.options import TranslateOptions

@@ -29,7 +29,7 @@ from ingress.tls.binding import (
     take_back,
 )
 from ingress.tls.contexts import ServerContexts
-from ingress.tls.generated import generate_certificate
+from ingress.tls.generated_certificate import generate_certificate
 
 NOTHING = (b"", 0, None)
 """What is received where nothing has come."""

@@ -16,7 +16,7 @@ from ingress.identity.server_names import PLAIN_HANDSHAKE, HandshakeSettings, Ha
 from ingress.model.requests.client_authentication import ClientAuthentication
 from ingress.model.shared_map import SharedMap
 from ingress.tls.contexts import ServerContexts
-from ingress.tls.generated import generate_certificate
+from ingress.tls.generated_certificate import generate_certificate
 from tests.fakes.clocks.step_clocks import StepClock
 from tests.fakes.counting import calls
 from tests.properties import examples

@@ -10,7 +10,7 @@ from ingress.annotations.hosts.ciphers import ALLOWED_SUITES
 from ingress.options.values import read_tls_groups
 from ingress.tls.binding import suit_socket
 from ingress.tls.contexts import ServerContexts
-from ingress.tls.generated import generate_certificate
+from ingress.tls.generated_certificate import generate_certificate
 from ingress.tls.profile import GROUPS, TLS_1_2_SUITES, known_groups, new_server_context
 from tests.tls.test_contexts import Client
 

@@ -9,9 +9,9 @@ from ingress.identity.certificates import CertificateTable
 from ingress.identity.server_names import HandshakeSettings, HandshakeSettingsTable
 from ingress.model.requests.client_authentication import ClientAuthentication
 from ingress.tls.binding import first_offered
-from ingress.tls.building import build_context
+from ingress.tls.context_building import build_context
 from ingress.tls.contexts import ServerContexts
-from ingress.tls.generated import generate_certificate
+from ingress.tls.generated_certificate import generate_certificate
 from ingress.tls.profile import HTTP_1_1, HTTP_2, TLS_1_2_SUITES, suits_http_2
 from tests.tls.test_contexts import AUTHORITY, Client, certificate
 

@@ -11,7 +11,7 @@ from typing import Any
 from ingress.errors import StartError
 from ingress.proxy.listening.served_table import ServedSite, ServedTable, ServingPort
 from ingress.tls.contexts import ServerContexts
-from ingress.tls.generated import generate_certificate
+from ingress.tls.generated_certificate import generate_certificate
 from tests.fakes.processes import free_port
 from tests.proxy.leftovers_case import OK, LeftoversCase, on_all_networks
 

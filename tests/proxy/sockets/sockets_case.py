@@ -46,7 +46,7 @@ from ingress.routing.balancing.health import FIRST_SECONDS
 from ingress.routing.route import Match, Route
 from ingress.routing.table import RouteTable
 from ingress.tls.contexts import ServerContexts
-from ingress.tls.generated import generate_certificate
+from ingress.tls.generated_certificate import generate_certificate
 from tests.fakes.certificates import Authority, issue, make_authority
 from tests.fakes.connecting import connect_protocol
 from tests.fakes.failure_reasons import must_be_explained

@@ -26,7 +26,7 @@ from ingress.proxy.listening.networks import network_for
 from ingress.proxy.transport.open_connections import OpenConnections
 from ingress.proxy.transport.twisted_protocol import TwistedProtocol
 from ingress.tls.contexts import ServerContexts
-from ingress.tls.generated import generate_certificate
+from ingress.tls.generated_certificate import generate_certificate
 from tests.fakes.certificates import issue, make_authority
 from tests.fakes.transports import MemoryReactor, Peer
 from tests.proxy.sockets.far_ends import PlainEnd, TLSEnd

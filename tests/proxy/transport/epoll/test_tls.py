@@ -19,7 +19,7 @@ from ingress.proxy.transport.epoll.tls import TLSTransport
 from ingress.proxy.transport.handshake_queue import STEPS
 from ingress.tls import binding
 from ingress.tls.contexts import ServerContexts
-from ingress.tls.generated import generate_certificate
+from ingress.tls.generated_certificate import generate_certificate
 from tests.fakes.peers.key_updates import KeyUpdates
 from tests.proxy.sockets.test_tls import RawCase
 from tests.proxy.transport.epoll.test_epoll_set import BatchReactor

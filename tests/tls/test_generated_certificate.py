@@ -1,4 +1,4 @@
-"""Tests for ``ingress.tls.generated``."""
+"""Tests for ``ingress.tls.generated_certificate``."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -6,7 +6,7 @@ from cryptography import x509
 from cryptography.hazmat.primitives.asymmetric import ec
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.tls.generated import GENERATED_NAME, generate_certificate
+from ingress.tls.generated_certificate import GENERATED_NAME, generate_certificate
 
 NOW = datetime(2030, 6, 1, 12, 30, tzinfo=UTC)
 
