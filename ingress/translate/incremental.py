@@ -60,7 +60,7 @@ from ingress.translate.caches.route_counts import RouteCounts
 from ingress.translate.caches.table_cache import TableCache
 from ingress.translate.claims import ParsedObject
 from ingress.translate.endpoints.backends import default_backend_problems, service_key
-from ingress.translate.gateway.attached import NONE_REJECTED, AttachedCounts
+from ingress.translate.gateway.attached_routes import NONE_REJECTED, AttachedCounts
 from ingress.translate.gateway.claims import is_of_gateways
 from ingress.translate.gateway.handshake_cache import HandshakeCache
 from ingress.translate.gateway.side_by_side import SideBySideProblems

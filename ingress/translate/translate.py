@@ -45,7 +45,7 @@ from ingress.translate.found_references import (
     find_references,
     find_references_of_operator,
 )
-from ingress.translate.gateway.attached import count_attached
+from ingress.translate.gateway.attached_routes import count_attached
 from ingress.translate.gateway.claims import ListenerKey, is_of_gateways
 from ingress.translate.gateway.handshakes import NO_HANDSHAKES, translate_handshakes
 from ingress.translate.gateway.side_by_side import lost_hosts

@@ -12,5 +12,5 @@
 for by Services (``app_protocols.py``) and by policies about them (``backend_policies.py``).
 
 What is told of all that: which hosts are an Ingress's on a shared port (``side_by_side.py``), how many routes each listener has
-(``attached.py``), which Gateways lead to a Service (``gateways_of_services.py``).
+(``attached_routes.py``), which Gateways lead to a Service (``gateways_of_services.py``).
 """

@@ -12,7 +12,7 @@ from ingress.model.frozen import frozen
 from ingress.model.stepwise import Stepwise
 from ingress.translate.age import why_first
 from ingress.translate.claims import ParsedObject
-from ingress.translate.gateway.attached import is_refused
+from ingress.translate.gateway.attached_routes import is_refused
 from ingress.translate.gateway.claims import ListenerKey, key_of
 from ingress.translate.readers.gateway.objects.names import GRPC_ROUTE, HTTP_ROUTE
 from ingress.translate.readers.gateway.topology.hostnames import wildcards_over

@@ -8,7 +8,7 @@ from ingress.model.cluster.objects import Kind, ObjectId, ObjectKey, Owner
 from ingress.model.cluster.state import ClusterState
 from ingress.model.upstream.backends import BackendReference
 from ingress.translate.claims import ParsedObject
-from ingress.translate.gateway.attached import AttachedCounts
+from ingress.translate.gateway.attached_routes import AttachedCounts
 from ingress.translate.gateway.claims import GatewayClaims, RuleClaim
 from ingress.translate.readers.gateway.objects.names import GATEWAY, GROUP, HTTP_ROUTE, ObjectReference
 from ingress.translate.readers.gateway.objects.routes import ParentReference

@@ -19,7 +19,7 @@ from types import MappingProxyType
 from ingress.fields import FieldReader, RawObject, path_of, shape_of
 from ingress.model.cluster.problems import Reason
 from ingress.model.stepwise import Stepwise, finished
-from ingress.translate.readers.created import created_of
+from ingress.translate.readers.creation_time import created_of
 from ingress.translate.readers.ingress.objects import (
     CLASS_ANNOTATION,
     Ingress,

@@ -5,7 +5,7 @@ from ipaddress import ip_address
 
 from ingress.fields import FieldReader, RawObject, is_object, path_of
 from ingress.model.cluster.problems import Reason
-from ingress.translate.readers.created import created_of
+from ingress.translate.readers.creation_time import created_of
 from ingress.translate.readers.gateway.objects.gateways import (
     FrontendValidation,
     Gateway,

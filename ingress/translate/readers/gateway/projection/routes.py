@@ -6,7 +6,7 @@ from typing import Final, TypeVar
 
 from ingress.fields import FieldReader, RawObject, entry_path
 from ingress.model.cluster.problems import Reason
-from ingress.translate.readers.created import created_of
+from ingress.translate.readers.creation_time import created_of
 from ingress.translate.readers.gateway.objects.names import GATEWAY, GROUP, UNREADABLE
 from ingress.translate.readers.gateway.objects.routes import (
     GRPCRoute,
