@@ -44,7 +44,7 @@ from ingress.workers.fresh_process import can_be_renewed
 from ingress.workers.held_listeners import Held, HeldListeners
 from ingress.workers.known_workers import KnownWorkers
 from ingress.workers.messages import Wanted, to_bytes, wanted_to_bytes
-from ingress.workers.renewing import retire
+from ingress.workers.retiring import retire
 from ingress.workers.shared_page import SharedPage
 from ingress.workers.supervising import (
     FIRST_PAUSE_SECONDS,

@@ -33,6 +33,7 @@ from ingress.proxy.transport.resolving import AddressRules
 from ingress.settings import Settings
 from ingress.tls.bases import InheritedTls
 from ingress.workers import messages
+from ingress.workers.accept_turn import AcceptTurn, beat_seconds
 from ingress.workers.failures import FailureSender
 from ingress.workers.feed.follower import Follower
 from ingress.workers.following import Following
@@ -40,7 +41,6 @@ from ingress.workers.fresh_process import holders_of, log_to, renew_reactor
 from ingress.workers.log_lines import LinesToParent, line_sender, to_standard_error
 from ingress.workers.messages import Kind, from_bytes, named_from_bytes, named_to_bytes, wanted_from_bytes
 from ingress.workers.shared_page import SharedPage
-from ingress.workers.sharing import AcceptTurn, beat_seconds
 from ingress.workers.tally_sender import TallySender
 
 Question = Callable[[bytes, tuple[int, ...]], Any]
