@@ -20,7 +20,7 @@ from ingress.proxy.dispatch.site import ProxySite
 from ingress.proxy.exchange.context import ExchangeContext
 from ingress.proxy.transport.datagrams import NO_DESCRIPTOR, Sockets, connect_datagrams
 from ingress.proxy.transport.resolving import Dial, is_own_address
-from ingress.proxy.udp.order import Order
+from ingress.proxy.udp.eviction_order import EvictionOrder
 
 AT_ONCE: Final = 100
 """Sessions that are ended in one turn; each costs some hundredths of a millisecond."""
@@ -78,7 +78,7 @@ class UdpSessions:
         self._find_address = find_address
         self._finding: set[object] = set()
         self._open_socket = open_socket
-        self._order: Order[Session] = Order(most)
+        self._order: EvictionOrder[Session] = EvictionOrder(most)
         self._kept: OrderedDict[Session, int] = OrderedDict()
         """Who keeps how many bytes, the longest first."""
         self._kept_bytes = 0

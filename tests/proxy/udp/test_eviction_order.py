@@ -1,11 +1,11 @@
-"""``ingress.proxy.udp.order``: which session is over first, and which one gives way."""
+"""``ingress.proxy.udp.eviction_order``: which session is over first, and which one gives way."""
 
 from attrs import define
 from hypothesis import given
 from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.proxy.udp.order import FRESH_SHARE, Order
+from ingress.proxy.udp.eviction_order import FRESH_SHARE, EvictionOrder
 
 
 @define(eq=False)
@@ -16,11 +16,11 @@ class Session:
 
 
 class OrderTests(SynchronousTestCase):
-    """``Order``."""
+    """``EvictionOrder``."""
 
-    def order(self, *moments: float) -> tuple[Order[Session], list[Session]]:
+    def order(self, *moments: float) -> tuple[EvictionOrder[Session], list[Session]]:
         """Return an order of sessions that began at these *moments*."""
-        order: Order[Session] = Order(4)
+        order: EvictionOrder[Session] = EvictionOrder(4)
         sessions = [Session(one) for one in moments]
         for one in sessions:
             order.add(one)
@@ -74,7 +74,7 @@ class OrderTests(SynchronousTestCase):
     )
     def test_any_history(self, steps: list[tuple[str, int]]) -> None:
         """Whatever happens, the one that is idle longest is found, and a flood of fresh ones never pushes out a proven one of few."""
-        order: Order[Session] = Order(8)
+        order: EvictionOrder[Session] = EvictionOrder(8)
         there: dict[int, Session] = {}
         proven: set[int] = set()
         for now, (step, number) in enumerate(steps):

@@ -22,7 +22,7 @@ class Idle(Protocol):
 S = TypeVar("S", bound=Idle)
 
 
-class Order(Generic[S]):
+class EvictionOrder(Generic[S]):
     """Sessions, those first that were idle longest; *most* at a time."""
 
     def __init__(self, most: int) -> None:
