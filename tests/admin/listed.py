@@ -7,10 +7,10 @@ from twisted.internet.task import Clock
 from twisted.web.http_headers import Headers
 
 from ingress.admin.contract.listing import Listing, whole
-from ingress.admin.contract.orders import Orders
 from ingress.admin.contract.page_request import PageRequest
 from ingress.admin.contract.page_sources import PageSources, Published
 from ingress.admin.contract.parameters import Given
+from ingress.admin.contract.sorted_entries import SortedEntries
 from ingress.metrics.metrics import Metrics
 from ingress.translate.snapshot import Snapshot
 
@@ -22,7 +22,7 @@ def asked_of(snapshot: Snapshot, *, now: datetime = NOW, **given: str) -> PageRe
     published = Published(snapshot, 1, now)
     known = PageSources(tuple, lambda: published, Metrics(), now=lambda: now)
     values = {name: (value,) for name, value in given.items()}
-    return PageRequest(known, published, now, Given(values), Headers(), Orders(Clock()))
+    return PageRequest(known, published, now, Given(values), Headers(), SortedEntries(Clock()))
 
 
 def text_of(listing: Listing[Any], snapshot: Snapshot, now: datetime = NOW) -> str:

@@ -14,9 +14,9 @@ from heapq import merge
 from itertools import chain
 from typing import Any, Final, Generic, TypeVar
 
-from ingress.admin.contract.orders import put_in_order
 from ingress.admin.contract.page_request import PageRequest
 from ingress.admin.contract.parameters import Given, Parameter, QueryRefusedError, Sort
+from ingress.admin.contract.sorted_entries import put_in_order
 from ingress.model.frozen import frozen
 from ingress.plain_data.steps import AT_ONCE, NOT_YET, NotYet, json_text
 

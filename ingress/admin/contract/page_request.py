@@ -4,9 +4,9 @@ from datetime import datetime
 
 from twisted.web.http_headers import Headers
 
-from ingress.admin.contract.orders import Orders
 from ingress.admin.contract.page_sources import PageSources, Published
 from ingress.admin.contract.parameters import Given
+from ingress.admin.contract.sorted_entries import SortedEntries
 from ingress.model.frozen import frozen
 from ingress.translate.snapshot import Snapshot
 
@@ -22,7 +22,7 @@ class PageRequest:
     """What the query says; nothing where the page has no parameters."""
     headers: Headers
     """The fields of the request."""
-    orders: Orders
+    orders: SortedEntries
     """What was put in order for others that asked before."""
     pages: tuple[tuple[str, str], ...] = ()
     """The pages that there are here: path and meaning of each."""

@@ -20,11 +20,11 @@ from twisted.web.resource import Resource
 from twisted.web.server import NOT_DONE_YET, Request, Site
 
 from ingress.admin.contract.answers import Answer, LargeAnswer, StreamAnswer, refused_query
-from ingress.admin.contract.orders import Orders
 from ingress.admin.contract.page_request import PageRequest
 from ingress.admin.contract.page_row import Made, PageRow
 from ingress.admin.contract.page_sources import PageSources
 from ingress.admin.contract.parameters import Given, QueryRefusedError, read_query
+from ingress.admin.contract.sorted_entries import SortedEntries
 from ingress.admin.pages.live_stream import begin_stream
 from ingress.admin.port.access import Access
 from ingress.admin.port.connections import REQUEST_SECONDS, AdminChannel, AdminConnections
@@ -87,7 +87,7 @@ class AdminResource(Resource):
         self._names = frozenset(names)
         self._clock = clock
         self._large_pages = LargePages(clock)
-        self._orders = Orders(clock)
+        self._orders = SortedEntries(clock)
         there = [row for row in rows if row.is_there(sources) and (row.is_probe or not only_probes)]
         self._rows = {row.path.encode(): row for row in there}
         self._list = tuple((row.path, row.meaning) for row in there)

@@ -11,9 +11,9 @@ from twisted.internet.task import Clock
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.admin.contract.listing import Listing, paged, read_token, token_of, whole
-from ingress.admin.contract.orders import KEPT_SECONDS, Orders
 from ingress.admin.contract.page_request import PageRequest
 from ingress.admin.contract.parameters import QueryRefusedError
+from ingress.admin.contract.sorted_entries import KEPT_SECONDS, SortedEntries
 from ingress.admin.lists.problems import PROBLEMS
 from ingress.admin.lists.routes import ROUTES
 from ingress.model.cluster.objects import Kind, ObjectKey, Owner
@@ -150,18 +150,18 @@ class PagesTests(SynchronousTestCase):
         asked = asked_of(self.snapshot, limit="1")
         first = len(list(paged(ROUTES, asked)))
         self.assertLess(len(list(paged(ROUTES, asked))), first)
-        self.assertEqual(repr(asked.orders), "<Orders of 1 snapshot>")
+        self.assertEqual(repr(asked.orders), "<SortedEntries of 1 snapshot>")
 
     def test_forgotten(self) -> None:
         """What was put in order is kept for half a minute after somebody looked, and not for longer, nor beyond its snapshot."""
         clock = Clock()
-        asked = evolve(asked_of(self.snapshot, limit="1"), orders=Orders(clock))
+        asked = evolve(asked_of(self.snapshot, limit="1"), orders=SortedEntries(clock))
         for _ in range(3):
             list(paged(ROUTES, asked))
             clock.advance(KEPT_SECONDS - 1)
-        self.assertEqual(repr(asked.orders), "<Orders of 1 snapshot>")
+        self.assertEqual(repr(asked.orders), "<SortedEntries of 1 snapshot>")
         clock.advance(1)
-        self.assertEqual(repr(asked.orders), "<Orders of 0 snapshots>")
+        self.assertEqual(repr(asked.orders), "<SortedEntries of 0 snapshots>")
         self.assertEqual(clock.getDelayedCalls(), [])
         self.assertEqual(len(page(ROUTES, asked)["routes"]), 1)
 

@@ -47,7 +47,7 @@ def put_in_order(entries: Iterable[E | NotYet], key: Callable[[E], Any]) -> Iter
 KEPT_SECONDS: Final = 30.0
 
 
-class Orders:
+class SortedEntries:
     """What is kept of them, by snapshot."""
 
     def __init__(self, clock: IReactorTime) -> None:
@@ -56,7 +56,7 @@ class Orders:
         self._forgets: IDelayedCall | None = None
 
     def __repr__(self) -> str:
-        return f"<Orders of {number_of(len(self._kept), 'snapshot')}>"
+        return f"<SortedEntries of {number_of(len(self._kept), 'snapshot')}>"
 
     def of(
         self,
