@@ -115,7 +115,7 @@ def _print_gateway(
     given: Input, output: str, *, gateway: str, gateway_class: str, experimental: bool, unguarded: bool
 ) -> None:
     from ingress.ctl.gateway.rendering import render_gateway
-    from ingress.ctl.gateway.saying import GatewayOptions
+    from ingress.ctl.gateway.rendering_values import GatewayOptions
     from ingress.ctl.gateway.text import json_of, line_of, summary_of, yaml_of
 
     if given.others:

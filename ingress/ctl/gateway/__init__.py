@@ -6,6 +6,6 @@
                   │                                                    (fields.py, cross_origin.py)
                   └─▶ backends.py         where rules lead, with grants and policies
 
-All of them say things by ``saying.py``, which keeps what was not said; ``text.py`` prints both.  It begins with the route
+All of them say things by ``rendering_values.py``, which keeps what was not said; ``text.py`` prints both.  It begins with the route
 table, in which is decided already whose a host is, who won a path, and what stands before it.
 """

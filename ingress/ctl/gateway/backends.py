@@ -9,7 +9,7 @@ from typing import Final
 from attrs import define, field
 
 from ingress.ctl.gateway.listeners import is_hostname
-from ingress.ctl.gateway.saying import Effect, Json, Remarks, meta
+from ingress.ctl.gateway.rendering_values import Effect, Json, Remarks, meta
 from ingress.model.cluster.objects import ObjectId, ObjectKey, Service
 from ingress.model.upstream.backends import BackendReference
 from ingress.model.upstream.upstream_tls import ProtocolAsked, ProtocolRefused, UpstreamTlsRequest

@@ -9,7 +9,7 @@ Source: ``HTTPRouteMatch``.
 
 import re
 
-from ingress.ctl.gateway.saying import Json
+from ingress.ctl.gateway.rendering_values import Json
 from ingress.routing.variants import RequestCondition, Said, Variant
 
 

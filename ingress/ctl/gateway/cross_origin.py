@@ -8,7 +8,7 @@ from typing import Final
 
 from ingress.annotations.answers.cors import CorsFields
 from ingress.ctl.gateway.fields import is_field_name
-from ingress.ctl.gateway.saying import Effect, Json, Remark
+from ingress.ctl.gateway.rendering_values import Effect, Json, Remark
 
 MOST_ENTRIES: Final = 64
 _METHODS: Final = frozenset(("GET", "HEAD", "POST", "PUT", "DELETE", "CONNECT", "OPTIONS", "TRACE", "PATCH"))

@@ -6,7 +6,7 @@ Source: ``HTTPHeaderFilter``.
 import re
 from typing import Final
 
-from ingress.ctl.gateway.saying import Effect, Json, Remark
+from ingress.ctl.gateway.rendering_values import Effect, Json, Remark
 
 MOST_FIELDS: Final = 16
 _MOST_CHARACTERS: Final = 4096

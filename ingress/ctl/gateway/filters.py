@@ -47,7 +47,7 @@ from ingress.annotations.upstream.affinity import SessionCookie
 from ingress.ctl.gateway.cross_origin import said_cors
 from ingress.ctl.gateway.fields import field_of, modifier_of
 from ingress.ctl.gateway.paths import replaced_prefix
-from ingress.ctl.gateway.saying import Effect, Json, Remark
+from ingress.ctl.gateway.rendering_values import Effect, Json, Remark
 from ingress.filters import FieldChanges, FilterSpec, Phase
 from ingress.model.requests.templates import Template
 from ingress.model.upstream.backends import BackendReference

@@ -5,8 +5,8 @@ Source: ``GRPCRouteRule``, ``GRPCMethodMatch``.
 
 import re
 
+from ingress.ctl.gateway.rendering_values import Json
 from ingress.ctl.gateway.rules import Rule
-from ingress.ctl.gateway.saying import Json
 
 _match_service = re.compile(r"/(?P<service>[A-Za-z_][A-Za-z_0-9]*(?:\.[A-Za-z_][A-Za-z_0-9]*)*)").fullmatch
 _match_method = re.compile(

@@ -15,7 +15,7 @@ from typing import Final
 
 from attrs import Factory, define
 
-from ingress.ctl.gateway.saying import GatewayOptions, Json, meta
+from ingress.ctl.gateway.rendering_values import GatewayOptions, Json, meta
 from ingress.model.cluster.objects import ObjectKey
 from ingress.model.frozen import frozen
 

@@ -11,7 +11,7 @@ import re
 from typing import Final
 from urllib.parse import quote
 
-from ingress.ctl.gateway.saying import Json
+from ingress.ctl.gateway.rendering_values import Json
 from ingress.model.frozen import frozen
 from ingress.model.requests.templates import Template
 from ingress.routing.route import Match, Route

@@ -9,9 +9,9 @@ from ingress.ctl.gateway.backends import GROUP, Backends
 from ingress.ctl.gateway.grpc import grpc_rules
 from ingress.ctl.gateway.listeners import HTTP, HTTPS, TLS, HostOfTable, Listening, is_hostname
 from ingress.ctl.gateway.paths import said_once
+from ingress.ctl.gateway.rendering_values import Effect, GatewayOptions, Json, Remarks, Rendering
 from ingress.ctl.gateway.routes import GRPC_ROUTE, TLS_ROUTE, Routes, Served
 from ingress.ctl.gateway.rules import HTTP_ROUTE, Rule, RuleSaying, asking_object, namespace_of
-from ingress.ctl.gateway.saying import Effect, GatewayOptions, Json, Remarks, Rendering
 from ingress.ctl.inputs.input import Input
 from ingress.model.cluster.objects import Kind, ObjectId, ObjectKey
 from ingress.model.upstream.upstream_tls import ProtocolAsked

@@ -14,8 +14,8 @@ from typing import Final
 from attrs import Factory, define, field
 
 from ingress.ctl.gateway.listeners import Section, slug
+from ingress.ctl.gateway.rendering_values import GatewayOptions, Json, meta, without_empty
 from ingress.ctl.gateway.rules import MOST_RULES
-from ingress.ctl.gateway.saying import GatewayOptions, Json, meta, without_empty
 from ingress.model.cluster.objects import ObjectId
 from ingress.model.frozen import frozen
 

@@ -14,7 +14,7 @@ from ingress.ctl.gateway.backends import Backends
 from ingress.ctl.gateway.conditions import decided_before, has_negated, in_order, said_conditions
 from ingress.ctl.gateway.filters import FilterSaying, RuleParts
 from ingress.ctl.gateway.paths import PathSaid, said_path
-from ingress.ctl.gateway.saying import Effect, GatewayOptions, Json, Remark, Remarks, without_empty
+from ingress.ctl.gateway.rendering_values import Effect, GatewayOptions, Json, Remark, Remarks, without_empty
 from ingress.filters import FilterSpec
 from ingress.model.cluster.objects import Kind, ObjectId, ObjectKey
 from ingress.model.upstream.backends import BackendReference

@@ -7,7 +7,7 @@ from typing import Any
 
 import yaml
 
-from ingress.ctl.gateway.saying import Effect, Json, Rendering, Unsaid
+from ingress.ctl.gateway.rendering_values import Effect, Json, Rendering, Unsaid
 from ingress.ctl.terminal import printable
 from ingress.model.cluster.objects import ObjectId
 

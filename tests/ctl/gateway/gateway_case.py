@@ -10,7 +10,7 @@ from ingress.cluster.kinds import KINDS
 from ingress.cluster.projecting.project import project
 from ingress.cluster.store import Store
 from ingress.ctl.gateway.rendering import render_gateway
-from ingress.ctl.gateway.saying import GatewayOptions, Json, Rendering
+from ingress.ctl.gateway.rendering_values import GatewayOptions, Json, Rendering
 from ingress.ctl.inputs.coverage import Coverage
 from ingress.ctl.inputs.input import Input
 from ingress.model.cluster.objects import ObjectId, Projection

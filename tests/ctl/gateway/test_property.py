@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from ingress.annotations.redirects.https_redirect import HttpsRedirect
 from ingress.annotations.redirects.slash_redirect import SlashRedirect
 from ingress.ctl.gateway.rendering import render_gateway
-from ingress.ctl.gateway.saying import GatewayOptions, Json
+from ingress.ctl.gateway.rendering_values import GatewayOptions, Json
 from ingress.ctl.inputs.input import Input
 from tests.ctl.gateway.gateway_case import GatewayCase, given_by, ingress
 from tests.ctl.gateway.model import rule_of

@@ -7,7 +7,7 @@ import yaml
 from attrs import evolve
 
 from ingress.ctl.gateway.rendering import render_gateway
-from ingress.ctl.gateway.saying import GatewayOptions, Json
+from ingress.ctl.gateway.rendering_values import GatewayOptions, Json
 from ingress.ctl.gateway.text import json_of, yaml_of
 from ingress.ctl.inputs.controller_options import options_from
 from ingress.model.cluster.objects import ObjectKey
