@@ -13,7 +13,7 @@ from ingress.model.upstream.backends import BackendReference, BackendState
 from ingress.model.upstream.balancing import Algorithm, Balancing
 from ingress.model.upstream.retries import DEFAULT_RETRIES, RetryRule
 from ingress.plain_data.values import words_of_link
-from ingress.routing.choosing import with_endpoint
+from ingress.routing.backend_choice import with_endpoint
 from ingress.routing.route import Route
 from ingress.routing.variants import Choice, ChoiceFacts
 from ingress.wording import first_of

@@ -61,7 +61,7 @@ from ingress.model.upstream.backends import BackendReference
 from ingress.proxy.exchange.facts import RequestFacts
 from ingress.proxy.exchange.filtering.chain import in_order
 from ingress.proxy.exchange.replies import Replies, accepts_html, head_of
-from ingress.routing.choosing import chances
+from ingress.routing.backend_choice import chances
 from ingress.routing.contest import MOST_LOSERS, Contest, contesting
 from ingress.routing.health_checks import HEALTH_CHECK_REPLY, is_health_check
 from ingress.routing.ordered_contest import contesting_in_order

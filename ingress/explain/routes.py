@@ -11,7 +11,7 @@ from ingress.model.cluster.problems import Problem
 from ingress.model.stepwise import Stepwise
 from ingress.model.upstream.backends import BackendReference
 from ingress.plain_data.steps import NotYet, in_order
-from ingress.routing.choosing import Chances
+from ingress.routing.backend_choice import Chances
 from ingress.routing.contest import Contest
 from ingress.routing.route import Route
 from ingress.routing.variants import ChoiceFacts

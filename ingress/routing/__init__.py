@@ -3,9 +3,9 @@
     what is looked for    hosts.py, paths.py                          normal forms
     which route           table.py (prefix_tree.py), and for routes of one host that are no plain text:
                           expression_routes.py, beginnings.py         regular expressions of Ingresses
-                          conditional_routes.py, matching.py          routes of Gateways, in their own order
+                          conditional_routes.py, match_conditions.py  routes of Gateways, in their own order
                           side_by_side.py                             two tables on one port
-    where it leads        route.py, variants.py, choosing.py          conditions, weights
+    where it leads        route.py, variants.py, backend_choice.py    conditions, weights
     why                   contest.py, ordered_contest.py
     which endpoint        balancing/
 

@@ -17,7 +17,7 @@ from ingress.routing.contest import (
     near_hosts_of,
     near_paths_of,
 )
-from ingress.routing.matching import MatchFacts, TooMuchToCompare, first_met
+from ingress.routing.match_conditions import MatchFacts, TooMuchToCompare, first_met
 from ingress.routing.route import Match, Route
 from ingress.routing.table import RouteTable
 

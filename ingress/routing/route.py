@@ -11,7 +11,7 @@ from ingress.model.upstream.backends import BackendReference
 from ingress.model.upstream.balancing import Balancing
 from ingress.model.upstream.retries import DEFAULT_RETRIES, RetryRule
 from ingress.routing.beginnings import Beginnings
-from ingress.routing.matching import MatchCondition
+from ingress.routing.match_conditions import MatchCondition
 from ingress.routing.variants import Variant, WeightedBackend, backends_of
 
 

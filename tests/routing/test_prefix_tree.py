@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.routing.beginnings import Beginnings
-from ingress.routing.matching import Compared, MatchCondition
+from ingress.routing.match_conditions import Compared, MatchCondition
 from ingress.routing.prefix_tree import MOST_ELEMENTS, PrefixTree
 from ingress.routing.route import Match
 from ingress.routing.table import HostRoutes

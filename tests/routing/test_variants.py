@@ -10,7 +10,7 @@ from ingress.annotations.hosts.transport_security import TransportSecurity
 from ingress.annotations.redirects.https_redirect import HttpsRedirect
 from ingress.filters import FilterSpec
 from ingress.model.upstream.backends import BackendReference
-from ingress.routing.choosing import chances, choose, with_endpoint
+from ingress.routing.backend_choice import chances, choose, with_endpoint
 from ingress.routing.route import Match, Route
 from ingress.routing.variants import Choice, RequestCondition, Said, Variant, WeightedBackend
 

@@ -33,7 +33,7 @@ from ingress.proxy.exchange.filtering.chains import Chains
 from ingress.proxy.exchange.filtering.consulting import ask_at_once
 from ingress.proxy.exchange.filtering.services import States
 from ingress.proxy.upstream.rotation import Rotation, Rotations
-from ingress.routing.choosing import choose, with_endpoint
+from ingress.routing.backend_choice import choose, with_endpoint
 from ingress.routing.expression_routes import PathTooLong
 from ingress.routing.health_checks import (
     HEALTH_CHECK_PATH,
@@ -41,7 +41,7 @@ from ingress.routing.health_checks import (
     HEALTH_CHECK_ROUTE,
     is_health_check,
 )
-from ingress.routing.matching import TooMuchToCompare, first_met
+from ingress.routing.match_conditions import TooMuchToCompare, first_met
 from ingress.routing.paths import TWO_ROUTES, other_reading
 from ingress.routing.route import Route
 from ingress.routing.side_by_side import how_specific

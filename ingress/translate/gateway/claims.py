@@ -17,7 +17,7 @@ from ingress.model.serving.limits import AskedTimeouts
 from ingress.model.upstream.backends import BackendReference
 from ingress.model.upstream.retries import DEFAULT_RETRIES, RetryRule
 from ingress.model.upstream.upstream_tls import ByPolicy
-from ingress.routing.matching import MatchCondition
+from ingress.routing.match_conditions import MatchCondition
 from ingress.routing.route import Match, Route
 from ingress.routing.variants import WeightedBackend
 from ingress.translate.readers.gateway.topology.attachments import (

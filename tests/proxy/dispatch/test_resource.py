@@ -10,7 +10,7 @@ from ingress.model.cluster.objects import Kind, ObjectKey, Owner
 from ingress.model.exchanges.causes import Cause
 from ingress.model.text.expressions import read_expression
 from ingress.model.upstream.backends import BackendReference, BackendState
-from ingress.routing.matching import MAX_CONDITIONS, Compared, MatchCondition
+from ingress.routing.match_conditions import MAX_CONDITIONS, Compared, MatchCondition
 from ingress.routing.route import Match, Route
 from ingress.routing.table import RouteTable
 from tests.fakes.specs import SpecOf

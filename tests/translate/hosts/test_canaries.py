@@ -11,7 +11,7 @@ from ingress.model.cluster.objects import ObjectKey
 from ingress.model.cluster.problems import Reason
 from ingress.model.upstream.affinity import mark_of_backend
 from ingress.model.upstream.backends import BackendReference
-from ingress.routing.choosing import choose
+from ingress.routing.backend_choice import choose
 from ingress.routing.route import Route
 from ingress.translate.hosts.canaries import MOST_CANARIES
 from ingress.translate.options import TranslateOptions

@@ -11,9 +11,9 @@ from ingress.cluster.kinds import ObjectKinds
 from ingress.cluster.manifests.manifest_files import read_manifest_text
 from ingress.cluster.store import Store
 from ingress.model.cluster.objects import ObjectKey, Projection
-from ingress.routing.choosing import choose
+from ingress.routing.backend_choice import choose
 from ingress.routing.hosts import normal_host
-from ingress.routing.matching import first_met
+from ingress.routing.match_conditions import first_met
 from ingress.routing.paths import normal_path
 from ingress.translate.incremental import Translation
 from ingress.translate.options import ANNOTATIONS_PREFIX, TranslateOptions

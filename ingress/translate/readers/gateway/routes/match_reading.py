@@ -17,7 +17,7 @@ from typing import Final
 from ingress.http.grammar import is_token
 from ingress.model.frozen import frozen
 from ingress.model.text.expressions import Expression, ExpressionRefused, read_expression
-from ingress.routing.matching import Compared, MatchCondition
+from ingress.routing.match_conditions import Compared, MatchCondition
 from ingress.routing.paths import check_rule_path
 from ingress.routing.route import Match
 from ingress.translate.readers.gateway.objects.routes import (

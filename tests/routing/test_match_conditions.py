@@ -12,7 +12,7 @@ from ingress.model.stepwise import finished
 from ingress.model.text.expressions import read_expression
 from ingress.model.upstream.backends import BackendReference
 from ingress.routing.contest import contesting
-from ingress.routing.matching import (
+from ingress.routing.match_conditions import (
     MAX_COMPARED_BYTES,
     MAX_CONDITIONS,
     Compared,
