@@ -40,7 +40,7 @@ from ingress.proxy.contract.progress import Progress
 from ingress.proxy.contract.reads import full_read
 from ingress.proxy.contract.sides import CLOSED, AnswerSink, Upstream
 from ingress.proxy.contract.transport import Delivery, Hearer, KernelCopy, Speaker, Transport
-from ingress.proxy.upstream.keeping import IdleKeeper, Taker
+from ingress.proxy.upstream.keepers import IdleKeeper, Taker
 from ingress.routing.balancing.health import Liveness, liveness_of
 from ingress.tls.upstream import words_of_error
 

@@ -33,7 +33,7 @@ from ingress.proxy.contract.never_raises import never_raises
 from ingress.proxy.contract.sides import AnswerSink
 from ingress.proxy.contract.transport import KernelCopy
 from ingress.proxy.upstream.connection import UpstreamConnection
-from ingress.proxy.upstream.keeping import IdleKeeper
+from ingress.proxy.upstream.keepers import IdleKeeper
 
 _CONTINUE: Final = ResponseHead(100, b"HTTP/1.1 100 Continue\r\n")
 

@@ -29,7 +29,7 @@ from ingress.proxy.contract.sides import CLOSED
 from ingress.proxy.contract.transport import Delivery, Hearer, Transport
 from ingress.proxy.contract.turns import Turns
 from ingress.proxy.upstream.h2_stream import UpstreamStream
-from ingress.proxy.upstream.keeping import SessionKeeper
+from ingress.proxy.upstream.keepers import SessionKeeper
 from ingress.routing.balancing.health import liveness_of
 from ingress.tls.upstream import words_of_error
 

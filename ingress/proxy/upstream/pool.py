@@ -33,8 +33,8 @@ from ingress.proxy.contract.transport import Receiver, is_ip_address
 from ingress.proxy.upstream.connection import UpstreamConnection
 from ingress.proxy.upstream.fastcgi_connection import FastCgiConnection
 from ingress.proxy.upstream.h2_session import UpstreamSession
-from ingress.proxy.upstream.keeping import Taker
-from ingress.proxy.upstream.named import NamedConnections
+from ingress.proxy.upstream.keepers import Taker
+from ingress.proxy.upstream.named_connections import NamedConnections
 from ingress.proxy.upstream.program_errors import ProgramErrorLog
 from ingress.routing.balancing.health import Liveness
 

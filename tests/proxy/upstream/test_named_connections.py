@@ -1,4 +1,4 @@
-"""Tests for ``ingress.proxy.upstream.named``."""
+"""Tests for ``ingress.proxy.upstream.named_connections``."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from twisted.trial.unittest import SynchronousTestCase
 from ingress.proxy.contract.deadlines import Deadlines
 from ingress.proxy.contract.limits import NAMED_SECONDS
 from ingress.proxy.contract.portions import PORTION_SECONDS
-from ingress.proxy.upstream.named import NamedConnections
+from ingress.proxy.upstream.named_connections import NamedConnections
 from tests.fakes.clocks.busy_clocks import BusyClock
 
 EACH = PORTION_SECONDS / 10
