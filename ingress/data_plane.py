@@ -335,7 +335,7 @@ class OwnDataPlane:
         plan = self._settings.translate.firewall
         if not plan.processes:
             return None
-        from ingress.firewall.started import firewall_of
+        from ingress.firewall.process import firewall_of
 
         return firewall_of(plan, self._reactor, partial(self._metrics.filters.counted, InspectRequests.name))
 

@@ -217,7 +217,7 @@ def makeService(options: Options) -> "IService":
         if lacking:
             raise StartError(lacking)
         if settings.translate.firewall.processes:
-            from ingress.firewall.started import check_installed
+            from ingress.firewall.process import check_installed
 
             check_installed()
             # They are of the same user, and have parsed what visitors sent.

@@ -15,7 +15,7 @@ from twisted.internet.testing import MemoryReactorClock
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress import tap
-from ingress.firewall import started
+from ingress.firewall import process
 from ingress.model.cluster.objects import ObjectKey
 from ingress.model.upstream.backends import BackendReference, Endpoint, ManualEndpoint
 from ingress.model.upstream.balancing import Algorithm
@@ -378,7 +378,7 @@ class MakeServiceTests(SynchronousTestCase):
         """Rules without processes that run them, and processes without the library, end the start in a line that says what to do."""
         self.patch(tap, "_global_reactor", IdleReactor)
         self.patch(sys, "stdout", sys.stdout)
-        self.patch(started, "PROGRAM", "tests.firewall.missing_library")
+        self.patch(process, "PROGRAM", "tests.firewall.missing_library")
         for argument, wanted in (
             ("--enable-modsecurity=true", "--enable-modsecurity needs --firewall-processes"),
             ("--firewall-processes=2", "Debian has it in the package libmodsecurity3"),
@@ -474,7 +474,7 @@ class ProcessTests(SynchronousTestCase):
             "ingress.cluster.api_server",
             "ingress.cluster.manifests",
             "ingress.ctl",
-            "ingress.firewall.started",
+            "ingress.firewall.process",
             "ingress.options.config_map",
             "ingress.options.port_services",
             "ingress.status.reporting",

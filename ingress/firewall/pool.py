@@ -19,8 +19,8 @@ from twisted.logger import Logger
 
 from ingress.firewall.members import BLAMED, Job, LoadedRules, Member, Start, disarm
 from ingress.firewall.messages import Kind, Said, answer_to_bytes, request_head_to_bytes
+from ingress.firewall.rule_log import RuleLog
 from ingress.firewall.serving import LOAD_SECONDS, MOST_RULES_BYTES
-from ingress.firewall.telling import Telling
 from ingress.model.exchanges.firewall import PASSES, FirewallPlan, InspectedRequest, Loaded, RuleSet, Verdict
 
 MOST_WAITING: Final = 512
@@ -58,7 +58,7 @@ class Firewall:
         plan: FirewallPlan,
         start_process: Start,
         count: Callable[[str], object],
-        telling: Telling,
+        telling: RuleLog,
     ) -> None:
         self.clock = clock
         self.start_process = start_process

@@ -13,7 +13,7 @@ from twisted.trial.unittest import SynchronousTestCase
 from ingress.firewall import members, pool
 from ingress.firewall.messages import Kind, Said, loaded_to_bytes, parts_of, request_of, said_to_bytes
 from ingress.firewall.pool import Firewall
-from ingress.firewall.telling import Telling
+from ingress.firewall.rule_log import RuleLog
 from ingress.model.exchanges.firewall import FirewallPlan, InspectedRequest, Loaded, RuleSet, Verdict
 from ingress.process.framing import Frame, NonsenseError
 
@@ -76,7 +76,7 @@ class FirewallTests(SynchronousTestCase):
         self.links: list[FakeLink] = []
         self.counted: list[str] = []
         self.cannot_start = False
-        telling = Telling(self.clock.seconds)
+        telling = RuleLog(self.clock.seconds)
         self.firewall = Firewall(self.clock, PLAN, self.start, self.counted.append, telling)
         self.firewall.start()
         self.addCleanup(self.firewall.stop)
@@ -423,7 +423,7 @@ class FirewallTests(SynchronousTestCase):
         self.ready(self.links[0])
         self.successResultOf(waiting)
         self.successResultOf(self.firewall.until_there())
-        other = Firewall(self.clock, PLAN, self.start, self.counted.append, Telling(self.clock.seconds))
+        other = Firewall(self.clock, PLAN, self.start, self.counted.append, RuleLog(self.clock.seconds))
         other.start()
         self.addCleanup(other.stop)
         waiting = other.until_there()
@@ -433,7 +433,7 @@ class FirewallTests(SynchronousTestCase):
     def test_without_processes_nobody_is_kept_waiting(self) -> None:
         """A controller without a firewall opens its listeners at once."""
         none = Firewall(
-            self.clock, FirewallPlan(), self.start, self.counted.append, Telling(self.clock.seconds)
+            self.clock, FirewallPlan(), self.start, self.counted.append, RuleLog(self.clock.seconds)
         )
         none.start()
         self.successResultOf(none.until_there())

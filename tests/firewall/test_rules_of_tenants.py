@@ -14,7 +14,7 @@ from typing import Final
 from ingress.firewall.main import run
 from ingress.model.exchanges.firewall import RuleSet, Verdict
 from tests.firewall.test_modsecurity import WANTED
-from tests.firewall.test_started import StartedCase, request
+from tests.firewall.test_process import StartedCase, request
 
 HEAD: Final = "SecRuleEngine On"
 

@@ -17,7 +17,7 @@ def shown(line: bytes) -> str:
     return "".join(one if one.isprintable() else f"\\x{ord(one):02x}" for one in text)
 
 
-class Telling:
+class RuleLog:
     """Tells the log, so many lines a second; *seconds* is the time."""
 
     def __init__(self, seconds: Callable[[], float]) -> None:

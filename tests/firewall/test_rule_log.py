@@ -8,7 +8,7 @@ from twisted.internet.task import Clock
 from twisted.logger import ILogObserver, formatEvent, globalLogPublisher
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.firewall.telling import LINES_A_SECOND, Telling, shown
+from ingress.firewall.rule_log import LINES_A_SECOND, RuleLog, shown
 
 
 class TellingTests(SynchronousTestCase):
@@ -22,7 +22,7 @@ class TellingTests(SynchronousTestCase):
         observer = cast(ILogObserver, observe)
         globalLogPublisher.addObserver(observer)
         self.addCleanup(globalLogPublisher.removeObserver, observer)
-        self.telling = Telling(self.clock.seconds)
+        self.telling = RuleLog(self.clock.seconds)
 
     def test_what_visitors_wrote_is_escaped(self) -> None:
         """Ends of lines, escapes of terminals, and what is no text, are seen as such."""

@@ -17,7 +17,7 @@ from twisted.internet.main import CONNECTION_DONE
 from ingress.errors import StartError
 from ingress.firewall.messages import MOST_FRAME_BYTES
 from ingress.firewall.pool import Firewall
-from ingress.firewall.telling import Telling
+from ingress.firewall.rule_log import RuleLog
 from ingress.model.exchanges.firewall import FirewallPlan
 from ingress.process.control_channel import Bounds, ControlChannel
 from ingress.process.framing import Frame
@@ -209,7 +209,7 @@ def firewall_of(
     plan: FirewallPlan, reactor: Any, count: Callable[[str], object], program: str = PROGRAM
 ) -> Firewall:
     """Return the firewall that is to be started by *plan*; without processes it judges nothing."""
-    telling = Telling(reactor.seconds)
+    telling = RuleLog(reactor.seconds)
 
     def start(came: Callable[[Frame], None], ended: Callable[[str], None]) -> StartedProcess:
         return StartedProcess(reactor, plan, came, ended, telling.said, program)

@@ -14,9 +14,9 @@ from twisted.logger import ILogObserver, globalLogPublisher
 from twisted.trial.unittest import TestCase
 
 from ingress.errors import StartError
-from ingress.firewall import started
+from ingress.firewall import process
 from ingress.firewall.pool import Firewall
-from ingress.firewall.started import check_installed, environment, firewall_of
+from ingress.firewall.process import check_installed, environment, firewall_of
 from ingress.model.exchanges.firewall import FirewallPlan, InspectedRequest, Loaded, RuleSet, Verdict
 
 PROGRAM = "tests.firewall.fake_library"
@@ -109,7 +109,7 @@ class VerdictTests(StartedCase):
         await self.ask(b"/say")
         await self.until(lambda: "last" in self.logged)
         self.assertIn('{"transaction": "audited"}', self.logged)
-        self.assertLessEqual(max(map(len, self.logged)), started.MOST_SAID_BYTES)
+        self.assertLessEqual(max(map(len, self.logged)), process.MOST_SAID_BYTES)
 
     async def test_a_process_has_nothing_of_this_one(self) -> None:
         """Neither a descriptor nor anything of the environment, but where the package lies."""
@@ -131,7 +131,7 @@ class MisbehavingTests(StartedCase):
     async def check(self, target: bytes, why: str) -> None:
         """Check that a request which has its process misbehave fails for *why*, and that others are judged before and after."""
         if why.startswith("status"):
-            self.patch(started, "LEAVING_SECONDS", PATIENCE)
+            self.patch(process, "LEAVING_SECONDS", PATIENCE)
         others = [Deferred.fromCoroutine(self.ask(b"/slow/%d" % number)) for number in range(3)]
         bad = Deferred.fromCoroutine(self.ask(target))
         more = [Deferred.fromCoroutine(self.ask(b"/deny")) for _ in range(5)]
@@ -197,7 +197,7 @@ class SlowTests(StartedCase):
 class CheckTests(TestCase):
     def test_what_is_missing_is_said_in_one_line(self) -> None:
         """Where the library is not there, the start ends with the name of its package."""
-        self.patch(started, "PROGRAM", "tests.firewall.missing_library")
+        self.patch(process, "PROGRAM", "tests.firewall.missing_library")
         told = str(self.assertRaises(StartError, check_installed))
         self.assertIn("--firewall-processes: libmodsecurity.so.3 is not there", told)
         self.assertIn("package libmodsecurity3", told)
