@@ -95,7 +95,7 @@ def _seen_once(port: AdminPort) -> Board:
 
 
 def _look(port: AdminPort, interval: float, *, has_colour: bool) -> None:
-    from ingress.ctl.top.looking import Looking
+    from ingress.ctl.top.main_loop import MainLoop
     from ingress.ctl.top.screen import Screen
 
     encoding = sys.stdout.encoding or "utf-8"
@@ -104,7 +104,7 @@ def _look(port: AdminPort, interval: float, *, has_colour: bool) -> None:
     for number in (signal.SIGTERM, signal.SIGHUP):
         # The terminal is to be as it was.
         signal.signal(number, _end)
-    Looking(
+    MainLoop(
         lambda last_id: follow(port, last_id),
         screen,
         interval,

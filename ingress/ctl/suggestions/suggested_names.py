@@ -33,7 +33,7 @@ _SHOWN_NAMESPACES: Final = 3
 class SuggestedNames:
     """What may be meant in the place of what *state* does not have.
 
-    Looking for one name costs little, however many objects there are.
+    MainLoop for one name costs little, however many objects there are.
     """
 
     def __init__(self, state: ClusterState) -> None:

@@ -21,7 +21,7 @@ from ingress.ctl.admin_port import Unreachable
 from ingress.ctl.commands import top
 from ingress.ctl.errors import Mistake
 from ingress.ctl.top.feed import Event
-from ingress.ctl.top.looking import Looking
+from ingress.ctl.top.main_loop import MainLoop
 from ingress.ctl.top.screen import Screen
 from tests.ctl.ctl_case import CtlCase
 from tests.ctl.top.test_board import NUMBERS, ROUTES, STATUS
@@ -205,7 +205,7 @@ class LookingTests(SynchronousTestCase):
         thread = Thread(target=watch, daemon=True)
         thread.start()
         try:
-            looking = Looking(follow, Screen(self.theirs, self.theirs), 0.01, has_colour=True, has_bars=True)
+            looking = MainLoop(follow, Screen(self.theirs, self.theirs), 0.01, has_colour=True, has_bars=True)
             looking.run(self.theirs)
         finally:
             thread.join(20)

@@ -36,7 +36,7 @@ def _woken_by_size(wake: Callable[[], None]) -> Iterator[None]:
         signal.signal(signal.SIGWINCH, before)
 
 
-class Looking:
+class MainLoop:
     """One look: *follow* is the stream, *interval* the least seconds between two pictures."""
 
     def __init__(
