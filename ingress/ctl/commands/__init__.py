@@ -4,7 +4,7 @@
 
     what several have       input_parameters.py ──▶ reading_inputs.py: which objects, by which options
                             destinations.py: where reports go; completing.py: what a shell is offered
-    of migrate alone        leaving.py: what is left behind; compare_parameters.py, comparing.py: its --compare
+    of migrate alone        migration_input.py: what is left behind; compare_parameters.py, comparing.py: its --compare
 
 ``ingress.ctl.main`` has them all.
 """

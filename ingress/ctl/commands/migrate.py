@@ -11,7 +11,7 @@ import click
 
 from ingress.ctl.commands.compare_parameters import AskedComparison, compare_parameters
 from ingress.ctl.commands.input_parameters import Source, live_parameters, option_parameter, paths_parameter
-from ingress.ctl.commands.leaving import read_leaving
+from ingress.ctl.commands.migration_input import read_migration_input
 from ingress.ctl.commands.reading_inputs import tell_unread, tell_unserved
 from ingress.ctl.errors import Mistake
 from ingress.ctl.inputs.input import Input
@@ -105,7 +105,7 @@ def command(
             say(text.removesuffix("\n"))
             raise
         raise SystemExit(status)
-    given = read_leaving(paths, options, source)
+    given = read_migration_input(paths, options, source)
     migration = assess(given, lint(given), owner_labels)
     asked = Asked(installed_version(), (*_source_words(source), *paths), options, owner_labels)
     read = EditedFiles(given.path, paths).read
@@ -122,7 +122,7 @@ def _compared(
     from ingress.ctl.commands.comparing import compare
 
     has_objects = bool(paths) or isinstance(source, LiveCluster)
-    given = read_leaving(paths, options, source) if has_objects else None
+    given = read_migration_input(paths, options, source) if has_objects else None
     if given is not None:
         tell_unread(given)
         tell_unserved(given)

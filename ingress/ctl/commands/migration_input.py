@@ -25,7 +25,7 @@ _READ_BY: Final = frozenset({"annotations-prefix", "namespace", "watch-namespace
 """Options by which something else is read of files."""
 
 
-def read_leaving(paths: tuple[str, ...], options: tuple[str, ...], source: Source) -> Input:
+def read_migration_input(paths: tuple[str, ...], options: tuple[str, ...], source: Source) -> Input:
     """Read what is meant; of ``Input.workloads`` the first is the one whose arguments count.  Raises ``Mistake``.
 
     What *options* and *source* say comes before the arguments, and these before the ConfigMap, which is the one that they name, else
