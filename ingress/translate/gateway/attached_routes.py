@@ -11,7 +11,7 @@ from ingress.translate.caches.bookkeeping import Draft
 from ingress.translate.claims import ParsedObject
 from ingress.translate.gateway.claims import NOTHING_CLAIMED, ListenerKey, key_of
 from ingress.translate.gateway.gateways_of_services import GatewaysOfServices
-from ingress.translate.readers.gateway.statuses.undone import is_all_undone, is_undone
+from ingress.translate.readers.gateway.statuses.route_acceptance import is_all_dropped, is_dropped
 
 Rejected = frozenset[tuple[Owner, ListenerKey]]
 NONE_REJECTED: Final[Rejected] = frozenset()
@@ -23,8 +23,8 @@ def is_refused(parsed: ParsedObject) -> bool:
     """Whether a route is accepted by none of its parents, since nothing of it can be done: it is not counted, and takes no host."""
     if not parsed.problems:
         return False
-    undone = [problem for problem in parsed.problems if is_undone(problem)]
-    return bool(undone) and is_all_undone(undone, getattr(parsed.source, "rules", ()))
+    dropped = [problem for problem in parsed.problems if is_dropped(problem)]
+    return bool(dropped) and is_all_dropped(dropped, getattr(parsed.source, "rules", ()))
 
 
 def count_attached(

@@ -2,7 +2,7 @@
 
     reported.py ─┬── gateway_classes.py ──▶ features.py        what is served at all
                  ├── gateways.py, listener_sets.py ──▶ listeners.py
-                 ├── routes.py ──▶ undone.py                   which problems keep what a route asks for from being done
+                 ├── routes.py ──▶ route_acceptance.py         which problems keep what a route asks for from being done
                  └── policies.py
 
     conditions.py: how a condition is made of problems

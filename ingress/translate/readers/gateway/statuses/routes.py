@@ -13,7 +13,7 @@ from ingress.model.reporting.reports import StatusDocument, StatusEntry
 from ingress.model.reporting.writes import ListShape, StatusShape
 from ingress.translate.readers.gateway.objects.routes import AnyRoute, ParentReference, hostnames_of
 from ingress.translate.readers.gateway.statuses.conditions import broken, condition_of, held, is_within
-from ingress.translate.readers.gateway.statuses.undone import UNRESOLVED, is_all_undone, is_undone
+from ingress.translate.readers.gateway.statuses.route_acceptance import UNRESOLVED, is_all_dropped, is_dropped
 from ingress.translate.readers.gateway.topology.attachments import Attachment
 from ingress.translate.readers.gateway.topology.topology_making import last_topology
 from ingress.translate.reports import ReportFacts, told
@@ -56,22 +56,22 @@ def _accepted(one: Attachment, problems: Sequence[Problem], rules: Sequence[obje
     """Return whether a parent accepts the route, and what of the route is not done though it does."""
     if one.reason is not None:
         return (broken("Accepted", one.reason.value, f"{one.field}: {one.message}"),)
-    undone = [problem for problem in problems if _is_undone(problem, one.field)]
-    if not undone:
+    dropped = [problem for problem in problems if _is_dropped(problem, one.field)]
+    if not dropped:
         return (held("Accepted"),)
-    taken = [problem for problem in undone if problem.reason is Reason.HOST_CONFLICT]
+    taken = [problem for problem in dropped if problem.reason is Reason.HOST_CONFLICT]
     if len([problem for problem in taken if problem.field == one.field]) >= len(one.listeners):
         return (broken("Accepted", Reason.HOST_CONFLICT.value, told(taken)),)
-    if is_all_undone(undone, rules):
-        reason = next((one.reason.value for one in undone if one.reason in _OWN_WORDS), "UnsupportedValue")
-        return (broken("Accepted", reason, told(undone)),)
-    message = f"Dropped Rule, or part of it: {told(undone)}"
+    if is_all_dropped(dropped, rules):
+        reason = next((one.reason.value for one in dropped if one.reason in _OWN_WORDS), "UnsupportedValue")
+        return (broken("Accepted", reason, told(dropped)),)
+    message = f"Dropped Rule, or part of it: {told(dropped)}"
     return held("Accepted"), held("PartiallyInvalid", "UnsupportedValue", message)
 
 
-def _is_undone(problem: Problem, parent: str) -> bool:
+def _is_dropped(problem: Problem, parent: str) -> bool:
     """Whether *problem* keeps something from being done that the route asks for, as far as the entry at *parent* goes."""
-    return is_undone(problem) and (
+    return is_dropped(problem) and (
         not problem.field.startswith("spec.parentRefs[") or is_within(problem, parent)
     )
 

@@ -1,4 +1,4 @@
-"""What of a route is not done that it asks for, as far as its problems say: of some rules, or of all, so that it is not accepted.
+"""What of a route is dropped of what it asks for, as far as its problems say: of some rules, or of all, so that it is not accepted.
 
 Source: the conditions ``Accepted`` and ``PartiallyInvalid`` of routes of ``gateway.networking.k8s.io/v1``.
 """
@@ -39,12 +39,12 @@ _ELSEWHERE: Final = frozenset(
 _RULE: Final = re.compile(r"spec\.rules\[(\d+)\](?:\.(matches|filters)\[(\d+)\]|\.backendRefs)?")
 
 
-def is_undone(problem: Problem) -> bool:
+def is_dropped(problem: Problem) -> bool:
     """Whether *problem* keeps something from being done that a route asks for."""
     return not problem.is_note and problem.reason not in UNRESOLVED and problem.reason not in _ELSEWHERE
 
 
-def is_all_undone(undone: Iterable[Problem], rules: Sequence[object]) -> bool:
+def is_all_dropped(dropped: Iterable[Problem], rules: Sequence[object]) -> bool:
     """Whether nothing is left of a route with these *rules*.
 
     A rule is lost with its filters, with all of its matches, or with its backends as a whole; whatever else it lacks, it is
@@ -52,7 +52,7 @@ def is_all_undone(undone: Iterable[Problem], rules: Sequence[object]) -> bool:
     """
     lost: set[int] = set()
     matches: defaultdict[int, set[str]] = defaultdict(set)
-    for problem in undone:
+    for problem in dropped:
         if problem.field in ("", "spec", "spec.rules"):
             return True
         found = _RULE.match(problem.field)
