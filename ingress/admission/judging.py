@@ -14,12 +14,12 @@ from attrs import evolve
 
 from ingress.admission.neighbours import neighbours
 from ingress.admission.review import AdmissionRequest
-from ingress.fields import FieldReader, is_object
 from ingress.identity.certificates import Certificate
 from ingress.model.cluster.objects import Kind, ObjectId, ObjectKey, Projection
 from ingress.model.cluster.problems import Problem, Reason
 from ingress.model.cluster.state import ClusterState, Derived
 from ingress.model.stepwise import Stepwise
+from ingress.object_fields import FieldReader, is_object
 from ingress.translate.absent_secrets import forbidden_by
 from ingress.translate.certificates import find
 from ingress.translate.incremental import Translation

@@ -8,10 +8,10 @@ import json
 from collections.abc import Sequence
 from typing import Final
 
-from ingress.fields import RawObject, is_object, is_text
 from ingress.model.cluster.problems import Problem, Reason
 from ingress.model.frozen import frozen
 from ingress.model.stepwise import SORTED_AT_ONCE, Stepwise, in_order
+from ingress.object_fields import RawObject, is_object, is_text
 
 API_VERSION: Final = "admission.k8s.io/v1"
 KIND: Final = "AdmissionReview"

@@ -9,11 +9,11 @@ Sources: notes for implementors at ``GatewayStatus.conditions`` and ``RouteStatu
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from ingress.fields import is_object
 from ingress.model.cluster.object_meta import Condition
 from ingress.model.frozen import frozen
 from ingress.model.reporting.reports import StatusDocument, StatusEntry
 from ingress.model.reporting.writes import ListShape, StatusShape
+from ingress.object_fields import is_object
 
 CONDITIONS: Final = "conditions"
 _CONTROLLER: Final = "controllerName"

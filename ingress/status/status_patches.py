@@ -10,11 +10,11 @@ from typing import Any
 import orjson
 
 from ingress.cluster.json_text import decoded
-from ingress.fields import is_object
 from ingress.model.cluster.object_meta import ObjectMeta, SeenStatus
 from ingress.model.frozen import frozen
 from ingress.model.reporting.reports import Report, StatusDocument
 from ingress.model.reporting.writes import StatusField, StatusShape
+from ingress.object_fields import is_object
 from ingress.status.addresses import addresses_to_write, status_patch
 from ingress.status.status_merging import Moment, merged_fields
 

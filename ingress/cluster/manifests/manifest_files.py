@@ -14,11 +14,11 @@ from attrs import evolve
 from ingress.cluster.kinds import KINDS, ObjectKinds
 from ingress.cluster.manifests.documents import Document, DocumentError, read_json, read_yaml
 from ingress.cluster.projecting.project import SERVICE_NAME_LABEL, project
-from ingress.fields import RawObject, is_object, shape_of
 from ingress.model.cluster.objects import Kind, ObjectId, ObjectKey, Projection, Secret
 from ingress.model.cluster.problems import Problem, Reason
 from ingress.model.cluster.secrets import ALL_KEYS, TLS_KEYS
 from ingress.model.frozen import frozen
+from ingress.object_fields import RawObject, is_object, shape_of
 from ingress.translate.readers.reader import KindRead
 
 DEFAULT_NAMESPACE = "default"

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 
 import orjson
 
-from ingress.fields import RawObject, is_object
 from ingress.model.cluster.gateway_services import SERVICES_WRITER, GatewayService, GatewayServicePort
+from ingress.object_fields import RawObject, is_object
 from ingress.translate.readers.gateway.objects.names import GATEWAY, GROUP
 
 _TCP = "TCP"

@@ -12,10 +12,10 @@ from sys import intern
 import orjson
 
 from ingress.cluster.projecting.gateway_services import applied_service
-from ingress.fields import RawObject, is_object
 from ingress.model.cluster.object_meta import NO_META, Address, ObjectMeta, SeenStatus
 from ingress.model.cluster.objects import Kind
 from ingress.model.reporting.writes import StatusField
+from ingress.object_fields import RawObject, is_object
 
 # As many as a status may sensibly hold; a longer one is compared by its beginning.
 _MOST_ADDRESSES = 256

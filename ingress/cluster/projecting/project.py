@@ -19,7 +19,6 @@ from sys import intern
 
 from ingress.cluster.projecting.gateway_services import owning_gateway
 from ingress.cluster.projecting.object_meta import meta_of
-from ingress.fields import FieldReader, RawObject, entry_path, is_object, is_text, shape_of
 from ingress.model.cluster.locality import NO_HINTS, Hints, hints_of
 from ingress.model.cluster.many_ports import FEW_PORTS
 from ingress.model.cluster.objects import (
@@ -38,6 +37,7 @@ from ingress.model.cluster.objects import (
 )
 from ingress.model.cluster.problems import Reason
 from ingress.model.cluster.secrets import ALL_KEYS, TLS_KEYS
+from ingress.object_fields import FieldReader, RawObject, entry_path, is_object, is_text, shape_of
 from ingress.translate.readers.reader import KindRead
 
 SERVICE_NAME_LABEL = "kubernetes.io/service-name"

@@ -6,8 +6,8 @@ from typing import Final
 from ingress.annotations.unknown_names import OF_INGRESS_NGINX
 from ingress.cluster.kinds import KINDS
 from ingress.ctl.inputs.unknown_fields import UnknownField, unknown_fields
-from ingress.fields import RawObject, is_object
 from ingress.model.cluster.objects import Kind, ObjectId
+from ingress.object_fields import RawObject, is_object
 
 ROUTE_KINDS: Final = frozenset(row.read.kind for row in KINDS.routes)
 _NO_TEXTS: Final[Mapping[str, str]] = {}

@@ -9,11 +9,11 @@ from attrs import field
 
 from ingress.ctl.inputs.coverage import Coverage
 from ingress.ctl.inputs.unknown_fields import UnknownField
-from ingress.fields import RawObject, is_object
 from ingress.model.cluster.objects import Kind, ObjectId, ObjectKey
 from ingress.model.cluster.problems import Problem
 from ingress.model.cluster.state import ClusterState
 from ingress.model.frozen import frozen
+from ingress.object_fields import RawObject, is_object
 from ingress.settings import Settings, options_elsewhere
 from ingress.translate.options import TranslateOptions
 from ingress.translate.readers.reader import Readers, Verdict

@@ -9,8 +9,8 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from ingress.ctl.suggestions.close_names import did_you_mean
-from ingress.fields import RawObject, entry_path, is_object, path_of
 from ingress.model.frozen import frozen
+from ingress.object_fields import RawObject, entry_path, is_object, path_of
 
 MOST: Final = 10
 """So many are told of one object."""

@@ -13,9 +13,9 @@ from ingress.ctl.lint.finding import Change
 from ingress.ctl.migrate.migration import Before
 from ingress.ctl.migrate.patching.yaml_edits import make_changes
 from ingress.ctl.migrate.patching.yaml_places import Unsafe
-from ingress.fields import FieldReader
 from ingress.model.cluster.objects import Kind
 from ingress.model.frozen import frozen
+from ingress.object_fields import FieldReader
 from ingress.translate.readers.ingress.objects import Ingress, IngressBackend, IngressPath, IngressRule
 from ingress.translate.readers.ingress.projection import project_ingress
 

@@ -3,7 +3,7 @@
 import re
 from functools import lru_cache
 
-from ingress.fields import FieldReader, RawObject
+from ingress.object_fields import FieldReader, RawObject
 
 _UTC_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?Z", re.ASCII)
 

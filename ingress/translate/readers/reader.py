@@ -8,13 +8,13 @@ that into claims (a *reader*).  Sources, store, translation and reports take all
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator
 from typing import Protocol, TypeGuard
 
-from ingress.fields import FieldReader, RawObject
 from ingress.model.cluster.objects import ClusterObject, Kind, ObjectKey
 from ingress.model.cluster.problems import Problem
 from ingress.model.cluster.secrets import Needs
 from ingress.model.cluster.state import ClusterState
 from ingress.model.frozen import frozen
 from ingress.model.stepwise import Stepwise
+from ingress.object_fields import FieldReader, RawObject
 from ingress.translate.claims import ParsedObject
 from ingress.translate.options import TranslateOptions
 from ingress.translate.reports import ReportedKind

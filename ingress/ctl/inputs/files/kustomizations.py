@@ -10,8 +10,8 @@ from typing import Any, Final
 
 from ingress.cluster.manifests.documents import DocumentError, read_events, read_yaml
 from ingress.ctl.inputs.files.folders import KUSTOMIZATIONS
-from ingress.fields import RawObject, is_object
 from ingress.model.frozen import frozen
+from ingress.object_fields import RawObject, is_object
 
 _GROUP: Final = "kustomize.config.k8s.io/"
 _MOST_BYTES: Final = 4 * 2**20

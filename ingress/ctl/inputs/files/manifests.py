@@ -44,8 +44,8 @@ from ingress.ctl.inputs.files.texts import (
 from ingress.ctl.inputs.input import Input, Place, Unread, Workload
 from ingress.ctl.inputs.selected import left_alone
 from ingress.ctl.inputs.unknown_fields import UnknownField
-from ingress.fields import RawObject
 from ingress.model.cluster.objects import Kind, ObjectId
+from ingress.object_fields import RawObject
 from ingress.settings import Settings
 from ingress.wording import first_of
 

@@ -12,9 +12,9 @@ from ingress.ctl.inputs.ingress_nginx.installation import INGRESS_CLASS, NAMESPA
 from ingress.ctl.inputs.ingress_nginx.workloads import workload_of
 from ingress.ctl.inputs.input import Place, Workload
 from ingress.ctl.inputs.unknown_fields import UnknownField
-from ingress.fields import RawObject, is_object
 from ingress.model.cluster.objects import Kind, ObjectId
 from ingress.model.frozen import frozen
+from ingress.object_fields import RawObject, is_object
 
 
 @frozen

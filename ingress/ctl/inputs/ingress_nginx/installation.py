@@ -12,9 +12,9 @@ from ingress.ctl.inputs.ingress_nginx.network_policies import Policies, Policy, 
 from ingress.ctl.inputs.ingress_nginx.raw_selectors import known_labels, selector_of
 from ingress.ctl.inputs.ingress_nginx.raw_values import name_of, namespace_of, object_in, objects_in, texts_in
 from ingress.ctl.inputs.input import Workload
-from ingress.fields import RawObject
 from ingress.model.cluster.label_selectors import LabelSelector
 from ingress.model.frozen import frozen
+from ingress.object_fields import RawObject
 
 SERVICE: Final = "Service"
 AUTOSCALER: Final = "HorizontalPodAutoscaler"

@@ -9,9 +9,9 @@ from typing import Final
 
 from ingress.ctl.inputs.ingress_nginx.raw_selectors import selector_of
 from ingress.ctl.inputs.ingress_nginx.raw_values import namespace_of, object_in, objects_in, texts_in
-from ingress.fields import RawObject, is_object
 from ingress.model.cluster.label_selectors import LabelSelector
 from ingress.model.frozen import frozen
+from ingress.object_fields import RawObject, is_object
 
 _NAME: Final = "kubernetes.io/metadata.name"
 

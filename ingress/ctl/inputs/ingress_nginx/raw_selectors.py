@@ -5,8 +5,8 @@ Source: ``metav1.LabelSelector``.
 
 from collections.abc import Iterator, Mapping
 
-from ingress.fields import RawObject, is_object
 from ingress.model.cluster.label_selectors import LabelRequirement, LabelSelector
+from ingress.object_fields import RawObject, is_object
 
 
 def selector_of(raw: RawObject) -> LabelSelector:

@@ -1,6 +1,6 @@
 """Fields of raw objects as they are asked for here: what has another shape than the API's is not there.  Pure."""
 
-from ingress.fields import RawObject, is_object
+from ingress.object_fields import RawObject, is_object
 
 
 def name_of(raw: RawObject) -> str:

@@ -10,8 +10,8 @@ from typing import Final
 
 from ingress.ctl.inputs.ingress_nginx.raw_values import object_in, objects_in
 from ingress.ctl.inputs.input import NOWHERE, Place, Workload
-from ingress.fields import RawObject, is_object
 from ingress.model.cluster.objects import ObjectKey
+from ingress.object_fields import RawObject, is_object
 from ingress.options.ingress_nginx_arguments import ARGUMENTS
 
 WORKLOADS: Final = {"Deployment": "deployments", "DaemonSet": "daemonsets"}

@@ -20,9 +20,9 @@ from ingress.ctl.inputs.ingress_nginx.workloads import WORKLOADS, controller_of,
 from ingress.ctl.inputs.input import Unread, Workload
 from ingress.ctl.inputs.like import LikeOptions, read_arguments
 from ingress.ctl.inputs.live.api_server import ApiServer, Forbidden, items_of
-from ingress.fields import RawObject, is_object
 from ingress.model.cluster.objects import ObjectKey
 from ingress.model.frozen import frozen
+from ingress.object_fields import RawObject, is_object
 from ingress.wording import plural_of
 
 _AROUND: Final = {

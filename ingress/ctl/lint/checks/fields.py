@@ -6,7 +6,7 @@ from ingress.annotations.contract.values import quoted
 from ingress.ctl.lint.finding import Finding
 from ingress.ctl.lint.rules import UNKNOWN_FIELD
 from ingress.ctl.lint.survey import Subject, Survey
-from ingress.fields import path_of
+from ingress.object_fields import path_of
 
 
 def check_fields(survey: Survey, subject: Subject) -> Iterator[Finding]:

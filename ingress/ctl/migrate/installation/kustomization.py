@@ -18,8 +18,8 @@ from ingress.ctl.migrate.installation.services import bare_service, own_names, s
 from ingress.ctl.migrate.installation.traffic import Traffic
 from ingress.ctl.migrate.installation.yaml_text import block, manifest, quoted, scalar
 from ingress.ctl.migrate.migration import ArgumentsReport
-from ingress.fields import RawObject, is_object
 from ingress.model.frozen import frozen
+from ingress.object_fields import RawObject, is_object
 from ingress.options.option import DEFAULTS
 
 KUSTOMIZATION: Final = "kustomization.yaml"

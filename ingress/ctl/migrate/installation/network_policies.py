@@ -13,8 +13,8 @@ from ingress.ctl.inputs.ingress_nginx.raw_values import name_of, namespace_of, o
 from ingress.ctl.migrate.installation.carried import CarriedField, Fate, is_sound
 from ingress.ctl.migrate.installation.overlays import OWN_LABELS, OWN_NAME
 from ingress.ctl.migrate.installation.yaml_text import manifest
-from ingress.fields import RawObject
 from ingress.model.frozen import frozen
+from ingress.object_fields import RawObject
 
 MOST_POLICIES: Final = 500
 """Those that are written for one ingress-nginx."""

@@ -18,7 +18,7 @@ from ingress.ctl.migrate.installation.selectors import (
     with_own_selector,
 )
 from ingress.ctl.migrate.installation.traffic import Traffic
-from ingress.fields import RawObject
+from ingress.object_fields import RawObject
 
 _POD: Final = "/spec/template/spec"
 _OS: Final = {"kubernetes.io/os": "linux"}

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from ingress.ctl.migrate.installation.overlays import OWN_NAME
-from ingress.fields import RawObject
+from ingress.object_fields import RawObject
 
 _OPTIONS: Final = ("--tcp-services-configmap=", "--udp-services-configmap=")
 _NAME: Final = f"{OWN_NAME}-services"

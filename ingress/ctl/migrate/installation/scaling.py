@@ -13,8 +13,8 @@ from ingress.ctl.inputs.ingress_nginx.installation import Installation
 from ingress.ctl.inputs.ingress_nginx.raw_values import name_of, object_in, objects_in, texts_in
 from ingress.ctl.migrate.installation.carried import Carried, Carrying, is_sound
 from ingress.ctl.migrate.installation.overlays import OWN_LABELS, OWN_NAME, own_kind
-from ingress.fields import RawObject
 from ingress.model.frozen import frozen
+from ingress.object_fields import RawObject
 
 _LEAST_REPLICAS: Final = 2
 """Those of the component."""

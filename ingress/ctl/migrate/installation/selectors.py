@@ -6,7 +6,7 @@ from ingress.ctl.inputs.ingress_nginx.raw_selectors import selects
 from ingress.ctl.inputs.ingress_nginx.raw_values import object_in, objects_in
 from ingress.ctl.inputs.input import Workload
 from ingress.ctl.migrate.installation.overlays import OWN_LABELS
-from ingress.fields import RawObject, is_object
+from ingress.object_fields import RawObject, is_object
 
 _SCHEDULING = (
     "requiredDuringSchedulingIgnoredDuringExecution",

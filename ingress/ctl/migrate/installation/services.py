@@ -14,7 +14,7 @@ from ingress.ctl.migrate.installation.carried import Carried, Carrying, Fate, me
 from ingress.ctl.migrate.installation.metadata import purposeful_labels
 from ingress.ctl.migrate.installation.overlays import LOAD_BALANCER, NODE_PORT, OWN_LABELS, OWN_NAME, Overlay
 from ingress.ctl.migrate.installation.traffic import Traffic
-from ingress.fields import RawObject
+from ingress.object_fields import RawObject
 
 _SAME: Final = ("loadBalancerClass", "loadBalancerSourceRanges", "trafficDistribution")
 """Fields that mean the same in any Service."""

@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
-from ingress.fields import RawObject
+from ingress.object_fields import RawObject
 
 _PLAIN: Final = re.compile(r"[\w./=,$()@-]+(?::[\w./=,$()@-]+)*", re.ASCII)
 _KEY: Final = re.compile(r"[A-Za-z][\w./-]*", re.ASCII)

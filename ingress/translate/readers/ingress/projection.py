@@ -16,9 +16,9 @@ from functools import lru_cache
 from sys import intern
 from types import MappingProxyType
 
-from ingress.fields import FieldReader, RawObject, path_of, shape_of
 from ingress.model.cluster.problems import Reason
 from ingress.model.stepwise import Stepwise, finished
+from ingress.object_fields import FieldReader, RawObject, path_of, shape_of
 from ingress.translate.readers.creation_time import created_of
 from ingress.translate.readers.ingress.objects import (
     CLASS_ANNOTATION,

@@ -4,9 +4,9 @@ from typing import Any
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.fields import FieldReader, RawObject
 from ingress.model.cluster.objects import Kind, ObjectKey
 from ingress.model.stepwise import Stepwise, finished
+from ingress.object_fields import FieldReader, RawObject
 from ingress.translate.readers.ingress.objects import Ingress
 from ingress.translate.readers.ingress.projection import project_ingress, projecting_ingress
 from tests.fakes.counting import longest_step

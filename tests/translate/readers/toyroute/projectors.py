@@ -1,6 +1,6 @@
 """What is kept of raw toy routes and doors, and what is wrong with them."""
 
-from ingress.fields import FieldReader, RawObject
+from ingress.object_fields import FieldReader, RawObject
 from tests.translate.readers.toyroute.values import ToyDoor, ToyRoute
 
 

@@ -1,6 +1,6 @@
 """The projection of CustomResourceDefinitions: their metadata alone."""
 
-from ingress.fields import FieldReader, RawObject, is_object, is_text
+from ingress.object_fields import FieldReader, RawObject, is_object, is_text
 from ingress.translate.readers.gateway.objects.definitions import (
     CHANNEL_ANNOTATION,
     VERSION_ANNOTATION,

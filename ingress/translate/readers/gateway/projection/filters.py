@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Final, Literal
 
-from ingress.fields import FieldReader, RawObject, entry_path, path_of
+from ingress.object_fields import FieldReader, RawObject, entry_path, path_of
 from ingress.translate.readers.gateway.objects.names import UNREADABLE
 from ingress.translate.readers.gateway.objects.routes import (
     CORS,

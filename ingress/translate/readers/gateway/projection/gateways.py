@@ -3,8 +3,8 @@
 from functools import partial
 from ipaddress import ip_address
 
-from ingress.fields import FieldReader, RawObject, is_object, path_of
 from ingress.model.cluster.problems import Reason
+from ingress.object_fields import FieldReader, RawObject, is_object, path_of
 from ingress.translate.readers.creation_time import created_of
 from ingress.translate.readers.gateway.objects.gateways import (
     FrontendValidation,

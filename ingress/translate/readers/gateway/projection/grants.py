@@ -2,7 +2,7 @@
 
 from functools import partial
 
-from ingress.fields import FieldReader, RawObject, path_of
+from ingress.object_fields import FieldReader, RawObject, path_of
 from ingress.translate.readers.gateway.objects.grants import GrantedFrom, GrantedTo, Namespace, ReferenceGrant
 from ingress.translate.readers.gateway.projection.parts import Parts, TooManyEntriesError, spec_of
 

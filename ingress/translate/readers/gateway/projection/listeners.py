@@ -3,9 +3,9 @@
 from functools import lru_cache
 from typing import Final, Literal
 
-from ingress.fields import RawObject, path_of
 from ingress.model.cluster.label_selectors import ANY_LABELS
 from ingress.model.cluster.problems import Reason
+from ingress.object_fields import RawObject, path_of
 from ingress.translate.readers.gateway.objects.gateways import (
     AllowedNamespaces,
     GatewayListener,

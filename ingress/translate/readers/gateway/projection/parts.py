@@ -5,9 +5,9 @@ from functools import lru_cache
 from sys import intern
 from typing import Final, TypeVar
 
-from ingress.fields import FieldReader, RawObject, entry_path, is_text, path_of
 from ingress.model.cluster.label_selectors import LabelRequirement, LabelSelector
 from ingress.model.cluster.problems import Reason
+from ingress.object_fields import FieldReader, RawObject, entry_path, is_text, path_of
 from ingress.translate.readers.gateway.objects.names import UNREADABLE, ObjectReference
 from ingress.translate.readers.gateway.objects.routes import RouteBackend
 

@@ -2,7 +2,7 @@
 
 from functools import partial
 
-from ingress.fields import FieldReader, RawObject
+from ingress.object_fields import FieldReader, RawObject
 from ingress.translate.readers.creation_time import created_of
 from ingress.translate.readers.gateway.objects.names import UNREADABLE
 from ingress.translate.readers.gateway.objects.policies import AlternativeName, BackendTLSPolicy, PolicyTarget

@@ -4,8 +4,8 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Final, TypeVar
 
-from ingress.fields import FieldReader, RawObject, entry_path
 from ingress.model.cluster.problems import Reason
+from ingress.object_fields import FieldReader, RawObject, entry_path
 from ingress.translate.readers.creation_time import created_of
 from ingress.translate.readers.gateway.objects.names import GATEWAY, GROUP, UNREADABLE
 from ingress.translate.readers.gateway.objects.routes import (

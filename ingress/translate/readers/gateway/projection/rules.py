@@ -5,7 +5,7 @@ from functools import lru_cache
 from sys import intern
 from typing import Final
 
-from ingress.fields import RawObject, entry_path, is_text, path_of
+from ingress.object_fields import RawObject, entry_path, is_text, path_of
 from ingress.translate.readers.gateway.objects.names import UNREADABLE
 from ingress.translate.readers.gateway.objects.routes import (
     BackendObject,

@@ -4,11 +4,11 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from ingress.annotations.annotations import DEFAULTS
-from ingress.fields import entry_path
 from ingress.model.cluster.objects import Owner
 from ingress.model.cluster.problems import Problem, Reason
 from ingress.model.stepwise import Stepwise
 from ingress.model.upstream.upstream_tls import BY_POLICY, ByPolicy
+from ingress.object_fields import entry_path
 from ingress.translate.claims import ParsedObject
 from ingress.translate.gateway.claims import GatewayClaims, MatchClaim, RuleClaim
 from ingress.translate.readers.gateway.objects.routes import (

@@ -9,7 +9,6 @@ from typing import Final
 
 from attrs import evolve
 
-from ingress.fields import entry_path
 from ingress.filters import FilterSpec
 from ingress.gateway_filters.refusals import BAD_RULE
 from ingress.model.cluster.objects import Owner
@@ -17,6 +16,7 @@ from ingress.model.cluster.problems import Problem, Reason
 from ingress.model.frozen import frozen
 from ingress.model.upstream.backends import BackendReference
 from ingress.model.upstream.upstream_tls import UpstreamProtocol
+from ingress.object_fields import entry_path
 from ingress.routing.variants import WeightedBackend
 from ingress.translate.claims import SERVICE_KIND, invalid_reference
 from ingress.translate.gateway.claims import RuleClaim

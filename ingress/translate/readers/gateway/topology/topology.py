@@ -12,10 +12,10 @@ from collections.abc import Container, Iterable, Mapping, Sequence
 
 from attrs import field
 
-from ingress.fields import entry_path
 from ingress.model.cluster.objects import Kind, ObjectKey, Owner
 from ingress.model.cluster.problems import Problem, Reason
 from ingress.model.frozen import frozen
+from ingress.object_fields import entry_path
 from ingress.translate.readers.gateway.objects.gateways import Gateway, GatewayClass
 from ingress.translate.readers.gateway.objects.names import GATEWAY, GROUP, LISTENER_SET
 from ingress.translate.readers.gateway.objects.routes import ParentReference

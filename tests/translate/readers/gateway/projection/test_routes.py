@@ -4,9 +4,9 @@ from typing import Any
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.fields import RawObject
 from ingress.model.cluster.objects import ObjectKey
 from ingress.model.cluster.problems import Reason
+from ingress.object_fields import RawObject
 from ingress.translate.readers.gateway.objects.names import (
     GROUP,
     GRPC_ROUTE,
