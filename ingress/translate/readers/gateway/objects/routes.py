@@ -7,6 +7,8 @@ there with what no request meets, and *is_broken* says so.
 Source: ``HTTPRoute``, ``GRPCRoute``, ``TLSRoute``, ``TCPRoute`` and ``UDPRoute`` of ``gateway.networking.k8s.io/v1``.
 """
 
+from typing import ClassVar
+
 from ingress.model.cluster.objects import Kind, ObjectKey, Owner
 from ingress.model.frozen import frozen
 from ingress.translate.readers.gateway.objects.names import (
@@ -226,82 +228,68 @@ class StreamRule:
 
 
 @frozen(weakref_slot=False)
-class HTTPRoute:
-    """An HTTPRoute."""
+class _Route:
+    """What routes of all kinds have."""
+
+    kind: ClassVar[Kind]
 
     key: ObjectKey
     created: str = ""
     parents: tuple[ParentReference, ...] = ()
+
+    @property
+    def owner(self) -> Owner:
+        """What stands for it in what it asks for."""
+        return Owner(self.kind, self.key, self.created)
+
+
+@frozen(weakref_slot=False)
+class HTTPRoute(_Route):
+    """An HTTPRoute."""
+
+    kind: ClassVar[Kind] = HTTP_ROUTE
+
     hostnames: tuple[str, ...] = ()
     """As written; none means those of its listeners."""
     rules: tuple[HTTPRule, ...] = ()
 
-    @property
-    def owner(self) -> Owner:
-        """What stands for it in what it asks for."""
-        return Owner(HTTP_ROUTE, self.key, self.created)
-
 
 @frozen(weakref_slot=False)
-class GRPCRoute:
+class GRPCRoute(_Route):
     """A GRPCRoute."""
 
-    key: ObjectKey
-    created: str = ""
-    parents: tuple[ParentReference, ...] = ()
+    kind: ClassVar[Kind] = GRPC_ROUTE
+
     hostnames: tuple[str, ...] = ()
     rules: tuple[GRPCRule, ...] = ()
 
-    @property
-    def owner(self) -> Owner:
-        """What stands for it in what it asks for."""
-        return Owner(GRPC_ROUTE, self.key, self.created)
-
 
 @frozen(weakref_slot=False)
-class TLSRoute:
+class TLSRoute(_Route):
     """A TLSRoute."""
 
-    key: ObjectKey
-    created: str = ""
-    parents: tuple[ParentReference, ...] = ()
+    kind: ClassVar[Kind] = TLS_ROUTE
+
     hostnames: tuple[str, ...] = ()
     rules: tuple[StreamRule, ...] = ()
 
-    @property
-    def owner(self) -> Owner:
-        """What stands for it in what it asks for."""
-        return Owner(TLS_ROUTE, self.key, self.created)
-
 
 @frozen(weakref_slot=False)
-class TCPRoute:
+class TCPRoute(_Route):
     """A TCPRoute."""
 
-    key: ObjectKey
-    created: str = ""
-    parents: tuple[ParentReference, ...] = ()
-    rules: tuple[StreamRule, ...] = ()
+    kind: ClassVar[Kind] = TCP_ROUTE
 
-    @property
-    def owner(self) -> Owner:
-        """What stands for it in what it asks for."""
-        return Owner(TCP_ROUTE, self.key, self.created)
+    rules: tuple[StreamRule, ...] = ()
 
 
 @frozen(weakref_slot=False)
-class UDPRoute:
+class UDPRoute(_Route):
     """A UDPRoute."""
 
-    key: ObjectKey
-    created: str = ""
-    parents: tuple[ParentReference, ...] = ()
-    rules: tuple[StreamRule, ...] = ()
+    kind: ClassVar[Kind] = UDP_ROUTE
 
-    @property
-    def owner(self) -> Owner:
-        """What stands for it in what it asks for."""
-        return Owner(UDP_ROUTE, self.key, self.created)
+    rules: tuple[StreamRule, ...] = ()
 
 
 AnyStreamRoute = TLSRoute | TCPRoute | UDPRoute
