@@ -25,8 +25,9 @@ def signature_of(status: os.stat_result) -> Signature:
 
 
 def display_name(path: str) -> str:
-    """Return *path* as text that can stand in a message, whatever bytes the name has."""
-    name = os.fsencode(path).decode("utf-8", "replace")
+    """Return *path* as text that can stand in a message, whatever bytes the name has; what it returns it leaves as it is."""
+    # Not os.fsencode: what was shown before may have letters that the encoding of the locale lacks.
+    name = path.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
     return name if name.isprintable() else ascii(name)
 
 

@@ -2,6 +2,8 @@
 
 import errno
 import os
+import subprocess
+import sys
 
 from ingress.cluster.manifests.manifest_listing import Listing, display_name, unusable_path
 from ingress.cluster.manifests.manifest_scan import (
@@ -109,6 +111,20 @@ class ListingTests(DiskTestCase):
         self.assertEqual(display_name("/a/b.yaml"), "/a/b.yaml")
         for name in (os.fsdecode(b"/a/\xff.yaml"), "/a/\n.yaml"):
             self.assertTrue(display_name(name).isprintable())
+
+    def test_names_shown_where_the_locale_knows_no_such_letters(self) -> None:
+        """Where names of files are of another encoding than UTF-8, what is shown can be shown again."""
+        code = (
+            "import os, sys\n"
+            "from ingress.cluster.manifests.manifest_listing import display_name\n"
+            "shown = display_name(os.fsdecode(b'na\\xc3\\xafve\\xff.yaml'))\n"
+            "print(sys.getfilesystemencoding(), ascii(shown), shown == display_name(shown))\n"
+        )
+        variables = {**os.environ, "LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+        ran = subprocess.run(
+            [sys.executable, "-c", code], env=variables, capture_output=True, text=True, check=False
+        )
+        self.assertEqual((ran.stderr, ran.stdout), ("", "ascii 'na\\xefve\\ufffd.yaml' True\n"))
 
     def test_unusable_paths(self) -> None:
         """What is neither a file nor a directory is named as it was written."""
