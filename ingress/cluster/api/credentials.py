@@ -9,6 +9,7 @@ Error messages never quote a kubeconfig: it holds keys and tokens.
 
 import os
 import re
+import ssl
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from time import monotonic
@@ -18,6 +19,7 @@ from urllib.parse import urlsplit
 from twisted.logger import Logger
 
 from ingress.cluster.api.api_status import one_line
+from ingress.cluster.api.kubeconfig_shape import KubeconfigError, used_context
 from ingress.cluster.api.package_parts import (
     ConfigException,
     Configuration,
@@ -30,7 +32,6 @@ from ingress.model.frozen import frozen
 log = Logger()
 
 _NAMESPACE = re.compile(r"[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?")
-_CONTEXTS_NAMED = 20
 _TOKEN_SECONDS = 60.0
 """How old the token of the pod may be before its file is read again."""
 SERVICE_ACCOUNT_DIRECTORY = Path("/var/run/secrets/kubernetes.io/serviceaccount")
@@ -63,6 +64,7 @@ class CredentialSource:
         configuration.keep_alive = True
         _refine(configuration, self.server)
         _check_url(origin, configuration.host)
+        _check_certificates(origin, configuration)
         if not again:
             log.info("API server {host}, {origin}", host=configuration.host, origin=origin)
             _log_proxy(configuration)
@@ -77,12 +79,11 @@ class CredentialSource:
         files = self._kubeconfig_files()
         try:
             if not named and files:
-                named = _namespace_of_context(files, self.context)
+                named = used_context(_configs(files), self.context).namespace
             elif not named and self._is_in_pod():
                 named = (self.service_account_directory / "namespace").read_text(encoding="utf-8").strip()
-        except Exception as error:
-            # A file that is not of the shape of a kubeconfig makes this stumble anywhere.
-            log.warn("the namespace we are in cannot be read: {reason}", reason=type(error).__name__)
+        except (StartError, KubeconfigError, OSError, UnicodeError) as error:
+            log.warn("the namespace we are in cannot be read: {reason}", reason=str(error))
         return named if _NAMESPACE.fullmatch(named) else "default"
 
     def _kubeconfig_files(self) -> str:
@@ -114,47 +115,29 @@ class CredentialSource:
 
     def _fill_from_kubeconfig(self, configuration: Configuration, files: str) -> str:
         # Here, in a thread that waits for it: it brings all of the package (package_parts).
-        import yaml
         from kubernetes.config import load_kube_config
 
         origin = f"kubeconfig {files}"
-        if not any(Path(file).expanduser().is_file() for file in files.split(os.pathsep) if file):
-            raise StartError(f"{origin}: no such file")
+        configs = _configs(files)
+        if not configs:
+            raise StartError(f"{origin}: {_none_of(files)}")
         # The package's default, which must not be taken for an address that the file gives.
         configuration.host = ""
         try:
-            load_kube_config(files, self.context, configuration, persist_config=False)
-        except yaml.YAMLError as error:
-            mark = getattr(error, "problem_mark", None)
-            where = f" in line {mark.line + 1}" if mark is not None else ""
-            raise StartError(f"{origin}: not YAML{where}") from None
+            load_kube_config(
+                files, used_context(configs, self.context).name, configuration, persist_config=False
+            )
+        except KubeconfigError as error:
+            raise StartError(f"{origin}: {error}") from None
         except OSError as error:
-            file = f" {error.filename}" if error.filename else ""
-            raise StartError(f"{origin}: {error.strerror or 'cannot be read'}{file}") from None
+            raise _unreadable(origin, error) from None
         except ConfigException as error:
-            self._check_context(origin, files)
             # What follows " in " is a path within the file, and that quotes whole entries.
             raise StartError(f"{origin}: {one_line(str(error).split(' in ', 1)[0])}") from None
         except Exception as error:
-            # The loader trusts the shape of the file; a list for a mapping makes it stumble anywhere.
+            # The loader trusts the shape of what nobody judged before it, such as what stands below auth-provider.
             raise StartError(f"{origin}: not the shape of a kubeconfig ({type(error).__name__})") from None
-        if not configuration.host:
-            raise StartError(f"{origin}: the cluster has no server")
         return f"{origin}, context {self.context}" if self.context else origin
-
-    def _check_context(self, origin: str, files: str) -> None:
-        """Raise ``StartError`` where *files* have no context of the name that was asked for."""
-        try:
-            contexts, _ = _contexts(files)
-        except Exception:
-            # Not of the shape of a kubeconfig, which is told in other words.
-            return
-        if self.context is not None and self.context not in contexts:
-            known = ", ".join(map(one_line, sorted(contexts)[:_CONTEXTS_NAMED])) or "none"
-            more = " and more" if len(contexts) > _CONTEXTS_NAMED else ""
-            raise StartError(
-                f"{origin}: there is no context {one_line(self.context)}; there are {known}{more}"
-            )
 
     def _fill_from_service_account(self, configuration: Configuration) -> str:
         token = self.service_account_directory / "token"
@@ -198,30 +181,72 @@ def _token_in(file: Path) -> str:
     return token
 
 
-def _namespace_of_context(files: str, context: str | None) -> str:
-    """The namespace that a context of *files* names, their current one unless *context* is given; empty for none.
-
-    Of several files the first one counts that says it, as for everything else.
-    """
-    contexts, current = _contexts(files)
-    return str(contexts.get(context or current or "", {}).get("namespace") or "")
-
-
-def _contexts(files: str) -> tuple[dict[str, Any], str | None]:
-    """Return the contexts of *files* by name, and the name of the current one; raises whatever a bad shape brings up."""
+def _configs(files: str) -> list[tuple[str, object]]:
+    """Return those of *files* that are there, each with what is in it.  Raises ``StartError``."""
     import yaml  # of which a process in a pod reads none
 
-    contexts: dict[str, Any] = {}
-    current: str | None = None
+    found: list[tuple[str, object]] = []
     for file in files.split(os.pathsep):
         path = Path(file).expanduser()
         if not file or not path.is_file():
             continue
-        config = yaml.safe_load(path.read_text(encoding="utf-8"))
-        current = current or config.get("current-context")
-        for entry in config.get("contexts") or ():
-            contexts.setdefault(entry["name"], entry["context"])
-    return contexts, current
+        try:
+            found.append((file, yaml.safe_load(path.read_text(encoding="utf-8"))))
+        except yaml.YAMLError as error:
+            mark = getattr(error, "problem_mark", None)
+            where = f" in line {mark.line + 1}" if mark is not None else ""
+            is_second = getattr(error, "context", None) == "expected a single document in the stream"
+            what = "another document begins" if is_second else "not YAML"
+            raise StartError(f"kubeconfig {file}: {what}{where}") from None
+        except UnicodeError:
+            raise StartError(f"kubeconfig {file}: not UTF-8") from None
+        except OSError as error:
+            raise _unreadable(f"kubeconfig {file}", error) from None
+        except RecursionError:
+            raise StartError(f"kubeconfig {file}: it is nested too deeply") from None
+    return found
+
+
+def _none_of(files: str) -> str:
+    """Return why there is nothing to read in *files*."""
+    if any(Path(file).expanduser().exists() for file in files.split(os.pathsep) if file):
+        return "it is no file"
+    return "no such file"
+
+
+def _unreadable(origin: str, error: OSError) -> StartError:
+    file = f" {error.filename}" if error.filename and error.filename not in origin else ""
+    return StartError(f"{origin}: {error.strerror or 'cannot be read'}{file}")
+
+
+def _check_certificates(origin: str, configuration: Configuration) -> None:
+    """Raise ``StartError`` where a handshake with an API server could only fail, by files that *configuration* names."""
+    if not configuration.host.lower().startswith("https:"):
+        return
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    if configuration.verify_ssl and configuration.ssl_ca_cert:
+        try:
+            context.load_verify_locations(configuration.ssl_ca_cert)
+        except ssl.SSLError:
+            raise StartError(f"{origin}: the certificate-authority of the cluster is no PEM") from None
+        except OSError as error:
+            raise _unreadable(origin, error) from None
+    if configuration.cert_file:
+        try:
+            # With a password nobody is asked for one at a terminal.
+            context.load_cert_chain(configuration.cert_file, configuration.key_file, password="")
+        except ssl.SSLError as error:
+            raise StartError(f"{origin}: {_unusable(configuration, error)}") from None
+        except OSError as error:
+            raise _unreadable(origin, error) from None
+
+
+def _unusable(configuration: Configuration, error: ssl.SSLError) -> str:
+    if not configuration.key_file:
+        return "the user has a client-certificate, and no client-key"
+    if error.reason == "KEY_VALUES_MISMATCH":
+        return "the client-key of the user is not that of the client-certificate"
+    return "the client-certificate or the client-key of the user is no PEM, or has a password"
 
 
 def _refine(configuration: Configuration, server: str | None) -> None:

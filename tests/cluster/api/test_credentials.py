@@ -1,5 +1,6 @@
 """Tests for ``ingress.cluster.api.credentials``."""
 
+import base64
 import json
 import sys
 from pathlib import Path
@@ -13,7 +14,7 @@ from twisted.trial.unittest import SynchronousTestCase
 from ingress.cluster.api.credentials import CredentialSource
 from ingress.errors import StartError
 from tests.fakes.apiserver.kubeconfig import kubeconfig
-from tests.fakes.certificates import make_authority
+from tests.fakes.certificates import issue, make_authority
 
 SECRET = "c2VjcmV0LXRva2Vu"
 
@@ -203,6 +204,139 @@ class CredentialSourceTests(CredentialCase):
         """A server that is no http or https URL is refused."""
         for server in ("localhost:6443", "ftp://x", "https://", "https://x:99999", "https://[::1"):
             self.assertIn("--server", self.refusal(CredentialSource(server=server, environ={})))
+
+
+class KubeconfigShapeTests(CredentialCase):
+    """What is wrong with a kubeconfig is told with file, field and reason."""
+
+    def refusal(self, config: object, context: str | None = None) -> str:
+        """Return what is said of a kubeconfig, without its name."""
+        path = self.write(config if isinstance(config, str) else yaml.safe_dump(config))
+        error = self.assertRaises(StartError, CredentialSource(path, context, environ={}).load)
+        self.assertTrue(str(error).startswith(f"kubeconfig {path}: "), str(error))
+        self.assertNotIn(SECRET, str(error))
+        return str(error).removeprefix(f"kubeconfig {path}: ")
+
+    def test_fields(self) -> None:
+        """Each field that is missing, of another type or leads nowhere is named, with what there is."""
+        server = {"server": "https://10.0.0.1"}
+        good = {
+            "current-context": "c",
+            "contexts": [{"name": "c", "context": {"cluster": "k", "user": "u"}}],
+            "clusters": [{"name": "k", "cluster": server}],
+            "users": [{"name": "u", "user": {"token": SECRET}}],
+        }
+
+        def context(value: object) -> dict[str, object]:
+            return {**good, "contexts": [{"name": "c", "context": value}]}
+
+        def cluster(**more: object) -> dict[str, object]:
+            fields = {name.replace("_", "-"): value for name, value in more.items()}
+            return {**good, "clusters": [{"name": "k", "cluster": {**server, **fields}}]}
+
+        def user(value: object) -> dict[str, object]:
+            return {**good, "users": [{"name": "u", "user": value}]}
+
+        for config, message in (
+            ("", "it is empty"),
+            ([SECRET], "an object is wanted, but this is a list"),
+            ({**good, "current-context": 5}, "current-context: text is wanted, but this is a number"),
+            ({**good, "current-context": "d"}, "current-context: there is no context d; there are c"),
+            ({**good, "current-context": ""}, "it has no current-context, and none was named; there are c"),
+            ({**good, "contexts": {}}, "contexts: a list is wanted, but this is an object"),
+            ({**good, "contexts": [{}]}, "contexts[0].name is missing"),
+            (context(None), "contexts[0].context is missing"),
+            (context({"user": "u"}), "contexts[0].context.cluster is missing"),
+            (context({"cluster": "x"}), "contexts[0].context.cluster: there is no cluster x; there are k"),
+            (
+                context({"cluster": "k", "user": "x"}),
+                "contexts[0].context.user: there is no user x; there are u",
+            ),
+            (cluster(server=5), "clusters[0].cluster.server: text is wanted, but this is a number"),
+            (cluster(server=None), "clusters[0].cluster.server is missing: the cluster has no server"),
+            (
+                cluster(proxy_url=SECRET),
+                "clusters[0].cluster.proxy-url is no URL of a proxy, such as http://proxy.example.com:3128",
+            ),
+            (user(None), "users[0].user is missing"),
+            (user({"token": 5}), "users[0].user.token: text is wanted, but this is a number"),
+            (
+                user({"token": f"{SECRET}\n{SECRET}"}),
+                "users[0].user.token has other characters than printable ones of ASCII",
+            ),
+            (user({"exec": SECRET}), "users[0].user.exec: an object is wanted, but this is text"),
+            (user({"exec": {"command": SECRET}}), "users[0].user.exec.apiVersion is missing"),
+            ("a: 1\n---\nb: 2\n", "another document begins in line 2"),
+        ):
+            self.assertEqual(self.refusal(config), message)
+        self.assertEqual(self.refusal(good, "d"), "there is no context d; there are c")
+
+    def test_what_is_not_in_use_is_not_judged(self) -> None:
+        """Other contexts, clusters and users may be whatever they are."""
+        config = yaml.safe_load(kubeconfig("http://here", None, "t"))
+        config["contexts"].append({"name": "other", "context": {"cluster": "none"}})
+        config["users"].append({"name": "other", "user": 5})
+        source = CredentialSource(self.write(yaml.safe_dump(config)), environ={})
+        self.assertEqual(source.load().host, "http://here")
+
+    def test_certificates(self) -> None:
+        """Certificates and keys with which no handshake can succeed are told before one is tried."""
+        authority = make_authority("A")
+        (chain, key), (_, other_key) = issue(authority, ["one"]), issue(authority, ["other"])
+
+        def encoded(pem: bytes) -> str:
+            return base64.b64encode(pem).decode()
+
+        for cluster, user, message in (
+            (
+                {"certificate-authority-data": encoded(b"x")},
+                {},
+                "the certificate-authority of the cluster is no PEM",
+            ),
+            (
+                {},
+                {"client-certificate-data": encoded(chain)},
+                "the user has a client-certificate, and no client-key",
+            ),
+            (
+                {},
+                {
+                    "client-certificate-data": encoded(chain),
+                    "client-key-data": encoded(other_key),
+                },
+                "the client-key of the user is not that of the client-certificate",
+            ),
+            (
+                {},
+                {"client-certificate-data": encoded(b"x"), "client-key-data": encoded(key)},
+                "the client-certificate or the client-key of the user is no PEM, or has a password",
+            ),
+        ):
+            config = yaml.safe_load(kubeconfig("https://10.0.0.1", None, None))
+            config["clusters"][0]["cluster"].update(cluster)
+            config["users"][0]["user"] = user
+            self.assertEqual(self.refusal(config), message)
+
+    def test_of_several_files_the_first_current_context_counts(self) -> None:
+        """As in kubectl: a file that is added behind another does not lead to another cluster."""
+        first = self.write(kubeconfig("http://first", None, None), "first")
+        second = self.write(kubeconfig("http://second", None, None).replace("tests", "others"), "second")
+        self.assertEqual(CredentialSource(f"{first}:{second}", environ={}).load().host, "http://first")
+        self.assertEqual(CredentialSource(f"{second}:{first}", environ={}).load().host, "http://second")
+
+    def test_of_several_files_the_one_is_named(self) -> None:
+        """What is wrong in one of several files names it."""
+        first = self.write(kubeconfig("http://first", None, None), "first")
+        second = self.write("users: 5", "second")
+        error = self.assertRaises(StartError, CredentialSource(f"{first}:{second}", environ={}).load)
+        self.assertTrue(
+            str(error).endswith(f": {second}: users: a list is wanted, but this is a number"), error
+        )
+
+    def test_a_folder(self) -> None:
+        """A folder is there, and no kubeconfig."""
+        error = self.assertRaises(StartError, CredentialSource(str(self.folder), environ={}).load)
+        self.assertEqual(str(error), f"kubeconfig {self.folder}: it is no file")
 
 
 class NamespaceTests(CredentialCase):
