@@ -74,6 +74,13 @@ def line_told(problem: Problem) -> int:
     return int(found[1]) if found else 0
 
 
+def without_line(problem: Problem) -> Problem:
+    """Return *problem* without the line that a manifest's begins with."""
+    if problem.kind != Kind.MANIFEST:
+        return problem
+    return evolve(problem, message=_LINE.sub("", problem.message, count=1))
+
+
 def broken_content(source_name: str, message: str) -> ManifestContent:
     """Return the content of a file that cannot be read, with the reason why."""
     return ManifestContent((), (_problem(source_name, message, Reason.MALFORMED_MANIFEST),), True)

@@ -160,5 +160,10 @@ def _joined(one: ObjectReport, other: ObjectReport) -> ObjectReport:
 
 
 def _sorted(findings: Iterable[Finding] | Mapping[Finding, None]) -> tuple[Finding, ...]:
-    """Return *findings* without doubles, the worst first."""
-    return tuple(sorted(dict.fromkeys(findings), key=lambda one: (-one.level, one)))
+    """Return *findings* without doubles, the worst first, and those of a file in the order of its lines."""
+    return tuple(
+        sorted(
+            dict.fromkeys(findings),
+            key=lambda one: (-one.level, one.rule, one.object_id, one.place.line, one),
+        )
+    )

@@ -9,9 +9,10 @@ from attrs import evolve
 from ingress.annotations.firewall.family import NO_FIREWALL, OPTION
 from ingress.annotations.unknown_names import UnknownNames
 from ingress.cluster.kinds import KINDS
+from ingress.cluster.manifests.manifest_files import line_told, without_line
 from ingress.cluster.secrets.secret_references import ObjectReferences
 from ingress.ctl.inputs.coverage import Coverage
-from ingress.ctl.inputs.input import Input, object_of
+from ingress.ctl.inputs.input import Input, Place, object_of
 from ingress.ctl.lint.finding import Change, Finding, Level
 from ingress.ctl.lint.mending import in_quotes, mended, renamed, unknown_names
 from ingress.ctl.lint.rules import CLOSED_PATHS, CONVERTED, REGEX_NOT_ASKED, RULE_SHADOWED, RULES, Rule
@@ -65,11 +66,18 @@ def findings_of(given: Input, problems: Iterable[Problem]) -> Iterator[Finding]:
             min(rule.level, Level.WARNING) if is_unread else rule.level,
             rule.name,
             object_id,
-            problem.message,
+            without_line(problem).message,
             problem.field,
             rule.advice,
-            given.place(object_id),
+            _place(given, problem),
         )
+
+
+def _place(given: Input, problem: Problem) -> Place:
+    """Return where that stands which *problem* is about: a manifest is a file, and an object begins in one."""
+    if problem.kind == Kind.MANIFEST:
+        return Place(problem.name, line_told(problem))
+    return given.place(object_of(problem))
 
 
 def _of_old_version(kind: str) -> Rule:

@@ -37,6 +37,43 @@ class LintCase(CtlCase):
         self.manifest(ingress(proxy_read_timeout="soon"))
 
 
+class BrokenFileTests(LintCase):
+    """Files of which something is no manifest."""
+
+    def broken(self) -> None:
+        """Write a file of which three documents are no objects, in its lines 1, 3 and 10."""
+        Path(self.folder, "broken.yaml").write_text("---\n1\n---\ntext\n\n\n\n\n---\n[]\n")
+
+    def test_a_build_annotates_the_line_of_the_file(self) -> None:
+        """File and line stand where runners of builds look for them, in the order of the lines."""
+        self.broken()
+        output = self.lint("--output", "github", "broken.yaml").stdout
+        self.assertEqual(
+            [line.split(",title=")[0] for line in output.splitlines()],
+            [f"::error file=broken.yaml,line={line}" for line in (1, 3, 10)],
+        )
+
+    def test_json_and_sarif_have_file_and_line(self) -> None:
+        """So do the formats for programs; the message does not say the line again."""
+        self.broken()
+        found = json.loads(self.lint("--output", "json", "broken.yaml").stdout)["findings"]
+        self.assertEqual(
+            [(one["file"], one["line"]) for one in found], [("broken.yaml", n) for n in (1, 3, 10)]
+        )
+        self.assertEqual(found[0]["message"], "an object is wanted, but this is a number")
+        sarif = json.loads(self.lint("--output", "sarif", "broken.yaml").stdout)["runs"][0]["results"]
+        self.assertEqual(
+            [one["locations"][0]["physicalLocation"]["region"]["startLine"] for one in sarif], [1, 3, 10]
+        )
+
+    def test_the_table_names_the_line_once(self) -> None:
+        """The line stands where those of all other findings stand."""
+        Path(self.folder, "broken.yaml").write_text("a: 1\nb: [\n")
+        text = self.lint("broken.yaml").stdout
+        self.assertIn("broken.yaml:3  MalformedManifest", text)
+        self.assertNotIn("line 3", text)
+
+
 NOT_OURS = """\
 apiVersion: gateway.networking.k8s.io/v1
 kind: Gateway

@@ -12,6 +12,7 @@ from ingress.cluster.manifests.manifest_files import (
     DEFAULT_NAMESPACE,
     ManifestContent,
     broken_content,
+    without_line,
 )
 from ingress.cluster.manifests.manifest_listing import display_name
 from ingress.cluster.manifests.manifest_scan import MAX_FILE_BYTES
@@ -345,7 +346,11 @@ def _mode(path: str) -> int:
 
 def _without_lines(content: ManifestContent) -> ManifestContent:
     """Return *content* of a text that nobody has, so that its lines mean nothing."""
-    return evolve(content, objects=tuple(evolve(one, line=0) for one in content.objects))
+    return evolve(
+        content,
+        objects=tuple(evolve(one, line=0) for one in content.objects),
+        problems=tuple(map(without_line, content.problems)),
+    )
 
 
 def _templates(folder: str, names: list[str]) -> Unread:

@@ -4,11 +4,11 @@ from collections.abc import Iterable, Iterator
 
 from attrs import evolve
 
-from ingress.ctl.inputs.input import Place
+from ingress.ctl.inputs.input import NOWHERE, Place
 from ingress.ctl.lint.finding import AnnotationReport, Finding, LintReport, ObjectReport, Standing
 from ingress.ctl.lint.reports.texts import annotation_of, message
 from ingress.ctl.lint.rules import CRITICAL_RISK
-from ingress.model.cluster.objects import ObjectId
+from ingress.model.cluster.objects import Kind, ObjectId
 from ingress.model.frozen import frozen
 
 MANY = 3
@@ -141,7 +141,9 @@ def _about_others(findings: Iterable[Finding]) -> Iterator[AboutObject]:
     for finding in findings:
         by_object.setdefault((finding.object_id, finding.place.file), []).append(finding)
     for (object_id, _), some in by_object.items():
-        yield AboutObject(object_id, some[0].place, tuple(_joined(some)))
+        # The name of a manifest says already which file it is.
+        place = NOWHERE if object_id[0] == Kind.MANIFEST else some[0].place
+        yield AboutObject(object_id, place, tuple(_joined(some)))
 
 
 def _joined(findings: Iterable[Finding]) -> Iterator[tuple[Remark, tuple[Spot, ...]]]:
