@@ -30,7 +30,7 @@ from ingress.cluster.api.api_status import (
     error_from_status,
     one_line,
 )
-from ingress.cluster.api.credentials import CredentialSource
+from ingress.cluster.api.credentials import CredentialSource, proxy_of
 from ingress.cluster.api.interruptible_pools import pool_classes
 from ingress.cluster.api.package_parts import ApiException, Configuration, RESTClientObject
 from ingress.cluster.api.read_deadline import ReadDeadline
@@ -98,12 +98,15 @@ class ApiAccess:
         self._renewed = 0.0
         self.namespace = ""
         """The namespace that we are in, or that the kubeconfig names; known once loaded."""
+        self.proxy = ""
+        """The proxy through which the API server is asked, empty for none; known once loaded."""
 
     def load(self) -> str:
         """Load the configuration; return the API server's address.  Raises ``StartError``."""
         with self._lock:
             configuration = self._read()
             self.namespace = self._credentials.namespace()
+            self.proxy = proxy_of(configuration)
             if not configuration.verify_ssl:
                 log.warn("the certificate of the API server {host} is not verified", host=configuration.host)
                 urllib3.disable_warnings(InsecureRequestWarning)

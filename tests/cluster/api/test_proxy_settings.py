@@ -125,7 +125,8 @@ class ProxySettingsTests(ApiServerTestCase):
         self.environment(**{self.variable: self.proxy_url})
         logged = await self.ask()
         self.assertEqual(len(self.proxy.lines), 1)
-        self.assertIn("the API server is reached through the proxy 127.0.0.1", logged)
+        proxy = self.proxy_url.rpartition("@")[2]
+        self.assertIn(f"the API server is reached through the proxy {proxy}", logged)
         self.assertNotIn("password", " ".join(logged))
 
     async def test_exceptions(self) -> None:

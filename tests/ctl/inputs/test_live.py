@@ -352,6 +352,18 @@ class MistakeTests(LiveCase):
             said, r"the API server http://127\.0\.0\.1:\d+ cannot be reached: Connection refused"
         )
 
+    async def test_a_proxy_that_refuses_connections(self) -> None:
+        """It is named beside the address: it may be the proxy that is not there."""
+        config = yaml.safe_load(self.kubeconfig.read_text(encoding="utf-8"))
+        config["clusters"][0]["cluster"]["proxy-url"] = "http://user:password@127.0.0.2:1"
+        self.kubeconfig.write_text(yaml.safe_dump(config), encoding="utf-8")
+        said = await self.mistake()
+        self.assertRegex(
+            said,
+            r"the API server http://127\.0\.0\.1:\d+ cannot be reached through the proxy 127\.0\.0\.2:1: ",
+        )
+        self.assertNotIn("password", said)
+
     async def test_what_is_no_api_server(self) -> None:
         """A page of HTML is no list, nor is JSON of another shape."""
         for body in (b"<html>", b"[]", b'{"items": []}', b"\xff\xfe", b'{"metadata":' * 5000):

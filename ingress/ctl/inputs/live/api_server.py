@@ -214,7 +214,8 @@ class ApiServer:
             return Mistake(f"{self.url}: {error.message}")
         if error.status:
             return Mistake(f"{self.url} answers {error.status}: {error.message}")
-        return Mistake(f"the API server {self.url} cannot be reached: {error.message}")
+        through = f" through the proxy {self._access.proxy}" if self._access.proxy else ""
+        return Mistake(f"the API server {self.url} cannot be reached{through}: {error.message}")
 
 
 def _is_list(page: dict[str, Any]) -> bool:
