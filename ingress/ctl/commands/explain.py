@@ -155,7 +155,7 @@ def _explained(asked: Asked | AskedStream, given: Input) -> Explanation:
     layers = given.layers
     if len(layers) > 1:
         tell(
-            f"some objects stand there in several forms, so there are {len(layers)} sets, as of overlays;"
+            f"{printable(given.why_layers)}, so there are {len(layers)} sets, as of overlays;"
             " this is by the first that takes the request, or else knows of it"
         )
     found: list[Explanation] = []

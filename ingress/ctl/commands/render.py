@@ -10,7 +10,7 @@ from ingress.ctl.commands.input_parameters import Source, live_parameters, optio
 from ingress.ctl.commands.reading_inputs import read_input, tell_unread, tell_unserved
 from ingress.ctl.errors import Mistake
 from ingress.ctl.inputs.input import Input
-from ingress.ctl.terminal import say, tell
+from ingress.ctl.terminal import printable, say, tell
 from ingress.model.cluster.objects import ObjectKey
 
 
@@ -120,7 +120,7 @@ def _print_gateway(
 
     if given.others:
         raise Mistake(
-            f"some objects stand there in several forms, so there are {len(given.layers)} sets that cannot be applied together,"
+            f"{printable(given.why_layers)}, so there are {len(given.layers)} sets that cannot be applied together,"
             " as of overlays; name the folder or the files of one"
         )
     options = GatewayOptions(_key(gateway), gateway_class, experimental, unguarded)

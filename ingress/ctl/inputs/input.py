@@ -140,6 +140,19 @@ class Input:
         """All layers: this one and the others."""
         return (self, *self.others)
 
+    @property
+    def why_layers(self) -> str:
+        """Say of one object why one layer cannot hold all; empty where it does."""
+        for other in self.others:
+            both = sorted(
+                self.places.keys() & other.places.keys(), key=lambda one: (one[0] != Kind.INGRESS, one)
+            )
+            for kind, key in both:
+                first, second = self.places[kind, key], other.places[kind, key]
+                if first != second:
+                    return f"{kind} {key} stands in {first} and {second}, each time otherwise"
+        return "some objects stand there in several forms" if self.others else ""
+
     @cached_property
     def options(self) -> TranslateOptions:
         """What translation goes by."""

@@ -33,6 +33,16 @@ class RenderTests(CtlCase):
         self.assertEqual(gateway["metadata"], {"name": "main", "namespace": "edge"})
         self.assertEqual(gateway["spec"]["gatewayClassName"], "envoy")
 
+    def test_of_several_sets_none_is_rendered(self) -> None:
+        """What stands there in two forms is named, with both files."""
+        self.manifest(ingress(), "a.yaml")
+        self.manifest(ingress(auth_type="basic"), "b/c.yaml")
+        result = self.run_command("render", "--as", "gateway", str(self.folder))
+        self.assertEqual(result.exit_code, 2)
+        self.assertRegex(
+            result.stderr, r"^Error: Ingress shop/web stands in \S+/a\.yaml:1 and \S+/c\.yaml:1, "
+        )
+
     def test_what_is_no_name_of_a_gateway_is_a_mistake(self) -> None:
         """It is told with the form."""
         result = self.run_command("render", "--as", "gateway", "--gateway", "main", self.manifest(ingress()))
