@@ -56,8 +56,21 @@ _OTHER_COMMANDS: Final = {
     "compare": "migrate --compare --help",
     "plan": "diff OLD NEW",
     "watch": "top",
+    # Commands of the kubectl plugin of ingress-nginx.
+    "conf": "render --as served PATH",
+    "general": "render --as served PATH",
+    "ingresses": "lint --verbose PATH",
 }
 """What other programs call what is done here, each with what to write."""
+_LISTS: Final = {
+    "backends": "endpoints",
+    "certs": "certificates",
+    "endpoints": "endpoints",
+    "certificates": "certificates",
+    "routes": "routes",
+    "problems": "problems",
+}
+"""What is asked for of a running process, each with the page that has it: as commands of that plugin, or by its name."""
 _SERVING: Final = frozenset({"run", "serve", "start"})
 
 
@@ -95,6 +108,8 @@ def called_here(name: str) -> str:
     """Say what to write in the place of the command *name* of another program; empty where that is not known."""
     if name in _SERVING:
         return "; nothing is served by ingressctl: write twistd --nodaemon ingress --manifests PATH"
+    if name in _LISTS:
+        return f"; the admin port of a running controller has it, at /api/v1/{_LISTS[name]}"
     return f"; write ingressctl {_OTHER_COMMANDS[name]}" if name in _OTHER_COMMANDS else ""
 
 
