@@ -89,6 +89,12 @@ class CommandsTests(CtlCase):
             (("lint", "nowhere/*.yaml"), "nothing matches this pattern"),
             (("lint", "https://a.test/x.yaml"), "nothing is fetched; pipe it in, as in curl -s URL |"),
             (("lint",), "name files or folders (. is the current one)"),
+            (("lint", "-n", "", str(self.folder)), "--namespace is empty; leave it out to have all"),
+            (("diff", "-n", "", "a", "b"), "--namespace is empty; leave it out to have all"),
+            (
+                ("explain", "a.test", ".", "--token-file", "x"),
+                "--token-file is for a running controller: add",
+            ),
             (("explain", "a.example.com"), "files or folders of manifests behind the URL"),
             (("explain", str(self.folder)), f"ingressctl explain URL {self.folder}"),
         ):

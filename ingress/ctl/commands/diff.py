@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 import click
 from attrs import evolve
 
-from ingress.ctl.commands.input_parameters import complete_option, option_parameter
+from ingress.ctl.commands.input_parameters import complete_option, named_namespaces, option_parameter
 from ingress.ctl.commands.reading_inputs import tell_unserved
 from ingress.ctl.errors import FINE, FOUND, Mistake
 from ingress.ctl.inputs.controller_options import GivenOptions, options_from
@@ -56,6 +56,7 @@ _COLORS = {"-": "red", "+": "green", "~": "yellow"}
     "namespaces",
     metavar="NAME",
     multiple=True,
+    callback=named_namespaces,
     help="A namespace to look at; of live, without any, those that the other side has Ingresses in; repeatable.",
 )
 @click.option("-A", "--all-namespaces", is_flag=True, help="Of live: read all namespaces.")

@@ -126,6 +126,8 @@ def command(
 
         data = ask_controller(AdminPort(admin, read_token(token_file)), url, method, headers, client)
     else:
+        if token_file is not None:
+            raise Mistake("--token-file is for a running controller: add --admin URL")
         if not files and not isinstance(source, LiveCluster):
             if os.path.exists(url):
                 raise Mistake(

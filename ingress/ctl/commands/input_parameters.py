@@ -84,6 +84,15 @@ def paths_parameter(command: F) -> F:
     return click.argument("paths", nargs=-1, type=click.Path())(command)
 
 
+def named_namespaces(
+    context: click.Context, parameter: click.Parameter, names: tuple[str, ...]
+) -> tuple[str, ...]:
+    """Return *names*; raises ``Mistake`` where one is empty, as of a variable that is not set: nothing would be looked at."""
+    if "" in names:
+        raise Mistake("--namespace is empty; leave it out to have all namespaces looked at")
+    return names
+
+
 _LIVE_OPTIONS: Final = (
     click.option(
         "--live", is_flag=True, help="Read the cluster that kubectl would speak to, with your rights."
@@ -101,6 +110,7 @@ _LIVE_OPTIONS: Final = (
         "namespaces",
         metavar="NAME",
         multiple=True,
+        callback=named_namespaces,
         help="A namespace to look at, all where none is named (with --live: all that you may); repeatable. Objects of"
         " files that name no namespace are in the first.",
     ),
