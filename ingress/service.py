@@ -268,18 +268,21 @@ class IngressService(Service):
         )
         knows_peers = not settings.admin.startswith("haproxy:")
         access = Access(self._tokens, self._reactor, self._metrics.admin, knows_peers)
-        wanted = [(settings.admin, pages(access=access))]
+        await self._open_admin_port("--admin", settings.admin, pages(access=access))
         if settings.probes is not None:
-            wanted.append((settings.probes, pages(only_probes=True)))
-        for description, site in wanted:
-            sock = self._open_socket(description)
-            self._admin_ports[description] = await listen(self._reactor, description, site, AdminPort, sock)
+            await self._open_admin_port("--probes", settings.probes, pages(only_probes=True))
         if settings.admission is not None:
-            sock = self._open_socket(settings.admission)
-            factory = self._admission()
-            self._admin_ports[settings.admission] = await listen(
-                self._reactor, settings.admission, factory, AdminPort, sock
+            await self._open_admin_port("--admission", settings.admission, self._admission())
+
+    async def _open_admin_port(self, option: str, description: str, factory: IProtocolFactory) -> None:
+        """Listen on *description*; raises ``StartError`` naming *option*, for nobody may have written what is its default."""
+        sock = self._open_socket(description)
+        try:
+            self._admin_ports[description] = await listen(
+                self._reactor, description, factory, AdminPort, sock
             )
+        except StartError as error:
+            raise StartError(f"{option}: {error}") from error
 
     def _admission(self) -> IProtocolFactory:
         """Return what answers reviews of Ingresses."""

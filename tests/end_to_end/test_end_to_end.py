@@ -279,7 +279,8 @@ class StartTests(EndToEndCase):
             description = f"tcp:{other.getsockname()[1]}:interface=127.0.0.1"
             for option in ("http", "https", "admin"):
                 options: tuple[Any, ...] = (f"--{option}={description}",)
-                line = rf"cannot listen on {description}: .*in use"
+                named = "--admin: " if option == "admin" else ""
+                line = rf"{named}cannot listen on {description}: .*in use"
                 await self.refused(line, self.start_with_manifests(*options))
 
     async def test_no_kubeconfig(self) -> None:
