@@ -12,8 +12,8 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from ingress.cluster.api.api_status import one_line
-from ingress.fields import shape_of
 from ingress.model.frozen import frozen
+from ingress.object_fields import shape_of
 from ingress.wording import first_of
 
 _NAMED: Final = 20
