@@ -219,8 +219,9 @@ class OwnDataPlane:
             from_thread=lambda call: reactor.callFromThread(call),
         )
         groups = usable_groups(settings.tls_groups)
+        self._upstream_contexts = UpstreamContexts(groups, reactor)
         self._network = network_for(
-            reactor, settings.use_epoll, rules or AddressRules(), yielding, UpstreamContexts(groups)
+            reactor, settings.use_epoll, rules or AddressRules(), yielding, self._upstream_contexts
         )
         self._network.new_turn = new_turn
         self._network.after_standing_still(self._deadlines.take_time)
@@ -556,6 +557,7 @@ class OwnDataPlane:
     async def stop(self) -> None:
         """Give everything back; to be called at the very end."""
         self._pool.close()
+        self._upstream_contexts.stop()
         if self._firewall is not None:
             self._firewall.stop()
         await self._network.stop()

@@ -1,6 +1,6 @@
 """Our side of TLS to endpoints: contexts by settings, sessions by endpoint, and whose certificate it is.
 
-A context is built once for equal settings and kept while it is used.  It offers one protocol alone,
+A context is built once for equal settings and kept while anybody has these (``held_settings``).  It offers one protocol alone,
 HTTP/1.1 or HTTP/2: which of them is one of the settings.  With it are kept sessions,
 one for each endpoint, and an endpoint is its address, its port *and* its settings.  So neither a
 context nor a session made on some settings ever serves others, and resumption skips no check:
@@ -14,10 +14,10 @@ elsewhere.
 
 import socket
 from collections import OrderedDict
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Sequence
 from ipaddress import IPv4Address, IPv6Address, ip_address
 from os import strerror
-from typing import Generic, NamedTuple, TypeVar
+from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
 from cryptography import x509
@@ -32,13 +32,15 @@ from service_identity.hazmat import (
     verify_service_identity,
 )
 from twisted.internet.error import ConnectionClosed
+from twisted.internet.interfaces import IReactorTime
 
 from ingress.annotations.contract.values import quoted
 from ingress.identity.key_pairs import DAMAGED
 from ingress.model.requests.client_authentication import MOST_DEPTH
 from ingress.model.upstream.backends import Endpoint
-from ingress.model.upstream.upstream_tls import PeerName, PeerNameType, TlsSettings, TlsVersion, UpstreamTls
+from ingress.model.upstream.upstream_tls import PeerName, PeerNameType, TlsSettings, TlsVersion
 from ingress.tls.binding import words_of
+from ingress.tls.held_settings import HeldSettings, Offer
 from ingress.tls.peer_keys import is_taken
 from ingress.tls.profile import GROUPS, HTTP_1_1, HTTP_2, TLS_1_2_SUITES, offer_groups
 
@@ -52,39 +54,6 @@ _VERSIONS = {TlsVersion.TLS_1_2: SSL.TLS1_2_VERSION, TlsVersion.TLS_1_3: SSL.TLS
 
 _NoteFault = Callable[[SSL.Connection, crypto.X509, int, int, int], bool]
 
-K = TypeVar("K", bound=Hashable)
-V = TypeVar("V")
-
-
-class _Recent(Generic[K, V]):
-    """The values that were used last, at most *size* of them."""
-
-    def __init__(self, size: int) -> None:
-        self._size = size
-        self._values: OrderedDict[K, V] = OrderedDict()
-
-    def __len__(self) -> int:
-        return len(self._values)
-
-    def get(self, key: K) -> V | None:
-        value = self._values.get(key)
-        if value is not None:
-            self._values.move_to_end(key)
-        return value
-
-    def put(self, key: K, value: V) -> None:
-        self._values[key] = value
-        self._values.move_to_end(key)
-        if len(self._values) > self._size:
-            self._values.popitem(last=False)
-
-
-class _Offer(NamedTuple):
-    """The settings that a context is made of."""
-
-    tls: UpstreamTls
-    is_http2: bool
-
 
 class _Identity(NamedTuple):
     """What is kept for equal offers."""
@@ -92,6 +61,16 @@ class _Identity(NamedTuple):
     context: SSL.Context
     number: int
     """Which no other one has: by it sessions are known that were made with this context."""
+
+
+class _Whose(NamedTuple):
+    """Whose a session is: that of an endpoint, and of a context, which stands for most of its settings and keeps none of them."""
+
+    identity: int
+    address: str
+    port: int
+    is_external: bool
+    within: tuple[str, ...]
 
 
 class _Named(NamedTuple):
@@ -108,18 +87,22 @@ class _Named(NamedTuple):
 class UpstreamContexts:
     """Begins TLS connections to endpoints that have ``tls_settings.tls``, and judges who answered."""
 
-    def __init__(self, groups: bytes = GROUPS) -> None:
-        """*groups* are what keys are agreed on by, the first ones preferred."""
+    def __init__(self, groups: bytes = GROUPS, clock: IReactorTime | None = None) -> None:
+        """*groups* are what keys are agreed on by, the first ones preferred; *clock* delays letting go of what nobody has."""
         self._groups = groups
-        self._identities: _Recent[_Offer, _Identity] = _Recent(MAX_IDENTITIES)
+        self._identities: HeldSettings[_Identity] = HeldSettings(MAX_IDENTITIES, clock, self._forget_sessions)
         self._made = 0
         """How many of these there were."""
-        self._sessions: _Recent[Endpoint, tuple[int, SSL.Session]] = _Recent(MAX_SESSIONS)
+        self._sessions: OrderedDict[_Whose, SSL.Session] = OrderedDict()
         # What OpenSSL said first against the chain of a connection.
         self._faults: WeakKeyDictionary[SSL.Connection, str] = WeakKeyDictionary()
 
     def __repr__(self) -> str:
         return f"<UpstreamContexts of {len(self._identities)} identities>"
+
+    def stop(self) -> None:
+        """Let go of nothing any more."""
+        self._identities.stop()
 
     def begin(self, endpoint: Endpoint, sock: socket.socket | None = None) -> SSL.Connection:
         """Begin the client side of a connection to *endpoint*, on a socket or in memory.
@@ -140,10 +123,11 @@ class UpstreamContexts:
         name = _sent_name(endpoint, offer.tls.tls_settings)
         if name:
             connection.set_tlsext_host_name(name.encode("ascii"))
-        kept = self._sessions.get(endpoint)
-        # A context that was dropped and built again has no use for sessions of the old one.
-        if kept is not None and kept[0] == identity.number:
-            connection.set_session(kept[1])
+        whose = _whose(identity, endpoint)
+        session = self._sessions.get(whose)
+        if session is not None:
+            self._sessions.move_to_end(whose)
+            connection.set_session(session)
         return connection
 
     def judge(self, endpoint: Endpoint, connection: SSL.Connection) -> str:
@@ -159,8 +143,19 @@ class UpstreamContexts:
         """Keep the session of a connection that may be used, for the next one to the same endpoint."""
         identity = self._identities.get(_offer_to(endpoint))
         session = connection.get_session()
+        # A context that was dropped and built again has no use for sessions of the old one.
         if session is not None and identity is not None and identity.context is connection.get_context():
-            self._sessions.put(endpoint, (identity.number, session))
+            whose = _whose(identity, endpoint)
+            self._sessions[whose] = session
+            self._sessions.move_to_end(whose)
+            if len(self._sessions) > MAX_SESSIONS:
+                self._sessions.popitem(last=False)
+
+    def _forget_sessions(self) -> None:
+        """Keep no sessions of contexts that are gone."""
+        present = {identity.number for identity in self._identities.values()}
+        for whose in [whose for whose in self._sessions if whose.identity not in present]:
+            del self._sessions[whose]
 
     def why_failed(self, connection: SSL.Connection, error: BaseException | None) -> str:
         """Say why a handshake failed, for the log: what was wrong with the certificate, or what was said."""
@@ -194,11 +189,18 @@ def words_of_error(error: BaseException | None) -> str:
     return str(first) or "closed without a word"
 
 
-def _offer_to(endpoint: Endpoint) -> _Offer:
+def _offer_to(endpoint: Endpoint) -> Offer:
     tls_settings = endpoint.link_settings
     if tls_settings is None or tls_settings.tls is None:
         raise ValueError(f"no TLS is spoken to {endpoint}")
-    return _Offer(tls_settings.tls, tls_settings.is_http2)
+    return Offer(tls_settings.tls, tls_settings.is_http2)
+
+
+def _whose(identity: _Identity, endpoint: Endpoint) -> _Whose:
+    """Return whose sessions are those of *endpoint* that were made with *identity*."""
+    settings = endpoint.link_settings
+    is_external, within = (False, ()) if settings is None else (settings.is_external, settings.within)
+    return _Whose(identity.number, endpoint.address, endpoint.port, is_external, within)
 
 
 def _judge_certificate(endpoint: Endpoint, tls_settings: TlsSettings, connection: SSL.Connection) -> str:
@@ -264,7 +266,7 @@ def _is_for(named: _Named, peer: PeerName) -> bool:
     return True
 
 
-def _build(offer: _Offer, note_fault: _NoteFault, groups: bytes) -> SSL.Context:
+def _build(offer: Offer, note_fault: _NoteFault, groups: bytes) -> SSL.Context:
     tls = offer.tls
     tls_settings = tls.tls_settings
     context = SSL.Context(SSL.TLS_CLIENT_METHOD)

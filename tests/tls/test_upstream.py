@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from weakref import ref
 
 from attrs import evolve
 from cryptography import x509
 from OpenSSL import SSL, crypto
 from twisted.internet.error import ConnectionLost
+from twisted.internet.task import Clock
 from twisted.trial.unittest import SkipTest, SynchronousTestCase
 
 from ingress.model.upstream.backends import Endpoint
@@ -21,6 +23,7 @@ from ingress.model.upstream.upstream_tls import (
 )
 from ingress.tls import upstream
 from ingress.tls.binding import is_resumed, restrict_groups
+from ingress.tls.held_settings import LOOK_SECONDS
 from ingress.tls.profile import GROUPS, known_groups, new_server_context
 from ingress.tls.upstream import UpstreamContexts, words_of_error
 from tests.fakes.certificates import PrivateKey, issue, make_authority, make_rsa_key
@@ -398,6 +401,35 @@ class KeepingTests(SynchronousTestCase):
         talk.receive()
         self.assertEqual(repr(self.contexts), "<UpstreamContexts of 1 identities>")
         self.assertFalse(self.resumes(over(VERIFIED)))
+
+    def test_gone_settings(self) -> None:
+        """Nothing is kept of settings that nobody has any more, and a connection that was made on them goes on."""
+        clock = Clock()
+        self.contexts = UpstreamContexts(clock=clock)
+        chain, key = issue(AUTHORITY, ["x"], is_client=True)
+        endpoint = Endpoint("10.0.0.1", 443, LinkSettings(UpstreamTls(VERIFIED, AUTHORITY.pem, chain, key)))
+        others = over(VERIFIED)
+        for each in (endpoint, others):
+            self.assertEqual([self.resumes(each) for _ in range(2)], [False, True])
+        talk = Conversation(self.contexts, endpoint, self.server)
+        self.assertEqual(talk.shake_hands(), "")
+        settings = endpoint.link_settings
+        assert settings is not None
+        gone, client, server = ref(settings.tls), talk.client, talk.server
+        del talk, each, settings
+        clock.pump([LOOK_SECONDS, 0.0] * 3)
+        self.assertTrue(self.resumes(endpoint))
+        del endpoint
+        self.assertIsNone(gone())
+        clock.pump([LOOK_SECONDS, 0.0] * 2)
+        self.assertEqual(repr(self.contexts), "<UpstreamContexts of 1 identities>")
+        self.assertEqual(len(self.contexts._sessions), 1)
+        server.send(b"x")
+        client.bio_write(server.bio_read(65536))
+        self.assertEqual(client.recv(10), b"x")
+        self.assertTrue(self.resumes(others))
+        self.contexts.stop()
+        self.assertEqual(clock.getDelayedCalls(), [])
 
     def test_terms_that_openssl_refuses(self) -> None:
         """Terms that no context can be made of are told by an error of a known kind."""
