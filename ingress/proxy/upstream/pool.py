@@ -21,7 +21,6 @@ from ingress.model.upstream.backends import Endpoint
 from ingress.proxy.contract.deadlines import NEVER, Deadlines
 from ingress.proxy.contract.faults import Reuse
 from ingress.proxy.contract.limits import (
-    DISTRUST_SECONDS,
     FRESH_SECONDS,
     KEPT_SECONDS,
     MAX_UPSTREAM_IDLE,
@@ -31,15 +30,13 @@ from ingress.proxy.contract.limits import (
 from ingress.proxy.contract.sides import AnswerSink
 from ingress.proxy.contract.transport import Receiver, is_ip_address
 from ingress.proxy.upstream.connection import UpstreamConnection
+from ingress.proxy.upstream.distrust import Distrust
 from ingress.proxy.upstream.fastcgi_connection import FastCgiConnection
 from ingress.proxy.upstream.h2_session import UpstreamSession
 from ingress.proxy.upstream.keepers import Taker
 from ingress.proxy.upstream.named_connections import NamedConnections
 from ingress.proxy.upstream.program_errors import ProgramErrorLog
 from ingress.routing.balancing.health import Liveness
-
-MAX_DISTRUSTED: Final = 1024
-"""Endpoints of which that is known before those are forgotten whose time is over."""
 
 Connect = Callable[[Endpoint, Receiver, Callable[[str], None], float], None]
 """Connects a receiver to an endpoint within so many seconds, or calls back once with the reason why not."""
@@ -150,8 +147,8 @@ class UpstreamPool(Taker[UpstreamConnection]):
         self.program_errors = ProgramErrorLog(deadlines)
         self._endpoints: dict[Endpoint, _AtEndpoint] = {}
         """Of those alone to which there is a connection: they come and go with every rollout."""
-        self.distrusted: dict[Endpoint, float] = {}
-        """Endpoints that ended a kept connection under a request, and until when that is held against them."""
+        self._distrust = Distrust(deadlines)
+        self._distrusted = self._distrust.until
         self._named: NamedConnections[Connection] = NamedConnections(deadlines, self._retire)
         self._made_for: dict[AnswerSink, Connection] = {}
         """Which connection each of those who wait waits for."""
@@ -302,7 +299,7 @@ class UpstreamPool(Taker[UpstreamConnection]):
         # The last one was idle for the shortest time; the first shows how long upstream keeps them.
         oldest, latest = known.idle[0], known.idle[-1]
         now = self.deadlines.now
-        if self.distrusted and self.distrusted.get(latest.endpoint, now) > now:
+        if self._distrusted and self._distrusted.get(latest.endpoint, now) > now:
             return True
         if (
             now - oldest.idle_since >= KEPT_SECONDS
@@ -397,10 +394,7 @@ class UpstreamPool(Taker[UpstreamConnection]):
 
     def was_stale(self, endpoint: Endpoint) -> None:
         """A kept connection to *endpoint* ended under a request: for a while, trust none of them with a POST."""
-        now = self.deadlines.now
-        if len(self.distrusted) >= MAX_DISTRUSTED:
-            self.distrusted = {each: until for each, until in self.distrusted.items() if until > now}
-        self.distrusted[endpoint] = now + DISTRUST_SECONDS
+        self._distrust.tell(endpoint)
 
     def discard(self, connection: Connection) -> None:
         """Give nobody another exchange on *connection*."""

@@ -8,7 +8,6 @@ from twisted.python.failure import Failure
 from ingress.model.upstream.backends import Endpoint
 from ingress.model.upstream.upstream_tls import LinkSettings
 from ingress.proxy.contract.limits import MAX_UPSTREAM_IDLE, NAMED_SECONDS
-from ingress.proxy.upstream.pool import MAX_DISTRUSTED
 from tests.fakes.transports import Peer
 from tests.proxy.playing import GET, OK, ONE, TWO, ProxyCase, body_of
 
@@ -179,14 +178,6 @@ class TrustTests(ProxyCase):
             self.reactor.pass_time(seconds)
             self.use_both()
             self.assertEqual(self.connects_of_a_post(leaving_idle=False), connects, seconds)
-
-    def test_distrust_is_forgotten(self) -> None:
-        """What is known of endpoints that come and go does not grow for ever."""
-        for number in range(3 * MAX_DISTRUSTED):
-            self.stage.pool.was_stale(Endpoint("10.9.0.1", number))
-            if number % 1000 == 0:
-                self.reactor.pass_time(62)
-        self.assertLessEqual(len(self.stage.pool.distrusted), 2 * MAX_DISTRUSTED)
 
 
 NAMED = Endpoint("db.example.org", 8000)
