@@ -151,20 +151,18 @@ class AdminConnections:
 
     def __init__(self) -> None:
         self.all: set[AdminChannel] = set()
-        self._drained: Deferred[None] | None = None
-
-    @property
-    def are_ending(self) -> bool:
+        self._drained: list[Deferred[None]] = []
+        self.are_ending = False
         """Whether each ends with its next answer."""
-        return self._drained is not None
 
     def drain(self) -> Deferred[None]:
-        """End each connection with its next answer, and those at rest now; once.  Fires when none is left.
+        """End each connection with its next answer, and those at rest now.  Fires when none is left.
 
         Who has connected and not asked yet may have been slow: the kernel takes connections, and a request may be under way.
         """
         drained: Deferred[None] = Deferred()
-        self._drained = drained
+        self._drained.append(drained)
+        self.are_ending = True
         for channel in tuple(self.all):
             self.answered(channel)
         self._look()
@@ -181,5 +179,7 @@ class AdminConnections:
         self._look()
 
     def _look(self) -> None:
-        if self._drained is not None and not self.all and not self._drained.called:
-            self._drained.callback(None)
+        if not self.all:
+            drained, self._drained = self._drained, []
+            for each in drained:
+                each.callback(None)

@@ -294,7 +294,12 @@ class ConnectionLimit:
             if connection.is_mute:
                 self._mute[connection] = since
         # Who may be silent goes before those that are mute.
+        seen = len(heard)
         while self._mute and len(making) < self._place and self._has_tried_all:
+            if seen == SEEN_AT_ONCE:
+                self._has_tried_all = False
+                break
+            seen += 1
             connection, since = next(iter(self._mute.items()))
             if connection.is_mute:
                 if now - since < LEAST_REST_SECONDS:

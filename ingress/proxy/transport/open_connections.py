@@ -78,7 +78,7 @@ class OpenConnections:
         )
         """How many connections there may be, and who listens for more."""
         self.draining = False
-        self._drained: Deferred[None] | None = None
+        self._drained: list[Deferred[None]] | None = None
 
     def part(self) -> "OpenConnections":
         """Return the connections of another listener, which count here, too."""
@@ -142,7 +142,9 @@ class OpenConnections:
         Open answers say ``Connection: close``; connections at rest are closed now, or by ``close_resting``.
         """
         self.begin_draining()
-        drained = self._drained = Deferred()
+        drained: Deferred[None] = Deferred()
+        # Others may wait for the same.
+        self._drained = [drained, *(self._drained or ())]
         if closes_resting:
             self.close_resting()
         self._note_drained()
@@ -185,6 +187,7 @@ class OpenConnections:
         if self._drained is not None and not self.all:
             drained, self._drained = self._drained, None
             self.leave()
-            drained.callback(None)
+            for each in drained:
+                each.callback(None)
         if self._whole is not None:
             self._whole._note_drained()

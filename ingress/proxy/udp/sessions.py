@@ -88,7 +88,7 @@ class UdpSessions:
         self._is_draining = False
         self._is_short = False
         """Whether what is closed now gives its descriptor to what is opened next."""
-        self._drained: Deferred[None] | None = None
+        self._drained: list[Deferred[None]] = []
         self.deadline = NEVER
         """When one may have been idle for too long, for the deadlines."""
 
@@ -191,9 +191,9 @@ class UdpSessions:
     def _nobody_is_left(self) -> None:
         self.deadline = NEVER
         self.context.deadlines.forget(self)
-        drained, self._drained = self._drained, None
-        if drained is not None:
-            drained.callback(None)
+        drained, self._drained = self._drained, []
+        for each in drained:
+            each.callback(None)
 
     def _displace(self, spared: Session | None = None) -> bool:
         """End the session that gives way next; return whether there was one."""
@@ -293,7 +293,8 @@ class UdpSessions:
         if not self._order:
             return succeed(None)
         self._end_idle()
-        drained = self._drained = Deferred()
+        drained: Deferred[None] = Deferred()
+        self._drained.append(drained)
         if not self._order:
             self._nobody_is_left()
         return drained

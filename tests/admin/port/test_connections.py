@@ -88,6 +88,14 @@ class DrainTests(SiteCase):
         self.assertEqual([b"Connection: close" in answer for answer in (first, second)], [False, True])
         self.assertTrue(self.ends(0))
 
+    def test_twice(self) -> None:
+        """Whoever asks for the end while others wait for it waits for the same, and they for no other."""
+        asked = [self.drain(), self.drain()]
+        for channel, _ in self.pairs:
+            channel.connectionLost(Failure(ConnectionDone()))
+        for drained in asked:
+            self.successResultOf(drained)
+
     def test_given_up(self) -> None:
         """Who waits no longer is told nothing more."""
         drained = self.drain()

@@ -7,6 +7,7 @@ import os
 from collections.abc import Callable
 from functools import partial
 
+from twisted.internet.interfaces import IDelayedCall
 from twisted.internet.task import Clock
 from twisted.trial.unittest import SynchronousTestCase
 
@@ -14,7 +15,13 @@ from ingress.metrics.series.connections import ConnectionMetrics
 from ingress.proxy.contract.deadlines import NEVER, Deadlines
 from ingress.proxy.contract.portions import PORTION_SECONDS
 from ingress.proxy.transport.accepting import PAUSE_SECONDS, SLOW_SECONDS, AcceptPause
-from ingress.proxy.transport.connection_limit import AT_ONCE, PATIENCE_SECONDS, ConnectionLimit
+from ingress.proxy.transport.connection_limit import (
+    AT_ONCE,
+    LEAST_REST_SECONDS,
+    PATIENCE_SECONDS,
+    SEEN_AT_ONCE,
+    ConnectionLimit,
+)
 from tests.fakes.clocks.busy_clocks import BusyClock
 from tests.proxy.playing import GET, OK, ProxyCase
 
@@ -177,6 +184,40 @@ class ManyConnectionsTests(SynchronousTestCase):
         self.assertTrue(all(each.closed for each in silent))
         self.assertFalse(any(each.closed for each in spoken))
         self.assertEqual(self.counted("accept_pauses"), 0)
+
+    def test_mute_behind_others(self) -> None:
+        """Those that asked for something meanwhile are looked past, few in one turn, until there are some that did not."""
+        spoken, mute = self.come(self.most - 11), self.come(10)
+        for each in (*spoken, *mute):
+            each.is_mute = True
+        self.clock.rightNow += 1
+        self.come(1, since=NEVER)
+        self.clock.advance(0)
+        self.assertFalse(any(each.closed for each in (*spoken, *mute)))
+        for each in spoken:
+            each.is_mute = False
+        looks: list[str] = []
+
+        def look_at(connection: FakeConnection, name: str) -> object:
+            if name == "is_mute":
+                looks.append(name)
+            return object.__getattribute__(connection, name)
+
+        most: list[int] = []
+        later = self.deadlines.call_after
+
+        def call_after(seconds: float, call: Callable[[], None]) -> IDelayedCall:
+            most.append(len(looks))
+            looks.clear()
+            return later(seconds, call)
+
+        self.patch(self.deadlines, "call_after", call_after)
+        self.patch(SlowConnection, "__getattribute__", look_at)
+        self.clock.advance(LEAST_REST_SECONDS)
+        self.clock.advance(0)
+        self.assertTrue(all(each.closed for each in mute))
+        self.assertFalse(any(each.closed for each in spoken))
+        self.assertLessEqual(max(*most, len(looks)), SEEN_AT_ONCE)
 
     def test_nobody_makes_way(self) -> None:
         """Where nobody can it is told once, when all were looked at."""

@@ -100,6 +100,17 @@ class PartTests(SynchronousTestCase):
         self.successResultOf(drained)
         self.assertEqual(self.whole.all, {other})
 
+    def test_drains_twice(self) -> None:
+        """Whoever asks for the end while others wait for it waits for the same, and they for no other."""
+        busy = FakeConnection(self.part, rests=False)
+        asked = [self.part.drain(), self.part.drain(), self.whole.drain()]
+        for drained in asked:
+            self.assertNoResult(drained)
+        busy.end()
+        for drained in asked:
+            self.successResultOf(drained)
+        self.successResultOf(self.part.drain())
+
     def test_patience(self) -> None:
         """Who is at rest is left alone until that is over, and told of the end by the next answer."""
         resting = FakeConnection(self.whole)

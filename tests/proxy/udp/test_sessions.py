@@ -561,6 +561,14 @@ class EndTests(UdpCase):
         self.successResultOf(drained)
         self.assertEqual((self.ended, self.port_socket.fileno()), ([(200, ""), (504, "no answer came")], -1))
 
+    def test_leaving_twice(self) -> None:
+        """Whoever asks for the end while others wait for it waits for the same, and they for no other."""
+        self.many(2)
+        asked = [self.sessions.drain(), self.sessions.drain()]
+        self.reactor.pass_time(LEAVING_SECONDS + 2)
+        for drained in asked:
+            self.successResultOf(drained)
+
     def test_nothing_awaited(self) -> None:
         """Nothing is waited for where nothing goes on."""
         self.successResultOf(self.sessions.drain())
