@@ -43,7 +43,9 @@ class SharedValues:
         self._settled = 0
         """How many were in use when that was last found out."""
         self._looked_at: list[Any] = []
-        """Those that are to be looked at yet."""
+        """Those that are to be looked at yet, ..."""
+        self._unlisted: list[type] = []
+        """... and the classes of others that are."""
         self._replaced: list[Any] = []
         """What was replaced, as it was told, ..."""
         self._left: dict[int, Any] = {}
@@ -107,7 +109,8 @@ class SharedValues:
             count = counts.pop()
             if count <= _ALONE or (count <= _KEPT_ALONE and self._drop(value)):
                 alone.append(value)
-            else:
+            elif type(value) is not str:
+                # A text is looked at again with whatever else it is a part of.
                 doubted[id(value)] = value
         value = None
         if alone:
@@ -120,9 +123,13 @@ class SharedValues:
 
     def _look_at(self, values: list[Any]) -> None:
         """Have *values* looked at next, but for those of which nothing can come; no other reference is left to them by this."""
-        left, doubted = self._left, self._doubted
+        left, doubted, texts = self._left, self._doubted, self._kept.get(str, {})
         for value in values:
-            if is_tracked(value) and _have_parts(type(value)):
+            kind = type(value)
+            if kind is str:
+                if texts.get(value) is value:
+                    left[id(value)] = value
+            elif is_tracked(value) and _have_parts(kind):
                 identity = id(value)
                 left[identity] = value
                 if identity in doubted:
@@ -143,12 +150,15 @@ class SharedValues:
 
     def tidy(self) -> None:
         """Take a step of letting go what is not in use any more, if it is time for that."""
-        if not self._looked_at:
+        if not self._looked_at and not self._unlisted:
             count = len(self)
             if count <= max(2 * self._settled, FEW):
                 return
             self._settled = count
-            self._looked_at = [value for kept in self._kept.values() for value in kept]
+            self._unlisted = [*self._kept]
+        # Of one class after the other: to list all of them at once takes long.
+        while self._unlisted and len(self._looked_at) < AT_ONCE:
+            self._looked_at += self._kept[self._unlisted.pop()]
         some = self._looked_at[-AT_ONCE:]
         del self._looked_at[-AT_ONCE:]
         counts = _references(some)
@@ -156,7 +166,7 @@ class SharedValues:
             value = some.pop()
             if counts.pop() <= _KEPT_ALONE:
                 self._kept.get(type(value), {}).pop(value, None)
-        if not self._looked_at:
+        if not self._looked_at and not self._unlisted:
             self._settled = len(self)
 
 

@@ -11,7 +11,7 @@ from attrs import frozen
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.translate import shared_values
-from ingress.translate.shared_values import LEFT_AT_ONCE, MOST_AT_ONCE, SharedValues
+from ingress.translate.shared_values import AT_ONCE, LEFT_AT_ONCE, MOST_AT_ONCE, SharedValues
 
 
 class Sort(Enum):
@@ -154,3 +154,43 @@ class LettingGoTests(SynchronousTestCase):
         self.assertLessEqual(len(self.values._left), 100)
         self.work()
         self.assertEqual(len(self.values), 2000)
+
+    def test_texts(self) -> None:
+        """A text goes with the last that was made of it, be it one that was in use for a while, and not before."""
+        share = self.values.sharing(str)
+
+        def named(name: str) -> Part:
+            host = f"{name}.test"
+            return Part(share(host, host), ())
+
+        served, request = named("served"), named("asked")
+        self.values.leave([named("gone"), named("served"), request])
+        self.work()
+        self.assertEqual(len(self.values), 2)
+        del request
+        self.values.look_again()
+        self.work()
+        self.assertEqual(len(self.values), 1)
+        self.assertIs(named("served").name, served.name)
+
+    def test_tidy(self) -> None:
+        """When twice as much is kept what nobody has is found, of one class after the other: few are listed in one step."""
+        kept = [
+            [share(made, made) for made in map(make, range(3 * AT_ONCE))]
+            for make, share in (
+                (str, self.values.sharing(str)),
+                (lambda number: (number,), self.together),
+                (lambda number: Part(str(number)), self.share),
+            )
+        ]
+        for values in kept:
+            del values[100:]
+        del values
+        longest = 0
+        for _ in range(3 * 3 + 3):
+            before = len(self.values._looked_at)
+            self.values.tidy()
+            longest = max(longest, len(self.values._looked_at) - before)
+        self.assertEqual(len(self.values), 300)
+        self.assertLess(longest, 3 * AT_ONCE)
+        self.assertEqual([len(values) for values in kept], [100] * 3)
