@@ -175,13 +175,12 @@ class LettingGoTests(SynchronousTestCase):
 
     def test_tidy(self) -> None:
         """When twice as much is kept what nobody has is found, of one class after the other: few are listed in one step."""
-        kept = [
-            [share(made, made) for made in map(make, range(3 * AT_ONCE))]
-            for make, share in (
-                (str, self.values.sharing(str)),
-                (lambda number: (number,), self.together),
-                (lambda number: Part(str(number)), self.share),
-            )
+        texts = self.values.sharing(str)
+        numbers = range(3 * AT_ONCE)
+        kept: list[list[Any]] = [
+            [texts(made, made) for made in map(str, numbers)],
+            [self.together(made, made) for made in ((number,) for number in numbers)],
+            [self.part(str(number)) for number in numbers],
         ]
         for values in kept:
             del values[100:]

@@ -8,11 +8,12 @@ an answer that sets a cookie, or that is for one visitor alone, is not remembere
 import re
 from collections import OrderedDict, deque
 from datetime import datetime
-from functools import lru_cache
+from functools import lru_cache, partial
 from hashlib import blake2b
 from typing import Final, Generic, TypeVar
 
 from ingress.annotations.contract.values import ValueRefused, quoted
+from ingress.filters import Clock, ScheduledCall
 from ingress.model.exchanges.sub_requests import SubAnswer
 from ingress.model.frozen import frozen
 
@@ -24,12 +25,16 @@ MAX_BYTES: Final = 8 * 1024 * 1024
 FORGOTTEN_AT_ONCE: Final = 1000
 """Of what a check has remembered that is gone; the rest goes a few at a time, ..."""
 FORGOTTEN_LATER: Final = 8
-"""... with each verdict that is remembered from then on.  Nobody asks for it."""
+"""... with each verdict that is remembered from then on, and with each step of a look.  Nobody asks for it."""
 MAX_VALUE_BYTES: Final = 16 * 1024
 """Of one verdict; a larger one is not remembered."""
 LONGEST_SECONDS: Final = 366 * 86_400.0
 MAX_DURATIONS: Final = 64
 MAX_CHARACTERS: Final = 4096
+LOOK_SECONDS: Final = 60.0
+"""How long what is over may stay; it may be what a client has shown to prove who it is."""
+LOOKED_AT_ONCE: Final = 500
+"""Entries in one step."""
 _ENTRY_BYTES: Final = 512
 """What an entry takes beside its texts, about."""
 _LONGEST_KEY: Final = 64
@@ -138,7 +143,12 @@ def _varies(value: bytes) -> bool:
 class VerdictCache(Generic[V]):
     """What one process remembers, for all who have a *token* of their own; bounded in number and in bytes."""
 
-    def __init__(self, most: int = MAX_ENTRIES, most_bytes: int = MAX_BYTES) -> None:
+    def __init__(
+        self, most: int = MAX_ENTRIES, most_bytes: int = MAX_BYTES, clock: Clock | None = None
+    ) -> None:
+        """By *clock* what is over is looked for; without any it stays until somebody asks for it, or it is pushed out."""
+        self._clock = clock
+        self._next_look: ScheduledCall | None = None
         self._most = most
         self._most_bytes = most_bytes
         self._entries: OrderedDict[tuple[object, bytes], tuple[float, int, V]] = OrderedDict()
@@ -177,6 +187,27 @@ class VerdictCache(Generic[V]):
         self.size += size + _ENTRY_BYTES
         while len(self._entries) > self._most or self.size > self._most_bytes:
             self._drop(next(iter(self._entries)))
+        if self._next_look is None and self._clock is not None:
+            self._next_look = self._clock.call_later(LOOK_SECONDS, partial(self._look, self._clock))
+
+    def _look(self, clock: Clock) -> None:
+        """Begin to look for what is over, which may be anywhere: each verdict has a time of its own."""
+        self._look_at_some(clock, [*self._entries])
+
+    def _look_at_some(self, clock: Clock, places: list[tuple[object, bytes]]) -> None:
+        now = clock.seconds()
+        self._forget_some(LOOKED_AT_ONCE)
+        for place in places[-LOOKED_AT_ONCE:]:
+            entry = self._entries.get(place)
+            if entry is not None and entry[0] <= now:
+                self._drop(place)
+        del places[-LOOKED_AT_ONCE:]
+        if places:
+            self._next_look = clock.call_later(0, partial(self._look_at_some, clock, places))
+        elif self._entries:
+            self._next_look = clock.call_later(LOOK_SECONDS, partial(self._look, clock))
+        else:
+            self._next_look = None
 
     def forget(self, token: object) -> None:
         """Forget all that was remembered for *token*, which asks and remembers no more; very much of it by and by."""

@@ -219,7 +219,8 @@ class _Asking:
         self._token = object()
         self._cache: VerdictCache[Verdict] | None = None
         if spec.caching is not None:
-            cache: VerdictCache[Verdict] = services.state(Scope.WORKER, "verdicts", VerdictCache)
+            new_cache = partial(VerdictCache[Verdict], clock=services.clock)
+            cache: VerdictCache[Verdict] = services.state(Scope.WORKER, "verdicts", new_cache)
             self._cache = cache
             # Nobody asks for what was remembered, once there is no such spec any more.
             finalize(self, cache.forget, self._token).atexit = False

@@ -1,8 +1,9 @@
 """Tests for ``ingress.annotations.external_auth.cache``: what is remembered of verdicts, and for how long."""
 
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
+from itertools import pairwise
 from sys import getsizeof
 from typing import Any, cast
 
@@ -13,6 +14,8 @@ from ingress.annotations.contract.values import ValueRefused
 from ingress.annotations.external_auth.cache import (
     FORGOTTEN_AT_ONCE,
     LONGEST_SECONDS,
+    LOOK_SECONDS,
+    LOOKED_AT_ONCE,
     MAX_VALUE_BYTES,
     NO_DURATIONS,
     USUAL_DURATIONS,
@@ -22,9 +25,9 @@ from ingress.annotations.external_auth.cache import (
     seconds_for,
 )
 from ingress.annotations.external_auth.check import AuthCaching, ExternalAuth
-from ingress.filters import Scope, SubAnswer, SubRequest
+from ingress.filters import ScheduledCall, Scope, SubAnswer, SubRequest
 from ingress.model.requests.templates import read_template
-from tests.fakes.filter_parts import FakeFacts, FakeServices
+from tests.fakes.filter_parts import FakeClock, FakeFacts, FakeServices
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -133,6 +136,34 @@ class CacheTests(SynchronousTestCase):
         self.assertEqual(cache.get("a", b"key", 10.0), None)
         self.assertEqual((len(cache), cache.size), (0, 0))
 
+    def test_over(self) -> None:
+        """What is over goes by itself, few in one step, and with the last entry the last look; what is not over stays."""
+        sizes: list[int] = []
+
+        class Steps(FakeClock):
+            def call_later(self, seconds: float, call: Callable[[], object]) -> ScheduledCall:
+                sizes.append(len(cache))
+                return super().call_later(seconds, call)
+
+        clock = Steps()
+        cache: VerdictCache[str] = VerdictCache(clock=clock)
+        for number in range(3 * LOOKED_AT_ONCE):
+            cache.put("a", b"%d" % number, 1000.0 if number == LOOKED_AT_ONCE else 10.0, "yes", 1)
+        cache.put("b", b"key", 10.0, "yes", 1)
+        sizes[0] = len(cache)
+        clock.clock.advance(LOOK_SECONDS)
+        self.assertEqual((len(cache), len(sizes)), (1, 5))
+        self.assertTrue(all(a - b <= LOOKED_AT_ONCE for a, b in pairwise(sizes)), sizes)
+        clock.clock.advance(LOOK_SECONDS)
+        self.assertEqual(cache.get("a", b"%d" % LOOKED_AT_ONCE, clock.seconds()), "yes")
+        for _ in range(20):
+            clock.clock.advance(LOOK_SECONDS)
+        self.assertEqual((len(cache), cache.size), (0, 0))
+        cache.put("a", b"key", clock.clock.seconds() + 1, "yes", 1)
+        clock.clock.advance(LOOK_SECONDS)
+        self.assertEqual(len(cache), 0)
+        self.assertEqual(clock.clock.getDelayedCalls(), [])
+
     def test_owners(self) -> None:
         """Nobody gets what is remembered for another, and what is forgotten takes no room."""
         cache: VerdictCache[str] = VerdictCache()
@@ -219,9 +250,11 @@ class CacheTests(SynchronousTestCase):
         self.assertIsNone(
             self.successResultOf(Deferred.fromCoroutine(cast(Any, asks.on_request(FakeFacts()))))
         )
-        cache = services.state(Scope.WORKER, "verdicts", VerdictCache[Any])
+        cache: VerdictCache[Any] = services.state(Scope.WORKER, "verdicts", VerdictCache)
         self.assertEqual(len(cache), 1)
         self.assertGreater(cache.size, sum(getsizeof(one) + sum(map(getsizeof, one)) for one in fields))
+        services.clock.clock.pump([LOOK_SECONDS] * 7)
+        self.assertEqual(len(cache), 0)
 
     def test_long_keys(self) -> None:
         """A long key is remembered by its hash, and is another one where one byte is."""
