@@ -427,10 +427,12 @@ class Controller:
             yield from let_go(went)
         self._log_published(snapshot, None if is_first else routes)
         if is_first:
-            self._log_services_without_endpoints(snapshot, self._store.state())
+            yield from self._log_services_without_endpoints(snapshot, self._store.state())
         if snapshot.backends and not self._has_told_unused:
             self._has_told_unused = True
-            for unused in unused_endpoints(snapshot.backends, self._store.state(), self._options):
+            for unused in (
+                yield from unused_endpoints(snapshot.backends, self._store.state(), self._options)
+            ):
                 log.warn("{unused}", unused=unused)
 
     def _failed(self) -> None:
@@ -553,9 +555,9 @@ class Controller:
     def _why_nothing(self) -> str:
         return self._readers.why_nothing(self._store.state())
 
-    def _log_services_without_endpoints(self, snapshot: Snapshot, state: ClusterState) -> None:
+    def _log_services_without_endpoints(self, snapshot: Snapshot, state: ClusterState) -> Iterator[None]:
         """Tell once, at start, which option is missing when manifests hold Ingresses alone."""
-        services = services_without_endpoints(snapshot.backends, state, self._options)
+        services = yield from services_without_endpoints(snapshot.backends, state, self._options)
         if not services:
             return
         named = ", ".join(map(str, services[:_SERVICES_NAMED]))

@@ -14,7 +14,7 @@ Every reference gets a state; one without endpoints says why, for the log line o
 """
 
 from collections.abc import Collection, Container, Iterable, Iterator, Sequence
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from ingress.annotations.contract.values import quoted
 from ingress.model.cluster.many_ports import ports_like
@@ -121,6 +121,10 @@ def _kept_service_problems(parsed: ParsedObject, state: ClusterState) -> Iterato
         yield owner.problem(Reason.SERVICE_CONFLICT, message, "spec.infrastructure")
 
 
+LOOKED_AT_ONCE: Final = 50
+"""Backends that are looked at in one step for what options say of them."""
+
+
 def default_backend_problems(state: ClusterState, options: TranslateOptions) -> tuple[Problem, ...]:
     """Tell what is wrong with the Service of ``--default-backend-service``."""
     default = options.default_backend_service
@@ -133,29 +137,37 @@ def default_backend_problems(state: ClusterState, options: TranslateOptions) -> 
 
 def services_without_endpoints(
     references: Iterable[BackendReference], state: ClusterState, options: TranslateOptions
-) -> tuple[ObjectKey, ...]:
-    """Name the Services that the manifests leave without any address to go to.
+) -> Stepwise[tuple[ObjectKey, ...]]:
+    """Find in steps the Services that the manifests leave without any address to go to.
 
     Those that ``--endpoint`` would help; empty unless the objects are from manifests.
     """
+    found: set[ObjectKey] = set()
     if not options.from_manifests:
         return ()
-    unplaced = (one for one in references if one.kind == SERVICE_KIND and _is_unplaced(one, state, options))
-    return tuple(sorted({service_key(one) for one in unplaced}))
+    for number, one in enumerate(references, 1):
+        if one.kind == SERVICE_KIND and _is_unplaced(one, state, options):
+            found.add(service_key(one))
+        if not number % LOOKED_AT_ONCE:
+            yield
+    return tuple(sorted(found))
 
 
 def unused_endpoints(
-    references: Collection[BackendReference], state: ClusterState, options: TranslateOptions
-) -> tuple[str, ...]:
-    """Say of each option ``--endpoint`` that gives none of *references* an endpoint why it does not."""
-    services = [one for one in references if one.kind == SERVICE_KIND]
-    used = [
-        manual
-        for one in services
-        if backend_fault(one, state, options) is None
-        for manual in _manual_options(one, port_of(one, state), state, options)
-    ]
-    named = {service_key(one) for one in services}
+    references: Iterable[BackendReference], state: ClusterState, options: TranslateOptions
+) -> Stepwise[tuple[str, ...]]:
+    """Say in steps of each option ``--endpoint`` that gives none of *references* an endpoint why it does not."""
+    if not options.manual_endpoints:
+        return ()
+    used: set[ManualEndpoint] = set()
+    named: set[ObjectKey] = set()
+    for number, one in enumerate(references, 1):
+        if one.kind == SERVICE_KIND:
+            named.add(service_key(one))
+            if backend_fault(one, state, options) is None:
+                used.update(_manual_options(one, port_of(one, state), state, options))
+        if not number % LOOKED_AT_ONCE:
+            yield
     return tuple(
         f"--endpoint {_shown(manual)} gives no Service an endpoint: {_why_unused(manual, named, state)}"
         for manual in options.manual_endpoints

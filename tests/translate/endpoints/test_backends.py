@@ -1,5 +1,8 @@
 """Resolving backends by themselves, as after a change of an EndpointSlice."""
 
+from collections.abc import Iterator
+from itertools import pairwise
+
 from attrs import evolve
 from twisted.trial.unittest import SynchronousTestCase
 
@@ -7,9 +10,11 @@ from ingress.model.cluster.objects import EndpointSlice, ObjectKey, Service, Ser
 from ingress.model.cluster.problems import Reason
 from ingress.model.cluster.state import ClusterState
 from ingress.model.network.listeners import Listener
+from ingress.model.stepwise import finished
 from ingress.model.upstream.backends import BackendReference, BackendState, Endpoint, ManualEndpoint
 from ingress.model.upstream.upstream_tls import DATAGRAMS, UpstreamProtocol
 from ingress.translate.endpoints.backends import (
+    LOOKED_AT_ONCE,
     backend_fault,
     resolve_backends,
     services_without_endpoints,
@@ -216,7 +221,7 @@ class ServicesWithoutEndpointsTests(SynchronousTestCase):
             BackendReference("demo", "static", kind="Bucket.example.com"),
             BackendReference("demo", "", kind="Invalid"),
         ]
-        return [str(key) for key in services_without_endpoints(references, state, options)]
+        return [str(key) for key in finished(services_without_endpoints(references, state, options))]
 
     def test_services_without_slices_and_missing_ones_are_named_once(self) -> None:
         """A Service without slices and one that is not in the manifests are named, each once, sorted."""
@@ -249,7 +254,7 @@ class ServicesWithoutEndpointsTests(SynchronousTestCase):
         """No address helps a reference to a port that the Service does not have."""
         reference = BackendReference("demo", "web", 81)
         state = ClusterState(services={WEB: SERVICE})
-        self.assertEqual(services_without_endpoints([reference], state, MANIFESTS), ())
+        self.assertEqual(finished(services_without_endpoints([reference], state, MANIFESTS)), ())
 
     def test_unused_options_are_told_with_the_reason(self) -> None:
         """An option that gives no Service an endpoint is told, each with what keeps it from that."""
@@ -268,7 +273,7 @@ class ServicesWithoutEndpointsTests(SynchronousTestCase):
         self.assertEqual(
             [
                 one.partition(" gives no Service an endpoint: ")[::2]
-                for one in unused_endpoints(references, cluster(), options)
+                for one in finished(unused_endpoints(references, cluster(), options))
             ],
             [
                 (
@@ -286,6 +291,25 @@ class ServicesWithoutEndpointsTests(SynchronousTestCase):
                 ),
             ],
         )
+
+    def test_steps(self) -> None:
+        """Of thousands of backends few are looked at in one step, and none where no option is to be looked for."""
+        manual = ManualEndpoint(None, "", Endpoint("127.0.0.1", 9000))
+        seen: list[str] = []
+
+        def references() -> Iterator[BackendReference]:
+            for number in range(20 * LOOKED_AT_ONCE):
+                seen.append("one")
+                yield BackendReference("demo", f"web{number}", 80)
+
+        for options, kinds in ((MANIFESTS, 1), (evolve(MANIFESTS, manual_endpoints=(manual,)), 2)):
+            for find in (services_without_endpoints, unused_endpoints)[:kinds]:
+                counts = [len(seen)]
+                counts += [len(seen) for _ in find(references(), ClusterState(), options)]
+                self.assertEqual([b - a for a, b in pairwise(counts)], [LOOKED_AT_ONCE] * 20)
+        before = len(seen)
+        self.assertEqual(finished(unused_endpoints(references(), ClusterState(), MANIFESTS)), ())
+        self.assertEqual(len(seen), before)
 
     def test_an_api_server_is_never_helped(self) -> None:
         """With an API server there is no such option, so nothing is named."""
