@@ -36,6 +36,7 @@ from twisted.logger import Logger
 
 from ingress.model.exchanges.records import STREAM_PROTOCOL, Record
 from ingress.model.serving.log_formats import AccessLogSettings, LineForm, LogFormat
+from ingress.model.upstream.backends import Endpoint
 from ingress.process.logs.file_output import LinesLostError
 from ingress.process.timestamps import stamp_of_second
 from ingress.proxy.exchange.access_log.log_lines import LineMaker, line_maker
@@ -76,7 +77,9 @@ def _counts(status: int, sent: int) -> bytes:
 
 
 @lru_cache(maxsize=4096)
-def _ending(endpoint: Hashable, ingress: Hashable, protocol: bytes) -> bytes:
+def _ending(address: str, port: int, ingress: Hashable, protocol: bytes) -> bytes:
+    """Return how a line ends; of an endpoint only the address is remembered, and not the private key that may be in its settings."""
+    endpoint = Endpoint(address, port) if address else None
     return b"%b %b %b" % (_text_of(endpoint), _text_of(ingress), protocol)
 
 
@@ -190,6 +193,9 @@ class AccessLog:
             shown = host + target + request
             if len(shown) > MAX_FIELD or shown.translate(_REPLACED) != shown:
                 host, target, request = escape(host), escape(target), escape(request)
+            address, port = "", 0
+            if attempts:
+                address, port, _ = attempts[-1].endpoint
             line = b"".join(
                 (
                     self._stamp,
@@ -206,7 +212,7 @@ class AccessLog:
                     b" ",
                     _MILLISECONDS[elapsed] if 0 <= elapsed < 1000 else b"%.3f" % seconds,
                     b" ",
-                    _ending(attempts[-1].endpoint if attempts else None, owner, protocol),
+                    _ending(address, port, owner, protocol),
                     b" ",
                     request or b"-",
                 )

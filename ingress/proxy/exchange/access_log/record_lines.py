@@ -79,7 +79,8 @@ class _Lines:
         # What a client says again and again.
         self._remembered = lru_cache(maxsize=_MOST_REMEMBERED)(self._field)
         self._remembered_agents = lru_cache(maxsize=_MOST_REMEMBERED // 4)(self._agents)
-        self._endpoint = _Told[Endpoint](lambda one: self._pair("endpoint", str(one)))
+        # By the address: in the settings of an endpoint may be a private key, which is not to stay for a line.
+        self._endpoint = lru_cache(maxsize=_MOST_REMEMBERED)(self._of_endpoint)
         self._ingress = _Told[ObjectKey](lambda one: self._pair("ingress", str(one)))
         self._backend = _Told[BackendReference](lambda one: self._pair("backend", str(one)))
         self._route = _Told[RecordedRoute](self._of_route)
@@ -93,6 +94,9 @@ class _Lines:
     def _said(self, name: str, octets: bytes) -> str:
         say = self._remembered if len(octets) <= _LONGEST_REMEMBERED else self._field
         return say(name, octets)
+
+    def _of_endpoint(self, address: str, port: int) -> str:
+        return self._pair("endpoint", str(Endpoint(address, port)))
 
     def _of_route(self, route: RecordedRoute) -> str:
         path = self._label("route_path") + self._quote(route.path)
@@ -132,7 +136,8 @@ class _Lines:
         add(self._numbers % (status, sent, received, seconds))
         if attempts:
             add(self._upstream_seconds % sum([_over(one) - one.began for one in attempts]))
-            add(self._endpoint(attempts[-1].endpoint))
+            endpoint = attempts[-1].endpoint
+            add(self._endpoint(endpoint.address, endpoint.port))
         if owner is not None:
             add(self._ingress(owner))
         if backend is not None:
@@ -168,7 +173,9 @@ def _over(attempt: AttemptRecord) -> float:
 # Times of an attempt are seconds since its endpoint was chosen.
 
 
-_as_json: Final = _Told[Endpoint](lambda one: f'{{"endpoint":{_quoted(str(one))},"outcome":')
+@lru_cache(maxsize=_MOST_REMEMBERED)
+def _as_json(address: str, port: int) -> str:
+    return f'{{"endpoint":{_quoted(str(Endpoint(address, port)))},"outcome":'
 
 
 def _attempts_as_json(attempts: tuple[AttemptRecord, ...]) -> str:
@@ -182,7 +189,7 @@ def _attempt_as_json(attempt: AttemptRecord) -> str:
     head = f',"head":{ended - began:.6f}' if outcome.isdigit() else ""
     reused = ',"reused":true' if is_reused else ""
     seconds = _over(attempt) - began
-    return f'{_as_json(endpoint)}{_quoted(outcome)}{connect}{head},"seconds":{seconds:.6f}{reused}}}'
+    return f'{_as_json(endpoint.address, endpoint.port)}{_quoted(outcome)}{connect}{head},"seconds":{seconds:.6f}{reused}}}'
 
 
 _COLUMNS: Final[dict[str, Callable[[AttemptRecord], str]]] = {

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from typing import Any
+from weakref import ref
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -15,6 +16,7 @@ from ingress.model.exchanges.records import AttemptRecord, Record, RecordedSecur
 from ingress.model.observability.traces import TraceContext
 from ingress.model.serving.log_formats import AccessLogSettings, LineForm, LogFormat, read_line_form
 from ingress.model.upstream.backends import BackendReference, Endpoint
+from ingress.model.upstream.upstream_tls import LinkSettings, TlsSettings, UpstreamTls
 from ingress.proxy.exchange.access_log.log_lines import MAX_VALUE, line_maker
 from ingress.proxy.exchange.access_log.record_lines import record_line_maker
 from ingress.routing.route import Match, Route
@@ -243,6 +245,18 @@ class ChosenTests(AccessLogCase):
             log.exchange_ended(one)
         found, log._lines = log._lines, []
         return found
+
+    def test_settings_of_endpoints(self) -> None:
+        """Nothing that is remembered for lines keeps the settings of an endpoint, in which a private key may be."""
+        for form in ("plain", "combined", "json", "logfmt", "$upstream_addr $proxy_upstream_name"):
+            tls = UpstreamTls(TlsSettings(), key_pem=b"key")
+            one = record_of(endpoint=Endpoint("2001:db8::9", 443, LinkSettings(tls)))
+            chosen = AccessLogSettings(format=read_line_form(form))
+            [line] = self.lines(chosen, one)
+            self.assertEqual(b"[2001:db8::9]:443" in line, form != "combined", line)
+            gone = ref(tls)
+            del one, tls
+            self.assertIsNone(gone(), form)
 
     def test_forms(self) -> None:
         """Each form has its lines, and the destination changes none of them."""
