@@ -5,7 +5,6 @@ after every few pieces, among what was made of them, and what is in no snapshot 
 What is still in use then, such as for requests under way, is looked at again after a while, and after longer ones.
 """
 
-from collections.abc import Iterator
 from typing import Final
 
 from twisted.internet.interfaces import IDelayedCall, IReactorTime
@@ -13,12 +12,10 @@ from twisted.internet.interfaces import IDelayedCall, IReactorTime
 from ingress.process.garbage_collection import CollectorTurns
 from ingress.translate.snapshot import Snapshot
 from ingress.workers.feed.follower import Follower
+from ingress.workers.looks import Looks
 
 PIECES_COLLECTED: Final = 8
 """After so many pieces the collector is called: left to itself it comes after dozens, and takes some milliseconds."""
-
-PAUSES: Final = (1.0, 10.0, 60.0, 600.0, 3600.0)
-"""Seconds after which what was replaced and still in use is looked at again, each after the one before; the next snapshot begins anew."""
 
 
 class Following:
@@ -30,7 +27,7 @@ class Following:
         self._collector = CollectorTurns(PIECES_COLLECTED)
         self._letting_go: IDelayedCall | None = None
         self._looking: IDelayedCall | None = None
-        self._pauses: Iterator[float] = iter(())
+        self._looks = Looks()
 
     @property
     def snapshot(self) -> Snapshot:
@@ -49,8 +46,10 @@ class Following:
 
     def tidy(self) -> None:
         """Let go of what was replaced, little by little from the next turn on."""
-        self._pauses = iter(PAUSES)
-        self._cancel_looking()
+        self._looks.begin(self._clock.seconds())
+        at = self._looks.at
+        if self._looking is not None and at is not None and self._looking.getTime() > at:
+            self._cancel_looking()
         self._go_on()
 
     def _go_on(self) -> None:
@@ -61,12 +60,20 @@ class Following:
         self._letting_go = None
         if self._follower.let_go_some():
             self._go_on()
-        elif self._looking is None and (pause := next(self._pauses, None)) is not None:
-            self._looking = self._clock.callLater(pause, self._look_again)
+        else:
+            self._look_later()
+
+    def _look_later(self) -> None:
+        if self._looking is None and self._looks.at is not None:
+            seconds = max(0.0, self._looks.at - self._clock.seconds())
+            self._looking = self._clock.callLater(seconds, self._look_again)
 
     def _look_again(self) -> None:
         self._looking = None
-        if self._follower.look_again():
+        if not self._looks.is_due(self._clock.seconds()):
+            # The timer was a little early.
+            self._look_later()
+        elif self._follower.look_again():
             self._go_on()
 
     def _cancel_looking(self) -> None:

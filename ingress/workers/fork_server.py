@@ -28,6 +28,7 @@ from ingress.tls.bases import InheritedTls
 from ingress.workers.feed.follower import Follower
 from ingress.workers.fresh_process import drop_descriptors, ignore_signals, log_to
 from ingress.workers.log_lines import line_sender
+from ingress.workers.looks import Looks
 from ingress.workers.messages import Kind
 from ingress.workers.supervising import STOP_SECONDS
 
@@ -103,6 +104,7 @@ class ForkServer:
         """Their numbers, by the same."""
         self._waking, self._woken = socket.socketpair()
         self._tls = InheritedTls()
+        self._looks = Looks()
 
     def serve(self) -> None:
         """Do what is asked for until nobody asks any more, and no worker is left."""
@@ -121,12 +123,12 @@ class ForkServer:
         events.register(self._woken, select.POLLIN)
         has_more = False
         while True:
-            ready = dict(events.poll(0 if has_more else _LOOK_SECONDS * 1000))
+            ready = dict(events.poll(0 if has_more else self._rest_seconds() * 1000))
             if ready or has_more:
                 # Where nothing has come, there is time for what is in no snapshot any more.
                 has_more = bool(ready) or self._follower.let_go_some()
-            else:
-                has_more = self._follower.look_again()
+            if self._looks.is_due(monotonic()):
+                has_more = self._follower.look_again() or has_more
             # Who is forked later is not to have the keys of former times.
             self._tls.row.take()
             if self._woken.fileno() in ready:
@@ -137,6 +139,11 @@ class ForkServer:
                 self._sock.close()
                 self._outlive_workers(events)
                 return
+
+    def _rest_seconds(self) -> float:
+        """Return how long there is nothing to do but for whoever asks."""
+        at = self._looks.at
+        return _LOOK_SECONDS if at is None else min(_LOOK_SECONDS, max(0.0, at - monotonic()))
 
     def _outlive_workers(self, events: select.poll) -> None:
         """Wait for the end of all workers, which have their grace; kill who hangs, and whoever is left then."""
@@ -167,6 +174,7 @@ class ForkServer:
 
     def _feed(self, frame: Frame) -> None:
         if self._follower.take(frame.payload):
+            self._looks.begin(monotonic())
             self._tell(Kind.TOOK, frame.number)
 
     def _fork(self, life: int, number: bytes, descriptor: int) -> None:

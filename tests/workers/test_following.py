@@ -13,7 +13,8 @@ from ingress.routing.route import Route
 from ingress.translate.snapshot import Snapshot
 from ingress.workers.feed.follower import Follower
 from ingress.workers.feed.sending import pieces
-from ingress.workers.following import PAUSES, PIECES_COLLECTED, Following
+from ingress.workers.following import PIECES_COLLECTED, Following
+from ingress.workers.looks import PAUSES
 from tests.fakes.clocks.step_clocks import StepClock
 from tests.tls.test_contexts import certificate
 from tests.workers.sent import many_hosts
@@ -106,6 +107,26 @@ class FollowingTests(SynchronousTestCase):
         clock.pump(PAUSES)
         clock.pump(PAUSES)
         self.assertEqual(clock.getDelayedCalls(), [])
+
+    def test_looks_amid_changes(self) -> None:
+        """What was still in use goes soon, however often something else is replaced meanwhile."""
+        clock = Clock()
+        follower = Follower()
+        following = Following(follower, clock)
+        looks: list[float] = []
+        look = follower.look_again
+
+        def look_again() -> bool:
+            looks.append(clock.seconds())
+            return look()
+
+        self.patch(follower, "look_again", look_again)
+        for _ in range(10):
+            following.tidy()
+            clock.advance(0)
+            clock.advance(PAUSES[0] * 0.4)
+        self.assertGreaterEqual(len(looks), 2)
+        following.stop()
 
     def test_stopped(self) -> None:
         """It leaves nothing to be done behind its end."""

@@ -13,9 +13,12 @@ from collections import deque
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.model.serving.serving_settings import ServingSettings
+from ingress.model.shared_map import SharedMap
+from ingress.model.upstream.backends import BackendReference, BackendState
 from ingress.process.framing import Frame, FrameReader, frame_to_bytes
 from ingress.tls.bases import InheritedTls
-from ingress.workers import fork_server
+from ingress.translate.snapshot import Snapshot
+from ingress.workers import fork_server, looks
 from ingress.workers.feed.follower import Follower
 from ingress.workers.feed.sending import pieces
 from ingress.workers.fork_server import fork_fork_server
@@ -109,6 +112,39 @@ class ForkServerTests(SynchronousTestCase):
             if found == b"none":
                 break
         self.assertEqual(found, b"none")
+
+    def say_remembered(
+        self, channel: socket.socket, number: int, follower: Follower, tls: InheritedTls
+    ) -> None:
+        """In a worker: say how many values are remembered."""
+        channel.sendall(b"%d" % follower.remembered)
+
+    def test_lets_go_of_what_was_in_use(self) -> None:
+        """What was still in use when it was replaced goes soon, too, though others ask for something all the time."""
+        self.end()
+        self.patch(self, "be_worker", self.say_remembered)
+        self.patch(looks, "PAUSES", (0.05, 0.05))
+        self.begin()
+
+        def backends(name: str, count: int) -> Snapshot:
+            keys = (BackendReference("demo", f"{name}{one}", 80) for one in range(count))
+            return Snapshot(backends=SharedMap(dict.fromkeys(keys, BackendState())))
+
+        before = None
+        for number, after in enumerate((backends("web", 20), backends("a", 1), backends("b", 1)), 1):
+            for piece in pieces(before, after):
+                self.channel.sendall(frame_to_bytes(Frame(Kind.FEED, number, piece)))
+            self.assertEqual(self.told(Kind.TOOK).number, number)
+            before = after
+        found: list[int] = []
+        for life in range(200):
+            channel = self.fork(life, 0)
+            self.assertEqual(self.told(Kind.FORKED).number, life)
+            found.append(int(channel.recv(100)))
+            self.assertEqual(self.told(Kind.ENDED).number, life)
+            if found[-1] < 20:
+                break
+        self.assertLess(found[-1], 20, found)
 
     def test_killed(self) -> None:
         """It kills by life, whom it did fork; and its channel ends with it, however many others there are."""

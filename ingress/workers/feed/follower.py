@@ -340,7 +340,7 @@ class _Making:
         self._states[reference] = BackendState(together[:near], reason, problems, is_broken, together[near:])
 
     def _no_backend(self, reference: BackendReference) -> None:
-        self.replaced.append(self._backends.get(_checked(reference, BackendReference)))
+        self.replaced += [self._backends.get(_checked(reference, BackendReference)), reference]
         self._states[reference] = None
 
     def _serve(self, serving: ServingSettings) -> None:
