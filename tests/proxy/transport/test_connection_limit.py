@@ -204,14 +204,14 @@ class ManyConnectionsTests(SynchronousTestCase):
             return object.__getattribute__(connection, name)
 
         most: list[int] = []
-        later = self.deadlines.call_after
+        later = self.clock.callLater
 
-        def call_after(seconds: float, call: Callable[[], None]) -> IDelayedCall:
+        def call_later(seconds: float, call: Callable[[], None], *arguments: object) -> IDelayedCall:
             most.append(len(looks))
             looks.clear()
-            return later(seconds, call)
+            return later(seconds, call, *arguments)
 
-        self.patch(self.deadlines, "call_after", call_after)
+        self.patch(self.clock, "callLater", call_later)
         self.patch(SlowConnection, "__getattribute__", look_at)
         self.clock.advance(LEAST_REST_SECONDS)
         self.clock.advance(0)
