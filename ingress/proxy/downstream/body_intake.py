@@ -23,6 +23,7 @@ class Taker(Protocol):
     is_full: bool
     is_request_paused: bool
     """Whether upstream takes no more of the request."""
+    is_reading: bool
     exchange: RequestSink | None
 
     def body_ended(self, rest: bytes) -> None:
@@ -82,14 +83,23 @@ class BodyIntake:
         elif body.has_more:
             if channel.exchange is exchange:
                 channel.wait_for_turn()
-        elif not channel.is_request_paused and body.left_to_splice:
-            copy = KernelCopy(
-                channel.transport, body.left_to_splice, channel.body_moved, channel.body_spliced
-            )
-            if exchange.passage is not None and exchange.passage.splice(copy):
-                self.is_by_kernel = True
-                body.restart_window(channel.deadlines.now)
-                channel.update_reading()
+        elif (
+            not channel.is_request_paused
+            and channel.exchange is exchange
+            # Nothing was read where so much of it had come before its turn.
+            and (self._goes_by_kernel(channel, exchange) or not channel.is_reading)
+        ):
+            channel.update_reading()
+
+    def _goes_by_kernel(self, channel: Taker, exchange: RequestSink) -> bool:
+        """Have the kernel move what is left of it, if that is possible; return whether it does."""
+        left, passage = self.body.left_to_splice, exchange.passage
+        if not left or passage is None:
+            return False
+        if passage.splice(KernelCopy(channel.transport, left, channel.body_moved, channel.body_spliced)):
+            self.is_by_kernel = True
+            self.body.restart_window(channel.deadlines.now)
+        return self.is_by_kernel
 
     def _await_more(self, channel: Taker) -> None:
         """Give the sender its time for the next piece, or have the deadlines end it now."""

@@ -200,6 +200,23 @@ class HalfCloseTests(ProxyCase):
         self.assertTrue(down.saw_end)
         self.assert_ended(200, 200)
 
+    def test_long_body_behind_another(self) -> None:
+        """A body of which as much came before its turn as is taken ahead is read on once its turn comes."""
+        head = b"POST / HTTP/1.1\r\nHost: shop.test\r\nContent-Length: %d\r\n\r\n" % (2 * MAX_AHEAD)
+        for more in (1, len(head), len(head) + 1):
+            with self.subTest(more=more):
+                down = self.stage.open()
+                down.say(GET)
+                down.say(head + bytes(MAX_AHEAD + more - len(head)))
+                down.say(bytes(MAX_AHEAD + len(head) - more))
+                self.assertTrue(down.unread)
+                self.upstream().say(OK)
+                self.assertFalse(down.unread)
+                self.assertTrue(self.upstream().take().endswith(b"\r\n\r\n" + bytes(2 * MAX_AHEAD)))
+                self.upstream().say(OK)
+                self.assertEqual(down.received.count(b"HTTP/1.1 200 OK"), 2)
+                down.finish()
+
     def test_short_body_behind_another(self) -> None:
         """A body that ends too early behind another request is refused when its turn comes."""
         down = self.stage.open()
