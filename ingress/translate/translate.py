@@ -165,15 +165,28 @@ def translate(
 
 
 def _hear_further(
-    all_parsed: Sequence[ParsedObject], by_host: Mapping[str, Sequence[ParsedObject]], *, is_shared: bool
+    all_parsed: Sequence[ParsedObject],
+    by_host: Mapping[str, Sequence[ParsedObject]],
+    canaries: Mapping[str, Sequence[ParsedObject]],
+    *,
+    is_shared: bool,
 ) -> dict[str, Heard]:
-    """Decide who has a say about the further hosts that *all_parsed* ask for; *by_host* has those with a rule, by host."""
+    """Decide who has a say about the further hosts that *all_parsed* ask for; *by_host* has those with a rule, by host, and *canaries* these."""
     askers: dict[str, list[ParsedObject]] = {}
     for parsed in all_parsed:
         for host in further_hosts(parsed):
             askers.setdefault(host, []).append(parsed)
     return {
-        host: hear(host, by_host.get(host, ()), some, lambda one: by_host.get(one, ()), is_shared=is_shared)
+        host: finished(
+            hear(
+                host,
+                by_host.get(host, ()),
+                some,
+                lambda one: by_host.get(one, ()),
+                lambda one: canaries.get(one, ()),
+                is_shared=is_shared,
+            )
+        )
         for host, some in askers.items()
     }
 
@@ -200,7 +213,7 @@ def _table(
         for host in canary_hosts(parsed):
             canaries.setdefault(host, []).append(parsed)
             naming.setdefault(host, [])
-    further = _hear_further(all_parsed, naming, is_shared=by.options.shared_hosts)
+    further = _hear_further(all_parsed, naming, canaries, is_shared=by.options.shared_hosts)
     by_host = {**{host: Heard(some) for host, some in naming.items()}, **further}
     owners = {
         host: owner
@@ -219,7 +232,7 @@ def _table(
                 host,
                 heard.all_parsed,
                 owners.get(host),
-                heard.canaries(host, lambda one: canaries.get(one, ())),
+                finished(heard.canaries(canaries.get(host, ()))),
             )
         )
         for host, heard in by_host.items()

@@ -14,6 +14,7 @@ from ingress.identity.server_names import HandshakeSettings, HandshakeSettingsTa
 from ingress.model.cluster.objects import ObjectId, ObjectKey, Owner
 from ingress.model.cluster.state import ClusterState
 from ingress.model.shared_map import SharedMap
+from ingress.model.stepwise import Stepwise, finished
 from ingress.routing.table import RouteTable
 from ingress.translate.age import by_age
 from ingress.translate.caches.backend_cache import BackendCache
@@ -95,7 +96,8 @@ class TableCache:
         behind_after = () if after is None else canary_hosts(after)
         if behind_before or behind_after:
             yield from self._canaries.replacing(object_id, behind_before, behind_after)
-            yield from self._note_stale(dict.fromkeys((*behind_before, *behind_after)))
+            # How many there are is part of whether an alias is served.
+            yield from self._note_stale(dict.fromkeys((*behind_before, *behind_after)), owners_too=True)
         further_before, further_after = further_hosts(before), further_hosts(after)
         yield from self._by_further.replacing(object_id, further_before, further_after)
         yield from self._by_target.replacing(object_id, further_targets(before), further_targets(after))
@@ -196,17 +198,26 @@ class TableCache:
             all_parsed.sort(key=lambda parsed: by_age(parsed.owner))
         return all_parsed
 
-    def _hear(self, host: str) -> Heard:
-        """Return who has a say about *host*."""
+    def _canaries_of(self, host: str) -> list[ParsedObject]:
+        """Return the canaries of *host*, sorted oldest first."""
+        return self._sorted(self._canaries.get(host))
+
+    def _hear(self, host: str, *, is_whole: bool) -> Stepwise[Heard]:
+        """Return who has a say about *host*; where that *is_whole*, with all that they claim there."""
         naming = self._naming(host)
         if host not in self._by_further:
             return Heard(naming)
         askers = self._sorted(self._by_further.get(host))
-        return hear(host, naming, askers, self._naming, is_shared=self._options.shared_hosts)
+        is_shared = self._options.shared_hosts
+        return (
+            yield from hear(
+                host, naming, askers, self._naming, self._canaries_of, is_shared=is_shared, is_whole=is_whole
+            )
+        )
 
     def _find_owner(self, host: str) -> None:
         """See whose *host* is."""
-        owner = owner_of(host, self._hear(host).all_parsed)
+        owner = owner_of(host, finished(self._hear(host, is_whole=False)).all_parsed)
         if owner == self._owners.get(host):
             return
         if owner is None:
@@ -217,8 +228,8 @@ class TableCache:
 
     def _decide(self, host: str, state: ClusterState) -> Iterator[None]:
         """Decide which routes *host* has."""
-        heard = self._hear(host)
-        canaries = heard.canaries(host, lambda one: self._sorted(self._canaries.get(one)))
+        heard = yield from self._hear(host, is_whole=True)
+        canaries = yield from heard.canaries(self._canaries_of(host))
         decision = yield from self._rules.decide(host, heard.all_parsed, self._owners.get(host), canaries)
         told = []
         for number, problem in enumerate(heard.problems, 1):

@@ -8,19 +8,24 @@ A further host is as good as a rule for it, with these bounds:
   nothing; all others are told.
 - An alias has what the namespace of whoever asks for it has on its target; with ``--shared-hosts`` what all have there, as in ingress-nginx.
 - A host that is redirected has nothing but the redirect: no other annotation holds there.
+- The aliases that one object asks for are served in its order, as long as their routes are no more than ``MOST_ALIASED``: a few bytes of an
+  annotation ask for all routes of a host over again.
 
 What is found here goes the way of all hosts from there on: whose it is, its certificates, its routes.
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import NamedTuple
+from itertools import chain, islice
+from typing import Final, NamedTuple
 
 from attrs import evolve
 
 from ingress.annotations.annotations import settings_of
-from ingress.annotations.hosts.further_hosts import FURTHER_HOSTS, FurtherHostSettings
+from ingress.annotations.hosts.further_hosts import ALIASES, FURTHER_HOSTS, FurtherHostSettings
 from ingress.annotations.redirects.https_redirect import REDIRECTS
+from ingress.model.cluster.objects import Owner
 from ingress.model.cluster.problems import Problem, Reason
+from ingress.model.stepwise import Stepwise
 from ingress.routing.route import Match
 from ingress.translate.age import by_age, why_first
 from ingress.translate.claims import (
@@ -34,6 +39,10 @@ from ingress.translate.claims import (
 )
 from ingress.translate.ownership import is_stranger
 
+MOST_ALIASED: Final = 16_384
+"""Routes that aliases of one object add at most, canaries of them counted, too: about as many as fit into the largest object as they are."""
+_CLAIMS_AT_ONCE: Final = 500
+
 
 class Heard(NamedTuple):
     """Who has a say about a host, sorted oldest first, and what those are told who would like to."""
@@ -44,23 +53,20 @@ class Heard(NamedTuple):
     alias: FurtherHost | None = None
     """What makes an alias of the host, if it is one."""
 
-    def canaries(
-        self, host: str, canaries_of: Callable[[str], Sequence[ParsedObject]]
-    ) -> Sequence[ParsedObject]:
-        """Return the canaries of *host*, sorted oldest first: of an alias, those of its target as well.
+    beside: Sequence[ParsedObject] = ()
+    """Of an alias, the canaries of its target, as they stand there."""
 
-        *canaries_of* returns those that name a host.
-        """
-        own = canaries_of(host)
+    def canaries(self, own: Sequence[ParsedObject]) -> Stepwise[Sequence[ParsedObject]]:
+        """Return the canaries of the host, sorted oldest first, in steps: its *own*, and of an alias those of its target as well."""
         wish = self.alias
         if wish is None:
             return own
-        beside = [
-            evolve(parsed, canary_claims=_moved(parsed, parsed.canary_claims, wish))
-            for parsed in canaries_of(wish.target)
-            if parsed not in own
-        ]
-        return sorted((*own, *beside), key=lambda parsed: by_age(parsed.owner))
+        found = list(own)
+        for parsed in self.beside:
+            if parsed not in own:
+                claims = yield from _moved(parsed, parsed.canary_claims, wish)
+                found.append(evolve(parsed, canary_claims=claims))
+        return sorted(found, key=lambda parsed: by_age(parsed.owner))
 
 
 def hear(
@@ -68,13 +74,16 @@ def hear(
     naming: Sequence[ParsedObject],
     askers: Sequence[ParsedObject],
     naming_of: Callable[[str], Sequence[ParsedObject]],
+    canaries_of: Callable[[str], Sequence[ParsedObject]],
     *,
     is_shared: bool,
-) -> Heard:
-    """Decide who has a say about *host*.
+    is_whole: bool = True,
+) -> Stepwise[Heard]:
+    """Decide who has a say about *host*, in steps.
 
-    *naming* have a rule for it, *askers* ask for it as a further host, and *naming_of* returns who has a rule for another host; all
-    of them are sorted oldest first.
+    *naming* have a rule for it, *askers* ask for it as a further host, *naming_of* returns who has a rule for another host, and *canaries_of*
+    its canaries; all of them are sorted oldest first.  Where it *is_whole*, those who come along to an alias have their claims there; who
+    only looks for the owner needs none.
     """
     if not askers:
         return Heard(naming)
@@ -90,15 +99,18 @@ def hear(
         or not (is_shared or not is_stranger(asker.owner, first.owner))
     )
     if wish.is_redirect:
-        found = [_redirected(first, wish)]
-    else:
-        found = [
-            _aliased(parsed, wish)
-            for parsed in naming_of(wish.target)
-            if is_shared or not is_stranger(parsed.owner, first.owner)
-        ]
-    all_parsed = sorted((*found, *naming), key=lambda parsed: by_age(parsed.owner))
-    return Heard(all_parsed, problems, None if wish.is_redirect else wish)
+        return Heard(_by_age((_redirected(first, wish), *naming)), problems)
+    named = _of_ours(naming_of(wish.target), first.owner, is_shared=is_shared)
+    beside = _of_ours(canaries_of(wish.target), first.owner, is_shared=is_shared)
+    if _is_too_much(first, wish, named, beside):
+        return Heard(naming, chain((_left_out(host, first),), problems))
+    found: list[ParsedObject] = []
+    for parsed in named:
+        moved = parsed
+        if is_whole:
+            moved = yield from _aliased(parsed, wish)
+        found.append(moved)
+    return Heard(_by_age((*found, *naming)), problems, wish, beside)
 
 
 def further_hosts(parsed: ParsedObject | None) -> dict[str, None]:
@@ -123,21 +135,48 @@ def _is_same(one: FurtherHost, another: FurtherHost) -> bool:
     return (one.target, one.is_redirect) == (another.target, another.is_redirect)
 
 
-def _aliased(parsed: ParsedObject, wish: FurtherHost) -> ParsedObject:
+def _by_age(all_parsed: Iterable[ParsedObject]) -> Sequence[ParsedObject]:
+    return sorted(all_parsed, key=lambda parsed: by_age(parsed.owner))
+
+
+def _of_ours(all_parsed: Iterable[ParsedObject], owner: Owner, *, is_shared: bool) -> Sequence[ParsedObject]:
+    """Return those that come along to an alias that *owner* asks for."""
+    return [parsed for parsed in all_parsed if is_shared or not is_stranger(parsed.owner, owner)]
+
+
+def _is_too_much(
+    asker: ParsedObject,
+    wish: FurtherHost,
+    named: Iterable[ParsedObject],
+    canaries: Iterable[ParsedObject],
+) -> bool:
+    """Whether this alias of *asker*, and those before it, would have more than ``MOST_ALIASED`` routes."""
+    aliases = [one.host for one in asker.further if not one.is_redirect]
+    most = MOST_ALIASED // (aliases.index(wish.host) + 1)
+    claims = chain(
+        *(claims_to(parsed, wish.target) for parsed in named),
+        *((claim for claim in parsed.canary_claims if claim.host == wish.target) for parsed in canaries),
+    )
+    return next(islice(claims, most, None), None) is not None
+
+
+def _aliased(parsed: ParsedObject, wish: FurtherHost) -> Stepwise[ParsedObject]:
     """Return what *parsed* would be, had it for the further host what it has for the target."""
     host = wish.host
-    claims = _moved(parsed, claims_to(parsed, wish.target), wish)
+    claims = yield from _moved(parsed, claims_to(parsed, wish.target), wish)
     answered = frozenset((host,)) if wish.target in parsed.answered else NO_HOSTS
     return evolve(parsed, hosts=(host,), claims=claims, answered=answered, further=())
 
 
-def _moved(parsed: ParsedObject, claims: Iterable[Claim], wish: FurtherHost) -> tuple[Claim, ...]:
+def _moved(parsed: ParsedObject, claims: Iterable[Claim], wish: FurtherHost) -> Stepwise[tuple[Claim, ...]]:
     host, reference_for = wish.host, parsed.protocols.reference_for
-    return tuple(
-        evolve(claim, host=host, backend=reference_for(host, claim.backend))
-        for claim in claims
-        if claim.host == wish.target
-    )
+    found: list[Claim] = []
+    for number, claim in enumerate(claims, 1):
+        if claim.host == wish.target:
+            found.append(evolve(claim, host=host, backend=reference_for(host, claim.backend)))
+        if not number % _CLAIMS_AT_ONCE:
+            yield
+    return tuple(found)
 
 
 def _redirected(parsed: ParsedObject, wish: FurtherHost) -> ParsedObject:
@@ -160,3 +199,8 @@ def _taken(host: str, asker: ParsedObject, naming: ParsedObject) -> Problem:
 def _lost(host: str, asker: ParsedObject, first: ParsedObject) -> Problem:
     message = f"host {host} is a further host of {first.owner}, {why_first(first.owner, asker.owner)}"
     return asker.owner.problem(Reason.HOST_CONFLICT, message, _wish(asker, host).field)
+
+
+def _left_out(host: str, asker: ParsedObject) -> Problem:
+    message = f"{ALIASES}: host {host} is left out, for with it the aliases of this Ingress would have more than {MOST_ALIASED} routes"
+    return asker.owner.problem(Reason.INVALID_ANNOTATION, message, _wish(asker, host).field)

@@ -7,14 +7,19 @@ from collections.abc import Mapping
 from attrs import evolve
 from twisted.trial.unittest import SynchronousTestCase
 
+from ingress.annotations.annotations import AnnotationReader
 from ingress.annotations.contract.values import ValueRefused
 from ingress.annotations.hosts.further_hosts import MAX_ALIASES, Aliases, HostRedirect, parse_aliases
 from ingress.filters import FilterSpec
 from ingress.identity.certificates import Certificate
 from ingress.model.cluster.objects import ClusterObject, ObjectKey
 from ingress.model.cluster.problems import Problem, Reason
+from ingress.model.stepwise import finished
+from ingress.translate.hosts import further_hosts
+from ingress.translate.hosts.further_hosts import hear
 from ingress.translate.options import TranslateOptions
 from ingress.translate.readers.ingress.objects import Ingress, IngressRule, IngressTLS
+from ingress.translate.readers.ingress.rules import read_ingress
 from ingress.translate.snapshot import Snapshot
 from tests.annotations.served_case import ServedCase
 from tests.fakes.filter_parts import FakeFacts
@@ -33,6 +38,17 @@ def of_namespace(one: Ingress, namespace: str) -> Ingress:
 def snapshot(*objects: ClusterObject, options: TranslateOptions = TranslateOptions()) -> Snapshot:  # noqa: B008 - it is frozen
     """Translate *objects*."""
     return Follower(options, list(objects)).expected()
+
+
+def with_paths(one: Ingress, count: int) -> Ingress:
+    """Return *one* with so many paths for its host."""
+    (rule,) = one.rules
+    assert rule.paths is not None
+    (path,) = rule.paths
+    return evolve(
+        one,
+        rules=(IngressRule(rule.host, tuple(evolve(path, path=f"/{number}") for number in range(count))),),
+    )
 
 
 def routes(found: Snapshot) -> dict[tuple[str, str], tuple[FilterSpec, ...]]:
@@ -208,6 +224,59 @@ class AliasTests(SynchronousTestCase):
         variants = {route.host: route.variants for route in found.table.routes}
         self.assertEqual((set(variants), bool(variants["b.test"])), ({"a.test", "b.test"}, True))
         self.assertEqual(told(found), [])
+
+    def test_canaries_of_others(self) -> None:
+        """As on the host, a canary of another namespace is none; it is told there, and not once more for each alias."""
+        canary = ingress("canary", "/", host="a.test", canary="true", canary_by_header="x-new")
+        one = ingress("a", "/", host="a.test", server_alias="b.test")
+        found = snapshot(one, of_namespace(canary, "others"))
+        self.assertEqual([route.variants for route in found.table.routes], [(), ()])
+        self.assertEqual(len(told(found)), 1)
+
+    def test_many_routes(self) -> None:
+        """Aliases of one Ingress are served in its order, until there would be too many routes; others are told."""
+        self.patch(further_hosts, "MOST_ALIASED", 40)
+        one = with_paths(ingress("a", "/", host="a.test", server_alias="c.test, b.test, d.test"), 20)
+        follower = Follower(TranslateOptions(), [one])
+        self.assertEqual(self.hosts_of(follower), {"a.test", "b.test", "c.test"})
+        (problem,) = told(follower.settle())
+        self.assertIn("host d.test is left out", problem.message)
+        self.assertEqual(problem.reason, Reason.INVALID_ANNOTATION)
+        more = ingress("more", "/more", host="a.test")
+        for change, hosts in (
+            (batch(more), {"a.test", "c.test"}),
+            (gone(more), {"a.test", "b.test", "c.test"}),
+            (
+                batch(of_namespace(ingress("canary", "/1", host="a.test", canary="true"), "others")),
+                {"a.test", "b.test", "c.test"},
+            ),
+            (batch(ingress("canary", "/1", host="a.test", canary="true")), {"a.test", "c.test"}),
+            (gone(ingress("canary", "/1")), {"a.test", "b.test", "c.test"}),
+        ):
+            follower.change(change)
+            self.assertEqual(self.hosts_of(follower), hosts)
+
+    def hosts_of(self, follower: Follower) -> set[str]:
+        """Settle, and return the hosts that have routes; in a translation of everything they have the same ones."""
+        found, expected = follower.settle(), follower.expected()
+        self.assertEqual(set(found.problems), set(expected.problems))
+        hosts = {route.host for route in found.table.routes}
+        self.assertEqual({route.host for route in expected.table.routes}, hosts)
+        return hosts
+
+    def test_steps(self) -> None:
+        """What an alias of thousands of paths has is found in steps, and who owns it without."""
+        reading = AnnotationReader("nginx.ingress.kubernetes.io")
+        one = with_paths(ingress("a", "/", host="a.test", server_alias="b.test"), 5000)
+        parsed = finished(read_ingress(one, reading))
+
+        def steps(*, is_whole: bool) -> int:
+            heard = hear(
+                "b.test", (), (parsed,), lambda _: (parsed,), lambda _: (), is_shared=False, is_whole=is_whole
+            )
+            return sum(1 for _ in heard)
+
+        self.assertEqual((steps(is_whole=True), steps(is_whole=False)), (10, 0))
 
     def test_without_http(self) -> None:
         """A redirect that needs no paths answers on an alias as well."""
