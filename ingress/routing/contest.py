@@ -6,6 +6,7 @@ routes of the host, which may be thousands: so it comes in steps.
 
 from collections.abc import Iterable
 from enum import StrEnum
+from functools import partial
 from heapq import nsmallest
 from typing import Final
 
@@ -13,7 +14,7 @@ from ingress.model.frozen import frozen
 from ingress.model.stepwise import Stepwise
 from ingress.model.text.path_expressions import MAX_WORK
 from ingress.routing.beginnings import EVERYBODY
-from ingress.routing.expression_routes import PathTooLong
+from ingress.routing.expression_routes import PathTooLong, found_at_last
 from ingress.routing.paths import rule_path
 from ingress.routing.route import Match, Route
 from ingress.routing.table import HostRoutes, RouteTable
@@ -105,7 +106,7 @@ def contesting(table: RouteTable, host: bytes, path: bytes) -> Stepwise[Contest]
     winner: Route | None = None
     is_too_long = False
     try:
-        winner = table.find(host, path)
+        winner = found_at_last(partial(table.find, host, path))
     except PathTooLong:
         is_too_long = True
     yield
@@ -139,7 +140,7 @@ def contesting(table: RouteTable, host: bytes, path: bytes) -> Stepwise[Contest]
 
 def _find(routes: HostRoutes, path: bytes) -> Route | None:
     try:
-        return routes.find(path)
+        return found_at_last(partial(routes.find, path))
     except PathTooLong:
         return None
 

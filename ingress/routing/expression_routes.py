@@ -7,18 +7,20 @@ another realm yields to nothing.
 
 An expression is run only for paths that begin as it does.  So a lookup costs a look for each length that a beginning of the
 host has, which are few and bounded, and a search for each expression that the path begins like.  What these may
-cost together is bounded, too: ``PathTooLong``.
+cost together is bounded, too: ``PathTooLong``.  And so is how many programs one lookup makes, of those that are not kept: ``ProgramsMissing``.
 """
 
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from operator import itemgetter
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeVar
 
-from ingress.model.text.path_expressions import MAX_WORK, PathExpression
+from ingress.model.text.path_expressions import MAX_MAKING, MAX_RUN, MAX_WORK, PathExpression
 from ingress.routing.beginnings import EVERYBODY
 from ingress.routing.paths import rule_path
 from ingress.routing.route import Match, Route
+
+T = TypeVar("T")
 
 _AT_ONCE: Final = 200
 """Expressions that are put in order in one step."""
@@ -32,7 +34,43 @@ _TEXT: Final = itemgetter(0)
 
 
 class PathTooLong(Exception):  # noqa: N818 - it is a verdict on a request, no failure
-    """To compare so long a path with all expressions that it begins like would take too long."""
+    """To compare so long a path with all expressions that it begins like, or with so many, would take too long."""
+
+
+class ProgramsMissing(Exception):  # noqa: N818 - it is a verdict on a lookup, no failure
+    """Programs of many expressions have to be made, of which some are now: whoever asks again soon gets further."""
+
+
+def found_at_last(find: Callable[[], T]) -> T:
+    """Return what *find* finds, however long programs are made for it: for those who keep nobody waiting."""
+    while True:
+        try:
+            return find()
+        except ProgramsMissing:
+            continue
+
+
+class _Left:
+    """What one lookup may still take."""
+
+    __slots__ = ("_making", "_runs", "_work")
+
+    def __init__(self) -> None:
+        self._work, self._runs, self._making = MAX_WORK, MAX_RUN, MAX_MAKING
+
+    def take(self, expression: PathExpression, path: bytes) -> None:
+        """Take what it counts to run *expression* for *path*; raises ``PathTooLong`` and ``ProgramsMissing``."""
+        if not expression.size:
+            return
+        self._work -= expression.size * len(path)
+        self._runs -= 1
+        if self._work < 0 or self._runs < 0:
+            raise PathTooLong
+        making = expression.making()
+        if making:
+            if self._making <= 0:
+                raise ProgramsMissing
+            self._making -= making
 
 
 class _Candidate(NamedTuple):
@@ -72,13 +110,13 @@ class ExpressionRoutes:
     def before(self, found: Route | None, path: bytes) -> Route | None:
         """Return the route that *path* goes to rather than to *found*, its route otherwise; None for none.
 
-        Raises ``PathTooLong``.
+        Raises ``PathTooLong`` and ``ProgramsMissing``.
         """
-        lowered = path.lower()
+        lowered, left = path.lower(), _Left()
         best: Route | None = None
         standing = _NOWHERE
         for realm in self._realms:
-            better = realm.find(found, path, lowered, standing)
+            better = realm.find(found, path, lowered, standing, left)
             if better is not None:
                 standing, best = better
         return best
@@ -132,7 +170,7 @@ class _Realm:
         self._lengths = sorted({len(text) for text in self._prefixes}, reverse=True)
 
     def find(
-        self, found: Route | None, path: bytes, lowered: bytes, standing: _Standing
+        self, found: Route | None, path: bytes, lowered: bytes, standing: _Standing, left: _Left
     ) -> tuple[_Standing, Route] | None:
         """Return the first route that takes *path*, if any that does comes before *found* and stands better than *standing*.
 
@@ -159,7 +197,7 @@ class _Realm:
         }
         if not better:
             return None
-        last, work = max(better), MAX_WORK
+        last = max(better)
         first: Route | None = None
         for number in sorted(begun):
             if number > last:
@@ -168,9 +206,7 @@ class _Realm:
             if first is not None and number not in better:
                 continue
             if expression is not None:
-                work -= expression.size * len(path)
-                if work < 0:
-                    raise PathTooLong
+                left.take(expression, path)
                 if not expression.takes(path):
                     continue
             first = first or route

@@ -1,13 +1,16 @@
 """Routes that are regular expressions, among others of their host."""
 
+from functools import partial
+
 from attrs import evolve
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.model.cluster.objects import Kind, ObjectKey, Owner
-from ingress.model.text.path_expressions import MAX_WORK, PathExpression, read_path_expression
+from ingress.model.text import path_expressions
+from ingress.model.text.path_expressions import MAX_RUN, MAX_WORK, PathExpression, read_path_expression
 from ingress.model.upstream.backends import BackendReference
 from ingress.routing.beginnings import Beginnings, regex_beginnings
-from ingress.routing.expression_routes import PathTooLong
+from ingress.routing.expression_routes import PathTooLong, ProgramsMissing, found_at_last
 from ingress.routing.route import Match, Route
 from ingress.routing.table import HostRoutes, RouteTable
 from tests.fakes.counting import calls, longest_step
@@ -164,16 +167,52 @@ class CostTests(SynchronousTestCase):
         """What may be run for one path is bounded by steps and bytes: for a longer one nothing is found, and it is said."""
         routes = [expression(f"/[a-z]+{'(.*a)' * 30}{number:03}x") for number in range(200)]
         table = RouteTable(routes)
-        self.assertIsNone(table.find(b"h", b"/" + b"a" * 20))
+        self.assertIsNone(found_at_last(partial(table.find, b"h", b"/" + b"a" * 20)))
         self.assertRaises(PathTooLong, table.find, b"h", b"/" + b"a" * 8000)
         self.work.clear()
         self.assertRaises(PathTooLong, table.find, b"h", b"/" + b"a" * 1000)
         self.assertLessEqual(sum(self.work), MAX_WORK)
 
+    def test_how_many_run_is_bounded(self) -> None:
+        """However short a path is, no more expressions than ``MAX_RUN`` are run for it, those of all namespaces taken together."""
+        routes = [expression(f"/[a-z]+{number}", str(number % 2), number % 2) for number in range(MAX_RUN)]
+        self.assertIsNone(found_at_last(partial(RouteTable(routes).find, b"h", b"/a")))
+        table = RouteTable([*routes, expression("/[a-z]+z", "2", 2)])
+        self.work.clear()
+        self.assertRaises(PathTooLong, partial(found_at_last, partial(table.find, b"h", b"/a")))
+
+    def test_making_is_bounded(self) -> None:
+        """One lookup makes some of the programs that are not kept; those that ask again find them, and get further."""
+        routes = [expression(f"/[a-z]+{'(.*a)' * 30}{number:03}x") for number in range(200)]
+        table = RouteTable(routes)
+        path_expressions._programs.clear()
+        asked = 1
+        while asked < 100:
+            made = len(path_expressions._programs)
+            try:
+                self.assertIsNone(table.find(b"h", b"/a"))
+                break
+            except ProgramsMissing:
+                asked += 1
+                self.assertLess(len(path_expressions._programs) - made, 100)
+                self.assertGreater(len(path_expressions._programs), made)
+        self.assertTrue(2 < asked < 20, asked)
+        self.assertIsNone(table.find(b"h", b"/b"))
+
+    def test_programs_are_bounded(self) -> None:
+        """Those that were used least lately go first."""
+        path_expressions._programs.clear()
+        for number in range(path_expressions._KEPT + 1):
+            path_expressions.PathExpression(f"/{number}.", 2).takes(b"/")
+            path_expressions.PathExpression("/0.", 2).takes(b"/")
+        self.assertEqual(len(path_expressions._programs), path_expressions._KEPT)
+        self.assertIn("/0.", path_expressions._programs)
+        self.assertNotIn("/1.", path_expressions._programs)
+
     def test_plain_paths_with_dots_are_cheap(self) -> None:
         """A thousand paths that begin alike and have no sign but dots are compared with a path of a thousand bytes."""
         table = RouteTable([expression(f"/api/v1.0/{number:04}") for number in range(1000)])
-        self.assertIsNone(table.find(b"h", b"/api/v1.0/" + b"x" * 1000))
+        self.assertIsNone(found_at_last(partial(table.find, b"h", b"/api/v1.0/" + b"x" * 1000)))
         found_one = table.find(b"h", b"/api/v1.0/0007" + b"x" * 990)
         self.assertEqual("/api/v1.0/0007", found_one and found_one.path)
 

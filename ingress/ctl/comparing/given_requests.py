@@ -23,7 +23,7 @@ from ingress.ctl.comparing.generating import encrypted_hosts, sample_host, schem
 from ingress.ctl.comparing.samples import METHOD, OURS_ALONE, Chooser, Chosen, Sample, host_name
 from ingress.ctl.errors import Mistake
 from ingress.ctl.inputs.input import Input
-from ingress.routing.expression_routes import PathTooLong
+from ingress.routing.expression_routes import PathTooLong, found_at_last
 from ingress.routing.hosts import HostError, normal_host
 from ingress.routing.paths import PathError, normal_path
 from ingress.routing.route import Route
@@ -80,7 +80,8 @@ def route_of(given: Input, host: str, target: str) -> Route | None:
     """Return the route of *given* that takes a request, None where none does or its host or path is no such thing."""
     try:
         name, _ = normal_host(host.encode())
-        return given.snapshot.table.find(name, normal_path(target.partition("?")[0].encode()))
+        path = normal_path(target.partition("?")[0].encode())
+        return found_at_last(partial(given.snapshot.table.find, name, path))
     except (HostError, PathError, PathTooLong, UnicodeEncodeError):
         return None
 

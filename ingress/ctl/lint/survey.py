@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Final, NamedTuple
 
 from attrs import Factory, evolve
@@ -19,7 +19,7 @@ from ingress.model.cluster.objects import ClusterObject, Kind, ObjectId, ObjectK
 from ingress.model.cluster.problems import Problem
 from ingress.model.frozen import frozen
 from ingress.model.upstream.upstream_tls import ProtocolRefused
-from ingress.routing.expression_routes import PathTooLong
+from ingress.routing.expression_routes import PathTooLong, found_at_last
 from ingress.routing.paths import rule_path
 from ingress.routing.route import Match, Route
 from ingress.translate.age import by_age
@@ -272,7 +272,7 @@ class Survey:
         self._left[host] = left - (0 if begun is None else begun.count(path.lower()))
         routes = self.snapshot.table.get(host)
         try:
-            return None if routes is None or left <= 0 else routes.find(path)
+            return None if routes is None or left <= 0 else found_at_last(partial(routes.find, path))
         except PathTooLong:
             return None
 

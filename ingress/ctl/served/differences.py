@@ -7,6 +7,7 @@ two in the other direction has the same with old and new in each other's place.
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from enum import IntEnum
+from functools import partial
 from typing import Any, Final
 
 from attrs import evolve, field
@@ -20,7 +21,7 @@ from ingress.ctl.served.walking import walk
 from ingress.model.cluster.problems import Reason
 from ingress.model.frozen import frozen
 from ingress.routing.beginnings import has_regex_signs
-from ingress.routing.expression_routes import PathTooLong
+from ingress.routing.expression_routes import PathTooLong, found_at_last
 from ingress.routing.route import Match, Route
 from ingress.routing.table import RouteTable
 
@@ -130,7 +131,8 @@ class _Side:
 
         Raises ``PathTooLong``.
         """
-        found = self.table.find(host.encode(), path.encode("utf-8", "surrogateescape"))
+        octets = path.encode("utf-8", "surrogateescape")
+        found = found_at_last(partial(self.table.find, host.encode(), octets))
         return None if found is None else (found.host, self._data(found))
 
     def _data(self, route: Route) -> Data:

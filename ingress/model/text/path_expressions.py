@@ -4,10 +4,13 @@ They are tenants' texts, and RE2 runs them (``ingress.model.text.expressions`` s
 refused, other than by the PCRE of nginx.
 
 Each has a *size*, the steps of its program; looking through a path takes at most about four nanoseconds for each
-of its bytes and each step.  ``MAX_WORK`` bounds the product of both.
+of its bytes and each step.  ``MAX_WORK`` bounds the product of both, and ``MAX_RUN`` how many are run, which takes some microseconds
+however short a path is.  A program that is not kept is made when it is needed, which may take a thousand times as long; so
+there is a bound of that, too.
 """
 
 import re
+from collections import OrderedDict
 from collections.abc import Callable, Iterable
 from functools import lru_cache
 from typing import Any, Final
@@ -18,6 +21,13 @@ from ingress.model.text.expressions import ExpressionRefused
 MAX_CHARACTERS: Final = 4096
 MAX_WORK: Final = 1 << 21
 """Steps times bytes that one lookup may take: eight milliseconds of the worst expressions, and thousands of usual ones."""
+MAX_RUN: Final = 3000
+"""How many programs run in one lookup: fewer than are kept, and no more than six milliseconds of them."""
+MAX_MAKING: Final = 1 << 21
+"""What programs may count that are made in one lookup, in the unit of work: eight milliseconds."""
+_MAKING: Final = 4096
+_MAKING_OF_STEP: Final = 256
+_MAKING_OF_CHARACTER: Final = 32
 MAX_GROUPS: Final = 32
 """Each makes what is captured dearer."""
 _MAX_REPEATED: Final = 2000
@@ -26,7 +36,7 @@ _MAX_REPETITIONS: Final = 1000
 _MEMORY_BYTES: Final = 64 * 1024
 """For the program of a large expression and the states that it is in: 2,700 steps, a hundred times what usual ones take."""
 _KEPT: Final = 4096
-"""Programs, of which each expression has one or two."""
+"""Programs that are fixed to the beginning, and such as capture: each expression has one or both."""
 _KNOWN: Final = 1 << 14
 """Expressions that are not read again, also where their programs are not kept any more."""
 _NO_NAMES: Final[frozenset[str]] = frozenset()
@@ -59,7 +69,13 @@ class PathExpression:
         """
         if not self.size:
             return path[: len(self.text)].lower() == self.text.lower().encode()
-        return _found(_compiled(self.text, False).search, path) is not None
+        return _found(_fixed(self.text).search, path) is not None
+
+    def making(self) -> int:
+        """Return what it counts to make its program; 0 where that is kept, or not needed."""
+        if not self.size or self.text in _programs:
+            return 0
+        return _MAKING + _MAKING_OF_STEP * self.size + _MAKING_OF_CHARACTER * len(self.text)
 
 
 class Capturing:
@@ -74,7 +90,7 @@ class Capturing:
         self._groups: list[tuple[str, int]] = []
         if not expression.size:
             return
-        compiled = _compiled(expression.text, True)
+        compiled = _capturing(expression.text)
         self._search = compiled.search
         numbers = {name.decode(): number for name, number in compiled.groupindex.items()}
         numbers.update((str(number), number) for number in range(1, compiled.groups + 1))
@@ -117,20 +133,42 @@ def read_path_expression(text: str) -> PathExpression:
     if _CLASSES.search(text):
         raise ExpressionRefused("has a class of Unicode's characters, where bytes are compared")
     # In this order: what begins with a sign of repetition means something behind the sign of the beginning alone.
-    capturing = _compiled(text, True)
+    capturing = _capturing(text)
     if capturing.groups > MAX_GROUPS:
         raise ExpressionRefused(f"has more than {MAX_GROUPS} groups")
     names = frozenset(name.decode() for name in capturing.groupindex) or _NO_NAMES
-    return PathExpression(text, max(_compiled(text, False).programsize, 1), names)
+    return PathExpression(text, max(_fixed(text).programsize, 1), names)
 
 
 def _counts(text: str) -> list[tuple[str, str]]:
     return [(one[:9], other[:9]) for one, other in _COUNTS.findall(text)]
 
 
+_programs: Final[OrderedDict[str, Any]] = OrderedDict()
+"""Those that are fixed to the beginning, by the texts; what was used least lately goes first."""
+
+
+def _fixed(text: str) -> Any:
+    """Return the program of *text* that is fixed to the beginning."""
+    found = _programs.get(text)
+    if found is None:
+        found = _compiled(text, False)
+        if len(_programs) >= _KEPT:
+            _programs.popitem(last=False)
+        _programs[text] = found
+    else:
+        _programs.move_to_end(text)
+    return found
+
+
 @lru_cache(maxsize=_KEPT)
+def _capturing(text: str) -> Any:
+    """Return the program of *text* that is searched for in what it captures."""
+    return _compiled(text, True)
+
+
 def _compiled(text: str, captures: bool) -> Any:
-    """Return the program of *text*: to be searched for in what it captures, or else fixed to the beginning."""
+    """Make the program of *text*: to be searched for in what it captures, or else fixed to the beginning."""
     try:
         octets = text.encode() if captures else b"^" + text.encode()
     except UnicodeEncodeError:

@@ -26,6 +26,7 @@ from ingress.model.network.streams import StreamSort
 from ingress.model.shared_map import SharedMap
 from ingress.model.upstream.backends import BackendReference, BackendState
 from ingress.model.upstream.balancing import Balancing
+from ingress.proxy.contract.faults import State
 from ingress.proxy.dispatch.known_rotations import KnownRotations
 from ingress.proxy.dispatch.preparing import Preparing
 from ingress.proxy.exchange.exchange import Exchange
@@ -34,7 +35,7 @@ from ingress.proxy.exchange.filtering.consulting import ask_at_once
 from ingress.proxy.exchange.filtering.services import States
 from ingress.proxy.upstream.rotation import Rotation, Rotations
 from ingress.routing.backend_choice import choose, with_endpoint
-from ingress.routing.expression_routes import PathTooLong
+from ingress.routing.expression_routes import PathTooLong, ProgramsMissing
 from ingress.routing.health_checks import (
     HEALTH_CHECK_PATH,
     HEALTH_CHECK_REPLY,
@@ -53,6 +54,8 @@ NO_TABLE: Final = RouteTable()
 
 MAX_ASKED_FOR: Final = 32
 """Ways to share the requests of one backend that are kept at a time, beside the usual one."""
+MAX_TURNS: Final = 64
+"""Of one exchange in which programs of expressions are made for it; what was made by then is kept for the next one."""
 
 
 class IngressProxyResource(ReverseProxyResource):
@@ -163,10 +166,13 @@ class IngressProxyResource(ReverseProxyResource):
             rotation = self._new_rotation(backend)
         return rotation
 
-    def render(self, exchange: Exchange, decided: tuple[Route, BackendReference] | None = None) -> int:
+    def render(
+        self, exchange: Exchange, decided: tuple[Route, BackendReference] | None = None, turns: int = 0
+    ) -> int:
         """Send *exchange* to an endpoint, unless filters answer it.
 
-        Who comes back from filters has *decided* by which route it goes, and to which backend.
+        Who comes back from filters has *decided* by which route it goes, and to which backend; for who has waited so many *turns*,
+        programs were made.
         """
         if decided is None:
             try:
@@ -177,6 +183,9 @@ class IngressProxyResource(ReverseProxyResource):
                     return NOT_DONE_YET
             except PathTooLong:
                 exchange.fail(414, "path too long for the expressions of its host")
+                return NOT_DONE_YET
+            except ProgramsMissing:
+                self._go_on_later(exchange, turns + 1)
                 return NOT_DONE_YET
             except TooMuchToCompare:
                 exchange.fail(431, _TOO_MUCH)
@@ -235,13 +244,35 @@ class IngressProxyResource(ReverseProxyResource):
         host, path = exchange.host, exchange.path
         if not self.answers_health_checks or path != HEALTH_CHECK_PATH:
             return False
-        return is_health_check(self._table, host, path, self._table.find(host, path))
+        try:
+            return is_health_check(self._table, host, path, self._table.find(host, path))
+        except (PathTooLong, ProgramsMissing):
+            # It is for the routes of its host, whichever that is.
+            return False
+
+    def _go_on_later(self, exchange: Exchange, turns: int) -> None:
+        """Have *exchange* go on in a turn of its own, its *turns*-th, for which further programs of expressions are made."""
+        if turns > MAX_TURNS:
+            exchange.cause = Cause.UNAVAILABLE
+            exchange.fail(
+                503, "the expressions of the host that the path begins like are too many to be kept"
+            )
+        else:
+            self.reactor.callLater(0, self._go_on, exchange, turns)
+
+    def _go_on(self, exchange: Exchange, turns: int) -> None:
+        if exchange.state is State.DONE:
+            return
+        try:
+            self.render(exchange, None, turns)
+        except Exception:
+            exchange.crash()
 
     def route_of(self, exchange: Exchange) -> Route | None:
         """Return the route that would have *exchange*; None where there is none, or none that is found within the bounds."""
         try:
             return self._taker(exchange, exchange.path)
-        except (PathTooLong, TooMuchToCompare):
+        except (PathTooLong, ProgramsMissing, TooMuchToCompare):
             return None
 
     def _leads_elsewhere(self, exchange: Exchange) -> bool:
@@ -250,7 +281,7 @@ class IngressProxyResource(ReverseProxyResource):
         return other is not None and self._taker(exchange, other) is not self._taker(exchange, exchange.path)
 
     def _taker(self, exchange: Exchange, path: bytes) -> Route | None:
-        """Find the route that would have *exchange* if *path* were its path; raises ``PathTooLong`` and ``TooMuchToCompare``."""
+        """Find the route that would have *exchange* if *path* were its path; raises ``PathTooLong``, ``ProgramsMissing`` and ``TooMuchToCompare``."""
         route = self._table.find(exchange.host, path)
         if route is not None and route.conditions:
             return first_met(self._table.taking(exchange.host, path), exchange.facts().read_as(path))

@@ -1,10 +1,12 @@
 """Paths that are regular expressions, from the annotation to what the endpoint is asked for."""
 
+from collections.abc import Callable
 from datetime import UTC, datetime
 
 from ingress.annotations.requests.path_rewrites import PathRewrite
 from ingress.annotations.requests.rewrite_targets import parse_rewrite_target
 from ingress.filters import FilterSpec
+from ingress.model.text import path_expressions
 from ingress.model.upstream.backends import BackendState
 from ingress.model.upstream.retries import RetryRule
 from ingress.translate.options import TranslateOptions
@@ -100,6 +102,34 @@ class RewriteTests(FilterCase):
         """A path that is too long for the expressions of its host is answered 414."""
         self.publish(snapshot(*(f"/[a-z]+{'(.*a)' * 30}{number}x" for number in range(99)), use_regex="true"))
         self.assertEqual(self.get(target=b"/" + b"a" * 4000).heard().status, 414)
+
+    def test_programs_that_are_not_kept(self) -> None:
+        """A request for which very many programs have to be made is answered once they are; unless they cannot be kept for so long."""
+        paths = (f"/[a-z]+{'(.*a)' * 30}{number}x" for number in range(150))
+        self.publish(snapshot(*paths, use_regex="true"))
+        path_expressions._programs.clear()
+        self.patch(path_expressions, "_KEPT", 20)
+        self.assertEqual(self.get(target=b"/a").heard().status, 503)
+        self.patch(path_expressions, "_KEPT", 200)
+        self.assertEqual(self.get(target=b"/a").heard().status, 404)
+
+    def test_who_left_waits_for_no_programs(self) -> None:
+        """For a request whose client has left meanwhile no more of them are made."""
+        paths = (f"/[a-z]+{'(.*a)' * 30}{number}x" for number in range(150))
+        self.publish(snapshot(*paths, use_regex="true"))
+        path_expressions._programs.clear()
+        later: list[tuple[Callable[..., object], tuple[object, ...]]] = []
+        self.patch(
+            self.stage.resource.reactor,
+            "callLater",
+            lambda seconds, call, *arguments: later.append((call, arguments)),
+        )
+        asking = self.get(target=b"/a")
+        made = len(path_expressions._programs)
+        ((call, arguments),) = later
+        asking.leave()
+        call(*arguments)
+        self.assertEqual(len(path_expressions._programs), made)
 
 
 class PlacesTests(ServedCase):

@@ -1,6 +1,7 @@
 """Hosts: their TLS, and who else has them."""
 
 from collections.abc import Iterator
+from functools import partial
 from itertools import islice
 
 from ingress.annotations.contract.values import quoted
@@ -16,6 +17,7 @@ from ingress.ctl.lint.rules import (
     TLS_WITHOUT_SECRET,
 )
 from ingress.ctl.lint.survey import Subject, Survey
+from ingress.routing.expression_routes import found_at_last
 from ingress.routing.hosts import check_rule_host
 from ingress.translate.claims import DEFAULT_BACKEND_FIELD, ROOT, ParsedObject
 from ingress.translate.hosts.merging import ALL_HOSTS
@@ -126,7 +128,7 @@ def _default_backend(survey: Survey, subject: Subject, parsed: ParsedObject) -> 
     """Yield that the default backend beside rules gets what is for none of all rules."""
     if not isinstance(subject.value, Ingress) or not parsed.has_rules or ALL_HOSTS in parsed.hosts:
         return
-    route = survey.snapshot.table.find(_UNNAMED, ROOT.encode())
+    route = found_at_last(partial(survey.snapshot.table.find, _UNNAMED, ROOT.encode()))
     if route is None or route.owner != parsed.owner:
         return
     named = f"{_shown(parsed.hosts)} alone" if parsed.hosts else "no host"
