@@ -12,9 +12,10 @@ from typing import Final
 
 from ingress.model.frozen import frozen
 from ingress.model.stepwise import Stepwise
+from ingress.model.text.expressions import found_at_last
 from ingress.model.text.path_expressions import MAX_WORK
 from ingress.routing.beginnings import EVERYBODY
-from ingress.routing.expression_routes import PathTooLong, found_at_last
+from ingress.routing.expression_routes import PathTooLong
 from ingress.routing.paths import rule_path
 from ingress.routing.route import Match, Route
 from ingress.routing.table import HostRoutes, RouteTable

@@ -11,16 +11,15 @@ cost together is bounded, too: ``PathTooLong``.  And so is how many programs one
 """
 
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from operator import itemgetter
-from typing import Final, NamedTuple, TypeVar
+from typing import Final, NamedTuple
 
-from ingress.model.text.path_expressions import MAX_MAKING, MAX_RUN, MAX_WORK, PathExpression
+from ingress.model.text.expressions import MAX_MAKING, ProgramsMissing
+from ingress.model.text.path_expressions import MAX_RUN, MAX_WORK, PathExpression
 from ingress.routing.beginnings import EVERYBODY
 from ingress.routing.paths import rule_path
 from ingress.routing.route import Match, Route
-
-T = TypeVar("T")
 
 _AT_ONCE: Final = 200
 """Expressions that are put in order in one step."""
@@ -35,19 +34,6 @@ _TEXT: Final = itemgetter(0)
 
 class PathTooLong(Exception):  # noqa: N818 - it is a verdict on a request, no failure
     """To compare so long a path with all expressions that it begins like, or with so many, would take too long."""
-
-
-class ProgramsMissing(Exception):  # noqa: N818 - it is a verdict on a lookup, no failure
-    """Programs of many expressions have to be made, of which some are now: whoever asks again soon gets further."""
-
-
-def found_at_last(find: Callable[[], T]) -> T:
-    """Return what *find* finds, however long programs are made for it: for those who keep nobody waiting."""
-    while True:
-        try:
-            return find()
-        except ProgramsMissing:
-            continue
 
 
 class _Left:

@@ -16,12 +16,14 @@ from typing import Final, Protocol, TypeVar
 from urllib.parse import unquote_to_bytes
 
 from ingress.model.frozen import frozen
-from ingress.model.text.expressions import Expression
+from ingress.model.text.expressions import MAX_MAKING, Expression, ProgramsMissing
 
 MAX_CONDITIONS: Final = 8192
 """Conditions that are looked at for one request: some milliseconds."""
 MAX_WORK: Final = 1 << 21
 """Steps of expressions times bytes that these may take for one request; see ``ingress.model.text.path_expressions``."""
+MAX_PATTERNS: Final = 3000
+"""Expressions that are run for one request: fewer than are kept."""
 MAX_COMPARED_BYTES: Final = 4096
 """What is longer is like no expression."""
 
@@ -95,7 +97,7 @@ class MatchCondition:
         )
 
     def work(self, value: bytes | None) -> int:
-        """Return what comparing *value* costs at most, in steps times bytes."""
+        """Return what comparing *value* costs at most, in steps times bytes; 0 where no expression is run."""
         if self.pattern is None or value is None or len(value) > MAX_COMPARED_BYTES:
             return 0
         return self.pattern.size * (len(value) + 1)
@@ -120,10 +122,10 @@ T = TypeVar("T", bound=Conditional)
 
 
 def first_met(routes: Iterable[T], facts: MatchFacts) -> T | None:
-    """Return the first of *routes* all of whose conditions *facts* meet; raises ``TooMuchToCompare``."""
+    """Return the first of *routes* all of whose conditions *facts* meet; raises ``TooMuchToCompare`` and ``ProgramsMissing``."""
     known: dict[tuple[Compared, bytes], bytes | None] = {}
     query: dict[bytes, bytes] | None = None
-    left, work = MAX_CONDITIONS, MAX_WORK
+    left, work, patterns, making = MAX_CONDITIONS, MAX_WORK, MAX_PATTERNS, MAX_MAKING
     for route in routes:
         for condition in route.conditions:
             left -= 1
@@ -136,9 +138,14 @@ def first_met(routes: Iterable[T], facts: MatchFacts) -> T | None:
                 value = known[key] = query.get(condition.name)
             else:
                 value = known[key] = condition.value_in(facts)
-            if condition.pattern is not None:
+            if condition.pattern is not None and value is not None:
+                patterns -= 1
+                if patterns >= 0 and not condition.pattern.is_made:
+                    if making <= 0:
+                        raise ProgramsMissing
+                    making -= condition.pattern.making()
                 work -= condition.work(value)
-            if left < 0 or work < 0:
+            if left < 0 or work < 0 or patterns < 0:
                 raise TooMuchToCompare
             if not condition.takes(value):
                 break

@@ -7,10 +7,11 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.model.cluster.objects import Kind, ObjectKey, Owner
 from ingress.model.text import path_expressions
+from ingress.model.text.expressions import ProgramsMissing, found_at_last
 from ingress.model.text.path_expressions import MAX_RUN, MAX_WORK, PathExpression, read_path_expression
 from ingress.model.upstream.backends import BackendReference
 from ingress.routing.beginnings import Beginnings, regex_beginnings
-from ingress.routing.expression_routes import PathTooLong, ProgramsMissing, found_at_last
+from ingress.routing.expression_routes import PathTooLong
 from ingress.routing.route import Match, Route
 from ingress.routing.table import HostRoutes, RouteTable
 from tests.fakes.counting import calls, longest_step

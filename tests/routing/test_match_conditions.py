@@ -1,6 +1,7 @@
 """Which of several routes takes a request, by its method, fields and parameters; and tables in which wildcards cover labels."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from attrs import evolve, frozen
@@ -9,12 +10,14 @@ from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.model.stepwise import finished
-from ingress.model.text.expressions import read_expression
+from ingress.model.text import expressions
+from ingress.model.text.expressions import ProgramsMissing, found_at_last, read_expression
 from ingress.model.upstream.backends import BackendReference
 from ingress.routing.contest import contesting
 from ingress.routing.match_conditions import (
     MAX_COMPARED_BYTES,
     MAX_CONDITIONS,
+    MAX_PATTERNS,
     Compared,
     MatchCondition,
     TooMuchToCompare,
@@ -155,6 +158,49 @@ class FirstMetTests(SynchronousTestCase):
         routes = [evolve(ROUTE, conditions=(header(b"x"),))] * (MAX_CONDITIONS + 1)
         self.assertIsNone(first_met(routes[1:], Asking()))
         self.assertRaises(TooMuchToCompare, first_met, routes, Asking())
+
+    def test_how_many_expressions_run(self) -> None:
+        """However short a value is, no more expressions than ``MAX_PATTERNS`` are run; of what the request does not say, none is."""
+        routes = [
+            evolve(
+                ROUTE,
+                conditions=(MatchCondition(Compared.HEADER, name, pattern=read_expression(f"a+{number}")),),
+            )
+            for name in (b"version", b"other")
+            for number in range(MAX_PATTERNS)
+        ]
+        asking = Asking(fields=((b"version", b"a"),))
+        self.assertIsNone(found_at_last(partial(first_met, routes, asking)))
+        routes.append(
+            evolve(
+                ROUTE, conditions=(MatchCondition(Compared.HEADER, b"version", pattern=read_expression("b")),)
+            )
+        )
+        self.assertRaises(TooMuchToCompare, partial(found_at_last, partial(first_met, routes, asking)))
+
+    def test_making_is_bounded(self) -> None:
+        """One lookup makes some of the programs that are not kept; those that ask again find them, and get further."""
+        routes = [
+            evolve(
+                ROUTE,
+                conditions=(
+                    MatchCondition(Compared.HEADER, b"version", pattern=read_expression(f"a+{number}")),
+                ),
+            )
+            for number in range(1000)
+        ]
+        asking = Asking(fields=((b"version", b"a"),))
+        expressions._programs.clear()
+        made = [0]
+        while len(made) < 100:
+            try:
+                self.assertIsNone(first_met(routes, asking))
+                break
+            except ProgramsMissing:
+                made.append(len(expressions._programs))
+                self.assertTrue(0 < made[-1] - made[-2] < 600, made)
+        self.assertTrue(2 < len(made) < 20, made)
+        self.assertIsNone(first_met(routes, asking))
 
     def test_too_much_work(self) -> None:
         """Expressions that would take too long together end the search before they are run."""

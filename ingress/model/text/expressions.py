@@ -7,16 +7,41 @@ group, looking ahead or behind) has no meaning there and is refused.
 Source: https://github.com/google/re2/wiki/Syntax.
 """
 
-from collections.abc import Mapping
-from functools import lru_cache
-from typing import Any, Final
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
+from typing import Any, Final, TypeVar
 
 from ingress.model.frozen import frozen
+
+T = TypeVar("T")
 
 MAX_EXPRESSION_CHARACTERS: Final = 512
 _MEMORY_BYTES: Final = 64 * 1024
 """For the program of one expression and the states that it is in: some 2,700 steps, ten times what a long one takes."""
 _KEPT: Final = 4096
+MAX_MAKING: Final = 1 << 21
+"""What programs may count that are made in one lookup: eight milliseconds, in which as many steps are run times bytes."""
+_MAKING: Final = 4096
+_MAKING_OF_STEP: Final = 256
+_MAKING_OF_CHARACTER: Final = 32
+
+
+class ProgramsMissing(Exception):  # noqa: N818 - it is a verdict on a lookup, no failure
+    """Programs of many expressions have to be made, of which some are now: whoever asks again soon gets further."""
+
+
+def found_at_last(find: Callable[[], T]) -> T:
+    """Return what *find* finds, however long programs are made for it: for those who keep nobody waiting."""
+    while True:
+        try:
+            return find()
+        except ProgramsMissing:
+            continue
+
+
+def making_of(text: str, size: int) -> int:
+    """Return what it counts to make the program of *text*, which has *size* steps, in the unit of ``MAX_MAKING``."""
+    return _MAKING + _MAKING_OF_STEP * size + _MAKING_OF_CHARACTER * len(text)
 
 
 class ExpressionRefused(Exception):  # noqa: N818 - it is a verdict on a value, no failure
@@ -46,6 +71,15 @@ class Expression:
     def size(self) -> int:
         """The steps of its program: comparing takes at most about four nanoseconds for each of them and each byte."""
         return max(int(_compiled(self.text).programsize), 1)
+
+    @property
+    def is_made(self) -> bool:
+        """Whether its program is kept; else it is made when it is needed, and this takes up to some milliseconds."""
+        return (self.text, False) in _programs
+
+    def making(self) -> int:
+        """Make its program, if that is not kept, and return what it counts to make it."""
+        return making_of(self.text, self.size)
 
     def captures_in(self, subject: bytes) -> Mapping[str, bytes] | None:
         """Return what the groups of the first match anywhere in *subject* captured, by number and by name.
@@ -95,6 +129,18 @@ def program_of(text: str, *, is_for_bytes: bool = False, **options_chosen: bool)
         raise ExpressionRefused(f"is no regular expression that is run here: {words}") from None
 
 
-@lru_cache(maxsize=_KEPT)
+_programs: Final[OrderedDict[tuple[str, bool], Any]] = OrderedDict()
+"""By the texts, and whether they capture; what was used least lately goes first."""
+
+
 def _compiled(text: str, captures: bool = False) -> Any:
-    return program_of(text, never_capture=not captures, dot_nl=True)
+    key = text, captures
+    found = _programs.get(key)
+    if found is None:
+        found = program_of(text, never_capture=not captures, dot_nl=True)
+        if len(_programs) >= _KEPT:
+            _programs.popitem(last=False)
+        _programs[key] = found
+    else:
+        _programs.move_to_end(key)
+    return found

@@ -16,18 +16,13 @@ from functools import lru_cache
 from typing import Any, Final
 
 from ingress.model.frozen import frozen
-from ingress.model.text.expressions import ExpressionRefused
+from ingress.model.text.expressions import ExpressionRefused, making_of
 
 MAX_CHARACTERS: Final = 4096
 MAX_WORK: Final = 1 << 21
 """Steps times bytes that one lookup may take: eight milliseconds of the worst expressions, and thousands of usual ones."""
 MAX_RUN: Final = 3000
 """How many programs run in one lookup: fewer than are kept, and no more than six milliseconds of them."""
-MAX_MAKING: Final = 1 << 21
-"""What programs may count that are made in one lookup, in the unit of work: eight milliseconds."""
-_MAKING: Final = 4096
-_MAKING_OF_STEP: Final = 256
-_MAKING_OF_CHARACTER: Final = 32
 MAX_GROUPS: Final = 32
 """Each makes what is captured dearer."""
 _MAX_REPEATED: Final = 2000
@@ -75,7 +70,7 @@ class PathExpression:
         """Return what it counts to make its program; 0 where that is kept, or not needed."""
         if not self.size or self.text in _programs:
             return 0
-        return _MAKING + _MAKING_OF_STEP * self.size + _MAKING_OF_CHARACTER * len(self.text)
+        return making_of(self.text, self.size)
 
 
 class Capturing:

@@ -24,6 +24,7 @@ from ingress.filters import FilterSpec, Scope
 from ingress.model.exchanges.causes import Cause
 from ingress.model.network.streams import StreamSort
 from ingress.model.shared_map import SharedMap
+from ingress.model.text.expressions import ProgramsMissing
 from ingress.model.upstream.backends import BackendReference, BackendState
 from ingress.model.upstream.balancing import Balancing
 from ingress.proxy.contract.faults import State
@@ -35,7 +36,7 @@ from ingress.proxy.exchange.filtering.consulting import ask_at_once
 from ingress.proxy.exchange.filtering.services import States
 from ingress.proxy.upstream.rotation import Rotation, Rotations
 from ingress.routing.backend_choice import choose, with_endpoint
-from ingress.routing.expression_routes import PathTooLong, ProgramsMissing
+from ingress.routing.expression_routes import PathTooLong
 from ingress.routing.health_checks import (
     HEALTH_CHECK_PATH,
     HEALTH_CHECK_REPLY,
@@ -198,7 +199,7 @@ class IngressProxyResource(ReverseProxyResource):
                 or route.stand_in is not None
                 or (not route.host and exchange.path == HEALTH_CHECK_PATH)
             ):
-                self._ask_filters(exchange, route)
+                self._ask_filters(exchange, route, turns)
                 return NOT_DONE_YET
             if route.filters or self._chains.everything:
                 chain = exchange.chain = self._chains.chain(route.filters)
@@ -208,7 +209,7 @@ class IngressProxyResource(ReverseProxyResource):
                     and (chain.methods is None or exchange.head.method in chain.methods)
                 ):
                     if chain.holds_bodies:
-                        self._ask_filters(exchange, route)
+                        self._ask_filters(exchange, route, turns)
                         return NOT_DONE_YET
                     stop = ask_at_once(chain, exchange.facts())
                     if stop is not None:
@@ -254,9 +255,7 @@ class IngressProxyResource(ReverseProxyResource):
         """Have *exchange* go on in a turn of its own, its *turns*-th, for which further programs of expressions are made."""
         if turns > MAX_TURNS:
             exchange.cause = Cause.UNAVAILABLE
-            exchange.fail(
-                503, "the expressions of the host that the path begins like are too many to be kept"
-            )
+            exchange.fail(503, "more expressions of the host were to be compared than are kept")
         else:
             self.reactor.callLater(0, self._go_on, exchange, turns)
 
@@ -293,7 +292,7 @@ class IngressProxyResource(ReverseProxyResource):
         secure = route.secure_backend
         return route.backend if secure is None or exchange.facts().scheme != b"https" else secure
 
-    def _ask_filters(self, exchange: Exchange, route: Route | None) -> None:
+    def _ask_filters(self, exchange: Exchange, route: Route | None, turns: int) -> None:
         """Choose where *exchange* leads, and have the filters on the way there decide about it, if there are any."""
         if self.answers_health_checks and is_health_check(self._table, exchange.host, exchange.path, route):
             exchange.reply(HEALTH_CHECK_REPLY, HEALTH_CHECK_ROUTE)
@@ -305,6 +304,9 @@ class IngressProxyResource(ReverseProxyResource):
                 route = first_met(self._table.taking(exchange.host, exchange.path), exchange.facts())
             except TooMuchToCompare:
                 exchange.fail(431, _TOO_MUCH)
+                return
+            except ProgramsMissing:
+                self._go_on_later(exchange, turns + 1)
                 return
         if route is None:
             filters = self._table.host_filters(exchange.host)
