@@ -8,6 +8,7 @@ from zope.interface.verify import verifyObject
 from ingress.filters import Facts, Filter, Reply
 from ingress.model.cluster.objects import Kind, ObjectKey, Owner
 from ingress.model.exchanges.causes import Cause
+from ingress.model.text import expressions
 from ingress.model.text.expressions import read_expression
 from ingress.model.upstream.backends import BackendReference, BackendState
 from ingress.routing.match_conditions import MAX_CONDITIONS, Compared, MatchCondition
@@ -101,6 +102,33 @@ class ResourceTests(ProxyCase):
         self.stage.open(secure=True).say(GET)
         self.stage.open().say(GET)
         self.assertEqual(self.connector.asked, [TWO, ONE])
+
+    def test_programs_of_conditions(self) -> None:
+        """A request for whose conditions very many programs have to be made is answered once they are; unless they cannot be kept for so long."""
+        routes = [
+            Route(
+                "",
+                "/",
+                Match.PREFIX,
+                OWNER,
+                BACKEND,
+                conditions=(
+                    MatchCondition(Compared.HEADER, b"version", pattern=read_expression(f"a+{number}")),
+                ),
+                place=str(number),
+            )
+            for number in range(1000)
+        ]
+        self.publish(*routes, backends={BACKEND: BackendState((ONE,))})
+        asking = GET[:-2] + b"Version: b\r\n\r\n"
+        expressions._programs.clear()
+        self.patch(expressions, "_KEPT", 100)
+        down = self.stage.open()
+        down.say(asking)
+        self.assert_status(down.take(), 503)
+        self.patch(expressions, "_KEPT", 2000)
+        down.say(asking)
+        self.assert_status(down.take(), 404)
 
     def test_auto_http_without_endpoint(self) -> None:
         """What came over TLS is answered 503 rather than sent in the clear."""
