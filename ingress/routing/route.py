@@ -72,6 +72,8 @@ class Route:
     """Requests that lead elsewhere by what else they say; the first one that takes a request has it."""
     conditions: tuple[MatchCondition, ...] = ()
     """What a request has to say besides; what does not goes to the next route that takes its path.  Only of Gateways."""
+    balancing_beside: tuple[tuple[BackendReference, Balancing | None], ...] = ()
+    """How requests to those of its backends are shared that say it themselves, in place of *balancing*; None is the usual way."""
     place: str = ""
     """Where its owner asks for it, of a route of Gateways, which may have several for a path: ``spec.rules[0].matches[1]``."""
     broken_status: int = 503
@@ -81,6 +83,13 @@ class Route:
     def key(self) -> tuple[str, str, Match, str]:
         """What no two routes of a table have the same of: host, path, match, and the realm of an expression or whose place it is."""
         return self.host, self.path, self.match, self._which
+
+    def balancing_of(self, backend: BackendReference) -> Balancing | None:
+        """Return how requests to *backend*, one of its own, are shared among endpoints."""
+        for one, balancing in self.balancing_beside:
+            if one == backend:
+                return balancing
+        return self.balancing
 
     @property
     def _which(self) -> str:

@@ -1,8 +1,8 @@
 """Canaries: ``canary`` and its family.
 
 A canary stands behind another Ingress, its *primary*, which has the same host and path, and gets those of its requests that
-a field, a cookie or a weight says (``ingress.translate.hosts.canaries``).  What it says besides about the host or
-the path is for the primary to say, and has no effect, as in ingress-nginx.
+a field, a cookie or a weight says (``ingress.translate.hosts.canaries``), shared among its endpoints as it says.  What it says besides
+about the host or the path is for the primary to say, and has no effect, as in ingress-nginx.
 """
 
 import re
@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from ingress.annotations.contract.values import Annotation, Family, Remark, Risk, ValueRefused, parse_boolean
+from ingress.annotations.upstream.balancing import BALANCING
 from ingress.model.frozen import frozen
 from ingress.model.text.expressions import Expression, ExpressionRefused, read_expression
 
@@ -181,5 +182,7 @@ CANARIES: Final = Family(
     },
 )
 
-SAID_BY_CANARIES: Final = frozenset({*CANARIES.annotations, "affinity-canary-behavior"})
+SAID_BY_CANARIES: Final = frozenset(
+    {*CANARIES.annotations, *BALANCING.annotations, "affinity-canary-behavior"}
+)
 """What is for a canary to say; whether clients stay with it is for its primary, too."""

@@ -227,7 +227,8 @@ class RuleSaying:
 
     def _remark_others(self, route: Route, remark: Remark) -> None:
         """Tell of what a route asks for beside its filters."""
-        if route.balancing is not None and route.balancing.affinity is None:
+        asked = (route.balancing, *(balancing for _, balancing in route.balancing_beside))
+        if any(one is not None and one.affinity is None for one in asked):
             remark(
                 "balancing",
                 "how requests are shared among endpoints is the implementation's",

@@ -169,6 +169,11 @@ class _Form:
             "maxBodyBytes": route.max_body_bytes,
             "isLogged": route.is_logged,
         }
+        if route.balancing_beside:
+            data["balancingBeside"] = {
+                self._backend(one)["backend"]: self._balancing_of(balancing)
+                for one, balancing in route.balancing_beside
+            }
         if route.broken_status != _USUAL_BROKEN_STATUS:
             data["brokenStatus"] = route.broken_status
         if route.conditions:

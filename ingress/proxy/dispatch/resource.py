@@ -221,12 +221,13 @@ class IngressProxyResource(ReverseProxyResource):
             route, backend = decided
         rotation = self._rotations.get(backend) or self._new_rotation(backend)
         key = b""
-        if route.balancing is not None:
-            rotation = self._rotation_asked_for(backend, route.balancing, rotation)
+        balancing = route.balancing_of(backend) if route.balancing_beside else route.balancing
+        if balancing is not None:
+            rotation = self._rotation_asked_for(backend, balancing, rotation)
             if not rotation.is_prepared:
                 self._preparing.wait(rotation, exchange, partial(self.render, exchange, (route, backend)))
                 return NOT_DONE_YET
-            key = _key(route.balancing, exchange)
+            key = _key(balancing, exchange)
         if rotation.endpoints:
             exchange.proxy(route, rotation, key)
         else:

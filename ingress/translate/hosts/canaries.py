@@ -23,6 +23,7 @@ from attrs import evolve
 
 from ingress.annotations.contract.values import quoted
 from ingress.annotations.upstream.affinity import AFFINITY, AffinitySettings, CanaryBehavior, SessionCookie
+from ingress.annotations.upstream.balancing import BALANCING
 from ingress.annotations.upstream.canaries import CANARIES, NO_PATTERN, CanarySettings
 from ingress.filters import FilterSpec
 from ingress.model.cluster.objects import Owner
@@ -32,6 +33,7 @@ from ingress.model.stepwise import Stepwise
 from ingress.model.text.expressions import Expression
 from ingress.model.upstream.affinity import mark_of_backend
 from ingress.model.upstream.backends import BackendReference
+from ingress.model.upstream.balancing import Balancing
 from ingress.routing.paths import rule_path
 from ingress.routing.route import Match, Route
 from ingress.routing.variants import RequestCondition, Said, Variant, WeightedBackend
@@ -56,6 +58,8 @@ class Canary:
     settings: CanarySettings
     is_sticky: bool = True
     """Whether clients that met it stay with it, where its primary has sessions."""
+    balancing: Balancing | None = None
+    """How its requests are shared among its endpoints, where no cookie says it."""
 
 
 @frozen
@@ -114,7 +118,10 @@ def stand_behind(
             # How its endpoints are spoken to is for the primary to say.
             wanted = claim.backend
             backend = primary.backend._replace(name=wanted.name, namespace=wanted.namespace, port=wanted.port)
-            behind[primary] = (*behind.get(primary, ()), Canary(claim.owner, backend, settings, is_sticky))
+            canary = Canary(
+                claim.owner, backend, settings, is_sticky, parsed.settings.of(BALANCING).balancing()
+            )
+            behind[primary] = (*behind.get(primary, ()), canary)
     return HostCanaries(behind, tuple(problems))
 
 
@@ -171,7 +178,13 @@ def with_canaries(route: Route, canaries: tuple[Canary, ...], sessions: Affinity
     weighted = shares.weighted(weighty)
     if not variants and len(weighted) == 1 and weighted[0].backend == route.backend:
         return route
-    return evolve(route, filters=shares.filters, weighted=weighted, variants=tuple(variants))
+    return evolve(
+        route,
+        filters=shares.filters,
+        weighted=weighted,
+        variants=tuple(variants),
+        balancing_beside=tuple(shares.balancing(canaries)),
+    )
 
 
 class _Shares:
@@ -201,6 +214,21 @@ class _Shares:
                 entries.append(self._entry(canary.backend, taken))
         primary = (self._entry(self._route.backend, left),) if left else ()
         return (*primary, *entries)
+
+    def balancing(self, canaries: Sequence[Canary]) -> Iterator[tuple[BackendReference, Balancing | None]]:
+        """Yield how requests to *canaries* are shared, as far as not as those to the primary; of two of one backend the first says it."""
+        route = self._route
+        told: set[BackendReference] = set()
+        for canary in canaries:
+            # Whoever stays by cookie stays at an endpoint, too.  What is the primary's backend goes by what the primary says.
+            if canary.backend in self._kept or canary.backend == route.backend or canary.backend in told:
+                continue
+            told.add(canary.backend)
+            if canary.balancing != route.balancing:
+                entry = self._plain_entry(canary.backend, 1)
+                for backend in (entry.backend, entry.secure_backend):
+                    if backend is not None:
+                        yield backend, canary.balancing
 
     def _entry(self, backend: BackendReference, weight: int) -> WeightedBackend:
         primary = self._route.backend

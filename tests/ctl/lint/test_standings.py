@@ -142,12 +142,15 @@ class StandingTests(LintCase):
             self.assertTrue(one.why, name)
 
     def test_what_a_canary_says_beside(self) -> None:
-        """Its primary decides, so it is ignored."""
-        value = ingress(name="next", canary="true", canary_weight="5", proxy_body_size="5m")
+        """Its primary decides, so it is ignored, but for how its own requests are shared."""
+        value = ingress(
+            name="next", canary="true", canary_weight="5", proxy_body_size="5m", load_balance="ewma"
+        )
         (_, report) = sorted(self.lint(ingress(name="a"), value).objects, key=lambda one: one.object_id[1])
         found = {one.name: one.standing for one in report.annotations}
         self.assertEqual(found["canary-weight"], Standing.HONORED)
         self.assertEqual(found["proxy-body-size"], Standing.IGNORED)
+        self.assertEqual(found["load-balance"], Standing.HONORED)
 
     def test_whether_clients_stay_is_for_a_canary_to_say(self) -> None:
         """Where a primary says so nothing comes of it, in ingress-nginx neither."""

@@ -211,7 +211,8 @@ spec: {ports: [{name: dns, port: 53, protocol: UDP}, {name: dns-tcp, port: 53}]}
         """A field that joins what is served has to be thought of here; what is only told, and of no request, is not in the form."""
         known = {
             Route: "host path match owner backend max_body_bytes secure_backend passthrough balancing retries timeouts"
-            " is_logged stand_in beside beginnings expressions filters weighted variants conditions place broken_status",
+            " is_logged stand_in beside beginnings expressions filters weighted variants conditions place broken_status"
+            " balancing_beside",
             WeightedBackend: "backend weight filters secure_backend stand_in",
             Variant: "conditions weighted filters",
             HandshakeSettings: "ciphers prefers_server_ciphers client_authentication",

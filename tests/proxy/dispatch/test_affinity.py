@@ -41,6 +41,19 @@ spec:
   - host: shop.test
     http: {paths: [{path: /, pathType: Prefix, backend: {service: {name: new, port: {number: 80}}}}]}
 """
+HASHING = """
+---
+apiVersion: networking.k8s.io/v1
+kind: Ingress
+metadata:
+  name: plain
+  namespace: demo
+spec:
+  ingressClassName: nginx
+  rules:
+  - host: shop.test
+    http: {paths: [{path: /, pathType: Prefix, backend: {service: {name: web, port: {number: 80}}}}]}
+"""
 OLD = BackendReference("demo", "web", 80)
 NEW = BackendReference("demo", "new", 80)
 
@@ -164,3 +177,28 @@ class SessionTests(ProxyCase):
         self.assertIn(found, (ONE, TWO))
         self.publish("affinity-mode: balanced", ONE, TWO, canary=True)
         self.assertEqual(self.visit(of_canary), (FOUR, b""))
+
+
+class BalancingOfCanariesTests(ProxyCase):
+    """``upstream-hash-by`` of a canary."""
+
+    def test_requests_of_one_key_go_to_one_endpoint_of_the_canary(self) -> None:
+        """Those that the primary gets go to its endpoints in turn."""
+        hashing = "canary-by-header: x-new\n    nginx.ingress.kubernetes.io/upstream-hash-by: $arg_user"
+        manifest = HASHING + CANARY.replace("CANARY-BY", hashing)
+        snapshot = translate(read_state(manifest), TranslateOptions(), datetime.now(UTC))
+        states = {OLD: BackendState((ONE, TWO)), NEW: BackendState((THREE, FOUR))}
+        self.stage.resource.publish(snapshot.table, {one: states[one] for one in snapshot.backends})
+        for field, count in ((b"X-New: always", 1), (b"X-New: never", 2)):
+            self.assertEqual(len({self.endpoint(b"ann", field) for _ in range(4)}), count, field)
+        found = {self.endpoint(str(number).encode(), b"X-New: always") for number in range(16)}
+        self.assertEqual(found, {THREE, FOUR})
+
+    def endpoint(self, user: bytes, field: bytes) -> Endpoint:
+        """Send a request of *user* on a new connection; return the endpoint that was asked."""
+        client = self.stage.open()
+        lines = [b"GET /?user=" + user + b" HTTP/1.1", b"Host: shop.test", field, b"Connection: close"]
+        client.say(b"\r\n".join(lines) + b"\r\n\r\n")
+        self.upstream().say(OK.replace(b"\r\n\r\n", b"\r\nConnection: close\r\n\r\n"))
+        self.assert_status(client.take(), 200)
+        return self.stage.connector.asked[-1]

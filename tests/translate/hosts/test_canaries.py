@@ -11,6 +11,7 @@ from ingress.model.cluster.objects import ObjectKey
 from ingress.model.cluster.problems import Reason
 from ingress.model.upstream.affinity import mark_of_backend
 from ingress.model.upstream.backends import BackendReference
+from ingress.model.upstream.balancing import Algorithm, Balancing
 from ingress.routing.backend_choice import choose
 from ingress.routing.route import Route
 from ingress.translate.hosts.canaries import MOST_CANARIES
@@ -254,6 +255,47 @@ class BehindTests(SynchronousTestCase):
         (note,) = [one for one in snapshot.problems if "annotations" in one.field]
         self.assertTrue(note.is_note)
         self.assertTrue(note.message.endswith("auth-type, proxy-body-size, ssl-redirect"), note.message)
+
+    def test_own_balancing(self) -> None:
+        """How its requests are shared is for a canary to say, and what it leaves out is as usual, whatever its primary says."""
+        (route,) = translated(
+            ingress("p", "/", upstream_hash_by="$request_uri"),
+            canary(canary_weight="50", load_balance="ewma"),
+            canary("plain", canary_weight="10", service="plain"),
+        ).table.routes
+        assert route.balancing is not None and route.balancing.hash_by is not None
+        self.assertIs(route.balancing_of(OLD), route.balancing)
+        self.assertEqual(route.balancing_of(NEW), Balancing(Algorithm.EWMA))
+        self.assertIsNone(route.balancing_of(BackendReference("demo", "plain", 80)))
+
+    def test_balancing_of_the_same(self) -> None:
+        """Where a canary says what its primary says, also nothing, or leads to the same Service, nothing is told apart."""
+        for of_primary, one in (
+            ({}, canary(canary_weight="50")),
+            ({"load_balance": "ewma"}, canary(canary_weight="50", load_balance="ewma")),
+            ({}, canary(service="web", canary_by_header="X-New", load_balance="ewma")),
+        ):
+            (route,) = translated(ingress("p", "/", **of_primary), one).table.routes
+            self.assertEqual(route.balancing_beside, ())
+
+    def test_balancing_over_tls(self) -> None:
+        """It holds for what requests over TLS get, too."""
+        (route,) = translated(
+            ingress("p", "/", backend_protocol="AUTO_HTTP"),
+            canary(canary_weight="50", load_balance="ewma"),
+        ).table.routes
+        _, new = route.weighted
+        assert new.secure_backend is not None
+        self.assertEqual(route.balancing_of(new.secure_backend), Balancing(Algorithm.EWMA))
+
+    def test_cookies_before_balancing(self) -> None:
+        """Who stays by the cookie of the primary stays at an endpoint; a legacy canary, with which nobody stays, shares as it says."""
+        for behavior, found in (("sticky", None), ("legacy", Balancing(Algorithm.EWMA))):
+            (route,) = translated(
+                ingress("p", "/", affinity="cookie"),
+                canary(canary_weight="50", load_balance="ewma", affinity_canary_behavior=behavior),
+            ).table.routes
+            self.assertEqual(route.balancing_of(NEW), found or route.balancing)
 
     def test_protocol_of_the_primary(self) -> None:
         """The endpoints of a canary are spoken to as those of its primary, over TLS as well."""
