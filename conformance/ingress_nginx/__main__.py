@@ -136,8 +136,11 @@ def start(
     resolver = f"nameserver {network.NODE_ADDRESS}\n"
     numbers = count(2)
 
-    def another() -> controllers.Controller:
-        return controllers.start_ours(plane, processes, TREE, resolver, next(numbers), options)
+    def another(further: Sequence[str]) -> controllers.Controller:
+        return controllers.start_ours(plane, processes, TREE, resolver, next(numbers), (*options, *further))
+
+    def another_reference(further: Sequence[str]) -> controllers.Controller:
+        return controllers.start_reference(plane, processes, reference, resolver, next(numbers), further)
 
     return play.Bench(
         cluster,
@@ -146,10 +149,10 @@ def start(
         endpoints,
         known,
         processes.logs,
-        processes.logs / f"{controllers.REFERENCE}.log",
         CLIENTS,
         cases.EVERYWHERE,
         another_of_ours=another,
+        another_reference=another_reference,
     )
 
 

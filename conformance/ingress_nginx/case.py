@@ -22,7 +22,10 @@ class Ask:
 
     ``host`` empty is HTTP without the field.  ``raw`` is the whole request instead.  ``preface`` stands before it, and before TLS.  ``highest`` is the version of TLS that the
     client knows at most, as in ``TLSv1_2``.  ``client`` is the last number of the address that it comes
-    from.  ``keeps`` is whether cookies that the same case got before are sent.  ``times`` of the same are tallied and compared by shares.
+    from.  ``keeps`` is whether cookies that the same case got before are sent.  ``times`` of the same are tallied and compared by shares,
+    ``at_once`` all at the same time, by statuses alone.  ``http2`` is a request by HTTP/2, where TLS agrees on it; there a body may be
+    ``unsized``, and ``trailers`` come behind it.  ``waits``: the body is sent once an interim answer came, or a second has passed.  ``says`` is sent behind an answer 101.
+    ``ipv6``: it comes by that network, from the one address there.
     """
 
     target: str = "/"
@@ -39,11 +42,18 @@ class Ask:
     certificate: str = ""
     preface: bytes = b""
     highest: str = ""
+    http2: bool = False
+    unsized: bool = False
+    trailers: tuple[tuple[str, str], ...] = ()
+    waits: bool = False
+    says: bytes = b""
+    at_once: bool = False
+    ipv6: bool = False
 
     @property
     def name(self) -> str:
         """How the table calls it."""
-        scheme = "https" if self.secure else "http"
+        scheme = "https" if self.secure or self.http2 else "http"
         preface = self.preface.strip().partition(b"\r\n")[0].decode("latin-1")
         extra = " ".join(f"{name}:{value}" for name, value in self.fields)
         what = (
@@ -55,15 +65,35 @@ class Ask:
             extra,
             preface,
             self.highest,
-            f"from .{self.client}" if self.client > 1 else "",
+            f"from .{self.client}" if self.client > 1 else "by IPv6" if self.ipv6 else "",
             f"as {self.certificate}" if self.certificate else "",
-            f"by the name {self.server_name!r}" if self.secure and self.server_name != self.host else "",
+            f"by the name {self.server_name!r}"
+            if scheme == "https" and self.server_name != self.host
+            else "",
             f"{len(self.body)} bytes" if len(self.body) > 100 else "",
             "with cookies" if self.keeps else "",
+            "by HTTP/2" if self.http2 else "",
+            "without length" if self.unsized else "",
+            "with trailers" if self.trailers else "",
+            "with the body behind 100" if self.waits else "",
+            f"then {len(self.says)} bytes" if self.says else "",
             f"x{self.times}" if self.times > 1 else "",
+            "at once" if self.at_once else "",
         )
         whole = " ".join(part for part in (what, *more) if part)
         return whole if len(whole) <= LONGEST_NAME else f"{whole[:LONGEST_NAME]}... of {len(whole)}"
+
+
+def fields_of(ask: Ask, cookies: str = "") -> list[tuple[str, str]]:
+    """The fields of a request besides that of its host: the usual ones that it does not say itself, its own, and of cookies and its length."""
+    named = {name.lower() for name, _ in ask.fields}
+    usual = [(name, value) for name, value in FIELDS if name.lower() not in named]
+    fields = [*usual, *ask.fields]
+    if cookies:
+        fields.append(("Cookie", cookies))
+    if ask.body and not ask.unsized and not named & {"content-length", "transfer-encoding"}:
+        fields.append(("Content-Length", str(len(ask.body))))
+    return fields
 
 
 @dataclass(frozen=True)
@@ -86,7 +116,8 @@ class Case:
     path; ``replicas`` how many endpoints a Service has, one without a word; ``down`` are Services whose endpoints listen nowhere.  ``sessions`` are
     cookies whose values are a controller's own.  ``which_endpoint``: whether the same endpoint of a Service has to be asked.  For ``settles``
     seconds more it is looked what comes to endpoints.  ``once``: asking again would be answered otherwise.  ``alone``: no other case is served
-    meanwhile.  ``starts``: keys of its ConfigMap are decided at the start, so ours is started anew with it.
+    meanwhile.  ``starts``: keys of its ConfigMap are decided at the start, so ours is started anew with it.  ``options`` of the command line are
+    those of both, which are started anew with them.
     """
 
     name: str
@@ -104,6 +135,7 @@ class Case:
     once: bool = False
     alone: bool = False
     starts: bool = False
+    options: tuple[str, ...] = ()
 
     @property
     def host(self) -> str:

@@ -1,25 +1,14 @@
 """One request to a controller, byte for byte, and its answer."""
 
+import select
 import socket
 import ssl
-from dataclasses import dataclass
+from dataclasses import replace
 from pathlib import Path
 
-from conformance.ingress_nginx.case import FIELDS, Ask
-
-TIMEOUT_SECONDS = 8.0
-LONGEST = 4 * 1024 * 1024
-
-
-@dataclass(frozen=True)
-class Got:
-    """An answer: ``status`` is 0 where there was none, and ``ended`` says how it came to that, or whether its end was missing."""
-
-    status: int = 0
-    fields: tuple[tuple[str, str], ...] = ()
-    body: bytes = b""
-    ended: str = ""
-    certificate: str = ""
+from conformance.ingress_nginx.case import Ask, fields_of
+from conformance.ingress_nginx.client_http2 import exchange_http2
+from conformance.ingress_nginx.got import LONGEST, PATIENCE_SECONDS, TIMEOUT_SECONDS, Got
 
 
 def ask_of(ask: Ask, cookies: str = "") -> bytes:
@@ -29,28 +18,26 @@ def ask_of(ask: Ask, cookies: str = "") -> bytes:
     lines = [f"{ask.method} {ask.target} HTTP/1.1"]
     if ask.host:
         lines.append(f"Host: {ask.host}")
-    named = {name.lower() for name, _ in ask.fields}
-    usual = [(name, value) for name, value in FIELDS if name.lower() not in named]
-    lines += [f"{name}: {value}" for name, value in (*usual, *ask.fields)]
-    if cookies:
-        lines.append(f"Cookie: {cookies}")
-    if ask.body and not named & {"content-length", "transfer-encoding"}:
-        lines.append(f"Content-Length: {len(ask.body)}")
+    lines += [f"{name}: {value}" for name, value in fields_of(ask, cookies)]
     return "\r\n".join([*lines, "", ""]).encode("latin-1") + ask.body
 
 
 def send(ask: Ask, address: str, source: str, cookies: str = "", certificates: Path = Path()) -> Got:
-    """Ask once, on a connection of its own.  Whatever becomes of it is an answer."""
+    """Ask once, on a connection of its own, from the address *source* or whichever leads there.  Whatever becomes of it is an answer."""
     try:
         with socket.create_connection(
-            (address, 443 if ask.secure else 80), TIMEOUT_SECONDS, (source, 0)
+            (address, 443 if ask.secure or ask.http2 else 80),
+            TIMEOUT_SECONDS,
+            (source, 0) if source else None,
         ) as plain:
             plain.sendall(ask.preface)
-            if not ask.secure:
+            if not (ask.secure or ask.http2):
                 return exchange(plain, ask, cookies)
             context = ssl.create_default_context()
             context.check_hostname = False
             context.verify_mode = ssl.CERT_NONE
+            if ask.http2:
+                context.set_alpn_protocols(["h2", "http/1.1"])
             if ask.highest:
                 context.maximum_version = ssl.TLSVersion[ask.highest]
             if ask.certificate:
@@ -59,8 +46,9 @@ def send(ask: Ask, address: str, source: str, cookies: str = "", certificates: P
                 )
             with context.wrap_socket(plain, server_hostname=ask.server_name or None) as tls:
                 shown = tls.getpeercert(binary_form=True) or b""
-                got = exchange(tls, ask, cookies)
-                return Got(got.status, got.fields, got.body, got.ended, names_of(shown))
+                is_http2 = tls.selected_alpn_protocol() == "h2"
+                got = exchange_http2(tls, ask, cookies) if is_http2 else exchange(tls, ask, cookies)
+                return replace(got, certificate=names_of(shown), protocol="HTTP/2" if is_http2 else "")
     except ssl.SSLError as error:
         return Got(ended=f"TLS: {error.reason}")
     except TimeoutError:
@@ -83,13 +71,20 @@ def names_of(der: bytes) -> str:
 
 
 def exchange(connection: socket.socket, ask: Ask, cookies: str) -> Got:
-    connection.sendall(ask_of(ask, cookies))
+    whole = ask_of(ask, cookies)
+    interim: list[int] = []
+    head, end, _ = whole.partition(b"\r\n\r\n") if ask.waits else (whole, b"", b"")
+    connection.sendall(head + end)
+    rest = whole[len(head) + len(end) :]
+    if rest and not readable(connection, PATIENCE_SECONDS):
+        connection.sendall(rest)
+        rest = b""
     reader = connection.makefile("rb")
     method = ask.raw.split(b" ")[0].decode("latin-1") if ask.raw else ask.method
     while True:
         first = reader.readline(LONGEST)
         if not first:
-            return Got(ended="closed without an answer")
+            return Got(ended="closed without an answer", interim=tuple(interim))
         words = first.decode("latin-1").split(None, 2)
         if len(words) < 2 or not words[0].startswith("HTTP/") or not words[1].isdigit():
             return Got(body=first + reader.read(LONGEST), ended="no head")
@@ -100,8 +95,22 @@ def exchange(connection: socket.socket, ask: Ask, cookies: str) -> Got:
             fields.append((name, value.strip(" \t")))
         if status >= 200 or status == 101:
             break
-    body, ended = body_of(reader, status, method, {name.lower(): value for name, value in fields})
-    return Got(status, tuple(fields), body, ended)
+        interim.append(status)
+        connection.sendall(rest)
+        rest = b""
+    if status == 101 and ask.says:
+        connection.sendall(ask.says)
+        body, ended = reader.read(len(ask.says)), ""
+    else:
+        body, ended = body_of(reader, status, method, {name.lower(): value for name, value in fields})
+    return Got(status, tuple(fields), body, ended, interim=tuple(interim))
+
+
+def readable(connection: socket.socket, seconds: float) -> bool:
+    """Whether anything comes within *seconds*."""
+    if isinstance(connection, ssl.SSLSocket) and connection.pending():
+        return True
+    return bool(select.select([connection], [], [], seconds)[0])
 
 
 def body_of(reader, status: int, method: str, fields: dict[str, str]) -> tuple[bytes, str]:  # type: ignore[no-untyped-def]

@@ -2,6 +2,7 @@
 
 The rules of that, all of them:
 
+- by HTTP/2 what an endpoint is told as ``:authority`` or as ``Host`` is the same;
 - names of fields are compared without regard to case, and the order of fields of different names not at all;
 - ``Date``, and what concerns one connection alone (``Connection``, ``Keep-Alive``, ``Transfer-Encoding``), are left out; bodies are compared
   without their framing, and ``Content-Length`` of an answer only where an endpoint wrote the body;
@@ -19,8 +20,8 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
 from conformance.ingress_nginx.case import Ask, Told
-from conformance.ingress_nginx.client import Got
 from conformance.ingress_nginx.endpoints import Arrival
+from conformance.ingress_nginx.got import Got
 
 LEFT_OUT = frozenset({"connection", "content-length", "date", "keep-alive", "transfer-encoding"})
 OUR_NAME = ("server", "txingress")
@@ -69,10 +70,13 @@ def pairs_of_answers(one: Got, other: Got, sessions: frozenset[str]) -> list[tup
         ("answer.status", str(one.status), str(other.status)),
         ("answer.ended", one.ended, other.ended),
         ("answer.certificate", one.certificate, other.certificate),
+        ("answer.protocol", one.protocol, other.protocol),
+        ("answer.interim", str(one.interim), str(other.interim)),
     ]
     if one.status != other.status:
         return pairs
     pairs += field_pairs("answer.field", one.fields, other.fields, sessions)
+    pairs += field_pairs("answer.trailer", one.trailers, other.trailers, sessions)
     if are_own_pages(one, other):
         return [pair for pair in pairs if pair[0] != "answer.field.content-type"]
     return [*pairs, ("answer.body", shown(one.body), shown(other.body))]

@@ -20,7 +20,9 @@ POD = "ingress-nginx-controller"
 # What an operator of ours has to say for what ingress-nginx does without a word.
 OUR_OPTIONS = (
     "--http=tcp:80",
+    "--http=tcp6:80",
     "--https=tcp:443",
+    "--https=tcp6:443",
     "--no-gateway-api",
     "--shutdown-delay=0",
     "--allow-external-name",
@@ -40,17 +42,29 @@ REFERENCE_OPTIONS = (
 
 @dataclass(frozen=True)
 class Controller:
-    """One that runs: ``address`` is where it is asked, and where it asks from; ``process`` is in its mount namespace."""
+    """One that runs: ``address`` is where it is asked, and where it asks from; ``process`` is in its mount namespace.
+
+    ``address6`` is the same by IPv6, and ``log`` what it logs.
+    """
 
     name: str
     address: str
     process: int
+    address6: str
+    log: Path
 
 
 def start_reference(
-    plane: ControlPlane, processes: Processes, programs: ReferencePrograms, resolver: str
+    plane: ControlPlane,
+    processes: Processes,
+    programs: ReferencePrograms,
+    resolver: str,
+    number: int = 0,
+    options: Sequence[str] = (),
 ) -> Controller:
-    folder = processes.logs / "reference"
+    """Start one of ingress-nginx, the first or a further one, by its *number*, with further *options*."""
+    name = f"{REFERENCE}-{number}" if number else REFERENCE
+    folder = processes.logs / name
     etc = folder / "etc"
     lay_files(etc, programs, resolver)
     command = [
@@ -58,6 +72,7 @@ def start_reference(
         f"--kubeconfig={plane.kubeconfig}",
         f"--configmap={NAMESPACE}/{CONFIG}",
         *REFERENCE_OPTIONS,
+        *options,
     ]
     environment = {
         "PATH": os.environ["PATH"],
@@ -65,7 +80,7 @@ def start_reference(
         "POD_NAMESPACE": NAMESPACE,
         "NGINX_BINARY": str(programs.nginx),
     }
-    return start(processes, REFERENCE, 0, folder, command, environment, "/tmp/nginx", "/var/log/nginx")
+    return start(processes, name, number, folder, command, environment, "/tmp/nginx", "/var/log/nginx")
 
 
 def lay_files(etc: Path, programs: ReferencePrograms, resolver: str) -> None:
@@ -153,4 +168,5 @@ def start(
     environment["PYTHONPATH"] = str(Path(__file__).parents[2])
     # unshare waits for its child whatever it is told, but for this.
     started = processes.start(name, inside, environment, Path(__file__).parents[2], end=signal.SIGKILL)
-    return Controller(name, network.pod_addresses(number)[0], started.pid)
+    address, address6 = network.pod_addresses(number)
+    return Controller(name, address, started.pid, address6, processes.logs / f"{name}.log")

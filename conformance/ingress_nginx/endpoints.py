@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Lock, Thread
 
+from conformance.ingress_nginx.endpoint_http2 import Http2Answer, Http2Connection, Http2Request
+
 PLAIN_PORT = 8080
 TLS_PORT = 8443
 LONGEST_HEAD = 256 * 1024
@@ -18,18 +20,26 @@ LONGEST_HEAD = 256 * 1024
 
 @dataclass(frozen=True)
 class Answer:
-    """``fields`` are name and value; ``delay`` seconds pass before it.  ``breaks``: the connection ends instead of an answer."""
+    """``fields`` are name and value; ``delay`` seconds pass before it.  ``breaks``: the connection ends instead of an answer.
+
+    A status of 101 is followed by whatever the endpoint hears, said again.  By HTTP/2 ``trailers`` follow, and an answer with
+    ``grpc-status`` among its fields has no body, as that of gRPC for a call that fails at once.
+    """
 
     status: int = 200
     fields: tuple[tuple[str, str], ...] = (("Content-Type", "text/plain"),)
     body: str = ""
     delay: float = 0.0
     breaks: bool = False
+    trailers: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True)
 class Arrival:
-    """One request as an endpoint got it: its address, the request line, the fields in order, and the body without its framing."""
+    """One request as an endpoint got it: its address, the request line, the fields in order, and the body without its framing.
+
+    By HTTP/2 the line ends so, the authority is the field ``host``, and trailers are fields called ``trailer: NAME``.
+    """
 
     address: str
     line: str
@@ -56,6 +66,7 @@ class Endpoints:
         """Listen, and return.  Raises OSError."""
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.load_cert_chain(self.certificate, self.key)
+        context.set_alpn_protocols(["h2", "http/1.1"])
         names: dict[ssl.SSLObject | ssl.SSLSocket, str] = {}
 
         def note(connection: ssl.SSLObject | ssl.SSLSocket, name: str | None, _: ssl.SSLContext) -> None:
@@ -90,30 +101,67 @@ class Endpoints:
         """One request and its answer; whether there may be another."""
         head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
         line, _, rest = head[:-4].partition("\r\n")
+        if line == "PRI * HTTP/2.0":
+            await Http2Connection(reader, writer, head.encode(), self._answer_http2).serve()
+            return False
         fields = tuple(field_of(one) for one in rest.split("\r\n") if one)
         by_name = {name.lower(): value for name, value in fields}
         if by_name.get("expect", "").lower() == "100-continue":
             writer.write(b"HTTP/1.1 100 Continue\r\n\r\n")
         body = await read_body(reader, by_name)
-        address = writer.get_extra_info("sockname")[0]
-        tls = writer.get_extra_info("ssl_object")
-        arrival = Arrival(
-            address, line, fields, body, tls is not None, self._server_names.get(tls, "") if tls else ""
-        )
-        with self._lock:
-            self._arrivals.setdefault(writer.get_extra_info("peername")[0], []).append(arrival)
-        method, _, target = line.partition(" ")
-        path = target.rpartition(" ")[0].partition("?")[0]
-        answers = self.answers.get(address, {})
-        answer = answers.get(path) or answers.get("") or Answer()
-        if answer.delay:
-            await asyncio.sleep(answer.delay)
+        arrival = self._write_down(writer, line, fields, body)
+        answer = await self._answer(arrival)
         if answer.breaks:
             return False
         closes = by_name.get("connection", "").lower() == "close" or line.endswith("HTTP/1.0")
-        writer.write(answer_bytes(answer, arrival, method, closes))
+        writer.write(answer_bytes(answer, arrival, line.partition(" ")[0], closes and answer.status != 101))
         await writer.drain()
+        if answer.status == 101:
+            while heard := await reader.read(LONGEST_HEAD):
+                writer.write(heard)
+                await writer.drain()
+            return False
         return not closes
+
+    def _write_down(
+        self, writer: asyncio.StreamWriter, line: str, fields: tuple[tuple[str, str], ...], body: bytes
+    ) -> Arrival:
+        tls = writer.get_extra_info("ssl_object")
+        arrival = Arrival(
+            writer.get_extra_info("sockname")[0],
+            line,
+            fields,
+            body,
+            tls is not None,
+            self._server_names.get(tls, "") if tls else "",
+        )
+        with self._lock:
+            self._arrivals.setdefault(writer.get_extra_info("peername")[0], []).append(arrival)
+        return arrival
+
+    async def _answer(self, arrival: Arrival) -> Answer:
+        """What the case says, when it is time."""
+        path = arrival.line.partition(" ")[2].rpartition(" ")[0].partition("?")[0]
+        answers = self.answers.get(arrival.address, {})
+        answer = answers.get(path) or answers.get("") or Answer()
+        if answer.delay:
+            await asyncio.sleep(answer.delay)
+        return answer
+
+    async def _answer_http2(self, writer: asyncio.StreamWriter, request: Http2Request) -> Http2Answer | None:
+        """The same by HTTP/2; None breaks the connection."""
+        arrival = self._write_down(writer, request.line, request.fields, request.body)
+        answer = await self._answer(arrival)
+        return None if answer.breaks else http2_answer(answer, arrival)
+
+
+def http2_answer(answer: Answer, arrival: Arrival) -> Http2Answer:
+    """What an answer is by HTTP/2."""
+    fields = [(":status", str(answer.status)), *((name.lower(), value) for name, value in answer.fields)]
+    fails = any(name == "grpc-status" for name, _ in fields)
+    bodyless = fails or answer.status in (204, 304) or arrival.line.startswith("HEAD ")
+    body = b"" if bodyless else (answer.body or f"{arrival.line}\n").encode("latin-1")
+    return Http2Answer(tuple(fields), body, answer.trailers)
 
 
 def field_of(line: str) -> tuple[str, str]:

@@ -3,6 +3,7 @@
 import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from itertools import groupby
 from pathlib import Path
@@ -52,7 +53,7 @@ class Row:
 @dataclass
 class Bench:
     """All that a run has: who is asked, what stands behind, and where names lead.  ``keeps`` leaves Ingresses where they are.
-    ``another_of_ours`` starts one by the ConfigMap of now."""
+    ``another_of_ours`` and ``another_reference`` start one by the ConfigMap of now, and further options."""
 
     cluster: Cluster
     reference: Controller
@@ -60,11 +61,11 @@ class Bench:
     endpoints: Endpoints
     names: dict[str, str]
     certificates: Path
-    reference_log: Path
     sources: Sequence[str]
     everywhere: Sequence[Told] = ()
     keeps: bool = False
-    another_of_ours: Callable[[], Controller] | None = None
+    another_of_ours: Callable[[Sequence[str]], Controller] | None = None
+    another_reference: Callable[[Sequence[str]], Controller] | None = None
     free: Iterator[str] = field(default_factory=making.addresses)
     endpoint_names: dict[str, str] = field(default_factory=dict)
     rounds: int = 0
@@ -79,18 +80,22 @@ def play(bench: Bench, cases: Iterable[Case]) -> Iterator[Row]:
         yield from play_together(bench, list(group))
 
 
-def company(case: Case) -> tuple[list[tuple[str, str]], str]:
+def company(case: Case) -> tuple[list[tuple[str, str]], str, tuple[str, ...]]:
     """What is the same of cases that are served at the same time."""
-    return sorted(case.config.items()), case.name if case.alone else ""
+    return sorted(case.config.items()), case.name if case.alone else "", case.options
 
 
 def play_together(bench: Bench, cases: Sequence[Case]) -> Iterator[Row]:
     """Cases with one ConfigMap.  What one of them has a controller refuse concerns all, so they are then tried by halves."""
     configure(bench, cases[0].config)
-    usual = bench.ours
-    if cases[0].starts:
+    usual = bench.controllers()
+    options = cases[0].options
+    if cases[0].starts or options:
         assert bench.another_of_ours is not None
-        bench.ours = bench.another_of_ours()
+        bench.ours = bench.another_of_ours(options)
+    if options:
+        assert bench.another_reference is not None
+        bench.reference = bench.another_reference(options)
     made, rest = [], []
     for case in cases:
         try:
@@ -110,7 +115,7 @@ def play_together(bench: Bench, cases: Sequence[Case]) -> Iterator[Row]:
     if not late:
         for case in made:
             yield from play_case(bench, case)
-    bench.ours = usual
+    bench.reference, bench.ours = usual
     # The API server ends connections that rested as long as requests took.
     bench.cluster = bench.cluster.another()
     for case in () if bench.keeps else cases:
@@ -155,7 +160,7 @@ def refused_row(case: Case, refused: RefusedError) -> Row:
 def await_both(bench: Bench, preface: bytes = b"", seconds: float = READY_SECONDS) -> tuple[str, str] | None:
     """Until both serve what was made last; else what they answered instead, or what nginx refused."""
     bench.rounds += 1
-    read = bench.reference_log.stat().st_size
+    read = bench.reference.log.stat().st_size
     # Nothing that the ConfigMap says of all Ingresses keeps this one from its endpoint.
     turned_off = ("ssl_redirect", "force_ssl_redirect", "enable_global_auth", "service_upstream")
     plain = ingress(**dict.fromkeys(turned_off, "false"))
@@ -171,7 +176,7 @@ def await_both(bench: Bench, preface: bytes = b"", seconds: float = READY_SECOND
         in_a_row = in_a_row + 1 if all(answer.status == 200 for answer in answers) else 0
         if time.monotonic() > end:
             return f"status {answers[0].status}", f"status {answers[1].status}"
-        with bench.reference_log.open("rb") as log:
+        with bench.reference.log.open("rb") as log:
             log.seek(read)
             refused = refusal_in(log.read())
         since = since if refused and since else time.monotonic() if refused else 0.0
@@ -218,7 +223,7 @@ def meant_ask(ask: Ask, case: Case) -> Ask:
         ask,
         **{
             name: meant(getattr(ask, name), case)
-            for name in ("target", "host", "fields", "body", "server_name", "raw")
+            for name in ("target", "host", "fields", "trailers", "body", "server_name", "raw")
         },
     )
 
@@ -239,6 +244,10 @@ def differences(bench: Bench, case: Case, ask: Ask, jars: Mapping[str, dict[str,
     if ask.times == 1:
         outcomes = [outcome(bench, case, ask, who, jars[who.name]) for who in bench.controllers()]
         return comparing.differences(*outcomes, which_endpoint=case.which_endpoint, sessions=case.sessions)
+    if ask.at_once:
+        return comparing.tally_differences(
+            *(comparing.tally(at_once(bench, meant_ask(ask, case), who)) for who in bench.controllers())
+        )
     tallies = [
         comparing.tally(outcome(bench, case, ask, who, dict(jars[who.name])) for _ in range(ask.times))
         for who in bench.controllers()
@@ -246,12 +255,25 @@ def differences(bench: Bench, case: Case, ask: Ask, jars: Mapping[str, dict[str,
     return comparing.tally_differences(*tallies)
 
 
+def at_once(bench: Bench, ask: Ask, who: Controller) -> list[Outcome]:
+    """What became of requests that are asked at the same time: the answers alone, as nobody knows whose arrivals are whose."""
+
+    def one(_: int) -> Outcome:
+        return Outcome(client.send(ask, who.address, bench.sources[ask.client - 1]))
+
+    with ThreadPoolExecutor(ask.times) as threads:
+        found = list(threads.map(one, range(ask.times)))
+    bench.endpoints.take(who.address)
+    return found
+
+
 def outcome(bench: Bench, case: Case, ask: Ask, who: Controller, jar: dict[str, str]) -> Outcome:
     """Ask one of the two, and see what came to endpoints."""
     ask = meant_ask(ask, case)
     cookies = "; ".join(f"{name}={value}" for name, value in jar.items()) if ask.keeps else ""
     bench.endpoints.take(who.address)
-    got = client.send(ask, who.address, bench.sources[ask.client - 1], cookies, bench.certificates)
+    source = "" if ask.ipv6 else bench.sources[ask.client - 1]
+    got = client.send(ask, who.address6 if ask.ipv6 else who.address, source, cookies, bench.certificates)
     for name, value in got.fields:
         if name.lower() == "set-cookie":
             key, _, kept = value.partition(";")[0].partition("=")

@@ -14,6 +14,18 @@ MODULES = (
 """What their image has compiled in, and Debian as modules, in the order in which they need each other."""
 
 
+HTTP2 = """{{ if $cfg.UseHTTP2 }}
+{{ $port := $all.ListenPorts.HTTPS }}{{ if $all.IsSSLPassthroughEnabled }}{{ $port = $all.ListenPorts.SSLProxy }}{{ end }}
+server {
+ listen {{ $port }} http2;
+ {{ if $IsIPV6Enabled }}listen [::]:{{ $port }} http2;{{ end }}
+ server_name http2.invalid;
+}
+{{ end }}
+"""
+"""A server that nobody asks for (RFC 6761, section 6.4), which has the others at the port of HTTPS speak HTTP/2."""
+
+
 class TemplateError(Exception):
     """The template has not what is to be changed in it."""
 
@@ -23,12 +35,12 @@ def adapted(template: str, modules: Sequence[str] = MODULES, folder: str = "/usr
     load = "".join(f"load_module {folder}/{module};\n" for module in modules)
     # Workers run as whoever runs the suite, who owns what the controller writes for them.
     text = _replaced(template, "pid {{ .PID }};", f"pid {{{{ .PID }}}};\n{load}user root;\n")
-    # nginx has this directive since 1.25.1, in place of a word of "listen"; clients speak HTTP/1.1 to both here.
+    # nginx has this directive since 1.25.1, in place of a word of "listen".  One word for an address and port is for all servers there.
     text = _replaced(text, "http2 on;", "")
     # Debian has no module for Lua in streams, so what the controller tells them is thrown away.
     sink = "server {\n listen 127.0.0.1:{{ .StreamPort }};\n access_log off;\n return 444;\n}\n"
     health = "    # default server, used for NGINX healthcheck and access to nginx stats"
-    text = _replaced(text, health, f"{sink}{health}")
+    text = _replaced(text, health, f"{sink}{HTTP2}{health}")
     begin, rest = _parted(text, "\nstream {")
     _, end = _parted(rest, "{{/* definition of templates to avoid repetitions */}}")
     return f"{begin}\n{end}"

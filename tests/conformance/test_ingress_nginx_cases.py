@@ -1,19 +1,26 @@
 """The cases of the comparison with ingress-nginx, the objects that are made of them, and what stands around both."""
 
+import asyncio
 import re
 import struct
 from collections.abc import Iterator
+from dataclasses import replace
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
+from h2.config import H2Configuration
+from h2.connection import H2Connection
+from h2.events import DataReceived, TrailersReceived
 from twisted.trial.unittest import SynchronousTestCase
 
 from conformance.ingress_nginx import cases, making, names, of_files, play, table, template
 from conformance.ingress_nginx.case import Ask, Case, Told, ingress, meant
 from conformance.ingress_nginx.client import ask_of
+from conformance.ingress_nginx.client_http2 import head_of
 from conformance.ingress_nginx.comparing import Difference
-from conformance.ingress_nginx.endpoints import Answer, Arrival, answer_bytes, field_of
+from conformance.ingress_nginx.endpoint_http2 import Http2Answer, Http2Connection, Http2Request
+from conformance.ingress_nginx.endpoints import Answer, Arrival, answer_bytes, field_of, http2_answer
 from conformance.ingress_nginx.play import Row
 
 REPOSITORY = Path(__file__).parents[2]
@@ -179,6 +186,17 @@ class RequestTests(SynchronousTestCase):
         chunked = ask_of(Ask(method="POST", fields=(("Transfer-Encoding", "chunked"),), body=b"0\r\n\r\n"))
         self.assertNotIn(b"Content-Length", chunked)
 
+    def test_head_of_http2(self) -> None:
+        """Names in lower case behind what HTTP/2 has of the first line; a body may have no length."""
+        ask = Ask(
+            "/a", "POST", host="a.test", fields=(("X-A", "1"), ("Accept", "b")), body=b"abc", http2=True
+        )
+        head = [(":method", "POST"), (":scheme", "https"), (":path", "/a"), (":authority", "a.test")]
+        fields = [("user-agent", "parity"), ("x-a", "1"), ("accept", "b")]
+        self.assertEqual(head_of(ask), [*head, *fields, ("content-length", "3")])
+        self.assertEqual(head_of(replace(ask, unsized=True)), [*head, *fields])
+        self.assertEqual(ask.name, "POST https://a.test/a X-A:1 Accept:b by the name 'HOST' by HTTP/2")
+
     def test_raw_is_sent_as_it_is(self) -> None:
         """Nothing is added."""
         self.assertEqual(ask_of(Ask(raw=b"GET /\r\n")), b"GET /\r\n")
@@ -214,6 +232,74 @@ class EndpointTests(SynchronousTestCase):
         self.assertEqual(field_of("X-A:  a b "), ("X-A", "a b"))
 
 
+class Written(list[bytes]):
+    """What is written to whoever asked."""
+
+    def write(self, data: bytes) -> None:
+        self.append(data)
+
+    async def drain(self) -> None:
+        """Nothing is held."""
+
+
+class Http2EndpointTests(SynchronousTestCase):
+    """An endpoint that speaks HTTP/2."""
+
+    def test_answer_has_trailers_but_where_a_call_fails_at_once(self) -> None:
+        """Then its fields are all there is."""
+        arrival = Arrival("10.30.0.1", "POST /x HTTP/2", (), b"", False, "")
+        said = http2_answer(Answer(fields=(("A", "b"),), body="x", trailers=(("grpc-status", "0"),)), arrival)
+        self.assertEqual(said, Http2Answer(((":status", "200"), ("a", "b")), b"x", (("grpc-status", "0"),)))
+        self.assertEqual(http2_answer(Answer(fields=(("grpc-status", "12"),)), arrival).body, b"")
+        self.assertEqual(http2_answer(Answer(204), arrival).body, b"")
+
+    def test_request_is_written_down_and_answered(self) -> None:
+        """With its host, trailers last, and the body of all pieces."""
+        client = H2Connection(H2Configuration(client_side=True))
+        client.initiate_connection()
+        head = [
+            (":method", "POST"),
+            (":scheme", "http"),
+            (":path", "/a?b"),
+            (":authority", "a.test"),
+            ("x", "1"),
+        ]
+        client.send_headers(1, head)
+        client.send_data(1, b"ab")
+        client.send_data(1, b"c")
+        client.send_headers(1, [("sum", "2")], end_stream=True)
+        seen: list[Http2Request] = []
+        written = Written()
+
+        async def answer(writer: object, request: Http2Request) -> Http2Answer:
+            seen.append(request)
+            return Http2Answer(((":status", "200"),), b"yes", (("grpc-status", "0"),))
+
+        async def serve() -> None:
+            reader = asyncio.StreamReader()
+            connection = Http2Connection(
+                reader, cast(asyncio.StreamWriter, written), client.data_to_send(), answer
+            )
+            serving = asyncio.ensure_future(connection.serve())
+            while b"yes" not in b"".join(written):
+                await asyncio.sleep(0)
+            reader.feed_eof()
+            await serving
+
+        asyncio.run(serve())
+        self.assertEqual(
+            seen,
+            [
+                Http2Request(
+                    "POST /a?b HTTP/2", (("host", "a.test"), ("x", "1"), ("trailer: sum", "2")), b"abc"
+                )
+            ],
+        )
+        events = client.receive_data(b"".join(written))
+        self.assertEqual([one.data for one in events if isinstance(one, DataReceived)], [b"yes"])
+        self.assertTrue(any(isinstance(one, TrailersReceived) for one in events))
+
+
 class TemplateTests(SynchronousTestCase):
     """What of the template is changed; the text here is in the shape of theirs."""
 
@@ -228,6 +314,8 @@ class TemplateTests(SynchronousTestCase):
         text = template.adapted(self.text, ["a.so", "b.so"], "/m")
         self.assertIn("pid {{ .PID }};\nload_module /m/a.so;\nload_module /m/b.so;\nuser root;\n", text)
         self.assertNotIn("http2 on", text)
+        self.assertIn("{{ if $cfg.UseHTTP2 }}", text)
+        self.assertIn(" listen {{ $port }} http2;", text)
         self.assertNotIn("lua_package_path", text)
         self.assertIn("listen 127.0.0.1:{{ .StreamPort }};", text)
         self.assertTrue(text.endswith("{{ define }}\n"))

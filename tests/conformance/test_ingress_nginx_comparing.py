@@ -4,9 +4,9 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from conformance.ingress_nginx import comparing
 from conformance.ingress_nginx.case import Ask, Told
-from conformance.ingress_nginx.client import Got
 from conformance.ingress_nginx.comparing import Outcome, differences
 from conformance.ingress_nginx.endpoints import Arrival
+from conformance.ingress_nginx.got import Got
 
 PAGE = b"<html>\r\n<head><title>404 Not Found</title></head>\r\n</html>\r\n"
 

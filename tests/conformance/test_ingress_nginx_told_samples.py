@@ -8,9 +8,9 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from conformance.ingress_nginx import sampling, told_samples
 from conformance.ingress_nginx.case import Ask, backend_of
-from conformance.ingress_nginx.client import Got
 from conformance.ingress_nginx.comparing import Difference, Outcome
 from conformance.ingress_nginx.endpoints import Arrival
+from conformance.ingress_nginx.got import Got
 from conformance.ingress_nginx.sampling import Placed, Sample
 
 REPOSITORY = Path(__file__).parents[2]
