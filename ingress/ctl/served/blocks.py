@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from ingress.ctl.served.differences import Comparison, Difference, Place, Subject
 from ingress.ctl.served.sealing import SEALED
+from ingress.ctl.served.walking import WHERE
 from ingress.model.frozen import frozen
 from ingress.wording import number_of
 
@@ -49,6 +50,7 @@ _SECTIONS: Final = {
     Subject.NOTE: QUIET,
 }
 _SIGNS: Final = {"vanishes": "-", "appears": "+", "changes": "~"}
+_OF_VARIANT: Final = f"variants {WHERE} "
 _NAMES: Final = {"backends": "leads to", "match": "compared as", "owner": "owner"}
 
 
@@ -246,6 +248,11 @@ def _name(one: Difference) -> str:
     field = one.field.removesuffix(f".{SEALED}")
     if one.subject is Subject.FILTER:
         return field.replace("filters.", "filter ", 1) if field.startswith("filters.") else field
+    if field.startswith(_OF_VARIANT):
+        there = one.new if one.old is None else one.old
+        where = field.removeprefix("variants ")
+        is_lead = field.endswith(".backends") or (isinstance(there, dict) and "conditions" in there)
+        return f"{where.removesuffix('.backends')}, leads to" if is_lead else where
     return _NAMES.get(field, "certificate" if one.subject is Subject.CERTIFICATE else field)
 
 
@@ -273,6 +280,8 @@ def _value(value: Any, *, unlimited: bool = False) -> str:
         return str(int(value))
     if isinstance(value, list) and all(isinstance(one, dict) and "backend" in one for one in value):
         return _clipped(shown_backends(value))
+    if isinstance(value, dict) and "backends" in value:
+        return _clipped(shown_backends(value["backends"]))
     if isinstance(value, dict) and "backend" in value:
         return _clipped(str(value["backend"]))
     return _clipped(_text(value))

@@ -6,6 +6,8 @@ from typing import Any, Final
 from ingress.ctl.served.normal_form import Data
 from ingress.ctl.served.sealing import SEALED, without_seals
 
+WHERE: Final = "where"
+"""Between the name of a field and the conditions of one of its variants, in the paths of what is different."""
 Owners = tuple[str | None, str | None]
 """Who a route is of, on either side."""
 _NOT_COMPARED: Final = frozenset({"does", "phase"})
@@ -39,11 +41,13 @@ def _walk_lists(old: list[Any], new: list[Any], at: str, owners: Owners) -> Iter
     if before is not None and after is not None:
         for name in sorted({*before, *after}):
             yield from walk(before.get(name), after.get(name), f"{at}.{name}", owners)
-        was, now = (
-            [name for name in one if name in other] for one, other in ((before, after), (after, before))
-        )
-        if was != now:
-            yield f"{at}.order", was, now
+        yield from _order(before, after, at)
+        return
+    before, after = _by_conditions(old), _by_conditions(new)
+    if before is not None and after is not None:
+        for name in dict.fromkeys((*before, *after)):
+            yield from walk(before.get(name), after.get(name), f"{at} {WHERE} {name}", owners)
+        yield from _order(before, after, at)
         return
     before, after = _named(old, "backend"), _named(new, "backend")
     if before is not None and after is not None and _shares(old) == _shares(new):
@@ -63,6 +67,23 @@ def _walk_lists(old: list[Any], new: list[Any], at: str, owners: Owners) -> Iter
         yield f"{at}.{SEALED}", None, None
         return
     yield at, old, new
+
+
+def _order(before: Data, after: Data, at: str) -> Iterator[tuple[str, Any, Any]]:
+    """Yield the order of what both have, where it is another."""
+    was, now = ([name for name in one if name in other] for one, other in ((before, after), (after, before)))
+    if was != now:
+        yield f"{at}.order", was, now
+
+
+def _by_conditions(some: list[Any]) -> dict[str, Any] | None:
+    """Return variants by what is said of the requests that they take; None where that are none, or two are for the same."""
+    found: dict[str, Any] = {}
+    for one in some:
+        if not isinstance(one, dict) or "conditions" not in one:
+            return None
+        found[" and ".join(one["conditions"])] = one
+    return found if len(found) == len(some) else None
 
 
 def _named(some: list[Any], by: str) -> dict[str, Any] | None:

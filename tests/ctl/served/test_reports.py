@@ -7,6 +7,7 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.ctl.served.differences import Comparison, Difference, Place, Subject, compare
 from ingress.ctl.served.reports import MOST_CHARACTERS, as_json, as_markdown, as_text
+from ingress.ctl.served.walking import walk
 from tests.ctl.served.inputs import SERVICES, ingress, manifests
 
 HOSTILE = "<img src=x onerror=alert(1)> @everyone [x](https://evil.test) ``` \x1b[31m\u202e"
@@ -89,6 +90,55 @@ class TextTests(SynchronousTestCase):
         self.assertIn(
             "      target: …xxxxxxxxxxxxxxxxa → …xxxxxxxxxxxxxxxxb", self.lines(Comparison((found,)))
         )
+
+    def test_variants_are_told_by_what_requests_say(self) -> None:
+        """One that comes, one that leads elsewhere, and one that goes; nothing is written as JSON."""
+
+        def canary(service: str, header: str, **more: str) -> str:
+            port = "number: 8080" if service == "api" else "number: 80"
+            return ingress(
+                "c",
+                service=service,
+                port=port,
+                canary="true",
+                canary_by_header=header,
+                canary_by_header_value="a",
+                **more,
+            )
+
+        some = canary("api", "X-New"), canary("gone", "X-New"), canary("api", "X-Old"), None
+        for old, new, expected in (
+            (None, some[0], "      where header x-new is a, leads to: none → shop/api:8080"),
+            (some[0], some[1], "      where header x-new is a, leads to: shop/api:8080 → shop/gone:80"),
+            (some[0], some[2], "      where header x-new is a, leads to: shop/api:8080 → none"),
+        ):
+            lines = self.lines(
+                compared(*(((ingress(),) if one is None else (ingress(), one)) for one in (old, new)))
+            )
+            self.assertIn(expected, lines)
+            self.assertFalse([line for line in lines if "{" in line])
+
+    def test_order_of_variants_is_told(self) -> None:
+        """The first that takes a request has it."""
+        one, other = (
+            {"conditions": [name], "backends": [], "filters": []}
+            for name in ("header a is b", "header c is d")
+        )
+        self.assertEqual(
+            list(walk([one, other], [other, one], "variants")),
+            [("variants.order", ["header a is b", "header c is d"], ["header c is d", "header a is b"])],
+        )
+
+    def test_how_a_canary_is_shared_is_told(self) -> None:
+        """By its backend."""
+        old, new = (
+            ingress(
+                "c", service="api", port="number: 8080", canary="true", canary_weight="5", load_balance=one
+            )
+            for one in ("round_robin", "ewma")
+        )
+        lines = self.lines(compared((ingress(), old), (ingress(), new)))
+        self.assertTrue([line for line in lines if "shop/api:8080" in line and "ewma" in line], lines)
 
     def test_nothing_that_a_terminal_would_obey(self) -> None:
         """Escapes and marks of direction are spelled."""
