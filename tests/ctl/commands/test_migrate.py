@@ -167,6 +167,15 @@ class PageTests(MigrateCase):
         self.assertIn("| `rewrite-target` | 1 | honored with a difference |", page)
         self.assertIn("0 honored fully, 1 with differences", table)
 
+    def test_an_allowlist_with_nothing_in_it_works_as_it_did(self) -> None:
+        """It answers 503 there as well, so the move changes nothing; the page tells of it all the same."""
+        page = self.page(self.manifest(ingress(allowlist_source_range="")))
+        self.assertIn("**The only Ingress works as it is", page)
+        self.assertIn(
+            "has nothing in it; the Ingress answers 503 rather than be open, as in ingress-nginx", page
+        )
+        self.assertNotIn("would answer 503**", page)
+
     def test_what_many_have_is_said_once(self) -> None:
         """With the list of those that have it, and not for each of them."""
         path = self.manifest("---\n".join(named(f"web{n}", rate_limit="5") for n in range(5)))
