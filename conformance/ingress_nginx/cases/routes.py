@@ -52,6 +52,27 @@ CASES = (
         gets("/", "/app", "/b"),
     ),
     Case(
+        "app-root-of-older-root",
+        (ingress(name="z"), ingress({"/": "lost", "/b": "b"}, name="a", app_root="/app")),
+        gets("/", "/?a", "/app", "/b"),
+    ),
+    Case(
+        "app-root-of-older-paths",
+        (
+            ingress({"/": "web", "/b": "web"}, name="z"),
+            ingress({"/": "lost", "/b": "lost"}, name="a", app_root="/app"),
+        ),
+        gets("/", "/app", "/b"),
+    ),
+    Case(
+        "app-root-of-older-exact",
+        (
+            ingress({"Exact:/": "web"}, name="z"),
+            ingress({"/": "own", "/b": "own"}, name="a", app_root="/app"),
+        ),
+        gets("/", "/app", "/b"),
+    ),
+    Case(
         "app-root-of-nobody",
         (ingress(name="z", use_regex="true"), ingress({"/": "lost"}, name="a", app_root="/app")),
         gets("/", "/app"),

@@ -13,6 +13,7 @@ from typing import Final
 
 from attrs import Factory, evolve
 
+from ingress.annotations.redirects.url_redirects import URL_REDIRECTS
 from ingress.annotations.requests.path_rewrites import PATH_REWRITES
 from ingress.annotations.snippets.family import SERVER_SNIPPET
 from ingress.model.cluster.objects import Owner
@@ -51,8 +52,15 @@ def close_host(
 
     Where hosts are shared, all namespaces are one; without *quirks*, each Ingress speaks for its own paths alone.
     """
-    for parsed in all_parsed:
-        if parsed.has_regexes or parsed.settings.guards_hosts or parsed.settings.asks(PATH_REWRITES):
+    for number, parsed in enumerate(all_parsed):
+        # The oldest one has its / anyhow.
+        is_rooted = number > 0 and parsed.settings.of(URL_REDIRECTS).app_root
+        if (
+            parsed.has_regexes
+            or parsed.settings.guards_hosts
+            or parsed.settings.asks(PATH_REWRITES)
+            or is_rooted
+        ):
             return (yield from _Closing(host, all_parsed, is_shared=is_shared).decide(quirks=quirks))
     return NOTHING_CLOSED
 

@@ -3,7 +3,7 @@
 ``use-regex`` or ``rewrite-target`` of one Ingress makes expressions of all paths of the host, in all Ingresses of its
 namespace, or of all namespaces where hosts are shared: those are one *realm*.  Without quirks each Ingress is a realm of
 its own.  Within a realm, as in ingress-nginx, the longest text is asked first, whatever the types of paths.  An Ingress without paths
-asks for its realm where it is the oldest there and nobody has ``/``; and ``app-root`` comes before all expressions.
+asks for its realm where it is the oldest there and nobody has ``/``; and ``app-root`` comes before all expressions, and before a prefix ``/`` that is an older one's.
 
 - An expression that is not run here is closed: it becomes a route of its *beginnings*, which answers 503.
 - So does a path with signs of an expression whose Ingress lacks its guard, in a realm where nobody asks for expressions.
@@ -156,6 +156,11 @@ class _Reading:
             return False
         return any(claim.path == ROOT for claim in written)
 
+    def _lost_root(self, written: Sequence[Claim]) -> bool:
+        """Whether all that is *written* of ``/`` is its prefix, and an older Ingress has that."""
+        matches = {claim.match for claim in written if claim.path == ROOT}
+        return matches == {Match.PREFIX} and b"" in self._older
+
     def _realm(self, owner: Owner) -> str:
         """Return whose paths are expressions together with those of *owner*."""
         if not self._quirks:
@@ -183,11 +188,12 @@ class _Reading:
             if not parsed.settings.of(PATH_REWRITES).makes_regexes(tuple(claim.path for claim in read)):
                 self._tell_reached(read, asking.owner)
             if not added and self._has_app_root(parsed, read):
-                root = next(claim for claim in read if claim.path == ROOT)
-                yield evolve(root, match=Match.EXACT, regex=None, is_prefix=False, is_added=True)
+                yield _exact_root(read)
             for place, claim in enumerate(read):
                 yield self._expression(parsed, claim, realm, (order, place))
             return
+        if not added and self._lost_root(read) and self._has_app_root(parsed, read):
+            yield _exact_root(read)
         for place, claim in enumerate(read):
             regex = claim.regex
             if regex is None:
@@ -331,6 +337,12 @@ class _Reading:
 def _written(claims: Iterable[Claim]) -> tuple[Claim, ...]:
     """Return those of *claims* whose paths stand in rules."""
     return tuple(claim for claim in claims if not claim.is_added)
+
+
+def _exact_root(written: Sequence[Claim]) -> Claim:
+    """Return the claim to ``/`` alone, of an Ingress that has that path."""
+    root = next(claim for claim in written if claim.path == ROOT)
+    return evolve(root, match=Match.EXACT, regex=None, is_prefix=False, is_added=True)
 
 
 def _is_double(parsed: ParsedObject, claim: Claim) -> bool:

@@ -51,3 +51,18 @@ class AppRootTests(SynchronousTestCase):
         self.assertEqual(self.taken(every, lost), ("a", Match.EXPRESSION))
         more = ingress("bb", "/", "/b", host="a.test", app_root="/app")
         self.assertEqual(self.taken(every, more), ("bb", Match.EXACT))
+
+    def test_prefix_that_belongs_to_an_older_one(self) -> None:
+        """So it is without expressions: what is below ``/`` stays the older one's, and so does ``/`` where nothing else is the younger one's."""
+        for older in (ingress("a", "/", host="a.test"), ingress("a", "/", "/b", host="a.test")):
+            lost = ingress("bb", "/", host="a.test", app_root="/app")
+            self.assertEqual(self.taken(older, lost), ("a", Match.PREFIX))
+            more = ingress("bb", "/", "/c", host="a.test", app_root="/app")
+            self.assertEqual(self.taken(older, more), ("bb", Match.EXACT))
+            self.assertEqual(self.taken(older, more, path=b"/app"), ("a", Match.PREFIX))
+            self.assertEqual(self.taken(older, more, path=b"/c"), ("bb", Match.PREFIX))
+        every = (
+            ingress("a", "/", "/b", host="a.test"),
+            ingress("bb", "/", "/b", host="a.test", app_root="/app"),
+        )
+        self.assertEqual(self.taken(*every), ("a", Match.PREFIX))
