@@ -304,6 +304,61 @@ class DefaultBackendQuirkTests(SynchronousTestCase):
             self.assertEqual(Reason.INVALID_ANNOTATION in told, is_told, (rules, quirks))
 
 
+class TwiceTests(SynchronousTestCase):
+    """A path that an Ingress has twice, with two types, where another one asks for expressions."""
+
+    def twice(self, *kinds: str, path: str = "/a") -> Ingress:
+        """Return an Ingress with ``/a``, and with *path*, of these types, each with a Service that is called after its type."""
+        one = ingress("twice", [("/a" if kind is kinds[0] else path, kind) for kind in kinds], {})
+        (rule,) = one.rules
+        paths = tuple(
+            evolve(entry, backend=IngressBackend(entry.path_type.lower(), ServicePortReference("", 80)))
+            for entry in rule.paths or ()
+        )
+        return evolve(one, rules=(evolve(rule, paths=paths),))
+
+    def test_the_first_has_the_path(self) -> None:
+        """With all that is below it, whichever type that is; the other one gets nothing, and is told so."""
+        every = ingress("site", [("/x(.*)", SPECIFIC)], REGEX)
+        for kinds in ((SPECIFIC, "Prefix"), ("Prefix", SPECIFIC)):
+            found = snapshot(every, self.twice(*kinds))
+            (told,) = [one for one in found.problems if one.reason is Reason.PATH_CONFLICT]
+            self.assertEqual(told.field, "spec.rules[0].http.paths[1]")
+            self.assertEqual(
+                told.message,
+                f'path "/a" of host {HOST} stands in this Ingress twice, with two types, which mean nothing beside regular'
+                " expressions; the one at spec.rules[0].http.paths[0] is used",
+            )
+            routes = [found.table.find(HOST.encode(), path) for path in (b"/a", b"/ax", b"/a/b")]
+            names = [None if one is None else one.backend.name for one in routes]
+            self.assertEqual(names, [kinds[0].lower()] * 3)
+
+    def test_it_is_told_beside_an_older_one(self) -> None:
+        """Who is told is the younger one."""
+        every = ingress("site", [("/x(.*)", SPECIFIC)], REGEX)
+        older = ingress("z-older", [("/a", SPECIFIC)], {})
+        (told,) = [
+            one
+            for one in snapshot(every, older, self.twice("Prefix")).problems
+            if one.reason is Reason.PATH_CONFLICT
+        ]
+        self.assertEqual(told.name, "twice")
+        self.assertIn("belongs to Ingress demo/z-older", told.message)
+
+    def test_nothing_is_told_where_nothing_is_lost(self) -> None:
+        """The same backend, or an Exact path beside a prefix, which have each their own requests."""
+        every = ingress("site", [("/x(.*)", SPECIFIC)], REGEX)
+        for one in (
+            ingress("twice", [("/a", "Prefix"), ("/a", SPECIFIC)], {}),
+            self.twice("Prefix", "Exact"),
+            self.twice("Exact", "Prefix"),
+            self.twice("Prefix", SPECIFIC, path="/a/"),
+            self.twice(SPECIFIC, "Prefix", path="/a/"),
+        ):
+            found = snapshot(every, one)
+            self.assertEqual([told for told in found.problems if told.reason is Reason.PATH_CONFLICT], [])
+
+
 class StrictPathTests(SynchronousTestCase):
     """``--strict-validate-path-type``."""
 

@@ -143,7 +143,9 @@ _CLOSING: Final = frozenset(
     {Reason.UNSUPPORTED_PATH.value, Reason.EXTERNAL_NAME_FORBIDDEN.value, CLOSED_PATHS.name}
 )
 _QUOTED: Final = re.compile(r'"(?:[^"\\]|\\.)*"')
-_EITHER: Final = re.compile(r"ingress-nginx does not .* either\b|\bno API server takes\b|\bas in ingress-nginx$")
+_EITHER: Final = re.compile(
+    r"ingress-nginx does not .* either\b|\bno API server takes\b|\bas in ingress-nginx$"
+)
 _CLOSES: Final = re.compile(r"\banswers? 503\b|\bis closed\b")
 # Part of whatever these two find: the messages of a cluster are looked through many times, and nearly all have none of it.
 _PARTS_OF_EITHER: Final = ("ingress-nginx does not ", "no API server takes", "as in ingress-nginx")

@@ -92,6 +92,8 @@ class _Reading:
         # The exact paths of realms with expressions, and those that ingress-nginx has once for another reason.
         self._exact: set[tuple[str, str]] = set()
         self._single: set[tuple[str, str]] = set()
+        # By realm and path as it is written, but for Exact ones: the first claim, and for which path it is now.
+        self._first: dict[tuple[str, str], tuple[Claim, str]] = {}
         # One claim of each realm in which nobody makes expressions.
         self._plain: list[Claim] = []
         # Those that ingress-nginx looks at: one of their paths there is no older one's.
@@ -244,6 +246,8 @@ class _Reading:
             )
         if refusal:
             return self._closed(claim, beginnings, order, f"path {quoted(claim.path)} {refusal}")
+        if claim.match is not Match.EXACT:
+            self._tell_taken(claim, path)
         kept, winner = self._placed(claim, beginnings, order)
         if is_double:
             kept = evolve(kept, text=claim.path)
@@ -299,6 +303,24 @@ class _Reading:
     def _tell_winner(self, claim: Claim, winner: Claim, why: str) -> None:
         message = f"{why}; requests for {quoted(winner.path)} of {self._shown} go to {winner.owner}, {why_first(winner.owner, claim.owner)}"
         self._report(claim.owner, f"{claim.field}.path", Reason.PATH_CONFLICT, message)
+
+    def _tell_taken(self, claim: Claim, path: str) -> None:
+        """Tell of a claim, for *path* now, that an older or earlier one has with another type, and so all that it would take.
+
+        Who has the same path is told where claims are brought together.
+        """
+        winner, its_path = self._first.setdefault((self._realm(claim.owner), claim.path), (claim, path))
+        is_same = winner.owner == claim.owner and winner.backend == claim.backend
+        if is_same or its_path == path:
+            return
+        if winner.owner == claim.owner:
+            what = f"stands in this {claim.owner.kind} twice"
+            who = f"the one at {winner.field} is used"
+        else:
+            what = f"belongs to {winner.owner}"
+            who = why_first(winner.owner, claim.owner)
+        message = f"path {quoted(claim.path)} of {self._shown} {what}, with two types, which mean nothing beside regular expressions; {who}"
+        self._report(claim.owner, claim.field, Reason.PATH_CONFLICT, message)
 
     def _tell_reached(self, claims: Sequence[Claim], asking: Owner) -> None:
         """Tell an Ingress whose paths another one made expressions of, by the first that means something else now."""
