@@ -75,6 +75,16 @@ def is_rest(seen: Seen) -> bool:
     return bool(served(seen.ours)) and served(seen.ours) <= seen.default_backends()
 
 
+def is_slash_of_rest(seen: Seen) -> bool:
+    """A default backend takes it, and the redirect to HTTPS keeps the slash at the end as the oldest Ingress of the host has it there."""
+    if seen.whats() != {"answer.field.location"} or not (
+        seen.default_backends() and seen.annotations("preserve-trailing-slash")
+    ):
+        return False
+    one, other = location(seen.reference), location(seen.ours)
+    return one.startswith("https://") and (one == f"{other}/" or f"{one}/" == other)
+
+
 def is_page_of_rest(seen: Seen) -> bool:
     """No path took it here, or a rule without ``http`` did, and the error pages of the host are asked."""
     codes = [value for _, one in seen.ours.arrivals for name, value in one.fields if name.lower() == "x-code"]
@@ -197,6 +207,7 @@ def is_below_wildcard(seen: Seen) -> bool:
 
 RULES: tuple[tuple[Callable[[Seen], bool], str], ...] = (
     (is_rest, documents.EVERYBODY),
+    (is_slash_of_rest, documents.EVERYBODY),
     (is_page_of_rest, documents.ERRORS),
     (is_nobody_there, documents.EVERYBODY),
     (is_spelling_of_host, documents.EVERYBODY),

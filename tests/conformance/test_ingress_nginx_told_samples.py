@@ -80,6 +80,20 @@ class ToldTests(SynchronousTestCase):
         self.assertEqual(rule_of(placed(default="b"), Ask(), answer(404), answer(200, "a")), "")
         self.assertEqual(rule_of(placed(), Ask(), answer(403), answer(200, "a")), "")
 
+    def test_slash_of_it(self) -> None:
+        """Whether the slash at the end is kept, where a default backend takes it and one Ingress asks for that; nothing else of the URL."""
+        one = placed(default="b", preserve_trailing_slash="true")
+        for among, ours, rule in (
+            (one, "https://a.test/", "is_slash_of_rest"),
+            (one, "https://a.test/x", ""),
+            (placed(preserve_trailing_slash="true"), "https://a.test/", ""),
+            (placed(default="b"), "https://a.test/", ""),
+        ):
+            theirs = answer(308, location="https://a.test//")
+            self.assertEqual(
+                rule_of(among, Ask(), theirs, answer(308, location=ours), "answer.field.location"), rule
+            )
+
     def test_page_of_it(self) -> None:
         """The default backend is told 404."""
         self.assertEqual(
