@@ -5,15 +5,20 @@ import socket
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.takeover.handed_sockets import HandedSockets, listening_only
+from tests.fakes.processes import free_port
 
 
 class HandedSocketsTests(SynchronousTestCase):
     """By description, or by address and port."""
 
-    def listening(self, address: str = "127.0.0.1", family: int = socket.AF_INET) -> socket.socket:
+    def listening(
+        self, address: str = "127.0.0.1", family: int = socket.AF_INET, port: int = 0
+    ) -> socket.socket:
         sock = socket.socket(family)
         self.addCleanup(sock.close)
-        sock.bind((address, 0))
+        # Or else a port that is held for us could not be had.
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        sock.bind((address, port))
         sock.listen()
         return sock
 
@@ -60,8 +65,9 @@ class HandedSocketsTests(SynchronousTestCase):
 
     def test_datagrams(self) -> None:
         """A socket of UDP is handed over, too, and is never one of TCP, whose port may be the same."""
-        tcp = self.listening()
-        port = tcp.getsockname()[1]
+        # None that the system gives away: another process may have such a one for UDP.
+        port = free_port()
+        tcp = self.listening(port=port)
         udp = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         self.addCleanup(udp.close)
         udp.bind(("127.0.0.1", port))

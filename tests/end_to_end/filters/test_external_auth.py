@@ -13,6 +13,7 @@ from tests.end_to_end.end_to_end_case import PATIENCE, EndToEndCase
 from tests.fakes.objects import NAMESPACE, ingress_object, service_object
 from tests.fakes.peers.downstreams import Answer, DownstreamWire
 from tests.fakes.peers.upstreams import Upstream, UpstreamWire
+from tests.fakes.processes import free_port
 
 CURL = shutil.which("curl")
 PREFIX = "nginx.ingress.kubernetes.io"
@@ -90,7 +91,7 @@ class ExternalAuthCase(EndToEndCase):
         """Start all of it; ``/oauth2`` of the host leads to the service, and nobody is asked about that."""
         self.app, self.auth = Upstream(self.reactor, tell), Upstream(self.reactor, decide)
         for one in (self.app, self.auth):
-            one.listen()
+            one.listen(free_port())
             self.addCleanup(one.stop)
         port = self.auth.endpoint.port
         app: dict[str, Any] = ingress_object("app", HOST)
@@ -280,7 +281,7 @@ class ServiceTests(ExternalAuthCase):
         assert stopped is not None
         await stopped
         self.assertEqual((await self.visit(b"/", b"Cookie: session=anna"))[0], 500)
-        self.auth.port = self.reactor.listenTCP(port, self.auth, interface="127.0.0.1")
+        self.auth.listen(port)
         self.assertEqual((await self.visit(b"/", b"Cookie: session=anna"))[0], 200)
 
     async def test_forbidden(self) -> None:

@@ -30,6 +30,7 @@ from tests.fakes.apiserver.listing import ListOptions
 from tests.fakes.apiserver.watching import Closing, Watch
 from tests.fakes.apiserver.writing import Scope, Writer
 from tests.fakes.certificates import Authority, issue, make_authority
+from tests.fakes.processes import free_port
 
 #: The token that is known unless the test says otherwise.
 DEFAULT_TOKEN = "a-token-for-tests"
@@ -81,8 +82,8 @@ class ApiServer:
     # Life
 
     async def listen(self, port: int = 0) -> None:
-        """Listen on 127.0.0.1, by default on a free port."""
-        self._port = self.reactor.listenTCP(port, self._factory, interface="127.0.0.1")
+        """Listen on 127.0.0.1, by default on a free port, which nobody else is given while this does not listen."""
+        self._port = self.reactor.listenTCP(port or free_port(), self._factory, interface="127.0.0.1")
 
     async def stop(self) -> None:
         """Reset all connections, stop listening, leave nothing in the reactor."""

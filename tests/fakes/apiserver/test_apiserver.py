@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import socket
 from pathlib import Path
 
 import yaml
@@ -205,6 +206,15 @@ class LifeTests(ServerCase):
             await connectProtocol(endpoint, Wire())
         self.server.create(ingress("a"))
         await watch.until(b"ADDED")
+        await self.server.listen(port)
+        self.assertEqual((await self.answer(INGRESSES))[0], 200)
+
+    async def test_port_is_kept(self) -> None:
+        """Nobody who looks for a free port is given that of a server which does not listen for a while."""
+        port = self.server.port
+        await self.server.stop_listening()
+        with socket.socket() as other, self.assertRaises(OSError):
+            other.bind(("127.0.0.1", port))
         await self.server.listen(port)
         self.assertEqual((await self.answer(INGRESSES))[0], 200)
 

@@ -61,11 +61,11 @@ class TlsUpstream(Upstream):
         """Begin a handshake."""
         return SSL.Connection(self._context, None)
 
-    def listen(self) -> Endpoint:
+    def listen(self, port: int = 0) -> Endpoint:
         """Listen, and return where."""
         factory = TLSMemoryBIOFactory(self, False, self)
         factory.noisy = False
-        self.port = self._reactor.listenTCP(0, factory, interface="127.0.0.1")
+        self.port = self._reactor.listenTCP(port, factory, interface="127.0.0.1")
         return self.endpoint
 
     def _note(self, wire: UpstreamWire) -> None:

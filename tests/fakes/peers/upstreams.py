@@ -158,9 +158,9 @@ class Upstream(Factory):
     def buildProtocol(self, addr: object) -> UpstreamWire:
         return UpstreamWire(self)
 
-    def listen(self) -> Endpoint:
-        """Listen, and return where."""
-        self.port = self._reactor.listenTCP(0, self, interface="127.0.0.1")
+    def listen(self, port: int = 0) -> Endpoint:
+        """Listen, and return where: whoever stops and listens again on the same *port* has it of ``free_port``."""
+        self.port = self._reactor.listenTCP(port, self, interface="127.0.0.1")
         return self.endpoint
 
     @property

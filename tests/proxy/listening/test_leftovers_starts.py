@@ -5,7 +5,6 @@ Each test is played on both networks, as all such.
 
 from __future__ import annotations
 
-import socket
 from collections.abc import Callable
 from typing import Any
 
@@ -18,6 +17,7 @@ from ingress.routing.route import Match, Route
 from ingress.routing.streams import StreamRoute, StreamTable
 from ingress.routing.table import RouteTable
 from ingress.routing.variants import WeightedBackend
+from tests.fakes.processes import free_port
 from tests.proxy.leftovers_case import (
     GET,
     LAST_OK,
@@ -70,8 +70,7 @@ class PassthroughTests(LeftoversCase):
 
     async def test_no_endpoint(self) -> None:
         """Nobody is there to pass it to."""
-        with socket.create_server(("127.0.0.1", 0)) as closed:
-            gone = Endpoint("127.0.0.1", closed.getsockname()[1])
+        gone = Endpoint("127.0.0.1", free_port())
         hello = openssl_hello(b"vault.test")
 
         async def play() -> None:
@@ -187,8 +186,7 @@ class StreamTests(LeftoversCase):
 
     async def test_nowhere(self) -> None:
         """Streams that lead nowhere, or to nobody."""
-        with socket.create_server(("127.0.0.1", 0)) as closed:
-            gone = Endpoint("127.0.0.1", closed.getsockname()[1])
+        gone = Endpoint("127.0.0.1", free_port())
 
         async def play() -> None:
             for endpoints in ((), (gone,)):

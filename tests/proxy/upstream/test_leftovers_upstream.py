@@ -31,6 +31,7 @@ from tests.fakes.http2.frames import (
     reset,
     settings,
 )
+from tests.fakes.processes import free_port
 from tests.proxy.leftovers_case import (
     GET,
     LAST_OK,
@@ -166,8 +167,7 @@ class Http1Tests(UpstreamCase):
 
     async def test_no_connection(self) -> None:
         """Endpoints that refuse connections, one after the other, or never answer them."""
-        with socket.create_server(("127.0.0.1", 0)) as closed:
-            gone = Endpoint("127.0.0.1", closed.getsockname()[1])
+        gone = Endpoint("127.0.0.1", free_port())
         self.publish(gone, gone._replace(address="127.0.0.2"))
 
         async def play() -> None:
