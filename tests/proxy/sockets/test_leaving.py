@@ -19,8 +19,6 @@ from tests.fakes.peers.downstreams import DownstreamWire
 from tests.fakes.peers.upstreams import OK, UpstreamWire
 from tests.proxy.sockets.sockets_case import SocketsCase, socket_of
 
-SOON_SECONDS = 5.0
-"""How soon upstream must learn that nobody waits any more: with the deadlines, on a busy machine."""
 UPGRADE = b"Connection: Upgrade\r\nUpgrade: websocket\r\n"
 
 
@@ -75,7 +73,7 @@ class LeavingTests(LeavingCase):
             client.get()
             await self.until(lambda: self.upstream.open_wires and self.upstream.open_wires[-1].heads)
             self.end_side(client, secure)
-            await self.until(lambda: not self.upstream.open_wires, SOON_SECONDS)
+            await self.until(lambda: not self.upstream.open_wires)
             await self.end_of(client)
             self.assertEqual(client.answers, [])
         await self.assert_logged(499, 2)
@@ -103,7 +101,7 @@ class LeavingTests(LeavingCase):
                 client.transport.loseWriteConnection()
             await self.assert_logged(499, times)
             wire.transport.resumeProducing()
-            await self.until(lambda one=wire: one.lost, SOON_SECONDS)  # type: ignore[misc]
+            await self.until(lambda one=wire: one.lost)  # type: ignore[misc]
 
     async def test_in_a_quiet_answer(self) -> None:
         """An answer that has begun and rests, such as a stream of events, ends, too."""
@@ -115,7 +113,7 @@ class LeavingTests(LeavingCase):
             client.get()
             await self.until(lambda one=client: one.answers and one.answers[0].size == 5)  # type: ignore[misc]
             self.end_side(client, secure)
-            await self.until(lambda: not self.upstream.open_wires, SOON_SECONDS)
+            await self.until(lambda: not self.upstream.open_wires)
             self.assertFalse(client.answers[0].whole)
         await self.assert_logged(200, 2)
 
@@ -213,7 +211,7 @@ class TLSStayingTests(LeavingCase):
         await self.until(lambda: self.upstream.open_wires and self.upstream.open_wires[-1].heads)
         with socket_of(client.transport.transport) as raw:
             raw.shutdown(socket.SHUT_WR)
-        await self.until(lambda: not self.upstream.open_wires, SOON_SECONDS)
+        await self.until(lambda: not self.upstream.open_wires)
         await self.assert_logged(499)
 
     async def test_http2(self) -> None:
@@ -226,7 +224,7 @@ class TLSStayingTests(LeavingCase):
         wire.ask([(":method", "GET"), (":path", "/"), (":scheme", "https"), (":authority", "app.test")])
         await self.until(lambda: self.upstream.open_wires and self.upstream.open_wires[-1].heads)
         wire.transport.loseConnection()
-        await self.until(lambda: not self.upstream.open_wires, SOON_SECONDS)
+        await self.until(lambda: not self.upstream.open_wires)
         await self.assert_logged(499)
 
     async def test_tunnel(self) -> None:
@@ -235,6 +233,6 @@ class TLSStayingTests(LeavingCase):
         wire.readConnectionLost = wire.close  # type: ignore[attr-defined]
         client.send(b"bye")
         self.end_side(client, secure=True)
-        await self.until(lambda: client.lost and wire.lost, SOON_SECONDS)
+        await self.until(lambda: client.lost and wire.lost)
         self.assertEqual(wire.after, b"bye")
         await self.assert_logged(101)
