@@ -238,7 +238,9 @@ class GrpcCallTests(GrpcProcessCase):
         def in_time(client: GrpcClient) -> tuple[str, str]:
             return outcome_of(lambda: client.unary("Wait")(b"", timeout=3))
 
-        self.assertEqual((await self.do(in_time))[0], "DEADLINE_EXCEEDED")
+        while not self.plain.waiting.is_set():
+            # Where the time goes by before it comes to the server, as it may on a busy machine, it is not ended there.
+            self.assertEqual((await self.do(in_time))[0], "DEADLINE_EXCEEDED")
         await self.happens(self.plain.cancelled)
         self.plain.cancelled.clear()
         self.plain.waiting.clear()
@@ -258,11 +260,11 @@ class GrpcCallTests(GrpcProcessCase):
             return received
 
         self.assertEqual(await self.do(amid), MEBIBYTE)
-        lines = await self.lines(3)
+        *late, left, cut = await self.lines(3)
         # The server keeps the deadline, too, and may answer in time that it is over.
-        self.assertIn(lines[0][5], (b"200", b"499"))
-        self.assertEqual([fields[5] for fields in lines[1:]], [b"499", b"200"])
-        self.assertLess(int(lines[2][6]), 100 * MEBIBYTE)
+        self.assertLessEqual({fields[5] for fields in late}, {b"200", b"499"})
+        self.assertEqual((left[5], cut[5]), (b"499", b"200"))
+        self.assertLess(int(cut[6]), 100 * MEBIBYTE)
         await self.ends_well(self.controller)
 
     async def test_errors_of_ours(self) -> None:

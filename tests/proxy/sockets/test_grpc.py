@@ -25,10 +25,13 @@ from tests.proxy.sockets.sockets_case import ANY_PATH, APP, SocketsCase, certifi
 
 T = TypeVar("T")
 MEBIBYTE = 1 << 20
+TRIES = 10
 
 
 class GrpcCase(SocketsCase):
     """A gRPC server behind the proxy; both speak HTTP/2 in the clear."""
+
+    timeout = 240
 
     sessions = SessionRules(DownstreamSession, over_tls=True, by_prior_knowledge=True)
     over_tls = False
@@ -69,6 +72,14 @@ class GrpcCase(SocketsCase):
 
         result: Deferred[T] = in_thread(self.reactor, with_client)
         return await result.addTimeout(2 * PATIENCE, self.reactor)
+
+    async def failed(self, work: Callable[[GrpcClient], grpc.RpcError]) -> grpc.RpcError:
+        """Do *work*, again where a busy machine has the time of its *Wait* go by before that comes to the server: it is not ended there then."""
+        for _ in range(TRIES):
+            error = await self.do(work)
+            if self.service.waiting.is_set():
+                break
+        return error
 
 
 def error_of(call: Callable[[], object]) -> grpc.RpcError:
@@ -146,11 +157,10 @@ class GrpcTests(GrpcCase):
         """A deadline that is over ends the call at the server, too."""
 
         def work(client: GrpcClient) -> grpc.RpcError:
-            # What is connected first does not count: a call that never came to the server is not ended there.
             client.unary("Echo")(b"", timeout=PATIENCE)
             return error_of(lambda: client.unary("Wait")(b"", timeout=1.0))
 
-        error = await self.do(work)
+        error = await self.failed(work)
         self.assertEqual(error.code(), grpc.StatusCode.DEADLINE_EXCEEDED)
         self.assertTrue(await in_thread(self.reactor, lambda: self.service.cancelled.wait(PATIENCE)))
 
@@ -206,7 +216,9 @@ class GrpcTests(GrpcCase):
         """What takes the endpoint too long is DEADLINE_EXCEEDED, by the time of the route."""
         route = evolve(ANY_PATH, timeouts=AskedTimeouts(read_seconds=1.0))
         self.resource.publish(RouteTable([route]), {APP: BackendState((self.endpoint(self.service),))})
-        error = await self.do(lambda client: error_of(lambda: client.unary("Wait")(b"", timeout=PATIENCE)))
+        error = await self.failed(
+            lambda client: error_of(lambda: client.unary("Wait")(b"", timeout=PATIENCE))
+        )
         self.assertEqual(error.code(), grpc.StatusCode.DEADLINE_EXCEEDED)
         self.assertIn("in time", str(error.details()))
         self.assertTrue(await in_thread(self.reactor, lambda: self.service.cancelled.wait(PATIENCE)))
