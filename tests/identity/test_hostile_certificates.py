@@ -34,10 +34,10 @@ class RefusedTests(SynchronousTestCase):
 
     def refused(self, chain: bytes, key: bytes) -> str:
         """Return why these are refused, if it is at once."""
-        began = time.perf_counter()
+        began = time.process_time()
         with self.assertRaises(CertificateError) as caught:
             load_certificate(secret(tls_crt=chain, tls_key=key))
-        self.assertLess(time.perf_counter() - began, AT_ONCE)
+        self.assertLess(time.process_time() - began, AT_ONCE)
         return str(caught.exception.message)
 
     def test_beginnings_without_end(self) -> None:
@@ -137,11 +137,11 @@ class RevocationTests(SynchronousTestCase):
         """A mebibyte of beginnings, of ends, or of ends and then beginnings is refused at once."""
         begin, end = b"-----BEGIN X509 CRL-----\n", b"-----END X509 CRL-----\n"
         for content in (begin * 40000, end * 40000, end * 20000 + begin * 20000, begin * 20000 + end * 20000):
-            began = time.perf_counter()
+            began = time.process_time()
             with self.assertRaises(CertificateError) as caught:
                 load_revocations(secret(ca_crl=content))
             self.assertIn("ca.crl: ", caught.exception.message)
-            self.assertLess(time.perf_counter() - began, AT_ONCE)
+            self.assertLess(time.process_time() - began, AT_ONCE)
 
     def test_text_around(self) -> None:
         """Text around lists is dropped."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from time import perf_counter
+from time import process_time
 
 from twisted.trial.unittest import SynchronousTestCase
 
@@ -80,9 +80,9 @@ class ParseTests(SynchronousTestCase):
         """No value keeps anybody waiting."""
         for sign in ("a", " ", '"', "\\", "a ", "$"):
             for parse in (parse_replacing, parse_from, parse_to):
-                began = perf_counter()
+                began = process_time()
                 self.assertRaises(ValueRefused, parse, (sign * 262144)[:262144])
-                self.assertLess(perf_counter() - began, 1.0)
+                self.assertLess(process_time() - began, 1.0)
 
 
 class CookieTests(SynchronousTestCase):

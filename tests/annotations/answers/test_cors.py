@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from time import perf_counter
+from time import process_time
 
 from attrs import evolve
 from twisted.trial.unittest import SynchronousTestCase
@@ -174,9 +174,9 @@ class ListTests(SynchronousTestCase):
         for sign in ("a", ",", "a,", "https://*.", "-", " "):
             text = (sign * 262144)[:262144]
             for parse in parsers:
-                began = perf_counter()
+                began = process_time()
                 self.assertRaises(ValueRefused, parse, text)
-                self.assertLess(perf_counter() - began, 1.0)
+                self.assertLess(process_time() - began, 1.0)
 
 
 class FieldTests(SynchronousTestCase):

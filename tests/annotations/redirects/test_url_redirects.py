@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from time import perf_counter
+from time import process_time
 
 from attrs import evolve
 from twisted.trial.unittest import SynchronousTestCase
@@ -121,9 +121,9 @@ class ParseTests(SynchronousTestCase):
         for sign in ("a", "/", "$", "${", "https://", " ", "@"):
             text = ("https://" + sign * 262144)[:262144]
             for parse in (parse_location, parse_root, parse_status):
-                began = perf_counter()
+                began = process_time()
                 self.assertRaises(ValueRefused, parse, text)
-                self.assertLess(perf_counter() - began, 1.0)
+                self.assertLess(process_time() - began, 1.0)
 
 
 class JudgeTests(SynchronousTestCase):

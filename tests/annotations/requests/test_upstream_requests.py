@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from time import perf_counter
+from time import process_time
 
 from twisted.trial.unittest import SynchronousTestCase
 
@@ -107,9 +107,9 @@ class ParseTests(SynchronousTestCase):
         """No value keeps anybody waiting."""
         for sign in ("a", "$", "${", ",", ".", ":"):
             for parse in (parse_vhost, parse_prefix, parse_connection):
-                began = perf_counter()
+                began = process_time()
                 self.assertRaises(ValueRefused, parse, sign * 262144)
-                self.assertLess(perf_counter() - began, 1.0)
+                self.assertLess(process_time() - began, 1.0)
 
 
 class SpecTests(SynchronousTestCase):
