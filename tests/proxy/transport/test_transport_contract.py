@@ -153,10 +153,14 @@ class ConnectedContract(SocketContract):
         if self.is_secure:
             end = await self.accept_tls(protocol)
         else:
-            await self.until(lambda: protocol.made)
+            await self.until(lambda: protocol.made and self.has_come())
             end = self.keep(protocol, PlainEnd(self.listener.accept()[0]))
         self.assertEqual(failures, [])
         return end
+
+    def has_come(self) -> bool:
+        """Whether the other side has the connection, too."""
+        return bool(select.select([self.listener], [], [], 0)[0])
 
     async def accept_tls(self, protocol: Recorder) -> TLSEnd:
         """Accept a connection, and do the server's part of the handshake."""
@@ -167,7 +171,7 @@ class ConnectedContract(SocketContract):
                 file.write_bytes(content)
             self.context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
             self.context.load_cert_chain(files[0], files[1])
-        await self.until(lambda: select.select([self.listener], [], [], 0)[0])
+        await self.until(self.has_come)
         end = TLSEnd(self.listener.accept()[0], self.context)
         self.keep(protocol, end)
         await self.read_until(end, lambda: protocol.made)

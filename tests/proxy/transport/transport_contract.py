@@ -522,6 +522,7 @@ class TransportContract(_Case):
             return
         protocol.call("pauseProducing")
         far.say(said)
+        await self.until(lambda: not protocol.transport.is_quiet)
         await self.turns()
         self.assertEqual((bytes(taken.received), copying.move(7), copying.left), (b"", 7, MEGABYTE - 7))
         protocol.call("resumeProducing")
