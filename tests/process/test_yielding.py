@@ -8,6 +8,8 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.process.yielding import MAX_RESTS, REST_SECONDS, YieldToTraffic
 
+PATIENCE_SECONDS = 30.0
+
 
 class RightOfWayTests(SynchronousTestCase):
     """Who decodes lets the traffic pass."""
@@ -83,5 +85,5 @@ class RightOfWayTests(SynchronousTestCase):
             thread.start()
             self.assertFalse(entered.wait(0.05))
             raise ValueError
-        thread.join(5)
+        thread.join(PATIENCE_SECONDS)
         self.assertTrue(entered.is_set())

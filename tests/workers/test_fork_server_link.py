@@ -31,7 +31,7 @@ class KillTests(SynchronousTestCase):
         os.kill(pid, signal.SIGSTOP)
         worker = os.fork()
         if not worker:
-            signal.alarm(5)
+            signal.alarm(60)
             signal.pause()
             os._exit(0)
         link.kill(1, worker)

@@ -14,6 +14,8 @@ from ingress.model.network.listeners import Listener
 from ingress.workers.held_listeners import HeldListeners
 from tests.fakes.processes import free_port
 
+PATIENCE_SECONDS = 30.0
+
 
 async def nobody(listener: Listener) -> None:
     """Say that nobody had the socket of *listener* before."""
@@ -40,7 +42,7 @@ class HeldListenersTests(TestCase):
                 self.assertEqual(held.open, ())
             finally:
                 at_worker.close()
-            deadline = reactor.seconds() + 10
+            deadline = reactor.seconds() + PATIENCE_SECONDS
             while held.open != (other,) and reactor.seconds() < deadline:
                 turn: Deferred[None] = deferLater(reactor, 0.01, lambda: None)
                 await turn

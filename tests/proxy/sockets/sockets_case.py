@@ -71,7 +71,7 @@ def certificate_of(authority: Authority, *names: str) -> Certificate:
 class SocketsCase(TestCase):
     """A proxy with a plain and a TLS listener; everything leads to one scripted upstream."""
 
-    timeout = 60
+    timeout = 120
     use_epoll = False
     """Whether the epoll set carries the connections, or Twisted's transports."""
     can_splice = False
