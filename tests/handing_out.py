@@ -6,38 +6,58 @@ process, and not in all of them.
 
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+from itertools import islice
 from typing import Any, TypeVar
 
 from twisted.python.failure import Failure
 
 T = TypeVar("T")
 
+_WAITING = ("tests.end_to_end.", "tests.examples.")
+"""Modules whose tests wait most of their time, for other processes and for time to go by."""
+_BETWEEN = 2
+"""Others that are begun after each of these: of eight processes, some always have something to do, and none is left for the end."""
+
 
 class Share:
-    """The tests of one module, which one process runs one after another; stands where trial would have a test."""
+    """The tests of the module *name*, which one process runs one after another; stands where trial would have a test."""
 
-    def __init__(self) -> None:
+    def __init__(self, name: str) -> None:
+        self.name = name
         self.tests: list[Any] = []
+
+    @property
+    def waits(self) -> bool:
+        """Whether they wait most of their time."""
+        return self.name.startswith(_WAITING)
 
 
 def shares(tests: Iterable[Any]) -> list[Share]:
     """Put *tests* into shares, in the order in which they come."""
     found: dict[str, Share] = {}
     for test in tests:
-        found.setdefault(type(test).__module__, Share()).tests.append(test)
+        name = type(test).__module__
+        found.setdefault(name, Share(name)).tests.append(test)
     return list(found.values())
 
 
 def from_both_ends(some: Sequence[T]) -> Iterator[T]:
-    """Yield the first, the last, the second, the last but one, and so on.
-
-    What is side by side is alike: of a folder, all may wait for other processes, or none.
-    """
+    """Yield the first, the last, the second, the last but one, and so on: what is side by side is alike."""
     left = deque(some)
     while left:
         yield left.popleft()
         if left:
             yield left.pop()
+
+
+def in_order(some: Sequence[Share]) -> Iterator[Share]:
+    """Yield those that wait soon, with others between them, and then the rest."""
+    others = from_both_ends([share for share in some if not share.waits])
+    for share in some:
+        if share.waits:
+            yield share
+            yield from islice(others, _BETWEEN)
+    yield from others
 
 
 def hand_out_modules(disttrial: Any, worker: Any, prepare: Callable[[], None]) -> None:
@@ -51,7 +71,7 @@ def hand_out_modules(disttrial: Any, worker: Any, prepare: Callable[[], None]) -
 
     def prepared_shares(suite: Any) -> list[Share]:
         prepare()
-        return list(from_both_ends(shares(iterate(suite))))
+        return list(in_order(shares(iterate(suite))))
 
     async def run_share(process: Any, share: Share, result: Any) -> None:
         for test in share.tests:

@@ -11,7 +11,7 @@ from typing import Any
 from twisted.internet.defer import Deferred
 from twisted.trial.unittest import SynchronousTestCase
 
-from tests.handing_out import from_both_ends, hand_out_modules, shares
+from tests.handing_out import from_both_ends, hand_out_modules, in_order, shares
 
 
 def tests_of(*modules: str) -> list[object]:
@@ -52,6 +52,19 @@ class OrderTests(SynchronousTestCase):
             ["".join(from_both_ends("abcde"[:size])) for size in range(6)],
             ["", "a", "ab", "acb", "adbc", "aebdc"],
         )
+
+    def test_waiting(self) -> None:
+        """Modules that wait for other processes are begun soon, and between them others; none is missing."""
+        for names, order in (
+            ("a b c d e W X Y", "W a e X b d Y c"),
+            ("a W b X c Y", "W a c X b Y"),
+            ("a b c", "a c b"),
+            ("W X", "W X"),
+            ("", ""),
+        ):
+            modules = [f"tests.end_to_end.{name}" if name.isupper() else name for name in names.split()]
+            found = [share.name.rpartition(".")[2] for share in in_order(shares(tests_of(*modules)))]
+            self.assertEqual(found, order.split())
 
 
 class HandOutTests(SynchronousTestCase):
