@@ -69,7 +69,7 @@ class EndToEndCase(TestCase):
         self.addCleanup(self.disconnect)
 
     def start(self, *options: str) -> ControllerProcess:
-        """Start a controller on ports of its own."""
+        """Start a controller on ports of its own, which takes no busy machine for an overload and refuses nobody."""
         self.http, self.https, self.admin = (free_port() for _ in range(3))
         self.admins.add(self.admin)
         listeners = (("http", self.http), ("https", self.https), ("admin", self.admin))
@@ -78,6 +78,7 @@ class EndToEndCase(TestCase):
             str(self.directory),
             *(f"--{name}=tcp:{port}:interface=127.0.0.1" for name, port in listeners),
             f"--access-log={self.access_log}",
+            "--overload-after=0",
             *(f"--allow-endpoint-networks={network}" for network in self.endpoint_networks),
             *self.given,
             *options,

@@ -83,7 +83,7 @@ class Conversation:
 class GrpcProcessCase(EndToEndCase):
     """Three hosts that lead to gRPC servers in three ways, and two of which little can be had."""
 
-    options: tuple[str, ...] = ("--client-body-timeout=3", "--overload-after=0")
+    options: tuple[str, ...] = ("--client-body-timeout=3",)
 
     async def setUp(self) -> None:  # type: ignore[override]
         """Start servers and the controller."""
@@ -352,7 +352,7 @@ _GIVEN_UP = "UNAVAILABLE: Stream removed (GOAWAY received"
 class GrpcGoodbyeTests(GrpcProcessCase):
     """Connections that do not last, on either side."""
 
-    options = ("--keep-alive-time=1", "--overload-after=0")
+    options = ("--keep-alive-time=1",)
 
     async def test_goodbyes_under_load(self) -> None:
         """Neither a server that ends each of its connections after a moment fails a call, nor do we by the same.

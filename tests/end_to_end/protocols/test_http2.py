@@ -158,8 +158,6 @@ class PairsCase(EndToEndCase):
         self.rotate(self.authority)
         ports = {"one": one, "small": one, "guarded": one, "two": two}
         self.controller = self.start_with_manifests(
-            # On a busy machine nobody is refused.
-            "--overload-after=0",
             *(f"--endpoint={NAMESPACE}/{name}=127.0.0.1:{port}" for name, port in ports.items()),
         )
         await self.until_ready(self.controller)

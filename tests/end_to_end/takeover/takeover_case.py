@@ -80,6 +80,7 @@ class TakeoverCase(EndToEndCase):
             *(f"--{name}=tcp:{port}:interface=127.0.0.1" for name, port in listeners),
             f"--access-log={self.access_log}",
             f"--takeover={self.path}",
+            "--overload-after=0",
             *(f"--allow-endpoint-networks={network}" for network in self.endpoint_networks),
             *options,
             environment=self.environment,

@@ -47,8 +47,7 @@ class RotationTests(EndToEndCase):
         self.server.create(service_object("app"))
         self.server.create(slice_object("app", upstream.endpoint))
         self.server.create(secret_object("cert", *issue(self.authority, [HOST])))
-        # On a busy machine nobody is refused.
-        self.controller = self.start(f"--kubeconfig={kubeconfig}", "--shutdown-delay=0", "--overload-after=0")
+        self.controller = self.start(f"--kubeconfig={kubeconfig}", "--shutdown-delay=0")
         await self.until_ready(self.controller)
         await self.until_get((200, b"app"), self.https, trust=self.authority)
 
