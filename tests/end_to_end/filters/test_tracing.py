@@ -11,6 +11,7 @@ from tests.end_to_end.workers.workers_case import WorkersCase
 from tests.tracing.receiver import Receiver, shown
 
 CLIENTS = 8
+MOST_CLIENTS = 1000
 ENCODER = "_upb"
 
 
@@ -39,11 +40,18 @@ class TracingTests(WorkersCase):
         self.write("options", said)
         controller = self.start_workers("--configmap=operators/options")
         await self.until_ready(controller)
-        await self.connected(CLIENTS)
-        spans = await in_thread(lambda: receiver.wait_for(lambda found: len(found) >= 2 * CLIENTS), 40.0)
+        asked = CLIENTS
+        await self.connected(asked)
+        # What encodes spans is no Python, so it shows who has imported it.  Which worker accepts a connection is up to the machine.
+        while not all(ENCODER in mapped(pid) for pid in self.workers):
+            self.assertLess(asked, MOST_CLIENTS, "a worker accepts no connection")
+            await self.turn(0.05)
+            await self.connected(1)
+            asked += 1
+        spans = await in_thread(lambda: receiver.wait_for(lambda found: len(found) >= 2 * asked), 40.0)
         servers = [span for span in spans if not span.parent_span_id]
         attempts = {span.parent_span_id: span for span in spans if span.parent_span_id}
-        self.assertEqual((len(spans), len(servers), len(attempts)), (2 * CLIENTS, CLIENTS, CLIENTS))
+        self.assertEqual((len(spans), len(servers), len(attempts)), (2 * asked, asked, asked))
         for server in servers:
             attempt = attempts[server.span_id]
             self.assertEqual(attempt.trace_id, server.trace_id)
@@ -53,13 +61,11 @@ class TracingTests(WorkersCase):
         ids = {shown(span)["txingress.request_id"] for span in servers}
         self.assertEqual(ids, {span.trace_id.hex() for span in servers})
         self.assertEqual(receiver.resource()["deployment.environment.name"], "test")
-        # What encodes spans is no Python, so it shows who has imported it.
         self.assertEqual(
             [ENCODER in mapped(pid) for pid in (controller.pid, self.fork_server)], [False, False]
         )
-        self.assertTrue(all(ENCODER in mapped(pid) for pid in self.workers))
         # A worker counts them when it has the collector's answer, which comes after they have.
-        await self.until_shown(f"\ningress_spans_exported_total {2 * CLIENTS:.1f}\n".encode())
+        await self.until_shown(f"\ningress_spans_exported_total {2 * asked:.1f}\n".encode())
         receiver.goes_on.clear()
         await self.connected(1)
         controller.signal(signal.SIGTERM)
