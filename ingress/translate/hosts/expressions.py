@@ -3,7 +3,7 @@
 ``use-regex`` or ``rewrite-target`` of one Ingress makes expressions of all paths of the host, in all Ingresses of its
 namespace, or of all namespaces where hosts are shared: those are one *realm*.  Without quirks each Ingress is a realm of
 its own.  Within a realm, as in ingress-nginx, the longest text is asked first, whatever the types of paths.  An Ingress without paths
-asks for its realm where it is the oldest there and nobody has ``/``; and ``app-root`` comes before all expressions, and before a prefix ``/`` that is an older one's.
+asks for its realm where it is the oldest there and nobody has ``/``; and ``app-root`` comes before all expressions, and before a prefix ``/`` that is an older one's there.
 
 - An expression that is not run here is closed: it becomes a route of its *beginnings*, which answers 503.
 - So does a path with signs of an expression whose Ingress lacks its guard, in a realm where nobody asks for expressions.
@@ -158,10 +158,11 @@ class _Reading:
             return False
         return any(claim.path == ROOT for claim in written)
 
-    def _lost_root(self, written: Sequence[Claim]) -> bool:
-        """Whether all that is *written* of ``/`` is its prefix, and an older Ingress has that."""
+    def _lost_root(self, written: Sequence[Claim], realm: str) -> bool:
+        """Whether all that is *written* of ``/`` is its prefix, and an older Ingress of *realm* has that."""
         matches = {claim.match for claim in written if claim.path == ROOT}
-        return matches == {Match.PREFIX} and b"" in self._older
+        # The oldest claim comes first, and has the path.
+        return matches == {Match.PREFIX} and next(iter(self._older.get(b"", ())), None) == realm
 
     def _realm(self, owner: Owner) -> str:
         """Return whose paths are expressions together with those of *owner*."""
@@ -194,7 +195,7 @@ class _Reading:
             for place, claim in enumerate(read):
                 yield self._expression(parsed, claim, realm, (order, place))
             return
-        if not added and self._lost_root(read) and self._has_app_root(parsed, read):
+        if not added and self._lost_root(read, realm) and self._has_app_root(parsed, read):
             yield _exact_root(read)
         for place, claim in enumerate(read):
             regex = claim.regex

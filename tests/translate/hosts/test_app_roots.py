@@ -1,7 +1,9 @@
 """The path ``/`` that ``app-root`` adds to a host, beside expressions."""
 
+from attrs import evolve
 from twisted.trial.unittest import SynchronousTestCase
 
+from ingress.model.cluster.objects import ObjectKey
 from ingress.routing.route import Match
 from ingress.translate.options import TranslateOptions
 from ingress.translate.readers.ingress.objects import Ingress
@@ -12,9 +14,12 @@ from tests.translate.test_client_authentication import ingress
 class AppRootTests(SynchronousTestCase):
     """Who takes ``/``."""
 
-    def taken(self, *ingresses: Ingress, path: bytes = b"/", shared: bool = False) -> tuple[str, Match]:
+    def taken(
+        self, *ingresses: Ingress, path: bytes = b"/", shared: bool = False, quirks: bool = True
+    ) -> tuple[str, Match]:
         """Return whose route takes a path of the host, and how it is compared."""
-        table = Follower(TranslateOptions(shared_hosts=shared), list(ingresses)).expected().table
+        options = TranslateOptions(shared_hosts=shared, quirks=quirks)
+        table = Follower(options, list(ingresses)).expected().table
         route = table.find(b"a.test", path)
         assert route is not None and route.owner is not None
         return route.owner.key.name, route.match
@@ -66,3 +71,18 @@ class AppRootTests(SynchronousTestCase):
             ingress("bb", "/", "/b", host="a.test", app_root="/app"),
         )
         self.assertEqual(self.taken(*every), ("a", Match.PREFIX))
+
+    def test_prefix_that_belongs_to_another_namespace(self) -> None:
+        """Nobody takes by a prefix that he lost what another namespace had before, unless hosts are shared; nor any Ingress without quirks."""
+        older = ingress("a", "/", host="a.test")
+        lost = ingress("bb", "/", host="a.test", app_root="/app")
+        more = ingress("bb", "/", "/c", host="a.test", app_root="/app")
+        for younger in (lost, more):
+            other = evolve(younger, key=ObjectKey("other", "bb"))
+            self.assertEqual(self.taken(older, other), ("a", Match.PREFIX))
+            self.assertEqual(self.taken(older, younger, quirks=False), ("a", Match.PREFIX))
+            self.assertEqual(self.taken(older, other, quirks=False), ("a", Match.PREFIX))
+        other = evolve(more, key=ObjectKey("other", "bbb"))
+        self.assertEqual(self.taken(older, other, shared=True), ("bbb", Match.EXACT))
+        between = evolve(ingress("bb", "/", host="a.test"), key=ObjectKey("other", "bb"))
+        self.assertEqual(self.taken(older, between, other), ("a", Match.PREFIX))
