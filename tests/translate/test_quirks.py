@@ -7,6 +7,7 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.annotations.redirects.slash_redirect import SlashRedirect
 from ingress.filters import Reply
+from ingress.model.cluster.objects import ObjectKey
 from ingress.model.cluster.problems import Reason
 from ingress.routing.paths import normal_path
 from ingress.translate.options import TranslateOptions
@@ -357,6 +358,25 @@ class TwiceTests(SynchronousTestCase):
         ):
             found = snapshot(every, one)
             self.assertEqual([told for told in found.problems if told.reason is Reason.PATH_CONFLICT], [])
+
+    def test_a_prefix_comes_before_an_exact_root(self) -> None:
+        """As in ingress-nginx, which has the prefix ``/`` before any Ingress; without one the Exact path takes all."""
+        exact = ingress("z-exact", [("/", "Exact")], REGEX)
+        self.assertEqual(answer(snapshot(exact), "/a"), "z-exact")
+        prefix = ingress("prefix", [("/", "Prefix")], {})
+        found = snapshot(exact, prefix)
+        for path in ("/", "/a"):
+            self.assertEqual(answer(found, path), "prefix")
+        (told,) = [one for one in found.problems if one.reason is Reason.PATH_CONFLICT]
+        self.assertEqual((told.name, told.field), ("z-exact", "spec.rules[0].http.paths[0]"))
+        self.assertIn('path "/" of host', told.message)
+        self.assertTrue(told.message.endswith("regular expressions; the prefix comes first"), told.message)
+        both = ingress("both", [("/", "Exact"), ("/", "Prefix")], REGEX)
+        self.assertEqual([one for one in snapshot(both).problems if one.reason is Reason.PATH_CONFLICT], [])
+        other = evolve(prefix, key=ObjectKey("other", "prefix"), created="2026-06-01T00:00:00Z")
+        self.assertEqual(answer(snapshot(exact, other), "/a"), "z-exact")
+        self.assertEqual(answer(snapshot(exact, other, shared_hosts=True), "/a"), "prefix")
+        self.assertEqual(answer(snapshot(exact, prefix, quirks=False), "/a"), "z-exact")
 
 
 class StrictPathTests(SynchronousTestCase):

@@ -74,6 +74,14 @@ CASES = (
         told=(Told("*", "docs/redirects.md#to-the-application", "GET http://HOST/"),),
     ),
     Case(
+        "expression-exact-root-of-older",
+        (
+            ingress({"Exact:/": "exact"}, name="z", use_regex="true"),
+            ingress({"/": "prefix"}, name="a"),
+        ),
+        gets("/", "/b"),
+    ),
+    Case(
         "app-root-of-nobody",
         (ingress(name="z", use_regex="true"), ingress({"/": "lost"}, name="a", app_root="/app")),
         gets("/", "/app"),

@@ -92,6 +92,8 @@ class _Reading:
         # The exact paths of realms with expressions, and those that ingress-nginx has once for another reason.
         self._exact: set[tuple[str, str]] = set()
         self._single: set[tuple[str, str]] = set()
+        # The oldest prefix ``/`` of each realm with expressions, which comes before an Exact one, however old that is.
+        self._roots: dict[str, Claim] = {}
         # By realm and path as it is written, but for Exact ones: the first claim, and for which path it is now.
         self._first: dict[tuple[str, str], tuple[Claim, str]] = {}
         # One claim of each realm in which nobody makes expressions.
@@ -138,7 +140,10 @@ class _Reading:
             for claim in _written(claims_to(parsed, self._host)):
                 if claim.match is Match.EXACT:
                     self._exact.add((realm, claim.path))
-                elif not claim.is_prefix or not _is_double(parsed, claim):
+                    continue
+                if claim.path == ROOT and realm in self._asking:
+                    self._roots.setdefault(realm, claim)
+                if not claim.is_prefix or not _is_double(parsed, claim):
                     self._single.add((realm, claim.path))
         if self._quirks:
             self._tell_both_sides()
@@ -181,11 +186,12 @@ class _Reading:
         self, parsed: ParsedObject, read: Sequence[Claim], order: int, *, lacks_guard: bool
     ) -> Iterator[Claim]:
         """Yield what becomes of the claims of one Ingress."""
-        added = [claim for claim in read if claim.is_added]
-        yield from added
-        read = _written(read)
         owner = parsed.owner
         realm = self._realm(owner)
+        written = _written(read)
+        added = len(written) < len(read)
+        yield from (claim for claim in read if claim.is_added)
+        read = written
         asking = self._asking.get(realm)
         if asking is not None:
             if not parsed.settings.of(PATH_REWRITES).makes_regexes(tuple(claim.path for claim in read)):
@@ -193,7 +199,11 @@ class _Reading:
             if not added and self._has_app_root(parsed, read):
                 yield _exact_root(read)
             for place, claim in enumerate(read):
-                yield self._expression(parsed, claim, realm, (order, place))
+                root = self._roots.get(realm) if claim.path == ROOT and claim.match is Match.EXACT else None
+                if root is None:
+                    yield self._expression(parsed, claim, realm, (order, place))
+                else:
+                    self._tell_twice(claim, root, "the prefix comes first")
             return
         if not added and self._lost_root(read, realm) and self._has_app_root(parsed, read):
             yield _exact_root(read)
@@ -311,15 +321,17 @@ class _Reading:
         Who has the same path is told where claims are brought together.
         """
         winner, its_path = self._first.setdefault((self._realm(claim.owner), claim.path), (claim, path))
-        is_same = winner.owner == claim.owner and winner.backend == claim.backend
-        if is_same or its_path == path:
-            return
-        if winner.owner == claim.owner:
-            what = f"stands in this {claim.owner.kind} twice"
-            who = f"the one at {winner.field} is used"
+        if its_path != path:
+            self._tell_twice(claim, winner, why_first(winner.owner, claim.owner))
+
+    def _tell_twice(self, claim: Claim, winner: Claim, why: str) -> None:
+        """Tell of a claim whose requests all go to *winner*, of the same path and another type; *why*, where that is another Ingress's."""
+        if winner.owner != claim.owner:
+            what, who = f"belongs to {winner.owner}", why
+        elif winner.backend != claim.backend:
+            what, who = f"stands in this {claim.owner.kind} twice", f"the one at {winner.field} is used"
         else:
-            what = f"belongs to {winner.owner}"
-            who = why_first(winner.owner, claim.owner)
+            return
         message = f"path {quoted(claim.path)} of {self._shown} {what}, with two types, which mean nothing beside regular expressions; {who}"
         self._report(claim.owner, claim.field, Reason.PATH_CONFLICT, message)
 
