@@ -168,13 +168,6 @@ def is_root_of_expressions(seen: Seen) -> bool:
     return asked_for and bool(there & served(seen.ours)) and not seen.reference.arrivals
 
 
-def is_app_root_of_nobody(seen: Seen) -> bool:
-    """``app-root`` of an Ingress whose paths all belong to others."""
-    return any(location(seen.ours).endswith(path) for path in seen.annotations("app-root")) and not any(
-        location(seen.reference).endswith(path) for path in seen.annotations("app-root")
-    )
-
-
 def is_prefix_told(seen: Seen) -> bool:
     return all(what.endswith(".x-forwarded-prefix") for what in seen.whats())
 
@@ -220,7 +213,6 @@ RULES: tuple[tuple[Callable[[Seen], bool], str], ...] = (
     (is_canary_of_others, documents.CANARIES),
     (is_www_of_nobody, documents.FURTHER_HOSTS),
     (is_root_of_expressions, documents.EXPRESSIONS),
-    (is_app_root_of_nobody, "docs/redirects.md#to-the-application"),
     (is_prefix_told, "docs/annotations.md#annotations-what-each-of-them-does"),
     (is_alias_of_several, "docs/further-hosts.md#server-alias"),
     (is_empty_rule, "docs/problems.md#problems"),

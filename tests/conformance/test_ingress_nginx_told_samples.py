@@ -143,18 +143,13 @@ class ToldTests(SynchronousTestCase):
             )
 
     def test_orders_of_redirects(self) -> None:
-        """HTTPS before the slash; www, and the root of an application, of whom has no path left."""
+        """HTTPS before the slash, and www of whom has no path left."""
         secure = answer(308, location="https://HOST/a")
         self.assertEqual(rule_of(placed(), Ask(), answer(301), secure), "is_slash_after_https")
         www = placed(from_to_www_redirect="true")
         there = answer(308, location="http://www.HOST/")
         self.assertEqual(rule_of(www, Ask(), answer(404), there), "is_www_of_nobody")
         self.assertEqual(rule_of(placed(), Ask(), answer(404), there), "")
-        root = placed(app_root="/app")
-        self.assertEqual(
-            rule_of(root, Ask(), answer(404), answer(302, location="http://HOST/app")),
-            "is_app_root_of_nobody",
-        )
 
     def test_below_a_wildcard(self) -> None:
         """That is in spec.tls; a host that is named there itself redirects in both."""

@@ -74,6 +74,15 @@ CASES = (
         told=(Told("*", "docs/redirects.md#to-the-application", "GET http://HOST/"),),
     ),
     Case(
+        "app-root-of-lost-paths",
+        (
+            ingress({"/b": "web"}, name="z"),
+            ingress({"/b": "lost"}, name="b", app_root="/lost"),
+            ingress({"/c": "c"}, name="a", app_root="/app"),
+        ),
+        gets("/", "/b", "/c"),
+    ),
+    Case(
         "expression-exact-root-of-older",
         (
             ingress({"Exact:/": "exact"}, name="z", use_regex="true"),

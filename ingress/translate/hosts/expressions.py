@@ -190,7 +190,9 @@ class _Reading:
         realm = self._realm(owner)
         written = _written(read)
         added = len(written) < len(read)
-        yield from (claim for claim in read if claim.is_added)
+        # In ingress-nginx an Ingress that has none of its paths has no say.
+        if added and (not written or owner in self._present):
+            yield from (claim for claim in read if claim.is_added)
         read = written
         asking = self._asking.get(realm)
         if asking is not None:

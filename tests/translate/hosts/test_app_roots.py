@@ -1,4 +1,4 @@
-"""The path ``/`` that ``app-root`` adds to a host, beside expressions."""
+"""The path ``/`` that ``app-root`` adds to a host, beside expressions and older paths."""
 
 from attrs import evolve
 from twisted.trial.unittest import SynchronousTestCase
@@ -86,3 +86,15 @@ class AppRootTests(SynchronousTestCase):
         self.assertEqual(self.taken(older, other, shared=True), ("bbb", Match.EXACT))
         between = evolve(ingress("bb", "/", host="a.test"), key=ObjectKey("other", "bb"))
         self.assertEqual(self.taken(older, between, other), ("a", Match.PREFIX))
+
+    def test_ingress_without_any_of_its_paths(self) -> None:
+        """It has no say about the host in ingress-nginx, so a younger one's counts; one that wrote no path has, and without quirks each."""
+        older = ingress("a", "/b", host="a.test")
+        lost = ingress("bb", "/b", host="a.test", app_root="/lost")
+        younger = ingress("ccc", "/c", host="a.test", app_root="/app")
+        self.assertEqual(self.taken(older, lost, younger), ("ccc", Match.EXACT))
+        self.assertEqual(self.taken(older, lost, younger, quirks=False), ("bb", Match.EXACT))
+        table = Follower(TranslateOptions(), [older, lost]).expected().table
+        self.assertIsNone(table.find(b"a.test", b"/"))
+        bare = ingress("bb", host="a.test", app_root="/bare")
+        self.assertEqual(self.taken(older, bare, younger), ("bb", Match.EXACT))
