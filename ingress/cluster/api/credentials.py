@@ -11,6 +11,7 @@ import os
 import re
 import ssl
 from collections.abc import Callable, Mapping
+from importlib.util import find_spec
 from pathlib import Path
 from time import monotonic
 from typing import Any
@@ -19,7 +20,13 @@ from urllib.parse import urlsplit
 from twisted.logger import Logger
 
 from ingress.cluster.api.api_status import one_line
-from ingress.cluster.api.kubeconfig_shape import KubeconfigError, used_context
+from ingress.cluster.api.kubeconfig_shape import (
+    PROXY_EXAMPLE,
+    KubeconfigError,
+    KubeconfigFile,
+    is_proxy,
+    used_context,
+)
 from ingress.cluster.api.package_parts import (
     ConfigException,
     Configuration,
@@ -65,6 +72,7 @@ class CredentialSource:
         _refine(configuration, self.server)
         _check_url(origin, configuration.host)
         _check_certificates(origin, configuration)
+        _check_proxy(origin, configuration)
         if not again:
             log.info("API server {host}, {origin}", host=configuration.host, origin=origin)
             if proxy := proxy_of(configuration):
@@ -116,7 +124,7 @@ class CredentialSource:
 
     def _fill_from_kubeconfig(self, configuration: Configuration, files: str) -> str:
         # Here, in a thread that waits for it: it brings all of the package (package_parts).
-        from kubernetes.config import load_kube_config
+        from kubernetes.config import load_kube_config_from_dict
 
         origin = f"kubeconfig {files}"
         configs = _configs(files)
@@ -125,9 +133,8 @@ class CredentialSource:
         # The package's default, which must not be taken for an address that the file gives.
         configuration.host = ""
         try:
-            load_kube_config(
-                files, used_context(configs, self.context).name, configuration, persist_config=False
-            )
+            used = used_context(configs, self.context)
+            load_kube_config_from_dict(used.config, client_configuration=configuration, persist_config=False)
         except KubeconfigError as error:
             raise StartError(f"{origin}: {error}") from None
         except OSError as error:
@@ -182,19 +189,19 @@ def _token_in(file: Path) -> str:
     return token
 
 
-def _configs(files: str) -> list[tuple[str, object]]:
-    """Return those of *files* that are there, each with what is in it.  Raises ``StartError``."""
+def _configs(files: str) -> list[KubeconfigFile]:
+    """Return those of *files* that are there.  Raises ``StartError``."""
     import yaml  # of which a process in a pod reads none
 
     # That of C is ten times as fast, and such a file may have thousands of lines.
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-    found: list[tuple[str, object]] = []
+    found: list[KubeconfigFile] = []
     for file in files.split(os.pathsep):
         path = Path(file).expanduser()
         if not file or not path.is_file():
             continue
         try:
-            found.append((file, yaml.load(path.read_text(encoding="utf-8"), loader)))
+            content = yaml.load(path.read_text(encoding="utf-8"), loader)
         except yaml.YAMLError as error:
             mark = getattr(error, "problem_mark", None)
             where = f" in line {mark.line + 1}" if mark is not None else ""
@@ -207,6 +214,10 @@ def _configs(files: str) -> list[tuple[str, object]]:
             raise _unreadable(f"kubeconfig {file}", error) from None
         except RecursionError:
             raise StartError(f"kubeconfig {file}: it is nested too deeply") from None
+        except ValueError:
+            # Of a date that there is not, or a number of thousands of digits.
+            raise StartError(f"kubeconfig {file}: it has a value that cannot be read") from None
+        found.append(KubeconfigFile(file, str(path.absolute().parent), content))
     return found
 
 
@@ -283,11 +294,29 @@ def _check_url(origin: str, url: str) -> None:
         raise StartError(f"{origin}: {one_line(url)} is not an http or https URL")
 
 
+def _check_proxy(origin: str, configuration: Configuration) -> None:
+    """Raise ``StartError`` where the API server is reached through a proxy that cannot be spoken to."""
+    proxy = _proxy_in_use(configuration)
+    if not proxy:
+        return
+    if not is_proxy(proxy):
+        raise StartError(
+            f"{origin}: the proxy that the environment names, by HTTPS_PROXY or HTTP_PROXY, is no URL of one, {PROXY_EXAMPLE}"
+        )
+    if urlsplit(proxy).scheme.startswith("socks") and not find_spec("socks"):
+        raise StartError(
+            f"{origin}: its proxy is one of SOCKS, for which the Python package PySocks is missing"
+        )
+
+
 def proxy_of(configuration: Configuration) -> str:
     """Return the proxy through which the API server is asked, without its password; empty for none.
 
     The environment may have named it.
     """
-    if not configuration.proxy or should_bypass_proxies(configuration.host, configuration.no_proxy or ""):
-        return ""
-    return one_line(urlsplit(configuration.proxy).netloc.rpartition("@")[2])
+    return one_line(urlsplit(_proxy_in_use(configuration)).netloc.rpartition("@")[2])
+
+
+def _proxy_in_use(configuration: Configuration) -> str:
+    proxy = configuration.proxy or ""
+    return "" if should_bypass_proxies(configuration.host, configuration.no_proxy or "") else proxy

@@ -1,14 +1,19 @@
 """Which entries of a kubeconfig count, and what is wrong with these.  Pure.
 
-The loader of the ``kubernetes`` package trusts the shape of what it reads, takes a user that is not there for nobody, and of several
-files the last current context.  Here it is as in kubectl: of several files the first one counts that says something
-(https://kubernetes.io/docs/concepts/configuration/organize-cluster-access-kubeconfig/).  What no entry in use refers to is not judged.
+The loader of the ``kubernetes`` package trusts the shape of what it reads, takes a user that is not there for nobody, of several
+files the last current context, a field without a value for one with, and the files that a user names for files beside those of the cluster.
+Here it is as in kubectl: of several files the first one counts that says something, and files are beside the one that names them
+(https://kubernetes.io/docs/concepts/configuration/organize-cluster-access-kubeconfig/).  What no entry in use refers to is not judged,
+nor given to the loader.
 
 Messages name fields, and what contexts, clusters and users are called; nothing else is quoted, for a kubeconfig holds keys and tokens.
 """
 
+import binascii
+import os
+from base64 import standard_b64decode
 from collections.abc import Mapping, Sequence
-from typing import Final
+from typing import Any, Final
 from urllib.parse import urlsplit
 
 from ingress.cluster.api.api_status import one_line
@@ -19,6 +24,7 @@ from ingress.wording import first_of
 _NAMED: Final = 20
 _PROXIES: Final = frozenset({"http", "https", "socks4", "socks4a", "socks5", "socks5h"})
 """Schemes of proxies that the package knows."""
+PROXY_EXAMPLE: Final = "such as http://proxy.example.com:3128"
 _TEXTS_OF_CLUSTER: Final = (
     "certificate-authority",
     "certificate-authority-data",
@@ -35,6 +41,7 @@ _TEXTS_OF_USER: Final = (
     "username",
     "password",
 )
+_FILES: Final = ("certificate-authority", "client-certificate", "client-key", "tokenFile")
 
 
 class KubeconfigError(Exception):
@@ -42,48 +49,85 @@ class KubeconfigError(Exception):
 
 
 @frozen
+class KubeconfigFile:
+    """What is in a file called *name* in *folder*, an absolute path."""
+
+    name: str
+    folder: str
+    content: object
+
+
+@frozen
 class UsedContext:
     """The context that counts; *namespace* is empty where it names none."""
 
-    name: str
     namespace: str
+    config: dict[str, Any]
+    """A kubeconfig with nothing else in it, which means the same wherever it is."""
+
+
+@frozen
+class _File:
+    """A file; *prefix* names it in messages, where there are several."""
+
+    prefix: str
+    folder: str
+    content: Mapping[str, object]
 
 
 @frozen
 class _Entry:
-    """An entry of one of the lists; *path* is where its content stands, for messages."""
+    """An entry of one of the lists; *path* is where its content stands, for messages, and *folder* that of its file."""
 
     path: str
+    folder: str
     content: object
 
 
-def used_context(configs: Sequence[tuple[str, object]], asked: str | None) -> UsedContext:
-    """Return the context that *asked* names, or the files do; *configs* are names of files, each with what is in it.
+def used_context(configs: Sequence[KubeconfigFile], asked: str | None) -> UsedContext:
+    """Return the context that *asked* names, or *configs* do.
 
     Raises ``KubeconfigError`` where that context, its cluster or its user is not there, or not of the shape that it has to be.
     """
-    prefixes = [f"{name}: " if len(configs) > 1 else "" for name, _ in configs]
-    files = [(prefix, _file(prefix, value)) for prefix, (_, value) in zip(prefixes, configs, strict=True)]
+    files = _files(configs)
     contexts = _entries(files, "contexts", "context")
     name = _chosen(files, contexts, asked)
     entry = contexts[name]
     context = _mapping(entry.path, entry.content)
-    _check_cluster(_referred(files, "cluster", entry.path, context))
-    if context.get("user"):
-        _check_user(_referred(files, "user", entry.path, context))
-    return UsedContext(name, _text(entry.path, context, "namespace") or "")
+    cluster = _cluster(_referred(files, "cluster", entry.path, context))
+    user = _user(_referred(files, "user", entry.path, context)) if context.get("user") else {}
+    config = {
+        "current-context": name,
+        "contexts": [{"name": name, "context": {"cluster": "it", "user": "it"}}],
+        "clusters": [{"name": "it", "cluster": cluster}],
+        "users": [{"name": "it", "user": user}],
+    }
+    return UsedContext(_text(entry.path, context, "namespace") or "", config)
 
 
-def _chosen(
-    files: Sequence[tuple[str, Mapping[str, object]]], contexts: Mapping[str, _Entry], asked: str | None
-) -> str:
+def _files(configs: Sequence[KubeconfigFile]) -> list[_File]:
+    """Return what is in *configs*; of several, one may be empty."""
+    files = []
+    for config in configs:
+        prefix = f"{config.name}: " if len(configs) > 1 else ""
+        content = config.content
+        if content is None and not prefix:
+            raise KubeconfigError("it is empty")
+        if not isinstance(content, dict | None):
+            raise KubeconfigError(f"{prefix}an object is wanted, but this is {shape_of(content)}")
+        files.append(_File(prefix, config.folder, content or {}))
+    return files
+
+
+def _chosen(files: Sequence[_File], contexts: Mapping[str, _Entry], asked: str | None) -> str:
     there = f"there are {_names(contexts)}" if contexts else "there is none at all"
     if asked is not None:
         if asked not in contexts:
             raise KubeconfigError(f"there is no context {one_line(asked)}; {there}")
         return asked
-    for prefix, config in files:
-        current = _text(prefix, config, "current-context")
+    for file in files:
+        prefix = file.prefix
+        current = _text(prefix, file.content, "current-context")
         if current and current not in contexts:
             raise KubeconfigError(
                 f"{prefix}current-context: there is no context {one_line(current)}; {there}"
@@ -93,9 +137,7 @@ def _chosen(
     raise KubeconfigError(f"it has no current-context, and none was named; {there}")
 
 
-def _referred(
-    files: Sequence[tuple[str, Mapping[str, object]]], kind: str, path: str, context: Mapping[str, object]
-) -> _Entry:
+def _referred(files: Sequence[_File], kind: str, path: str, context: Mapping[str, object]) -> _Entry:
     """Return the entry of *kind* that *context* names."""
     name = _text(path, context, kind)
     if not name:
@@ -107,10 +149,11 @@ def _referred(
     return entries[name]
 
 
-def _entries(files: Sequence[tuple[str, Mapping[str, object]]], field: str, kind: str) -> dict[str, _Entry]:
+def _entries(files: Sequence[_File], field: str, kind: str) -> dict[str, _Entry]:
     found: dict[str, _Entry] = {}
-    for prefix, config in files:
-        listed = config.get(field)
+    for file in files:
+        prefix = file.prefix
+        listed = file.content.get(field)
         if listed is None:
             continue
         if not isinstance(listed, list):
@@ -121,24 +164,24 @@ def _entries(files: Sequence[tuple[str, Mapping[str, object]]], field: str, kind
             name = _text(path, entry, "name")
             if not name:
                 raise KubeconfigError(f"{path}.name is missing")
-            found.setdefault(name, _Entry(f"{path}.{kind}", entry.get(kind)))
+            # One without a value, such as of a user who needs nothing, is as one without fields.
+            content = {} if kind in entry and entry[kind] is None else entry.get(kind)
+            found.setdefault(name, _Entry(f"{path}.{kind}", file.folder, content))
     return found
 
 
-def _check_cluster(entry: _Entry) -> None:
-    cluster = _mapping(entry.path, entry.content)
+def _cluster(entry: _Entry) -> dict[str, object]:
+    cluster = _placed(entry, _mapping(entry.path, entry.content), _TEXTS_OF_CLUSTER)
     if not _text(entry.path, cluster, "server"):
         raise KubeconfigError(f"{entry.path}.server is missing: the cluster has no server")
-    for field in _TEXTS_OF_CLUSTER:
-        _text(entry.path, cluster, field)
     proxy = _text(entry.path, cluster, "proxy-url")
-    if proxy and not _is_proxy(proxy):
-        raise KubeconfigError(
-            f"{entry.path}.proxy-url is no URL of a proxy, such as http://proxy.example.com:3128"
-        )
+    if proxy and not is_proxy(proxy):
+        raise KubeconfigError(f"{entry.path}.proxy-url is no URL of a proxy, {PROXY_EXAMPLE}")
+    return cluster
 
 
-def _is_proxy(url: str) -> bool:
+def is_proxy(url: str) -> bool:
+    """Whether *url* is that of a proxy which the package knows how to use."""
     try:
         parts = urlsplit(url)
         return parts.scheme in _PROXIES and bool(parts.hostname) and parts.port != 0
@@ -146,27 +189,38 @@ def _is_proxy(url: str) -> bool:
         return False
 
 
-def _check_user(entry: _Entry) -> None:
-    user = _mapping(entry.path, entry.content)
-    for field in _TEXTS_OF_USER:
-        _text(entry.path, user, field)
+def _user(entry: _Entry) -> dict[str, object]:
+    user = _placed(entry, _mapping(entry.path, entry.content), _TEXTS_OF_USER)
     token = _text(entry.path, user, "token")
     if token and not (token.strip().isascii() and token.strip().isprintable()):
         raise KubeconfigError(f"{entry.path}.token has other characters than printable ones of ASCII")
-    plugin = user.get("exec")
-    if plugin is not None:
+    if "exec" in user:
         path = f"{entry.path}.exec"
+        plugin = _mapping(path, user["exec"])
         for field in ("command", "apiVersion"):
-            if not _text(path, _mapping(path, plugin), field):
+            if not _text(path, plugin, field):
                 raise KubeconfigError(f"{path}.{field} is missing")
+        command = str(plugin["command"])
+        # One without a slash is looked for where all programs are.
+        if "/" in command:
+            user["exec"] = {**plugin, "command": os.path.join(entry.folder, command)}
+    return user
 
 
-def _file(prefix: str, value: object) -> Mapping[str, object]:
-    if value is None:
-        raise KubeconfigError(f"{prefix}it is empty")
-    if not isinstance(value, dict):
-        raise KubeconfigError(f"{prefix}an object is wanted, but this is {shape_of(value)}")
-    return value
+def _placed(entry: _Entry, values: Mapping[str, object], texts: Sequence[str]) -> dict[str, object]:
+    """Return those of *values* that say something, with the whole paths of files.  *texts* are the fields that are text."""
+    for field in texts:
+        text = _text(entry.path, values, field)
+        if text and field.endswith("-data"):
+            try:
+                standard_b64decode(text)
+            except (binascii.Error, ValueError):
+                raise KubeconfigError(f"{entry.path}.{field} is no base64") from None
+    placed = {field: value for field, value in values.items() if value not in (None, "")}
+    for field in _FILES:
+        if field in placed and field in texts:
+            placed[field] = os.path.join(entry.folder, str(placed[field]))
+    return placed
 
 
 def _mapping(path: str, value: object) -> Mapping[str, object]:

@@ -2,6 +2,7 @@
 
 import base64
 import json
+import os
 import sys
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ from kubernetes.config import ConfigException
 from twisted.internet.task import Clock
 from twisted.trial.unittest import SynchronousTestCase
 
+from ingress.cluster.api import credentials
 from ingress.cluster.api.credentials import CredentialSource
 from ingress.errors import StartError
 from tests.fakes.apiserver.kubeconfig import kubeconfig
@@ -35,14 +37,14 @@ class CredentialCase(SynchronousTestCase):
     def pod(self, environ: dict[str, str], **more: Any) -> CredentialSource:
         return CredentialSource(environ=environ, service_account_directory=self.folder / "account", **more)
 
-
-class CredentialSourceTests(CredentialCase):
-    """Finding the API server."""
-
     def token(self, configuration: Any) -> str | None:
         """The header value that a request would carry."""
         key = configuration.auth_settings().get("BearerToken")
         return None if key is None else key["value"]
+
+
+class CredentialSourceTests(CredentialCase):
+    """Finding the API server."""
 
     def refusal(self, source: CredentialSource) -> str:
         error = self.assertRaises(StartError, source.load)
@@ -245,7 +247,8 @@ class KubeconfigShapeTests(CredentialCase):
             ({**good, "current-context": ""}, "it has no current-context, and none was named; there are c"),
             ({**good, "contexts": {}}, "contexts: a list is wanted, but this is an object"),
             ({**good, "contexts": [{}]}, "contexts[0].name is missing"),
-            (context(None), "contexts[0].context is missing"),
+            ({**good, "contexts": [{"name": "c"}]}, "contexts[0].context is missing"),
+            (context(None), "contexts[0].context.cluster is missing"),
             (context({"user": "u"}), "contexts[0].context.cluster is missing"),
             (context({"cluster": "x"}), "contexts[0].context.cluster: there is no cluster x; there are k"),
             (
@@ -258,7 +261,7 @@ class KubeconfigShapeTests(CredentialCase):
                 cluster(proxy_url=SECRET),
                 "clusters[0].cluster.proxy-url is no URL of a proxy, such as http://proxy.example.com:3128",
             ),
-            (user(None), "users[0].user is missing"),
+            ({**good, "users": [{"name": "u", "token": SECRET}]}, "users[0].user is missing"),
             (user({"token": 5}), "users[0].user.token: text is wanted, but this is a number"),
             (
                 user({"token": f"{SECRET}\n{SECRET}"}),
@@ -266,6 +269,12 @@ class KubeconfigShapeTests(CredentialCase):
             ),
             (user({"exec": SECRET}), "users[0].user.exec: an object is wanted, but this is text"),
             (user({"exec": {"command": SECRET}}), "users[0].user.exec.apiVersion is missing"),
+            (
+                cluster(certificate_authority_data="x"),
+                "clusters[0].cluster.certificate-authority-data is no base64",
+            ),
+            (user({"client-key-data": "äö"}), "users[0].user.client-key-data is no base64"),
+            ("a: 2026-99-99\n", "it has a value that cannot be read"),
             ("a: 1\n---\nb: 2\n", "another document begins in line 2"),
         ):
             self.assertEqual(self.refusal(config), message)
@@ -332,6 +341,101 @@ class KubeconfigShapeTests(CredentialCase):
         self.assertTrue(
             str(error).endswith(f": {second}: users: a list is wanted, but this is a number"), error
         )
+
+    def test_of_several_files_one_may_be_empty(self) -> None:
+        """As in kubectl, also the first."""
+        first = self.write("", "first")
+        second = self.write(kubeconfig("http://second", None, None), "second")
+        for files in (f"{first}:{second}", f"{second}:{first}"):
+            self.assertEqual(CredentialSource(files, environ={}).load().host, "http://second")
+
+    def test_fields_without_a_value(self) -> None:
+        """What is null, or an empty text, is as what is not there, as in kubectl; and so is a user who is null."""
+        authority = make_authority("A").pem
+        self.write(authority.decode(), "ca.crt")
+        config = yaml.safe_load(kubeconfig("https://10.0.0.1", None, None))
+        cluster = config["clusters"][0]["cluster"]
+        (user,) = config["users"]
+        for nothing in (None, ""):
+            cluster.update({"certificate-authority": "ca.crt", "certificate-authority-data": nothing})
+            cluster.update(
+                {"insecure-skip-tls-verify": nothing, "tls-server-name": nothing, "proxy-url": nothing}
+            )
+            names = ("client-certificate", "client-certificate-data", "client-key", "token", "tokenFile")
+            user["user"] = dict.fromkeys((*names, "username", "password", "exec", "auth-provider"), nothing)
+            loaded = CredentialSource(self.write(yaml.safe_dump(config)), environ={}).load()
+            self.assertEqual(loaded.ssl_ca_cert, str(self.folder.absolute() / "ca.crt"))
+            self.assertIsNone(loaded.cert_file)
+            self.assertNotIn("BearerToken", loaded.api_key)
+            self.assertTrue(loaded.verify_ssl)
+        user["user"] = None
+        self.assertEqual(
+            CredentialSource(self.write(yaml.safe_dump(config)), environ={}).load().host, "https://10.0.0.1"
+        )
+
+    def test_files_are_beside_the_one_that_names_them(self) -> None:
+        """Those of a user, too, whose cluster is in another folder; so is the program for credentials, unless it is looked for everywhere."""
+        authority = make_authority("A")
+        chain, key = issue(authority, ["one"])
+        self.write(authority.pem.decode(), "clusters/ca.crt")
+        self.write(chain.decode(), "users/me.crt")
+        self.write(key.decode(), "users/me.key")
+        config = yaml.safe_load(kubeconfig("https://10.0.0.1", None, None))
+        config["clusters"][0]["cluster"]["certificate-authority"] = "ca.crt"
+        user = {"name": config["users"][0]["name"], "user": {}}
+        del config["users"]
+        first = self.write(yaml.safe_dump(config), "clusters/config")
+        user["user"] = {"client-certificate": "me.crt", "client-key": "./me.key"}
+        second = self.write(yaml.safe_dump({"users": [user]}), "users/config")
+        loaded = CredentialSource(f"{first}:{second}", environ={}).load()
+        self.assertEqual(loaded.ssl_ca_cert, str(self.folder.absolute() / "clusters" / "ca.crt"))
+        self.assertEqual(loaded.cert_file, str(self.folder.absolute() / "users" / "me.crt"))
+        program = Path(
+            self.write(
+                '#!/bin/sh\necho \'{"apiVersion": "client.authentication.k8s.io/v1beta1", "kind": "ExecCredential", "status": {"token": "made"}}\'\n',
+                "users/bin/program",
+            )
+        )
+        program.chmod(0o700)
+        for command in ("./bin/program", "bin/program", str(program.absolute())):
+            plugin = {
+                "apiVersion": "client.authentication.k8s.io/v1beta1",
+                "command": command,
+                "args": None,
+                "env": None,
+                "provideClusterInfo": True,
+                "installHint": "x",
+            }
+            user["user"] = {"exec": plugin}
+            second = self.write(yaml.safe_dump({"users": [user]}), "users/config")
+            self.assertEqual(
+                self.token(CredentialSource(f"{first}:{second}", environ={}).load()), "Bearer made"
+            )
+
+    def test_socks(self) -> None:
+        """A proxy of SOCKS needs a package that not everybody has, be it a kubeconfig or the environment that names it."""
+        config = yaml.safe_load(kubeconfig("https://10.0.0.1", None, None))
+        config["clusters"][0]["cluster"]["proxy-url"] = "socks5://10.0.0.2:1080"
+        asked: list[str] = []
+        self.patch(credentials, "find_spec", asked.append)
+        self.assertEqual(
+            self.refusal(config), "its proxy is one of SOCKS, for which the Python package PySocks is missing"
+        )
+        self.patch(credentials, "find_spec", lambda name: name)
+        loaded = CredentialSource(self.write(yaml.safe_dump(config)), environ={}).load()
+        self.assertEqual((loaded.proxy, asked), ("socks5://10.0.0.2:1080", ["socks"]))
+
+    def test_proxy_of_the_environment(self) -> None:
+        """What is no URL is told, unless the API server is reached without it; the package reads these variables itself."""
+        config = yaml.safe_load(kubeconfig("https://10.0.0.1", None, None))
+        path = self.write(yaml.safe_dump(config))
+        left = {name: value for name, value in os.environ.items() if not name.lower().endswith("_proxy")}
+        self.patch(os, "environ", {**left, "HTTPS_PROXY": f"{SECRET}:3128"})
+        message = self.refusal(config)
+        self.assertIn("the environment", message)
+        self.assertIn("such as http://proxy.example.com:3128", message)
+        os.environ["NO_PROXY"] = "10.0.0.1"
+        CredentialSource(path, environ={}).load()
 
     def test_a_folder(self) -> None:
         """A folder is there, and no kubeconfig."""
