@@ -9,7 +9,7 @@ from attrs import field
 
 from ingress.ctl.inputs.coverage import Coverage
 from ingress.ctl.inputs.unknown_fields import UnknownField
-from ingress.model.cluster.objects import Kind, ObjectId, ObjectKey
+from ingress.model.cluster.objects import ClusterObject, Kind, ObjectId, ObjectKey
 from ingress.model.cluster.problems import Problem
 from ingress.model.cluster.state import ClusterState
 from ingress.model.frozen import frozen
@@ -101,6 +101,13 @@ class Texts(Protocol):
         """Return the path of the file that places call *name*, which is printable; None for none."""
 
 
+def _object(state: ClusterState, kind: Kind, key: ObjectKey) -> ClusterObject | None:
+    some: Mapping[ObjectKey, ClusterObject] = state.of(kind)
+    if kind in (Kind.SERVICE, Kind.SECRET):
+        some = state.services if kind is Kind.SERVICE else state.secrets
+    return some.get(key)
+
+
 @frozen(eq=False, slots=False)
 class Input:
     """Objects to be judged, as one controller would have them.
@@ -149,7 +156,7 @@ class Input:
             )
             for kind, key in both:
                 first, second = self.places[kind, key], other.places[kind, key]
-                if first != second:
+                if first != second and _object(self.state, kind, key) != _object(other.state, kind, key):
                     return f"{kind} {key} stands in {first} and {second}, each time otherwise"
         return "some objects stand there in several forms" if self.others else ""
 

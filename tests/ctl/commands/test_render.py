@@ -43,6 +43,22 @@ class RenderTests(CtlCase):
             result.stderr, r"^Error: Ingress shop/web stands in \S+/a\.yaml:1 and \S+/c\.yaml:1, "
         )
 
+    def test_of_several_sets_one_is_named_that_is_another_in_each(self) -> None:
+        """And none that stands in each alike, before it in the alphabet; be it an Ingress or a Service."""
+        alike = ingress().replace("name: web\n  namespace", "name: any\n  namespace")
+        self.assertIn("name: any", alike)
+        service = "apiVersion: v1\nkind: Service\nmetadata: {name: web, namespace: shop}\nspec: {ports: [{port: %s}]}\n"
+        for form, other, named in (
+            (ingress(), ingress(auth_type="basic"), "Ingress shop/web"),
+            (service % 80, service % 81, "Service shop/web"),
+        ):
+            self.manifest(f"{alike}---\n{form}", "a.yaml")
+            self.manifest(f"{alike}---\n{other}", "b/c.yaml")
+            result = self.run_command("render", "--as", "gateway", str(self.folder))
+            self.assertRegex(
+                result.stderr, rf"^Error: {named} stands in \S+/a\.yaml:\d+ and \S+/c\.yaml:\d+, "
+            )
+
     def test_what_is_no_name_of_a_gateway_is_a_mistake(self) -> None:
         """It is told with the form."""
         result = self.run_command("render", "--as", "gateway", "--gateway", "main", self.manifest(ingress()))
