@@ -112,9 +112,12 @@ def shown_place(one: BackendSeen, without: str = "503") -> str:
 
 def settings_of(route: Route, serving: ServingSettings) -> Iterator[str]:
     """Yield how endpoints are chosen and waited for, where *route* asks for something or the operator does."""
+    beside: dict[str, None] = {}
     for backend, balancing in route.balancing_beside:
         how = Balancing(serving.load_balance) if balancing is None else balancing
-        yield f"of {backend.kind} {backend.namespace}/{backend.name}, {_shared(how)}"
+        beside[f"of {backend.kind} {backend.namespace}/{backend.name}, {_shared(how)}"] = None
+    # Of one to which TLS is spoken at times both stand there.
+    yield from beside
     if route.balancing is not None:
         yield _shared(route.balancing)
     elif serving.load_balance is not Algorithm.ROUND_ROBIN:

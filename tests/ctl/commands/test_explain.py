@@ -264,6 +264,21 @@ data: {"5432": "shop/web:80"}
         (taken,) = (one for one in asked["variants"] if one["isTaken"])
         self.assertEqual(taken["conditions"], [["header x-new is always", True]])
 
+    def test_how_a_canary_shares_requests_is_told_once(self) -> None:
+        """Also where TLS is spoken to its endpoints for requests that came over TLS, which makes two backends of it."""
+        canary = ingress(canary="true", canary_weight="20", upstream_hash_by="$request_uri")
+        canary = canary.replace("name: web\n  namespace", "name: canary\n  namespace").replace(
+            "service: {name: web", "service: {name: new"
+        )
+        manifests = f"{ingress(backend_protocol='AUTO_HTTP')}---\n{canary}"
+        settings = self.explained(manifests, "http://shop.example.com/")["settings"]
+        self.assertEqual(
+            [one for one in settings if "Service shop/new" in one],
+            [
+                "of Service shop/new, endpoints are chosen by a hash of what the request says (upstream-hash-by)"
+            ],
+        )
+
     def test_an_ingress_that_is_not_served_says_why(self) -> None:
         """Of another class, of none, or refused: where nothing takes the request, it explains itself."""
         for manifests, word in (
