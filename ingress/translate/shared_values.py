@@ -69,7 +69,11 @@ class SharedValues:
     @property
     def is_letting_go(self) -> bool:
         """Whether there is something to do for ``let_go_some``."""
-        return bool(self._replaced or self._left)
+        return bool(self._replaced or self._left or self._is_tidying)
+
+    @property
+    def _is_tidying(self) -> bool:
+        return bool(self._looked_at or self._unlisted)
 
     def leave(self, values: list[Any]) -> None:
         """Have *values*, which were replaced, let go by ``let_go_some``, and what is kept and only they refer to."""
@@ -81,7 +85,13 @@ class SharedValues:
         self._doubted = {}
 
     def let_go_some(self) -> None:
-        """Take a step of letting go what was replaced."""
+        """Take a step of letting go what was replaced, or of a look at all that is under way.
+
+        That goes first: what it has listed is seen to be in use by it, be it a private key, and other pieces may not come for days.
+        """
+        if self._is_tidying:
+            self.tidy()
+            return
         most = min(LEFT_AT_ONCE + len(self._replaced) // _MORE_OF, MOST_AT_ONCE)
         looked_at = 0
         while looked_at < most and self.is_letting_go:
@@ -150,7 +160,7 @@ class SharedValues:
 
     def tidy(self) -> None:
         """Take a step of letting go what is not in use any more, if it is time for that."""
-        if not self._looked_at and not self._unlisted:
+        if not self._is_tidying:
             count = len(self)
             if count <= max(2 * self._settled, FEW):
                 return
@@ -166,7 +176,7 @@ class SharedValues:
             value = some.pop()
             if counts.pop() <= _KEPT_ALONE:
                 self._kept.get(type(value), {}).pop(value, None)
-        if not self._looked_at and not self._unlisted:
+        if not self._is_tidying:
             self._settled = len(self)
 
 

@@ -193,3 +193,14 @@ class LettingGoTests(SynchronousTestCase):
         self.assertEqual(len(self.values), 300)
         self.assertLess(longest, 3 * AT_ONCE)
         self.assertEqual([len(values) for values in kept], [100] * 3)
+
+    def test_tidy_between_changes(self) -> None:
+        """A look at all values comes to its end though nothing else comes, and keeps none that is replaced meanwhile."""
+        some = [self.part(str(number)) for number in range(3 * AT_ONCE)]
+        self.values.tidy()
+        gone = ref(some[0])
+        self.values.leave(some[:1])
+        del some[0]
+        self.work()
+        self.assertIsNone(gone())
+        self.assertEqual(len(self.values), len(some))
