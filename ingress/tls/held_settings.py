@@ -7,7 +7,7 @@ settings are also put together anew, and whoever had them may be gone before a c
 """
 
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import ClassVar, Final, Generic, NamedTuple, TypeVar
 from weakref import ref
 
@@ -42,19 +42,22 @@ class _Kept(Generic[V]):
     holders: dict[int, ref[UpstreamTls]] = field(factory=dict)
     """Equal settings as others have them, by identity: there may be several such objects."""
     was_left: bool = False
-    """Whether nobody had them at the last look."""
+    """Whether nobody had them at the last look, nor since then."""
 
 
 class HeldSettings(Generic[V]):
     """The values of settings that somebody has, at most *most*, those that were used last.
 
-    *clock* delays looks at who has them; without any, only others push them out.  *after_look* is called after each look at which something was let go.
+    *clock* delays looks at who has them; without any, only others push them out.  *after_look* are steps behind each look.
     """
 
     log: ClassVar[Logger] = Logger()
 
     def __init__(
-        self, most: int, clock: IReactorTime | None, after_look: Callable[[], None] = lambda: None
+        self,
+        most: int,
+        clock: IReactorTime | None,
+        after_look: Callable[[], Iterable[None]] = lambda: (),
     ) -> None:
         self._most = most
         self._clock = clock
@@ -89,7 +92,8 @@ class HeldSettings(Generic[V]):
         return [kept.value for kept in self._kept.values()]
 
     def stop(self) -> None:
-        """Look no more."""
+        """Look no more, whatever is kept from now on."""
+        self._clock = None
         if self._next_look is not None:
             self._next_look.cancel()
             self._next_look = None
@@ -106,7 +110,6 @@ class HeldSettings(Generic[V]):
         self._looking.addBoth(self._looked)
 
     def _look_at_all(self) -> Stepwise[None]:
-        before = len(self._kept)
         for number, offer in enumerate(tuple(self._kept), 1):
             kept = self._kept.get(offer)
             if kept is not None:
@@ -115,8 +118,7 @@ class HeldSettings(Generic[V]):
             kept = None
             if not number % LOOKED_AT_ONCE:
                 yield
-        if len(self._kept) != before:
-            self._after_look()
+        yield from self._after_look()
 
     def _look_at(self, offer: Offer, kept: _Kept[V]) -> None:
         kept.holders = {identity: held for identity, held in kept.holders.items() if held() is not None}
@@ -141,6 +143,7 @@ class HeldSettings(Generic[V]):
 
 def _hold(kept: _Kept[V], tls: UpstreamTls) -> None:
     """Note that somebody has the settings of *kept* as *tls*."""
+    kept.was_left = False
     held = kept.holders.get(id(tls))
     if held is None or held() is not tls:
         kept.holders[id(tls)] = ref(tls)

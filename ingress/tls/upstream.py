@@ -37,6 +37,7 @@ from twisted.internet.interfaces import IReactorTime
 from ingress.annotations.contract.values import quoted
 from ingress.identity.key_pairs import DAMAGED
 from ingress.model.requests.client_authentication import MOST_DEPTH
+from ingress.model.stepwise import Stepwise
 from ingress.model.upstream.backends import Endpoint
 from ingress.model.upstream.upstream_tls import PeerName, PeerNameType, TlsSettings, TlsVersion
 from ingress.tls.binding import words_of
@@ -48,6 +49,8 @@ MAX_IDENTITIES = 1024
 MAX_SESSIONS = 2048
 """Of endpoints whatever their settings: one takes more than six KiB, with the certificates that were shown, and endpoints come and go
 with every rollout."""
+FORGOTTEN_AT_ONCE = 20
+"""Sessions in one step: to free one takes nearly a hundredth of a millisecond."""
 
 _SHOWN_NAMES = 5
 _VERSIONS = {TlsVersion.TLS_1_2: SSL.TLS1_2_VERSION, TlsVersion.TLS_1_3: SSL.TLS1_3_VERSION}
@@ -151,11 +154,14 @@ class UpstreamContexts:
             if len(self._sessions) > MAX_SESSIONS:
                 self._sessions.popitem(last=False)
 
-    def _forget_sessions(self) -> None:
+    def _forget_sessions(self) -> Stepwise[None]:
         """Keep no sessions of contexts that are gone."""
         present = {identity.number for identity in self._identities.values()}
-        for whose in [whose for whose in self._sessions if whose.identity not in present]:
-            del self._sessions[whose]
+        gone = [whose for whose in self._sessions if whose.identity not in present]
+        for number, whose in enumerate(gone, 1):
+            self._sessions.pop(whose, None)
+            if not number % FORGOTTEN_AT_ONCE:
+                yield
 
     def why_failed(self, connection: SSL.Connection, error: BaseException | None) -> str:
         """Say why a handshake failed, for the log: what was wrong with the certificate, or what was said."""

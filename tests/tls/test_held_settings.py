@@ -1,5 +1,6 @@
 """What is made of settings of TLS to endpoints, and how long it is kept."""
 
+from collections.abc import Iterable
 from itertools import pairwise
 from typing import Any
 from unittest.mock import patch
@@ -8,6 +9,7 @@ from attrs import evolve
 from twisted.internet.task import Clock
 from twisted.trial.unittest import SynchronousTestCase
 
+from ingress.model.stepwise import Stepwise
 from ingress.model.upstream.upstream_tls import TlsSettings, UpstreamTls
 from ingress.process import in_slices
 from ingress.tls.held_settings import LOOK_SECONDS, LOOKED_AT_ONCE, HeldSettings, Offer
@@ -29,8 +31,9 @@ class HeldSettingsTests(SynchronousTestCase):
         self.looks = 0
         self.held: HeldSettings[str] = HeldSettings(1000, self.clock, self.looked)
 
-    def looked(self) -> None:
+    def looked(self) -> Iterable[None]:
         self.looks += 1
+        return ()
 
     def put(self, tls: UpstreamTls, value: str = "made") -> None:
         self.held.put(Offer(tls, False), value)
@@ -41,12 +44,12 @@ class HeldSettingsTests(SynchronousTestCase):
         self.put(served)
         self.put(gone)
         self.clock.pump(LOOK * 3)
-        self.assertEqual((len(self.held), self.looks), (2, 0))
+        self.assertEqual((len(self.held), self.looks), (2, 3))
         del gone
         self.clock.pump(LOOK)
         self.assertEqual(len(self.held), 2)
         self.clock.pump(LOOK)
-        self.assertEqual((len(self.held), self.looks), (1, 1))
+        self.assertEqual((len(self.held), self.looks), (1, 5))
         self.assertEqual(self.held.get(Offer(served, False)), "made")
         del served
         self.clock.pump(LOOK * 2)
@@ -64,6 +67,15 @@ class HeldSettingsTests(SynchronousTestCase):
         self.assertIsNone(self.held.get(Offer(again, True)))
         self.clock.pump(LOOK * 4)
         self.assertEqual(self.held.get(Offer(again, False)), "made")
+
+    def test_used_between_looks(self) -> None:
+        """What was used since the last look stays, though nobody has it at any of them: settings may be put together for each use."""
+        self.put(settings_of(0))
+        for _ in range(4):
+            self.clock.pump(LOOK)
+            self.assertEqual(self.held.get(Offer(settings_of(0), False)), "made")
+        self.clock.pump(LOOK * 2)
+        self.assertEqual(len(self.held), 0)
 
     def test_last_of_several(self) -> None:
         """It stays until the last has left who has equal settings."""
@@ -110,7 +122,8 @@ class HeldSettingsTests(SynchronousTestCase):
     def test_bug(self) -> None:
         """A bug in a look is told, and others follow."""
 
-        def fail() -> None:
+        def fail() -> Stepwise[None]:
+            yield
             raise RuntimeError("a bug")
 
         held: HeldSettings[str] = HeldSettings(9, self.clock, fail)
@@ -118,11 +131,11 @@ class HeldSettingsTests(SynchronousTestCase):
         held.put(Offer(kept, False), "kept")
         held.put(Offer(evolve(kept, key_pem=b"other"), False), "left")
         self.clock.pump(LOOK * 2)
-        self.assertEqual(len(self.flushLoggedErrors(RuntimeError)), 1)
+        self.assertEqual(len(self.flushLoggedErrors(RuntimeError)), 2)
         self.assertEqual(len(held), 1)
         del kept
         self.clock.pump(LOOK * 2)
-        self.assertEqual(len(self.flushLoggedErrors(RuntimeError)), 1)
+        self.assertEqual(len(self.flushLoggedErrors(RuntimeError)), 2)
         self.assertEqual(len(held), 0)
 
     def test_stop(self) -> None:
@@ -132,5 +145,8 @@ class HeldSettingsTests(SynchronousTestCase):
             self.put(kept)
             self.clock.pump(seconds)
             self.held.stop()
+            self.assertEqual(self.clock.getDelayedCalls(), [])
+            # A connection may still be begun.
+            self.put(settings_of(1))
             self.assertEqual(self.clock.getDelayedCalls(), [])
             self.held = HeldSettings(9, self.clock)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from itertools import pairwise
+from typing import Any
 from weakref import ref
 
 from attrs import evolve
@@ -21,11 +23,12 @@ from ingress.model.upstream.upstream_tls import (
     TlsVersion,
     UpstreamTls,
 )
+from ingress.process import in_slices
 from ingress.tls import upstream
 from ingress.tls.binding import is_resumed, restrict_groups
 from ingress.tls.held_settings import LOOK_SECONDS
 from ingress.tls.profile import GROUPS, known_groups, new_server_context
-from ingress.tls.upstream import UpstreamContexts, words_of_error
+from ingress.tls.upstream import FORGOTTEN_AT_ONCE, UpstreamContexts, words_of_error
 from tests.fakes.certificates import PrivateKey, issue, make_authority, make_rsa_key
 
 AUTHORITY = make_authority()
@@ -430,6 +433,32 @@ class KeepingTests(SynchronousTestCase):
         self.assertTrue(self.resumes(others))
         self.contexts.stop()
         self.assertEqual(clock.getDelayedCalls(), [])
+
+    def test_sessions_of_gone_contexts(self) -> None:
+        """Sessions of a context that others have pushed out are gone with the next look, few of them in one turn."""
+        clock = Clock()
+        self.patch(upstream, "MAX_IDENTITIES", 1)
+        self.contexts = UpstreamContexts(clock=clock)
+        self.addCleanup(self.contexts.stop)
+        self.assertFalse(self.resumes(over(VERIFIED)))
+        sessions = self.contexts._sessions
+        [whose] = sessions
+        sessions.update((whose._replace(port=port), SSL.Session()) for port in range(5 * FORGOTTEN_AT_ONCE))
+        served = over(TlsSettings(name="app.internal"))
+        self.assertFalse(self.resumes(served))
+        sizes: list[int] = []
+        later = clock.callLater
+
+        def call_later(*arguments: Any) -> Any:
+            sizes.append(len(sessions))
+            return later(*arguments)
+
+        self.patch(clock, "callLater", call_later)
+        self.patch(in_slices, "SLICE_SECONDS", 0.0)
+        clock.pump([LOOK_SECONDS, 0.0])
+        self.assertEqual(len(sessions), 1)
+        self.assertTrue(all(a - b <= FORGOTTEN_AT_ONCE for a, b in pairwise(sizes)), sizes)
+        self.assertTrue(self.resumes(served))
 
     def test_terms_that_openssl_refuses(self) -> None:
         """Terms that no context can be made of are told by an error of a known kind."""
