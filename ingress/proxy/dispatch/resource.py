@@ -27,9 +27,9 @@ from ingress.model.shared_map import SharedMap
 from ingress.model.text.expressions import ProgramsMissing
 from ingress.model.upstream.backends import BackendReference, BackendState
 from ingress.model.upstream.balancing import Balancing
-from ingress.proxy.contract.faults import State
 from ingress.proxy.dispatch.known_rotations import KnownRotations
 from ingress.proxy.dispatch.preparing import Preparing
+from ingress.proxy.dispatch.program_queue import ProgramQueue
 from ingress.proxy.exchange.exchange import Exchange
 from ingress.proxy.exchange.filtering.chains import Chains
 from ingress.proxy.exchange.filtering.consulting import ask_at_once
@@ -55,8 +55,6 @@ NO_TABLE: Final = RouteTable()
 
 MAX_ASKED_FOR: Final = 32
 """Ways to share the requests of one backend that are kept at a time, beside the usual one."""
-MAX_TURNS: Final = 64
-"""Of one exchange in which programs of expressions are made for it; what was made by then is kept for the next one."""
 
 
 class IngressProxyResource(ReverseProxyResource):
@@ -81,6 +79,9 @@ class IngressProxyResource(ReverseProxyResource):
             Scope.WORKER, "rotations", "known", partial(KnownRotations, clock)
         )
         self._known = known
+        # Programs of expressions are kept for all tables together.
+        queue: ProgramQueue = states.state(Scope.WORKER, "programs", "queue", partial(ProgramQueue, clock))
+        self._program_queue = queue
         self._rotations, self._asked_for = known.usual, known.asked_for
 
     def publish(
@@ -167,13 +168,10 @@ class IngressProxyResource(ReverseProxyResource):
             rotation = self._new_rotation(backend)
         return rotation
 
-    def render(
-        self, exchange: Exchange, decided: tuple[Route, BackendReference] | None = None, turns: int = 0
-    ) -> int:
+    def render(self, exchange: Exchange, decided: tuple[Route, BackendReference] | None = None) -> int:
         """Send *exchange* to an endpoint, unless filters answer it.
 
-        Who comes back from filters has *decided* by which route it goes, and to which backend; for who has waited so many *turns*,
-        programs were made.
+        Who comes back from filters has *decided* by which route it goes, and to which backend.
         """
         if decided is None:
             try:
@@ -186,7 +184,7 @@ class IngressProxyResource(ReverseProxyResource):
                 exchange.fail(414, "path too long for the expressions of its host")
                 return NOT_DONE_YET
             except ProgramsMissing:
-                self._go_on_later(exchange, turns + 1)
+                self._program_queue.wait(exchange, partial(self.render, exchange))
                 return NOT_DONE_YET
             except TooMuchToCompare:
                 exchange.fail(431, _TOO_MUCH)
@@ -199,7 +197,7 @@ class IngressProxyResource(ReverseProxyResource):
                 or route.stand_in is not None
                 or (not route.host and exchange.path == HEALTH_CHECK_PATH)
             ):
-                self._ask_filters(exchange, route, turns)
+                self._ask_filters(exchange, route)
                 return NOT_DONE_YET
             if route.filters or self._chains.everything:
                 chain = exchange.chain = self._chains.chain(route.filters)
@@ -209,7 +207,7 @@ class IngressProxyResource(ReverseProxyResource):
                     and (chain.methods is None or exchange.head.method in chain.methods)
                 ):
                     if chain.holds_bodies:
-                        self._ask_filters(exchange, route, turns)
+                        self._ask_filters(exchange, route)
                         return NOT_DONE_YET
                     stop = ask_at_once(chain, exchange.facts())
                     if stop is not None:
@@ -252,22 +250,6 @@ class IngressProxyResource(ReverseProxyResource):
             # It is for the routes of its host, whichever that is.
             return False
 
-    def _go_on_later(self, exchange: Exchange, turns: int) -> None:
-        """Have *exchange* go on in a turn of its own, its *turns*-th, for which further programs of expressions are made."""
-        if turns > MAX_TURNS:
-            exchange.cause = Cause.UNAVAILABLE
-            exchange.fail(503, "more expressions of the host were to be compared than are kept")
-        else:
-            self.reactor.callLater(0, self._go_on, exchange, turns)
-
-    def _go_on(self, exchange: Exchange, turns: int) -> None:
-        if exchange.state is State.DONE:
-            return
-        try:
-            self.render(exchange, None, turns)
-        except Exception:
-            exchange.crash()
-
     def route_of(self, exchange: Exchange) -> Route | None:
         """Return the route that would have *exchange*; None where there is none, or none that is found within the bounds."""
         try:
@@ -293,7 +275,7 @@ class IngressProxyResource(ReverseProxyResource):
         secure = route.secure_backend
         return route.backend if secure is None or exchange.facts().scheme != b"https" else secure
 
-    def _ask_filters(self, exchange: Exchange, route: Route | None, turns: int) -> None:
+    def _ask_filters(self, exchange: Exchange, route: Route | None) -> None:
         """Choose where *exchange* leads, and have the filters on the way there decide about it, if there are any."""
         if self.answers_health_checks and is_health_check(self._table, exchange.host, exchange.path, route):
             exchange.reply(HEALTH_CHECK_REPLY, HEALTH_CHECK_ROUTE)
@@ -307,7 +289,7 @@ class IngressProxyResource(ReverseProxyResource):
                 exchange.fail(431, _TOO_MUCH)
                 return
             except ProgramsMissing:
-                self._go_on_later(exchange, turns + 1)
+                self._program_queue.wait(exchange, partial(self.render, exchange))
                 return
         if route is None:
             filters = self._table.host_filters(exchange.host)

@@ -1,0 +1,153 @@
+"""Tests for ``ingress.proxy.dispatch.program_queue``: requests that wait for programs of expressions."""
+
+from itertools import groupby
+from typing import NoReturn
+
+from twisted.internet.task import Clock
+
+from ingress.model.exchanges.causes import Cause
+from ingress.model.text import expressions
+from ingress.model.text.expressions import MAX_MAKING, read_expression
+from ingress.model.upstream.backends import BackendState
+from ingress.proxy.dispatch.program_queue import MAX_BEHIND_SECONDS, ProgramQueue
+from ingress.routing.match_conditions import Compared, MatchCondition
+from ingress.routing.route import Match, Route
+from ingress.routing.table import RouteTable
+from tests.fakes.plain_code import need_plain_code
+from tests.proxy.dispatch.test_preparing import Turns
+from tests.proxy.playing import BACKEND, OK, ONE, OWNER, ProxyCase
+
+HOSTS = ("a.test", "b.test", "c.test", "d.test", "e.test", "f.test")
+COUNT = 700
+"""More than are made in one lookup."""
+
+
+class ProgramQueueTests(ProxyCase):
+    """Hosts of which each has very many expressions."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        routes = [
+            Route(
+                host,
+                "/",
+                Match.PREFIX,
+                OWNER,
+                BACKEND,
+                conditions=(
+                    MatchCondition(
+                        Compared.HEADER, b"version", pattern=read_expression(f"{host} {number}(b+)")
+                    ),
+                ),
+                place=f"{host} {number:04}",
+            )
+            for host in HOSTS
+            for number in range(COUNT)
+        ]
+        self.stage.resource.publish(RouteTable(routes), {BACKEND: BackendState((ONE,))})
+        expressions._programs.clear()
+        self.patch(expressions, "_KEPT", COUNT + COUNT // 2)
+
+    def asking(self, host: str, version: str = "x") -> bytes:
+        """Return a request that is compared with all expressions of *host*."""
+        return f"GET / HTTP/1.1\r\nHost: {host}\r\nVersion: {version}\r\n\r\n".encode()
+
+    def test_different_programs(self) -> None:
+        """Requests whose programs cannot be kept all together are answered nevertheless: one after the other has its own made."""
+        slices = Clock()
+        self.stage.resource._program_queue = ProgramQueue(slices)
+        clients = [self.stage.open() for _ in HOSTS]
+        for client, host in zip(clients, HOSTS, strict=True):
+            client.say(self.asking(host))
+        slices.advance(0)
+        for client in clients:
+            self.assert_status(client.take(), 404)
+
+    def test_order(self) -> None:
+        """Answers on one connection come in the order of the requests, and a request that waits is held up by none that needs nothing."""
+        down = self.stage.open()
+        down.say(self.asking("a.test", "a.test 699b"), self.asking("b.test"), self.asking("none.test"))
+        self.assert_upstreams(1)
+        self.upstream().say(OK)
+        self.assertEqual([int(one[:3]) for one in down.take().split(b"HTTP/1.1 ")[1:]], [200, 404, 404])
+
+    def test_one_lookup_a_turn(self) -> None:
+        """However many wait, one of them has programs made in a turn; who has left meanwhile has none made."""
+        turns = Turns()
+        queue = self.stage.resource._program_queue = ProgramQueue(turns)  # type: ignore[arg-type]
+        clients = [self.stage.open() for _ in HOSTS]
+        for client, host in zip(clients, HOSTS, strict=True):
+            client.say(self.asking(host))
+        self.assertEqual(len(queue), len(HOSTS))
+        clients[1].reset()
+        answered: list[list[int]] = []
+        made: list[int] = []
+        self.patch(expressions, "_KEPT", 10 * COUNT)
+        is_over = False
+        while not is_over:
+            before = len(expressions._programs)
+            is_over = not turns.take()
+            made.append(len(expressions._programs) - before)
+            answered.append([number for number, client in enumerate(clients) if client.received])
+        self.assertLessEqual(max(made), MAX_MAKING // 4096)
+        self.assertEqual(
+            [one for one, _ in groupby(answered)], [[], [0], [0, 2], [0, 2, 3], [0, 2, 3, 4], [0, 2, 3, 4, 5]]
+        )
+        self.assertEqual(sum(f"b.test {COUNT - 1}(b+)" == text for text, _ in expressions._programs), 0)
+        self.assertEqual(len(queue), 0)
+
+    def test_too_long_behind_others(self) -> None:
+        """Who has waited for too long behind others is answered 503, and has nothing made; the next one has."""
+        slices = Clock()
+        self.stage.resource._program_queue = ProgramQueue(slices)
+        down = self.stage.open()
+        down.say(self.asking("a.test"))
+        made = len(expressions._programs)
+        slices.advance(MAX_BEHIND_SECONDS + 1)
+        self.assert_status(down.take(), 503)
+        self.assertEqual(len(expressions._programs), made)
+        self.assertEqual(self.metrics.records[-1].cause, Cause.UNAVAILABLE)
+        down.say(self.asking("a.test"))
+        slices.advance(0)
+        self.assert_status(down.take(), 404)
+
+    def test_bug(self) -> None:
+        """Whoever meets a bug in its lookup is answered 500, and those behind go on."""
+        slices = Clock()
+        self.stage.resource._program_queue = ProgramQueue(slices)
+        clients = [self.stage.open() for _ in HOSTS]
+        for client, host in zip(clients, HOSTS, strict=True):
+            client.say(self.asking(host))
+        real = expressions.program_of
+        self.patch(expressions, "program_of", broken)
+        slices.advance(0)
+        self.assertEqual([client.take()[9:12] for client in clients], [b"500"] * len(HOSTS))
+        self.assertEqual(len(self.flushLoggedErrors(RuntimeError)), len(HOSTS))
+        self.patch(expressions, "program_of", real)
+        down = self.stage.open()
+        down.say(self.asking("a.test"))
+        slices.advance(0)
+        self.assert_status(down.take(), 404)
+
+    def test_bug_of_its_own(self) -> None:
+        """Where the queue itself fails all who wait are answered 500, and the next one is served."""
+        need_plain_code()
+        slices = Clock()
+        self.stage.resource._program_queue = ProgramQueue(slices)
+        clients = [self.stage.open() for _ in HOSTS]
+        for client, host in zip(clients, HOSTS, strict=True):
+            client.say(self.asking(host))
+        real = ProgramQueue._is_still_missing
+        self.patch(ProgramQueue, "_is_still_missing", broken)
+        slices.advance(0)
+        self.assertEqual([client.take()[9:12] for client in clients], [b"500"] * len(HOSTS))
+        self.assertEqual(len(self.flushLoggedErrors(RuntimeError)), 1)
+        self.patch(ProgramQueue, "_is_still_missing", real)
+        clients[0].say(self.asking("a.test"))
+        slices.advance(0)
+        self.assert_status(clients[0].take(), 404)
+
+
+def broken(*_: object, **__: object) -> NoReturn:
+    """Fail as a bug does."""
+    raise RuntimeError
