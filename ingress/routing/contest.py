@@ -12,7 +12,7 @@ from typing import Final
 
 from ingress.model.frozen import frozen
 from ingress.model.stepwise import Stepwise
-from ingress.model.text.expressions import found_at_last
+from ingress.model.text.expressions import found_in_steps
 from ingress.model.text.path_expressions import MAX_WORK
 from ingress.routing.beginnings import EVERYBODY
 from ingress.routing.expression_routes import PathTooLong
@@ -107,7 +107,7 @@ def contesting(table: RouteTable, host: bytes, path: bytes) -> Stepwise[Contest]
     winner: Route | None = None
     is_too_long = False
     try:
-        winner = found_at_last(partial(table.find, host, path))
+        winner = yield from found_in_steps(partial(table.find, host, path))
     except PathTooLong:
         is_too_long = True
     yield
@@ -117,7 +117,7 @@ def contesting(table: RouteTable, host: bytes, path: bytes) -> Stepwise[Contest]
         losers += [_lost(one, winner, is_compared=is_known) for one, is_known in takers if one is not winner]
     for routes in rest:
         yield
-        other = _find(routes, path)
+        other = yield from _find(routes, path)
         if other is not None:
             losers.append(_of_other_host(other, looked_for[-1].host))
     losers.sort(key=_order)
@@ -139,9 +139,9 @@ def contesting(table: RouteTable, host: bytes, path: bytes) -> Stepwise[Contest]
     )
 
 
-def _find(routes: HostRoutes, path: bytes) -> Route | None:
+def _find(routes: HostRoutes, path: bytes) -> Stepwise[Route | None]:
     try:
-        return found_at_last(partial(routes.find, path))
+        return (yield from found_in_steps(partial(routes.find, path)))
     except PathTooLong:
         return None
 
@@ -166,7 +166,7 @@ def path_bytes(path: str) -> bytes:
 def _takers(routes: Iterable[Route], path: bytes) -> Stepwise[list[tuple[Route, bool]]]:
     """Find those of *routes* that take *path*, each with whether that was compared to the end."""
     found: list[tuple[Route, bool]] = []
-    work = last = 0
+    work = since = 0
     for number, route in enumerate(routes, 1):
         if not number % AT_ONCE:
             yield
@@ -186,13 +186,14 @@ def _takers(routes: Iterable[Route], path: bytes) -> Stepwise[list[tuple[Route, 
                 is_taken = True
                 continue
             work += cost
+            since += cost + expression.making()
             if expression.takes(path):
                 is_taken = is_compared = True
                 break
         if is_taken:
             found.append((route, is_compared))
-        if work - last > _WORK_AT_ONCE:
-            last = work
+        if since > _WORK_AT_ONCE:
+            since = 0
             yield
     return found
 

@@ -7,7 +7,7 @@ from itertools import islice
 from typing import Final
 
 from ingress.model.stepwise import Stepwise
-from ingress.model.text.expressions import found_at_last
+from ingress.model.text.expressions import found_in_steps
 from ingress.routing.contest import (
     AT_ONCE,
     MOST_LOSERS,
@@ -40,7 +40,7 @@ def contesting_in_order(table: RouteTable, host: bytes, path: bytes, facts: Matc
         near_hosts = yield from near_hosts_of(host.decode("ascii", "replace"), table)
         return Contest(tuple(looked_for), None, None, near_hosts=near_hosts)
     try:
-        winner = found_at_last(lambda: first_met(table.taking(host, path), facts))
+        winner = yield from found_in_steps(lambda: first_met(table.taking(host, path), facts))
     except TooMuchToCompare:
         return Contest(tuple(looked_for), decides.decode("ascii", "replace"), None, is_too_much=True)
     yield

@@ -1,10 +1,13 @@
 """How the route of a request is found, and why others lost."""
 
+from itertools import pairwise
+
 from hypothesis import given
 from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.model.stepwise import finished
+from ingress.model.text import path_expressions
 from ingress.routing.contest import AT_ONCE, MOST_LOSERS, Contest, Why, contesting
 from ingress.routing.expression_routes import PathTooLong
 from ingress.routing.route import Match, Route
@@ -50,6 +53,24 @@ class PropertyTests(SynchronousTestCase):
         self.assertCountEqual([one.route for one in told.losers], expected)
         if told.route is None:
             self.assertEqual(alone, [])
+
+
+class StepTests(SynchronousTestCase):
+    """How much is done in a step."""
+
+    def test_programs(self) -> None:
+        """Programs that are not kept are made some in each step, as for a lookup, whether a route has won or not."""
+        beginnings = [expression(f"/[a-z]+{'(.*a)' * 30}{number:03}x") for number in range(200)]
+        for last in ("/[a-z]+b", "/[a-z]+"):
+            with self.subTest(last=last):
+                table = RouteTable([*beginnings, expression(last)])
+                path_expressions._programs.clear()
+                made = [0]
+                steps = contesting(table, b"h", b"/a")
+                for _ in steps:
+                    made.append(len(path_expressions._programs))
+                self.assertGreater(made[-1], 190)
+                self.assertLess(max(after - before for before, after in pairwise(made)), 100)
 
 
 class WhyTests(SynchronousTestCase):

@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final, TypeVar
 
 from ingress.model.frozen import frozen
+from ingress.model.stepwise import Stepwise, finished
 
 T = TypeVar("T")
 
@@ -30,13 +31,18 @@ class ProgramsMissing(Exception):  # noqa: N818 - it is a verdict on a lookup, n
     """Programs of many expressions have to be made, of which some are now: whoever asks again soon gets further."""
 
 
-def found_at_last(find: Callable[[], T]) -> T:
-    """Return what *find* finds, however long programs are made for it: for those who keep nobody waiting."""
+def found_in_steps(find: Callable[[], T]) -> Stepwise[T]:
+    """Return what *find* finds; each time that programs are made for it is a step."""
     while True:
         try:
             return find()
         except ProgramsMissing:
-            continue
+            yield
+
+
+def found_at_last(find: Callable[[], T]) -> T:
+    """Return what *find* finds, however long programs are made for it: for those who keep nobody waiting."""
+    return finished(found_in_steps(find))
 
 
 def making_of(text: str, size: int) -> int:
