@@ -358,10 +358,8 @@ class MistakeTests(LiveCase):
         config["clusters"][0]["cluster"]["proxy-url"] = "http://user:password@127.0.0.2:1"
         self.kubeconfig.write_text(yaml.safe_dump(config), encoding="utf-8")
         said = await self.mistake()
-        self.assertRegex(
-            said,
-            r"the API server http://127\.0\.0\.1:\d+ cannot be reached through the proxy 127\.0\.0\.2:1: ",
-        )
+        self.assertRegex(said, r"http://127\.0\.0\.1:\d+ cannot be reached through the proxy 127\.0\.0\.2")
+        self.assertIn("127.0.0.2:1: ", said)
         self.assertNotIn("password", said)
 
     async def test_what_is_no_api_server(self) -> None:

@@ -14,6 +14,7 @@ from ingress.routing.match_conditions import Compared, MatchCondition
 from ingress.routing.route import Match, Route
 from ingress.routing.table import RouteTable
 from tests.fakes.plain_code import need_plain_code
+from tests.fakes.transports import Peer
 from tests.proxy.dispatch.test_preparing import Turns
 from tests.proxy.playing import BACKEND, OK, ONE, OWNER, ProxyCase
 
@@ -52,13 +53,18 @@ class ProgramQueueTests(ProxyCase):
         """Return a request that is compared with all expressions of *host*."""
         return f"GET / HTTP/1.1\r\nHost: {host}\r\nVersion: {version}\r\n\r\n".encode()
 
-    def test_different_programs(self) -> None:
-        """Requests whose programs cannot be kept all together are answered nevertheless: one after the other has its own made."""
-        slices = Clock()
-        self.stage.resource._program_queue = ProgramQueue(slices)
+    def all_waiting(self, queue: ProgramQueue) -> list[Peer]:
+        """Return clients that have asked one host each, and wait in *queue*."""
+        self.stage.resource._program_queue = queue
         clients = [self.stage.open() for _ in HOSTS]
         for client, host in zip(clients, HOSTS, strict=True):
             client.say(self.asking(host))
+        return clients
+
+    def test_different_programs(self) -> None:
+        """Requests whose programs cannot be kept all together are answered nevertheless: one after the other has its own made."""
+        slices = Clock()
+        clients = self.all_waiting(ProgramQueue(slices))
         slices.advance(0)
         for client in clients:
             self.assert_status(client.take(), 404)
@@ -74,10 +80,8 @@ class ProgramQueueTests(ProxyCase):
     def test_one_lookup_a_turn(self) -> None:
         """However many wait, one of them has programs made in a turn; who has left meanwhile has none made."""
         turns = Turns()
-        queue = self.stage.resource._program_queue = ProgramQueue(turns)  # type: ignore[arg-type]
-        clients = [self.stage.open() for _ in HOSTS]
-        for client, host in zip(clients, HOSTS, strict=True):
-            client.say(self.asking(host))
+        queue = ProgramQueue(turns)  # type: ignore[arg-type]
+        clients = self.all_waiting(queue)
         self.assertEqual(len(queue), len(HOSTS))
         clients[1].reset()
         answered: list[list[int]] = []
@@ -114,10 +118,7 @@ class ProgramQueueTests(ProxyCase):
     def test_bug(self) -> None:
         """Whoever meets a bug in its lookup is answered 500, and those behind go on."""
         slices = Clock()
-        self.stage.resource._program_queue = ProgramQueue(slices)
-        clients = [self.stage.open() for _ in HOSTS]
-        for client, host in zip(clients, HOSTS, strict=True):
-            client.say(self.asking(host))
+        clients = self.all_waiting(ProgramQueue(slices))
         real = expressions.program_of
         self.patch(expressions, "program_of", broken)
         slices.advance(0)
@@ -133,10 +134,7 @@ class ProgramQueueTests(ProxyCase):
         """Where the queue itself fails all who wait are answered 500, and the next one is served."""
         need_plain_code()
         slices = Clock()
-        self.stage.resource._program_queue = ProgramQueue(slices)
-        clients = [self.stage.open() for _ in HOSTS]
-        for client, host in zip(clients, HOSTS, strict=True):
-            client.say(self.asking(host))
+        clients = self.all_waiting(ProgramQueue(slices))
         real = ProgramQueue._is_still_missing
         self.patch(ProgramQueue, "_is_still_missing", broken)
         slices.advance(0)

@@ -327,9 +327,8 @@ description = f"systemd:domain={sys.argv[1]}:index=0"
 from twisted.internet import reactor
 from twisted.internet.defer import Deferred
 from ingress.proxy.listening.networks import network_for
-from tests.proxy.transport.recorder import Recorder
+from tests.proxy.transport.recorder import Recorder, Taken
 from tests.proxy.transport.test_transport_contract import OneByOne
-from tests.proxy.transport.transport_contract import Taken
 
 async def main():
     network = network_for(reactor, True)

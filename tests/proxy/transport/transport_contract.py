@@ -14,31 +14,13 @@ from twisted.trial.unittest import TestCase
 
 from ingress.proxy.contract.addresses import peer_address, port_of
 from ingress.proxy.contract.transport import KernelCopy
-from tests.proxy.transport.recorder import MEGABYTE, FarEnd, HalfRecorder, Recorder
+from tests.proxy.transport.recorder import MEGABYTE, FarEnd, HalfRecorder, Recorder, Taken
 
 if TYPE_CHECKING:
     _Case = TestCase
 else:
     # Not a case by itself: trial must not run what cannot open a connection.
     _Case = object
-
-
-class Taken:
-    """Takes what comes in odd pieces."""
-
-    def __init__(self) -> None:
-        self.received = bytearray()
-        self.ends: list[int] = []
-        self._memory = bytearray(50_001)
-
-    def spaces(self, most: int) -> list[memoryview]:
-        """Return where the next bytes go: in two pieces."""
-        view = memoryview(self._memory)[:most]
-        return [view[:333], view[333:]]
-
-    def came(self, count: int) -> None:
-        """Take what came."""
-        self.received += self._memory[:count]
 
 
 class TransportContract(_Case):

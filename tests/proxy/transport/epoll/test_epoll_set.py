@@ -21,8 +21,7 @@ from ingress.proxy.transport.epoll.tls import TLSTransport
 from ingress.proxy.transport.handshake_queue import HandshakeQueue
 from ingress.tls.profile import new_server_context
 from tests.proxy.sockets.far_ends import PlainEnd
-from tests.proxy.transport.recorder import Recorder
-from tests.proxy.transport.transport_contract import Taken
+from tests.proxy.transport.recorder import Recorder, Taken
 
 LOOPBACK = "127.0.0.1"
 SMALL = 16 * 1024
