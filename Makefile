@@ -55,7 +55,7 @@ COMPILED_VENV ?= .venv-compiled
 compiled_environment = $(COMPILED_VENV)/.installed-dev
 bench_environment = $(BENCH_VENV)/.installed-bench
 bench_quick_environment = $(BENCH_VENV)/.installed-bench-quick
-# Ours as machine code stands beside the environment that measures it (bench/targets.py), by the same interpreter.
+# Ours as machine code stands beside the environment that measures it (bench/peers/targets.py), by the same interpreter.
 bench_compiled = $(MAKE) --no-print-directory compiled PYTHON='$(BENCH_VENV)/bin/python' COMPILED_VENV='$(BENCH_VENV)-compiled'
 # Debian has what daemons are started by in folders that are not on a user's path.
 export PATH := $(PATH):/usr/local/sbin:/usr/sbin:/sbin
@@ -100,18 +100,18 @@ test-helm: $(dev_environment) $(helm) ## render the chart by Helm, which Go buil
 	@$(if $(CLUSTER),TXINGRESS_TEST_HELM='$(abspath $(helm))' exec $(bin)/python -m tests.chart.api_server)
 
 test-page: $(page_environment) ## look at the page of the admin port with Chromium: it is installed if it is missing (root), and axe-core comes from npm
-	@$(bin)/python -m bench.install chromium
+	@$(bin)/python -m bench.peers.install chromium
 	@TXINGRESS_TEST_BROWSER="$$(command -v chromium)" TXINGRESS_TEST_AXE='$(abspath $(axe))' \
 		exec $(bin)/trial --temp-directory $(VENV)/trial-page tests.page
 
 page-pictures: $(page_environment) ## take pictures of that page in two themes and three sizes into .venv/page, and docs/page.png (root, as above)
-	@$(bin)/python -m bench.install chromium
+	@$(bin)/python -m bench.peers.install chromium
 	@TXINGRESS_TEST_BROWSER="$$(command -v chromium)" exec $(bin)/python -m tests.page.pictures $(VENV)/page
 
 firewall: $(dev_environment) ## have the real ModSecurity and its core rules inspect requests, and print what that costs (root, to install them)
-	@$(bin)/python -m bench.install libmodsecurity3 modsecurity-crs
+	@$(bin)/python -m bench.peers.install libmodsecurity3 modsecurity-crs
 	TXINGRESS_TEST_FIREWALL=1 $(bin)/trial --temp-directory $(VENV)/trial-firewall tests.firewall
-	$(bin)/python -m bench.firewall
+	$(bin)/python -m bench.features.firewall
 
 check: $(dev_environment) ## format, lint, types, layers, what mypyc takes: what CI asks besides the tests, plain and compiled
 	$(bin)/ruff format --check $(CODE)
@@ -134,9 +134,9 @@ http2: $(dev_environment) ## play the rules of HTTP/2 and every flood at a contr
 	$(bin)/python -m tests.http2
 
 fastcgi: $(dev_environment) ## ask real PHP scripts behind PHP-FPM, by us and by nginx, compare what they are told and answer, and measure what that costs (root, to install php-fpm, nginx and h2load)
-	@$(bin)/python -m bench.install php-fpm nginx h2load
+	@$(bin)/python -m bench.peers.install php-fpm nginx h2load
 	$(bin)/trial --temp-directory $(VENV)/trial-fastcgi tests.end_to_end.beside_nginx.test_fastcgi_beside_nginx
-	@exec $(bin)/python -m bench.fastcgi
+	@exec $(bin)/python -m bench.features.fastcgi
 
 docs: $(dev_environment) ## write anew docs/options.md, docs/annotations.md, docs/configmap.md, docs/arguments.md, docs/lint-rules.md, docs/api.md, what the chart has of tables, and the features in docs/gateway-api.md, from their tables, and the output of ingressctl in pages
 	$(bin)/python -m scripts.options_page > $(VENV)/options.md
@@ -179,104 +179,104 @@ bench-quick: $(bench_quick_environment) ## measure the two small GETs beside ngi
 bench-instructions: $(if $(wildcard $(compiled_environment)),compiled)
 
 bench-instructions: $(dev_environment) ## count the instructions of a request outside of the kernel, ours beside nginx, in under two minutes: LOADS=get-unique (root, to install nginx, h2load, wrk, valgrind)
-	@exec $(bin)/python -m bench.instructions $(if $(LOADS),--loads='$(LOADS)')
+	@exec $(bin)/python -m bench.requests.instructions $(if $(LOADS),--loads='$(LOADS)')
 
 bench-compare: $(dev_environment) ## measure the commit REF=HEAD~3 and the working tree in turn, and say what changed beyond noise: LOADS=get-unique ROUNDS=10 (root, as above)
-	@exec $(bin)/python -m bench.compare $(if $(LOADS),--loads='$(LOADS)') $(if $(ROUNDS),--rounds='$(ROUNDS)') '$(or $(REF),HEAD)'
+	@exec $(bin)/python -m bench.requests.compare $(if $(LOADS),--loads='$(LOADS)') $(if $(ROUNDS),--rounds='$(ROUNDS)') '$(or $(REF),HEAD)'
 
 bench-watch: $(dev_environment) ## measure what reading a cluster of 10,000 Ingresses costs, or of ROUTES=httproutes, and write bench/watch-results.json
-	@exec $(bin)/python -m bench.watch --routes=$(or $(ROUTES),ingresses)
+	@exec $(bin)/python -m bench.cluster.watch --routes=$(or $(ROUTES),ingresses)
 
 faults: $(dev_environment) ## break what can break, beside nginx and HAProxy if they are here: FAULTS=name,... TARGETS=ours,...
-	@exec $(bin)/python -m bench.faults --only='$(FAULTS)' --targets='$(TARGETS)'
+	@exec $(bin)/python -m bench.disruptions.faults --only='$(FAULTS)' --targets='$(TARGETS)'
 
 soak: $(dev_environment) ## half load with churn, for SOAK_SECONDS=300, and short connections: memory and descriptors must stay flat
-	@SOAK_SECONDS='$(SOAK_SECONDS)' exec $(bin)/python -m bench.faults --only=soak,short-plain,short-tls,short-sessions,short-handshakes,short-heads --targets=ours
+	@SOAK_SECONDS='$(SOAK_SECONDS)' exec $(bin)/python -m bench.disruptions.faults --only=soak,short-plain,short-tls,short-sessions,short-handshakes,short-heads --targets=ours
 
 bench-feed: $(dev_environment) ## measure what 10,000 Ingresses cost to hand to 2 and 4 workers: milliseconds, bytes, memory
-	@exec $(bin)/python -m bench.feed
+	@exec $(bin)/python -m bench.cluster.feed
 
 bench-sizing: $(dev_environment) ## measure what connections, routes, certificates and workers take, for docs/sizing.md
-	@exec $(bin)/python -m bench.sizing
+	@exec $(bin)/python -m bench.cluster.sizing
 
 bench-memory: $(dev_environment) ## print what a process takes, how soon it starts, and what connections and 10,000 Ingresses take, beside the goals: PARTS='start connections'
-	@exec $(bin)/python -m bench.memory $(PARTS)
+	@exec $(bin)/python -m bench.cluster.memory $(PARTS)
 
 bench-tls: $(dev_environment) ## measure what 10,000 certificates cost in memory and in handshakes
-	@exec $(bin)/python -m bench.tls
+	@exec $(bin)/python -m bench.connections.tls
 
 bench-ticket-keys: $(dev_environment) ## show whether ticket keys could be set, and what replicas that share them would save
-	@exec $(bin)/python -m bench.ticket_keys
+	@exec $(bin)/python -m bench.connections.ticket_keys
 
 bench-admin: $(dev_environment) ## measure how long the pages of the admin port hold the reactor, with 10,000 Ingresses
-	@exec $(bin)/python -m bench.admin
+	@exec $(bin)/python -m bench.cluster.admin
 
 bench-page: $(dev_environment) ## measure what the page of the admin port costs with 0, 1 and 20 viewers, and 10,000 routes
-	@exec $(bin)/python -m bench.page
+	@exec $(bin)/python -m bench.cluster.page
 
 bench-tallies: $(dev_environment) ## measure what adding up the numbers of worker processes costs, with 10,000 Ingresses
-	@exec $(bin)/python -m bench.tallies
+	@exec $(bin)/python -m bench.cluster.tallies
 
 bench-auth: $(dev_environment) ## measure what asking another service about each request costs, beside nginx's auth_request (root, to install it)
-	@exec $(bin)/python -m bench.auth
+	@exec $(bin)/python -m bench.features.auth
 
 bench-tracing: $(dev_environment) ## measure what tracing costs a GET: without, with 1 % and with all requests sampled, at a collector (root, to install nginx and h2load)
-	@exec $(bin)/python -m bench.tracing
+	@exec $(bin)/python -m bench.features.tracing
 
 bench-filters: $(dev_environment) ## measure what filters of the operator's cost a GET, in calls and microseconds
-	@exec $(bin)/python -m bench.filters
+	@exec $(bin)/python -m bench.features.filters
 
 bench-gateway-filters: $(dev_environment) ## count what filters of the Gateway API cost a GET, in calls
-	@exec $(bin)/python -m bench.gateway_filters
+	@exec $(bin)/python -m bench.features.gateway_filters
 
 bench-passwords: $(dev_environment) ## measure what passwords cost, known, wrong and in a flood
-	@exec $(bin)/python -m bench.passwords
+	@exec $(bin)/python -m bench.features.passwords
 
 bench-limits: $(dev_environment) ## measure what limits of a million clients take in memory, and the longest pause; and compare them with an nginx that is installed
-	@$(bin)/python -m bench.limits
-	@exec $(bin)/python -m bench.limits_beside_nginx
+	@$(bin)/python -m bench.features.limits
+	@exec $(bin)/python -m bench.features.limits_beside_nginx
 
 bench-takeover: $(dev_environment) ## take over 20 times under load, on five kinds of connections, and count what is lost and left behind: WORKERS=2
-	@exec $(bin)/python -m bench.takeover $(if $(WORKERS),--option=--workers=$(WORKERS))
+	@exec $(bin)/python -m bench.disruptions.takeover $(if $(WORKERS),--option=--workers=$(WORKERS))
 
 bench-restarts: $(dev_environment) ## kill, freeze, restart, replace and reload ours, nginx and HAProxy under load (both installed), and count what each kind of connection loses: ACTS=kill-worker,reload
-	@exec $(bin)/python -m bench.restarts $(if $(ACTS),--only='$(ACTS)',--output=bench/restarts-results.json)
+	@exec $(bin)/python -m bench.disruptions.restarts $(if $(ACTS),--only='$(ACTS)',--output=bench/restarts-results.json)
 
 bench-gzip: $(dev_environment) ## measure what compression costs, beside nginx (root, to install it)
-	@exec $(bin)/python -m bench.gzip
+	@exec $(bin)/python -m bench.features.gzip
 
 bench-expressions: $(dev_environment) ## measure what regular expressions of paths cost, in microseconds
-	@exec $(bin)/python -m bench.expressions
+	@exec $(bin)/python -m bench.features.expressions
 
 bench-annotations: $(dev_environment) ## measure what annotations cost a GET, in calls and beside a plain route
-	@exec $(bin)/python -m bench.annotated
+	@exec $(bin)/python -m bench.features.annotations
 
 bench-latency: $(dev_environment) ## measure how long requests take at rest, beside nginx, and while 10,000 Ingresses change or pages are read (root, to install it)
-	@exec $(bin)/python -m bench.latency
+	@exec $(bin)/python -m bench.requests.latency
 
 bench-overload: $(dev_environment) ## measure what becomes of three times the load that a core takes, beside nginx and HAProxy (root, to install them)
-	@exec $(bin)/python -m bench.overload
+	@exec $(bin)/python -m bench.requests.overload
 
 bench-overload-cases: $(dev_environment) ## show what is no overload, and what little memory does (root, for a control group)
-	@exec $(bin)/python -m bench.overload_cases
+	@exec $(bin)/python -m bench.requests.overload_cases
 
 bench-lint: $(dev_environment) ## measure how soon ingressctl lint starts, and what 10,000 Ingresses cost it in seconds and memory
-	@exec $(bin)/python -m bench.lint
+	@exec $(bin)/python -m bench.cluster.lint
 
 bench-calls: $(dev_environment) ## count the Python calls of a GET on its way in and out, over HTTP/1.1 and HTTP/2, each by name
-	@exec $(bin)/python -m bench.calls
+	@exec $(bin)/python -m bench.requests.calls
 
 bench-log: $(dev_environment) ## measure what a line of the access log costs in each form, in microseconds
-	@exec $(bin)/python -m bench.log_lines
+	@exec $(bin)/python -m bench.requests.log
 
 bench-udp: $(dev_environment) ## measure what a datagram costs, beside an nginx with its stream module where there is one (STREAM_MODULE=PATH)
-	@exec $(bin)/python -m bench.udp
+	@exec $(bin)/python -m bench.connections.udp
 
 bench-accepting: $(dev_environment) ## compare ways in which several processes accept the connections of one port
-	@exec $(bin)/python -m bench.accepting
+	@exec $(bin)/python -m bench.connections.accepting
 
 bench-workers: $(dev_environment) ## measure what a request costs with 1, 2 and 4 workers (root, to install nginx and h2load)
-	@exec $(bin)/python -m bench.workers
+	@exec $(bin)/python -m bench.requests.workers
 
 sslyze: $(user_environment) $(sslyze_environment) ## let sslyze judge the TLS of a running controller by Mozilla's intermediate configuration, and look for X25519MLKEM768
 	$(bin)/python scripts/sslyze_check.py $(VENV)-sslyze/bin/python

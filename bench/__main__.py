@@ -10,16 +10,19 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from bench import install, instructions, machine, pages, quiet, results, tables
-from bench.campaign import Campaign, Plan, fresh_folder
-from bench.choosing import allow_open_files, chosen, two_cpus
-from bench.ending import status_of
-from bench.errors import BenchError
-from bench.idle import IDLE_KINDS
-from bench.loads import LOADS
-from bench.measure import Place
-from bench.processes import Processes
-from bench.targets import TARGETS, available, compiled_package
+from bench.loads.catalog import LOADS
+from bench.measuring import machine, quiet
+from bench.measuring.campaign import Campaign, Plan, fresh_folder
+from bench.measuring.idle import IDLE_KINDS
+from bench.measuring.measure import Place
+from bench.peers import install
+from bench.peers.targets import TARGETS, available, compiled_package
+from bench.reports import pages, results, tables
+from bench.requests import instructions
+from bench.setup.choosing import allow_open_files, chosen, two_cpus
+from bench.setup.ending import status_of
+from bench.setup.errors import BenchError
+from bench.setup.processes import Processes
 
 ROUNDS = 5
 QUICK_ROUNDS = 5
@@ -113,8 +116,8 @@ def run(arguments: argparse.Namespace) -> dict[str, Any]:
 
 
 def route_lookups(cpu: int) -> dict[str, dict[str, float]]:
-    """What ``bench.lookup`` measures in a process of its own on *cpu*.  Raises BenchError."""
-    command = ["taskset", "--cpu-list", str(cpu), sys.executable, "-m", "bench.lookup"]
+    """What ``bench.requests.lookup`` measures in a process of its own on *cpu*.  Raises BenchError."""
+    command = ["taskset", "--cpu-list", str(cpu), sys.executable, "-m", "bench.requests.lookup"]
     try:
         done = subprocess.run(
             command, cwd=REPOSITORY, capture_output=True, text=True, timeout=LOOKUP_SECONDS, check=True

@@ -3,8 +3,8 @@
 import sys
 
 from bench.__main__ import ALL_PROGRAMS
-from bench.ending import status_of
-from bench.install import ensure_compiler, ensure_lua, ensure_programs, search_system_folders
+from bench.peers.install import ensure_compiler, ensure_lua, ensure_programs, search_system_folders
+from bench.setup.ending import status_of
 
 
 def main() -> None:

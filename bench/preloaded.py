@@ -1,11 +1,12 @@
-"""Importing this imports what processes that are forked afterwards need: see ``bench.own_process``."""
+"""Importing this imports what processes that are forked afterwards need: see ``bench.setup.own_process``."""
 
 import warnings
 
-from bench import annotated, calls, filters, gateway_filters
-from bench.importing import import_ours
+from bench.features import annotations, filters, gateway_filters
+from bench.requests import calls
+from bench.setup.importing import import_ours
 
-__all__ = ["annotated", "calls", "filters", "gateway_filters"]
+__all__ = ["annotations", "calls", "filters", "gateway_filters"]
 
 import_ours()
 # Each imports the module that was started, under another name, which is one of these.

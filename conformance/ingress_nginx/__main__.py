@@ -10,7 +10,7 @@ from pathlib import Path
 
 import yaml
 
-from bench.errors import BenchError
+from bench.setup.errors import BenchError
 from conformance import binaries, compiler, control_plane, credentials, network
 from conformance.__main__ import TREE, WORK, empty_folder, remove_old_folders
 from conformance.cluster import Cluster, RefusedError

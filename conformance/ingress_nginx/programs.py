@@ -4,7 +4,7 @@ import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
-from bench.install import ensure_debian_packages, search_system_folders
+from bench.peers.install import ensure_debian_packages, search_system_folders
 from conformance.binaries import MODULES, fingerprint
 from conformance.compiler import building, go
 

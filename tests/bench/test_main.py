@@ -5,11 +5,11 @@ from pathlib import Path
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from bench import install
-from bench.choosing import chosen
-from bench.errors import BenchError
-from bench.loads import LOADS
-from bench.targets import TARGETS
+from bench.loads.catalog import LOADS
+from bench.peers import install
+from bench.peers.targets import TARGETS
+from bench.setup.choosing import chosen
+from bench.setup.errors import BenchError
 
 
 class ChosenTests(SynchronousTestCase):

@@ -32,7 +32,7 @@ from pathlib import Path
 from twisted.application.service import IServiceMaker
 
 import ingress
-from bench.importing import import_ours
+from bench.setup.importing import import_ours
 from twisted import plugin
 
 ROOT = Path(ingress.__file__).parents[1]

@@ -15,7 +15,7 @@ from twisted.internet.defer import Deferred
 from twisted.internet.protocol import ProcessProtocol
 from twisted.python.failure import Failure
 
-from bench.processes import free_ports
+from bench.setup.processes import free_ports
 from tests.fakes import fork_server
 from tests.fakes.fork_server import ForkServer
 

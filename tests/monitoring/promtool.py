@@ -14,8 +14,8 @@ from typing import Any, Final
 
 import yaml
 
-from bench.errors import BenchError
-from bench.install import ensure_programs
+from bench.peers.install import ensure_programs
+from bench.setup.errors import BenchError
 from tests.monitoring.cases import CASES, Case, Series
 from tests.monitoring.files import MONITORING, THEIR_NAMES, alert_rules, groups_text, queries, recording_rules
 from tests.monitoring.test_expressions import for_prometheus

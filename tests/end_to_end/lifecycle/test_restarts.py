@@ -18,7 +18,7 @@ class RestartTests(TestCase):
 
     async def test_nothing_of_others(self) -> None:
         """A worker that is killed loses nothing of the other one's, on eight kinds of connections; a change loses nothing."""
-        command = ["-m", "bench.restarts", "--only=kill-worker,reload", "--targets=ours-2"]
+        command = ["-m", "bench.disruptions.restarts", "--only=kill-worker,reload", "--targets=ours-2"]
         # Beside other tests of the same machine a worker may be so late that it refuses requests, as it should.
         few = ["--unhurried", "--rate=20", "--clients=4", "--seconds=1"]
         out, errors, status = await getProcessOutputAndValue(

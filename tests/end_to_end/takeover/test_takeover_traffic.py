@@ -95,7 +95,7 @@ class LoadTests(TakeoverCase):
         command = [
             sys.executable,
             "-m",
-            "bench.takeover",
+            "bench.disruptions.takeover",
             "--takeovers=1",
             "--requests=60",
             "--pause=0.01",

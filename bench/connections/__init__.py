@@ -1,0 +1,1 @@
+"""What connections cost: accepting them, their handshakes, and datagrams, which have none."""

@@ -1,0 +1,1 @@
+"""Who answers behind a proxy."""

@@ -1,0 +1,1 @@
+"""What a request costs more, or takes of memory, by what its route asks for."""

@@ -1,0 +1,1 @@
+"""Tests of what is reckoned about large clusters."""

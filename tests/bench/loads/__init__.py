@@ -1,0 +1,1 @@
+"""Tests of the loads, and of the programs that send them."""

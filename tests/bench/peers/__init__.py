@@ -1,0 +1,1 @@
+"""Tests of how proxies are configured and started."""

@@ -1,0 +1,1 @@
+"""Tests of how benchmarks begin, and that they leave nothing running."""
