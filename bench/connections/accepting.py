@@ -3,7 +3,7 @@
 Each way has two small processes that accept, answer one byte with one byte, and hold their connections until the client ends them: what
 differs is only how they come by connections.
 
-- *shared*: both accept on one socket, by turns (``ingress.workers.accept_turn``), as workers do;
+- *shared*: both accept on one socket, by turns (``ingress.workers.accepting.accept_turn``), as workers do;
 - *shared, without turns*: whoever is first has it;
 - *SO_REUSEPORT*: a socket for each, the kernel spreads by addresses and ports;
 - *passed*: the parent accepts, and sends descriptors to each in turn.
@@ -23,7 +23,7 @@ from attrs import define, frozen
 
 from bench.measuring.gauges import cpu_seconds
 from bench.setup.processes import HOST, pause
-from ingress.workers.accept_turn import BEAT_SECONDS, AcceptTurn
+from ingress.workers.accepting.accept_turn import BEAT_SECONDS, AcceptTurn
 from ingress.workers.shared_page import SharedPage
 
 WORKERS = 2

@@ -11,11 +11,11 @@ from ingress.metrics.metrics import Metrics
 from ingress.model.observability.endpoint_states import EndpointsSeen
 from ingress.model.observability.workers import WorkerState
 from ingress.workers import messages
-from ingress.workers.accept_turn import LONGEST_BEAT_SECONDS
-from ingress.workers.endpoint_rounds import Answering, EndpointRounds
-from ingress.workers.pool_metrics import PoolMetrics
+from ingress.workers.accepting.accept_turn import LONGEST_BEAT_SECONDS
 from ingress.workers.shared_page import SharedPage
-from ingress.workers.slot_states import SlotStates
+from ingress.workers.slots.slot_states import SlotStates
+from ingress.workers.telling.endpoint_rounds import Answering, EndpointRounds
+from ingress.workers.telling.pool_metrics import PoolMetrics
 from ingress.workers.worker_link import WorkerLink
 
 

@@ -36,17 +36,17 @@ from ingress.settings import Settings
 from ingress.tls.bases import ROW_LENGTH, TICKET_KEYS_SECONDS
 from ingress.translate.snapshot import Snapshot
 from ingress.workers import messages
-from ingress.workers.failures import ToldFailures
+from ingress.workers.accepting.held_listeners import Held, HeldListeners
+from ingress.workers.accepting.udp_turn import UdpTurn
+from ingress.workers.feed.feeding import Feed, Numbered
 from ingress.workers.feed.follower import Follower
-from ingress.workers.feeding import Feed, Numbered
-from ingress.workers.fork_server_link import ForkServerLink
-from ingress.workers.fresh_process import can_be_renewed
-from ingress.workers.held_listeners import Held, HeldListeners
+from ingress.workers.forking.fork_server_link import ForkServerLink
+from ingress.workers.forking.fresh_process import can_be_renewed
 from ingress.workers.known_workers import KnownWorkers
 from ingress.workers.messages import Wanted, to_bytes, wanted_to_bytes
-from ingress.workers.retiring import retire
 from ingress.workers.shared_page import SharedPage
-from ingress.workers.supervising import (
+from ingress.workers.slots.retiring import retire
+from ingress.workers.slots.supervising import (
     FIRST_PAUSE_SECONDS,
     LATE_LOOK_SECONDS,
     LOOK_SECONDS,
@@ -55,7 +55,7 @@ from ingress.workers.supervising import (
     keeps_ports,
     worker_problems,
 )
-from ingress.workers.udp_turn import UdpTurn
+from ingress.workers.telling.failures import ToldFailures
 from ingress.workers.worker import runner
 from ingress.workers.worker_link import WorkerGoneError, WorkerLink
 

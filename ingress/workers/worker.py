@@ -33,15 +33,15 @@ from ingress.proxy.transport.resolving import AddressRules
 from ingress.settings import Settings
 from ingress.tls.bases import InheritedTls
 from ingress.workers import messages
-from ingress.workers.accept_turn import AcceptTurn, beat_seconds
-from ingress.workers.failures import FailureSender
+from ingress.workers.accepting.accept_turn import AcceptTurn, beat_seconds
 from ingress.workers.feed.follower import Follower
-from ingress.workers.following import Following
-from ingress.workers.fresh_process import holders_of, log_to, renew_reactor
-from ingress.workers.log_lines import LinesToParent, line_sender, to_standard_error
+from ingress.workers.feed.following import Following
+from ingress.workers.forking.fresh_process import holders_of, log_to, renew_reactor
 from ingress.workers.messages import Kind, from_bytes, named_from_bytes, named_to_bytes, wanted_from_bytes
 from ingress.workers.shared_page import SharedPage
-from ingress.workers.tally_sender import TallySender
+from ingress.workers.telling.failures import FailureSender
+from ingress.workers.telling.log_lines import LinesToParent, line_sender, to_standard_error
+from ingress.workers.telling.tally_sender import TallySender
 
 Question = Callable[[bytes, tuple[int, ...]], Any]
 """Answers with bytes or None, or a ``Deferred`` of them; descriptors that come along are its own."""

@@ -15,7 +15,7 @@ from twisted.logger import capturedLogs
 from twisted.trial.unittest import TestCase
 
 from ingress.process.framing import Frame, FrameReader, NonsenseError, frame_to_bytes
-from ingress.workers.feeding import Feed, Numbered
+from ingress.workers.feed.feeding import Feed, Numbered
 from ingress.workers.messages import Kind, named_to_bytes
 from ingress.workers.worker_link import WorkerGoneError, WorkerLink
 

@@ -11,7 +11,7 @@ from ingress.model.observability.workers import WorkerEnd, WorkerStage
 from ingress.process.control_channel import ControlChannel
 from ingress.translate.snapshot import Snapshot
 from ingress.workers import shared_page
-from ingress.workers.feeding import Fed, Feed
+from ingress.workers.feed.feeding import Fed, Feed
 from ingress.workers.known_workers import KnownWorkers
 from ingress.workers.shared_page import SharedPage
 from ingress.workers.worker_link import WorkerLink

@@ -8,10 +8,10 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.settings import Settings
 from ingress.workers import pool
-from ingress.workers.feeding import Numbered
-from ingress.workers.fork_server_link import ForkServerLink
+from ingress.workers.feed.feeding import Numbered
+from ingress.workers.forking.fork_server_link import ForkServerLink
 from ingress.workers.pool import WorkerPool
-from ingress.workers.supervising import FIRST_PAUSE_SECONDS
+from ingress.workers.slots.supervising import FIRST_PAUSE_SECONDS
 from tests.fakes.serving import logged_to
 
 

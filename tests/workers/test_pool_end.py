@@ -10,9 +10,9 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.settings import Settings
 from ingress.workers import pool
-from ingress.workers.fork_server_link import ForkServerLink
+from ingress.workers.forking.fork_server_link import ForkServerLink
 from ingress.workers.pool import WorkerPool
-from ingress.workers.supervising import STOP_SECONDS
+from ingress.workers.slots.supervising import STOP_SECONDS
 from tests.fakes.serving import logged_to
 
 

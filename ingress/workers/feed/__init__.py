@@ -4,7 +4,10 @@
 
 - ``operations``: what a piece says, one thing after the other;
 - ``sending``: finds what is different, and writes it;
-- ``follower``: reads it, and makes one snapshot of another.
+- ``follower``: reads it, and makes one snapshot of another;
+- ``snapshot_bytes``: values as bytes and back, of which equal ones are one object (``shared_values``);
+- ``feeding``: has everybody at the current snapshot, in the parent;
+- ``following``: takes pieces between requests, in a worker, and looks again at what was in use (``looks``).
 
 What only the control plane goes by does not travel: the problems of a snapshot, and how many routes are attached to each listener.
 

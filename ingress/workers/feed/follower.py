@@ -19,8 +19,8 @@ from ingress.routing.route import Route
 from ingress.routing.streams import NO_STREAMS, StreamRoute
 from ingress.routing.table import AT_ONCE, NO_ROUTES, HostRoutes, RouteTable
 from ingress.translate.snapshot import ListenerTable, Snapshot
-from ingress.translate.snapshot_bytes import SnapshotError, ValueReader
 from ingress.workers.feed.operations import FORMAT, Operation, Word, counts, shared
+from ingress.workers.feed.snapshot_bytes import SnapshotError, ValueReader
 
 log = Logger()
 

@@ -6,8 +6,8 @@ from typing import Any, Final, TypeVar
 from ingress.model.upstream.backends import BackendReference, BackendState
 from ingress.routing.table import AT_ONCE, NO_ROUTES, HostRoutes, RouteTable
 from ingress.translate.snapshot import ListenerTable, Snapshot
-from ingress.translate.snapshot_bytes import ValueWriter
 from ingress.workers.feed.operations import FORMAT, Operation, Word, counts, shared
+from ingress.workers.feed.snapshot_bytes import ValueWriter
 
 K = TypeVar("K")
 V = TypeVar("V")

@@ -15,7 +15,7 @@ from click.testing import CliRunner
 from twisted.internet.defer import Deferred, gatherResults
 
 from ingress.ctl.main import commands
-from ingress.workers.tally_rounds import PATIENCE_SECONDS
+from ingress.workers.telling.tally_rounds import PATIENCE_SECONDS
 from tests.cluster.api_server_case import in_thread
 from tests.end_to_end.end_to_end_case import PATIENCE
 from tests.end_to_end.workers.workers_case import WorkersCase, children, sockets

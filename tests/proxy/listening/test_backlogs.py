@@ -20,7 +20,7 @@ from ingress.proxy.listening.listeners import listen
 from ingress.proxy.listening.networks import EpollNetwork
 from ingress.proxy.transport.accepting import BACKLOG, FamilyPort
 from ingress.proxy.transport.twisted_transports import DirectPort
-from ingress.workers.held_listeners import HeldListeners
+from ingress.workers.accepting.held_listeners import HeldListeners
 from tests.proxy.playing import ProxyCase
 
 TCP = "tcp:0:interface=127.0.0.1"

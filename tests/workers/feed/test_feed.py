@@ -24,14 +24,14 @@ from ingress.model.upstream.backends import BackendReference, BackendState
 from ingress.model.upstream.balancing import Algorithm
 from ingress.routing.table import HostRoutes, RouteTable
 from ingress.routing.variants import RequestCondition, Said, Variant, WeightedBackend
-from ingress.translate import snapshot_bytes
 from ingress.translate.options import TranslateOptions
 from ingress.translate.self_check import differences
 from ingress.translate.snapshot import Snapshot
-from ingress.translate.snapshot_bytes import SnapshotError
 from ingress.translate.translate import translate
+from ingress.workers.feed import snapshot_bytes
 from ingress.workers.feed.follower import Follower
 from ingress.workers.feed.sending import pieces
+from ingress.workers.feed.snapshot_bytes import SnapshotError
 from tests.translate import following, golden
 from tests.translate.readers.gateway.route_cluster import (
     GATEWAY_CLASS,

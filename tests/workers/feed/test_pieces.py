@@ -14,10 +14,10 @@ from ingress.routing import table as table_module
 from ingress.routing.table import HostRoutes
 from ingress.translate.options import TranslateOptions
 from ingress.translate.snapshot import Snapshot
-from ingress.translate.snapshot_bytes import SnapshotError
 from ingress.workers.feed.follower import Follower
 from ingress.workers.feed.operations import FORMAT
 from ingress.workers.feed.sending import pieces
+from ingress.workers.feed.snapshot_bytes import SnapshotError
 from tests.properties import examples
 from tests.translate import following
 from tests.workers.feed.feed_case import (

@@ -7,7 +7,7 @@ import random
 from attrs import define
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.workers.accept_turn import (
+from ingress.workers.accepting.accept_turn import (
     FEW,
     LATE_MOMENT_SECONDS,
     MOMENT_SECONDS,

@@ -26,11 +26,11 @@ from twisted.logger import Logger
 from ingress.process.framing import Frame, FrameReader, frame_to_bytes
 from ingress.tls.bases import InheritedTls
 from ingress.workers.feed.follower import Follower
-from ingress.workers.fresh_process import drop_descriptors, ignore_signals, log_to
-from ingress.workers.log_lines import line_sender
-from ingress.workers.looks import Looks
+from ingress.workers.feed.looks import Looks
+from ingress.workers.forking.fresh_process import drop_descriptors, ignore_signals, log_to
 from ingress.workers.messages import Kind
-from ingress.workers.supervising import STOP_SECONDS
+from ingress.workers.slots.supervising import STOP_SECONDS
+from ingress.workers.telling.log_lines import line_sender
 
 _READ_BYTES: Final = 1 << 18
 _MOST_DESCRIPTORS: Final = 16

@@ -18,10 +18,11 @@ from ingress.model.upstream.backends import BackendReference, BackendState
 from ingress.process.framing import Frame, FrameReader, frame_to_bytes
 from ingress.tls.bases import InheritedTls
 from ingress.translate.snapshot import Snapshot
-from ingress.workers import fork_server, looks
+from ingress.workers.feed import looks
 from ingress.workers.feed.follower import Follower
 from ingress.workers.feed.sending import pieces
-from ingress.workers.fork_server import fork_fork_server
+from ingress.workers.forking import fork_server
+from ingress.workers.forking.fork_server import fork_fork_server
 from ingress.workers.messages import Kind
 from tests.workers.sent import many_hosts
 

@@ -3,7 +3,7 @@
 from attrs import define
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.workers.udp_turn import UdpTurn
+from ingress.workers.accepting.udp_turn import UdpTurn
 
 
 @define(eq=False)

@@ -9,7 +9,7 @@ from twisted.trial.unittest import SynchronousTestCase
 from ingress.metrics.metrics import Metrics
 from ingress.metrics.totals.tallies import ROWS, tally_from_bytes
 from ingress.model.cluster.objects import ObjectKey
-from ingress.workers.tally_sender import MOST_UNSENT, OWN_EVERY, SECONDS, TallySender
+from ingress.workers.telling.tally_sender import MOST_UNSENT, OWN_EVERY, SECONDS, TallySender
 from tests.fakes.records import record_of
 
 

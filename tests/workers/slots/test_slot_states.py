@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.model.observability.workers import WorkerEnd, WorkerStage
-from ingress.workers.slot_states import SlotStates
+from ingress.workers.slots.slot_states import SlotStates
 
 BEGIN = datetime(2026, 11, 22, tzinfo=UTC)
 

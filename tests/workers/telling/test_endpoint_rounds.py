@@ -8,7 +8,7 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.model.observability.endpoint_states import EndpointsSeen, PoolRow, rows_to_bytes
 from ingress.model.stepwise import finished
-from ingress.workers.endpoint_rounds import PATIENCE_SECONDS, Answering, EndpointRounds
+from ingress.workers.telling.endpoint_rounds import PATIENCE_SECONDS, Answering, EndpointRounds
 from ingress.workers.worker_link import WorkerGoneError
 
 TOLD = finished(rows_to_bytes([PoolRow("10.0.0.1:80", 2, 1)]))

@@ -8,9 +8,9 @@ from twisted.internet.testing import MemoryReactorClock, StringTransport
 from twisted.python.failure import Failure
 from twisted.trial.unittest import SynchronousTestCase
 
+from ingress.workers.feed.feeding import Feed
 from ingress.workers.feed.follower import Follower
-from ingress.workers.feeding import Feed
-from ingress.workers.fork_server_link import ForkServerLink
+from ingress.workers.forking.fork_server_link import ForkServerLink
 from tests.workers.sent import many_hosts
 
 

@@ -13,7 +13,7 @@ from twisted.internet import reactor as global_reactor  # noqa: TID251 - it is w
 from twisted.internet.task import Clock
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.workers.fresh_process import (
+from ingress.workers.forking.fresh_process import (
     can_be_renewed,
     drop_descriptors,
     holders_of,

@@ -6,7 +6,7 @@ from twisted.internet.defer import CancelledError, Deferred
 from twisted.internet.task import Clock
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.workers.tally_rounds import APART_SECONDS, PATIENCE_SECONDS, TallyRounds
+from ingress.workers.telling.tally_rounds import APART_SECONDS, PATIENCE_SECONDS, TallyRounds
 
 
 class TallyRoundsTests(SynchronousTestCase):

@@ -31,7 +31,7 @@ from ingress.model.serving.serving_settings import ServingSettings
 from ingress.model.upstream.backends import BackendState, Endpoint
 from ingress.routing.route import Route
 from ingress.routing.streams import StreamRoute
-from ingress.translate.shared_values import SharedValues
+from ingress.workers.feed.shared_values import SharedValues
 
 _ROOMS: Final = (
     "ingress.annotations.",

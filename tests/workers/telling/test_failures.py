@@ -11,7 +11,7 @@ from ingress.model.observability.changes_and_failures import Failure
 from ingress.news.failures import failure_of
 from ingress.news.rings import Rings
 from ingress.process.framing import NonsenseError
-from ingress.workers.failures import (
+from ingress.workers.telling.failures import (
     BATCH,
     MOST_MESSAGES,
     MOST_UNSENT,

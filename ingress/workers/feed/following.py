@@ -12,7 +12,7 @@ from twisted.internet.interfaces import IDelayedCall, IReactorTime
 from ingress.process.garbage_collection import CollectorTurns
 from ingress.translate.snapshot import Snapshot
 from ingress.workers.feed.follower import Follower
-from ingress.workers.looks import Looks
+from ingress.workers.feed.looks import Looks
 
 PIECES_COLLECTED: Final = 8
 """After so many pieces the collector is called: left to itself it comes after dozens, and takes some milliseconds."""

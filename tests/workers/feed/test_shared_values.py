@@ -10,8 +10,8 @@ from weakref import ref
 from attrs import frozen
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.translate import shared_values
-from ingress.translate.shared_values import AT_ONCE, LEFT_AT_ONCE, MOST_AT_ONCE, SharedValues
+from ingress.workers.feed import shared_values
+from ingress.workers.feed.shared_values import AT_ONCE, LEFT_AT_ONCE, MOST_AT_ONCE, SharedValues
 
 
 class Sort(Enum):

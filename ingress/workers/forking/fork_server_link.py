@@ -10,11 +10,11 @@ from twisted.internet.defer import Deferred
 
 from ingress.process.control_channel import ControlChannel
 from ingress.process.framing import Frame
+from ingress.workers.feed.feeding import Fed, Feed, Numbered
 from ingress.workers.feed.follower import Follower
-from ingress.workers.feeding import Fed, Feed, Numbered
-from ingress.workers.fork_server import Run, fork_fork_server
-from ingress.workers.log_lines import tell_line
+from ingress.workers.forking.fork_server import Run, fork_fork_server
 from ingress.workers.messages import Kind
+from ingress.workers.telling.log_lines import tell_line
 
 REAP_SECONDS: Final = 0.01
 """Between looks for the end of a process whose channel has ended."""

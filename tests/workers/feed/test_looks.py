@@ -2,7 +2,7 @@
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.workers.looks import PAUSES, Looks
+from ingress.workers.feed.looks import PAUSES, Looks
 
 
 class LooksTests(SynchronousTestCase):

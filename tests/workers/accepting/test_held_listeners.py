@@ -11,7 +11,7 @@ from twisted.internet.task import deferLater
 from twisted.trial.unittest import TestCase
 
 from ingress.model.network.listeners import Listener
-from ingress.workers.held_listeners import HeldListeners
+from ingress.workers.accepting.held_listeners import HeldListeners
 from tests.fakes.processes import free_port
 
 PATIENCE_SECONDS = 30.0

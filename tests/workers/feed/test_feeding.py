@@ -10,7 +10,7 @@ from twisted.trial.unittest import SynchronousTestCase
 from ingress.process.control_channel import ControlChannel
 from ingress.routing.route import Route
 from ingress.translate.snapshot import Snapshot
-from ingress.workers.feeding import MOST_LEFT, Fed, Feed, Numbered
+from ingress.workers.feed.feeding import MOST_LEFT, Fed, Feed, Numbered
 from tests.fakes.clocks.step_clocks import StepClock
 from tests.workers.sent import many_hosts
 

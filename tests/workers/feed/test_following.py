@@ -12,9 +12,9 @@ from ingress.model.shared_map import SharedMap
 from ingress.routing.route import Route
 from ingress.translate.snapshot import Snapshot
 from ingress.workers.feed.follower import Follower
+from ingress.workers.feed.following import PIECES_COLLECTED, Following
+from ingress.workers.feed.looks import PAUSES
 from ingress.workers.feed.sending import pieces
-from ingress.workers.following import PIECES_COLLECTED, Following
-from ingress.workers.looks import PAUSES
 from tests.fakes.clocks.step_clocks import StepClock
 from tests.tls.test_contexts import certificate
 from tests.workers.sent import many_hosts

@@ -8,7 +8,7 @@ from twisted.logger import LogLevel, capturedLogs
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.metrics.metrics import Metrics
-from ingress.workers.pool_metrics import PoolMetrics
+from ingress.workers.telling.pool_metrics import PoolMetrics
 
 TALLY = b'{"summed":[["ingress_upstream_failures_total",1],["ingress_upstream_connections",5]]}'
 

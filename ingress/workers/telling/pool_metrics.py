@@ -9,7 +9,7 @@ from twisted.logger import Logger
 from ingress.metrics.metrics import Metrics
 from ingress.metrics.totals.tallies import TallyError
 from ingress.metrics.totals.totals import Life, Totals
-from ingress.workers.tally_rounds import TallyRounds
+from ingress.workers.telling.tally_rounds import TallyRounds
 
 
 class PoolMetrics:

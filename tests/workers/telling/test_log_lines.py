@@ -14,7 +14,7 @@ from ingress.model.observability.changes_and_failures import ChangeSort, Mark
 from ingress.process.framing import NonsenseError
 from ingress.process.logs.program_log import json_line
 from ingress.proxy.listening.open_listeners import OpenListeners
-from ingress.workers.log_lines import MOST_WAITING_BYTES, LinesToParent, line_sender, tell_line
+from ingress.workers.telling.log_lines import MOST_WAITING_BYTES, LinesToParent, line_sender, tell_line
 
 
 @define

@@ -1,0 +1,1 @@
+"""Which worker takes what: the listening sockets that all share, and whose turn it is at them."""

@@ -1,0 +1,1 @@
+"""Tests of which worker takes what."""

@@ -1,0 +1,1 @@
+"""Tests of the fork server and of what it forks."""

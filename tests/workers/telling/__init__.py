@@ -1,0 +1,1 @@
+"""Tests of what workers tell their parent."""
