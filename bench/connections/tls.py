@@ -28,7 +28,7 @@ from ingress.model.requests.client_authentication import ClientAuthentication
 from ingress.model.shared_map import SharedMap
 from ingress.tls.context_building import build_context
 from ingress.tls.contexts import MAX_CONTEXTS, ServerContexts
-from ingress.translate.authorities import MOST_AUTHORITIES
+from ingress.translate.tls.authorities import MOST_AUTHORITIES
 
 CERTIFICATES = 10_000
 HANDSHAKES = 1_000

@@ -21,12 +21,12 @@ from ingress.model.cluster.state import ClusterState, Derived
 from ingress.model.stepwise import Stepwise
 from ingress.object_fields import FieldReader, is_object
 from ingress.translate.absent_secrets import forbidden_by
-from ingress.translate.certificates import find
 from ingress.translate.incremental import Translation
 from ingress.translate.options import TranslateOptions
 from ingress.translate.readers.ingress.objects import Ingress, ingresses_of
 from ingress.translate.readers.ingress.projection import projecting_ingress
 from ingress.translate.readers.reader import RouteKind
+from ingress.translate.tls.certificates import find
 
 K = TypeVar("K")
 V = TypeVar("V")

@@ -7,7 +7,7 @@ nothing; ``incremental`` remembers what it has worked out, and comes to the same
     hosts/           the tables of Ingresses, host by host         decision.py
     gateway/         the tables of Gateways                        table.py
     endpoints/       where backends are                            backends.py
-    certificates.py, client_authentication.py, authorities.py      what handshakes show and ask for
+    tls/             what handshakes show and ask for              certificates.py, client_authentication.py, authorities.py
     caches/          what ``incremental`` remembers                table_cache.py, backend_cache.py
     reports.py       what statuses and Events say of it
 """

@@ -34,9 +34,7 @@ from ingress.routing.table import HostRoutes, RouteTable
 from ingress.translate.absent_secrets import secret_in
 from ingress.translate.age import by_age
 from ingress.translate.annotation_reading import annotation_reader
-from ingress.translate.certificates import find
 from ingress.translate.claims import ParsedObject
-from ingress.translate.client_authentication import ClientCertificateRequest, read_request
 from ingress.translate.endpoints.backends import backend_problems, default_backend_problems, resolve_backends
 from ingress.translate.endpoints.upstream_tls import lookup_in, upstream_problems
 from ingress.translate.found_references import (
@@ -66,6 +64,8 @@ from ingress.translate.readers.reader import Readers, RouteKind
 from ingress.translate.readers.route_kinds import ROUTE_KINDS
 from ingress.translate.replicas import find_replicas, replica_problems
 from ingress.translate.snapshot import ListenerTable, Snapshot
+from ingress.translate.tls.certificates import find
+from ingress.translate.tls.client_authentication import ClientCertificateRequest, read_request
 
 __all__ = ["TranslateOptions", "translate"]
 

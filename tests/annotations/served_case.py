@@ -12,7 +12,7 @@ from ingress.translate.translate import translate
 from tests.proxy.filter_case import FilterCase
 from tests.proxy.playing import ONE
 from tests.translate.golden import state_of
-from tests.translate.test_client_authentication import ingress
+from tests.translate.tls.test_client_authentication import ingress
 
 
 class ServedCase(FilterCase):

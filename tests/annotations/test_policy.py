@@ -15,7 +15,7 @@ from ingress.translate.options import TranslateOptions
 from ingress.translate.translate import translate
 from tests.annotations.test_families import TEAM
 from tests.translate.golden import state_of
-from tests.translate.test_client_authentication import ingress
+from tests.translate.tls.test_client_authentication import ingress
 
 HIGH = evolve(TEAM, annotations={"team": evolve(TEAM.annotations["team"], risk=Risk.HIGH)})
 

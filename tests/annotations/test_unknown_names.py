@@ -6,7 +6,7 @@ from ingress.annotations.annotations import FAMILIES, AnnotationReader
 from ingress.annotations.unknown_names import OF_INGRESS_NGINX, WISHES, told_of
 from ingress.model.cluster.problems import Problem, Reason
 from tests.fakes.counting import calls
-from tests.translate.test_client_authentication import PREFIX, ingress
+from tests.translate.tls.test_client_authentication import PREFIX, ingress
 
 KNOWN = OF_INGRESS_NGINX | {name for family in FAMILIES for name in family.annotations}
 

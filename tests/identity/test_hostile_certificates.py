@@ -12,8 +12,8 @@ from twisted.trial.unittest import SynchronousTestCase
 from ingress.identity.certificates import CertificateError
 from ingress.identity.key_pairs import load_certificate
 from ingress.model.cluster.objects import ObjectKey, Secret
-from ingress.translate.authorities import MOST_AUTHORITIES, MOST_AUTHORITY_BYTES, load_authorities
-from ingress.translate.client_authentication import load_revocations
+from ingress.translate.tls.authorities import MOST_AUTHORITIES, MOST_AUTHORITY_BYTES, load_authorities
+from ingress.translate.tls.client_authentication import load_revocations
 from tests.fakes.certificates import issue, make_authority, revoke
 
 AUTHORITY = make_authority()

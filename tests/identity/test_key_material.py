@@ -19,11 +19,11 @@ from ingress.model.stepwise import finished
 from ingress.tls.context_building import build_context
 from ingress.tls.contexts import ServerContexts
 from ingress.tls.generated_certificate import generate_certificate
-from ingress.translate.certificates import load, read_tls
 from ingress.translate.incremental import Translation
 from ingress.translate.options import TranslateOptions
 from ingress.translate.readers.ingress.objects import Ingress, IngressRule, IngressTLS
 from ingress.translate.readers.ingress.rules import read_ingress
+from ingress.translate.tls.certificates import load, read_tls
 from ingress.translate.translate import translate
 from tests.fakes.certificates import issue, make_authority
 

@@ -17,7 +17,7 @@ from ingress.translate.self_check import differences
 from ingress.translate.snapshot import Snapshot
 from tests.translate.badges import BADGES, OPERATORS_BADGES, Badge
 from tests.translate.following import Follower, batch
-from tests.translate.test_client_authentication import ingress
+from tests.translate.tls.test_client_authentication import ingress
 
 OPTIONS = TranslateOptions()
 

@@ -4,5 +4,5 @@
     the family    which names are     the check    subject and issuer as text
                   let in
 
-What the handshake asks for is decided in ``ingress.translate.client_authentication``.
+What the handshake asks for is decided in ``ingress.translate.tls.client_authentication``.
 """

@@ -9,8 +9,8 @@ from collections.abc import Callable
 
 from ingress.identity.certificates import CHAIN_KEY, PRIVATE_KEY_KEY, CertificateError
 from ingress.model.cluster.objects import Secret
-from ingress.translate.authorities import CA_KEY, load_authorities
-from ingress.translate.client_authentication import CRL_KEY, load_revocations
+from ingress.translate.tls.authorities import CA_KEY, load_authorities
+from ingress.translate.tls.client_authentication import CRL_KEY, load_revocations
 
 _Check = Callable[[Secret], object]
 

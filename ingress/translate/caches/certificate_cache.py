@@ -17,17 +17,17 @@ from ingress.model.shared_map import SharedMap
 from ingress.translate.age import by_age
 from ingress.translate.caches.bookkeeping import Draft, Index, ProblemIndex
 from ingress.translate.caches.loaded_certificates import LoadedCertificates
-from ingress.translate.certificates import (
+from ingress.translate.claims import ParsedObject
+from ingress.translate.hosts.tls import NO_TLS, HostTls, decide_tls, wildcard_problem
+from ingress.translate.options import TranslateOptions
+from ingress.translate.ownership import wildcard_of
+from ingress.translate.tls.certificates import (
     HOSTS_AT_ONCE,
     TLSReading,
     default_problems,
     read_tls,
     secrets_named,
 )
-from ingress.translate.claims import ParsedObject
-from ingress.translate.hosts.tls import NO_TLS, HostTls, decide_tls, wildcard_problem
-from ingress.translate.options import TranslateOptions
-from ingress.translate.ownership import wildcard_of
 
 _NONE = TLSReading()
 _Certificates = tuple[Certificate, ...]

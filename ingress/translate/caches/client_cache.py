@@ -14,7 +14,7 @@ from ingress.model.cluster.state import ClusterState
 from ingress.translate.absent_secrets import secret_in
 from ingress.translate.caches.bookkeeping import Index, ProblemIndex
 from ingress.translate.claims import ParsedObject
-from ingress.translate.client_authentication import ClientCertificateRequest, read_request
+from ingress.translate.tls.client_authentication import ClientCertificateRequest, read_request
 
 
 class ClientAuthenticationCache:

@@ -11,8 +11,8 @@ from ingress.identity.certificates import Certificate, CertificateError
 from ingress.model.cluster.objects import ObjectKey
 from ingress.model.cluster.state import ClusterState
 from ingress.translate.caches.bookkeeping import Timetable
-from ingress.translate.certificates import find
 from ingress.translate.options import TranslateOptions
+from ingress.translate.tls.certificates import find
 
 
 class LoadedCertificates:

@@ -18,11 +18,11 @@ from ingress.model.cluster.state import ClusterState
 from ingress.model.frozen import frozen
 from ingress.model.upstream.upstream_tls import UpstreamTls, UpstreamTlsRequest
 from ingress.translate.absent_secrets import secret_in
-from ingress.translate.authorities import CA_KEY, join_authorities, load_authorities
-from ingress.translate.certificates import load, refusal
 from ingress.translate.claims import ParsedObject
 from ingress.translate.gateway.backend_policies import policy_problems, sources_of
 from ingress.translate.protocols import NOTHING_ASKED
+from ingress.translate.tls.authorities import CA_KEY, join_authorities, load_authorities
+from ingress.translate.tls.certificates import load, refusal
 
 
 @frozen

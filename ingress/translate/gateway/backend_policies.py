@@ -32,10 +32,10 @@ from ingress.model.upstream.upstream_tls import (
 )
 from ingress.routing.hosts import check_rule_host
 from ingress.translate.age import by_age, why_first
-from ingress.translate.authorities import join_authorities
 from ingress.translate.gateway.faults import Fault
 from ingress.translate.readers.gateway.objects.names import BACKEND_TLS_POLICY, UNREADABLE
 from ingress.translate.readers.gateway.objects.policies import BackendTLSPolicy, policies_of
+from ingress.translate.tls.authorities import join_authorities
 
 AT_ONCE: Final = 10
 """Policies that are looked at in one step."""

@@ -12,8 +12,8 @@ from ingress.model.cluster.objects import Kind, ObjectId, ObjectKey, Owner
 from ingress.model.cluster.secrets import TLS_KEYS, Needs
 from ingress.model.frozen import frozen
 from ingress.model.requests.client_authentication import VerifyClient
-from ingress.translate.authorities import CA_KEY
 from ingress.translate.gateway.faults import Fault
+from ingress.translate.tls.authorities import CA_KEY
 
 
 class NamedCertificate(NamedTuple):

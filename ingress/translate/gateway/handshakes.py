@@ -26,13 +26,13 @@ from ingress.model.frozen import frozen
 from ingress.model.requests.client_authentication import ClientAuthentication
 from ingress.model.stepwise import Stepwise, finished
 from ingress.translate.age import by_age
-from ingress.translate.authorities import join_authorities
-from ingress.translate.certificates import Lookup, out_of_time, refusal
 from ingress.translate.gateway.faults import Fault
 from ingress.translate.gateway.handshake_requests import (
     ClientValidation,
     HandshakeRequest,
 )
+from ingress.translate.tls.authorities import join_authorities
+from ingress.translate.tls.certificates import Lookup, out_of_time, refusal
 
 AT_ONCE: Final = 500
 """Listeners that are put together in one step."""

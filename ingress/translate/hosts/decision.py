@@ -15,7 +15,6 @@ from ingress.model.cluster.problems import Problem
 from ingress.model.stepwise import Stepwise
 from ingress.routing.table import NO_ROUTES, HostRoutes
 from ingress.translate.claims import CLAIMS_AT_ONCE, ParsedObject
-from ingress.translate.client_authentication import ClientCertificateRequest, HostGuard, guard_host
 from ingress.translate.hosts.canaries import HostCanaries, stand_behind
 from ingress.translate.hosts.closing import HostClosing, close_host
 from ingress.translate.hosts.handshake_settings import handshake_settings_problems, host_handshake_settings
@@ -26,6 +25,7 @@ from ingress.translate.hosts.routes import FoundFor, host_routes
 from ingress.translate.hosts.server_snippets import ServerSnippets, server_snippets
 from ingress.translate.hosts.slashes import slash_claims
 from ingress.translate.options import TranslateOptions
+from ingress.translate.tls.client_authentication import ClientCertificateRequest, HostGuard, guard_host
 
 
 class HostDecision(NamedTuple):

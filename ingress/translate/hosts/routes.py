@@ -52,7 +52,6 @@ from ingress.routing.route import Match, Route
 from ingress.routing.table import HostRoutes
 from ingress.routing.variants import WeightedBackend
 from ingress.translate.claims import CLAIMS_AT_ONCE, ROOT, SERVICE_KIND, Claim, ParsedObject
-from ingress.translate.client_authentication import OPEN, HostGuard
 from ingress.translate.hosts.canaries import HostCanaries, with_canaries
 from ingress.translate.hosts.closing import NOTHING_CLOSED, HostClosing
 from ingress.translate.hosts.merging import HostMerge
@@ -60,6 +59,7 @@ from ingress.translate.hosts.passthrough import Passing, passed_backend
 from ingress.translate.hosts.redirects import RedirectRule
 from ingress.translate.hosts.server_snippets import ServerSnippets
 from ingress.translate.ownership import owner_of
+from ingress.translate.tls.client_authentication import OPEN, HostGuard
 
 FoundFor = Callable[[Owner | None], Found]
 """Says what was found of what an owner refers to, or the operator (None)."""

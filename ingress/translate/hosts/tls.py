@@ -30,15 +30,15 @@ from ingress.model.cluster.state import ClusterState
 from ingress.model.frozen import frozen
 from ingress.model.stepwise import finished
 from ingress.translate.age import why_first
-from ingress.translate.certificates import (
+from ingress.translate.claims import ParsedObject
+from ingress.translate.options import TranslateOptions
+from ingress.translate.ownership import OPTION, is_stranger, server_of, told, wildcard_of
+from ingress.translate.tls.certificates import (
     CertificateClaim,
     default_problems,
     find,
     read_tls,
 )
-from ingress.translate.claims import ParsedObject
-from ingress.translate.options import TranslateOptions
-from ingress.translate.ownership import OPTION, is_stranger, server_of, told, wildcard_of
 
 _NO_EFFECT = "spec.tls of other namespaces has no effect there"
 _BELOW_ALONE = "spec.tls of other namespaces is for their own hosts below it alone"

@@ -24,7 +24,7 @@ from tests.fakes.filter_parts import FakeFacts, FakeServices
 from tests.operator_settings import operator_settings
 from tests.proxy.playing import OK, ONE, ProxyCase
 from tests.translate.golden import state_of
-from tests.translate.test_client_authentication import ingress
+from tests.translate.tls.test_client_authentication import ingress
 from tests.workers.sent import sent
 
 

@@ -15,7 +15,7 @@ from ingress.routing.route import Route
 from ingress.translate.translate import translate
 from tests.proxy.playing import OK, ONE, ProxyCase
 from tests.translate.golden import state_of
-from tests.translate.test_client_authentication import ingress
+from tests.translate.tls.test_client_authentication import ingress
 
 KEY = ObjectKey("ingress", "nginx")
 

@@ -24,7 +24,7 @@ from tests.fakes.filter_parts import FakeEdit, FakeFacts, FakeServices
 from tests.proxy.playing import OK, ONE, ProxyCase
 from tests.translate.following import NOW
 from tests.translate.golden import state_of
-from tests.translate.test_client_authentication import ingress
+from tests.translate.tls.test_client_authentication import ingress
 
 SIGN_IN = Reply(302, ((b"Location", b"https://login.test/"),))
 

@@ -38,7 +38,7 @@ from tests.proxy.exchange.filtering.test_filter_bodies import Loud
 from tests.proxy.filter_case import FilterCase, Heard
 from tests.proxy.playing import ONE, Stage
 from tests.translate.golden import state_of
-from tests.translate.test_client_authentication import ingress
+from tests.translate.tls.test_client_authentication import ingress
 from tests.workers.sent import sent
 
 GZIP = Coding("gzip", 1, TYPES, 256)

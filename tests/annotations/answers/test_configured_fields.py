@@ -31,7 +31,7 @@ from tests.fakes.filter_parts import FakeEdit, FakeFacts, FakeServices
 from tests.operator_settings import operator_settings
 from tests.proxy.playing import OK, ONE, ProxyCase
 from tests.translate.following import Follower, batch
-from tests.translate.test_client_authentication import ingress
+from tests.translate.tls.test_client_authentication import ingress
 
 ADDED, TOLD = ObjectKey("ops", "added"), ObjectKey("ops", "told")
 ALLOWED = operator_settings((CUSTOM_HEADERS, CustomHeaderSettings(allowed=("x-frame-options", "x-team"))))

@@ -28,7 +28,7 @@ from ingress.translate.snapshot import Snapshot
 from ingress.translate.translate import translate
 from tests.operator_settings import operator_settings
 from tests.translate.golden import state_of
-from tests.translate.test_client_authentication import ingress
+from tests.translate.tls.test_client_authentication import ingress
 from tests.workers.sent import sent
 
 URL = "http://authelia.auth.svc.cluster.local/api/verify"

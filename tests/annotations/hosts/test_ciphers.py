@@ -5,7 +5,7 @@ from twisted.trial.unittest import SynchronousTestCase
 from ingress.annotations.annotations import AnnotationReader
 from ingress.annotations.contract.values import ValueRefused
 from ingress.annotations.hosts.ciphers import ALLOWED_SUITES, CIPHERS, Suites, parse_suites
-from tests.translate.test_client_authentication import PREFIX, ingress
+from tests.translate.tls.test_client_authentication import PREFIX, ingress
 
 
 class SuitesTests(SynchronousTestCase):

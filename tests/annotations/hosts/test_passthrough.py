@@ -19,7 +19,7 @@ from ingress.translate.readers.ingress.objects import (
 from ingress.translate.translate import translate
 from tests.fakes.filter_parts import FakeFacts
 from tests.translate.golden import NOW, state_of
-from tests.translate.test_client_authentication import ingress
+from tests.translate.tls.test_client_authentication import ingress
 
 PREFIX = "nginx.ingress.kubernetes.io"
 

@@ -15,7 +15,7 @@ from ingress.translate.options import TranslateOptions
 from ingress.translate.translate import translate
 from tests.fakes.filter_parts import FakeServices
 from tests.translate.golden import state_of
-from tests.translate.test_client_authentication import ingress
+from tests.translate.tls.test_client_authentication import ingress
 from tests.workers.sent import sent
 
 

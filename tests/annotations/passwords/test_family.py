@@ -37,7 +37,7 @@ from tests.fakes.filter_parts import FakeEdit, FakeFacts, FakeServices
 from tests.proxy.filter_case import FilterCase
 from tests.proxy.playing import OK, ONE, ProxyCase
 from tests.translate.following import Follower, batch
-from tests.translate.test_client_authentication import ingress
+from tests.translate.tls.test_client_authentication import ingress
 from tests.workers.sent import sent
 
 FILE = b"bob:" + APR1 + b"\nann:" + SHA + b"\n"

@@ -21,7 +21,7 @@ from tests.annotations.passwords.test_htpasswd import PLAIN
 from tests.fakes.filter_parts import FakeFacts, FakeServices
 from tests.translate.following import NOW
 from tests.translate.golden import state_of
-from tests.translate.test_client_authentication import ingress
+from tests.translate.tls.test_client_authentication import ingress
 
 PAGE = read_template("https://login.test/?rd=$escaped_request_uri")
 LOCATION = (b"Location", b"https://login.test/?rd=%2F")

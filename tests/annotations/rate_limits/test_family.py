@@ -36,7 +36,7 @@ from tests.proxy.exchange.test_tunnel import ASK, SWITCH
 from tests.proxy.filter_case import FilterCase
 from tests.proxy.playing import GET, OK, ONE, ProxyCase
 from tests.translate.golden import state_of
-from tests.translate.test_client_authentication import ingress
+from tests.translate.tls.test_client_authentication import ingress
 from tests.workers.sent import sent
 
 OWNER = "Ingress demo/a"

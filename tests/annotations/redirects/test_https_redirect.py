@@ -17,7 +17,7 @@ from ingress.translate.options import TranslateOptions
 from tests.annotations.served_case import ServedCase
 from tests.fakes.filter_parts import FakeServices
 from tests.operator_settings import operator_settings
-from tests.translate.test_client_authentication import ingress
+from tests.translate.tls.test_client_authentication import ingress
 
 
 @frozen

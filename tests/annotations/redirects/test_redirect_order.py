@@ -2,7 +2,7 @@
 
 from tests.annotations.served_case import ServedCase
 from tests.proxy.playing import OK
-from tests.translate.test_client_authentication import ingress
+from tests.translate.tls.test_client_authentication import ingress
 
 ORIGIN = (b"Origin", b"https://a.test")
 PREFLIGHT = (ORIGIN, (b"Access-Control-Request-Method", b"PUT"))

@@ -33,7 +33,7 @@ from tests.annotations.served_case import ServedCase
 from tests.fakes.filter_parts import FakeFacts, FakeServices
 from tests.proxy.playing import OK
 from tests.translate.golden import read_state
-from tests.translate.test_client_authentication import ingress
+from tests.translate.tls.test_client_authentication import ingress
 
 HOSTILE = (
     "",

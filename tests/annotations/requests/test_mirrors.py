@@ -27,7 +27,7 @@ from ingress.translate.translate import translate
 from tests.fakes.filter_parts import FakeFacts, FakeServices
 from tests.operator_settings import operator_settings
 from tests.translate.golden import state_of
-from tests.translate.test_client_authentication import ingress
+from tests.translate.tls.test_client_authentication import ingress
 from tests.workers.sent import sent
 
 OPTIONS = TranslateOptions()

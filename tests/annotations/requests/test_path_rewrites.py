@@ -16,7 +16,7 @@ from tests.annotations.served_case import ServedCase
 from tests.proxy.filter_case import FilterCase
 from tests.proxy.playing import OK, ONE, TWO, ProxyCase
 from tests.translate.golden import state_of
-from tests.translate.test_client_authentication import ingress
+from tests.translate.tls.test_client_authentication import ingress
 
 
 def rewriting(path: str, target: str) -> FilterSpec:

@@ -27,7 +27,7 @@ from ingress.model.upstream.backends import BackendReference
 from tests.annotations.served_case import ServedCase
 from tests.fakes.filter_parts import FakeEdit, FakeFacts, FakeServices
 from tests.proxy.playing import OK
-from tests.translate.test_client_authentication import ingress
+from tests.translate.tls.test_client_authentication import ingress
 
 IN_CLUSTER = "$service_name.$namespace.svc.cluster.local:80"
 HOSTILE = (

@@ -26,7 +26,7 @@ from ingress.model.upstream.affinity import Affinity, AffinityMode, mark_of_endp
 from ingress.model.upstream.backends import Endpoint
 from ingress.routing.balancing.sticky import Sticky
 from tests.fakes.filter_parts import FakeEdit, FakeFacts, FakeServices
-from tests.translate.test_client_authentication import PREFIX, ingress
+from tests.translate.tls.test_client_authentication import PREFIX, ingress
 
 ONE, TWO = Endpoint("10.0.0.1", 8080), Endpoint("10.0.0.2", 8080)
 BALANCED = SessionCookie(Affinity(b"route"))

@@ -16,7 +16,7 @@ from tests.operator_settings import operator_settings
 from tests.proxy.filter_case import FilterCase
 from tests.proxy.playing import ONE
 from tests.translate.golden import state_of
-from tests.translate.test_client_authentication import ingress
+from tests.translate.tls.test_client_authentication import ingress
 
 AUTH = Endpoint("auth.test", 4180, LinkSettings(is_external=True))
 URL = "http://auth.test:4180/oauth2/auth"

@@ -16,7 +16,7 @@ from ingress.translate.translate import translate
 from tests.proxy.exchange.external_auth_case import ALLOWED, UNKNOWN, URL, AuthCase
 from tests.proxy.playing import GET, OK, ONE, body_of, fields_of
 from tests.translate.golden import state_of
-from tests.translate.test_client_authentication import ingress
+from tests.translate.tls.test_client_authentication import ingress
 
 
 class AskedTests(AuthCase):

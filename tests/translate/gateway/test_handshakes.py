@@ -11,8 +11,6 @@ from ingress.model.cluster.problems import Problem, Reason
 from ingress.model.cluster.state import ClusterState
 from ingress.model.requests.client_authentication import VerifyClient
 from ingress.model.stepwise import finished
-from ingress.translate.authorities import MOST_AUTHORITIES
-from ingress.translate.certificates import find
 from ingress.translate.gateway.faults import Fault
 from ingress.translate.gateway.handshake_requests import (
     ClientValidation,
@@ -28,6 +26,8 @@ from ingress.translate.gateway.handshakes import (
     translate_handshakes,
 )
 from ingress.translate.options import TranslateOptions
+from ingress.translate.tls.authorities import MOST_AUTHORITIES
+from ingress.translate.tls.certificates import find
 from tests.fakes.certificates import KeyType, issue, make_authority
 from tests.fakes.counting import longest_step
 

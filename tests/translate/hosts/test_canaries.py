@@ -21,7 +21,7 @@ from ingress.translate.snapshot import Snapshot
 from ingress.translate.translate import translate
 from tests.routing.test_variants import Asking
 from tests.translate.golden import state_of
-from tests.translate.test_client_authentication import ingress
+from tests.translate.tls.test_client_authentication import ingress
 
 NEW = BackendReference("demo", "new", 80)
 OLD = BackendReference("demo", "web", 80)

@@ -25,7 +25,7 @@ from tests.annotations.served_case import ServedCase
 from tests.fakes.filter_parts import FakeFacts
 from tests.proxy.playing import OK
 from tests.translate.following import Follower, batch, gone, tls_secret
-from tests.translate.test_client_authentication import ingress
+from tests.translate.tls.test_client_authentication import ingress
 
 SHARED = TranslateOptions(shared_hosts=True)
 

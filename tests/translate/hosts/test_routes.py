@@ -12,7 +12,7 @@ from ingress.translate.readers.ingress.objects import IngressTLS
 from ingress.translate.translate import translate
 from tests.fakes.certificates import issue, make_authority
 from tests.translate.golden import state_of
-from tests.translate.test_client_authentication import PEOPLE, ingress, secret
+from tests.translate.tls.test_client_authentication import PEOPLE, ingress, secret
 
 CHAIN, KEY = issue(make_authority("Sites"), ["a.test"])
 SECURED = Secret(ObjectKey("demo", "site"), "kubernetes.io/tls", {"tls.crt": CHAIN, "tls.key": KEY})

@@ -21,7 +21,7 @@ from tests.fakes.filter_parts import FakeFacts, FakeServices
 from tests.operator_settings import operator_settings
 from tests.translate.golden import state_of
 from tests.translate.hosts.test_routes import SECURED, TLS
-from tests.translate.test_client_authentication import ingress
+from tests.translate.tls.test_client_authentication import ingress
 from tests.workers.sent import sent
 
 FIRST, SECOND = "more_set_headers 'S: first';", "more_set_headers 'S: second';"

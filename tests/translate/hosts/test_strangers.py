@@ -10,7 +10,7 @@ from ingress.translate.options import TranslateOptions
 from ingress.translate.readers.ingress.objects import Ingress, IngressTLS
 from ingress.translate.snapshot import Snapshot
 from tests.translate.following import Follower, tls_secret
-from tests.translate.test_client_authentication import ingress
+from tests.translate.tls.test_client_authentication import ingress
 
 HOSTS = ("a.test", "b.test", "*.test", "*.a.test", "x.a.test")
 OF_A_HOST = {

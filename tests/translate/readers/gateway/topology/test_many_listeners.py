@@ -9,9 +9,9 @@ from ingress.cluster.kinds import ObjectKinds
 from ingress.cluster.manifests.manifest_files import read_manifest_text
 from ingress.cluster.secrets.secret_references import ObjectReferences
 from ingress.model.cluster.objects import Kind, ObjectKey
-from ingress.translate.certificates import find
 from ingress.translate.options import ANNOTATIONS_PREFIX, TranslateOptions
 from ingress.translate.readers.route_kinds import ROUTE_KINDS
+from ingress.translate.tls.certificates import find
 from tests.translate.readers.gateway.following import Following
 from tests.translate.readers.gateway.gateway_values import ANY, gateway, listener, listener_set
 from tests.translate.readers.gateway.topology.test_listener_handshakes import naming, secret

@@ -13,7 +13,6 @@ from ingress.model.cluster.objects import ClusterObject, Kind, ObjectKey, Secret
 from ingress.model.cluster.secrets import CLIENT_AUTHENTICATION_KEYS, TLS_KEYS
 from ingress.model.requests.client_authentication import ClientAuthentication, VerifyClient
 from ingress.translate.annotation_reading import annotation_reader
-from ingress.translate.client_authentication import CRL_KEY, OPEN, load_revocations
 from ingress.translate.options import TranslateOptions
 from ingress.translate.readers.ingress.needs import needs_of
 from ingress.translate.readers.ingress.objects import (
@@ -24,6 +23,7 @@ from ingress.translate.readers.ingress.objects import (
     ServicePortReference,
 )
 from ingress.translate.snapshot import Snapshot
+from ingress.translate.tls.client_authentication import CRL_KEY, OPEN, load_revocations
 from ingress.translate.translate import translate
 from tests.admin.listed import text_of
 from tests.fakes.certificates import issue, make_authority, revoke

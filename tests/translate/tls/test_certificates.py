@@ -8,9 +8,9 @@ from ingress.annotations.annotations import AnnotationReader
 from ingress.identity.certificates import Certificate
 from ingress.model.cluster.objects import ObjectKey, Secret
 from ingress.model.stepwise import finished
-from ingress.translate.certificates import TLSReading, load, read_tls
 from ingress.translate.readers.ingress.objects import Ingress, IngressRule, IngressTLS
 from ingress.translate.readers.ingress.rules import read_ingress
+from ingress.translate.tls.certificates import TLSReading, load, read_tls
 from tests.translate.golden import NOW, generated
 
 MANY = 300

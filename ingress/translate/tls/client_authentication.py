@@ -31,9 +31,9 @@ from ingress.model.frozen import frozen
 from ingress.model.requests.client_authentication import ClientAuthentication
 from ingress.routing.paths import rule_path
 from ingress.translate.age import why_first
-from ingress.translate.authorities import load_authorities
 from ingress.translate.claims import ParsedObject
 from ingress.translate.ownership import is_stranger, told
+from ingress.translate.tls.authorities import load_authorities
 
 CRL_KEY: Final = "ca.crl"
 

@@ -1,0 +1,1 @@
+"""Tests of certificates of hosts, and of who has to bring one."""
