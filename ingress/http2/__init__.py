@@ -13,8 +13,8 @@ and has parts, each of which answers one question::
                ├── has a Budget (budget): may the peer cost us that?
                └── has many Streams (stream): each its windows, and what of it waits; they hold Outgoing, too
 
-    request_fields, response_fields: fields to heads       blocks: heads to field blocks, by field_encoder
-    fields: what both kinds of fields share                field_decoder: HPACK, upon huffman and static_table
+    request_fields, response_fields: fields to heads       blocks: heads to field blocks
+    fields: what both kinds of fields share                hpack/: fields to bytes and back, for blocks and block_decoder
     frames: their layout                                   faults: what ends a stream or all
 
 ``ingress.proxy`` derives its sessions and streams from the two roles, and from ``stream``.

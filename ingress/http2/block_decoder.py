@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Final, Generic, TypeVar
 
 from ingress.http.work import LIST_BYTES_OF_WORK
-from ingress.http2.field_decoder import FieldDecoder
+from ingress.http2.hpack.field_decoder import FieldDecoder
 
 MAX_LIST_BYTES: Final = 64 * 1024
 """Of one field list, as section 6.5.2 counts it; what is larger ends the connection."""

@@ -12,7 +12,7 @@ from ingress.http.answer import SERVER_LINE
 from ingress.http.grammar import name_of
 from ingress.http.request_head import RequestHead
 from ingress.http.response_head import ResponseHead
-from ingress.http2.field_encoder import encode_field, encode_lines, encode_once, encode_status
+from ingress.http2.hpack.field_encoder import encode_field, encode_lines, encode_once, encode_status
 
 _SCHEMES: Final = {scheme: encode_field(b":scheme", scheme) for scheme in (b"http", b"https")}
 _TE_TRAILERS: Final = encode_field(b"te", b"trailers")

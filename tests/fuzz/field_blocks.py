@@ -11,7 +11,7 @@ from typing import Protocol
 from hpack import Decoder, Encoder, HPACKDecodingError, NeverIndexedHeaderTuple
 
 from ingress.http2.faults import ConnectionFault, ErrorCode
-from ingress.http2.field_decoder import FieldDecoder
+from ingress.http2.hpack.field_decoder import FieldDecoder
 from tests.corpus.judge import WrongError
 
 Field = tuple[bytes, bytes]

@@ -8,7 +8,7 @@ from twisted.logger import Logger
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.http.field_blocks import Layout
-from ingress.http2.field_decoder import FieldDecoder
+from ingress.http2.hpack.field_decoder import FieldDecoder
 from tests.corpus.judge import WrongError
 from tests.fakes.plain_code import need_plain_code
 from tests.fuzz.alike_heads import fuzz_heads

@@ -7,7 +7,7 @@ from ingress.http.request_head import parse_request_head
 from ingress.http.response_head import ResponseHead, parse_response_head
 from ingress.http2 import blocks
 from ingress.http2.blocks import request_block, response_block, trailers_block, tunnel_block
-from ingress.http2.field_decoder import FieldDecoder
+from ingress.http2.hpack.field_decoder import FieldDecoder
 from ingress.http2.request_fields import read_request_field, request_head
 from ingress.http2.response_fields import read_response_field, response_head
 from tests.http.members import members

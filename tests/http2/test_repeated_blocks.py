@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.http2.faults import ConnectionFault
-from ingress.http2.field_decoder import FieldDecoder
+from ingress.http2.hpack.field_decoder import FieldDecoder
 from tests.fuzz.field_blocks import generated
-from tests.http2.test_field_decoder import Field, literal, pair
+from tests.http2.hpack.test_field_decoder import Field, literal, pair
 from tests.properties import examples
 
 

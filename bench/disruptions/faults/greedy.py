@@ -14,8 +14,6 @@ from random import Random
 from time import monotonic
 
 from bench.setup.processes import HOST
-from ingress.http2 import huffman
-from ingress.http2.field_encoder import encode_field
 from ingress.http2.frames import (
     CONTINUATION,
     DATA,
@@ -37,6 +35,8 @@ from ingress.http2.frames import (
     unpack_setting,
     window_update,
 )
+from ingress.http2.hpack import huffman
+from ingress.http2.hpack.field_encoder import encode_field
 
 KINDS = ("fields", "bombs", "octets", "chunks", "pipeline")
 _FIELD_BYTES = 4400

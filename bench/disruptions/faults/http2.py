@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from time import monotonic
 
 from bench.setup.processes import HOST
-from ingress.http2.field_encoder import encode_field
 from ingress.http2.frames import FRAME_HEAD_BYTES, GOAWAY, PREFACE, settings_frame, unpack_head, unpack_number
+from ingress.http2.hpack.field_encoder import encode_field
 
 _PIECE = 65536
 _AT_ONCE = 16

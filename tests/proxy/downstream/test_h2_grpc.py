@@ -1,7 +1,7 @@
 """Calls of gRPC that are refused by their heads: clients are told so in gRPC's words."""
 
-from ingress.http2.field_decoder import DEFAULT_MOST_BYTES
 from ingress.http2.frames import GOAWAY
+from ingress.http2.hpack.field_decoder import DEFAULT_MOST_BYTES
 from tests.fakes.http2.frames import block, continuation, headers, request_fields
 from tests.proxy.h2_playing import MessageCase
 

@@ -8,8 +8,8 @@ from ingress.http.forwarding import Origin, TrustedProxies, origin_of_peer
 from ingress.http.head_buffer import HeadBuffer
 from ingress.http2.block_decoder import BlockDecoder
 from ingress.http2.budget import Budget
-from ingress.http2.field_decoder import FieldDecoder
 from ingress.http2.frame_reader import FrameReader
+from ingress.http2.hpack.field_decoder import FieldDecoder
 from ingress.http2.incoming import Incoming
 from ingress.http2.outgoing import Outgoing
 from ingress.proxy.contract.transport import Transport

@@ -1,9 +1,9 @@
-"""Tests for ``ingress.http2.static_table``."""
+"""Tests for ``ingress.http2.hpack.static_table``."""
 
 from hpack.table import HeaderTable
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.http2.static_table import STATIC_TABLE
+from ingress.http2.hpack.static_table import STATIC_TABLE
 
 
 class StaticTableTests(SynchronousTestCase):

@@ -1,4 +1,4 @@
-"""Tests for ``ingress.http2.field_decoder``: the bound of a list, and agreement with another decoder."""
+"""Tests for ``ingress.http2.hpack.field_decoder``: the bound of a list, and agreement with another decoder."""
 
 from random import Random
 
@@ -6,11 +6,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.http2 import huffman
 from ingress.http2.faults import ConnectionFault, ErrorCode
-from ingress.http2.field_decoder import FieldDecoder
+from ingress.http2.hpack import huffman
+from ingress.http2.hpack.field_decoder import FieldDecoder
 from tests.fuzz.field_blocks import agree, generated
-from tests.http2.test_field_decoder import Field, literal, pair
+from tests.http2.hpack.test_field_decoder import Field, literal, pair
 from tests.properties import examples
 
 

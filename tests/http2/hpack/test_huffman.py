@@ -1,4 +1,4 @@
-"""Tests for ``ingress.http2.huffman``."""
+"""Tests for ``ingress.http2.hpack.huffman``."""
 
 from hpack import HPACKDecodingError
 from hpack.huffman_constants import REQUEST_CODES, REQUEST_CODES_LENGTH
@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.http2.faults import ConnectionFault, ErrorCode
-from ingress.http2.huffman import decode, encode
+from ingress.http2.hpack.huffman import decode, encode
 from tests.properties import examples
 
 

@@ -1,4 +1,4 @@
-"""Tests for ``ingress.http2.field_encoder``."""
+"""Tests for ``ingress.http2.hpack.field_encoder``."""
 
 from hpack import Decoder, NeverIndexedHeaderTuple
 from hypothesis import given, settings
@@ -6,9 +6,9 @@ from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.http.grammar import MEMO_BLOCK, MEMO_BLOCKS, MEMO_ENTRIES, MEMO_LINE, MEMO_NAMES
-from ingress.http2 import field_encoder, huffman
-from ingress.http2.field_encoder import SECRETS, encode_field, encode_lines, encode_status
-from ingress.http2.static_table import STATIC_TABLE
+from ingress.http2.hpack import field_encoder, huffman
+from ingress.http2.hpack.field_encoder import SECRETS, encode_field, encode_lines, encode_status
+from ingress.http2.hpack.static_table import STATIC_TABLE
 from tests.properties import examples
 
 _VALUES = st.binary(max_size=300).map(lambda octets: octets.strip(b" \t"))

@@ -10,9 +10,9 @@ from functools import lru_cache
 from typing import Any, Final, Generic, TypeVar
 
 from ingress.http.grammar import MEMO_ENTRIES, Sightings
-from ingress.http2 import huffman
 from ingress.http2.faults import ConnectionFault, ErrorCode
-from ingress.http2.static_table import ENTRY_OVERHEAD, STATIC_TABLE
+from ingress.http2.hpack import huffman
+from ingress.http2.hpack.static_table import ENTRY_OVERHEAD, STATIC_TABLE
 
 F = TypeVar("F")
 

@@ -17,8 +17,8 @@ from ingress.http.grammar import (
     MEMO_NAMES,
     Sightings,
 )
-from ingress.http2 import huffman
-from ingress.http2.static_table import STATIC_TABLE
+from ingress.http2.hpack import huffman
+from ingress.http2.hpack.static_table import STATIC_TABLE
 
 SECRETS: Final = frozenset({b"authorization", b"cookie", b"proxy-authorization", b"set-cookie"})
 """Fields that nobody on the way may put into a table (section 7.1.3), and that are remembered as part of a head only."""

@@ -1,11 +1,11 @@
-"""Tests for ``ingress.http2.field_decoder``."""
+"""Tests for ``ingress.http2.hpack.field_decoder``."""
 
 import sys
 
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.http2.faults import ConnectionFault, ErrorCode
-from ingress.http2.field_decoder import FieldDecoder
+from ingress.http2.hpack.field_decoder import FieldDecoder
 from tests.fuzz.field_blocks import STRICTER
 
 Field = tuple[bytes, bytes]
