@@ -265,7 +265,7 @@ def while_stopped(running: Running) -> tuple[float, float, int]:
 
 def main() -> None:
     """Measure, and print a table."""
-    parser = argparse.ArgumentParser()
+    parser = argparse.ArgumentParser(prog="python -m bench.connections.accepting")
     parser.add_argument("--connections", type=int, default=3000)
     options = parser.parse_args()
     print(

@@ -102,7 +102,7 @@ def microseconds(running: Running, port: int, requests: int, connections: int) -
 
 def main() -> None:
     """Measure, and print a table."""
-    parser = argparse.ArgumentParser()
+    parser = argparse.ArgumentParser(prog="python -m bench.requests.workers")
     parser.add_argument("--requests", type=int, default=10_000)
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument(
