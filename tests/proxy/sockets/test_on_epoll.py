@@ -1,22 +1,22 @@
 """The epoll set carries what Twisted's transports carry: the same tests, on its sockets."""
 
-from tests.proxy.sockets import test_client_certificates as test_sockets_client_certificates
-from tests.proxy.sockets import test_downstreams as test_sockets_downstreams
 from tests.proxy.sockets import test_grpc as test_sockets_grpc
-from tests.proxy.sockets import test_http2_upstreams as test_sockets_http2_upstreams
-from tests.proxy.sockets import test_negotiating as test_sockets_negotiating
-from tests.proxy.sockets import test_passthrough as test_sockets_passthrough
-from tests.proxy.sockets import test_proxy_header as test_sockets_proxy_header
-from tests.proxy.sockets import test_retries as test_sockets_retries
 from tests.proxy.sockets import test_streaming as test_sockets_streaming
-from tests.proxy.sockets import test_streams as test_sockets_streams
-from tests.proxy.sockets import test_sub_requests as test_sockets_sub_requests
-from tests.proxy.sockets import test_tls as test_sockets_tls
-from tests.proxy.sockets import test_transport_security as test_sockets_transport_security
 from tests.proxy.sockets import test_tunnel as test_sockets_tunnel
-from tests.proxy.sockets import test_upstream_tls as test_sockets_upstream_tls
-from tests.proxy.sockets import test_upstreams as test_sockets_upstreams
+from tests.proxy.sockets.downstream import test_client_certificates as test_sockets_client_certificates
+from tests.proxy.sockets.downstream import test_downstreams as test_sockets_downstreams
+from tests.proxy.sockets.downstream import test_negotiating as test_sockets_negotiating
+from tests.proxy.sockets.downstream import test_proxy_header as test_sockets_proxy_header
+from tests.proxy.sockets.downstream import test_tls as test_sockets_tls
+from tests.proxy.sockets.downstream import test_transport_security as test_sockets_transport_security
 from tests.proxy.sockets.sockets_case import SocketsCase
+from tests.proxy.sockets.streams import test_passthrough as test_sockets_passthrough
+from tests.proxy.sockets.streams import test_streams as test_sockets_streams
+from tests.proxy.sockets.upstream import test_http2_upstreams as test_sockets_http2_upstreams
+from tests.proxy.sockets.upstream import test_retries as test_sockets_retries
+from tests.proxy.sockets.upstream import test_sub_requests as test_sockets_sub_requests
+from tests.proxy.sockets.upstream import test_upstream_tls as test_sockets_upstream_tls
+from tests.proxy.sockets.upstream import test_upstreams as test_sockets_upstreams
 
 
 def _on_epoll() -> None:

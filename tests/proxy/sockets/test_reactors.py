@@ -13,9 +13,9 @@ PROJECT = Path(__file__).parents[3]
 TESTS = (
     "tests.proxy.sockets.test_streaming.UploadTests.test_chunked",
     "tests.proxy.sockets.test_streaming.DownloadTests.test_connection_after_a_full_buffer",
-    "tests.proxy.sockets.test_downstreams.HalfCloseTests",
-    "tests.proxy.sockets.test_downstreams.VanishTests",
-    "tests.proxy.sockets.test_tls.CertificateTests.test_change",
+    "tests.proxy.sockets.downstream.test_downstreams.HalfCloseTests",
+    "tests.proxy.sockets.downstream.test_downstreams.VanishTests",
+    "tests.proxy.sockets.downstream.test_tls.CertificateTests.test_change",
     "tests.proxy.sockets.test_tunnel.TunnelTests.test_echo",
     # The epoll set is one reader of whatever reactor runs.
     "tests.proxy.transport.test_transport_contract.EpollAcceptedTests",

@@ -13,10 +13,10 @@ from ingress.proxy.transport.epoll.pipes import Pipe, Pipes
 from ingress.proxy.transport.epoll.splice import Splice
 from tests.fakes.bodies import MEGABYTE, digest_of
 from tests.fakes.peers.upstreams import OK, UpstreamWire
-from tests.proxy.sockets import test_downstreams as test_sockets_downstreams
 from tests.proxy.sockets import test_streaming as test_sockets_streaming
-from tests.proxy.sockets import test_upstreams as test_sockets_upstreams
+from tests.proxy.sockets.downstream import test_downstreams as test_sockets_downstreams
 from tests.proxy.sockets.sockets_case import SocketsCase
+from tests.proxy.sockets.upstream import test_upstreams as test_sockets_upstreams
 
 SIZE = 8 * MEGABYTE
 

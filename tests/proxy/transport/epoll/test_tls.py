@@ -21,7 +21,7 @@ from ingress.tls import binding
 from ingress.tls.contexts import ServerContexts
 from ingress.tls.generated_certificate import generate_certificate
 from tests.fakes.peers.key_updates import KeyUpdates
-from tests.proxy.sockets.test_tls import RawCase
+from tests.proxy.sockets.downstream.test_tls import RawCase
 from tests.proxy.transport.epoll.test_epoll_set import BatchReactor
 from tests.proxy.transport.recorder import Recorder
 from tests.tls.test_binding import TLSCase, drop, fill

@@ -6,7 +6,7 @@ from ingress.proxy.contract.limits import TUNNEL_SPLICE_BYTES
 from ingress.proxy.transport.epoll.splice import Splice
 from tests.fakes.bodies import MEGABYTE, piece_at
 from tests.fakes.raw_wires import RawWire
-from tests.proxy.sockets import test_passthrough as test_sockets_passthrough
+from tests.proxy.sockets.streams import test_passthrough as test_sockets_passthrough
 from tests.tls.hellos import hello
 
 FIRST = piece_at(0, 1 << 16) * (1 + TUNNEL_SPLICE_BYTES // (1 << 16))

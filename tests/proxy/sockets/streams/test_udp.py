@@ -24,7 +24,7 @@ from ingress.routing.variants import WeightedBackend
 from tests.fakes.peers.datagram_peers import DatagramClient, DatagramEndpoint, Script, repeat
 from tests.fakes.processes import free_port
 from tests.proxy.raw_case import RawCase
-from tests.proxy.sockets.streams_case import OWNER
+from tests.proxy.sockets.streams.streams_case import OWNER
 
 DNS = BackendReference("demo", "dns", 53, protocol=DATAGRAMS)
 LARGEST = 65_507

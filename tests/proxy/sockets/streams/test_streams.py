@@ -28,7 +28,7 @@ from tests.fakes.peers.upstreams import OK
 from tests.fakes.processes import free_port
 from tests.fakes.raw_wires import HandMadeTLS, RawWire
 from tests.proxy.sockets.sockets_case import ANY_PATH, APP, certificate_of, socket_of
-from tests.proxy.sockets.streams_case import OWNER, StreamsCase, echo
+from tests.proxy.sockets.streams.streams_case import OWNER, StreamsCase, echo
 from tests.tls.hellos import hello, openssl_hello
 
 

@@ -1,0 +1,1 @@
+"""Endpoints on real sockets: good ones, and those that close, reset, lie and refuse."""
