@@ -45,8 +45,10 @@ from twisted.internet.interfaces import IDelayedCall, IReactorTime
 from twisted.logger import Logger
 from twisted.python.failure import Failure
 
-from ingress.changes.object_news import ObjectNews, Tell
+from ingress.changes.changed_objects import ChangedObjects, Tell
 from ingress.cluster.store import Changes, Store
+from ingress.history.problem_log import ProblemLog, differing, portions
+from ingress.history.publication_log import PublicationLog, RouteNews, Served
 from ingress.metrics.metrics import Metrics
 from ingress.model.cluster.objects import Batch, Kind, ObjectId, ObjectKey
 from ingress.model.cluster.problems import Problem
@@ -54,8 +56,6 @@ from ingress.model.cluster.state import ClusterState
 from ingress.model.network.listeners import Listener
 from ingress.model.serving.serving_settings import ServingSettings
 from ingress.model.stepwise import let_go
-from ingress.news.problem_log import ProblemLog, differing, portions
-from ingress.news.publication_log import PublicationLog, RouteNews, Served
 from ingress.process.garbage_collection import CollectorTurns
 from ingress.process.in_slices import in_slices
 from ingress.translate.endpoints.backends import services_without_endpoints, unused_endpoints
@@ -183,7 +183,7 @@ class Controller:
         self._taken: dict[ObjectId, str] = {}
         self._problem_log = ProblemLog(clock)
         self._publication_log = PublicationLog(clock)
-        self._object_news = ObjectNews(clock, tell)
+        self._changed_objects = ChangedObjects(clock, tell)
         self._changed_services: set[ObjectKey] = set()
         self._dropping: Deferred[None] | None = None
         self._round_call: IDelayedCall | None = None
@@ -268,7 +268,7 @@ class Controller:
         self._round = None
         self._problem_log.stop()
         self._publication_log.stop()
-        self._object_news.stop()
+        self._changed_objects.stop()
         self._stop_dropping()
         for call in (self._round_call, self._endpoints_call, self._calendar_call):
             if call is not None and call.active():
@@ -519,9 +519,9 @@ class Controller:
             at=self._now().timestamp(),
         )
         if before is None:
-            self._object_news.began(snapshot, translation.served)
+            self._changed_objects.began(snapshot, translation.served)
         else:
-            self._object_news.published(before, snapshot, objects)
+            self._changed_objects.published(before, snapshot, objects)
         if self._metrics.exchanges.has_to_drop:
             self._stop_dropping()
             self._dropping = in_slices(self._clock, self._metrics.exchanges.drop())

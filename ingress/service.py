@@ -38,15 +38,15 @@ from ingress.errors import StartError
 from ingress.expiry import ExpiryWatch, Shown, expiries
 from ingress.explain.objects import KnownObjects
 from ingress.explain.served import Served
+from ingress.history.change_recorder import ChangeRecorder
+from ingress.history.failures import Failures
+from ingress.history.rings import Rings
 from ingress.live.live import Live
 from ingress.metrics.metrics import Metrics
 from ingress.model.network.listeners import Listener
 from ingress.model.observability.changes_and_failures import ChangeSort, Mark
 from ingress.model.serving.serving_settings import ServingSettings
 from ingress.model.stepwise import Stepwise
-from ingress.news.chronicle import Chronicle
-from ingress.news.failures import Failures
-from ingress.news.rings import Rings
 from ingress.options.merging import OptionSource
 from ingress.options_in_force import OptionsInForce
 from ingress.process.caps.caps import caps_of_system, connections_fitting, tell_caps
@@ -145,7 +145,7 @@ class IngressService(Service):
         self._waiting: Deferred[None] | None = None
 
         self._rings = Rings()
-        self._chronicle = Chronicle(self._rings.changes, now, reactor.seconds, self._in_reactor)
+        self._change_recorder = ChangeRecorder(self._rings.changes, now, reactor.seconds, self._in_reactor)
         self._metrics = metrics or Metrics()
         addresses: Callable[[], Collection[str]] = tuple
         yielding = None
@@ -200,7 +200,7 @@ class IngressService(Service):
             kinds,
             serving=settings.serving,
             listen=self._follow,
-            tell=self._chronicle.tell,
+            tell=self._change_recorder.tell,
             amid_change=source.is_amid_change,
         )
 
@@ -227,7 +227,7 @@ class IngressService(Service):
             self._reactor.callFromThread(call)
 
     def startService(self) -> None:
-        self._chronicle.follow(globalLogPublisher)
+        self._change_recorder.follow(globalLogPublisher)
         self.log.info(
             "txingress {version} ({code}), on Python {python}, Twisted {twisted} and OpenSSL {openssl}",
             **self._metrics.build.versions,
@@ -560,7 +560,7 @@ class IngressService(Service):
         await self._hide()
         if asked is not None:
             await self._wait(asked, REST_SECONDS)
-        self._chronicle.leave(globalLogPublisher)
+        self._change_recorder.leave(globalLogPublisher)
 
     async def _hide(self) -> None:
         """Accept no more on the ports for operators."""

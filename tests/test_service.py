@@ -94,7 +94,7 @@ class ServiceCase(SynchronousTestCase):
         settings = settings or Settings(serving=logged_to(self.mktemp()), use_epoll=False)
         made = IngressService(settings, self.reactor, self.source, self.failures.append, None, self.settled)
         # One that a test does not stop would hear what other tests log.
-        self.addCleanup(made._chronicle.leave, globalLogPublisher)
+        self.addCleanup(made._change_recorder.leave, globalLogPublisher)
         return made
 
     def settled(self) -> None:

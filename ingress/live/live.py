@@ -20,6 +20,7 @@ from twisted.internet.task import LoopingCall
 from twisted.logger import Logger
 from twisted.python.failure import Failure as Failed
 
+from ingress.history.rings import Rings
 from ingress.live.counted import Counted, RowReader
 from ingress.live.numbers import Numbers
 from ingress.live.route_numbers import MOST_TOLD, NOTHING, AllRoutes, RouteNumbers
@@ -28,7 +29,6 @@ from ingress.live.slices import Slices
 from ingress.live.snapshot_facts import SnapshotFacts
 from ingress.model.frozen import frozen
 from ingress.model.observability.changes_and_failures import Change, Failure
-from ingress.news.rings import Rings
 from ingress.process.timestamps import rfc3339
 from ingress.translate.snapshot import Snapshot
 

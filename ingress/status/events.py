@@ -25,12 +25,12 @@ from ingress.cluster.api.api_status import ObjectMissingError
 from ingress.cluster.api.api_thread import Outcome
 from ingress.cluster.kinds import EVENTS
 from ingress.errors import KubernetesError
+from ingress.history.problem_log import SETTLE_SECONDS
 from ingress.metrics.series.status import StatusMetrics
 from ingress.model.cluster.object_meta import NO_META, ObjectMeta
 from ingress.model.cluster.objects import Kind, ObjectId, ObjectKey
 from ingress.model.cluster.problems import Problem
 from ingress.model.frozen import frozen
-from ingress.news.problem_log import SETTLE_SECONDS
 from ingress.status.agenda import is_about_the_server
 from ingress.status.event_objects import event_key, event_object, series_count, series_patch
 from ingress.status.refusals import Right, is_forbidden

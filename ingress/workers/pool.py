@@ -20,6 +20,7 @@ from twisted.python.failure import Failure
 
 from ingress.data_plane import SocketOf, bound_anew, now
 from ingress.errors import StartError
+from ingress.history.rings import Ring
 from ingress.metrics.metrics import Metrics
 from ingress.model.cluster.problems import Problem
 from ingress.model.network.listeners import Listener
@@ -27,7 +28,6 @@ from ingress.model.observability.changes_and_failures import ChangeSort, Mark
 from ingress.model.observability.changes_and_failures import Failure as FailedExchange
 from ingress.model.observability.endpoint_states import EndpointsSeen
 from ingress.model.observability.workers import WorkerState
-from ingress.news.rings import Ring
 from ingress.process.caps.descriptors import has_room
 from ingress.process.logs.access_log_output import output_to
 from ingress.process.shared.limit_memory import LimitMemory

@@ -20,9 +20,9 @@ from twisted.python.failure import Failure
 from twisted.python.threadable import isInIOThread
 
 from ingress.data_plane import OwnDataPlane, now
+from ingress.history.failures import Failures
 from ingress.metrics.metrics import Metrics
 from ingress.model.network.listeners import Listener
-from ingress.news.failures import Failures
 from ingress.process.control_channel import ControlChannel
 from ingress.process.framing import Frame
 from ingress.process.interpreter import Interpreter

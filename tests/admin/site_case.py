@@ -10,8 +10,8 @@ from twisted.web.server import Site
 
 from ingress.admin.contract.page_sources import NO_WORKERS, PageSources, Published, Workers
 from ingress.admin.port.site import admin_site
+from ingress.history.rings import Rings
 from ingress.metrics.metrics import Metrics
-from ingress.news.rings import Rings
 from ingress.translate.snapshot import Snapshot
 from tests.admin.listed import NOW
 

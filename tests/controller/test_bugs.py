@@ -5,7 +5,7 @@ from twisted.logger import LogLevel, capturedLogs
 from ingress.controller import (
     LONGEST_REST_SECONDS,
 )
-from ingress.news.publication_log import REPORT_SECONDS
+from ingress.history.publication_log import REPORT_SECONDS
 from tests.controller.controller_case import (
     ControllerTestCase,
     batch,

@@ -3,13 +3,13 @@
 from attrs import evolve
 from twisted.logger import LogLevel, capturedLogs
 
+from ingress.history.publication_log import REPORT_SECONDS
 from ingress.model.cluster.objects import (
     Kind,
     Projection,
 )
 from ingress.model.cluster.problems import Problem, Reason
 from ingress.model.upstream.backends import BackendReference, BackendState, Endpoint, ManualEndpoint
-from ingress.news.publication_log import REPORT_SECONDS
 from ingress.translate.endpoints.endpoint_rules import API_SERVER
 from ingress.translate.options import TranslateOptions
 from ingress.translate.readers.ingress.objects import (

@@ -11,12 +11,12 @@ from ingress.controller import (
     HOLD_SECONDS,
     Controller,
 )
+from ingress.history.publication_log import REPORT_SECONDS
 from ingress.model.cluster.objects import (
     Kind,
     Projection,
     Secret,
 )
-from ingress.news.publication_log import REPORT_SECONDS
 from ingress.translate.readers.ingress.objects import (
     Ingress,
     IngressTLS,

@@ -10,6 +10,8 @@ from ingress.cluster.store import Changes
 from ingress.controller import (
     Controller,
 )
+from ingress.history.problem_log import SETTLE_SECONDS
+from ingress.history.publication_log import REPORT_SECONDS
 from ingress.model.cluster.object_meta import ObjectMeta
 from ingress.model.cluster.objects import (
     ClusterObject,
@@ -18,8 +20,6 @@ from ingress.model.cluster.objects import (
     Projection,
 )
 from ingress.model.cluster.problems import Problem, Reason
-from ingress.news.problem_log import SETTLE_SECONDS
-from ingress.news.publication_log import REPORT_SECONDS
 from ingress.translate.options import TranslateOptions
 from ingress.translate.readers.ingress.objects import IngressBackend
 from ingress.translate.readers.route_kinds import ROUTE_KINDS

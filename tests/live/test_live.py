@@ -9,13 +9,13 @@ from twisted.internet.defer import Deferred
 from twisted.internet.task import Clock
 from twisted.trial.unittest import SynchronousTestCase
 
+from ingress.history.rings import Rings
 from ingress.live.counted import Counted
 from ingress.live.live import MOST_NEWS, MOST_ROWS_FAILED, MOST_VIEWERS, VIEW_EVERY, Live, Shown, row_name
 from ingress.live.route_numbers import MOST_TOLD
 from ingress.metrics.exchanges.histograms import BOUNDS
 from ingress.model.observability.changes_and_failures import Change, ChangeSort, Failure
 from ingress.model.upstream.backends import BackendReference, BackendState, Endpoint
-from ingress.news.rings import Rings
 from ingress.translate.snapshot import Snapshot
 from tests.live.rows import READ, FakeRow
 from tests.live.viewers import FakeViewer
@@ -147,7 +147,7 @@ class LiveTests(SynchronousTestCase):
         self.live.leave(viewers[3])
         self.assertEqual((self.live.why_not(), self.live.viewers), ("", MOST_VIEWERS - 1))
 
-    def test_happenings(self) -> None:
+    def test_history(self) -> None:
         """Changes and failures are told once, at most a hundred at a time, and to who joins all that are left of them."""
         self.rings.changes.add(change("before"))
         viewer = self.join()

@@ -8,11 +8,11 @@ from twisted.logger import capturedLogs, formatEvent
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.errors import KubernetesError
+from ingress.history.problem_log import SETTLE_SECONDS
 from ingress.metrics.series.status import StatusMetrics
 from ingress.model.cluster.object_meta import ObjectMeta
 from ingress.model.cluster.objects import Kind, ObjectId, ObjectKey
 from ingress.model.cluster.problems import Problem, Reason
-from ingress.news.problem_log import SETTLE_SECONDS
 from ingress.status.events import BOUNDS, MOST_PENDING, Events
 from ingress.status.refusals import Refusals
 from ingress.status.report_writer import Sending

@@ -8,13 +8,13 @@ from attrs import Factory
 from twisted.internet.defer import Deferred, succeed
 
 from ingress.explain.served import Served
+from ingress.history.rings import Rings
 from ingress.live.live import Live
 from ingress.metrics.metrics import Metrics
 from ingress.model.frozen import frozen
 from ingress.model.observability.endpoint_states import EndpointsSeen
 from ingress.model.observability.workers import WorkerState
 from ingress.model.stepwise import Stepwise
-from ingress.news.rings import Rings
 from ingress.translate.endpoints.unready import Unready
 from ingress.translate.snapshot import Snapshot
 

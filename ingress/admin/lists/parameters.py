@@ -22,7 +22,7 @@ SINCE: Final = Parameter(
 _MOST_DIGITS: Final = 18
 
 
-class Happening(Protocol):
+class HistoryEntry(Protocol):
     """A change or a failure."""
 
     @property
@@ -34,7 +34,7 @@ class Happening(Protocol):
         """When it happened."""
 
 
-def came_since(value: str) -> Callable[[Happening], bool]:
+def came_since(value: str) -> Callable[[HistoryEntry], bool]:
     """Return what says whether something came since *value*; raises ``QueryRefusedError``."""
     if value.isascii() and value.isdigit() and len(value) <= _MOST_DIGITS:
         number = int(value)

@@ -13,7 +13,7 @@ from ingress.ctl.terminal import printable
 from ingress.model.frozen import frozen
 
 MOST_ROWS: Final = 2000
-MOST_HAPPENINGS: Final = 200
+MOST_ENTRIES: Final = 200
 MOST_ENDPOINTS: Final = 200
 _MOST_CHARACTERS: Final = 300
 _LAST_SECONDS: Final = 120
@@ -63,7 +63,7 @@ class Row:
 
 
 @frozen
-class Happening:
+class HistoryEntry:
     """A change, or a request that failed."""
 
     number: int
@@ -131,9 +131,9 @@ class Board:
         self.history: deque[float] = deque(maxlen=_LAST_SECONDS)
         """Requests of each of the last seconds."""
         self.rows: dict[str, Row] = {}
-        self.changes: deque[Happening] = deque(maxlen=MOST_HAPPENINGS)
+        self.changes: deque[HistoryEntry] = deque(maxlen=MOST_ENTRIES)
         """The oldest first, as failures are."""
-        self.failures: deque[Happening] = deque(maxlen=MOST_HAPPENINGS)
+        self.failures: deque[HistoryEntry] = deque(maxlen=MOST_ENTRIES)
         self.endpoints: tuple[Endpoint, ...] = ()
         self.why_ended = ""
         """What the controller said at the end of its stream."""
@@ -245,7 +245,7 @@ class Board:
         self._keep("failures", data)
 
     def _keep(self, name: str, data: object) -> None:
-        self._plain[name] = [*self._plain.get(name, ()), *_list(data)][-MOST_HAPPENINGS:]
+        self._plain[name] = [*self._plain.get(name, ()), *_list(data)][-MOST_ENTRIES:]
 
     def _take_endpoints(self, data: object) -> None:
         found = _list(_mapping(data).get("endpoints"))[:MOST_ENDPOINTS]
@@ -283,9 +283,9 @@ def _time(value: object) -> str:
     return text_of(value)[11:19]
 
 
-def _change(value: Mapping[str, Any]) -> Happening:
+def _change(value: Mapping[str, Any]) -> HistoryEntry:
     about = " ".join(filter(None, (text_of(value.get("kind")), text_of(value.get("object")))))
-    return Happening(
+    return HistoryEntry(
         int(number_of(value.get("number")) or 0),
         _time(value.get("at")),
         text_of(value.get("sort")),
@@ -295,11 +295,11 @@ def _change(value: Mapping[str, Any]) -> Happening:
     )
 
 
-def _failure(value: Mapping[str, Any]) -> Happening:
+def _failure(value: Mapping[str, Any]) -> HistoryEntry:
     status = number_of(value.get("status"))
     attempts = [text_of(_mapping(one).get("endpoint")) for one in _list(value.get("attempts"))[-3:]]
     words = (text_of(value.get("reason")), text_of(value.get("backend")), ", ".join(filter(None, attempts)))
-    return Happening(
+    return HistoryEntry(
         int(number_of(value.get("number")) or 0),
         _time(value.get("at")),
         text_of(value.get("cause")),
@@ -309,7 +309,7 @@ def _failure(value: Mapping[str, Any]) -> Happening:
     )
 
 
-def _add(kept: deque[Happening], more: Iterable[Happening]) -> None:
+def _add(kept: deque[HistoryEntry], more: Iterable[HistoryEntry]) -> None:
     """Add *more*, but what came twice, as it does when a stream begins anew."""
     known = {one.number for one in kept}
     kept.extend(one for one in more if one.number not in known)

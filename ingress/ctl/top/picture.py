@@ -7,7 +7,7 @@ from typing import Any, Final
 from attrs import evolve
 
 from ingress.ctl.columns import columns, cut_inside, padded
-from ingress.ctl.top.board import Board, Endpoint, Happening, Numbers, Row
+from ingress.ctl.top.board import Board, Endpoint, HistoryEntry, Numbers, Row
 from ingress.ctl.top.spans import Line, Look, Span, joined, line
 from ingress.model.frozen import frozen
 from ingress.wording import number_of
@@ -181,9 +181,9 @@ def _table(board: Board, asked: Asked, width: int) -> tuple[Line, list[Line]]:
         return _routes(rows, asked.order, width)
     if asked.sheet is Sheet.ENDPOINTS:
         return _endpoints(board.endpoints, width)
-    happenings = board.failures if asked.sheet is Sheet.FAILURES else board.changes
+    entries = board.failures if asked.sheet is Sheet.FAILURES else board.changes
     title = "FAILED" if asked.sheet is Sheet.FAILURES else "CHANGED"
-    return _happened(title, tuple(happenings)[::-1], width)
+    return _history(title, tuple(entries)[::-1], width)
 
 
 def _routes(rows: Sequence[Row], order: Order, width: int) -> tuple[Line, list[Line]]:
@@ -220,9 +220,9 @@ def _route(row: Row, name: int) -> Line:
     )
 
 
-def _happened(title: str, happenings: Sequence[Happening], width: int) -> tuple[Line, list[Line]]:
-    what = max((columns(one.what) for one in happenings), default=8)
-    about = min(max((columns(one.about) for one in happenings), default=8), width // 2)
+def _history(title: str, entries: Sequence[HistoryEntry], width: int) -> tuple[Line, list[Line]]:
+    what = max((columns(one.what) for one in entries), default=8)
+    about = min(max((columns(one.about) for one in entries), default=8), width // 2)
     head = line(Span(f"{padded('AT', 8)}  {padded(title, max(what, len(title)))}", Look.BOLD))
     what = max(what, len(title))
     rows = [
@@ -233,7 +233,7 @@ def _happened(title: str, happenings: Sequence[Happening], width: int) -> tuple[
             f"  {padded(cut_inside(one.about, about), about)}  ",
             one.text,
         )
-        for one in happenings
+        for one in entries
     ]
     return head, rows
 
@@ -262,8 +262,8 @@ def _endpoints(endpoints: Sequence[Endpoint], width: int) -> tuple[Line, list[Li
 
 def _news(board: Board, terminal: Terminal) -> list[Line]:
     lines: list[Line] = []
-    for title, happenings in (("FAILED LAST", board.failures), ("CHANGED LAST", board.changes)):
-        head, rows = _happened(title, tuple(happenings)[::-1][:_NEWS_LINES], terminal.width)
+    for title, entries in (("FAILED LAST", board.failures), ("CHANGED LAST", board.changes)):
+        head, rows = _history(title, tuple(entries)[::-1][:_NEWS_LINES], terminal.width)
         lines += [head, *rows, *[()] * (_NEWS_LINES - len(rows))]
     return lines
 

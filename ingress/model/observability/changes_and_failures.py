@@ -1,6 +1,6 @@
 """What happened: changes of what is served, and exchanges that failed.  Plain values, of bounded size.
 
-They are kept in rings (``ingress.news.rings``), shown on the admin port, and travel from workers to their
+They are kept in rings (``ingress.history.rings``), shown on the admin port, and travel from workers to their
 parent.  A change with a line in the log is that line: it has a ``Mark`` for whoever keeps changes.  Whatever clients or tenants wrote has passed ``shown`` or ``shown_octets`` before it is in one: it is short,
 and has no character that a terminal or a log would obey.  Markup is none of their business: who makes a
 page escapes what it shows.
@@ -16,7 +16,7 @@ from attrs import evolve
 from ingress.model.frozen import frozen
 
 MOST_CHARACTERS: Final = 512
-"""Of one text of a happening."""
+"""Of one text of an entry of the history."""
 MOST_HOSTS: Final = 8
 """How many hosts a change names for those who look for one."""
 MOST_ATTEMPTS: Final = 8

@@ -11,6 +11,8 @@ from typing import Any, Final
 
 from twisted.internet.interfaces import IDelayedCall, IReactorTime
 
+from ingress.history.failures import MOST_A_SECOND
+from ingress.history.rings import Ring
 from ingress.model.exchanges.causes import Cause
 from ingress.model.observability.changes_and_failures import (
     MOST_ATTEMPTS,
@@ -18,8 +20,6 @@ from ingress.model.observability.changes_and_failures import (
     FailedAttempt,
     Failure,
 )
-from ingress.news.failures import MOST_A_SECOND
-from ingress.news.rings import Ring
 from ingress.process.framing import NonsenseError
 
 BATCH: Final = 10

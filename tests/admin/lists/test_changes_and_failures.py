@@ -5,8 +5,8 @@ from datetime import UTC, datetime, timedelta
 
 from attrs import evolve
 
+from ingress.history.rings import MOST_FAILURES
 from ingress.model.observability.changes_and_failures import Change, ChangeSort, FailedAttempt, Failure
-from ingress.news.rings import MOST_FAILURES
 from tests.admin.site_case import SiteCase
 
 THREE = datetime(2026, 11, 22, 3, 0, tzinfo=UTC)
@@ -35,7 +35,7 @@ FAILURE = Failure(
 )
 
 
-class HappeningPagesTests(SiteCase):
+class HistoryPagesTests(SiteCase):
     """``/api/v1/changes`` and ``/api/v1/failures``."""
 
     def texts(self, path: str) -> list[int]:

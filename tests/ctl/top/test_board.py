@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.ctl.top.board import MOST_HAPPENINGS, MOST_ROWS, Board, Row
+from ingress.ctl.top.board import MOST_ENTRIES, MOST_ROWS, Board, Row
 from ingress.ctl.top.picture import Asked, Sheet, Terminal, picture, printed
 from ingress.ctl.top.spans import painted
 
@@ -124,7 +124,7 @@ class BoardTests(SynchronousTestCase):
         self.assertEqual([*made.rows], ["shop/shop/cart"])
         self.assertEqual([*made.plain()["routes"]], ["shop/shop/cart"])
 
-    def test_happenings_come_once(self) -> None:
+    def test_entries_come_once(self) -> None:
         """What a stream that goes on repeats is there once."""
         made = board()
         made.take("failures", [FAILURE, {**FAILURE, "number": 2}])
@@ -135,10 +135,10 @@ class BoardTests(SynchronousTestCase):
         made = Board()
         busy = {"perSecond": 1.0}
         made.take("routes", {f"a/b/{number}": busy for number in range(2 * MOST_ROWS)})
-        made.take("failures", [{**FAILURE, "number": number} for number in range(2 * MOST_HAPPENINGS)])
-        self.assertEqual((len(made.rows), len(made.failures)), (MOST_ROWS, MOST_HAPPENINGS))
+        made.take("failures", [{**FAILURE, "number": number} for number in range(2 * MOST_ENTRIES)])
+        self.assertEqual((len(made.rows), len(made.failures)), (MOST_ROWS, MOST_ENTRIES))
         self.assertEqual(
-            (len(made.plain()["routes"]), len(made.plain()["failures"])), (MOST_ROWS, MOST_HAPPENINGS)
+            (len(made.plain()["routes"]), len(made.plain()["failures"])), (MOST_ROWS, MOST_ENTRIES)
         )
 
     @given(

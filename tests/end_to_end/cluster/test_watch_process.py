@@ -10,7 +10,7 @@ from typing import Any
 import yaml
 from twisted.internet.defer import Deferred
 
-from ingress.news.problem_log import SETTLE_SECONDS
+from ingress.history.problem_log import SETTLE_SECONDS
 from tests.end_to_end.end_to_end_case import AT_ONCE, NO_ANSWER, PATIENCE, EndToEndCase
 from tests.fakes.apiserver.faults import Answer, Delay, Hang, RawBody
 from tests.fakes.apiserver.kubeconfig import kubeconfig

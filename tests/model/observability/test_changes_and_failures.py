@@ -6,7 +6,7 @@ from ingress.model.observability.changes_and_failures import shown, shown_octets
 
 
 class ShownTests(SynchronousTestCase):
-    """Texts of others on their way into a happening."""
+    """Texts of others on their way into the history."""
 
     def test_plain(self) -> None:
         """What is short and harmless stays as it is, other scripts included."""

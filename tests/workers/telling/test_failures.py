@@ -7,9 +7,9 @@ from attrs import evolve
 from twisted.internet.task import Clock
 from twisted.trial.unittest import SynchronousTestCase
 
+from ingress.history.failures import failure_of
+from ingress.history.rings import Rings
 from ingress.model.observability.changes_and_failures import Failure
-from ingress.news.failures import failure_of
-from ingress.news.rings import Rings
 from ingress.process.framing import NonsenseError
 from ingress.workers.telling.failures import (
     BATCH,
@@ -21,7 +21,7 @@ from ingress.workers.telling.failures import (
     failures_from_bytes,
     failures_to_bytes,
 )
-from tests.news.test_failures import FAILED, NOW
+from tests.history.test_failures import FAILED, NOW
 
 FAILURE: Failure = failure_of(FAILED, NOW, shows_queries=True)
 

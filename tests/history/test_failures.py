@@ -1,10 +1,12 @@
-"""Tests for ``ingress.news.failures``."""
+"""Tests for ``ingress.history.failures``."""
 
 from datetime import UTC, datetime
 
 from twisted.internet.task import Clock
 from twisted.trial.unittest import SynchronousTestCase
 
+from ingress.history.failures import MOST_A_SECOND, MOST_OF_A_SORT, Failures, failure_of
+from ingress.history.rings import Rings
 from ingress.model.cluster.objects import ObjectKey
 from ingress.model.exchanges.causes import Cause
 from ingress.model.exchanges.records import AttemptRecord, Record
@@ -16,8 +18,6 @@ from ingress.model.observability.changes_and_failures import (
 )
 from ingress.model.observability.traces import TraceContext
 from ingress.model.upstream.backends import BackendReference, Endpoint
-from ingress.news.failures import MOST_A_SECOND, MOST_OF_A_SORT, Failures, failure_of
-from ingress.news.rings import Rings
 from tests.fakes.records import record_of
 
 NOW = datetime(2026, 11, 22, 3, 0, tzinfo=UTC)

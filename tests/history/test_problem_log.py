@@ -1,13 +1,11 @@
-"""Tests for ``ingress.news.problem_log``."""
+"""Tests for ``ingress.history.problem_log``."""
 
 from twisted.internet.base import DelayedCall
 from twisted.internet.task import Clock
 from twisted.logger import capturedLogs, formatEvent
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.model.cluster.problems import ORDER, Problem, Reason
-from ingress.model.stepwise import finished
-from ingress.news.problem_log import (
+from ingress.history.problem_log import (
     AT_ONCE,
     LINES_AT_ONCE,
     LINES_PER_SECOND,
@@ -17,6 +15,8 @@ from ingress.news.problem_log import (
     differing,
     portions,
 )
+from ingress.model.cluster.problems import ORDER, Problem, Reason
+from ingress.model.stepwise import finished
 from tests.fakes.counting import longest_step
 
 

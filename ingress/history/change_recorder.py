@@ -1,4 +1,4 @@
-"""Keeps changes: each line of the log that has a mark, and what is told without a line.
+"""Records changes: each line of the log that has a mark, and what is told without a line.
 
 Whoever notices a change writes a line of the log, and gives it a ``Mark`` as its field ``change``; it knows nobody here, and what the
 log and the pages say is the same sentence.  Lines of workers come with their marks to the parent's log.  What several of them say of
@@ -13,8 +13,8 @@ from typing import Any, Final
 from twisted.logger import ILogObserver, LogPublisher, formatEvent
 from zope.interface import implementer
 
+from ingress.history.rings import Ring
 from ingress.model.observability.changes_and_failures import MOST_HOSTS, Change, ChangeSort, Mark, shown
-from ingress.news.rings import Ring
 
 MOST_STATES: Final = 1000
 """How many states are followed at once; of others each worker's word is a change."""
@@ -25,8 +25,8 @@ Worker = int | None
 
 
 @implementer(ILogObserver)
-class Chronicle:
-    """Observes the log and writes changes into *ring*.
+class ChangeRecorder:
+    """Observes the log and records changes in *ring*.
 
     *now* returns the time of day, with its zone, and *seconds* that of a clock that nobody sets.  Lines come in any thread;
     *in_reactor* calls what it gets in that of the reactor, at once if it is that.

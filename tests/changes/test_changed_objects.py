@@ -8,12 +8,12 @@ from attrs import evolve
 from twisted.internet.task import Clock
 from twisted.logger import capturedLogs, formatEvent
 
-from ingress.changes.object_news import MOST_TOLD, ObjectNews
+from ingress.changes.changed_objects import MOST_TOLD, ChangedObjects
 from ingress.controller import Controller
+from ingress.history.publication_log import REPORT_SECONDS
 from ingress.model.cluster.objects import ClusterObject, Kind, Secret
 from ingress.model.observability.changes_and_failures import ChangeSort, Mark
 from ingress.model.serving.serving_settings import ServingSettings
-from ingress.news.publication_log import REPORT_SECONDS
 from ingress.translate.readers.ingress.objects import Ingress, IngressTLS
 from ingress.translate.snapshot import Snapshot
 from tests.controller.controller_case import (
@@ -56,7 +56,7 @@ def with_path(one: Ingress, path: str) -> Ingress:
     return evolve(one, rules=(evolve(rule, paths=(evolve(rule.paths[0], path=path),)),))
 
 
-class ObjectNewsTests(ControllerTestCase):
+class ChangedObjectsTests(ControllerTestCase):
     """What is told, in which words."""
 
     def setUp(self) -> None:
@@ -212,7 +212,7 @@ class ObjectNewsTests(ControllerTestCase):
         self.texts()
         clock = TickingClock()
         told: list[str] = []
-        news = ObjectNews(clock, lambda mark, text: told.append(text))
+        news = ChangedObjects(clock, lambda mark, text: told.append(text))
         news.published(Snapshot(), self.published[-1], {})
         clock.advance(0)
         self.assertGreater(clock.turns, 50)

@@ -3,7 +3,7 @@
     published ──▶ window: a second at least ──▶ found in slices ──▶ told: each by itself, or, of very many, by kind
 
 One look a second at most: what is published within it is told together, as of its end.  The log's line of each second
-(``ingress.news.publication_log``) counts what is told here one by one.
+(``ingress.history.publication_log``) counts what is told here one by one.
 """
 
 from collections import Counter
@@ -18,10 +18,10 @@ from ingress.changes.certificate_effects import Renewed, certificate_effects
 from ingress.changes.endpoint_effects import EndpointsChanged, endpoint_effects
 from ingress.changes.replaced_values import replaced
 from ingress.changes.route_effects import Effect, Effects, route_effects
+from ingress.history.publication_log import REPORT_SECONDS, all_joined
 from ingress.model.cluster.objects import Kind, ObjectId, ObjectKey
 from ingress.model.observability.changes_and_failures import ChangeSort, Mark
 from ingress.model.stepwise import let_go
-from ingress.news.publication_log import REPORT_SECONDS, all_joined
 from ingress.translate.snapshot import Snapshot
 from ingress.wording import first_of, number_of
 
@@ -35,7 +35,7 @@ MOST_TOLD: Final = 20
 Tell = Callable[[Mark, str], object]
 
 
-class ObjectNews:
+class ChangedObjects:
     """Is told of each snapshot, and has *tell* called with changes; *clock* delays.  Reactor thread."""
 
     def __init__(self, clock: IReactorTime, tell: Tell) -> None:

@@ -1,12 +1,12 @@
-"""Tests for ``ingress.news.publication_log``; what it is told is tested with the controller."""
+"""Tests for ``ingress.history.publication_log``; what it is told is tested with the controller."""
 
 from twisted.internet.task import Clock
 from twisted.logger import capturedLogs, formatEvent
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.cluster.kinds import KINDS
+from ingress.history.publication_log import PublicationLog, RouteNews, Served, _line
 from ingress.model.cluster.objects import Kind, ObjectId, ObjectKey
-from ingress.news.publication_log import PublicationLog, RouteNews, Served, _line
 from tests.fakes.counting import longest_step
 
 ONE_CHANGED = RouteNews(changed=1)

@@ -1,4 +1,4 @@
-"""Tests for ``ingress.news.rings``."""
+"""Tests for ``ingress.history.rings``."""
 
 from datetime import UTC, datetime
 from itertools import pairwise
@@ -7,8 +7,8 @@ from random import Random
 from attrs import evolve
 from twisted.trial.unittest import SynchronousTestCase
 
+from ingress.history.rings import MOST_CHANGES, MOST_FAILURES, Ring, Rings
 from ingress.model.observability.changes_and_failures import Change, ChangeSort, Failure
-from ingress.news.rings import MOST_CHANGES, MOST_FAILURES, Ring, Rings
 
 NOW = datetime(2026, 11, 22, 3, 0, tzinfo=UTC)
 CHANGE = Change(NOW, ChangeSort.LISTENER, "opened", "tcp:80 is open")

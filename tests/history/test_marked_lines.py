@@ -9,11 +9,11 @@ from twisted.logger import capturedLogs
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.cluster.api.outage import Outage
+from ingress.history.problem_log import SETTLE_SECONDS, ProblemLog
 from ingress.metrics.metrics import Metrics
 from ingress.model.cluster.problems import Problem, Reason
 from ingress.model.observability.changes_and_failures import Mark
 from ingress.model.upstream.backends import BackendReference, Endpoint
-from ingress.news.problem_log import SETTLE_SECONDS, ProblemLog
 from ingress.proxy.contract.deadlines import Deadlines
 from ingress.proxy.upstream.rotation import Rotations
 from ingress.routing.balancing.health import FAILURES

@@ -1,4 +1,4 @@
-"""Tests for ``ingress.news.chronicle``."""
+"""Tests for ``ingress.history.change_recorder``."""
 
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -7,6 +7,8 @@ from twisted.internet.task import Clock
 from twisted.logger import Logger, LogPublisher
 from twisted.trial.unittest import SynchronousTestCase
 
+from ingress.history.change_recorder import MOST_STATES, STATE_SECONDS, ChangeRecorder
+from ingress.history.rings import Rings
 from ingress.model.observability.changes_and_failures import (
     MOST_CHARACTERS,
     MOST_HOSTS,
@@ -14,8 +16,6 @@ from ingress.model.observability.changes_and_failures import (
     ChangeSort,
     Mark,
 )
-from ingress.news.chronicle import MOST_STATES, STATE_SECONDS, Chronicle
-from ingress.news.rings import Rings
 
 NOW = datetime(2026, 11, 22, 3, 0, tzinfo=UTC)
 OUT = Mark(
@@ -31,7 +31,7 @@ IN = Mark(
 )
 
 
-class ChronicleTests(SynchronousTestCase):
+class ChangeRecorderTests(SynchronousTestCase):
     """What becomes of lines of the log."""
 
     def setUp(self) -> None:
@@ -39,8 +39,8 @@ class ChronicleTests(SynchronousTestCase):
         self.ring = Rings().changes
         self.waiting: list[Callable[[], object]] = []
         self.publisher = LogPublisher()
-        self.chronicle = Chronicle(self.ring, lambda: NOW, self.clock.seconds, lambda call: call())
-        self.chronicle.follow(self.publisher)
+        self.recorder = ChangeRecorder(self.ring, lambda: NOW, self.clock.seconds, lambda call: call())
+        self.recorder.follow(self.publisher)
         self.log = Logger(namespace="some.room", observer=self.publisher)
 
     def said(self) -> list[str]:
@@ -72,9 +72,9 @@ class ChronicleTests(SynchronousTestCase):
 
     def test_threads(self) -> None:
         """A line of a thread is kept in the reactor's, with the text that it had."""
-        chronicle = Chronicle(self.ring, lambda: NOW, self.clock.seconds, self.waiting.append)
-        self.chronicle.leave(self.publisher)
-        chronicle.follow(self.publisher)
+        recorder = ChangeRecorder(self.ring, lambda: NOW, self.clock.seconds, self.waiting.append)
+        self.recorder.leave(self.publisher)
+        recorder.follow(self.publisher)
         self.log.info("Said", change=Mark(ChangeSort.WATCH, "silent"))
         self.assertEqual(self.said(), [])
         self.waiting.pop()()
@@ -82,8 +82,8 @@ class ChronicleTests(SynchronousTestCase):
 
     def test_leaves(self) -> None:
         """Who has left hears nothing any more, and may leave again."""
-        self.chronicle.leave(self.publisher)
-        self.chronicle.leave(self.publisher)
+        self.recorder.leave(self.publisher)
+        self.recorder.leave(self.publisher)
         self.log.info("Said", change=Mark(ChangeSort.WATCH, "silent"))
         self.assertEqual(self.said(), [])
 
@@ -119,5 +119,5 @@ class ChronicleTests(SynchronousTestCase):
         for number in range(2 * MOST_STATES):
             self.log.warn("Out", change=Mark(ChangeSort.EJECTION, "ejected", state=str(number)), slot=0)
         self.log.warn("Over", change=Mark(ChangeSort.OVERLOAD, "begun", state="7"), slot=1)
-        self.assertLessEqual(len(self.chronicle._states), MOST_STATES)
+        self.assertLessEqual(len(self.recorder._states), MOST_STATES)
         self.assertEqual(self.said()[-1], "begun")

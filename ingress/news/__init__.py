@@ -1,1 +1,0 @@
-"""What the log says about changes: in time, in few lines, and the last one true."""
