@@ -46,7 +46,7 @@ PURE = (
     "model",
     "errors",
     "settings",
-    "fields",
+    "object_fields",
     "filters",
     "annotations",
     "filter_parts",
@@ -57,20 +57,7 @@ PURE = (
     "http2",
     "fastcgi",
     "translate",
-    "plain",
-)
-# What decides in a room that otherwise talks to somebody.
-PURE_MODULES = frozenset(
-    f"ingress.status.{name}"
-    for name in (
-        "addresses",
-        "agenda",
-        "election",
-        "event_objects",
-        "lease",
-        "status_patches",
-        "write_pauses",
-    )
+    "plain_data",
 )
 IMPURE_MODULES = (
     "twisted",
@@ -84,6 +71,10 @@ IMPURE_MODULES = (
     "yaml",
     "kubernetes",
 )
+# What text means is so whoever asks; in whole rooms that are pure nobody has to know that texts are YAML.
+_READING_TEXT = frozenset({"yaml"})
+# A clock that is given does not make an answer depend on where it was asked; a look at files does.
+_SAYS_PURE = re.compile(r"(?:^|\s)Pure(?:[.:]|, but for the clock)")
 
 MAX_LINES = 600
 # Words that say that something is done, and not what.
@@ -114,6 +105,12 @@ def is_within(name: str, module: str) -> bool:
     return name == module or name.startswith(f"{module}.")
 
 
+@cache
+def says_pure(source: str) -> bool:
+    """Whether the docstring of a module with the text *source* says that it is pure."""
+    return bool(_SAYS_PURE.search(ast.get_docstring(ast.parse(source)) or ""))
+
+
 def breaches(importer: str, source: str) -> Iterator[str]:
     """What *source*, the text of module *importer*, imports against the rules, in words."""
     own = importer.split(".")[1] if "." in importer else ""
@@ -124,9 +121,11 @@ def breaches(importer: str, source: str) -> Iterator[str]:
         for reserved, allowed in RESERVED.items():
             if is_within(name, reserved) and not any(is_within(importer, module) for module in allowed):
                 yield f"{place}: only for {', '.join(sorted(allowed))}"
-        is_pure = own in PURE or importer in PURE_MODULES
-        if is_pure and any(is_within(name, module) for module in IMPURE_MODULES):
-            yield f"{place}: {own if own in PURE else importer} is pure"
+        if any(is_within(name, module) for module in IMPURE_MODULES):
+            if own in PURE:
+                yield f"{place}: {own} is pure"
+            elif name.partition(".")[0] not in _READING_TEXT and says_pure(source):
+                yield f"{place}: {importer} is pure"
         if not name.startswith("ingress."):
             continue
         here, there = rooms_apart(importer, name)
@@ -217,9 +216,16 @@ class FloorTests(SynchronousTestCase):
         rooms = {name for name in modules() if name.rpartition(".")[0] in with_floors}
         self.assertEqual(rooms ^ set(FLOORS), set())
 
-    def test_pure_modules_exist(self) -> None:
-        """Modules that are called pure are there."""
-        self.assertEqual(PURE_MODULES - set(modules()), set())
+    def test_pure_rooms_exist(self) -> None:
+        """Rooms that are called pure are there."""
+        self.assertEqual({f"ingress.{room}" for room in PURE} - set(modules()), set())
+
+    def test_rooms_that_are_called_pure(self) -> None:
+        """What the tables call pure is held to it."""
+        page = (REPOSITORY / "docs" / "architecture.md").read_text("utf-8")
+        called = set(re.findall(r"^\| \d+ \| `ingress/(\w+)[^|]*\|.* Pure[,.:]", page, re.MULTILINE))
+        self.assertGreater(len(called), 10)
+        self.assertEqual(called - set(PURE), set())
 
     def test_imports_lead_down(self) -> None:
         """No module imports from above, from a neighbor, or what is reserved for another."""
@@ -353,8 +359,19 @@ class I:
             "ingress.translate.readers.ingress.rules", "from time import time", ": translate is pure"
         )
         self.assert_breach("ingress.http.body", "import socket", ": http is pure")
-        self.assert_breach("ingress.status.election", "import time", ": ingress.status.election is pure")
         self.assertEqual(list(breaches("ingress.status.elector", "import twisted")), [])
+
+    def test_says_pure(self) -> None:
+        """A module that says of itself that it is pure is held to it, and may read YAML."""
+        for promise in (
+            "The rules.  Pure.",
+            "The rules.\n\nPure: who asks says the time.",
+            "The rules.  Pure, but for the clock.",
+        ):
+            source = f'"""{promise}"""\nimport time, yaml'
+            self.assert_breach("ingress.status.election", source, ": ingress.status.election is pure")
+        for promise in ("The rules.  Pure, but for a look at files.", "The rules of the Pure Land."):
+            self.assertEqual(list(breaches("ingress.status.election", f'"""{promise}"""\nimport os')), [])
 
     def test_empty_words(self) -> None:
         """Empty words are found in all spellings of a name, and not within longer words."""

@@ -1,4 +1,7 @@
-"""What is meant by options that other programs have: somebody who types them is told what it is called here.  Pure."""
+"""What is meant by options that other programs have: somebody who types them is told what it is called here.
+
+Pure, but for a look whether a file is there.
+"""
 
 import os
 from collections.abc import Collection, Mapping

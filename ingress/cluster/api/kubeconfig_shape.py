@@ -10,9 +10,9 @@ Messages name fields, and what contexts, clusters and users are called; nothing 
 """
 
 import binascii
-import os
 from base64 import standard_b64decode
 from collections.abc import Mapping, Sequence
+from posixpath import join
 from typing import Any, Final
 from urllib.parse import urlsplit
 
@@ -203,7 +203,7 @@ def _user(entry: _Entry) -> dict[str, object]:
         command = str(plugin["command"])
         # One without a slash is looked for where all programs are.
         if "/" in command:
-            user["exec"] = {**plugin, "command": os.path.join(entry.folder, command)}
+            user["exec"] = {**plugin, "command": join(entry.folder, command)}
     return user
 
 
@@ -219,7 +219,7 @@ def _placed(entry: _Entry, values: Mapping[str, object], texts: Sequence[str]) -
     placed = {field: value for field, value in values.items() if value not in (None, "")}
     for field in _FILES:
         if field in placed and field in texts:
-            placed[field] = os.path.join(entry.folder, str(placed[field]))
+            placed[field] = join(entry.folder, str(placed[field]))
     return placed
 
 
