@@ -12,6 +12,6 @@ The parent holds the listening sockets, watches the cluster and translates once.
     forking/        how workers come to be
     feed/           snapshots on their way to them
     accepting/      which of them takes a connection
-    slots/          when one is started, makes way, or hangs
+    slots/          that each place has a worker: when one is started, makes way, hangs, ends
     telling/        what they counted, logged and failed at, on its way to the parent
 """

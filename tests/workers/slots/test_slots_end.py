@@ -1,4 +1,4 @@
-"""The end of a pool whose processes hang."""
+"""The end of slots whose processes hang."""
 
 from __future__ import annotations
 
@@ -8,12 +8,9 @@ from twisted.internet.defer import Deferred
 from twisted.internet.testing import MemoryReactorClock
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.settings import Settings
-from ingress.workers import pool
 from ingress.workers.forking.fork_server_link import ForkServerLink
-from ingress.workers.pool import WorkerPool
 from ingress.workers.slots.supervising import STOP_SECONDS
-from tests.fakes.serving import logged_to
+from tests.workers.slots.slots_case import slots_of
 
 
 class _HungWorker:
@@ -48,20 +45,18 @@ class _HungForkServer:
 
 
 class EndTests(SynchronousTestCase):
-    """A pool with a fork server that was stopped."""
+    """Slots with a fork server that was stopped."""
 
     def setUp(self) -> None:
-        self.patch(pool, "can_be_renewed", lambda reactor: True)
         self.reactor = MemoryReactorClock()
-        settings = Settings(serving=logged_to(self.mktemp()))
-        self.pool = WorkerPool(settings, self.reactor, 2, lambda told: None, tuple, lambda error: None)
+        self.slots = slots_of(self.reactor)
         self.fork_server = _HungForkServer()
-        self.patch(self.pool, "_fork_server", cast(ForkServerLink, self.fork_server))
-        self.workers: Any = self.pool._workers
+        self.slots.fork_server = cast(ForkServerLink, self.fork_server)
+        self.workers: Any = self.slots.workers
 
     def stop(self) -> Deferred[None]:
         """Begin the end."""
-        return Deferred.fromCoroutine(self.pool.stop())
+        return Deferred.fromCoroutine(self.slots.stop())
 
     def noted(self, seconds: float) -> list[str]:
         """Return what became of the fork server in some more seconds."""
@@ -76,7 +71,7 @@ class EndTests(SynchronousTestCase):
         self.assertEqual(self.noted(STOP_SECONDS), ["kill 4711"])
         self.assertEqual(self.noted(STOP_SECONDS), ["kill itself", "kill 4711"])
         self.workers.clear()
-        self.pool._wake()
+        self.slots._wake()
         self.fork_server.ended.callback(None)
         self.successResultOf(stopped)
 
