@@ -20,7 +20,20 @@ REPOSITORY = Path(__file__).resolve().parent.parent
 GLOSSARY = REPOSITORY / "docs" / "glossary.md"
 
 # The first part of a path of this repository, in backticks.
-FOLDERS = ("ingress", "twisted", "tests", "docs", "k8s", "examples", "scripts", "changelog.d", ".ci")
+FOLDERS = (
+    "ingress",
+    "twisted",
+    "tests",
+    "docs",
+    "k8s",
+    "examples",
+    "scripts",
+    "changelog.d",
+    ".ci",
+    "bench",
+    "compiling",
+    "conformance",
+)
 # Options of other programs that the documents name in running text.
 FOREIGN_OPTIONS = {"--help", "--draft", "--set", "--take-ownership"}
 FRAGMENT = re.compile(r"(?:\d+|\+[a-z0-9-]+)\.(?:feature|bugfix|doc|removal|misc)(?:\.\d+)?\.md")
@@ -107,7 +120,7 @@ class DocumentTests(SynchronousTestCase):
         """A module that is named between backticks is one, also where only the end of its path is written."""
         there = {
             path.relative_to(REPOSITORY).as_posix()
-            for folder in (*FOLDERS, "bench", "compiling", "conformance")
+            for folder in FOLDERS
             for path in (REPOSITORY / folder).rglob("*.py")
         } | {path.name for path in REPOSITORY.glob("*.py")}
         gone = [
@@ -116,6 +129,24 @@ class DocumentTests(SynchronousTestCase):
             for module in quoted(text)
             if re.fullmatch(r"[a-z0-9_]+(?:/[a-z0-9_]+)*\.py", module)
             and not any(f"/{path}".endswith(f"/{module}") for path in there)
+        ]
+        self.assertEqual(gone, [])
+
+    def test_modules_that_are_run_exist(self) -> None:
+        """What ``python -m`` is told to run, in whatever block, can be run."""
+        run = [
+            (name, module)
+            for name, text in documents()
+            for module in re.findall(r"python -m (\w+(?:\.\w+)*)", text)
+            if (REPOSITORY / module.partition(".")[0]).is_dir()
+        ]
+        self.assertTrue(run)
+        gone = [
+            (name, module)
+            for name, module in run
+            if not any(
+                (REPOSITORY / f"{module.replace('.', '/')}{end}").is_file() for end in (".py", "/__main__.py")
+            )
         ]
         self.assertEqual(gone, [])
 
