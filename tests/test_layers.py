@@ -77,6 +77,8 @@ _READING_TEXT = frozenset({"yaml"})
 _SAYS_PURE = re.compile(r"(?:^|\s)Pure(?:[.:]|, but for the clock)")
 
 MAX_LINES = 600
+MANY_MODULES = 6
+"""From so many on, nobody sees from a list of files how they go together."""
 # Words that say that something is done, and not what.
 EMPTY_WORDS = {"manager", "handler", "processor", "engine", "helper", "helpers", "util", "utils"}
 
@@ -279,6 +281,17 @@ class FloorTests(SynchronousTestCase):
                 below = {one.name for one in path.parent.rglob("*")}
                 missing[name] = {one for one in drawn if one.removesuffix("/") not in below}
         self.assertEqual({name: found for name, found in missing.items() if found}, {})
+
+    def test_drawings_show_all(self) -> None:
+        """A package of many modules says what each is: in its docstring, or in rows of the tables."""
+        unsaid = {}
+        for name, path in modules().items():
+            if path.name == "__init__.py":
+                said = set(re.findall(r"\w+", ast.get_docstring(ast.parse(path.read_text("utf-8"))) or ""))
+                below = {one.stem for one in path.parent.glob("*.py")} - {"__init__"}
+                if len(below) >= MANY_MODULES:
+                    unsaid[name] = {one for one in below - said if f"{name}.{one}" not in FLOORS}
+        self.assertEqual({name: left for name, left in unsaid.items() if left}, {})
 
 
 class BreachTests(SynchronousTestCase):

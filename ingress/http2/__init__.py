@@ -15,7 +15,7 @@ and has parts, each of which answers one question::
 
     request_fields, response_fields: fields to heads       blocks: heads to field blocks
     fields: what both kinds of fields share                hpack/: fields to bytes and back, for blocks and block_decoder
-    frames: their layout                                   faults: what ends a stream or all
+    frames, frame_room: their layout, room for their heads faults: what ends a stream or all
 
 ``ingress.proxy`` derives its sessions and streams from the two roles, and from ``stream``.
 """

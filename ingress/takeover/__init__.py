@@ -17,4 +17,7 @@ The two speak over a UNIX socket, in messages that each come whole (``messages``
 Up to *took* the old process can serve on as if nothing had been: when the new one fails, or is gone, or takes too long.  A new
 process whose old one is gone goes on by itself.  What each side concludes is in ``giving`` and ``taking``, which are pure;
 ``giver`` and ``taker`` have the sockets and the clock.
+
+``wire.py`` is their connection, ``socket_file.py`` where it begins, ``handed_sockets.py`` keeps what came by it, and ``successor.py``
+starts the new process where the old one is to do that.
 """

@@ -8,7 +8,7 @@
                       ▼
                     handshake.py: what the client showed (demands.py: what was asked, peer_keys.py: which keys take no time)
 
-    to endpoints            upstream.py: contexts by settings, sessions by endpoint, and whose certificate it is
+    to endpoints            upstream.py: contexts by settings (held_settings.py), sessions by endpoint, and whose certificate it is
 
 ``client_hello.py`` reads the name where TLS is not ended here, ``groups.py`` knows which groups there are, ``generated_certificate.py``
 makes a certificate for who has none, and ``binding.py`` alone knows what pyOpenSSL has no public name for.

@@ -1,6 +1,6 @@
 """Connections to endpoints: HTTP/1.1, HTTP/2 and FastCGI, their pool, and the rotation of endpoints.
 
-    rotation.py             which endpoint gets an attempt
+    rotation.py             which endpoint gets an attempt  (distrust.py: who ended connections under requests)
     pool.py                 which connection it goes over ──▶ connection.py             HTTP/1.1
                                                               fastcgi_connection.py     FastCGI
                                                               h2_session.py, h2_stream.py

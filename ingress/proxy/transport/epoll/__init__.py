@@ -9,4 +9,8 @@ that is not traffic.
 The transports are those of ``ingress.proxy.contract.transport.Transport``, so channel and
 upstream connection cannot tell them from Twisted's; both pass the same tests.
 Linux only: elsewhere Twisted's own transports serve.
+
+    epoll_set.py ─┬── shared_poll.py        one wait for it and the reactor's own  (probe.py: how late it is)
+                  └── stream.py, tls.py     connections, upon sockets.py and delivery.py; connecting.py makes those to endpoints
+    bodies                  splice.py, spliced.py, pipes.py: inside the kernel; memory_copy.py: straight into memory
 """

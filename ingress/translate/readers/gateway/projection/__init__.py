@@ -6,5 +6,12 @@ filter that cannot be read stays as one that answers 500, a reference that canno
 (``UNREADABLE``), and a listener without readable hostname stays as one that nobody is served by.  So the entries of lists
 keep their places, too, and what is told of them names the right field.
 
+    gateways.py, listeners.py       GatewayClasses, Gateways, ListenerSets
+    routes.py ─┬─▶ rules.py         matches, backends, timeouts
+               └─▶ filters.py
+    grants.py, policies.py          ReferenceGrants, Namespaces, BackendTLSPolicies
+    definitions.py                  CustomResourceDefinitions
+    parts.py                        what many of them have
+
 Source: the CustomResourceDefinitions of https://gateway-api.sigs.k8s.io, version 1.6.
 """
