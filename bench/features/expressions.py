@@ -15,7 +15,8 @@ from ingress.annotations.requests.rewrite_targets import Rewriting, parse_rewrit
 from ingress.model.cluster.objects import Kind, ObjectKey
 from ingress.model.cluster.state import ClusterState
 from ingress.model.requests.client_authentication import ClientEvidence
-from ingress.model.text.path_expressions import MAX_WORK, Capturing, read_path_expression
+from ingress.model.text.lookup_budget import MAX_WORK
+from ingress.model.text.path_expressions import Capturing, read_path_expression
 from ingress.routing.expression_routes import PathTooLong
 from ingress.routing.table import RouteTable
 from ingress.translate.incremental import Translation

@@ -12,8 +12,7 @@ from typing import Final
 
 from ingress.model.frozen import frozen
 from ingress.model.stepwise import Stepwise
-from ingress.model.text.expressions import found_in_steps
-from ingress.model.text.path_expressions import MAX_WORK
+from ingress.model.text.lookup_budget import MAX_WORK, found_in_steps
 from ingress.routing.beginnings import EVERYBODY
 from ingress.routing.expression_routes import PathTooLong
 from ingress.routing.paths import rule_path
@@ -186,7 +185,7 @@ def _takers(routes: Iterable[Route], path: bytes) -> Stepwise[list[tuple[Route, 
                 is_taken = True
                 continue
             work += cost
-            since += cost + expression.making()
+            since += cost if expression.is_made else cost + expression.making()
             if expression.takes(path):
                 is_taken = is_compared = True
                 break

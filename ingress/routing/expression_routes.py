@@ -7,7 +7,7 @@ another realm yields to nothing.
 
 An expression is run only for paths that begin as it does.  So a lookup costs a look for each length that a beginning of the
 host has, which are few and bounded, and a search for each expression that the path begins like.  What these may
-cost together is bounded, too: ``PathTooLong``.  And so is how many programs one lookup makes, of those that are not kept: ``ProgramsMissing``.
+cost together is bounded, too: ``PathTooLong``.  And so is what all lookups of one turn cost: ``LookupDeferred`` (``ingress.model.text.lookup_budget``).
 """
 
 import sys
@@ -15,8 +15,8 @@ from collections.abc import Iterable, Iterator
 from operator import itemgetter
 from typing import Final, NamedTuple
 
-from ingress.model.text.expressions import MAX_MAKING, ProgramsMissing
-from ingress.model.text.path_expressions import MAX_RUN, MAX_WORK, PathExpression
+from ingress.model.text.lookup_budget import LookupCost, TurnBudget
+from ingress.model.text.path_expressions import PathExpression
 from ingress.routing.beginnings import EVERYBODY
 from ingress.routing.paths import rule_path
 from ingress.routing.route import Match, Route
@@ -34,29 +34,6 @@ _TEXT: Final = itemgetter(0)
 
 class PathTooLong(Exception):  # noqa: N818 - it is a verdict on a request, no failure
     """To compare so long a path with all expressions that it begins like, or with so many, would take too long."""
-
-
-class _Left:
-    """What one lookup may still take."""
-
-    __slots__ = ("_making", "_runs", "_work")
-
-    def __init__(self) -> None:
-        self._work, self._runs, self._making = MAX_WORK, MAX_RUN, MAX_MAKING
-
-    def take(self, expression: PathExpression, path: bytes) -> None:
-        """Take what it counts to run *expression* for *path*; raises ``PathTooLong`` and ``ProgramsMissing``."""
-        if not expression.size:
-            return
-        self._work -= expression.size * len(path)
-        self._runs -= 1
-        if self._work < 0 or self._runs < 0:
-            raise PathTooLong
-        making = expression.making()
-        if making:
-            if self._making <= 0:
-                raise ProgramsMissing
-            self._making -= making
 
 
 class _Candidate(NamedTuple):
@@ -93,16 +70,16 @@ class ExpressionRoutes:
             self._realms.append(realm)
         self._realms.sort(key=_oldest)
 
-    def before(self, found: Route | None, path: bytes) -> Route | None:
+    def before(self, found: Route | None, path: bytes, budget: TurnBudget | None = None) -> Route | None:
         """Return the route that *path* goes to rather than to *found*, its route otherwise; None for none.
 
-        Raises ``PathTooLong`` and ``ProgramsMissing``.
+        Raises ``PathTooLong`` and ``LookupDeferred``.
         """
-        lowered, left = path.lower(), _Left()
+        lowered, cost = path.lower(), LookupCost(budget)
         best: Route | None = None
         standing = _NOWHERE
         for realm in self._realms:
-            better = realm.find(found, path, lowered, standing, left)
+            better = realm.find(found, path, lowered, standing, cost)
             if better is not None:
                 standing, best = better
         return best
@@ -156,7 +133,7 @@ class _Realm:
         self._lengths = sorted({len(text) for text in self._prefixes}, reverse=True)
 
     def find(
-        self, found: Route | None, path: bytes, lowered: bytes, standing: _Standing, left: _Left
+        self, found: Route | None, path: bytes, lowered: bytes, standing: _Standing, cost: LookupCost
     ) -> tuple[_Standing, Route] | None:
         """Return the first route that takes *path*, if any that does comes before *found* and stands better than *standing*.
 
@@ -164,12 +141,15 @@ class _Realm:
         """
         # By number: how much of the path it begins like, and whether that counts within the realm alone.
         begun: dict[int, tuple[int, bool]] = {}
-        for number, is_own in self._whole.get(lowered, ()):
+        whole = self._whole.get(lowered, ())
+        cost.look(len(whole))
+        for number, is_own in whole:
             begun.setdefault(number, (len(lowered.rstrip(b"/")), is_own))
         for count in self._lengths:
             if count <= len(lowered):
                 places = self._prefixes.get(lowered[:count])
                 if places is not None:
+                    cost.look(len(places))
                     length = len(lowered[:count].rstrip(b"/"))
                     for number, is_own in places:
                         begun.setdefault(number, (length, is_own))
@@ -192,7 +172,10 @@ class _Realm:
             if first is not None and number not in better:
                 continue
             if expression is not None:
-                left.take(expression, path)
+                if expression.size:
+                    if not cost.may_run(expression.size * len(path)):
+                        raise PathTooLong
+                    cost.make(expression)
                 if not expression.takes(path):
                     continue
             first = first or route

@@ -5,7 +5,7 @@ the path.  Each match is a route by itself; those of one host have an order of p
 takes a request has it.
 
 What looking for it may cost is bounded, whatever tenants and visitors write: so many conditions, and so much work of
-regular expressions.
+regular expressions (``ingress.model.text.lookup_budget``).
 
 Source: ``HTTPRouteMatch``, ``GRPCRouteMatch`` of ``gateway.networking.k8s.io/v1``.
 """
@@ -16,14 +16,13 @@ from typing import Final, Protocol, TypeVar
 from urllib.parse import unquote_to_bytes
 
 from ingress.model.frozen import frozen
-from ingress.model.text.expressions import MAX_MAKING, Expression, ProgramsMissing
+from ingress.model.text.expressions import Expression
+from ingress.model.text.lookup_budget import LookupCost, TurnBudget
 
 MAX_CONDITIONS: Final = 8192
 """Conditions that are looked at for one request: some milliseconds."""
-MAX_WORK: Final = 1 << 21
-"""Steps of expressions times bytes that these may take for one request; see ``ingress.model.text.path_expressions``."""
-MAX_PATTERNS: Final = 3000
-"""Expressions that are run for one request: fewer than are kept."""
+_LOOKED_AT: Final = 256
+"""Conditions that are counted at once."""
 MAX_COMPARED_BYTES: Final = 4096
 """What is longer is like no expression."""
 
@@ -121,11 +120,11 @@ class Conditional(Protocol):
 T = TypeVar("T", bound=Conditional)
 
 
-def first_met(routes: Iterable[T], facts: MatchFacts) -> T | None:
-    """Return the first of *routes* all of whose conditions *facts* meet; raises ``TooMuchToCompare`` and ``ProgramsMissing``."""
+def first_met(routes: Iterable[T], facts: MatchFacts, budget: TurnBudget | None = None) -> T | None:
+    """Return the first of *routes* all of whose conditions *facts* meet; raises ``TooMuchToCompare`` and ``LookupDeferred``."""
     known: dict[tuple[Compared, bytes], bytes | None] = {}
     query: dict[bytes, bytes] | None = None
-    left, work, patterns, making = MAX_CONDITIONS, MAX_WORK, MAX_PATTERNS, MAX_MAKING
+    left, cost = MAX_CONDITIONS, LookupCost(budget)
     for route in routes:
         for condition in route.conditions:
             left -= 1
@@ -138,15 +137,14 @@ def first_met(routes: Iterable[T], facts: MatchFacts) -> T | None:
                 value = known[key] = query.get(condition.name)
             else:
                 value = known[key] = condition.value_in(facts)
-            if condition.pattern is not None and value is not None:
-                patterns -= 1
-                if patterns >= 0 and not condition.pattern.is_made:
-                    if making <= 0:
-                        raise ProgramsMissing
-                    making -= condition.pattern.making()
-                work -= condition.work(value)
-            if left < 0 or work < 0 or patterns < 0:
+            if left < 0:
                 raise TooMuchToCompare
+            if not left % _LOOKED_AT:
+                cost.look(_LOOKED_AT)
+            if condition.pattern is not None and value is not None:
+                cost.make(condition.pattern)
+                if not cost.may_run(condition.work(value)):
+                    raise TooMuchToCompare
             if not condition.takes(value):
                 break
         else:

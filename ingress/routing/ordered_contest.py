@@ -7,7 +7,7 @@ from itertools import islice
 from typing import Final
 
 from ingress.model.stepwise import Stepwise
-from ingress.model.text.expressions import found_in_steps
+from ingress.model.text.lookup_budget import found_in_steps
 from ingress.routing.contest import (
     AT_ONCE,
     MOST_LOSERS,

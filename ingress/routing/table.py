@@ -32,6 +32,7 @@ from typing import Final
 
 from ingress.filters import FilterSpec
 from ingress.model.shared_map import MASK, SharedMap
+from ingress.model.text.lookup_budget import TurnBudget
 from ingress.routing.chains_of_routes import chains_of
 from ingress.routing.conditional_routes import ConditionalRoutes, order_of_path
 from ingress.routing.expression_routes import ExpressionRoutes
@@ -184,24 +185,24 @@ class HostRoutes:
         yield from others._put_texts()
         self._expressions, self._others = found, others
 
-    def _find_beside(self, path: bytes) -> Route | None:
+    def _find_beside(self, path: bytes, budget: TurnBudget | None) -> Route | None:
         """Find the route of *path* where some routes are compared by more than their text, or have very much of it."""
         if self._conditional is not None:
             return next(self._conditional.taking(path), None)
         assert self._others is not None
         found = self._others.find(path)
         if self._expressions is not None:
-            return self._expressions.before(found, path) or found
+            return self._expressions.before(found, path, budget) or found
         assert self._deep is not None
         if found is not None and found.match is Match.EXACT:
             return found
         deeper = self._deep.along(path)
         return deeper[-1] if deeper else found
 
-    def find(self, path: bytes) -> Route | None:
+    def find(self, path: bytes, budget: TurnBudget | None = None) -> Route | None:
         """Find the route of *path*, which is in normal form; one that has conditions is the first of those that may take it.
 
-        Raises ``PathTooLong`` where that would take too long.
+        Raises ``PathTooLong`` where that would take too long, and ``LookupDeferred`` where it would take more than is left of *budget*.
         """
         exact = self._exact
         if exact is None:
@@ -209,7 +210,7 @@ class HostRoutes:
                 self._put_in_order()
                 exact = self._exact
             if exact is None:
-                return self._find_beside(path)
+                return self._find_beside(path, budget)
         route = exact.get(path)
         if route is not None:
             return route
@@ -229,9 +230,12 @@ class HostRoutes:
             end = path.rfind(b"/", 0, end)
         return prefixes.get(b"")
 
-    def taking(self, path: bytes) -> Iterator[Route]:
-        """Yield the routes that take *path*, as far as that says which; in order, as those with conditions are tried."""
-        found = self.find(path)
+    def taking(self, path: bytes, budget: TurnBudget | None = None) -> Iterator[Route]:
+        """Yield the routes that take *path*, as far as that says which; in order, as those with conditions are tried.
+
+        Raises as ``find`` does.
+        """
+        found = self.find(path, budget)
         if self._conditional is not None:
             return self._conditional.taking(path)
         return iter(() if found is None else (found,))
@@ -382,10 +386,11 @@ class RouteTable:
         """Return the routes that *host*, written as in ``Route.host``, has of its own."""
         return self._by_host.get(_host_key(host))
 
-    def find(self, host: bytes, path: bytes) -> Route | None:
+    def find(self, host: bytes, path: bytes, budget: TurnBudget | None = None) -> Route | None:
         """Find the route of a request, or None when no route matches.
 
-        *host* and *path* are in normal form (``normal_host``, ``normal_path``).
+        *host* and *path* are in normal form (``normal_host``, ``normal_path``).  Whoever serves others, too, gives the *budget* that all
+        lookups of one turn share; without one, each has its own.  Raises ``PathTooLong`` and ``LookupDeferred``.
         """
         shards = self._by_host.shards
         routes = shards[hash(host) & MASK].get(host)
@@ -400,9 +405,9 @@ class RouteTable:
                 routes = shards[_ALL_HOSTS & MASK].get(b"")
                 if routes is None:
                     return None
-        found = routes.find(path)
+        found = routes.find(path, budget)
         if found is None and self.covers_labels:
-            return next(self.taking(host, path), None)
+            return next(self.taking(host, path, budget), None)
         return found
 
     def _below(self, host: bytes) -> HostRoutes | None:
@@ -414,15 +419,15 @@ class RouteTable:
         """Return what *host*, in normal form, is looked for as, in order; the first that is there decides."""
         return host_keys(host, covers_labels=self.covers_labels)
 
-    def taking(self, host: bytes, path: bytes) -> Iterator[Route]:
+    def taking(self, host: bytes, path: bytes, budget: TurnBudget | None = None) -> Iterator[Route]:
         """Yield the routes of a request in order of precedence, of which the first one has it whose conditions it meets.
 
-        *host* and *path* are in normal form.  Raises ``PathTooLong``, as ``find``.
+        *host* and *path* are in normal form.  Raises as ``find`` does, with *budget*.
         """
         if not self.covers_labels:
             routes = self._found(host)
-            return iter(()) if routes is None else routes.taking(path)
-        return (route for routes in self.falling(host) for route in routes.taking(path))
+            return iter(()) if routes is None else routes.taking(path, budget)
+        return (route for routes in self.falling(host) for route in routes.taking(path, budget))
 
     def falling(self, host: bytes) -> Iterator[HostRoutes]:
         """Yield what *host* has in a table of Gateways, and each wider one to which it falls: up to that of its listener."""

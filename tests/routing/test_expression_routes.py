@@ -7,8 +7,8 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.model.cluster.objects import Kind, ObjectKey, Owner
 from ingress.model.text import path_expressions
-from ingress.model.text.expressions import ProgramsMissing, found_at_last
-from ingress.model.text.path_expressions import MAX_RUN, MAX_WORK, PathExpression, read_path_expression
+from ingress.model.text.lookup_budget import MAX_RUN, MAX_WORK, LookupDeferred, found_at_last
+from ingress.model.text.path_expressions import PathExpression, read_path_expression
 from ingress.model.upstream.backends import BackendReference
 from ingress.routing.beginnings import Beginnings, regex_beginnings
 from ingress.routing.expression_routes import PathTooLong
@@ -193,7 +193,7 @@ class CostTests(SynchronousTestCase):
             try:
                 self.assertIsNone(table.find(b"h", b"/a"))
                 break
-            except ProgramsMissing:
+            except LookupDeferred:
                 asked += 1
                 self.assertLess(len(path_expressions._programs) - made, 100)
                 self.assertGreater(len(path_expressions._programs), made)

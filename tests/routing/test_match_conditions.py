@@ -11,13 +11,13 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.model.stepwise import finished
 from ingress.model.text import expressions
-from ingress.model.text.expressions import ProgramsMissing, found_at_last, read_expression
+from ingress.model.text.expressions import read_expression
+from ingress.model.text.lookup_budget import MAX_RUN, LookupDeferred, found_at_last
 from ingress.model.upstream.backends import BackendReference
 from ingress.routing.contest import contesting
 from ingress.routing.match_conditions import (
     MAX_COMPARED_BYTES,
     MAX_CONDITIONS,
-    MAX_PATTERNS,
     Compared,
     MatchCondition,
     TooMuchToCompare,
@@ -160,14 +160,14 @@ class FirstMetTests(SynchronousTestCase):
         self.assertRaises(TooMuchToCompare, first_met, routes, Asking())
 
     def test_how_many_expressions_run(self) -> None:
-        """However short a value is, no more expressions than ``MAX_PATTERNS`` are run; of what the request does not say, none is."""
+        """However short a value is, no more expressions than ``MAX_RUN`` are run; of what the request does not say, none is."""
         routes = [
             evolve(
                 ROUTE,
                 conditions=(MatchCondition(Compared.HEADER, name, pattern=read_expression(f"a+{number}")),),
             )
             for name in (b"version", b"other")
-            for number in range(MAX_PATTERNS)
+            for number in range(MAX_RUN)
         ]
         asking = Asking(fields=((b"version", b"a"),))
         self.assertIsNone(found_at_last(partial(first_met, routes, asking)))
@@ -196,7 +196,7 @@ class FirstMetTests(SynchronousTestCase):
             try:
                 self.assertIsNone(first_met(routes, asking))
                 break
-            except ProgramsMissing:
+            except LookupDeferred:
                 made.append(len(expressions._programs))
                 self.assertTrue(0 < made[-1] - made[-2] < 600, made)
         self.assertTrue(2 < len(made) < 20, made)

@@ -23,7 +23,7 @@ from ingress.ctl.comparing.generating import encrypted_hosts, sample_host, schem
 from ingress.ctl.comparing.samples import METHOD, OURS_ALONE, Chooser, Chosen, Sample, host_name
 from ingress.ctl.errors import Mistake
 from ingress.ctl.inputs.input import Input
-from ingress.model.text.expressions import found_at_last
+from ingress.model.text.lookup_budget import found_at_last
 from ingress.routing.expression_routes import PathTooLong
 from ingress.routing.hosts import HostError, normal_host
 from ingress.routing.paths import PathError, normal_path

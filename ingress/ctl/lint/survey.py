@@ -18,7 +18,7 @@ from ingress.ctl.suggestions.suggested_classes import SuggestedClasses
 from ingress.model.cluster.objects import ClusterObject, Kind, ObjectId, ObjectKey, Owner
 from ingress.model.cluster.problems import Problem
 from ingress.model.frozen import frozen
-from ingress.model.text.expressions import found_at_last
+from ingress.model.text.lookup_budget import found_at_last
 from ingress.model.upstream.upstream_tls import ProtocolRefused
 from ingress.routing.expression_routes import PathTooLong
 from ingress.routing.paths import rule_path

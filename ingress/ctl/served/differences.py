@@ -20,7 +20,7 @@ from ingress.ctl.served.sides import alike
 from ingress.ctl.served.walking import walk
 from ingress.model.cluster.problems import Reason
 from ingress.model.frozen import frozen
-from ingress.model.text.expressions import found_at_last
+from ingress.model.text.lookup_budget import found_at_last
 from ingress.routing.beginnings import has_regex_signs
 from ingress.routing.expression_routes import PathTooLong
 from ingress.routing.route import Match, Route

@@ -8,45 +8,22 @@ Source: https://github.com/google/re2/wiki/Syntax.
 """
 
 from collections import OrderedDict
-from collections.abc import Callable, Mapping
-from typing import Any, Final, TypeVar
+from collections.abc import Mapping
+from typing import Any, Final
 
 from ingress.model.frozen import frozen
-from ingress.model.stepwise import Stepwise, finished
-
-T = TypeVar("T")
 
 MAX_EXPRESSION_CHARACTERS: Final = 512
 _MEMORY_BYTES: Final = 64 * 1024
 """For the program of one expression and the states that it is in: some 2,700 steps, ten times what a long one takes."""
 _KEPT: Final = 4096
-MAX_MAKING: Final = 1 << 21
-"""What programs may count that are made in one lookup: eight milliseconds, in which as many steps are run times bytes."""
 _MAKING: Final = 4096
 _MAKING_OF_STEP: Final = 256
 _MAKING_OF_CHARACTER: Final = 32
 
 
-class ProgramsMissing(Exception):  # noqa: N818 - it is a verdict on a lookup, no failure
-    """Programs of many expressions have to be made, of which some are now: whoever asks again soon gets further."""
-
-
-def found_in_steps(find: Callable[[], T]) -> Stepwise[T]:
-    """Return what *find* finds; each time that programs are made for it is a step."""
-    while True:
-        try:
-            return find()
-        except ProgramsMissing:
-            yield
-
-
-def found_at_last(find: Callable[[], T]) -> T:
-    """Return what *find* finds, however long programs are made for it: for those who keep nobody waiting."""
-    return finished(found_in_steps(find))
-
-
 def making_of(text: str, size: int) -> int:
-    """Return what it counts to make the program of *text*, which has *size* steps, in the unit of ``MAX_MAKING``."""
+    """Return what it counts to make the program of *text*, which has *size* steps, in the unit of ``ingress.model.text.lookup_budget``."""
     return _MAKING + _MAKING_OF_STEP * size + _MAKING_OF_CHARACTER * len(text)
 
 
@@ -84,7 +61,7 @@ class Expression:
         return (self.text, False) in _programs
 
     def making(self) -> int:
-        """Make its program, if that is not kept, and return what it counts to make it."""
+        """Make its program, and return what that counts."""
         return making_of(self.text, self.size)
 
     def captures_in(self, subject: bytes) -> Mapping[str, bytes] | None:

@@ -4,9 +4,8 @@ They are tenants' texts, and RE2 runs them (``ingress.model.text.expressions`` s
 refused, other than by the PCRE of nginx.
 
 Each has a *size*, the steps of its program; looking through a path takes at most about four nanoseconds for each
-of its bytes and each step.  ``MAX_WORK`` bounds the product of both, and ``MAX_RUN`` how many are run, which takes some microseconds
-however short a path is.  A program that is not kept is made when it is needed, which may take a thousand times as long; so
-there is a bound of that, too.
+of its bytes and each step.  A program that is not kept is made when it is needed, which may take a thousand times as long.  What a lookup may
+cost by both is bounded in ``ingress.model.text.lookup_budget``.
 """
 
 import re
@@ -17,12 +16,9 @@ from typing import Any, Final
 
 from ingress.model.frozen import frozen
 from ingress.model.text.expressions import ExpressionRefused, making_of
+from ingress.model.text.lookup_budget import MAX_WORK
 
 MAX_CHARACTERS: Final = 4096
-MAX_WORK: Final = 1 << 21
-"""Steps times bytes that one lookup may take: eight milliseconds of the worst expressions, and thousands of usual ones."""
-MAX_RUN: Final = 3000
-"""How many programs run in one lookup: fewer than are kept, and no more than six milliseconds of them."""
 MAX_GROUPS: Final = 32
 """Each makes what is captured dearer."""
 _MAX_REPEATED: Final = 2000
@@ -66,10 +62,14 @@ class PathExpression:
             return path[: len(self.text)].lower() == self.text.lower().encode()
         return _found(_fixed(self.text).search, path) is not None
 
+    @property
+    def is_made(self) -> bool:
+        """Whether its program is kept, or it needs none; else it is made when it is needed."""
+        return not self.size or self.text in _programs
+
     def making(self) -> int:
-        """Return what it counts to make its program; 0 where that is kept, or not needed."""
-        if not self.size or self.text in _programs:
-            return 0
+        """Make its program, and return what that counts."""
+        _fixed(self.text)
         return making_of(self.text, self.size)
 
 

@@ -24,12 +24,12 @@ from ingress.filters import FilterSpec, Scope
 from ingress.model.exchanges.causes import Cause
 from ingress.model.network.streams import StreamSort
 from ingress.model.shared_map import SharedMap
-from ingress.model.text.expressions import ProgramsMissing
+from ingress.model.text.lookup_budget import LookupDeferred
 from ingress.model.upstream.backends import BackendReference, BackendState
 from ingress.model.upstream.balancing import Balancing
 from ingress.proxy.dispatch.known_rotations import KnownRotations
+from ingress.proxy.dispatch.lookup_queue import LookupQueue
 from ingress.proxy.dispatch.preparing import Preparing
-from ingress.proxy.dispatch.program_queue import ProgramQueue
 from ingress.proxy.exchange.exchange import Exchange
 from ingress.proxy.exchange.filtering.chains import Chains
 from ingress.proxy.exchange.filtering.consulting import ask_at_once
@@ -79,9 +79,9 @@ class IngressProxyResource(ReverseProxyResource):
             Scope.WORKER, "rotations", "known", partial(KnownRotations, clock)
         )
         self._known = known
-        # Programs of expressions are kept for all tables together.
-        queue: ProgramQueue = states.state(Scope.WORKER, "programs", "queue", partial(ProgramQueue, clock))
-        self._program_queue = queue
+        # All tables are looked up in the same turns.
+        queue: LookupQueue = states.state(Scope.WORKER, "lookups", "queue", partial(LookupQueue, clock))
+        self._lookup_queue, self._budget = queue, queue.budget
         self._rotations, self._asked_for = known.usual, known.asked_for
 
     def publish(
@@ -175,7 +175,7 @@ class IngressProxyResource(ReverseProxyResource):
         """
         if decided is None:
             try:
-                route = self._table.find(exchange.host, exchange.path)
+                route = self._table.find(exchange.host, exchange.path, self._budget)
                 # A path in normal form, as nearly all are, is the same object.
                 if exchange.path is not exchange.head.path and self._leads_elsewhere(exchange):
                     exchange.fail(400, TWO_ROUTES)
@@ -183,8 +183,8 @@ class IngressProxyResource(ReverseProxyResource):
             except PathTooLong:
                 exchange.fail(414, "path too long for the expressions of its host")
                 return NOT_DONE_YET
-            except ProgramsMissing:
-                self._program_queue.wait(exchange, partial(self.render, exchange))
+            except LookupDeferred:
+                self._lookup_queue.wait(exchange, partial(self.render, exchange))
                 return NOT_DONE_YET
             except TooMuchToCompare:
                 exchange.fail(431, _TOO_MUCH)
@@ -245,8 +245,8 @@ class IngressProxyResource(ReverseProxyResource):
         if not self.answers_health_checks or path != HEALTH_CHECK_PATH:
             return False
         try:
-            return is_health_check(self._table, host, path, self._table.find(host, path))
-        except (PathTooLong, ProgramsMissing):
+            return is_health_check(self._table, host, path, self._table.find(host, path, self._budget))
+        except (PathTooLong, LookupDeferred):
             # It is for the routes of its host, whichever that is.
             return False
 
@@ -254,7 +254,7 @@ class IngressProxyResource(ReverseProxyResource):
         """Return the route that would have *exchange*; None where there is none, or none that is found within the bounds."""
         try:
             return self._taker(exchange, exchange.path)
-        except (PathTooLong, ProgramsMissing, TooMuchToCompare):
+        except (PathTooLong, LookupDeferred, TooMuchToCompare):
             return None
 
     def _leads_elsewhere(self, exchange: Exchange) -> bool:
@@ -263,10 +263,14 @@ class IngressProxyResource(ReverseProxyResource):
         return other is not None and self._taker(exchange, other) is not self._taker(exchange, exchange.path)
 
     def _taker(self, exchange: Exchange, path: bytes) -> Route | None:
-        """Find the route that would have *exchange* if *path* were its path; raises ``PathTooLong``, ``ProgramsMissing`` and ``TooMuchToCompare``."""
-        route = self._table.find(exchange.host, path)
+        """Find the route that would have *exchange* if *path* were its path; raises ``PathTooLong``, ``LookupDeferred`` and ``TooMuchToCompare``."""
+        route = self._table.find(exchange.host, path, self._budget)
         if route is not None and route.conditions:
-            return first_met(self._table.taking(exchange.host, path), exchange.facts().read_as(path))
+            return first_met(
+                self._table.taking(exchange.host, path, self._budget),
+                exchange.facts().read_as(path),
+                self._budget,
+            )
         return route
 
     @staticmethod
@@ -284,12 +288,16 @@ class IngressProxyResource(ReverseProxyResource):
         go_on: Callable[[], object]
         if route is not None and route.conditions:
             try:
-                route = first_met(self._table.taking(exchange.host, exchange.path), exchange.facts())
+                route = first_met(
+                    self._table.taking(exchange.host, exchange.path, self._budget),
+                    exchange.facts(),
+                    self._budget,
+                )
             except TooMuchToCompare:
                 exchange.fail(431, _TOO_MUCH)
                 return
-            except ProgramsMissing:
-                self._program_queue.wait(exchange, partial(self.render, exchange))
+            except LookupDeferred:
+                self._lookup_queue.wait(exchange, partial(self.render, exchange))
                 return
         if route is None:
             filters = self._table.host_filters(exchange.host)

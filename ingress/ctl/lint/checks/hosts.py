@@ -17,7 +17,7 @@ from ingress.ctl.lint.rules import (
     TLS_WITHOUT_SECRET,
 )
 from ingress.ctl.lint.survey import Subject, Survey
-from ingress.model.text.expressions import found_at_last
+from ingress.model.text.lookup_budget import found_at_last
 from ingress.routing.hosts import check_rule_host
 from ingress.translate.claims import DEFAULT_BACKEND_FIELD, ROOT, ParsedObject
 from ingress.translate.hosts.merging import ALL_HOSTS
