@@ -6,12 +6,12 @@
 
 The parent holds the listening sockets, watches the cluster and translates once.
 
-    pool.py         the parent's side: all workers as one data plane      worker_link.py, known_workers.py
+    pool.py         the parent's side: all workers as one data plane      worker_link.py: one of them
     worker.py       the worker's own side
     messages.py     what they say to each other                           shared_page.py: what they need not say
     forking/        how workers come to be
     feed/           snapshots on their way to them
     accepting/      which of them takes a connection
-    slots/          that each place has a worker: when one is started, makes way, hangs, ends
+    slots/          that each place has a worker: one is started, makes way, hangs, ends   supervising.py: when
     telling/        what they counted, logged and failed at, on its way to the parent
 """

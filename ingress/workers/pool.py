@@ -37,11 +37,11 @@ from ingress.workers.accepting.udp_turn import UdpTurn
 from ingress.workers.feed.feeding import Feed
 from ingress.workers.feed.follower import Follower
 from ingress.workers.forking.fresh_process import can_be_renewed
-from ingress.workers.known_workers import KnownWorkers
 from ingress.workers.messages import Wanted, to_bytes, wanted_to_bytes
 from ingress.workers.shared_page import SharedPage
+from ingress.workers.slots.known_workers import KnownWorkers
 from ingress.workers.slots.slots import Slots, within
-from ingress.workers.slots.supervising import FIRST_PAUSE_SECONDS, STOP_SECONDS
+from ingress.workers.supervising import FIRST_PAUSE_SECONDS, STOP_SECONDS
 from ingress.workers.telling.failures import ToldFailures
 from ingress.workers.worker import runner
 from ingress.workers.worker_link import WorkerGoneError, WorkerLink

@@ -10,7 +10,7 @@ from ingress.process.control_channel import Bounds, ControlChannel
 from ingress.process.framing import Frame, NonsenseError
 from ingress.workers.feed.feeding import Fed, Feed, Numbered
 from ingress.workers.messages import Kind, named_from_bytes, named_to_bytes
-from ingress.workers.slots.supervising import Looks
+from ingress.workers.supervising import Looks
 from ingress.workers.telling.log_lines import tell_line
 
 _OF_A_WORKER: Final = Bounds(bytes_of_frame=1 << 20, descriptors=0)

@@ -29,7 +29,7 @@ from ingress.workers.feed.follower import Follower
 from ingress.workers.feed.looks import Looks
 from ingress.workers.forking.fresh_process import drop_descriptors, ignore_signals, log_to
 from ingress.workers.messages import Kind
-from ingress.workers.slots.supervising import STOP_SECONDS
+from ingress.workers.supervising import STOP_SECONDS
 from ingress.workers.telling.log_lines import line_sender
 
 _READ_BYTES: Final = 1 << 18

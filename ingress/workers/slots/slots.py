@@ -25,10 +25,10 @@ from ingress.workers.feed.feeding import Feed, Numbered
 from ingress.workers.feed.follower import Follower
 from ingress.workers.forking.fork_server import Run
 from ingress.workers.forking.fork_server_link import ForkServerLink
-from ingress.workers.known_workers import KnownWorkers
 from ingress.workers.shared_page import SharedPage
+from ingress.workers.slots.known_workers import KnownWorkers
 from ingress.workers.slots.retiring import retire
-from ingress.workers.slots.supervising import (
+from ingress.workers.supervising import (
     FIRST_PAUSE_SECONDS,
     LATE_LOOK_SECONDS,
     LOOK_SECONDS,

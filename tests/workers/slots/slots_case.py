@@ -7,8 +7,8 @@ from twisted.internet.testing import MemoryReactorClock
 from ingress.metrics.metrics import Metrics
 from ingress.process.shared.limit_memory import LimitMemory
 from ingress.workers.feed.feeding import Feed
-from ingress.workers.known_workers import KnownWorkers
 from ingress.workers.shared_page import SharedPage
+from ingress.workers.slots.known_workers import KnownWorkers
 from ingress.workers.slots.slots import Slots
 
 

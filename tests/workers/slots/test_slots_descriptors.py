@@ -9,7 +9,7 @@ from twisted.trial.unittest import SynchronousTestCase
 from ingress.workers.feed.feeding import Numbered
 from ingress.workers.forking.fork_server_link import ForkServerLink
 from ingress.workers.slots import slots
-from ingress.workers.slots.supervising import FIRST_PAUSE_SECONDS
+from ingress.workers.supervising import FIRST_PAUSE_SECONDS
 from tests.workers.slots.slots_case import slots_of
 
 

@@ -9,7 +9,7 @@ from twisted.internet.testing import MemoryReactorClock
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.workers.forking.fork_server_link import ForkServerLink
-from ingress.workers.slots.supervising import STOP_SECONDS
+from ingress.workers.supervising import STOP_SECONDS
 from tests.workers.slots.slots_case import slots_of
 
 

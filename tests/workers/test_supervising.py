@@ -5,7 +5,7 @@ from __future__ import annotations
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.model.cluster.problems import Reason
-from ingress.workers.slots.supervising import (
+from ingress.workers.supervising import (
     FIRST_PAUSE_SECONDS,
     LEAVING_SECONDS,
     LONGEST_PAUSE_SECONDS,

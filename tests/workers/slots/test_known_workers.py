@@ -12,8 +12,8 @@ from ingress.process.control_channel import ControlChannel
 from ingress.translate.snapshot import Snapshot
 from ingress.workers import shared_page
 from ingress.workers.feed.feeding import Fed, Feed
-from ingress.workers.known_workers import KnownWorkers
 from ingress.workers.shared_page import SharedPage
+from ingress.workers.slots.known_workers import KnownWorkers
 from ingress.workers.worker_link import WorkerLink
 
 NOW = datetime(2026, 11, 22, tzinfo=UTC)
