@@ -28,6 +28,7 @@ from ingress.http.grammar import (
     is_length,
     without,
 )
+from ingress.http.upgrades import relayed_upgrade
 from ingress.model.requests.cgi import CgiRequest
 
 ORIGIN_FORM: Final = rb"((/[\x21\x22\x24-\x3e\x40-\x7e]*)(?:\?[\x21\x22\x24-\x7e]*)?)"
@@ -135,7 +136,7 @@ class RequestHead:
 
         *target* is in origin form (or ``*``), *authority* is what Host goes upstream,
         *forward* the field lines that go on, each with its CRLF.  *content_length* is
-        -1 when absent.  *upgrade* is the protocol asked for, empty when none is.
+        -1 when absent.  *upgrade* are the protocols asked for, as they came, empty when none is.
         *forwarded* is what the peer says about the client, by lower-case name: believed
         of a proxy of ours, and of nobody else (``ingress.http.forwarding``).  *has_body* says
         that body bytes follow.  Only requests of HTTP/2 say that they accept trailers in
@@ -283,7 +284,7 @@ def _parse(block: bytes) -> RequestHead:
             elif sort == EXPECT:
                 expect = expect + b"," + value if expect else value
             elif sort == UPGRADE:
-                upgrade = value
+                upgrade = upgrade + b", " + value if upgrade else value
             elif sort == FORWARDED:
                 forwarded[name] = forwarded[name] + b", " + value if name in forwarded else value
             elif sort == UNDERSCORED:
@@ -403,15 +404,14 @@ def _decide_expectation(head: RequestHead, expect: bytes) -> None:
 def _decide_persistence(head: RequestHead, options: frozenset[bytes], upgrade: bytes) -> None:
     """RFC 9112 section 9.3, and which upgrade may pass (RFC 9110 section 7.8).
 
-    Only WebSocket is relayed: an upgrade that the proxy does not understand, h2c
-    above all, would open a way around every rule that is applied here.
+    Only a client of HTTP/1.1 that says so in ``Connection``, too, asks for one.
     """
     if b"close" in options:
         head.keep_alive = False
     else:
         head.keep_alive = head.minor == 1 or b"keep-alive" in options
-    wanted = b"upgrade" in options and head.minor == 1 and not head.has_body
-    head.upgrade = b"websocket" if wanted and upgrade.lower() == b"websocket" else b""
+    if upgrade and b"upgrade" in options and head.minor == 1:
+        head.upgrade = relayed_upgrade(upgrade)
 
 
 def _unreadable() -> RequestHead:

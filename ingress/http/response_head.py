@@ -195,7 +195,7 @@ def _parse(block: bytes) -> ResponseHead:
         elif sort == TRANSFER_ENCODING:
             codings.append(value)
         elif sort == UPGRADE:
-            head.upgrade = value
+            head.upgrade = head.upgrade + b", " + value if head.upgrade else value
     gone = options and options - _KEPT
     if gone:
         forward = status_line + b"\r\n" + without(forward[len(status_line) + 2 :], gone)

@@ -24,6 +24,7 @@ from ingress.http.request_head import (
     is_request_id,
     sort_of,
 )
+from ingress.http.upgrades import WEBSOCKET, is_web_socket
 from ingress.http2.faults import Malformed
 from ingress.http2.fields import (
     CONNECTION_SPECIFIC,
@@ -223,9 +224,9 @@ def _decide_tunnel(
         raise HeadError(405, "TRACE is not served")
     if is_bounded:
         raise Malformed("a tunnel that ended, or has a length")
-    if protocol.lower() != b"websocket":
+    if not is_web_socket(protocol):
         raise HeadError(501, "no tunnel but for WebSocket")
-    head.upgrade = head.connect_protocol = b"websocket"
+    head.upgrade = head.connect_protocol = WEBSOCKET
     return b"GET"
 
 

@@ -157,7 +157,11 @@ class UpstreamHeadTests(SynchronousTestCase):
             ),
             (
                 b"Upgrade: WebSocket\r\nConnection: upgrade",
-                b"\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n",
+                b"\r\nConnection: Upgrade\r\nUpgrade: WebSocket\r\n\r\n",
+            ),
+            (
+                b"Upgrade: SPDY/3.1\r\nConnection: upgrade\r\nContent-Length: 0",
+                b"\r\nContent-Length: 0\r\nConnection: Upgrade\r\nUpgrade: SPDY/3.1\r\n\r\n",
             ),
             (b"Upgrade: h2c\r\nConnection: upgrade", b"\r\nX-Scheme: https\r\n\r\n"),
             (b"Connection: close", b"\r\nX-Scheme: https\r\n\r\n"),

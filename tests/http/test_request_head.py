@@ -351,11 +351,13 @@ class ConnectionTests(HeadCase):
         self.assertEqual(self.refused(head(body, b"Expect: 100-continue", b"Expect: x")), 417)
 
     def test_upgrade(self) -> None:
-        """Only WebSocket is asked for, only in HTTP/1.1, only without a body, only when Connection says so."""
+        """An upgrade is asked for only in HTTP/1.1, only when Connection says so, and never one to HTTP or TLS."""
         ask = b"Connection: Upgrade"
         for lines, start, expected in (
             ((ask, b"Upgrade: websocket"), LINE, b"websocket"),
-            ((ask, b"Upgrade: WebSocket"), LINE, b"websocket"),
+            ((ask, b"Upgrade: WebSocket"), LINE, b"WebSocket"),
+            ((ask, b"Upgrade: SPDY/3.1"), LINE, b"SPDY/3.1"),
+            ((ask, b"Upgrade: SPDY/3.1", b"upgrade: tcp"), LINE, b"SPDY/3.1, tcp"),
             ((b"Connection: keep-alive, upgrade", b"Upgrade: websocket"), LINE, b"websocket"),
             ((b"Upgrade: websocket",), LINE, b""),
             ((ask,), LINE, b""),
@@ -363,8 +365,12 @@ class ConnectionTests(HeadCase):
             ((ask, b"Upgrade: websocket, h2c"), LINE, b""),
             ((ask, b"Upgrade: h2c", b"Upgrade: TLS/1.0"), LINE, b""),
             ((ask, b"Upgrade: websocket"), b"GET / HTTP/1.0", b""),
-            ((ask, b"Upgrade: websocket", b"Content-Length: 3"), LINE, b""),
-            ((ask, b"Upgrade: websocket", b"Transfer-Encoding: chunked"), LINE, b""),
+            ((b"Connection: close", b"Upgrade: websocket"), LINE, b""),
+            ((ask, b"Upgrade:"), LINE, b""),
+            ((ask, b"Upgrade: SPDY/3.1", b"Upgrade: h2c"), LINE, b""),
+            ((ask, b"Upgrade: tcp", b"Content-Length: 0"), b"POST / HTTP/1.1", b"tcp"),
+            ((ask, b"Upgrade: tcp", b"Content-Length: 3"), b"POST / HTTP/1.1", b"tcp"),
+            ((ask, b"Upgrade: tcp", b"Transfer-Encoding: chunked"), b"POST / HTTP/1.1", b"tcp"),
         ):
             found = parsed(*lines, start=start)
             self.assertEqual(found.upgrade, expected, lines)

@@ -1,4 +1,4 @@
-"""Upgrades to WebSocket, and limits of what a client may have at once and how fast."""
+"""Upgrades to WebSocket and to others, and limits of what a client may have at once and how fast."""
 
 from conformance.ingress_nginx.case import Ask, Case, Told, ingress
 from conformance.ingress_nginx.cases.certificates import certificate
@@ -28,7 +28,23 @@ ANSWERS = {
     "/plain": Answer(body="plain"),
     "/breaks": Answer(breaks=True),
     "/other": Answer(101, (("Upgrade", "tls-of-ours"), ("Connection", "Upgrade"))),
+    "/spdy": Answer(
+        101,
+        (
+            ("Upgrade", "SPDY/3.1"),
+            ("Connection", "Upgrade"),
+            ("X-Stream-Protocol-Version", "v4.channel.k8s.io"),
+        ),
+    ),
+    "/tcp": Answer(101, (("Upgrade", "tcp"), ("Connection", "Upgrade"), ("Content-Type", "application/raw"))),
 }
+SPDY = (
+    ("Connection", "Upgrade"),
+    ("Upgrade", "SPDY/3.1"),
+    ("X-Stream-Protocol-Version", "v4.channel.k8s.io"),
+    ("X-Stream-Protocol-Version", "v3.channel.k8s.io"),
+)
+TCP = (("Connection", "Upgrade"), ("Upgrade", "tcp"))
 
 
 def opens(target: str = "/", *fields: tuple[str, str], says: bytes = FRAME, secure: bool = False) -> Ask:
@@ -56,6 +72,29 @@ OPENINGS = (
 )
 
 
+OTHERS = (
+    Ask("/spdy?command=ls", "POST", fields=(*SPDY, ("Content-Length", "0")), says=FRAME),
+    Ask("/spdy", "GET", fields=SPDY, says=FRAME * 5000),
+    Ask("/plain", "POST", fields=(*SPDY, ("Content-Length", "0"))),
+    Ask("/no", "POST", fields=(*SPDY, ("Content-Length", "0"))),
+    Ask("/tcp", "POST", fields=(*TCP, ("Content-Type", "application/json")), body=b"{}", says=FRAME),
+    Ask(
+        "/tcp",
+        "POST",
+        fields=(*TCP, ("Transfer-Encoding", "chunked")),
+        body=b"2\r\n{}\r\n0\r\n\r\n",
+        says=FRAME,
+    ),
+    Ask("/plain", fields=(("Connection", "Upgrade"), ("Upgrade", "SPDY/3.1, websocket"))),
+    Ask("/tcp", fields=(("Connection", "Upgrade"), ("Upgrade", "spdy/3.1, TCP")), says=FRAME),
+    Ask("/tcp", fields=SPDY, says=FRAME),
+    Ask("/tcp", fields=(("Upgrade", "tcp"),), says=FRAME),
+    Ask("/tcp", fields=(("Connection", "Upgrade"), ("Upgrade", "tcp, h2c")), says=FRAME),
+    Ask("/tcp", says=FRAME),
+    Ask(raw=b"GET /tcp HTTP/1.0\r\nHost: HOST\r\nConnection: Upgrade\r\nUpgrade: tcp\r\n\r\n"),
+)
+
+
 def web_socket(name: str, *asks: Ask, told: tuple[Told, ...] = (), **annotations: str) -> Case:
     return Case(
         name,
@@ -69,16 +108,16 @@ def web_socket(name: str, *asks: Ask, told: tuple[Told, ...] = (), **annotations
 
 ODD = (
     Told("endpoints", FAILING, "* */breaks *"),
-    Told("endpoint.web.field.upgrade", EVERYBODY, "* Upgrade:WebSocket *"),
     Told("*", EVERYBODY, "* Upgrade:tls-of-ours *"),
     Told("endpoint.web.field.upgrade", EVERYBODY, "* Upgrade:h2c *"),
     Told("endpoint.web.field.upgrade", EVERYBODY, "* */plain Upgrade:websocket"),
-    Told("endpoint.web.field.upgrade", EVERYBODY, "POST *"),
 )
-"""Upgrades to something else than WebSocket, and what is no handshake of one."""
+"""Upgrades to what hides requests, and what is no handshake."""
 
 CASES = (
     web_socket("websocket", told=ODD),
+    web_socket("upgrades", *OTHERS),
+    web_socket("upgrades-unbuffered", *OTHERS[:6], proxy_request_buffering="off"),
     web_socket("websocket-buffered", opens(), proxy_buffering="on", proxy_request_buffering="on"),
     web_socket("websocket-timeouts", opens(), proxy_read_timeout="3600", proxy_send_timeout="3600"),
     web_socket("websocket-connection-field", opens(), opens("/plain"), connection_proxy_header="keep-alive"),

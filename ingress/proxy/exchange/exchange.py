@@ -66,10 +66,9 @@ class Exchange(AnswerSink):
     status = 0
     sent = 0  # Bytes of the body of the answer, or of a tunnel, that went downstream so far.
     timeouts: Timeouts | None = None  # Those of a route that asks for some.
+    # How long the request body may rest, where that is for the route to say; None: as ``Limits`` say of any.
     rest_seconds: float | None = None
-    """How long the request body may rest, where that is for the route to say; None: as ``Limits`` say of any."""
-    passage: RequestPassage | None = None
-    """What becomes of the request body; None where there is none, and once the exchange is over."""
+    passage: RequestPassage | None = None  # Of the body, if there is one, until the exchange is over.
     chain: Chain | None = None  # Its filters; None where there are none.
     cause: Cause | None = None  # Whose failure it is, where that is known before the end.
     request_id = b""
@@ -101,8 +100,7 @@ class Exchange(AnswerSink):
         self.head = head
         self.host, self.path = destination
         self.origin = origin
-        self.upstream: Upstream | None = None
-        """The side that answers; None as long as there is none, and once it has answered."""
+        self.upstream: Upstream | None = None  # The side that answers; None before and after it does.
         if head.has_body:
             self.passage = RequestPassage(self, downstream, head)
         self.started = context.seconds()
@@ -469,6 +467,8 @@ class Exchange(AnswerSink):
     def upstream_switched(self, head: ResponseHead, first: bytes) -> None:
         """Upstream accepted the upgrade."""
         self.timeouts = None if self._timing is None or self._timing.spares_tunnels else self.timeouts
+        if self.passage is not None:
+            self.passage.held = None
         self._conclude(str(head.status))
         if self.chain is None:
             self.deliver_switch(head, first)

@@ -31,6 +31,7 @@ from ingress.http.response_head import (
     is_forwardable_trailer,
     parse_response_head,
 )
+from ingress.http.upgrades import may_switch
 from ingress.model.upstream.backends import Endpoint
 from ingress.proxy.contract.deadlines import NEVER, waiting_since
 from ingress.proxy.contract.faults import Fault, Reuse
@@ -103,8 +104,7 @@ class UpstreamConnection(Upstream, Hearer):
         """Whether one side of the tunnel has ended."""
         self._taker: Transport | None = None
         """Downstream's, while that may still say something in a tunnel of which upstream has ended its side."""
-        self._untaken = 0
-        """Bytes that were still to be taken at the last look."""
+        self._untaken = 0  # Bytes that were still to be taken at the last look.
 
     def __repr__(self) -> str:
         doing = "idle" if self.exchange is None else repr(self.exchange)
@@ -370,8 +370,9 @@ class UpstreamConnection(Upstream, Hearer):
         return self._decoder is not None and self._decoder.has_more
 
     def _switch(self, exchange: AnswerSink, head: ResponseHead, first: bytes) -> None:
-        if not exchange.head.upgrade or head.upgrade.lower() != exchange.head.upgrade:
-            raise ResponseError("upstream switches to a protocol that was not asked for")
+        # What is left of a body would be taken for what the tunnel begins with.
+        if not self._request_sent or not may_switch(exchange.head.upgrade, head.upgrade):
+            raise ResponseError("upstream switches to a protocol that was not asked for, or too soon")
         self.half_closes = True
         self._buffer = b""
         exchange.upstream_switched(head, first)

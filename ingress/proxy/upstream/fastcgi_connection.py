@@ -26,6 +26,7 @@ from ingress.fastcgi.records import (
 )
 from ingress.http.field_values import first_value
 from ingress.http.response_head import ResponseError, ResponseHead
+from ingress.http.upgrades import is_web_socket
 from ingress.model.upstream.backends import Endpoint
 from ingress.proxy.contract.deadlines import NEVER
 from ingress.proxy.contract.faults import Fault
@@ -59,7 +60,7 @@ class FastCgiConnection(UpstreamConnection):
     def begin(self, exchange: AnswerSink, fields: bytes, body: bytes, ended: bool) -> None:
         """Send a request: its params, and what there is of its body."""
         head, cgi = exchange.head, exchange.head.cgi
-        is_upgrade = bool(head.upgrade or head.connect_protocol)
+        is_upgrade = is_web_socket(head.upgrade)
         if cgi is None or is_upgrade or (not ended and head.content_length < 0):
             self.transport.abortConnection()
             if is_upgrade:

@@ -1,4 +1,6 @@
-"""Tests of tunnels: WebSocket connections that pass through."""
+"""Tests of tunnels: WebSockets that pass through, as other upgrades do."""
+
+from typing import Any, cast
 
 from twisted.internet.defer import Deferred
 
@@ -285,8 +287,75 @@ class TunnelTests(ProxyCase):
         self.assert_upstreams(1)
 
     def test_other_protocols(self) -> None:
-        """Only WebSocket is asked for upstream; h2c and others are plain requests there."""
-        for protocol in (b"h2c", b"TLS/1.0", b"websocket, h2c", b"foo"):
+        """Any upgrade that upstream agrees to is a tunnel, of which it is told as the client asked."""
+        for asked, agreed in (
+            (b"SPDY/3.1", b"SPDY/3.1"),
+            (b"SPDY/3.1", b"spdy/3.1"),
+            (b"tcp, SPDY/3.1", b"tcp"),
+        ):
+            down = self.stage.open()
+            down.say(ASK.replace(b"websocket", asked) + b"early")
+            fields = fields_of(self.upstream().take())
+            self.assertEqual((fields[b"connection"], fields[b"upgrade"]), (b"Upgrade", asked))
+            self.upstream().say(SWITCH.replace(b"websocket", agreed) + b"hello")
+            answer = down.take()
+            self.assertTrue(answer.startswith(b"HTTP/1.1 101 ") and answer.endswith(b"\r\n\r\nhello"))
+            self.assertEqual(fields_of(answer)[b"upgrade"], agreed)
+            self.assertEqual(self.upstream().take(), b"early")
+            down.say(GET)
+            self.assertEqual(self.upstream().take(), GET)
+            down.reset()
+            self.upstream().finish()
+        self.assert_ended(101, 101, 101)
+
+    def test_with_a_body(self) -> None:
+        """A tunnel begins behind the body of its request; what comes behind that is the tunnel's, or the next request."""
+        for framing, body in (
+            (b"Content-Length: 0\r\n", b""),
+            (b"Content-Length: 2\r\n", b"{}"),
+            (b"Transfer-Encoding: chunked\r\n", b"2\r\n{}\r\n0\r\n\r\n"),
+        ):
+            ask = ASK.replace(b"GET", b"POST").replace(b"websocket", b"tcp")[:-2] + framing + b"\r\n"
+            down = self.stage.open()
+            down.say(ask, body + GET)
+            self.assertTrue(self.upstream().take().endswith(b"\r\n\r\n" + body))
+            self.upstream().say(SWITCH.replace(b"websocket", b"tcp"))
+            self.assert_status(down.take(), 101)
+            self.assertEqual(self.upstream().take(), GET)
+            down.reset()
+            self.upstream().finish()
+            down = self.stage.open()
+            down.say(ask, body + GET)
+            self.upstream().take()
+            self.upstream().say(OK)
+            self.assert_status(down.take(), 200)
+            self.assertTrue(self.upstream().take().startswith(b"GET "))
+            self.upstream().say(OK)
+            self.assert_status(down.take(), 200)
+            down.reset()
+
+    def test_holds_no_body(self) -> None:
+        """What was held of a body, to be sent once more, is let go of when the tunnel begins."""
+        down = self.stage.open()
+        down.say(ASK[:-2] + b"Content-Length: 5\r\n\r\nhello")
+        passage = cast(Any, down.protocol).exchange.passage
+        self.assertIsNotNone(passage.held)
+        self.upstream().say(SWITCH)
+        self.assert_status(down.take(), 101)
+        self.assertIsNone(passage.held)
+
+    def test_too_soon(self) -> None:
+        """Upstream may not switch amid the body, whose rest would be taken for what the tunnel begins with."""
+        down = self.stage.open()
+        down.say(ASK[:-2] + b"Content-Length: 5\r\n\r\nhel")
+        self.upstream().say(SWITCH + b"hello")
+        self.assert_status(down.take(), 502)
+        self.assertTrue(self.upstream().closed)
+        self.assert_ended(502)
+
+    def test_hidden_requests(self) -> None:
+        """What would carry further requests past the rules is a plain request upstream, and no tunnel, whatever upstream says."""
+        for protocol in (b"h2c", b"TLS/1.0", b"HTTP/2.0", b"websocket, h2c"):
             down = self.stage.open()
             down.say(ASK.replace(b"websocket", protocol))
             fields = fields_of(self.upstream().received)
@@ -296,11 +365,29 @@ class TunnelTests(ProxyCase):
             self.assert_status(down.take(), 502)
 
     def test_other_answer(self) -> None:
-        """An upstream that switches to another protocol than the one asked for gets 502."""
-        down = self.stage.open()
-        down.say(ASK)
-        self.upstream().say(SWITCH.replace(b"websocket", b"h2c"))
-        self.assert_status(down.take(), 502)
+        """An upstream that switches to another protocol than the one asked for, or does not say to which, gets 502."""
+        for asked, said in (
+            (b"websocket", b"Upgrade: h2c\r\n"),
+            (b"SPDY/3.1", b"Upgrade: websocket\r\n"),
+            (b"SPDY/3.1", b"Upgrade: h2c\r\nUpgrade: SPDY/3.1\r\n"),
+            (b"SPDY/3.1", b""),
+        ):
+            down = self.stage.open()
+            down.say(ASK.replace(b"websocket", asked))
+            self.upstream().say(SWITCH.replace(b"Upgrade: websocket\r\n", said))
+            self.assert_status(down.take(), 502)
+
+    def test_unasked(self) -> None:
+        """An upstream that switches for who asks in HTTP/1.0, or without Connection, gets 502: it was asked for nothing."""
+        for ask in (
+            ASK.replace(b"HTTP/1.1", b"HTTP/1.0"),
+            ASK.replace(b"Connection: keep-alive, Upgrade\r\n", b""),
+        ):
+            down = self.stage.open()
+            down.say(ask)
+            self.assertNotIn(b"upgrade", fields_of(self.upstream().received))
+            self.upstream().say(SWITCH)
+            self.assert_status(down.take(), 502)
 
     def test_drain(self) -> None:
         """A tunnel outlives the beginning of a drain and ends with the abort at its end."""

@@ -55,6 +55,21 @@ class TunnelTests(SocketsCase):
             await self.received(client, len(sent))
             self.assertEqual(client.tunnel, sent)
 
+    async def test_other_protocol(self) -> None:
+        """An upgrade of another name, asked for as old kubectls do, and one behind a body as Docker's clients ask for it."""
+        self.upstream.on_request = lambda wire: wire.switch(b"SPDY/3.1")
+        for head, body in ((b"Content-Length: 0\r\n", b""), (b"Content-Length: 70000\r\n", b"x" * 70000)):
+            for secure in (False, True):
+                client = await (self.connect_tls("app.test", self.authority) if secure else self.connect())
+                client.send(
+                    b"POST /exec HTTP/1.1\r\nHost: app.test\r\nConnection: Upgrade\r\nUpgrade: SPDY/3.1\r\n%b\r\n%b"
+                    % (head, body)
+                )
+                client.send(b"ahead")
+                await self.received(client, 5)
+                self.assertEqual(client.tunnel, b"ahead")
+                self.assertTrue(client.answers[0].has(b"Upgrade: SPDY/3.1"))
+
     async def test_sent_ahead(self) -> None:
         """What comes in one piece with the request, or with the 101, is not lost."""
 

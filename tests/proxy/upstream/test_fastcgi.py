@@ -133,7 +133,12 @@ class RequestTests(FastCgiCase):
         self.assert_status(down.take(), 200)
 
     def test_upgrade(self) -> None:
-        """No WebSocket leads there."""
+        """No WebSocket leads there; another upgrade is not asked for, and the request answered as any other."""
+        down = self.stage.open()
+        down.say(GET[:-2] + b"Connection: Upgrade\r\nUpgrade: tcp\r\n\r\n")
+        self.assertNotIn(b"tcp", self.upstream().received)
+        self.assertFalse(self.upstream().closed)
+        down.reset()
         down = self.stage.open()
         down.say(GET[:-2] + b"Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Key: x\r\n\r\n")
         self.assert_status(down.take(), 501)
