@@ -19,7 +19,7 @@ from typing import Final
 from attrs import evolve
 
 from ingress.annotations.contract.values import quoted
-from ingress.annotations.redirects.url_redirects import URL_REDIRECTS
+from ingress.annotations.redirects.url_redirects import APP_ROOT, URL_REDIRECTS
 from ingress.annotations.requests.path_rewrites import PATH_REWRITES
 from ingress.model.cluster.objects import Owner
 from ingress.model.cluster.problems import Problem, Reason
@@ -103,6 +103,8 @@ class _Reading:
         # The prefixes of those that were looked at, which are older, in lower case and without slash at the end: of each
         # realm the oldest claim.
         self._older: dict[bytes, dict[str, Claim]] = {}
+        # The oldest claim to every path.
+        self._every: Claim | None = None
 
     def begin(self, all_parsed: Sequence[ParsedObject]) -> Iterator[None]:
         """Find out, some Ingresses a step, in which realms paths are expressions, and of which paths there is one alone."""
@@ -178,6 +180,8 @@ class _Reading:
     def note_older(self, claims: Sequence[Claim]) -> None:
         """Note the paths of an Ingress for those that are younger."""
         for claim in claims:
+            if self._every is None and _takes_all(claim):
+                self._every = claim
             if claim.match is Match.PREFIX:
                 text = rule_path(claim.path).lower().rstrip(b"/")
                 self._older.setdefault(text, {}).setdefault(self._realm(claim.owner), claim)
@@ -192,7 +196,12 @@ class _Reading:
         added = len(written) < len(read)
         # In ingress-nginx an Ingress that has none of its paths has no say.
         if added and (not written or owner in self._present):
-            yield from (claim for claim in read if claim.is_added)
+            every = self._every
+            for claim in read:
+                if claim.is_added and (every is None or self._realm(every.owner) == realm):
+                    yield claim
+                elif claim.is_added and every is not None:
+                    self._tell_winner(claim, every, f"{APP_ROOT} asks for / without having that path")
         read = written
         asking = self._asking.get(realm)
         if asking is not None:
@@ -374,6 +383,13 @@ class _Reading:
 def _written(claims: Iterable[Claim]) -> tuple[Claim, ...]:
     """Return those of *claims* whose paths stand in rules."""
     return tuple(claim for claim in claims if not claim.is_added)
+
+
+def _takes_all(claim: Claim) -> bool:
+    """Whether there is no path that is not meant."""
+    if claim.match is Match.PREFIX:
+        return claim.path == ROOT
+    return claim.beginnings is not None and claim.beginnings.takes_all
 
 
 def _exact_root(written: Sequence[Claim]) -> Claim:

@@ -4,6 +4,7 @@ from attrs import evolve
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.model.cluster.objects import ObjectKey
+from ingress.model.cluster.problems import Reason
 from ingress.routing.route import Match
 from ingress.translate.options import TranslateOptions
 from ingress.translate.readers.ingress.objects import Ingress
@@ -71,6 +72,33 @@ class AppRootTests(SynchronousTestCase):
             ingress("bb", "/", "/b", host="a.test", app_root="/app"),
         )
         self.assertEqual(self.taken(*every), ("a", Match.PREFIX))
+
+    def test_every_path_of_another_namespace(self) -> None:
+        """What another namespace had with all paths before stays with it, also where app-root is of an Ingress without ``/``."""
+        rooted = ingress("bb", "/b", host="a.test", app_root="/app")
+        other = evolve(rooted, key=ObjectKey("other", "bb"))
+        for older in (
+            ingress("a", "/", host="a.test"),
+            ingress("a", "/(.*)", host="a.test", use_regex="true"),
+        ):
+            self.assertEqual(self.taken(older, other)[0], "a")
+            self.assertEqual(self.taken(older, other, path=b"/b")[0], "bb")
+            self.assertEqual(self.taken(older, rooted), ("bb", Match.EXACT))
+            self.assertEqual(self.taken(older, other, shared=True), ("bb", Match.EXACT))
+            self.assertEqual(self.taken(older, rooted, quirks=False)[0], "a")
+        # What does not take all leaves the rest, and nobody who is younger is asked.
+        self.assertEqual(self.taken(ingress("a", "/a", host="a.test"), other), ("bb", Match.EXACT))
+        self.assertEqual(self.taken(other, ingress("cc", "/", host="a.test")), ("bb", Match.EXACT))
+
+    def test_told(self) -> None:
+        """Whoever has app-root without effect is told who has ``/``."""
+        older = ingress("a", "/", host="a.test")
+        other = evolve(ingress("bb", "/b", host="a.test", app_root="/app"), key=ObjectKey("other", "bb"))
+        problems = Follower(TranslateOptions(), [older, other]).expected().problems
+        (found,) = [one for one in problems if one.reason == Reason.PATH_CONFLICT]
+        self.assertEqual((found.namespace, found.name), ("other", "bb"))
+        self.assertIn("app-root", found.field, found)
+        self.assertIn('requests for "/" of host a.test go to Ingress demo/a', found.message)
 
     def test_prefix_that_belongs_to_another_namespace(self) -> None:
         """Nobody takes by a prefix that he lost what another namespace had before, unless hosts are shared; nor any Ingress without quirks."""
