@@ -69,10 +69,23 @@ def is_rest(seen: Seen) -> bool:
         return seen.reference.got.status in (301, 302, 308, 403, 503) or bool(
             served(seen.reference) & seen.default_backends()
         )
+    is_rest_there = seen.reference.got.status == REST and not seen.reference.arrivals
+    if is_rest_there and location(seen.ours).startswith("https://") and not may_take(seen):
+        # That of the default backend that is asked here.
+        return bool(seen.default_backends())
     leads = {urlsplit(location(outcome)).hostname for outcome in (seen.reference, seen.ours)}
     if seen.default_backends() and leads & set(ELSEWHERE):
         return True
     return bool(served(seen.ours)) and served(seen.ours) <= seen.default_backends()
+
+
+def may_take(seen: Seen) -> bool:
+    """Whether a path of the set may be for the request."""
+    target = seen.ask.target.partition("?")[0].lower()
+    return any(
+        re.search(r"[\\(\[*|$]", path) or target.startswith(path.lower().rstrip("/") or "/")
+        for path in seen.paths()
+    )
 
 
 def is_slash_of_rest(seen: Seen) -> bool:
@@ -168,6 +181,26 @@ def is_root_of_expressions(seen: Seen) -> bool:
     return asked_for and bool(there & served(seen.ours)) and not seen.reference.arrivals
 
 
+def is_root_of_older(seen: Seen) -> bool:
+    """``/`` of type Exact of an Ingress that is not younger than one with ``app-root``, which there comes first all the same."""
+    if seen.ask.target.partition("?")[0] != "/":
+        return False
+    rooted = [
+        (value, placed.wave)
+        for placed in seen.sample.ingresses
+        for key, value in placed.thing["metadata"]["annotations"].items()
+        if key == f"{PREFIX}app-root" and location(seen.reference).endswith(value)
+    ]
+    return not location(seen.ours).endswith(tuple(value for value, _ in rooted)) and any(
+        path["path"] == "/" and path["pathType"] == "Exact" and placed.wave <= wave
+        for _, wave in rooted
+        for placed in seen.sample.ingresses
+        if f"{PREFIX}app-root" not in placed.thing["metadata"]["annotations"]
+        for rule in placed.thing["spec"].get("rules", ())
+        for path in rule.get("http", {}).get("paths", ())
+    )
+
+
 def is_prefix_told(seen: Seen) -> bool:
     return all(what.endswith(".x-forwarded-prefix") for what in seen.whats())
 
@@ -213,6 +246,7 @@ RULES: tuple[tuple[Callable[[Seen], bool], str], ...] = (
     (is_canary_of_others, documents.CANARIES),
     (is_www_of_nobody, documents.FURTHER_HOSTS),
     (is_root_of_expressions, documents.EXPRESSIONS),
+    (is_root_of_older, "docs/redirects.md#to-the-application"),
     (is_prefix_told, "docs/annotations.md#annotations-what-each-of-them-does"),
     (is_alias_of_several, "docs/further-hosts.md#server-alias"),
     (is_empty_rule, "docs/problems.md#problems"),

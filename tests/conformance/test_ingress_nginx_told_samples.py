@@ -78,6 +78,15 @@ class ToldTests(SynchronousTestCase):
         )
         self.assertEqual(rule_of(placed(), Ask(), answer(200, "a"), answer(404)), "")
         self.assertEqual(rule_of(placed(default="b"), Ask(), answer(404), answer(200, "a")), "")
+        secure = answer(308, location="https://HOST/")
+        self.assertEqual(rule_of(placed(default="b"), Ask(), answer(404), secure), "is_rest")
+        for one, target in (
+            (placed(), "/"),
+            (placed(default="b"), "/a?b"),
+            (placed("/", default="b"), "/"),
+            (placed("/(b)", default="b"), "/"),
+        ):
+            self.assertEqual(rule_of(one, Ask(target), answer(404), secure), "", target)
         self.assertEqual(rule_of(placed(), Ask(), answer(403), answer(200, "a")), "")
 
     def test_slash_of_it(self) -> None:
@@ -180,6 +189,24 @@ class ToldTests(SynchronousTestCase):
             different = (Difference("answer.status", "", ""),)
             told = told_samples.told(seen, ask, reference, answer(200, "a"), different)
             self.assertEqual(told.partition("(")[2].rstrip(")"), rule, host)
+
+    def test_root_of_older(self) -> None:
+        """An Exact path ``/`` that is as old as an app-root or older, and ``/`` alone."""
+        root, younger = placed("/", "Exact"), Placed(placed("/", "Exact").thing, wave=2)
+        rooted = Placed(placed(app_root="/app").thing, wave=1)
+        there = answer(302, location="http://HOST/app")
+        for ingresses, target, ours, rule in (
+            ((root, rooted), "/?a", answer(200, "a"), "is_root_of_older"),
+            ((root, rooted), "/a", answer(200, "a"), ""),
+            ((younger, rooted), "/", answer(200, "a"), ""),
+            ((placed("/"), rooted), "/", answer(200, "a"), ""),
+            ((root, rooted), "/", answer(308, location="https://HOST/app"), ""),
+            ((root, placed()), "/", answer(200, "a"), ""),
+        ):
+            seen = Sample("s", ingresses, (Ask(target),))
+            different = (Difference("answer.status", "", ""),)
+            told = told_samples.told(seen, Ask(target), there, ours, different)
+            self.assertEqual(told.partition("(")[2].rstrip(")"), rule, target)
 
     def test_others(self) -> None:
         """Error pages of nobody, canaries, the root beside expressions, and the prefix of who rewrites nothing."""
