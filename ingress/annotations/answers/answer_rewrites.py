@@ -226,10 +226,11 @@ class LocationRewrite:
         """Make the filter that replaces."""
         return _Locations(self)
 
-    def rewritten(self, url: bytes, facts: Facts) -> bytes | None:
+    def rewritten(self, url: bytes, facts: Facts, *, is_refresh: bool = False) -> bytes | None:
         """Return what takes the place of *url*, completed by the host that was asked for unless it *is_relative*; None where it stays.
 
-        What a visitor has an endpoint say behind the beginning makes no other host: that is completed in any case.
+        That of a ``Refresh`` is not completed, as in nginx.  What a visitor has an endpoint say behind the beginning makes no
+        other host: that is completed in any case.
         """
         found = _beginning(self.location, url, facts)
         if found is None:
@@ -238,7 +239,7 @@ class LocationRewrite:
         if _match_host(found) is not None:
             is_completed = not str(self.location.replacement).startswith("//")
         else:
-            is_completed = found.startswith(b"/") and not self.is_relative
+            is_completed = found.startswith(b"/") and not (self.is_relative or is_refresh)
         if is_completed:
             found = b"%b://%b%b" % (facts.scheme, facts.field(b"host") or facts.host, found)
         return found
@@ -259,7 +260,7 @@ class _Locations(Filter):
         if found:
             edit.put(b"Location", found)
         at = refresh.lower().find(b"url=") + 4
-        found = self._rewritten(refresh[at:], facts) if at >= 4 else None
+        found = self._rewritten(refresh[at:], facts, is_refresh=True) if at >= 4 else None
         if found is not None:
             edit.put(b"Refresh", (refresh[:at] + found).strip(b" \t"))
 

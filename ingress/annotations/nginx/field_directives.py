@@ -140,7 +140,7 @@ def hidden_field(words: tuple[str, ...]) -> bytes:
 def expires(words: tuple[str, ...]) -> Expires:
     """Read ``expires``."""
     if len(words) == 2 and words[0] == "modified":
-        return Expires(Expiry.MODIFIED, _seconds(words[1]))
+        return Expires(Expiry.MODIFIED, _offset(words[1]))
     if len(words) != 1:
         raise DirectiveRefused("takes a time, epoch, max or off")
     word = words[0]
@@ -150,10 +150,10 @@ def expires(words: tuple[str, ...]) -> Expires:
         raise DirectiveRefused("takes a time from a variable, and only times are honored")
     if word.startswith("@"):
         seconds = _seconds(word[1:])
-        if not 0 <= seconds < 86400:
+        if seconds >= 86400:
             raise DirectiveRefused(f"has {quoted(word)}, which is no time of day")
         return Expires(Expiry.DAILY, seconds)
-    return Expires(Expiry.NOW, _seconds(word))
+    return Expires(Expiry.NOW, _offset(word))
 
 
 def content_type(words: tuple[str, ...]) -> bytes:
@@ -232,16 +232,20 @@ def _two(words: tuple[str, ...]) -> tuple[str, str]:
     return words[0], words[1]
 
 
+def _offset(text: str) -> int:
+    """Read a time of nginx's that may have a sign; a minus turns it back."""
+    return -_seconds(text[1:]) if text.startswith("-") else _seconds(text.removeprefix("+"))
+
+
 def _seconds(text: str) -> int:
-    """Read a time of nginx's, such as ``1h30m``; a minus turns it back."""
-    negative, plain = text.startswith("-"), text.removeprefix("-")
+    """Read a time of nginx's, such as ``1h30m``."""
     seconds, at = 0, 0
-    while at < len(plain):
-        found = _TIME.match(plain, at)
+    while at < len(text):
+        found = _TIME.match(text, at)
         if found is None:
             break
         seconds += int(found[1]) * _UNITS[found[2]]
         at = found.end()
-    if at < len(plain) or not plain or not plain.isascii() or seconds > _MAX_SECONDS:
+    if at < len(text) or not text or not text.isascii() or seconds > _MAX_SECONDS:
         raise DirectiveRefused(f"has {quoted(text)}, which is no time")
-    return -seconds if negative else seconds
+    return seconds

@@ -249,6 +249,21 @@ class ServedTests(ServedCase):
         self.assertEqual(heard.all(b"location"), [b"https://shop.test/x"])
         self.assertEqual(heard.all(b"refresh"), [b"5; url=https://shop.test/y"])
 
+    def test_paths(self) -> None:
+        """A path is completed by the host in Location alone, as in nginx; what would name another host is so in both."""
+        self.annotate(proxy_redirect_from="http://app:8080/", proxy_redirect_to="/")
+        for place, location, refresh in (
+            (b"x", b"http://shop.test/x", b"5; url=/x"),
+            (b"/evil.test/", b"http://shop.test//evil.test/", b"5; url=http://shop.test//evil.test/"),
+        ):
+            client = self.get()
+            self.upstream().say(
+                b"HTTP/1.1 302 Found\r\nLocation: http://app:8080/%b\r\nRefresh: 5; url=http://app:8080/%b\r\nContent-Length: 0\r\n\r\n"
+                % (place, place)
+            )
+            heard = client.heard()
+            self.assertEqual((heard.all(b"location"), heard.all(b"refresh")), ([location], [refresh]))
+
     def test_long_locations(self) -> None:
         """However long a location is, its beginning is replaced by a text; expressions are not run on it."""
         state = b"?state=" + b"a" * 4000

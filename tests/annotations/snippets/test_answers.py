@@ -145,6 +145,7 @@ class ExpiresTests(SynchronousTestCase):
         for text, expected in {
             "1h": (b"Thu, 01 Jan 2026 01:00:00 GMT", b"max-age=3600"),
             "30": (b"Thu, 01 Jan 2026 00:00:30 GMT", b"max-age=30"),
+            "+1h": (b"Thu, 01 Jan 2026 01:00:00 GMT", b"max-age=3600"),
             "1d12h": (b"Fri, 02 Jan 2026 12:00:00 GMT", b"max-age=129600"),
             "1y": (b"Fri, 01 Jan 2027 00:00:00 GMT", b"max-age=31536000"),
             "1M": (b"Sat, 31 Jan 2026 00:00:00 GMT", b"max-age=2592000"),
@@ -166,6 +167,7 @@ class ExpiresTests(SynchronousTestCase):
             (b"Thu, 01 Jan 2026 01:00:00 GMT", b"max-age=3600"),
         )
         self.assertEqual(self.expiry("modified 10m", (b"Last-Modified", old))[1], b"no-cache")
+        self.assertEqual(self.expiry("modified +2h", (b"Last-Modified", old))[1], b"max-age=3600")
         self.assertEqual(
             self.expiry("modified 2h", (b"Last-Modified", b"Thu, 01 Jan 2026 00:00:00 +0100")),
             (b"Thu, 01 Jan 2026 01:00:00 GMT", b"max-age=3600"),
