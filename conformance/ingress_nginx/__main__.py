@@ -15,7 +15,17 @@ from conformance import binaries, compiler, control_plane, credentials, network
 from conformance.__main__ import TREE, WORK, empty_folder, remove_old_folders
 from conformance.cluster import Cluster, RefusedError
 from conformance.control_plane import ControlPlane
-from conformance.ingress_nginx import cases, controllers, names, play, programs, samples, sampling, table
+from conformance.ingress_nginx import (
+    cases,
+    controllers,
+    making,
+    names,
+    play,
+    programs,
+    samples,
+    sampling,
+    table,
+)
 from conformance.ingress_nginx.cases.certificates import CLIENTS as CERTIFICATES
 from conformance.ingress_nginx.endpoints import Endpoints
 from conformance.ingress_nginx.of_files import cases_of_files
@@ -111,6 +121,7 @@ def set_up_network() -> None:
     network.set_up()
     network.ip_commands(
         *(f"route add local {network_} dev lo" for network_ in (ENDPOINTS, SERVICES)),
+        f"route add local {making.ENDPOINTS_6}/96 dev lo",
         *(f"address add {address}/32 dev lo" for address in CLIENTS),
     )
 

@@ -113,7 +113,8 @@ class Case:
     """``objects`` are made in a namespace of the case; Services that its Ingresses name are made besides, unless ``missing``.
 
     ``config`` are keys of the ConfigMap, for all that is compared at the same time.  ``answers`` are what endpoints answer, by Service and
-    path; ``replicas`` how many endpoints a Service has, one without a word; ``down`` are Services whose endpoints listen nowhere.  ``sessions`` are
+    path; ``replicas`` how many endpoints a Service has, one without a word; ``down`` are Services whose endpoints listen nowhere, ``ipv6`` those
+    that have addresses of that network.  ``sessions`` are
     cookies whose values are a controller's own.  ``which_endpoint``: whether the same endpoint of a Service has to be asked.  For ``settles``
     seconds more it is looked what comes to endpoints.  ``once``: asking again would be answered otherwise.  ``alone``: no other case is served
     meanwhile.  ``starts``: keys of its ConfigMap are decided at the start, so ours is started anew with it.  ``options`` of the command line are
@@ -128,6 +129,7 @@ class Case:
     replicas: Mapping[str, int] = field(default_factory=dict)
     missing: tuple[str, ...] = ()
     down: tuple[str, ...] = ()
+    ipv6: tuple[str, ...] = ()
     told: tuple[Told, ...] = ()
     sessions: tuple[str, ...] = ()
     which_endpoint: bool = False

@@ -9,7 +9,7 @@ The rules of that, all of them:
 - ``Server: txingress``, which we say where an endpoint says nothing, and ingress-nginx does not, is left out;
 - a request id that a controller made, of 32 hexadecimal digits, is any other such;
 - the value of a session cookie is any other such, also where clients send it, and times in ``Expires`` and ``Last-Modified`` are any
-  other times of the same day;
+  other times of the same day; what cookies say as ``SameSite`` is compared without regard to case;
 - a page of an error or a redirect that a controller writes itself is any other such, and so is its ``Content-Type``.
 """
 
@@ -156,6 +156,9 @@ def attribute(part: str) -> str:
     if name.lower() == "expires":
         # nginx writes years with two digits and hyphens between, which browsers read as the other form (RFC 6265, section 5.1.1).
         value = re.sub(r"(\d\d)[ -]([A-Z][a-z]{2})[ -](?:20)?(\d\d)(?!\d)", r"\1 \2 20\3", value)
+    if name.lower() == "samesite":
+        # Compared without regard to case (RFC 6265bis, section 5.6.7).
+        value = value.lower()
     return name.lower() + equals + value
 
 

@@ -53,6 +53,10 @@ class Controller:
     address6: str
     log: Path
 
+    @property
+    def addresses(self) -> tuple[str, str]:
+        return self.address, self.address6
+
 
 def start_reference(
     plane: ControlPlane,
@@ -143,6 +147,8 @@ def start(
     *folders: str,
 ) -> Controller:
     network.add_pod(name, number)
+    # Endpoints of that network are elsewhere.
+    network.ip_commands(f"route add default via {network.POD_NETWORKS[1] + 1}", namespace=name)
     room = folder / "room"
     room.mkdir()
     mounted = [

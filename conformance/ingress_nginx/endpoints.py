@@ -76,16 +76,16 @@ class Endpoints:
         self._server_names = names
         start = asyncio.start_server
         for listening in (
-            start(self._serve, "0.0.0.0", PLAIN_PORT, limit=LONGEST_HEAD),
-            start(self._serve, "0.0.0.0", TLS_PORT, limit=LONGEST_HEAD, ssl=context),
+            start(self._serve, ("0.0.0.0", "::"), PLAIN_PORT, limit=LONGEST_HEAD),
+            start(self._serve, ("0.0.0.0", "::"), TLS_PORT, limit=LONGEST_HEAD, ssl=context),
         ):
             self._loop.run_until_complete(listening)
         Thread(target=self._loop.run_forever, daemon=True).start()
 
-    def take(self, client: str) -> list[Arrival]:
-        """What came from an address since the last time."""
+    def take(self, *clients: str) -> list[Arrival]:
+        """What came from these addresses since the last time."""
         with self._lock:
-            return self._arrivals.pop(client, [])
+            return [arrival for client in clients for arrival in self._arrivals.pop(client, [])]
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:

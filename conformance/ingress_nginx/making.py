@@ -2,12 +2,15 @@
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from ipaddress import IPv4Address, IPv6Address
 
 from conformance.cluster import Object
 from conformance.ingress_nginx.case import Case, meant
 from conformance.ingress_nginx.endpoints import PLAIN_PORT, TLS_PORT
 
 NOBODY_LISTENS = 9
+ENDPOINTS_6 = "fd00:10:30::"
+"""The first address of endpoints that have IPv6."""
 ORDER = ("Namespace", "ConfigMap", "Secret", "Service", "EndpointSlice", "Ingress")
 
 
@@ -25,6 +28,11 @@ def addresses() -> Iterator[str]:
         yield f"10.30.{number >> 8}.{number & 255}"
 
 
+def ipv6_address(address: str) -> str:
+    """The address of the other network that has the same number."""
+    return str(IPv6Address(ENDPOINTS_6) + (int(IPv4Address(address)) & 0xFFFF))
+
+
 def made(case: Case, free: Iterator[str]) -> Made:
     """All of a case."""
     given = [placed(meant(thing, case), case) for thing in case.objects]
@@ -39,6 +47,8 @@ def made(case: Case, free: Iterator[str]) -> Made:
             continue
         count = case.replicas.get(name, 1)
         own = {f"{name}#{number}": next(free) for number in range(count)}
+        if name in case.ipv6:
+            own = {name: ipv6_address(address) for name, address in own.items()}
         where |= own
         found += service(case.namespace, name, ports, list(own.values()), name in case.down)
     return Made(tuple(sorted(found, key=lambda thing: ORDER.index(thing["kind"]))), where)
@@ -86,7 +96,7 @@ def service(
         "apiVersion": "discovery.k8s.io/v1",
         "kind": "EndpointSlice",
         "metadata": {"name": name, "namespace": namespace, "labels": {"kubernetes.io/service-name": name}},
-        "addressType": "IPv4",
+        "addressType": "IPv6" if any(":" in address for address in there) else "IPv4",
         "endpoints": [{"addresses": [address], "conditions": {"ready": True}} for address in there],
         "ports": [{"name": port["name"], "port": target, "protocol": "TCP"} for port in listed],
     }

@@ -141,7 +141,7 @@ def lay(bench: Bench, case: Case) -> list[Object]:
         service, _, number = name.partition("#")
         bench.endpoint_names[address] = name
         bench.endpoints.answers[address] = meant(case.answers.get(service, {}), case)
-        if number == "0":
+        if number == "0" and service not in case.ipv6:
             for domain in (f"{case.namespace}.svc.cluster.local", case.host):
                 bench.names[f"{service}.{domain}"] = address
     apply(bench, [thing for thing in made.objects if thing["kind"] != "Ingress"])
@@ -185,7 +185,7 @@ def await_both(bench: Bench, preface: bytes = b"", seconds: float = READY_SECOND
         Event().wait(0.1)
     Event().wait(LOOK_SECONDS)
     for controller in bench.controllers():
-        bench.endpoints.take(controller.address)
+        bench.endpoints.take(*controller.addresses)
     return None
 
 
@@ -263,7 +263,7 @@ def at_once(bench: Bench, ask: Ask, who: Controller) -> list[Outcome]:
 
     with ThreadPoolExecutor(ask.times) as threads:
         found = list(threads.map(one, range(ask.times)))
-    bench.endpoints.take(who.address)
+    bench.endpoints.take(*who.addresses)
     return found
 
 
@@ -271,7 +271,7 @@ def outcome(bench: Bench, case: Case, ask: Ask, who: Controller, jar: dict[str, 
     """Ask one of the two, and see what came to endpoints."""
     ask = meant_ask(ask, case)
     cookies = "; ".join(f"{name}={value}" for name, value in jar.items()) if ask.keeps else ""
-    bench.endpoints.take(who.address)
+    bench.endpoints.take(*who.addresses)
     source = "" if ask.ipv6 else bench.sources[ask.client - 1]
     got = client.send(ask, who.address6 if ask.ipv6 else who.address, source, cookies, bench.certificates)
     for name, value in got.fields:
@@ -280,5 +280,5 @@ def outcome(bench: Bench, case: Case, ask: Ask, who: Controller, jar: dict[str, 
             jar[key] = kept
     if case.settles:
         Event().wait(case.settles)
-    arrivals = bench.endpoints.take(who.address)
+    arrivals = bench.endpoints.take(*who.addresses)
     return Outcome(got, tuple((bench.endpoint_names.get(one.address, one.address), one) for one in arrivals))

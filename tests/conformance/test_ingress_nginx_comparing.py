@@ -90,6 +90,14 @@ class AnswerTests(SynchronousTestCase):
             [one.what for one in differences(here, other, sessions=["s"])], ["answer.field.set-cookie"]
         )
 
+    def test_same_site_is_a_word(self) -> None:
+        """Which browsers read in any case of letters; another word is another one."""
+        here = answered(200, ("Set-Cookie", "s=1; SameSite=None"))
+        self.assertEqual(whats(here, answered(200, ("Set-Cookie", "s=1; samesite=NONE"))), [])
+        self.assertEqual(
+            whats(here, answered(200, ("Set-Cookie", "s=1; SameSite=Lax"))), ["answer.field.set-cookie"]
+        )
+
     def test_times_of_one_day_are_alike(self) -> None:
         """Seconds pass between the two; days do not."""
         here = answered(200, ("Expires", "Mon, 01 Jan 2024 00:00:01 GMT"))

@@ -91,7 +91,7 @@ OTHERS = (
     Ask("/tcp", fields=(("Upgrade", "tcp"),), says=FRAME),
     Ask("/tcp", fields=(("Connection", "Upgrade"), ("Upgrade", "tcp, h2c")), says=FRAME),
     Ask("/tcp", says=FRAME),
-    Ask(raw=b"GET /tcp HTTP/1.0\r\nHost: HOST\r\nConnection: Upgrade\r\nUpgrade: tcp\r\n\r\n"),
+    Ask("/tcp", raw=b"GET /tcp HTTP/1.0\r\nHost: HOST\r\nConnection: Upgrade\r\nUpgrade: tcp\r\n\r\n"),
 )
 
 
@@ -114,9 +114,16 @@ ODD = (
 )
 """Upgrades to what hides requests, and what is no handshake."""
 
+REFUSED = tuple(
+    Told("*", EVERYBODY, ask.name)
+    for ask in OTHERS
+    if ask.target == "/tcp" and ask.method == "GET" and ("Upgrade", "spdy/3.1, TCP") not in ask.fields
+)
+"""Answers that switch to what was not asked for, or not in a way that counts."""
+
 CASES = (
     web_socket("websocket", told=ODD),
-    web_socket("upgrades", *OTHERS),
+    web_socket("upgrades", *OTHERS, told=REFUSED),
     web_socket("upgrades-unbuffered", *OTHERS[:6], proxy_request_buffering="off"),
     web_socket("websocket-buffered", opens(), proxy_buffering="on", proxy_request_buffering="on"),
     web_socket("websocket-timeouts", opens(), proxy_read_timeout="3600", proxy_send_timeout="3600"),
