@@ -39,8 +39,12 @@ class Seen:
         return {spec["defaultBackend"]["service"]["name"] for spec in specs if "defaultBackend" in spec}
 
     def paths(self) -> list[str]:
+        return [path for _, path in self.typed_paths()]
+
+    def typed_paths(self) -> list[tuple[str, str]]:
+        """All paths, each behind its type."""
         return [
-            path["path"]
+            (path["pathType"], path["path"])
             for placed in self.sample.ingresses
             for rule in placed.thing["spec"].get("rules", ())
             for path in rule.get("http", {}).get("paths", ())
@@ -81,10 +85,12 @@ def is_rest(seen: Seen) -> bool:
 
 def may_take(seen: Seen) -> bool:
     """Whether a path of the set may be for the request."""
-    target = seen.ask.target.partition("?")[0].lower()
+    target = seen.ask.target.partition("?")[0]
+    if seen.annotations("use-regex") or seen.annotations("rewrite-target"):
+        return True
     return any(
-        re.search(r"[\\(\[*|$]", path) or target.startswith(path.lower().rstrip("/") or "/")
-        for path in seen.paths()
+        target == path if kind == "Exact" else target.startswith(path.rstrip("/") or "/")
+        for kind, path in seen.typed_paths()
     )
 
 

@@ -80,11 +80,14 @@ class ToldTests(SynchronousTestCase):
         self.assertEqual(rule_of(placed(default="b"), Ask(), answer(404), answer(200, "a")), "")
         secure = answer(308, location="https://HOST/")
         self.assertEqual(rule_of(placed(default="b"), Ask(), answer(404), secure), "is_rest")
+        self.assertEqual(rule_of(placed("/A", default="b"), Ask("/a"), answer(404), secure), "is_rest")
+        self.assertEqual(rule_of(placed("/", "Exact", "b"), Ask("/a"), answer(404), secure), "is_rest")
         for one, target in (
             (placed(), "/"),
             (placed(default="b"), "/a?b"),
             (placed("/", default="b"), "/"),
-            (placed("/(b)", default="b"), "/"),
+            (placed("/b", default="b", use_regex="true"), "/"),
+            (placed("/a", "Exact", default="b"), "/a"),
         ):
             self.assertEqual(rule_of(one, Ask(target), answer(404), secure), "", target)
         self.assertEqual(rule_of(placed(), Ask(), answer(403), answer(200, "a")), "")

@@ -91,6 +91,26 @@ CASES = (
         gets("/", "/b"),
     ),
     Case(
+        "app-root-without-paths",
+        (without_paths(ingress(name="z", app_root="/app")), ingress({"/b": "b"}, name="a")),
+        gets("/", "/app", "/b"),
+    ),
+    Case(
+        "app-root-without-paths-beside-root",
+        (without_paths(ingress(name="z", app_root="/app")), ingress(name="a")),
+        gets("/", "/app"),
+    ),
+    Case(
+        "app-root-without-paths-beside-exact",
+        (without_paths(ingress(name="z", app_root="/app")), ingress({"Exact:/": "web"}, name="a")),
+        gets("/", "/app"),
+    ),
+    Case(
+        "app-root-without-paths-younger",
+        (ingress({"/b": "b"}, name="z"), without_paths(ingress(name="a", app_root="/app"))),
+        gets("/", "/app", "/b"),
+    ),
+    Case(
         "app-root-of-nobody",
         (ingress(name="z", use_regex="true"), ingress({"/": "lost"}, name="a", app_root="/app")),
         gets("/", "/app"),

@@ -20,7 +20,7 @@ from ingress.model.cluster.objects import Owner
 from ingress.model.cluster.problems import Problem, Reason
 from ingress.model.frozen import frozen
 from ingress.model.stepwise import Stepwise
-from ingress.translate.claims import CLAIMS_AT_ONCE, Claim, ParsedObject
+from ingress.translate.claims import CLAIMS_AT_ONCE, Claim, ParsedObject, claims_to
 from ingress.translate.hosts.expressions import host_expressions
 from ingress.translate.ownership import is_stranger, owner_of
 
@@ -53,8 +53,10 @@ def close_host(
     Where hosts are shared, all namespaces are one; without *quirks*, each Ingress speaks for its own paths alone.
     """
     for number, parsed in enumerate(all_parsed):
-        # The oldest one has its / anyhow.
-        is_rooted = number > 0 and parsed.settings.of(URL_REDIRECTS).app_root
+        is_rooted = False
+        if len(all_parsed) > 1 and parsed.settings.of(URL_REDIRECTS).app_root:
+            # The oldest one has its / anyhow, if it has any path.
+            is_rooted = number > 0 or all(claim.is_added for claim in claims_to(parsed, host))
         if (
             parsed.has_regexes
             or parsed.settings.guards_hosts

@@ -103,6 +103,8 @@ class _Reading:
         # The prefixes of those that were looked at, which are older, in lower case and without slash at the end: of each
         # realm the oldest claim.
         self._older: dict[bytes, dict[str, Claim]] = {}
+        # The oldest one of the host, if it wrote no path there and no other of its realm wrote ``/``: nginx has that for it.
+        self._pathless: Owner | None = None
         # The oldest claim to every path.
         self._every: Claim | None = None
 
@@ -132,6 +134,9 @@ class _Reading:
         for realm, (number, parsed) in oldest.items():
             if (realm, ROOT, False) not in had and self._is_at_root(parsed):
                 asking[realm] = number, parsed
+        first = next((parsed for parsed in all_parsed if self._host in parsed.hosts), None)
+        if first is not None and (self._realm(first.owner), ROOT, False) not in had:
+            self._pathless = first.owner
         in_their_order = sorted(asking.items(), key=lambda item: item[1][0])
         self._asking = {realm: parsed for realm, (_, parsed) in in_their_order}
         self._plain = [claim for realm, claim in plain.items() if realm not in self._asking]
@@ -194,8 +199,8 @@ class _Reading:
         realm = self._realm(owner)
         written = _written(read)
         added = len(written) < len(read)
-        # In ingress-nginx an Ingress that has none of its paths has no say.
-        if added and (not written or owner in self._present):
+        # In ingress-nginx an Ingress that has none of its paths has no say, nor one without any that is not the oldest.
+        if added and (owner in self._present if written else not self._quirks or owner == self._pathless):
             every = self._every
             for claim in read:
                 if claim.is_added and (every is None or self._realm(every.owner) == realm):

@@ -116,7 +116,7 @@ class AppRootTests(SynchronousTestCase):
         self.assertEqual(self.taken(older, between, other), ("a", Match.PREFIX))
 
     def test_ingress_without_any_of_its_paths(self) -> None:
-        """It has no say about the host in ingress-nginx, so a younger one's counts; one that wrote no path has, and without quirks each."""
+        """It has no say about the host in ingress-nginx, so a younger one's counts; without quirks each has."""
         older = ingress("a", "/b", host="a.test")
         lost = ingress("bb", "/b", host="a.test", app_root="/lost")
         younger = ingress("ccc", "/c", host="a.test", app_root="/app")
@@ -124,5 +124,19 @@ class AppRootTests(SynchronousTestCase):
         self.assertEqual(self.taken(older, lost, younger, quirks=False), ("bb", Match.EXACT))
         table = Follower(TranslateOptions(), [older, lost]).expected().table
         self.assertIsNone(table.find(b"a.test", b"/"))
+
+    def test_ingress_that_wrote_no_path(self) -> None:
+        """It has a say where it is the oldest and nobody wrote ``/``, which is its own then; without quirks anyway."""
+        older, younger = (
+            ingress("a", "/b", host="a.test"),
+            ingress("ccc", "/c", host="a.test", app_root="/app"),
+        )
         bare = ingress("bb", host="a.test", app_root="/bare")
-        self.assertEqual(self.taken(older, bare, younger), ("bb", Match.EXACT))
+        self.assertEqual(self.taken(older, bare, younger), ("ccc", Match.EXACT))
+        self.assertEqual(self.taken(older, bare, younger, quirks=False), ("bb", Match.EXACT))
+        self.assertIsNone(Follower(TranslateOptions(), [older, bare]).expected().table.find(b"a.test", b"/"))
+        first = ingress("a", host="a.test", app_root="/bare")
+        self.assertEqual(self.taken(first, younger), ("a", Match.EXACT))
+        self.assertEqual(self.taken(first, ingress("bb", "/", host="a.test")), ("bb", Match.PREFIX))
+        other = evolve(bare, key=ObjectKey("other", "bb"))
+        self.assertIsNone(Follower(TranslateOptions(), [older, other]).expected().table.find(b"a.test", b"/"))
