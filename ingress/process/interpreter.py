@@ -17,8 +17,11 @@ is to say that the collector leaves them alone, and only the others are walked t
 2. After that, what is not frozen is walked through for each few thousand objects more.  Few survivors stay as they are, so what
    becomes garbage later is found by the next walk.  Many are frozen as soon as they have survived twice: in a storm of changes
    most of them live on, and to walk through them once more would take longer than all that is done for a request.
-3. What was frozen while it lived, and became garbage in a cycle, is lost.  That is bounded by growth: once twice as much memory
-   is in use as when connections were first accepted, or as after the last time, all of it thaws, is walked through, and what is left is frozen anew.
+3. What was frozen while it lived, and became garbage in a cycle, is lost.  That is bounded by growth.  Once twice as much memory
+   is in use as when connections were first accepted, or as after the last time, what lives is counted, a few hundred references in each
+   turn (``reachable``).  Mostly it is what has grown, as where a cluster gets more hosts, and nothing else is to be done.  Only where there is far more
+   memory in use than that many objects take, all of it thaws, is walked through, and what is left is frozen anew: everybody
+   waits for that, but it takes a mistake, and as much garbage as there is memory of any use.
 
 **Memory.**  What objects were read from was freed in between them, so the allocator keeps it for what comes.  In the turn after
 the first snapshot, when what made that has let go of its own, it gives back what it can: with 10,000 Ingresses some megabytes.  From then on it is to
@@ -31,7 +34,14 @@ import sys
 from collections.abc import Callable
 from typing import Any, Final
 
+from twisted.internet.defer import CancelledError, Deferred
+from twisted.logger import Logger
+from twisted.python.failure import Failure
+
+from ingress.model.stepwise import Stepwise
 from ingress.process.caps.memory_watch import give_back
+from ingress.process.in_slices import in_slices
+from ingress.process.reachable import count_reachable
 
 SWITCH_SECONDS: Final = 0.0005
 """How long a thread may keep the interpreter from another one that waits."""
@@ -43,13 +53,24 @@ MANY: Final = 5_000
 """Survivors that are frozen; to walk through as many takes a millisecond or two."""
 
 GROWTH: Final = 2
-"""How many times as much memory may be in use as after the last walk through everything, before there is another."""
+"""How many times as much memory may be in use as when growth was last judged, before it is judged again."""
+
+BLOCKS_EACH: Final = 3.0
+"""Blocks of the allocator in use for each object that lives, above which there is garbage.
+
+Without any there are 1.9 where nothing is served, and 1.5 with 30,000 Ingresses.
+"""
+
+MARGIN: Final = 1.5
+"""How many times as many blocks for each object there may be as a walk through everything left, if it left more than was expected."""
 
 _NEVER: Final = 1_000_000
 """So many walks of the young come before one of older ones, which is to say that there is none."""
 
 KEPT: Final = 1024 * 1024
 """Bytes of the largest piece that the allocator has in its heap, of whose end it keeps twice as much when it is free."""
+
+_log = Logger()
 
 _YOUNGEST: Final = 0
 _MIDDLE: Final = 1
@@ -71,16 +92,31 @@ def keep_some() -> None:
     del piece
 
 
-class Interpreter:
-    """The settings of this process's interpreter; *reactor* is where everything thaws, *trim* gives back what is free."""
+def _count_all() -> Stepwise[int]:
+    return count_reachable([sys.modules])
 
-    def __init__(self, reactor: Any, trim: Callable[[], None] = give_back) -> None:
+
+class Interpreter:
+    """The settings of this process's interpreter; *reactor* is where everything thaws, *trim* gives back what is free.
+
+    *count* says in steps how many objects live.
+    """
+
+    def __init__(
+        self,
+        reactor: Any,
+        trim: Callable[[], None] = give_back,
+        count: Callable[[], Stepwise[int]] = _count_all,
+    ) -> None:
         self._reactor = reactor
         self._trim = trim
+        self._count = count
         self._settled = 0
         """How many blocks were in use when growth was last judged from; 0 before anybody is served."""
-        self._is_due = self._is_on = False
-        """Whether a walk through everything is to come, or goes on; and whether this is set up."""
+        self._most_each = BLOCKS_EACH
+        self._is_walking = self._is_judging = self._is_on = False
+        """Whether a walk through everything goes on; whether growth is being judged; and whether this is set up."""
+        self._counting: Deferred[int] | None = None
         self._before: tuple[tuple[int, int, int], float] | None = None
 
     def __repr__(self) -> str:
@@ -106,26 +142,56 @@ class Interpreter:
             self._reactor.callFromThread(self._trim)
 
     def _freeze_anew(self) -> None:
-        self._is_due = True
+        self._is_walking = True
         gc.collect()
         gc.freeze()
         # How soon the collector is due depends on what its last walk left, and that must not be all of this.
         gc.collect()
         self._settled = _blocks_in_use()
-        self._is_due = False
+        self._is_walking = False
+
+    def _judge(self) -> None:
+        """Begin to find out whether what has grown is what lives."""
+        if not self._is_on:
+            self._is_judging = False
+        elif sys.getallocatedblocks():
+            self._counting = in_slices(self._reactor, self._count())
+            self._counting.addCallback(self._counted).addErrback(self._uncounted)
+        else:
+            # Another allocator is for looking for mistakes, and counts nothing.
+            self._thaw()
+
+    def _counted(self, living: int) -> None:
+        self._counting = None
+        blocks = sys.getallocatedblocks()
+        if blocks > self._most_each * living:
+            self._thaw()
+            # Whatever is left is of use, though all of it is not found.
+            self._most_each = max(self._most_each, MARGIN * self._settled / max(living, 1))
+        else:
+            self._settled = blocks
+            self._is_judging = False
+
+    def _uncounted(self, failure: Failure) -> None:
+        self._counting = None
+        self._is_judging = False
+        if not failure.check(CancelledError):
+            _log.failure("cannot count what lives", failure)
 
     def _thaw(self) -> None:
         """Walk through everything, frozen or not."""
         gc.unfreeze()
-        if self._is_on:
-            self._freeze_anew()
-            self._trim()
+        self._freeze_anew()
+        self._is_judging = False
+        self._trim()
 
     def undo(self) -> None:
         """Set everything back."""
         if self._before is None:
             return
         self._is_on = False
+        if self._counting is not None:
+            self._counting.cancel()
         gc.callbacks.remove(self._collected)
         gc.unfreeze()
         thresholds, interval = self._before
@@ -135,15 +201,15 @@ class Interpreter:
 
     def _collected(self, phase: str, about: dict[str, int]) -> None:
         """Called by the collector, in any thread: freeze many survivors of all but the youngest."""
-        if phase != "stop" or about.get("generation", 0) < _MIDDLE or self._is_due:
+        if phase != "stop" or about.get("generation", 0) < _MIDDLE or self._is_walking:
             return
         if len(gc.get_objects(_OLDEST)) < MANY:
             return
         gc.freeze()
-        if self._settled and _blocks_in_use() > GROWTH * self._settled:
+        if self._settled and not self._is_judging and _blocks_in_use() > GROWTH * self._settled:
             # Not here: the collector does not begin again amid a call of its own.
-            self._is_due = True
-            self._reactor.callFromThread(self._thaw)
+            self._is_judging = True
+            self._reactor.callFromThread(self._judge)
 
 
 def _blocks_in_use() -> int:

@@ -10,8 +10,10 @@ from collections.abc import Callable
 from functools import partial
 from unittest import skipUnless
 
+from twisted.internet.task import Clock
 from twisted.trial.unittest import SynchronousTestCase
 
+from ingress.model.stepwise import Stepwise
 from ingress.process.interpreter import GROWTH, MANY, SWITCH_SECONDS, Interpreter
 from tests.fakes.processes import ROOT
 
@@ -58,15 +60,16 @@ def cycles(count: int) -> list[Node]:
     return made
 
 
-class _Reactor:
+class _Reactor(Clock):
     """Keeps what it is to call."""
 
     def __init__(self) -> None:
-        self.calls: list[Callable[[], None]] = []
+        super().__init__()
+        self.asked: list[Callable[[], None]] = []
 
     def callFromThread(self, call: Callable[[], None]) -> None:
         """Keep *call*."""
-        self.calls.append(call)
+        self.asked.append(call)
 
 
 class InterpreterCase(SynchronousTestCase):
@@ -77,7 +80,12 @@ class InterpreterCase(SynchronousTestCase):
         self.interval = sys.getswitchinterval()
         self.thresholds = gc.get_threshold()
         self.trims: list[int] = []
-        self.interpreter = Interpreter(self.reactor, lambda: self.trims.append(gc.get_freeze_count()))
+        self.living = 0
+        """How many objects are said to live, once as many steps are taken as ``steps``."""
+        self.steps = 1
+        self.interpreter = Interpreter(
+            self.reactor, lambda: self.trims.append(gc.get_freeze_count()), self.count
+        )
         # What other tests left is not to be counted as what this one leaves.
         gc.collect()
         self.interpreter.set_up()
@@ -85,6 +93,21 @@ class InterpreterCase(SynchronousTestCase):
         self.addCleanup(gc.enable)
         self.addCleanup(self.interpreter.undo)
         Node.alive = 0
+
+    def count(self) -> Stepwise[int]:
+        """Say how many objects live."""
+        for _ in range(self.steps):
+            yield
+        return self.living
+
+    def judge(self) -> None:
+        """Have growth judged, which is due."""
+        (judge,) = self.reactor.asked
+        self.reactor.asked.clear()
+        judge()
+        self.reactor.pump([0.0] * self.steps)
+        self.reactor.advance(0)
+        self.assertEqual(self.reactor.getDelayedCalls(), [])
 
 
 class FreezingTests(InterpreterCase):
@@ -99,10 +122,10 @@ class FreezingTests(InterpreterCase):
         """What the allocator has left over goes back once garbage is gone, in a turn of its own, and settling brings about nothing more."""
         self.interpreter.settle()
         self.assertEqual(self.trims, [])
-        (give_back,) = self.reactor.calls
+        (give_back,) = self.reactor.asked
         give_back()
         self.assertEqual(self.trims, [gc.get_freeze_count()])
-        self.assertEqual(len(self.reactor.calls), 1)
+        self.assertEqual(len(self.reactor.asked), 1)
 
     def test_start(self) -> None:
         """Before the process is said to be settled, nobody walks through everything, however much there comes to be."""
@@ -111,7 +134,7 @@ class FreezingTests(InterpreterCase):
             kept = cycles(MANY)
             gc.collect()
         self.assertEqual(len(kept), MANY)
-        self.assertEqual(self.reactor.calls, [])
+        self.assertEqual(self.reactor.asked, [])
 
     def test_settled(self) -> None:
         """So is what was there when the process was said to be settled, but for garbage."""
@@ -174,7 +197,7 @@ class GrowthTests(InterpreterCase):
     def hoard(self, blocks: int) -> None:
         """Have objects frozen in cycles, some at a time, and let go of each lot, until so many blocks more are in use, or that is enough."""
         wanted = sys.getallocatedblocks() + blocks
-        while sys.getallocatedblocks() < wanted and not self.reactor.calls:
+        while sys.getallocatedblocks() < wanted and not self.reactor.asked:
             lot = cycles(MANY)
             gc.collect()
             del lot
@@ -182,49 +205,158 @@ class GrowthTests(InterpreterCase):
     def settled(self) -> int:
         """Settle, with the turn behind it; return how many blocks are in use then."""
         self.interpreter.settle()
-        self.reactor.calls.pop()()
+        self.reactor.asked.pop()()
         return sys.getallocatedblocks()
 
     def test_found_by_growth(self) -> None:
         """It is found once twice as much memory is in use as was settled, in the reactor's thread, and not before."""
-        settled = self.settled()
+        settled = self.living = self.settled()
+        self.living //= 2
         self.hoard((GROWTH - 1) * settled * 8 // 10)
-        self.assertEqual(self.reactor.calls, [])
+        self.assertEqual(self.reactor.asked, [])
         self.assertGreater(Node.alive, 0)
         self.hoard((GROWTH - 1) * settled * 3 // 10)
-        (thaw,) = self.reactor.calls
-        thaw()
+        self.judge()
         self.assertEqual(Node.alive, 0)
         self.assertLess(sys.getallocatedblocks(), settled + MANY)
+
+    def test_growth_that_lives(self) -> None:
+        """Nobody walks through everything where what has grown is what lives, however often that is."""
+        self.settled()
+        thawed: list[None] = []
+        self.patch(gc, "unfreeze", lambda: thawed.append(None))
+        kept: list[Node] = []
+        for judged in range(1, 3):
+            while not self.reactor.asked:
+                kept += cycles(MANY)
+                gc.collect()
+            self.assertGreater(sys.getallocatedblocks(), GROWTH**judged * 10 * MANY)
+            self.living = sys.getallocatedblocks() // 2
+            self.judge()
+            self.assertEqual(thawed, [])
+
+    def test_garbage_beside_growth(self) -> None:
+        """What grows and leaves as much garbage has that found at last, however often it was judged to live."""
+        self.settled()
+        kept: list[Node] = []
+        most = 0
+        for _ in range(6):
+            while not self.reactor.asked:
+                kept += cycles(MANY)
+                self.hoard(2 * MANY)
+            most = max(most, Node.alive)
+            self.living = (sys.getallocatedblocks() - 6 * (Node.alive - 2 * len(kept))) // 2
+            self.judge()
+            if Node.alive == 2 * len(kept):
+                break
+        self.assertEqual(Node.alive, 2 * len(kept))
+        self.assertLess(most, 8 * len(kept))
 
     def test_again(self) -> None:
         """The next time comes after as much growth again, and what lives is settled, however much it is."""
         before = self.settled()
         kept: list[Node] = []
-        while not self.reactor.calls:
+        while not self.reactor.asked:
             kept += cycles(MANY)
             gc.collect()
-        self.reactor.calls.pop()()
+        self.living = sys.getallocatedblocks() // 2
+        self.judge()
         self.assertEqual(Node.alive, 2 * len(kept))
         settled = sys.getallocatedblocks()
         self.assertGreater(settled, GROWTH * before)
+        self.living = settled // 2
         self.hoard((GROWTH - 1) * settled * 8 // 10)
-        self.assertEqual(self.reactor.calls, [])
+        self.assertEqual(self.reactor.asked, [])
         self.hoard((GROWTH - 1) * settled * 3 // 10)
-        self.reactor.calls.pop()()
+        self.judge()
         self.assertEqual(Node.alive, 2 * len(kept))
 
+    def test_living_that_is_not_found(self) -> None:
+        """Where a walk through everything leaves far more than was counted, that is not taken for garbage again."""
+        self.settled()
+        thawed: list[None] = []
+        unfreeze = gc.unfreeze
+        self.patch(gc, "unfreeze", lambda: (thawed.append(None), unfreeze()))
+        kept: list[Node] = []
+        for walks in (1, 1, 1):
+            while not self.reactor.asked:
+                kept += cycles(MANY)
+                gc.collect()
+            self.living = sys.getallocatedblocks() // 10
+            self.judge()
+            self.assertEqual(len(thawed), walks)
+
+    def test_counted_in_steps(self) -> None:
+        """What lives is counted over many turns, in which more is frozen, and growth is not judged once more meanwhile."""
+        self.settled()
+        self.steps = 5
+        kept: list[Node] = []
+        while not self.reactor.asked:
+            kept += cycles(MANY)
+            gc.collect()
+        (judge,) = self.reactor.asked
+        judge()
+        while self.reactor.getDelayedCalls():
+            kept += cycles(MANY)
+            gc.collect()
+            self.assertLess(len(gc.get_objects()), 1000)
+            self.assertEqual(self.reactor.asked, [judge])
+            self.reactor.advance(0)
+        self.assertEqual(Node.alive, 2 * len(kept))
+
+    def test_undone_while_counting(self) -> None:
+        """What goes on when all is undone goes on no further, and nothing thaws."""
+        self.settled()
+        kept: list[Node] = []
+        while not self.reactor.asked:
+            kept += cycles(MANY)
+            gc.collect()
+        (judge,) = self.reactor.asked
+        self.interpreter.undo()
+        judge()
+        self.assertEqual(self.reactor.getDelayedCalls(), [])
+
+    def test_cancelled(self) -> None:
+        """Counting that has begun ends when all is undone."""
+        self.settled()
+        kept: list[Node] = []
+        while not self.reactor.asked:
+            kept += cycles(MANY)
+            gc.collect()
+        self.reactor.asked.pop()()
+        self.assertEqual(len(self.reactor.getDelayedCalls()), 1)
+        self.interpreter.undo()
+        self.assertEqual(self.reactor.getDelayedCalls(), [])
+
+    def test_counting_fails(self) -> None:
+        """A mistake in counting is told, and growth is judged again later."""
+        self.settled()
+
+        def count() -> Stepwise[int]:
+            yield
+            raise LookupError
+
+        self.patch(self.interpreter, "_count", count)
+        kept: list[Node] = []
+        for _ in range(2):
+            while not self.reactor.asked:
+                kept += cycles(MANY)
+                gc.collect()
+            self.judge()
+            self.assertEqual(len(self.flushLoggedErrors(LookupError)), 1)
+
     def test_coming_and_going(self) -> None:
-        """What comes and goes without being lost, as connections do, brings one walk through everything, and not one each time."""
+        """What comes and goes without being lost, as connections do, has growth judged once, and not each time."""
         settled = self.settled()
-        for walks in (1, 0, 0):
+        for judgements in (1, 0, 0):
             kept: list[list[list[int]]] = []
             while sys.getallocatedblocks() < GROWTH * settled + 4 * MANY:
                 kept += [[[number]] for number in range(MANY)]
                 gc.collect()
-            self.assertEqual(len(self.reactor.calls), walks)
-            while self.reactor.calls:
-                self.reactor.calls.pop()()
+            self.assertEqual(len(self.reactor.asked), judgements)
+            self.living = sys.getallocatedblocks()
+            if judgements:
+                self.judge()
             kept.clear()
 
     def test_what_is_frozen_is_not_counted(self) -> None:
@@ -244,11 +376,11 @@ class GrowthTests(InterpreterCase):
         settled = gc.get_freeze_count()
         kept: list[Node] = []
         while 2 * len(kept) <= (GROWTH - 1) * settled:
-            self.assertEqual(self.reactor.calls, [])
+            self.assertEqual(self.reactor.asked, [])
             kept += cycles(MANY)
             gc.collect()
-        (thaw,) = self.reactor.calls
-        thaw()
+        (judge,) = self.reactor.asked
+        judge()
         self.assertGreater(gc.get_freeze_count(), GROWTH * settled)
 
 
