@@ -20,7 +20,7 @@ PORTION_SECONDS: Final = 0.001
 """How long one portion may take: what one connection may have done in a turn, whatever it is (``docs/limits.md``), ..."""
 PORTION_SHARE: Final = 8
 """... or one part in so many of what others have taken since the one before, if that is more, ..."""
-MOST_PORTION_SECONDS: Final = 0.01
+MOST_PORTION_SECONDS: Final = 0.003
 """... and no more than this, be it that the process stood still."""
 
 _log: Final = Logger()

@@ -62,7 +62,7 @@ class PortionsTests(SynchronousTestCase):
 
     def test_slow_turns(self) -> None:
         """Where turns take long a portion is longer: a ninth of the time at least, but never as long as a turn should not be."""
-        for others, expected in ((0.0, 10), (0.008, 10), (0.04, 50), (0.08, 100), (60.0, 100)):
+        for others, expected in ((0.0, 10), (0.008, 10), (0.016, 20), (0.08, 30), (60.0, 30)):
             self.done.clear()
             steps = in_portions(range(1000), self.work, self.clock.seconds)
             next(steps)

@@ -40,7 +40,9 @@ awake, and few enough for upstream to begin while others are still told."""
 BURST: Final = 4
 """Events at the beginning of a turn that are one."""
 MAX_BATCHES: Final = 16
-"""Batches of one turn; then everything else of the reactor has its own."""
+"""Batches of one turn; then everything else of the reactor has its own, ..."""
+TURN_SECONDS: Final = 0.002
+"""... and so it has once they have taken so long: those who answer or open connections by the thousand take as much as they can get."""
 LONG_SECONDS: Final = 0.01
 """A turn that takes so long, or all of its batches, has it found out how long what comes now has to wait."""
 LONGEST_REST_SECONDS: Final = Deadlines.interval_seconds
@@ -293,6 +295,7 @@ class EpollSet:
             (count >= BATCH or (count > 1 and burst.calls and not has_ended))
             and batches < MAX_BATCHES
             and not self._is_closed
+            and seconds() - began < TURN_SECONDS
         ):
             batches += 1
             self.looks += 1

@@ -9,7 +9,7 @@ from unittest.mock import patch
 
 from twisted.internet.task import Clock
 
-from ingress.proxy.transport.epoll.epoll_set import BATCH, LONG_SECONDS, MAX_BATCHES
+from ingress.proxy.transport.epoll.epoll_set import BATCH, LONG_SECONDS
 from tests.proxy.transport.epoll.test_epoll_set import BatchCase
 from tests.proxy.transport.recorder import Recorder
 
@@ -57,12 +57,12 @@ class ProbeTests(BatchCase):
 
     def test_behind_what_waits(self) -> None:
         """A probe comes back once all that waited before it had its turn, and so says how long something waits."""
-        waiting = MAX_BATCHES * BATCH + 100
-        self.speak(waiting, LONG_SECONDS)
+        self.speak(6 * BATCH + 4, LONG_SECONDS)
         self.epoll_set.doRead()
         self.assertEqual(self.late(), 0.0)
-        self.epoll_set.doRead()
-        self.assertAlmostEqual(self.late(), 100 * LONG_SECONDS)
+        for _ in range(6):
+            self.epoll_set.doRead()
+        self.assertAlmostEqual(self.late(), (5 * BATCH + 4) * LONG_SECONDS)
         self.assertTrue(self.epoll_set.lateness.is_late(self.reactor.seconds()))
 
     def test_long_turn(self) -> None:

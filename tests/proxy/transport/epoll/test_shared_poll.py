@@ -16,7 +16,7 @@ from twisted.internet.task import Clock
 from twisted.python.failure import Failure
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.proxy.transport.epoll.epoll_set import BATCH, LONG_SECONDS, MAX_BATCHES, READ, EpollSet
+from ingress.proxy.transport.epoll.epoll_set import BATCH, LONG_SECONDS, MAX_BATCHES, READ, TURN_SECONDS, EpollSet
 from ingress.proxy.transport.epoll.shared_poll import SharedPoll, poller_of
 
 SECONDS = 5.0
@@ -241,6 +241,8 @@ class SharedPollTests(SharedPollCase):
 
     def test_full_load(self) -> None:
         """While more is ready than one turn takes, timers and readers of the reactor have theirs after each, and all descriptors in turn."""
+        now = self.reactor.seconds()
+        self.patch(self.reactor, "seconds", lambda: now)
         crowd = [self.watched() for _ in range(BATCH * MAX_BATCHES + 40)]
         for _, writing in crowd:
             os.write(writing, b"x")
@@ -257,6 +259,31 @@ class SharedPollTests(SharedPollCase):
         times = [told.times for told, _ in crowd]
         self.assertLessEqual(max(times) - min(times), 1)
         self.assertGreater(min(times), 1)
+
+    def test_long_turn(self) -> None:
+        """A turn has no further batch once it has taken long, and what is left has the next one, behind timers and readers of the reactor."""
+        now = self.reactor.seconds()
+        self.patch(self.reactor, "seconds", lambda: now)
+
+        class Slow(Told):
+            """Takes so long that two batches of its kind are a turn."""
+
+            def ready(inner, events: int) -> None:  # noqa: N805 - "self" is the test here
+                nonlocal now
+                super().ready(events)
+                now += TURN_SECONDS / (BATCH + BATCH // 2)
+
+        crowd = [self.watched(Slow()) for _ in range(4 * BATCH)]
+        for _, writing in crowd:
+            os.write(writing, b"x")
+        reader, writing = self.reader()
+        os.write(writing, b"x")
+        for turns in (1, 2):
+            self.turn(0)
+            # The probe, and what the reactor waits on, are two more.
+            most = 2 * BATCH * turns
+            self.assertIn(sum(told.times for told, _ in crowd), range(most - 2 * turns, most + 1))
+            self.assertEqual(reader.times, turns)
 
     def test_stopped(self) -> None:
         """Once the epoll set has left, the reactor waits by itself, and all that it watches is still there."""
