@@ -91,9 +91,14 @@ class Snapshot:
     replica_addresses: tuple[str, ...] = ()
     """Where the replicas of this controller are, as far as that is known; sorted."""
 
+    @property
+    def main(self) -> ListenerTable:
+        """The table of the command line's listeners."""
+        return ListenerTable(self.table, self.certificates, self.handshake_settings)
+
     def tables(self) -> Iterator[tuple[str, ListenerTable]]:
         """Yield all tables by name, that of the command line first."""
-        yield MAIN, ListenerTable(self.table, self.certificates, self.handshake_settings)
+        yield MAIN, self.main
         yield from self.others.items()
 
     def shown(self) -> Iterator[tuple[str, Certificate]]:

@@ -17,7 +17,7 @@ from ingress.proxy.listening.served_table import ServedSite, ServedTable
 from ingress.tls.contexts import ServerContexts
 from ingress.translate.gateway.claims import is_of_gateways
 from ingress.translate.readers.gateway.topology.ports import SHARED_ADDRESS, table_name
-from ingress.translate.snapshot import Snapshot
+from ingress.translate.snapshot import ListenerTable, Snapshot
 
 AT_ONCE: Final = 20
 """Tables that are given up in one step: there may be hundreds, one for each port of Gateways."""
@@ -37,32 +37,30 @@ class ServedTables:
         self._new_resource = new_resource
         self._clock = clock
         self._tables = {MAIN: ServedTable(main)}
+        """Those that are served.  One of Gateways comes with its first listener: there may be hundreds, each of which takes a while."""
+        self._current = Snapshot()
         # Those of the command line's listeners, with their ports: Gateways may be served there besides.
         self._given: list[tuple[int, ServedSite]] = []
 
     def publish(self, snapshot: Snapshot) -> None:
         """Serve the tables of *snapshot*, and no others."""
+        self._current = snapshot
         gone = [name for name in self._tables if name != MAIN and name not in snapshot.others]
         if gone:
             left = [self._tables.pop(name).resource.forget() for name in gone]
             maybeDeferred(first_at_once, self._clock, _each(left)).addErrback(self._failed)
-        for name, table in snapshot.tables():
-            served = self._tables.get(name)
-            if served is None:
-                served = self._tables[name] = ServedTable(self._new_resource())
-            served.publish(
-                table.routes,
-                table.certificates,
-                table.handshake_settings,
-                snapshot.backends,
-                table.streams,
-            )
+        self._publish(self._tables[MAIN], snapshot.main)
+        for name, served in self._tables.items():
+            if name != MAIN:
+                self._publish(served, snapshot.others[name])
         for port, site in self._given:
             site.stand_beside(self._beside(port))
 
     def new_site(self, listener: Listener, of_all: ProxySite, contexts: ServerContexts | None) -> ServedSite:
         """Return the site of *listener*; it shares with *of_all* all but its connections.  *contexts* are those of its TLS."""
-        served = self._tables[listener.table].new_site(of_all, contexts)
+        table = self._find(listener.table)
+        assert table is not None, "listeners are of tables that are published"
+        served = table.new_site(of_all, contexts)
         if is_of_gateways(listener.table):
             served.speak_http2()
         port = port_of(listener.description)
@@ -84,7 +82,26 @@ class ServedTables:
         )
 
     def _beside(self, port: int) -> ServedTable | None:
-        return self._tables.get(table_name(SHARED_ADDRESS, port))
+        return self._find(table_name(SHARED_ADDRESS, port))
+
+    def _find(self, name: str) -> ServedTable | None:
+        """Return a table that is served now, if it was not yet; None if there is none of that name."""
+        served = self._tables.get(name)
+        if served is None:
+            table = self._current.others.get(name)
+            if table is not None:
+                served = self._tables[name] = ServedTable(self._new_resource())
+                self._publish(served, table)
+        return served
+
+    def _publish(self, served: ServedTable, table: ListenerTable) -> None:
+        served.publish(
+            table.routes,
+            table.certificates,
+            table.handshake_settings,
+            self._current.backends,
+            table.streams,
+        )
 
 
 def _each(left: list[Callable[[], None]]) -> Stepwise[None]:

@@ -18,7 +18,7 @@ from ingress.model.network.listeners import MAIN, Listener
 from ingress.model.upstream.backends import BackendReference
 from ingress.proxy.contract.deadlines import Deadlines
 from ingress.proxy.dispatch.resource import IngressProxyResource
-from ingress.proxy.dispatch.site import SessionRules
+from ingress.proxy.dispatch.site import ProxySite, SessionRules
 from ingress.proxy.downstream.h2_session import DownstreamSession
 from ingress.proxy.exchange.filtering.chains import Chains
 from ingress.proxy.exchange.filtering.services import States
@@ -106,6 +106,17 @@ class Held:
         return Filter()
 
 
+class Site:
+    """What a listener has of a site."""
+
+    sessions = None
+    server_names: object = None
+
+    def part(self, resource: object) -> Site:
+        """Return that of one listener."""
+        return Site()
+
+
 class ManyTablesTests(SynchronousTestCase):
     """Hundreds of tables, as many ports of Gateways have them."""
 
@@ -133,9 +144,39 @@ class ManyTablesTests(SynchronousTestCase):
             }
         )
 
+    def open(self, count: int) -> int:
+        """Open a listener of each of so many tables; return how many calls one takes at most."""
+        site = cast(ProxySite, Site())
+        return max(
+            calls(partial(self.tables.new_site, Listener(f"tcp:{8000 + number}", False, name), site, None))
+            for number, name in enumerate(self.snapshot(count).others)
+        )
+
+    def test_come(self) -> None:
+        """Tables that come at once are made with their listeners: to publish them takes as long as to publish one."""
+        one, many = self.snapshot(1), self.snapshot(self.COUNT)
+        few = calls(partial(self.tables.publish, one))
+        self.assertLessEqual(calls(partial(self.tables.publish, many)), few)
+        self.assertLess(self.open(self.COUNT), 200)
+        served = {route.host for table in self.tables for route in table.resource.table.routes}
+        self.assertEqual((len([*self.tables]), served), (self.COUNT + 1, {"shop.test"}))
+
+    def test_changed_meanwhile(self) -> None:
+        """A listener serves what its table has become when it is opened, and what becomes of that later."""
+        self.tables.publish(self.snapshot(1))
+        other = self.snapshot(1)
+        changed = ListenerTable(RouteTable(()))
+        self.tables.publish(evolve(other, others={"gateway 10.0.0.1:8000": changed}))
+        self.open(1)
+        (_, table) = self.tables
+        self.assertIs(table.resource.table, changed.routes)
+        self.tables.publish(other)
+        self.assertIs(table.resource.table, other.others["gateway 10.0.0.1:8000"].routes)
+
     def test_gone(self) -> None:
         """All that go at once serve nothing any more, and their filters are forgotten in some steps more."""
         self.tables.publish(self.snapshot(self.COUNT))
+        self.open(self.COUNT)
         self.clock.work()
         served = [one.resource for one in self.tables]
         for resource in served:
