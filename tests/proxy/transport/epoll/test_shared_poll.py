@@ -16,7 +16,14 @@ from twisted.internet.task import Clock
 from twisted.python.failure import Failure
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.proxy.transport.epoll.epoll_set import BATCH, LONG_SECONDS, MAX_BATCHES, READ, TURN_SECONDS, EpollSet
+from ingress.proxy.transport.epoll.epoll_set import (
+    BATCH,
+    LONG_SECONDS,
+    MAX_BATCHES,
+    READ,
+    TURN_SECONDS,
+    EpollSet,
+)
 from ingress.proxy.transport.epoll.shared_poll import SharedPoll, poller_of
 
 SECONDS = 5.0
