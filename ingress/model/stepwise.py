@@ -2,7 +2,8 @@
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Generator, Iterable
-from itertools import islice
+from heapq import nsmallest
+from itertools import chain, islice
 from typing import Any, Final, TypeVar
 
 T = TypeVar("T")
@@ -30,6 +31,27 @@ def let_go(items: list[Any], at_once: int = LET_GO_AT_ONCE) -> Stepwise[None]:
         del items[-at_once:]
         yield
     items.clear()
+
+
+LOOKED_AT_ONCE: Final = 1000
+
+
+def least(
+    items: Iterable[T],
+    most: int,
+    key: Callable[[T], Any] | None = None,
+    is_meant: Callable[[T], bool] | None = None,
+) -> Stepwise[list[T]]:
+    """Return the first *most* of *items* in their order by *key*, or by themselves, of those that are meant; some at once, a step each."""
+    source = iter(items)
+    found: list[T] = []
+    while some := list(islice(source, LOOKED_AT_ONCE)):
+        found = nsmallest(
+            most, chain(found, filter(is_meant, some) if is_meant is not None else some), key=key
+        )
+        if len(some) == LOOKED_AT_ONCE:
+            yield
+    return found
 
 
 SORTED_AT_ONCE: Final = 200

@@ -13,6 +13,7 @@ from ingress.annotations.contract.values import quoted
 from ingress.annotations.firewall.family import OPTION
 from ingress.model.cluster.objects import Kind, ObjectKey
 from ingress.model.cluster.problems import Problem, Reason
+from ingress.model.stepwise import Stepwise, finished, least
 from ingress.options.config_map_keys import KEYS, NEVER_WERE, OFF, ConfigMapKey, boolean
 from ingress.options.config_map_tracing import TRACING_KEYS, tracing_texts
 from ingress.options.firewall_options import RUNNING
@@ -34,6 +35,13 @@ _DATA: Final = "data"
 
 def read_config_map(key: ObjectKey, content: Mapping[str, str], given: Collection[str] = ()) -> OptionTexts:
     """Return what the ConfigMap *key* with this *content* says, beside the options *given* on the command line."""
+    return finished(config_map_in_steps(key, content, given))
+
+
+def config_map_in_steps(
+    key: ObjectKey, content: Mapping[str, str], given: Collection[str] = ()
+) -> Stepwise[OptionTexts]:
+    """Return the same: keys that there are not take steps to be looked through, and some to be told."""
     return _Reading(key, content, given).texts()
 
 
@@ -55,16 +63,14 @@ class _Reading:
         self._unreadable: dict[str, str] = {}
         self._problems: list[Problem] = []
 
-    def texts(self) -> OptionTexts:
-        unknown: list[str] = []
+    def texts(self) -> Stepwise[OptionTexts]:
+        known = [key for key in {**SPELLINGS, **KEYS} if key in self._content]
         # What adds to another key comes after that.
-        for key in sorted(self._content, key=lambda key: (key in KEYS and KEYS[key].adds, key)):
+        for key in sorted(known, key=lambda key: (key in KEYS and KEYS[key].adds, key)):
             text = self._content[key]
             option = SPELLINGS.get(key)
             row = KEYS.get(key)
-            if option is None and row is None:
-                unknown.append(key)
-            elif not text.strip() and _guards(option or SPELLINGS.get("" if row is None else row.option)):
+            if not text.strip() and _guards(option or SPELLINGS.get("" if row is None else row.option)):
                 # As in ingress-nginx, nothing is guarded by saying nothing.
                 continue
             elif len(text) > MOST_CHARACTERS and (option is None or option.read_content is None):
@@ -91,7 +97,7 @@ class _Reading:
         self._forwarding()
         self._syslog()
         self._tracing()
-        self._tell_unknown(unknown)
+        yield from self._tell_unknown(len(self._content) - len(known))
         namespace, name = self._key
         return OptionTexts(
             self._texts,
@@ -210,12 +216,15 @@ class _Reading:
                 self._tell(key, Reason.INVALID_OPTION, f"{quoted(text)} {error}; it has no effect")
             return False
 
-    def _tell_unknown(self, keys: list[str]) -> None:
-        for key in keys[:MOST_UNKNOWN]:
+    def _tell_unknown(self, count: int) -> Stepwise[None]:
+        if not count:
+            return
+        for key in (yield from least(self._content, MOST_UNKNOWN, is_meant=_is_unknown)):
+            yield
             meant = _meant(key)
             perhaps = f"; perhaps {meant} is meant" if meant else ""
             self._tell(key, Reason.INVALID_OPTION, f"there is no such key{perhaps}")
-        more = len(keys) - MOST_UNKNOWN
+        more = count - MOST_UNKNOWN
         if more > 0:
             self._tell("", Reason.INVALID_OPTION, f"there are {more} more keys that mean nothing")
 
@@ -228,6 +237,10 @@ class _Reading:
 _ASKING: Final = ("use-forwarded-headers", "enable-real-ip", "use-proxy-protocol")
 _SYSLOG: Final = ("enable-syslog", "syslog-host", "syslog-port")
 _TOGETHER: Final = frozenset((*_ASKING, "proxy-real-ip-cidr", *_SYSLOG, *TRACING_KEYS))
+
+
+def _is_unknown(key: str) -> bool:
+    return key not in SPELLINGS and key not in KEYS
 
 
 def _guards(option: Option | None) -> bool:

@@ -13,7 +13,7 @@ from twisted.internet.interfaces import IReactorTime
 from ingress.cluster.source import Sink
 from ingress.model.cluster.objects import Kind, ObjectKey
 from ingress.model.cluster.problems import Problem, Reason
-from ingress.options.config_map import nothing_said, read_config_map
+from ingress.options.config_map import config_map_in_steps, nothing_said
 from ingress.options.followed_config_map import FollowedConfigMap
 from ingress.options.merging import OptionTexts
 
@@ -31,7 +31,7 @@ def config_map_source(
         key,
         sink,
         clock,
-        read=partial(read_config_map, key, given=given),
+        read=partial(config_map_in_steps, key, given=given),
         missing=partial(_missing, key),
         nothing=OptionTexts({}),
     )

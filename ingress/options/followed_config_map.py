@@ -7,15 +7,22 @@ a moment.  However often it changes, it is told of at most once a second.
 from collections.abc import Callable, Mapping
 from typing import Final, Generic, TypeVar
 
+from twisted.internet.defer import CancelledError, Deferred
 from twisted.internet.interfaces import IDelayedCall, IReactorTime
+from twisted.logger import Logger
+from twisted.python.failure import Failure
 
 from ingress.cluster.source import Sink
 from ingress.model.cluster.objects import Batch, ConfigMap, Kind, ObjectKey, Projection
+from ingress.model.stepwise import Stepwise, finished
+from ingress.process.in_slices import first_at_once
 
 REST_SECONDS: Final = 1.0
 """The least time between two words, once objects are served: each may have everything translated anew."""
 
 T = TypeVar("T")
+
+_log: Final = Logger()
 
 
 class FollowedConfigMap(Generic[T]):
@@ -26,11 +33,11 @@ class FollowedConfigMap(Generic[T]):
         key: ObjectKey,
         sink: Sink,
         clock: IReactorTime,
-        read: Callable[[Mapping[str, str]], T],
+        read: Callable[[Mapping[str, str]], Stepwise[T]],
         missing: Callable[[T | None], T],
         nothing: T,
     ) -> None:
-        """*read* makes of its content what is told, *missing* of what was read last, None if nothing was, what is told while it
+        """*read* makes of its content what is told, in steps, *missing* of what was read last, None if nothing was, what is told while it
         is not there; *nothing* is told of one that could never be read."""
         self._id = (Kind.CONFIG_MAP, key)
         self._sink = sink
@@ -45,6 +52,7 @@ class FollowedConfigMap(Generic[T]):
         """What is to be told: that, or that it is gone."""
         self._told: T | None = None
         self._is_synced = False
+        self._reading: Deferred[None] | None = None
         self._resting: IDelayedCall | None = None
 
     def start(self, changed: Callable[[T], None]) -> None:
@@ -54,6 +62,7 @@ class FollowedConfigMap(Generic[T]):
     def stop(self) -> None:
         """Say nothing any more."""
         self._tell = None
+        self._stop_reading()
         if self._resting is not None and self._resting.active():
             self._resting.cancel()
 
@@ -74,16 +83,40 @@ class FollowedConfigMap(Generic[T]):
         self._sink.synced()
 
     def _read(self, projection: Projection | None) -> None:
+        self._stop_reading()
         if projection is None:
             if self._found is None:
                 return
             self._present = self._missing(self._found)
-        elif isinstance(projection.value, ConfigMap):
-            self._found = self._present = self._made_of(projection.value.content)
-        else:
+        elif not isinstance(projection.value, ConfigMap):
             # What is wrong with it is told as a problem of the object; what it said before counts.
             self._present = self._nothing if self._present is None else self._present
             return
+        elif not self._is_synced:
+            # Nobody is served yet.
+            self._found = self._present = finished(self._made_of(projection.value.content))
+            return
+        else:
+            reading = first_at_once(self._clock, self._made_of(projection.value.content))
+            self._reading = reading.addCallback(self._was_read)
+            self._reading.addErrback(self._failed)
+            return
+        self._say_soon()
+
+    def _was_read(self, found: T) -> None:
+        self._found = self._present = found
+        self._say_soon()
+
+    def _failed(self, failure: Failure) -> None:
+        if not failure.check(CancelledError):
+            _log.failure("A ConfigMap could not be read, which is a bug; what it said before counts", failure)
+
+    def _stop_reading(self) -> None:
+        reading, self._reading = self._reading, None
+        if reading is not None:
+            reading.cancel()
+
+    def _say_soon(self) -> None:
         if self._is_synced and self._resting is None:
             self._say()
 

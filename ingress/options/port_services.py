@@ -8,7 +8,6 @@ itself alone.  Pure.
 
 import re
 from collections.abc import Mapping
-from heapq import nsmallest
 from typing import Final
 
 from attrs import evolve
@@ -17,6 +16,7 @@ from ingress.annotations.contract.values import quoted
 from ingress.model.cluster.objects import Kind, ObjectKey
 from ingress.model.cluster.port_services import PortService, PortServices
 from ingress.model.cluster.problems import Problem, Reason
+from ingress.model.stepwise import Stepwise, finished, least
 
 MOST_SERVICES: Final = 128
 """Ports that are opened at most: each is a socket."""
@@ -36,9 +36,16 @@ _port_name: Final = re.compile(r"(?=.*[a-z])[a-z0-9]([-a-z0-9]{0,13}[a-z0-9])?")
 
 def read_port_services(key: ObjectKey, content: Mapping[str, str], *, is_udp: bool = False) -> PortServices:
     """Return what the ConfigMap *key* with this *content* lists, of TCP or of UDP."""
+    return finished(port_services_in_steps(key, content, is_udp=is_udp))
+
+
+def port_services_in_steps(
+    key: ObjectKey, content: Mapping[str, str], *, is_udp: bool = False
+) -> Stepwise[PortServices]:
+    """Return the same: many entries take as many steps to be looked through."""
     services: list[PortService] = []
     problems: list[Problem] = []
-    names = _names_read(content)
+    names = yield from _names_read(content)
     for name in names:
         field = f"data[{quoted(name)[1:-1]}]"
         try:
@@ -58,14 +65,16 @@ def read_port_services(key: ObjectKey, content: Mapping[str, str], *, is_udp: bo
     return PortServices(key, tuple(services), tuple(problems), is_udp)
 
 
-def _names_read(content: Mapping[str, str]) -> list[str]:
+def _names_read(content: Mapping[str, str]) -> Stepwise[list[str]]:
     """Return the names of the entries that are read: what is no port number keeps none from being read that is one."""
-    numbers = [one for one in content if one.isdecimal() and one.isascii() and one[0] != "0" and len(one) < 6]
-    names = nsmallest(MOST_READ, numbers, key=int)
-    if len(content) > len(numbers) and len(names) < MOST_READ:
-        numbered = set(numbers)
-        names += nsmallest(MOST_READ - len(names), (one for one in content if one not in numbered))
+    names = yield from least(content, MOST_READ, int, _is_number)
+    if len(content) > len(names) and len(names) < MOST_READ:
+        names += yield from least(content, MOST_READ - len(names), is_meant=lambda one: not _is_number(one))
     return names
+
+
+def _is_number(name: str) -> bool:
+    return len(name) < 6 and name.isdecimal() and name.isascii() and name[0] != "0"
 
 
 def missing_port_services(

@@ -8,7 +8,7 @@ from ingress.cluster.source import Sink
 from ingress.model.cluster.objects import ObjectKey
 from ingress.model.cluster.port_services import PortServices
 from ingress.options.followed_config_map import FollowedConfigMap
-from ingress.options.port_services import missing_port_services, read_port_services
+from ingress.options.port_services import missing_port_services, port_services_in_steps
 
 
 def port_services_source(
@@ -19,7 +19,7 @@ def port_services_source(
         key,
         sink,
         clock,
-        read=partial(read_port_services, key, is_udp=is_udp),
+        read=partial(port_services_in_steps, key, is_udp=is_udp),
         missing=partial(missing_port_services, key, is_udp=is_udp),
         nothing=PortServices(key, is_udp=is_udp),
     )

@@ -7,7 +7,7 @@ from typing import Any
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from ingress.model.stepwise import finished, in_order
+from ingress.model.stepwise import LOOKED_AT_ONCE, finished, in_order, least
 
 Pair = tuple[int, int]
 FIRST: Callable[[Pair], int] = itemgetter(0)
@@ -57,3 +57,31 @@ class InOrderTests(SynchronousTestCase):
                     most, total, compared = max(most, compared), total + compared, 0
             self.assertLess(most, 700)
             self.assertLess(total, 3000 * 16)
+
+
+class LeastTests(SynchronousTestCase):
+    """``least``."""
+
+    def test_as_at_once(self) -> None:
+        """The first of all items come in their order, those alone that are meant."""
+        for count in (0, 1, 3, LOOKED_AT_ONCE, 3 * LOOKED_AT_ONCE + 1):
+            items = list(range(count))
+            Random(1).shuffle(items)
+            for most in (1, 20, LOOKED_AT_ONCE + 1):
+                self.assertEqual(finished(least(iter(items), most)), sorted(items)[:most])
+                odd = finished(least(items, most, lambda one: -one, lambda one: one % 2 == 1))
+                self.assertEqual(odd, [one for one in range(count - 1, -1, -1) if one % 2][:most])
+
+    def test_steps(self) -> None:
+        """A step looks at a thousand at most, and few items are none."""
+        self.assertEqual(sum(1 for _ in least(range(LOOKED_AT_ONCE - 1), 10)), 0)
+        looked_at = 0
+
+        def is_meant(one: int) -> bool:
+            nonlocal looked_at
+            looked_at += 1
+            return True
+
+        for _ in least(range(65_536), 10, None, is_meant):
+            self.assertLessEqual(looked_at, LOOKED_AT_ONCE)
+            looked_at = 0

@@ -7,6 +7,7 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.model.cluster.objects import Batch, ConfigMap, Kind, ObjectKey, Projection
 from ingress.model.cluster.problems import Problem, Reason
+from ingress.model.stepwise import Stepwise
 from ingress.options.config_map_source import config_map_source
 from ingress.options.followed_config_map import REST_SECONDS
 from ingress.options.merging import OptionTexts
@@ -59,6 +60,53 @@ class ConfigMapSourceTests(SynchronousTestCase):
         batch, texts, synced = self.keeping.told
         self.assertEqual((set(batch), synced), ({ID, other}, "synced"))
         self.assertEqual(texts.texts, {"proxy-body-size": "8m"})
+
+    def test_very_many_keys(self) -> None:
+        """Once objects are served, tens of thousands of keys that mean nothing are looked through in turns of the reactor."""
+        many = config_map(proxy_body_size="8m", **{f"k{number}": "" for number in range(20_000)})
+        self.source.changed({ID: config_map(proxy_body_size="4m")})
+        self.source.synced()
+        self.said()
+        self.clock.advance(REST_SECONDS)
+        self.source.changed({ID: many})
+        self.assertEqual(self.said(), [])
+        self.clock.advance(0)
+        (texts,) = self.said()
+        self.assertEqual((texts.texts, len(texts.problems)), ({"proxy-body-size": "8m"}, 21))
+
+    def test_changed_while_it_is_read(self) -> None:
+        """What comes meanwhile counts, and what was being read does not; nor does it once nothing is to be told any more."""
+        many = config_map(proxy_body_size="8m", **{f"k{number}": "" for number in range(2_000)})
+        self.source.changed({ID: config_map(proxy_body_size="4m")})
+        self.source.synced()
+        self.said()
+        for later, expected in ((config_map(proxy_body_size="2m"), "2m"), (None, "2m")):
+            self.clock.advance(REST_SECONDS)
+            self.source.changed({ID: many})
+            self.source.changed({ID: later})
+            (texts,) = self.said()
+            self.assertEqual(texts.texts, {"proxy-body-size": expected})
+            self.clock.advance(0)
+            self.assertEqual(self.said(), [])
+        self.source.changed({ID: many})
+        self.source.stop()
+        self.clock.advance(REST_SECONDS)
+        self.assertEqual((self.said(), self.clock.getDelayedCalls()), ([], []))
+
+    def test_a_bug_while_it_is_read(self) -> None:
+        """A mistake in a later step is told, and what the ConfigMap said before counts."""
+
+        def read(content: object) -> Stepwise[OptionTexts]:
+            yield
+            raise LookupError
+
+        self.source.synced()
+        self.said()
+        self.patch(self.source, "_made_of", read)
+        self.source.changed({ID: config_map(proxy_body_size="8m")})
+        self.clock.advance(REST_SECONDS)
+        self.assertEqual(self.said(), [])
+        self.assertEqual(len(self.flushLoggedErrors(LookupError)), 1)
 
     def test_not_there(self) -> None:
         """One that is not there is told, and nobody waits for it; once it comes it counts."""

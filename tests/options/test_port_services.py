@@ -18,6 +18,7 @@ from ingress.options.port_services import (
     MOST_READ,
     MOST_SERVICES,
     missing_port_services,
+    port_services_in_steps,
     read_port_services,
 )
 from ingress.translate.gateway_options import GatewayOptions
@@ -26,6 +27,7 @@ from ingress.translate.options import TranslateOptions
 from ingress.translate.self_check import differences
 from ingress.translate.snapshot import Snapshot
 from ingress.translate.translate import translate
+from tests.fakes.counting import longest_step
 from tests.fakes.processes import free_port
 from tests.options.test_running import RunningOptionsCase
 from tests.translate.readers.gateway.route_cluster import (
@@ -118,6 +120,12 @@ class ReadingTests(SynchronousTestCase):
                 f"{20_000 - MOST_READ:,} further entries are not looked at, since there are more than {MOST_READ}",
             ),
         )
+
+    def test_steps(self) -> None:
+        """However many entries there are, a step looks at few of them."""
+        for letter in ("", "x"):
+            content = {f"{letter}{at}": "demo/db:1" for at in range(1, 65_536)}
+            self.assertLess(longest_step(port_services_in_steps(KEY, content)), 25_000)
 
     def test_names_that_are_no_ports(self) -> None:
         """However many there are, and however short, each port that is listed is read; some of them are told, and how many more there are."""
