@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import ClassVar, Final
 
-from ingress.annotations.contract.references import NOWHERE, Found, Reference
+from ingress.annotations.contract.references import NOWHERE, Found, Reference, first_entries
 from ingress.annotations.contract.route_constants import route_constants
 from ingress.annotations.contract.route_facts import RouteFacts
 from ingress.annotations.contract.values import Annotation, Family, Remark, Risk, ValueRefused, quoted
@@ -226,7 +226,7 @@ def custom_filters(settings: CustomHeaderSettings, facts: RouteFacts) -> tuple[F
         content = facts.found.config_map(reference) or {}
         good = [
             (name.encode(), value.strip().encode())
-            for name, value in sorted(content.items())[:MOST_FIELDS]
+            for name, value in first_entries(content, MOST_FIELDS)
             if _fault_of_custom(name, value, settings.allowed) is None
         ]
         if good:
@@ -241,7 +241,7 @@ def custom_contents(settings: CustomHeaderSettings, asking: ObjectKey, found: Fo
         content = found.config_map(reference) or {}
         faults = [
             fault
-            for name, value in sorted(content.items())[:MOST_FIELDS]
+            for name, value in first_entries(content, MOST_FIELDS)
             if (fault := _fault_of_custom(name, value, settings.allowed)) is not None
         ]
         for message in _told(reference, content, faults):
@@ -319,7 +319,7 @@ def _read(
     """Return the fields in *content*, and what is told of the rest."""
     fields: list[tuple[bytes, Template]] = []
     faults: list[str] = []
-    for name, value in sorted(content.items())[:MOST_FIELDS]:
+    for name, value in first_entries(content, MOST_FIELDS):
         fault = fault_of_field(name, value, reserved)
         if fault is None:
             try:

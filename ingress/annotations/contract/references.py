@@ -5,6 +5,7 @@ and hands what there is to the filters of the family (``RouteFacts.found``).
 """
 
 from collections.abc import Mapping
+from itertools import islice
 from typing import Final
 
 from attrs import field
@@ -71,3 +72,11 @@ def found_of(objects: "Mapping[Reference, Secret | ConfigMap]") -> Found:
         wanted = one.content.keys() if reference.keys >= ALL_KEYS else reference.keys & one.content.keys()
         secrets.setdefault(one.key, {}).update({name: one.content[name] for name in wanted})
     return Found(secrets, config_maps) if secrets or config_maps else NOTHING_FOUND
+
+
+def first_entries(content: Mapping[str, str], most: int) -> list[tuple[str, str]]:
+    """Return the first *most* entries of a ConfigMap, by name.
+
+    Where it has more, which may be hundreds of thousands, they are taken as they come: a ConfigMap has them in their order.
+    """
+    return sorted(content.items()) if len(content) <= most else list(islice(content.items(), most))

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import ClassVar, Final
 from urllib.parse import unquote_to_bytes
 
-from ingress.annotations.contract.references import Found, Reference
+from ingress.annotations.contract.references import Found, Reference, first_entries
 from ingress.annotations.contract.route_constants import route_constants
 from ingress.annotations.contract.route_facts import RouteFacts
 from ingress.annotations.contract.values import Remark, ValueRefused, quoted
@@ -267,7 +267,7 @@ def _read(content: Mapping[str, str]) -> tuple[list[tuple[str, Template]], list[
     params: list[tuple[str, Template]] = []
     faults: list[str] = []
     room = MOST_VARIABLES
-    for name, value in sorted(content.items())[:MOST_PARAMS]:
+    for name, value in first_entries(content, MOST_PARAMS):
         if name == _CONTENT_LENGTH and value.strip() in ("$content_length", "${content_length}"):
             # What it is anyway.
             continue

@@ -269,7 +269,7 @@ class ConfigMap:
 
     key: ObjectKey
     content: Mapping[str, str] = field(repr=False)
-    """Its ``data``, all of it."""
+    """Its ``data``, all of it, in the order of the names."""
 
 
 class ClusterObject(Protocol):

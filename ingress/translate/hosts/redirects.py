@@ -5,14 +5,22 @@ host that is known here.  A route of a wildcard or of all hosts takes hosts that
 which some are in ``spec.tls``, so it gets the list of these.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Set
+from itertools import chain
+from typing import Final
 
 from ingress.annotations.contract.host_facts import EVERY_HOST, CertifiedHosts, HostFacts
 from ingress.annotations.hosts.transport_security import TransportSecurity, transport_security_value
+from ingress.model.stepwise import Stepwise, finished
 from ingress.translate.hosts.merging import ALL_HOSTS
 from ingress.translate.hosts.tls import HostTls
 from ingress.translate.options import TranslateOptions
 from ingress.translate.ownership import wildcard_of
+
+AT_ONCE: Final = 500
+"""Hosts that are collected in one step."""
+
+_NONE: Final[frozenset[bytes]] = frozenset()
 
 
 class RedirectRule:
@@ -78,37 +86,51 @@ class RedirectRule:
         if host and not host.startswith("*"):
             insists = self._hosts.get(host)
             return (None if insists is None else EVERY_HOST, EVERY_HOST if insists else None)
-        if host not in self._wide:
-            free, wildcards = self._free.get(host, {}), self._wildcards
-            if host:
-                wildcards = {host: wildcards[host]} if host in wildcards else {}
-            else:
-                free = {one: insists for some in self._free.values() for one, insists in some.items()}
-            self._wide[host] = _redirecting(host, free, wildcards), _insisting(host, free, wildcards)
+        finished(self.collecting(host))
         return self._wide[host]
 
+    def collecting(self, host: str) -> Stepwise[None]:
+        """Collect in steps what ``facts`` and ``transport_security`` need to know of *host*: of a wildcard, or of all hosts, it may be very much."""
+        if (host and not host.startswith("*")) or host in self._wide:
+            return
+        wildcards, free = self._wildcards, [*self._free.values()]
+        if host:
+            wildcards = {host: wildcards[host]} if host in wildcards else {}
+            free = [self._free.get(host, {})]
+        suffixes: set[bytes] = set()
+        insisting_suffixes: set[bytes] = set()
+        wide: set[str] = set()
+        for number, (one, insists) in enumerate(wildcards.items(), 1):
+            suffix = one[1:].encode("ascii")
+            suffixes.add(suffix)
+            if insists:
+                wide.add(one)
+                insisting_suffixes.add(suffix)
+            if not number % AT_ONCE:
+                yield
+        names: set[bytes] = set()
+        insisting: set[bytes] = set()
+        excepted: set[bytes] = set()
+        for number, (one, insists) in enumerate(chain.from_iterable(some.items() for some in free), 1):
+            name = one.encode("ascii")
+            names.add(name)
+            if insists:
+                insisting.add(name)
+            elif wide and wildcard_of(one) in wide:
+                excepted.add(name)
+            if not number % AT_ONCE:
+                yield
+        redirects = EVERY_HOST if host in wildcards else _certified(names, suffixes)
+        insists_on = _certified(insisting, insisting_suffixes, excepted)
+        self._wide[host] = redirects, EVERY_HOST if host in wide and not excepted else insists_on
 
-def _redirecting(host: str, free: dict[str, bool], wildcards: dict[str, bool]) -> CertifiedHosts | None:
-    if host in wildcards:
-        return EVERY_HOST
-    return CertifiedHosts(_names(free), _suffixes(wildcards)) if free or wildcards else None
 
-
-def _insisting(host: str, free: dict[str, bool], wildcards: dict[str, bool]) -> CertifiedHosts | None:
-    names = [one for one, insists in free.items() if insists]
-    wide = {one for one, insists in wildcards.items() if insists}
-    excepted = [one for one, insists in free.items() if not insists and wildcard_of(one) in wide]
-    if host in wide and not excepted:
-        return EVERY_HOST
-    return CertifiedHosts(_names(names), _suffixes(wide), _names(excepted)) if names or wide else None
-
-
-def _names(hosts: Iterable[str]) -> frozenset[bytes]:
-    return frozenset(one.encode("ascii") for one in hosts)
-
-
-def _suffixes(wildcards: Iterable[str]) -> frozenset[bytes]:
-    return frozenset(one[1:].encode("ascii") for one in wildcards)
+def _certified(
+    names: Set[bytes], suffixes: Set[bytes], excepted: Set[bytes] = _NONE
+) -> CertifiedHosts | None:
+    if not (names or suffixes):
+        return None
+    return CertifiedHosts(frozenset(names), frozenset(suffixes), frozenset(excepted))
 
 
 def _put(kept: dict[str, bool], host: str, insists: bool | None) -> bool:

@@ -102,6 +102,7 @@ def host_routes(
     asked = {parsed.owner: parsed for parsed in all_parsed}
     owner = owner_of(host, all_parsed)
     speaker = None if owner is None else asked[owner]
+    yield from redirects.collecting(host)
     filters = _HostFilters(
         host,
         annotations,

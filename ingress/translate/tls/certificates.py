@@ -20,8 +20,9 @@ Source: ``networking.k8s.io/v1``, IngressTLS.
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from datetime import datetime
-from functools import cached_property
 from typing import Final
+
+from attrs import field
 
 from ingress.annotations.contract.values import placeholder_hint, quoted
 from ingress.identity.certificates import Certificate, CertificateError
@@ -74,19 +75,14 @@ class TLSReading:
     claims: tuple[CertificateClaim, ...] = ()
     """In the order of precedence within the object."""
     problems: tuple[Problem, ...] = ()
+    by_host: Mapping[str, Sequence[CertificateClaim]] = field(factory=dict, eq=False, repr=False)
+    """The claims about each host, in their order, where they are not few."""
 
     def of_host(self, host: str) -> Sequence[CertificateClaim]:
         """Return the claims about *host*, in their order."""
         if len(self.claims) <= _FEW:
             return [claim for claim in self.claims if claim.host == host]
-        return self._by_host.get(host, ())
-
-    @cached_property
-    def _by_host(self) -> Mapping[str, Sequence[CertificateClaim]]:
-        found: dict[str, list[CertificateClaim]] = {}
-        for claim in self.claims:
-            found.setdefault(claim.host, []).append(claim)
-        return found
+        return self.by_host.get(host, ())
 
 
 def load(secret: Secret | None) -> Certificate | CertificateError | None:
@@ -155,7 +151,12 @@ def read_tls(
             yield
         yield from reader.read(entry)
     yield from reader.finish()
-    return TLSReading(tuple(reader.claims), tuple(reader.problems))
+    by_host: dict[str, list[CertificateClaim]] = {}
+    for number, claim in enumerate(reader.claims if len(reader.claims) > _FEW else (), 1):
+        by_host.setdefault(claim.host, []).append(claim)
+        if not number % HOSTS_AT_ONCE:
+            yield
+    return TLSReading(tuple(reader.claims), tuple(reader.problems), by_host)
 
 
 class _TLSReader:
