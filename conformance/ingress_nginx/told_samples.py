@@ -73,10 +73,9 @@ def is_rest(seen: Seen) -> bool:
         return seen.reference.got.status in (301, 302, 308, 403, 503) or bool(
             served(seen.reference) & seen.default_backends()
         )
-    is_rest_there = seen.reference.got.status == REST and not seen.reference.arrivals
-    if is_rest_there and location(seen.ours).startswith("https://") and not may_take(seen):
-        # That of the default backend that is asked here.
-        return bool(seen.default_backends())
+    if seen.default_backends() and not may_take(seen):
+        # Here one of them is asked, with what its Ingress says; there it may be none, or what the oldest Ingress says.
+        return True
     leads = {urlsplit(location(outcome)).hostname for outcome in (seen.reference, seen.ours)}
     if seen.default_backends() and leads & set(ELSEWHERE):
         return True
@@ -89,7 +88,7 @@ def may_take(seen: Seen) -> bool:
     if seen.annotations("use-regex") or seen.annotations("rewrite-target"):
         return True
     return any(
-        target == path if kind == "Exact" else target.startswith(path.rstrip("/") or "/")
+        target == path if kind == "Exact" else f"{target.rstrip('/')}/".startswith(f"{path.rstrip('/')}/")
         for kind, path in seen.typed_paths()
     )
 
@@ -221,7 +220,13 @@ def is_alias_of_several(seen: Seen) -> bool:
     values = seen.annotations("server-alias")
     host = plain(seen.ask.host).partition(":")[0].replace("host", "HOST")
     named = any(host in value.split(",") for value in values)
-    return named and len(values) > 1 and seen.reference.got.status == 404 and not seen.reference.arrivals
+    nobody = next(
+        (one for one in (seen.reference, seen.ours) if one.got.status == REST and not one.arrivals), None
+    )
+    if not named or len(values) < 2 or nobody is None:
+        return False
+    # To whom the host is nobody's, it is for whoever takes such ones; that may be another set.
+    return nobody is seen.reference or not may_take(seen)
 
 
 def is_empty_rule(seen: Seen) -> bool:

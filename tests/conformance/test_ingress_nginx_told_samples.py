@@ -77,11 +77,13 @@ class ToldTests(SynchronousTestCase):
             "is_rest",
         )
         self.assertEqual(rule_of(placed(), Ask(), answer(200, "a"), answer(404)), "")
-        self.assertEqual(rule_of(placed(default="b"), Ask(), answer(404), answer(200, "a")), "")
+        self.assertEqual(rule_of(placed(default="b"), Ask("/a/"), answer(404), answer(200, "a")), "")
         secure = answer(308, location="https://HOST/")
         self.assertEqual(rule_of(placed(default="b"), Ask(), answer(404), secure), "is_rest")
         self.assertEqual(rule_of(placed("/A", default="b"), Ask("/a"), answer(404), secure), "is_rest")
         self.assertEqual(rule_of(placed("/", "Exact", "b"), Ask("/a"), answer(404), secure), "is_rest")
+        self.assertEqual(rule_of(placed("/a/", default="b"), Ask("/ab"), answer(404), answer(403)), "is_rest")
+        self.assertEqual(rule_of(placed("/a/", default="b"), Ask("/a"), answer(404), answer(403)), "")
         for one, target in (
             (placed(), "/"),
             (placed(default="b"), "/a?b"),
@@ -103,7 +105,7 @@ class ToldTests(SynchronousTestCase):
         ):
             theirs = answer(308, location="https://a.test//")
             self.assertEqual(
-                rule_of(among, Ask(), theirs, answer(308, location=ours), "answer.field.location"), rule
+                rule_of(among, Ask("/a"), theirs, answer(308, location=ours), "answer.field.location"), rule
             )
 
     def test_page_of_it(self) -> None:
@@ -192,6 +194,12 @@ class ToldTests(SynchronousTestCase):
             different = (Difference("answer.status", "", ""),)
             told = told_samples.told(seen, ask, reference, answer(200, "a"), different)
             self.assertEqual(told.partition("(")[2].rstrip(")"), rule, host)
+        for target, rule in (("/b", "is_alias_of_several"), ("/a/", "")):
+            ask = Ask(target, host="other.HOST")
+            seen = Sample("s", (one, other), (ask,))
+            different = (Difference("answer.status", "", ""),)
+            told = told_samples.told(seen, ask, answer(200, "b"), answer(404), different)
+            self.assertEqual(told.partition("(")[2].rstrip(")"), rule, target)
 
     def test_root_of_older(self) -> None:
         """An Exact path ``/`` that is as old as an app-root or older, and ``/`` alone."""

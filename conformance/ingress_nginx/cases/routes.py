@@ -1,5 +1,7 @@
 """What sets by chance have shown."""
 
+from itertools import permutations
+
 from conformance.cluster import Object
 from conformance.ingress_nginx.case import Ask, Case, Told, also, gets, ingress
 from conformance.ingress_nginx.cases.documents import ERRORS
@@ -34,6 +36,24 @@ CASES = (
             ),
         ),
         gets("/a-b", "/a-b/", "/a-bx", "/c", "/c/x", "/cx", "/d", "/d/x", "/dx"),
+    ),
+    *(
+        Case(
+            f"path-twice-beside-slashed-{number}",
+            (
+                ingress({"/x(.*)": "all"}, kind="ImplementationSpecific", name="all", use_regex="true"),
+                *(
+                    ingress({path: service}, name=f"{order}-{service}")
+                    for order, (path, service) in zip("zyx", paths, strict=True)
+                ),
+            ),
+            gets("/a", "/a/", "/a/x", "/ax", "/b"),
+        )
+        for number, paths in enumerate(
+            permutations(
+                (("Exact:/a/", "exact"), ("Prefix:/a", "first"), ("ImplementationSpecific:/a", "second"))
+            )
+        )
     ),
     Case(
         "own-root-beside-expressions",

@@ -249,8 +249,8 @@ class _Reading:
         if is_double:
             slashed = f"{path}/"
             texts = (slashed,) if is_exacts else (slashed, path)
-            if is_exacts or (realm, path) in self._single:
-                # The text without slash is another one's, too, or alone.
+            if is_exacts or ((realm, path) in self._single and (realm, slashed) not in self._exact):
+                # The text without slash is another one's, too, or alone; nobody has the other one.
                 path = slashed
         beginnings = regex_beginnings(texts[-1]) if claim.regex is None else claim.regex.beginnings
         refusal = "" if claim.regex is None else claim.regex.refusal
