@@ -6,6 +6,7 @@ A rule looks at one request alone: at what the two answered, and at what the set
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from posixpath import normpath
 from urllib.parse import unquote, urlsplit
 
 from conformance.ingress_nginx.case import PREFIX, Ask
@@ -84,11 +85,15 @@ def is_rest(seen: Seen) -> bool:
 
 def may_take(seen: Seen) -> bool:
     """Whether a path of the set may be for the request."""
-    target = seen.ask.target.partition("?")[0]
+    asked = re.sub("/+", "/", unquote(seen.ask.target.partition("?")[0]))
+    target = normpath(asked)
+    slashed = f"{target.rstrip('/')}/"
+    if asked.endswith(("/", "/.", "/..")):
+        target = slashed
     if seen.annotations("use-regex") or seen.annotations("rewrite-target"):
-        return True
+        return any(re.match(path, target, re.IGNORECASE) for path in seen.paths())
     return any(
-        target == path if kind == "Exact" else f"{target.rstrip('/')}/".startswith(f"{path.rstrip('/')}/")
+        target == path if kind == "Exact" else slashed.startswith(f"{path.rstrip('/')}/")
         for kind, path in seen.typed_paths()
     )
 

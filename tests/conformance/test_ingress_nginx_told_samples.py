@@ -84,11 +84,15 @@ class ToldTests(SynchronousTestCase):
         self.assertEqual(rule_of(placed("/", "Exact", "b"), Ask("/a"), answer(404), secure), "is_rest")
         self.assertEqual(rule_of(placed("/a/", default="b"), Ask("/ab"), answer(404), answer(403)), "is_rest")
         self.assertEqual(rule_of(placed("/a/", default="b"), Ask("/a"), answer(404), answer(403)), "")
+        some = placed("/([^/]+)", default="b", use_regex="true")
+        self.assertEqual(rule_of(some, Ask("/a/../b?q=1"), answer(404), answer(403)), "")
+        self.assertEqual(rule_of(some, Ask("/a/..?q=1"), answer(404), answer(403)), "is_rest")
         for one, target in (
             (placed(), "/"),
             (placed(default="b"), "/a?b"),
             (placed("/", default="b"), "/"),
-            (placed("/b", default="b", use_regex="true"), "/"),
+            (placed("/()(.*)", default="b", use_regex="true"), "/"),
+            (placed("/B", default="b", use_regex="true"), "/bc"),
             (placed("/a", "Exact", default="b"), "/a"),
         ):
             self.assertEqual(rule_of(one, Ask(target), answer(404), secure), "", target)
