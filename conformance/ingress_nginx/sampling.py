@@ -177,6 +177,9 @@ def ingress_of(
         spec["rules"] = rules
     if not rules or chance.random() < 0.06:
         spec["defaultBackend"] = backend_of(chance.choice(SERVICES))
+    if len(rules) > len([rule for rule in rules if "host" in rule]):
+        # It would get what is for hosts that no set names, which is told, and there is nobody's.
+        spec.pop("defaultBackend", None)
     named = [rule["host"] for rule in rules if "host" in rule]
     if named and chance.random() < (0.35 if kind in ("redirect", "all") else 0.08):
         spec["tls"] = [{"hosts": named}]

@@ -188,7 +188,10 @@ def is_root_of_expressions(seen: Seen) -> bool:
     ]
     asked_for = bool(seen.annotations("use-regex") or seen.annotations("rewrite-target"))
     there = {path["backend"]["service"]["name"] for path in roots}
-    return asked_for and bool(there & served(seen.ours)) and not seen.reference.arrivals
+    # Who has the root that nobody wrote is the default backend of the oldest Ingress.
+    is_other_root = served(seen.reference) <= seen.default_backends()
+    is_nobody_there = bool(roots) and seen.ours.got.status == 503 and not seen.ours.arrivals
+    return asked_for and is_other_root and (bool(there & served(seen.ours)) or is_nobody_there)
 
 
 def is_root_of_older(seen: Seen) -> bool:

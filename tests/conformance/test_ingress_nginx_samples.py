@@ -42,6 +42,15 @@ class SamplingTests(SynchronousTestCase):
             self.assertTrue(not one.alone or number % sampling.BATCH == 0, one.name)
         self.assertTrue(any(one.alone for one in self.samples))
 
+    def test_no_default_backend_stands_beside_a_rule_for_all_hosts(self) -> None:
+        """It would answer for hosts of the other sets that nobody names."""
+        sets = [sampling.sample(1, number * sampling.BATCH) for number in range(100)]
+        specs = [placed.thing["spec"] for one in sets for placed in one.ingresses]
+        for_all = [spec for spec in specs if any("host" not in rule for rule in spec.get("rules", ()))]
+        self.assertGreater(len(for_all), 20)
+        for spec in for_all:
+            self.assertNotIn("defaultBackend", spec)
+
     def test_second_namespace_is_for_who_asks_for_it(self) -> None:
         """One namespace is what there is without a word."""
         self.assertEqual(

@@ -31,7 +31,11 @@ def answer(status: int, *services: str, location: str = "", code: str = "") -> O
 
 
 def placed(
-    path: str = "/a", kind: str = "Prefix", default: str = "", tls: Sequence[str] = (), **annotations: str
+    path: str = "/a",
+    kind: str = "Prefix",
+    default: str = "",
+    tls: Sequence[str] = (),
+    **annotations: str,
 ) -> Placed:
     paths = [{"path": path, "pathType": kind, "backend": backend_of("a")}]
     spec: dict[str, object] = {"rules": [{"host": "HOST", "http": {"paths": paths}}]}
@@ -233,5 +237,9 @@ class ToldTests(SynchronousTestCase):
         self.assertEqual(rule_of(placed(), Ask(), answer(403), answer(503)), "")
         root = placed("/", "Exact", use_regex="true")
         self.assertEqual(rule_of(root, Ask(), answer(404), answer(200, "a")), "is_root_of_expressions")
+        self.assertEqual(rule_of(root, Ask(), answer(404), answer(503)), "is_root_of_expressions")
+        self.assertEqual(rule_of(root, Ask(), answer(200, "b"), answer(200, "a")), "")
+        rested = placed("/", "Exact", "b", use_regex="true")
+        self.assertEqual(rule_of(rested, Ask(), answer(200, "b"), answer(200, "a")), "is_root_of_expressions")
         what = "endpoint.a.field.x-forwarded-prefix"
         self.assertEqual(rule_of(placed(), Ask(), answer(200, "a"), answer(200, "a"), what), "is_prefix_told")
