@@ -24,7 +24,7 @@ goes has all of them found again.  So they are found in steps.
 import ipaddress
 import re
 from bisect import bisect_left
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Sequence
 from operator import attrgetter, itemgetter
 from typing import Final
 
@@ -34,7 +34,7 @@ from ingress.model.cluster.many_ports import FEW_PORTS, ports_like
 from ingress.model.cluster.objects import EndpointSlice, Service, ServicePort
 from ingress.model.cluster.problems import ORDER, Problem, Reason
 from ingress.model.observability.endpoint_states import EndpointStage
-from ingress.model.stepwise import Stepwise, finished, in_order
+from ingress.model.stepwise import Stepwise, in_order
 from ingress.model.text.packed_texts import MOST_PACKED
 from ingress.model.upstream.backends import BackendState, Endpoint
 from ingress.model.upstream.upstream_tls import LinkSettings
@@ -62,6 +62,8 @@ _LIKE_ANOTHER: Final = 20
 """So many of them take as long as a slice, and as any other address."""
 _HINTS_LIKE_ONE: Final = 5
 """So many hints are noted in the time of one."""
+_LOOKED_UP: Final = 4
+"""So many of them take as long as an address that is looked up by itself."""
 _TOGETHER: Final = 100
 _SORTED_TOGETHER: Final = 2500
 """Addresses that are sorted in as much time, as texts."""
@@ -205,23 +207,30 @@ def passed_over(
     slices: Iterable[EndpointSlice],
     used: Collection[Endpoint],
     locality: Locality | None = None,
-) -> Iterator[tuple[Endpoint, EndpointStage]]:
+) -> Generator[tuple[Endpoint, EndpointStage] | None, None, None]:
     """Yield the endpoints of *port* that get no requests: they are not ready, or hints make others ours, among them those *used*.
 
-    What is ready and may not be connected to is none of these, and told as a problem.
+    None is the end of a step.  What is ready and may not be connected to is none of these, and told as a problem.
     """
+    pace = _Pace()
     with_port = _with_port((one for one in slices if one.address_type in _ADDRESS_TYPES), port)
-    families = {_family(one.address) for one in used}
-    group = [pair for pair in with_port if pair[0].address_type in families]
-    near = None if locality is None else finished(_near(group, locality, _Pace()))
+    families: set[str | None] = set()
     # Whatever connections to those in use are.
-    ours: set[tuple[str | None, int]] = {(one.address, one.port) for one in used}
+    ours: set[tuple[str | None, int]] = set()
+    for endpoint in used:
+        families.add(_family(endpoint.address))
+        ours.add((endpoint.address, endpoint.port))
+        if pace.is_over(_LOOKED_UP):
+            yield None
+    group = [pair for pair in with_port if pair[0].address_type in families]
+    near = None if locality is None else (yield from _near(group, locality, pace))
     if near is not None:
         for one, number in group:
-            hinted = zip(one.ready, one.hints, strict=False)
-            ours.update(
-                (_address(one.address_type, text), number) for text, hints in hinted if id(hints) in near
-            )
+            for text, hints in zip(one.ready, one.hints, strict=False):
+                if id(hints) in near:
+                    ours.add((_address(one.address_type, text), number))
+                if pace.is_over(_LOOKED_UP):
+                    yield None
     for one, number in with_port:
         is_hinted = near is not None and one.address_type in families
         for texts, stage in (
@@ -230,6 +239,8 @@ def passed_over(
             (one.ready if is_hinted else (), EndpointStage.ELSEWHERE),
         ):
             for text in texts:
+                if pace.is_over(_LOOKED_UP):
+                    yield None
                 address = _address(one.address_type, text)
                 if address is None:
                     continue

@@ -44,9 +44,13 @@ def unready_endpoints(
             slices = state.slices.get(key, ())
             if port is None:
                 continue
-            for endpoint, stage in passed_over(port, slices, backend.endpoints, options.locality):
+            for one in passed_over(port, slices, backend.endpoints, options.locality):
+                if one is None:
+                    yield
+                    continue
                 if len(found) >= MOST:
                     return found
+                endpoint, stage = one
                 found[str(reference), str(endpoint)] = stage
         if not number % AT_ONCE:
             yield

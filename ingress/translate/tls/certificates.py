@@ -22,7 +22,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Final
 
-from attrs import field
+import attrs
 
 from ingress.annotations.contract.values import placeholder_hint, quoted
 from ingress.identity.certificates import Certificate, CertificateError
@@ -75,7 +75,7 @@ class TLSReading:
     claims: tuple[CertificateClaim, ...] = ()
     """In the order of precedence within the object."""
     problems: tuple[Problem, ...] = ()
-    by_host: Mapping[str, Sequence[CertificateClaim]] = field(factory=dict, eq=False, repr=False)
+    by_host: Mapping[str, Sequence[CertificateClaim]] = attrs.field(factory=dict, eq=False, repr=False)
     """The claims about each host, in their order, where they are not few."""
 
     def of_host(self, host: str) -> Sequence[CertificateClaim]:

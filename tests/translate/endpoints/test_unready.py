@@ -14,6 +14,7 @@ from ingress.translate.endpoints.backends import resolve_backends
 from ingress.translate.endpoints.slices import passed_over
 from ingress.translate.endpoints.unready import MOST, Unready, unready_endpoints
 from ingress.translate.options import TranslateOptions
+from tests.fakes.counting import longest_step
 
 KEY = ObjectKey("shop", "web")
 WEB = BackendReference("shop", "web", 80)
@@ -96,7 +97,7 @@ class UnreadyTests(SynchronousTestCase):
         some = slice_of(ready=("10.0.0.1", "10.0.0.2"), hints=(Hints(("b",)), Hints(("a",))))
         used = (Endpoint("10.0.0.1", 8080, LinkSettings(is_http2=True)),)
         found = passed_over(SERVICE.ports[0], (some,), used, Locality("a"))
-        self.assertEqual(list(found), [])
+        self.assertEqual([one for one in found if one is not None], [])
 
     def test_refused(self) -> None:
         """One that may not be connected to is not told as one for another zone: hints do not count, or it is for ours."""
@@ -109,6 +110,20 @@ class UnreadyTests(SynchronousTestCase):
             some = slice_of(ready=("127.0.0.1", "10.0.0.2", "10.0.0.3"), unready=("10.0.0.4",), hints=hints)
             found = unready(some, options=TranslateOptions(locality=locality))
             self.assertEqual(dict(found), {("shop/web:80", "10.0.0.4:8080"): EndpointStage.NOT_READY})
+
+    def test_steps(self) -> None:
+        """Of a Service with thousands of endpoints some are looked at in a step, be they used, not ready or elsewhere."""
+        here, there = Hints(("a",)), Hints(("b",))
+        texts = tuple(f"10.0.{n >> 8}.{n & 255}" for n in range(9_000))
+        for given, locality in (
+            (slice_of(ready=texts[:-1], unready=texts[-1:]), None),
+            (slice_of(unready=texts), None),
+            (slice_of(ready=texts, hints=tuple((here, there)[n % 2] for n in range(9_000))), Locality("a")),
+        ):
+            options = TranslateOptions(locality=locality)
+            state = ClusterState(services={KEY: SERVICE}, slices={KEY: (given,)})
+            found = resolve_backends((WEB,), state, options)
+            self.assertLess(longest_step(unready_endpoints(found, state, options)), 6_000)
 
     def test_bounded(self) -> None:
         """Of very many, some are named."""
