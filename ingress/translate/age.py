@@ -15,6 +15,10 @@ _BEHIND_ALL: Final = chr(0x10FFFF)
 """Ends a text, so that one which another begins with comes behind it."""
 
 
+SORTED_AT_ONCE: Final = 500
+"""Objects that are sorted by age in one step, of a millisecond."""
+
+
 def by_age(owner: Owner) -> tuple[str, str, str, str]:
     """Sort key; creation times are RFC 3339 in UTC, and so sort as text."""
     kind, key, created = owner

@@ -28,7 +28,7 @@ from ingress.model.cluster.objects import Owner
 from ingress.model.cluster.problems import ORDER, Problem
 from ingress.model.cluster.state import ClusterState
 from ingress.model.network.listeners import MAIN
-from ingress.model.stepwise import finished
+from ingress.model.stepwise import finished, known
 from ingress.model.upstream.backends import BackendReference
 from ingress.routing.table import HostRoutes, RouteTable
 from ingress.translate.absent_secrets import secret_in
@@ -182,8 +182,8 @@ def _hear_further(
                 host,
                 by_host.get(host, ()),
                 some,
-                lambda one: by_host.get(one, ()),
-                lambda one: canaries.get(one, ()),
+                lambda one: known(by_host.get(one, ())),
+                lambda one: known(canaries.get(one, ())),
                 is_shared=is_shared,
             )
         )

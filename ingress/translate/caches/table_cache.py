@@ -14,9 +14,9 @@ from ingress.identity.server_names import HandshakeSettings, HandshakeSettingsTa
 from ingress.model.cluster.objects import ObjectId, ObjectKey, Owner
 from ingress.model.cluster.state import ClusterState
 from ingress.model.shared_map import SharedMap
-from ingress.model.stepwise import Stepwise, finished
+from ingress.model.stepwise import Stepwise, in_order
 from ingress.routing.table import RouteTable
-from ingress.translate.age import by_age
+from ingress.translate.age import SORTED_AT_ONCE, by_age
 from ingress.translate.caches.backend_cache import BackendCache
 from ingress.translate.caches.bookkeeping import KEYS_AT_ONCE, Draft, Index, ProblemIndex
 from ingress.translate.caches.certificate_cache import CertificateCache
@@ -140,7 +140,7 @@ class TableCache:
         yield from self._certificates.read(self._asking, state, now)
         while self._stale_owners:
             host, _ = self._stale_owners.popitem()
-            self._find_owner(host)
+            yield from self._find_owner(host)
             yield
         for decided in self._certificates.decide(now):
             if decided is None:
@@ -188,26 +188,26 @@ class TableCache:
                 if parsed is not None:
                     yield from (one.host for one in parsed.by_host.further_by_target.get(host, ()))
 
-    def _naming(self, host: str) -> list[ParsedObject]:
+    def _naming(self, host: str) -> Stepwise[list[ParsedObject]]:
         """Return those that have a rule for *host*, or a default backend for all hosts, sorted oldest first."""
         return self._sorted(self._by_host.get(host))
 
-    def _sorted(self, object_ids: Iterable[ObjectId]) -> list[ParsedObject]:
+    def _sorted(self, object_ids: Iterable[ObjectId]) -> Stepwise[list[ParsedObject]]:
         all_parsed = [self._parsed[one] for one in object_ids]
         if len(all_parsed) > 1:
-            all_parsed.sort(key=lambda parsed: by_age(parsed.owner))
+            all_parsed = yield from in_order(all_parsed, lambda parsed: by_age(parsed.owner), SORTED_AT_ONCE)
         return all_parsed
 
-    def _canaries_of(self, host: str) -> list[ParsedObject]:
+    def _canaries_of(self, host: str) -> Stepwise[list[ParsedObject]]:
         """Return the canaries of *host*, sorted oldest first."""
         return self._sorted(self._canaries.get(host))
 
     def _hear(self, host: str, *, is_whole: bool) -> Stepwise[Heard]:
         """Return who has a say about *host*; where that *is_whole*, with all that they claim there."""
-        naming = self._naming(host)
+        naming = yield from self._naming(host)
         if host not in self._by_further:
             return Heard(naming)
-        askers = self._sorted(self._by_further.get(host))
+        askers = yield from self._sorted(self._by_further.get(host))
         is_shared = self._options.shared_hosts
         return (
             yield from hear(
@@ -215,9 +215,10 @@ class TableCache:
             )
         )
 
-    def _find_owner(self, host: str) -> None:
+    def _find_owner(self, host: str) -> Stepwise[None]:
         """See whose *host* is."""
-        owner = owner_of(host, finished(self._hear(host, is_whole=False)).all_parsed)
+        heard = yield from self._hear(host, is_whole=False)
+        owner = owner_of(host, heard.all_parsed)
         if owner == self._owners.get(host):
             return
         if owner is None:
@@ -229,7 +230,7 @@ class TableCache:
     def _decide(self, host: str, state: ClusterState) -> Iterator[None]:
         """Decide which routes *host* has."""
         heard = yield from self._hear(host, is_whole=True)
-        canaries = yield from heard.canaries(self._canaries_of(host))
+        canaries = yield from heard.canaries((yield from self._canaries_of(host)))
         decision = yield from self._rules.decide(host, heard.all_parsed, self._owners.get(host), canaries)
         told = []
         for number, problem in enumerate(heard.problems, 1):

@@ -109,6 +109,13 @@ class HostRules:
         if are_many:
             yield
         behind = yield from stand_behind(host, merged.claims, canaries, is_shared=is_shared)
+        handshake_settings: HandshakeSettings | None = None
+        if all_parsed:
+            handshake_settings = host_handshake_settings(
+                all_parsed, guard.authentication, speaker, self._options.ssl_ciphers
+            )
+        if are_many:
+            yield
         return HostDecision(
             host,
             all_parsed,
@@ -118,9 +125,7 @@ class HostRules:
             merged,
             passing.passing,
             behind,
-            host_handshake_settings(all_parsed, guard.authentication, speaker, self._options.ssl_ciphers)
-            if all_parsed
-            else None,
+            handshake_settings,
             (
                 *guard.problems,
                 *settings_problems,

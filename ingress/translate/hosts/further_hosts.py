@@ -25,9 +25,9 @@ from ingress.annotations.hosts.further_hosts import ALIASES, FURTHER_HOSTS, Furt
 from ingress.annotations.redirects.https_redirect import REDIRECTS
 from ingress.model.cluster.objects import Owner
 from ingress.model.cluster.problems import Problem, Reason
-from ingress.model.stepwise import Stepwise
+from ingress.model.stepwise import Stepwise, in_order
 from ingress.routing.route import Match
-from ingress.translate.age import by_age, why_first
+from ingress.translate.age import SORTED_AT_ONCE, by_age, why_first
 from ingress.translate.claims import (
     NO_HOSTS,
     ROOT,
@@ -66,22 +66,22 @@ class Heard(NamedTuple):
             if parsed not in own:
                 claims = yield from _moved(parsed, parsed.canary_claims, wish)
                 found.append(evolve(parsed, canary_claims=claims))
-        return sorted(found, key=lambda parsed: by_age(parsed.owner))
+        return (yield from _by_age(found))
 
 
 def hear(
     host: str,
     naming: Sequence[ParsedObject],
     askers: Sequence[ParsedObject],
-    naming_of: Callable[[str], Sequence[ParsedObject]],
-    canaries_of: Callable[[str], Sequence[ParsedObject]],
+    naming_of: Callable[[str], Stepwise[Sequence[ParsedObject]]],
+    canaries_of: Callable[[str], Stepwise[Sequence[ParsedObject]]],
     *,
     is_shared: bool,
     is_whole: bool = True,
 ) -> Stepwise[Heard]:
     """Decide who has a say about *host*, in steps.
 
-    *naming* have a rule for it, *askers* ask for it as a further host, *naming_of* returns who has a rule for another host, and *canaries_of*
+    *naming* have a rule for it, *askers* ask for it as a further host, *naming_of* finds in steps who has a rule for another host, and *canaries_of*
     its canaries; all of them are sorted oldest first.  Where it *is_whole*, those who come along to an alias have their claims there; who
     only looks for the owner needs none.
     """
@@ -99,9 +99,9 @@ def hear(
         or not (is_shared or not is_stranger(asker.owner, first.owner))
     )
     if wish.is_redirect:
-        return Heard(_by_age((_redirected(first, wish), *naming)), problems)
-    named = _of_ours(naming_of(wish.target), first.owner, is_shared=is_shared)
-    beside = _of_ours(canaries_of(wish.target), first.owner, is_shared=is_shared)
+        return Heard((yield from _by_age((_redirected(first, wish), *naming))), problems)
+    named = _of_ours((yield from naming_of(wish.target)), first.owner, is_shared=is_shared)
+    beside = _of_ours((yield from canaries_of(wish.target)), first.owner, is_shared=is_shared)
     if _is_too_much(first, wish, named, beside):
         return Heard(naming, chain((_left_out(host, first),), problems))
     found: list[ParsedObject] = []
@@ -110,7 +110,7 @@ def hear(
         if is_whole:
             moved = yield from _aliased(parsed, wish)
         found.append(moved)
-    return Heard(_by_age((*found, *naming)), problems, wish, beside)
+    return Heard((yield from _by_age((*found, *naming))), problems, wish, beside)
 
 
 def further_hosts(parsed: ParsedObject | None) -> dict[str, None]:
@@ -135,8 +135,8 @@ def _is_same(one: FurtherHost, another: FurtherHost) -> bool:
     return (one.target, one.is_redirect) == (another.target, another.is_redirect)
 
 
-def _by_age(all_parsed: Iterable[ParsedObject]) -> Sequence[ParsedObject]:
-    return sorted(all_parsed, key=lambda parsed: by_age(parsed.owner))
+def _by_age(all_parsed: Iterable[ParsedObject]) -> Stepwise[Sequence[ParsedObject]]:
+    return (yield from in_order(all_parsed, lambda parsed: by_age(parsed.owner), SORTED_AT_ONCE))
 
 
 def _of_ours(all_parsed: Iterable[ParsedObject], owner: Owner, *, is_shared: bool) -> Sequence[ParsedObject]:

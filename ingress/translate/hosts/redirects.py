@@ -120,8 +120,16 @@ class RedirectRule:
                 excepted.add(name)
             if not number % AT_ONCE:
                 yield
-        redirects = EVERY_HOST if host in wildcards else _certified(names, suffixes)
-        insists_on = _certified(insisting, insisting_suffixes, excepted)
+        redirects = _certified(names, suffixes)
+        if len(names) > AT_ONCE:
+            yield
+        insists_on = redirects
+        if excepted or len(insisting) < len(names) or len(wide) < len(suffixes):
+            insists_on = _certified(insisting, insisting_suffixes, excepted)
+        if host in wildcards:
+            redirects = EVERY_HOST
+        if len(names) > AT_ONCE:
+            yield
         self._wide[host] = redirects, EVERY_HOST if host in wide and not excepted else insists_on
 
 

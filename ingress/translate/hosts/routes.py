@@ -100,6 +100,8 @@ def host_routes(
     *slashed* the paths that are redirected to themselves with a slash.
     """
     asked = {parsed.owner: parsed for parsed in all_parsed}
+    if len(asked) > CLAIMS_AT_ONCE:
+        yield
     owner = owner_of(host, all_parsed)
     speaker = None if owner is None else asked[owner]
     yield from redirects.collecting(host)

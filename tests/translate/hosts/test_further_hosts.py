@@ -14,7 +14,7 @@ from ingress.filters import FilterSpec
 from ingress.identity.certificates import Certificate
 from ingress.model.cluster.objects import ClusterObject, ObjectKey
 from ingress.model.cluster.problems import Problem, Reason
-from ingress.model.stepwise import finished
+from ingress.model.stepwise import finished, known
 from ingress.translate.hosts import further_hosts
 from ingress.translate.hosts.further_hosts import hear
 from ingress.translate.options import TranslateOptions
@@ -272,7 +272,13 @@ class AliasTests(SynchronousTestCase):
 
         def steps(*, is_whole: bool) -> int:
             heard = hear(
-                "b.test", (), (parsed,), lambda _: (parsed,), lambda _: (), is_shared=False, is_whole=is_whole
+                "b.test",
+                (),
+                (parsed,),
+                lambda _: known((parsed,)),
+                lambda _: known(()),
+                is_shared=False,
+                is_whole=is_whole,
             )
             return sum(1 for _ in heard)
 

@@ -118,6 +118,16 @@ class HostStepTests(SynchronousTestCase):
         ]
         self.assertLess(self.longest(fields, *some), 20_000)
 
+    def test_one_host_of_thousands(self) -> None:
+        """Thousands that name one host, or are canaries of it, are brought in the order of their age in steps."""
+        whole = ingress(0)
+        canaries = [
+            evolve(ingress(one, canary="true", canary_weight="1"), rules=whole.rules)
+            for one in range(1, 4 * MANY)
+        ]
+        for some in ([ingress(one) for one in range(4 * MANY)], [*canaries, whole]):
+            self.assertLess(self.longest(*some), 10_000)
+
     def test_many_entries(self) -> None:
         """A ConfigMap of tens of thousands of fields, of which some are read, takes no longer than one of hundreds."""
         for annotation, name in (

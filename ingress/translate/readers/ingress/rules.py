@@ -19,6 +19,7 @@ What cannot be used costs as little as possible, and never widens what is left:
 import re
 from collections.abc import Iterator
 from functools import lru_cache
+from typing import Final
 
 from ingress.annotations.annotations import AnnotationReader, AnnotationSettings
 from ingress.annotations.client_certificates.family import CLIENT_CERTIFICATES, SECRET_ANNOTATION
@@ -73,6 +74,10 @@ _STRICT = ("Exact", "Prefix")
 _MATCHES = {"Exact": Match.EXACT, "Prefix": Match.PREFIX, "ImplementationSpecific": Match.PREFIX}
 
 
+_MANY_ANNOTATIONS: Final = 1000
+"""To look through so many takes half a millisecond each time."""
+
+
 def read_ingress(
     ingress: Ingress,
     annotations: AnnotationReader,
@@ -83,6 +88,8 @@ def read_ingress(
 ) -> Stepwise[ParsedObject]:
     """Read rules, default backend and annotations of *ingress*, a large one in steps; never raises."""
     settings, problems = annotations.read(ingress)
+    if len(ingress.annotations) > _MANY_ANNOTATIONS:
+        yield
     problems += _alone_about_clients(ingress, settings, annotations)
     if settings.of(CANARIES).is_canary:
         return (yield from _read_canary(ingress, settings, problems))
