@@ -20,8 +20,8 @@ is to say that the collector leaves them alone, and only the others are walked t
 3. What was frozen while it lived, and became garbage in a cycle, is lost.  That is bounded by growth.  Once twice as much memory
    is in use as when connections were first accepted, or as after the last time, what lives is counted, a few hundred references in each
    turn (``reachable``).  Mostly it is what has grown, as where a cluster gets more hosts, and nothing else is to be done.  Only where there is far more
-   memory in use than that many objects take, all of it thaws, is walked through, and what is left is frozen anew: everybody
-   waits for that, but it takes a mistake, and as much garbage as there is memory of any use.
+   memory in use than that many objects take, and still is when they are counted once more half a minute later, all of it thaws, is walked
+   through, and what is left is frozen anew: everybody waits for that, but it takes a mistake, and as much garbage as there is memory of any use.
 
 **Memory.**  What objects were read from was freed in between them, so the allocator keeps it for what comes.  In the turn after
 the first snapshot, when what made that has let go of its own, it gives back what it can: with 10,000 Ingresses some megabytes.  From then on it is to
@@ -35,6 +35,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from twisted.internet.defer import CancelledError, Deferred
+from twisted.internet.interfaces import IDelayedCall
 from twisted.logger import Logger
 from twisted.python.failure import Failure
 
@@ -60,6 +61,9 @@ BLOCKS_EACH: Final = 3.0
 
 Without any there are 1.9 where nothing is served, and 1.5 with 30,000 Ingresses.
 """
+
+AGAIN_SECONDS: Final = 30.0
+"""Behind a count that finds too few objects there is another one: what a thread is reading just then is found by none."""
 
 MARGIN: Final = 1.5
 """How many times as many blocks for each object there may be as a walk through everything left, if it left more than was expected."""
@@ -117,6 +121,8 @@ class Interpreter:
         self._is_walking = self._is_judging = self._is_on = False
         """Whether a walk through everything goes on; whether growth is being judged; and whether this is set up."""
         self._counting: Deferred[int] | None = None
+        self._again: IDelayedCall | None = None
+        """The next count, where the last one found too little."""
         self._before: tuple[tuple[int, int, int], float] | None = None
 
     def __repr__(self) -> str:
@@ -163,8 +169,12 @@ class Interpreter:
 
     def _counted(self, living: int) -> None:
         self._counting = None
+        again, self._again = self._again, None
         blocks = sys.getallocatedblocks()
         if blocks > self._most_each * living:
+            if again is None:
+                self._again = self._reactor.callLater(AGAIN_SECONDS, self._judge)
+                return
             self._thaw()
             # Whatever is left is of use, though all of it is not found.
             self._most_each = max(self._most_each, MARGIN * self._settled / max(living, 1))
@@ -173,7 +183,7 @@ class Interpreter:
             self._is_judging = False
 
     def _uncounted(self, failure: Failure) -> None:
-        self._counting = None
+        self._counting = self._again = None
         self._is_judging = False
         if not failure.check(CancelledError):
             _log.failure("cannot count what lives", failure)
@@ -192,6 +202,9 @@ class Interpreter:
         self._is_on = False
         if self._counting is not None:
             self._counting.cancel()
+        if self._again is not None and self._again.active():
+            self._again.cancel()
+        self._again = None
         gc.callbacks.remove(self._collected)
         gc.unfreeze()
         thresholds, interval = self._before

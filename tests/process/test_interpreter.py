@@ -14,7 +14,7 @@ from twisted.internet.task import Clock
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.model.stepwise import Stepwise
-from ingress.process.interpreter import GROWTH, MANY, SWITCH_SECONDS, Interpreter
+from ingress.process.interpreter import AGAIN_SECONDS, GROWTH, MANY, SWITCH_SECONDS, Interpreter
 from tests.fakes.processes import ROOT
 
 _COMING_AND_GOING = """
@@ -105,8 +105,11 @@ class InterpreterCase(SynchronousTestCase):
         (judge,) = self.reactor.asked
         self.reactor.asked.clear()
         judge()
-        self.reactor.pump([0.0] * self.steps)
-        self.reactor.advance(0)
+        self.reactor.pump([0.0] * (self.steps + 1))
+        if self.reactor.getDelayedCalls():
+            # There is more in use than lives, and it is counted once more.
+            self.reactor.advance(AGAIN_SECONDS)
+            self.reactor.pump([0.0] * (self.steps + 1))
         self.assertEqual(self.reactor.getDelayedCalls(), [])
 
 
@@ -286,6 +289,38 @@ class GrowthTests(InterpreterCase):
             self.judge()
             self.assertEqual(len(thawed), walks)
 
+    def test_for_a_while(self) -> None:
+        """Where what lives is found by the second count, as what a thread has read by then, nobody walks through everything."""
+        self.settled()
+        thawed: list[None] = []
+        self.patch(gc, "unfreeze", lambda: thawed.append(None))
+        kept: list[Node] = []
+        while not self.reactor.asked:
+            kept += cycles(MANY)
+            gc.collect()
+        (judge,) = self.reactor.asked
+        self.reactor.asked.clear()
+        judge()
+        self.reactor.advance(0)
+        self.assertEqual(len(self.reactor.getDelayedCalls()), 1)
+        self.living = sys.getallocatedblocks()
+        self.reactor.advance(AGAIN_SECONDS)
+        self.reactor.advance(0)
+        self.assertEqual((thawed, self.reactor.getDelayedCalls(), self.reactor.asked), ([], [], []))
+
+    def test_undone_before_the_second_count(self) -> None:
+        """There is no second count once all is undone."""
+        self.settled()
+        kept: list[Node] = []
+        while not self.reactor.asked:
+            kept += cycles(MANY)
+            gc.collect()
+        self.reactor.asked.pop()()
+        self.reactor.advance(0)
+        self.assertEqual(len(self.reactor.getDelayedCalls()), 1)
+        self.interpreter.undo()
+        self.assertEqual(self.reactor.getDelayedCalls(), [])
+
     def test_counted_in_steps(self) -> None:
         """What lives is counted over many turns, in which more is frozen, and growth is not judged once more meanwhile."""
         self.settled()
@@ -296,12 +331,16 @@ class GrowthTests(InterpreterCase):
             gc.collect()
         (judge,) = self.reactor.asked
         judge()
+        self.living = 1 << 40
+        turns = 0
         while self.reactor.getDelayedCalls():
             kept += cycles(MANY)
             gc.collect()
             self.assertLess(len(gc.get_objects()), 1000)
             self.assertEqual(self.reactor.asked, [judge])
             self.reactor.advance(0)
+            turns += 1
+        self.assertGreater(turns, 0)
         self.assertEqual(Node.alive, 2 * len(kept))
 
     def test_undone_while_counting(self) -> None:

@@ -50,7 +50,7 @@ print(len(walks))
 living = most = sys.getallocatedblocks()
 for _ in range(5 * len(kept) // 5000):
     lot()
-    reactor.advance(0)
+    reactor.advance(15)
     most = max(most, sys.getallocatedblocks())
 print(len(walks) > 0, most < 4 * living)
 """
