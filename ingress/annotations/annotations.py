@@ -62,6 +62,7 @@ from ingress.filters import FilterSpec
 from ingress.model.cluster.objects import ObjectKey, Owner
 from ingress.model.cluster.problems import Problem, Reason
 from ingress.model.frozen import frozen
+from ingress.model.stepwise import Stepwise, finished
 from ingress.model.upstream.backends import BackendReference
 
 S = TypeVar("S")
@@ -351,6 +352,17 @@ class AnnotationReader:
 
     def read(self, ingress: Annotated) -> tuple[AnnotationSettings, tuple[Problem, ...]]:
         """Return what *ingress* asks for, and what it asks for in vain.  Never raises."""
+        return finished(self.reading(ingress))
+
+    def settings_of(self, ingress: Annotated) -> AnnotationSettings:
+        """Return what *ingress* asks for, and say nothing about names that mean nothing, which takes the longest."""
+        settings, _ = finished(self.reading(ingress, tells_unknown=False))
+        return settings
+
+    def reading(
+        self, ingress: Annotated, *, tells_unknown: bool = True
+    ) -> Stepwise[tuple[AnnotationSettings, tuple[Problem, ...]]]:
+        """Return in steps what *ingress* asks for, and what it asks for in vain.  Never raises."""
         if not ingress.annotations and not ingress.unreadable:
             return self.usual, ()
         asked: dict[Family[Any], dict[str, object]] = {}
@@ -363,7 +375,9 @@ class AnnotationReader:
             field = self._below + canaries.ANNOTATION
             message = f"{canaries.ANNOTATION}: {canaries.PRIMARY_SAYS} {shown_together(sorted(without_effect), _shown)}"
             problems.append(_problem(ingress, field, Reason.ANNOTATION_NOTE, message))
-        for full_name, value in ingress.annotations.items():
+        for number, (full_name, value) in enumerate(ingress.annotations.items(), 1):
+            if not number % _READ_AT_ONCE:
+                yield
             if not full_name.startswith(self._below):
                 continue
             name = full_name.removeprefix(self._below)
@@ -417,7 +431,9 @@ class AnnotationReader:
             elif may_keep_requests_out(name):
                 lacks_guard = True
                 guards_hosts = guards_hosts or name == HOST_SNIPPET
-        for some in told_of(sorted(unknown), self._names) if unknown else ():
+        for some in told_of(sorted(unknown), self._names) if unknown and tells_unknown else ():
+            # To look for what is meant takes a millisecond.
+            yield
             message = f"{shown_together(some.names, _shown)}: {some.message}"
             problems.append(
                 _problem(ingress, self._below + some.names[0], Reason.UNKNOWN_ANNOTATION, message)
@@ -450,6 +466,10 @@ class AnnotationReader:
             return frozenset()
         names = (name.removeprefix(self._below) for name in annotations if name.startswith(self._below))
         return frozenset(names) - canaries.SAID_BY_CANARIES
+
+
+_READ_AT_ONCE: Final = 200
+"""Annotations that are read in one step."""
 
 
 def _filters(family: Family[Any], settings: AnnotationSettings) -> bool:

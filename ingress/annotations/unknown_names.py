@@ -453,7 +453,8 @@ class UnknownNames:
 def told_of(names: Sequence[str], known: Collection[str]) -> Iterator[UnknownNames]:
     """Yield what to say of *names*, one for each wish; *known* are the names of annotations that there are.
 
-    Takes no more than some ten milliseconds, however many and however long the names are, and yields no more than who reads it can use.
+    It takes about a millisecond from one to the next, ten in all, however many and however long the names are, and yields no more than who
+    reads it can use.
     """
     wishes: dict[Wish | None, list[str]] = {}
     for count, name in enumerate(names):

@@ -118,6 +118,12 @@ class HostStepTests(SynchronousTestCase):
         ]
         self.assertLess(self.longest(fields, *some), 20_000)
 
+    def test_annotations(self) -> None:
+        """Thousands of annotations are read some at a time, and what is perhaps meant by those that there are not is looked for one by one."""
+        many = ingress(0, **{f"proxy-buffer-sise-{one}": "x" for one in range(8 * MANY)})
+        # To look for one of them alone takes more than forty thousand calls.
+        self.assertLess(self.longest(many), 60_000)
+
     def test_one_host_of_thousands(self) -> None:
         """Thousands that name one host, or are canaries of it, are brought in the order of their age in steps."""
         whole = ingress(0)

@@ -40,7 +40,7 @@ def needs_of(ingress: Ingress, kind: Kind, annotations: AnnotationReader) -> Nee
         annotations.full_name(name) in ingress.annotations for name in _NAMING
     ):
         return _of_tls(ingress, kind)
-    settings, _ = annotations.read(ingress)
+    settings = annotations.settings_of(ingress)
     if settings.of(CANARIES).is_canary:
         # It claims nothing.
         return {}

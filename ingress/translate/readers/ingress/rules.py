@@ -87,7 +87,7 @@ def read_ingress(
     quirks: bool = True,
 ) -> Stepwise[ParsedObject]:
     """Read rules, default backend and annotations of *ingress*, a large one in steps; never raises."""
-    settings, problems = annotations.read(ingress)
+    settings, problems = yield from annotations.reading(ingress)
     if len(ingress.annotations) > _MANY_ANNOTATIONS:
         yield
     problems += _alone_about_clients(ingress, settings, annotations)
