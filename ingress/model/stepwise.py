@@ -42,19 +42,21 @@ def let_go(items: list[Any], at_once: int = LET_GO_AT_ONCE) -> Stepwise[None]:
 LOOKED_AT_ONCE: Final = 1000
 
 
+def _itself(item: Any) -> Any:
+    return item
+
+
 def least(
     items: Iterable[T],
     most: int,
-    key: Callable[[T], Any] | None = None,
+    key: Callable[[T], Any] = _itself,
     is_meant: Callable[[T], bool] | None = None,
 ) -> Stepwise[list[T]]:
     """Return the first *most* of *items* in their order by *key*, or by themselves, of those that are meant; some at once, a step each."""
     source = iter(items)
     found: list[T] = []
     while some := list(islice(source, LOOKED_AT_ONCE)):
-        found = nsmallest(
-            most, chain(found, filter(is_meant, some) if is_meant is not None else some), key=key
-        )
+        found = nsmallest(most, chain(found, filter(is_meant, some) if is_meant is not None else some), key)
         if len(some) == LOOKED_AT_ONCE:
             yield
     return found

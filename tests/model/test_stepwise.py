@@ -82,6 +82,6 @@ class LeastTests(SynchronousTestCase):
             looked_at += 1
             return True
 
-        for _ in least(range(65_536), 10, None, is_meant):
+        for _ in least(range(65_536), 10, is_meant=is_meant):
             self.assertLessEqual(looked_at, LOOKED_AT_ONCE)
             looked_at = 0
