@@ -386,7 +386,14 @@ class ApiServerSource:
         is_secret, watched = read is SECRETS, self._watched[read.kind]
         always = () if is_secret else self._config_maps
         references = ObjectReferences(self._options, self._kinds.routes, read.kind, always)
-        referenced = ReferencedObjects(sink, references, watched, self._metrics, counts)
+        referenced = ReferencedObjects(
+            sink,
+            references,
+            watched,
+            self._metrics,
+            soon=lambda judge: self._reactor.callLater(0, judge),
+            counts=counts,
+        )
         reader = ObjectReader(
             self._reactor,
             lambda: ApiConnection(self._access),

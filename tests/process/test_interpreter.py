@@ -279,7 +279,12 @@ class GrowthTests(InterpreterCase):
         self.settled()
         thawed: list[None] = []
         unfreeze = gc.unfreeze
-        self.patch(gc, "unfreeze", lambda: (thawed.append(None), unfreeze()))
+
+        def thaw() -> None:
+            thawed.append(None)
+            unfreeze()
+
+        self.patch(gc, "unfreeze", thaw)
         kept: list[Node] = []
         for walks in (1, 1, 1):
             while not self.reactor.asked:

@@ -34,7 +34,7 @@ RightsAwaited = Callable[[Iterable[ObjectKey], Set[ObjectKey]], tuple[str, ...]]
 class ReferencedObjects:
     """A sink in front of *sink*; ``attach`` comes before everything else.
 
-    *counts* is told how many changes come in each batch.
+    *soon* calls in a turn of its own; *counts* is told how many changes come in each batch.
     """
 
     def __init__(
@@ -43,8 +43,11 @@ class ReferencedObjects:
         references: ObjectReferences,
         watched: WatchedObjects,
         metrics: WatchMetrics,
+        soon: Callable[[Callable[[], None]], object],
         counts: Callable[[int], None] | None = None,
     ) -> None:
+        self._soon = soon
+        self._is_judged_soon = False
         self._sink = sink
         self._references = references
         self._kind = references.kind
@@ -97,6 +100,25 @@ class ReferencedObjects:
                 if kind is self._kind and projection is not None:
                     self._reader.seen(key)
         self._need(changes)
+        self._judge_soon()
+
+    def _judge_soon(self) -> None:
+        """See to it that objects are judged some at a time, where very many wait for that."""
+        if self._references.is_judging and not self._is_judged_soon:
+            self._is_judged_soon = True
+            self._soon(self._judge_some)
+
+    def _judge_some(self) -> None:
+        self._is_judged_soon = False
+        if not self._references.is_judging:
+            return
+        changes = self._references.judge_some()
+        gone = self._dropped(changes)
+        if gone:
+            self._sink.changed(gone)
+        self._need(changes)
+        self._judge_soon()
+        self.read_changed()
 
     def synced(self) -> None:
         """Learn that all lists are complete."""
@@ -129,7 +151,7 @@ class ReferencedObjects:
 
     def read_changed(self) -> None:
         """Tell the sink that it is synced, when it is."""
-        if not self._lists_are_complete or self._is_synced or self._unread:
+        if not self._lists_are_complete or self._is_synced or self._unread or self._references.is_judging:
             return
         awaited = self._rights()
         if awaited:

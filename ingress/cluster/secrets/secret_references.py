@@ -6,6 +6,7 @@ of these kinds were seen (``begin``): what another controller's Ingress refers t
 """
 
 from collections.abc import Container, Hashable, Iterable, Set
+from itertools import islice
 from typing import Final
 
 from attrs import define
@@ -20,6 +21,9 @@ from ingress.translate.readers.reader import Reader, Readers, RouteKind
 from ingress.translate.readers.route_kinds import ROUTE_KINDS
 
 _NONE: Final[frozenset[str]] = frozenset()
+
+JUDGED_AT_ONCE: Final = 200
+"""Objects whose needs are found out in one turn, where a class is another and with it all objects that name it."""
 
 
 _JudgedAs = tuple[Kind, Hashable]
@@ -74,6 +78,8 @@ class ObjectReferences:
         self._uses: dict[ObjectKey, dict[str, int]] = {}
         # By the same: whether such an object is ours.
         self._verdicts: dict[_JudgedAs, bool] = {}
+        # Those that came to be ours, or ceased to be, with many others, and are judged some at a time.
+        self._turned: dict[ObjectId | None, None] = {}
 
     def __len__(self) -> int:
         """How many are needed."""
@@ -92,6 +98,18 @@ class ObjectReferences:
         self._has_begun = True
         return self._judge([None, *self._objects])
 
+    @property
+    def is_judging(self) -> bool:
+        """Whether there is something to do for ``judge_some``."""
+        return bool(self._turned)
+
+    def judge_some(self) -> NeedChanges:
+        """Judge some of those that an object turned by which very many are judged; return what is different now."""
+        some = list(islice(self._turned, JUDGED_AT_ONCE))
+        for user in some:
+            del self._turned[user]
+        return self._judge(some)
+
     def refer(self, options: TranslateOptions) -> NeedChanges:
         """Take what the operator refers to by *options* from now on; return what is different."""
         self._options = options
@@ -101,7 +119,7 @@ class ObjectReferences:
         return NeedChanges(changes.needed, changes.dropped, frozenset())
 
     def changed(self, batch: Batch) -> NeedChanges:
-        """Take *batch*; return what is different now."""
+        """Take *batch*; return what is different now, but for what ``judge_some`` finds later."""
         stale: dict[ObjectId | None, None] = {}
         turned: dict[Kind, None] = {}
         for object_id, projection in batch.items():
@@ -114,7 +132,12 @@ class ObjectReferences:
                 self._put_judge(kind, key, value)
                 turned.update(dict.fromkeys(self._readers.decided_by(kind)))
         if turned and self._has_begun:
-            stale.update(dict.fromkeys(self._judged_anew(turned)))
+            found = self._judged_anew(turned)
+            stale.update(dict.fromkeys(found[:JUDGED_AT_ONCE]))
+            self._turned.update(dict.fromkeys(found[JUDGED_AT_ONCE:]))
+        if self._turned:
+            for user in stale:
+                self._turned.pop(user, None)
         if not (stale and self._has_begun):
             return NeedChanges({}, frozenset(), frozenset())
         return self._judge(stale)

@@ -1,15 +1,15 @@
 """Tests for ``ingress.cluster.secrets.needed_secrets``: which Secrets come, by which way, and when."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import cast
 
-from attrs import Factory, define
+from attrs import Factory, define, evolve
 from twisted.internet.task import deferLater
 from twisted.trial.unittest import SynchronousTestCase
 
 from ingress.cluster.secrets.needed_secrets import ReferencedObjects
 from ingress.cluster.secrets.secret_reader import ObjectReader
-from ingress.cluster.secrets.secret_references import ObjectReferences
+from ingress.cluster.secrets.secret_references import JUDGED_AT_ONCE, ObjectReferences
 from ingress.cluster.secrets.watched_secrets import WatchedObjects
 from ingress.cluster.store import Store
 from ingress.metrics.series.watch import WatchMetrics
@@ -17,7 +17,7 @@ from ingress.model.cluster.objects import Kind, ObjectKey, Projection, Secret
 from ingress.model.cluster.problems import Reason
 from ingress.model.cluster.secrets import TLS_KEYS, UPSTREAM_TLS_KEYS
 from ingress.translate.options import TranslateOptions
-from ingress.translate.readers.ingress.objects import Ingress, IngressTLS
+from ingress.translate.readers.ingress.objects import Ingress, IngressClass, IngressTLS
 from tests.cluster.api_server_case import SOON_SECONDS, reactor
 from tests.cluster.source_case import Content, SourceTestCase, ingress, running_threads, secret, service
 from tests.fakes.apiserver.access import Grant
@@ -474,6 +474,9 @@ class Reads:
     def touch(self, key: ObjectKey) -> None:
         pass
 
+    def forget(self, key: ObjectKey) -> None:
+        pass
+
 
 KEY = ObjectKey("shop", "t")
 OVER_TLS = {
@@ -487,8 +490,10 @@ class MoreIsNeededTests(SynchronousTestCase):
 
     def setUp(self) -> None:
         self.content, self.reads = Content(), Reads()
+        self.turns: list[Callable[[], None]] = []
+        self.references = ObjectReferences(TranslateOptions())
         self.objects = ReferencedObjects(
-            self.content, ObjectReferences(TranslateOptions()), WatchedObjects(), WatchMetrics()
+            self.content, self.references, WatchedObjects(), WatchMetrics(), self.turns.append
         )
         self.objects.attach(cast(ObjectReader, self.reads), None)
 
@@ -542,6 +547,58 @@ class MoreIsNeededTests(SynchronousTestCase):
         self.refer(over_tls=False)
         self.event(b"2")
         self.assertEqual(self.in_force(), (b"2", TLS_KEYS))
+
+    def test_class_of_very_many(self) -> None:
+        """Where the class of very many Ingresses becomes ours, or ceases to be, their Secrets are read, and forgotten, some a turn."""
+        count = 5 * JUDGED_AT_ONCE
+        nginx = IngressClass(ObjectKey("", "nginx"), "other/controller")
+
+        def turns(controller: str) -> list[int]:
+            """Have the class be that controller's; return how many Secrets are needed after each turn."""
+            changed = Projection(evolve(nginx, controller=controller))
+            self.objects.changed({(Kind.INGRESS_CLASS, nginx.key): changed})
+            needed = [len(self.references)]
+            while self.turns:
+                self.turns.pop()()
+                needed.append(len(self.references))
+            return needed
+
+        self.objects.changed({(Kind.INGRESS_CLASS, nginx.key): Projection(nginx)})
+        self.objects.begin(list_follows=False)
+        for number in range(count):
+            one = Ingress(
+                ObjectKey("shop", f"i{number}"), class_name="nginx", tls=(IngressTLS(("a",), f"t{number}"),)
+            )
+            self.objects.changed({(Kind.INGRESS, one.key): Projection(one)})
+        expected = [*range(JUDGED_AT_ONCE, count + 1, JUDGED_AT_ONCE)]
+        self.assertEqual(turns("k8s.io/ingress-nginx"), expected)
+        self.assertEqual(len({name for name, _ in self.reads.asked}), count)
+        brought = Secret(
+            ObjectKey("shop", "t999"), "kubernetes.io/tls", {"tls.crt": b"1"}, frozenset(TLS_KEYS)
+        )
+        self.objects.deliver(brought.key, Projection(brought))
+        self.assertEqual(turns("other/controller"), [*reversed(expected[:-1]), 0])
+        self.assertEqual(self.content.names(Kind.SECRET), set())
+
+    def test_class_changes_twice(self) -> None:
+        """Whoever waits to be judged is judged by what counts then, and is synced no sooner."""
+        count = 3 * JUDGED_AT_ONCE
+        nginx = IngressClass(ObjectKey("", "nginx"), "other/controller")
+        for number in range(count):
+            one = Ingress(
+                ObjectKey("shop", f"i{number}"), class_name="nginx", tls=(IngressTLS(("a",), f"t{number}"),)
+            )
+            self.objects.changed({(Kind.INGRESS, one.key): Projection(one)})
+        self.objects.changed({(Kind.INGRESS_CLASS, nginx.key): Projection(nginx)})
+        self.objects.begin(list_follows=False)
+        for controller in ("k8s.io/ingress-nginx", "other/controller"):
+            changed = Projection(evolve(nginx, controller=controller))
+            self.objects.changed({(Kind.INGRESS_CLASS, nginx.key): changed})
+        self.objects.synced()
+        self.assertEqual(self.content.synced_times, 0)
+        while self.turns:
+            self.turns.pop()()
+        self.assertEqual((len(self.references), self.content.synced_times), (0, 1))
 
     def test_during_the_first_list(self) -> None:
         """One that the first list brought before more of it was needed is read by name when that list is complete."""
