@@ -3,23 +3,12 @@
 import importlib
 import pkgutil
 import sys
+from types import ModuleType
 
 import ingress
 
-# Importing them installs the global reactor, which a process must do by itself; or it needs an extra, and is for those alone that trace.
-_NOT_BEFORE_FORK = (
-    "ingress.cluster_side",
-    "ingress.ctl",
-    "ingress.data_plane",
-    "ingress.options_in_force",
-    "ingress.proxy.dispatch",
-    "ingress.proxy.downstream",
-    "ingress.proxy.listening",
-    "ingress.proxy.udp",
-    "ingress.service",
-    "ingress.tracing.otlp",
-    "ingress.workers",
-)
+# Who imports the command line starts no controller; the other one needs an extra, and is for those alone that trace.
+_NOT_BEFORE_FORK = ("ingress.ctl", "ingress.tracing.otlp")
 _BESIDES = (
     "twisted.scripts.twistd",
     "twisted.web.server",
@@ -28,13 +17,21 @@ _BESIDES = (
     "kubernetes.client.rest",
     "yaml",
 )
+_REACTOR = "twisted.internet.reactor"
+_NAMES_IT = "twisted.web.proxy"
+"""Makes the reactor a default of functions, which all of ours are called with their own: it would be installed for that alone."""
 
 
 def import_ours() -> None:
-    """Import what a controller needs, as far as that installs no reactor."""
+    """Import what a controller needs, as far as that installs no reactor: which one it is a process has to choose by itself."""
     for name in _BESIDES:
         importlib.import_module(name)
-    for module in pkgutil.walk_packages(ingress.__path__, "ingress."):
-        if not module.name.startswith(_NOT_BEFORE_FORK):
-            importlib.import_module(module.name)
-    assert "twisted.internet.reactor" not in sys.modules
+    nobody = sys.modules[_REACTOR] = ModuleType("nobody's reactor")
+    try:
+        for module in pkgutil.walk_packages(ingress.__path__, "ingress."):
+            if not module.name.startswith(_NOT_BEFORE_FORK):
+                importlib.import_module(module.name)
+    finally:
+        del sys.modules[_REACTOR]
+    having = [name for name, module in sys.modules.items() if getattr(module, "reactor", None) is nobody]
+    assert having == [_NAMES_IT], having
