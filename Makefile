@@ -315,7 +315,7 @@ $(user_environment): $(metadata)
 $(dev_environment): $(metadata)
 	@$(make_venv)
 	$(bin)/python -m pip install --quiet --disable-pip-version-check --no-compile --editable '.[dev]'
-	@$(compile)
+	@$(compile) && $(compile_tests)
 	@touch $@ $(user_environment)
 
 # The package itself comes later, compiled; the folder of what was made before is of no use to other rules of making it.
@@ -392,6 +392,8 @@ endef
 # would compile, by one process, 70 MB of classes of the Kubernetes API besides, which nobody imports: twice as much as all the rest.
 compile_libraries = $(bin)/python -m compileall -q -j 0 -x 'kubernetes/(aio|client/(api|models))/(?!__init__)' $(VENV)/lib/python3*/site-packages
 compile = $(compile_libraries) && $(bin)/python -m compileall -q -j 0 ingress
+# And tests with what they import: by one process, while the others wait for it, that takes longer.
+compile_tests = $(bin)/python -m compileall -q -j 0 tests bench compiling conformance examples scripts
 
 define make_venv
 $(have_python); \
