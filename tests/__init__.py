@@ -3,6 +3,7 @@
 ``INGRESS_EXAMPLES=10`` tries properties with ten times as many examples as they name (``tests/properties.py``).
 """
 
+import atexit
 import gc
 import os
 import sys
@@ -57,6 +58,8 @@ if _trial is not None:
     # A seventh of the time went to walks for garbage, of which there is little: this process is no controller, and ends soon.  What
     # is started by tests sets its own pace.
     gc.set_threshold(100_000, 20, 1000)
+    # Nor is all that was imported taken apart at the end.
+    atexit.register(gc.freeze)
     _disttrial: Any = sys.modules.get("twisted.trial._dist.disttrial")
     if _disttrial is not None:
         from tests.forking import fork_processes
