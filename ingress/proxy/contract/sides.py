@@ -236,6 +236,9 @@ class AnswerSink(Protocol):
     def upstream_ended(self) -> Transport | None:
         """Upstream says no more in a tunnel; return downstream's transport if that may still say something to it."""
 
+    def downstream_transport(self) -> Transport | None:
+        """Return downstream's connection, which tells whether a side of a tunnel has ended; None where there is none."""
+
     def upstream_lost(self, why: str, fault: Fault) -> None:
         """The connection is gone, or of no use any more."""
 

@@ -66,9 +66,8 @@ class Exchange(AnswerSink):
     status = 0
     sent = 0  # Bytes of the body of the answer, or of a tunnel, that went downstream so far.
     timeouts: Timeouts | None = None  # Those of a route that asks for some.
-    # How long the request body may rest, where that is for the route to say; None: as ``Limits`` say of any.
-    rest_seconds: float | None = None
-    passage: RequestPassage | None = None  # Of the body, if there is one, until the exchange is over.
+    rest_seconds: float | None = None  # For how long the body may rest where the route says so.
+    passage: RequestPassage | None = None  # Of the request body, as long as there is one.
     chain: Chain | None = None  # Its filters; None where there are none.
     cause: Cause | None = None  # Whose failure it is, where that is known before the end.
     request_id = b""
@@ -174,8 +173,7 @@ class Exchange(AnswerSink):
         status = reply.status
         if status >= 300 and is_grpc(self.received):
             reply = trailers_only(status, self._attempts is not None and self.state is _AWAITING, self.cause)
-        head = head_of(reply)
-        body = b"" if self.head.method == b"HEAD" else reply.body
+        head, body = head_of(reply), b"" if self.head.method == b"HEAD" else reply.body
         if self.chain is None or not self.chain.sees_answers or self._has_crashed:
             self.deliver(status, head, body, True, [])
         else:
@@ -394,9 +392,8 @@ class Exchange(AnswerSink):
 
     def downstream_drained(self) -> None:
         """Downstream takes more again."""
-        if self.upstream is None or self._downstream.is_full:
-            return
-        if self._filtering is None or not self._filtering.holds_answer:
+        is_held = self._filtering is not None and self._filtering.holds_answer
+        if self.upstream is not None and not is_held and not self._downstream.is_full:
             self.upstream.resume()
 
     def tunnel_from_downstream(self, octets: bytes) -> None:
@@ -489,6 +486,10 @@ class Exchange(AnswerSink):
             return None
         self._is_half_over = True
         return self._downstream.end_sending()
+
+    def downstream_transport(self) -> Transport:
+        """Return downstream's connection."""
+        return self._downstream.transport
 
     def upstream_full(self) -> None:
         """Upstream takes no more of the request for now."""

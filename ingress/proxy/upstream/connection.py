@@ -42,6 +42,7 @@ from ingress.proxy.contract.reads import full_read
 from ingress.proxy.contract.sides import CLOSED, AnswerSink, Upstream
 from ingress.proxy.contract.transport import Delivery, Hearer, KernelCopy, Speaker, Transport
 from ingress.proxy.upstream.keepers import IdleKeeper, Taker
+from ingress.proxy.upstream.tunnel_end import TunnelEnd
 from ingress.routing.balancing.health import Liveness, liveness_of
 from ingress.tls.upstream import words_of_error
 
@@ -53,8 +54,8 @@ class UpstreamConnection(Upstream, Hearer):
 
     __slots__ = (
         "_buffer", "_chunked_request", "_closing", "_deadlines", "_decoder", "_delivery", "_full_read",
-        "_interim", "_is_copying", "_is_full", "_is_half_over", "_keeper", "_loss", "_paused",
-        "_progress", "_request_sent", "_taker", "_timeouts", "_touched", "_untaken", "_waits_for_turn",
+        "_interim", "_is_copying", "_is_full", "_keeper", "_loss", "_paused", "_progress",
+        "_request_sent", "_timeouts", "_touched", "_tunnel_end", "_waits_for_turn",
         "deadline", "endpoint", "exchange", "half_closes", "idle_since", "is_reused", "keep_alive", "liveness",
         "transport",
     )  # fmt: skip
@@ -100,11 +101,8 @@ class UpstreamConnection(Upstream, Hearer):
         """Whether more of an answer has come than one turn takes, and waits for the next one."""
         self._loss: Failure | None = None
         """Why the connection is gone, while something that came before is still read."""
-        self._is_half_over = False
-        """Whether one side of the tunnel has ended."""
-        self._taker: Transport | None = None
-        """Downstream's, while that may still say something in a tunnel of which upstream has ended its side."""
-        self._untaken = 0  # Bytes that were still to be taken at the last look.
+        self._tunnel_end: TunnelEnd | None = None
+        """That of the tunnel, once it is one."""
 
     def __repr__(self) -> str:
         doing = "idle" if self.exchange is None else repr(self.exchange)
@@ -176,7 +174,9 @@ class UpstreamConnection(Upstream, Hearer):
 
     def pause(self) -> None:
         """Read no more of the answer; the silence is ours now."""
-        if not self.half_closes and not self._is_full:
+        if self.half_closes:
+            self._await_upstream()
+        elif not self._is_full:
             self.deadline = NEVER
         self._paused = True
         self.transport.pauseProducing()
@@ -193,7 +193,9 @@ class UpstreamConnection(Upstream, Hearer):
     @never_raises
     def pauseProducing(self) -> None:
         """The transport's buffer is full."""
-        if not self.half_closes:
+        if self.half_closes:
+            self._await_upstream()
+        else:
             self._watch_sending()
         if self.exchange is not None:
             self.exchange.upstream_full()
@@ -373,7 +375,7 @@ class UpstreamConnection(Upstream, Hearer):
         # What is left of a body would be taken for what the tunnel begins with.
         if not self._request_sent or not may_switch(exchange.head.upgrade, head.upgrade):
             raise ResponseError("upstream switches to a protocol that was not asked for, or too soon")
-        self.half_closes = True
+        self.half_closes, self._tunnel_end = True, TunnelEnd()
         self._buffer = b""
         exchange.upstream_switched(head, first)
         # What bounded the request may not be for the tunnel.
@@ -411,7 +413,8 @@ class UpstreamConnection(Upstream, Hearer):
         if self._is_full:
             self.deadline = self._deadlines.now
         elif self.half_closes:
-            self.deadline = NEVER
+            # While nothing is taken of what is said, nobody reads of its sender that it has ended its side.
+            self.deadline = self._deadlines.now + TUNNEL_END_SECONDS
             self._tunnel_moved()
         elif self._paused or not self._request_sent:
             self.deadline = NEVER
@@ -422,7 +425,7 @@ class UpstreamConnection(Upstream, Hearer):
         """Something went through a tunnel, which may rest as long as it likes unless its route says otherwise."""
         if self._is_full:
             return
-        if self._is_half_over:
+        if self._tunnel_end is not None and self._tunnel_end.has_begun:
             self.deadline = self._deadlines.now + TUNNEL_END_SECONDS
         elif self._timeouts is not self._keeper.timeouts:
             self.deadline = self._deadlines.now + self._timeouts.read_seconds
@@ -430,9 +433,9 @@ class UpstreamConnection(Upstream, Hearer):
     @never_raises
     def expire(self) -> None:
         """Called by the deadlines: idle, silent or closing for too long, or how the request is taken is to be looked at."""
-        now = self._deadlines.now
+        now, end = self._deadlines.now, self._tunnel_end
         self.deadline = NEVER
-        if self.half_closes and (self._closing or self._is_half_over) and self._is_taken():
+        if end is not None and (self._closing or end.has_begun) and end.is_taken(self.transport):
             self.deadline = now + (LINGER_SECONDS if self._closing else TUNNEL_END_SECONDS)
         elif self._closing:
             self.transport.abortConnection()
@@ -445,20 +448,18 @@ class UpstreamConnection(Upstream, Hearer):
                 self._stop_waiting("upstream took nothing of the request for too long")
             else:
                 self.deadline = now
-        elif self._is_half_over:
+        elif end is not None and end.has_begun:
             # One side has ended, and the other had its time: what is still to be sent may go.
             self.exchange.downstream_lost()
+        elif end is not None and self._timeouts is self._keeper.timeouts:
+            downstream = self.exchange.downstream_transport()
+            if end.begins(self.transport, downstream) or self._paused or self.transport.unsent:
+                self.deadline = now + TUNNEL_END_SECONDS
         elif self.transport.is_held_up:
             # The kernel moves the answer, and waits for downstream.
             self.deadline = now + self._timeouts.read_seconds
         else:
             self._stop_waiting("upstream was silent for too long")
-
-    def _is_taken(self) -> bool:
-        """Whether something was taken since the last look, be it the last; at first that is not known."""
-        before, taker = self._untaken, self._taker
-        self._untaken = self.transport.untaken + (0 if taker is None else taker.untaken)
-        return self._untaken != before
 
     def _stop_waiting(self, why: str) -> None:
         if not self._touched:
@@ -469,7 +470,8 @@ class UpstreamConnection(Upstream, Hearer):
 
     def end_sending(self) -> None:
         """Downstream's side of a tunnel ended: tell upstream after what was sent, and give it time for its own end."""
-        self._is_half_over = True
+        if self._tunnel_end is not None:
+            self._tunnel_end.has_begun = True
         self._tunnel_moved()
         link_settings = self.endpoint.link_settings
         if link_settings is None or link_settings.tls is None:
@@ -479,8 +481,7 @@ class UpstreamConnection(Upstream, Hearer):
     def end_tunnel(self) -> None:
         """Downstream is gone from a tunnel: close once everything is sent, and what was said last is taken."""
         self._begin_closing()
-        self._is_taken()
-        if self._untaken:
+        if self._tunnel_end is not None and self._tunnel_end.has_rest(self.transport):
             # Closed while upstream speaks, it would be reset, and the rest lost: what comes is dropped until upstream closes.
             self.transport.loseWriteConnection()
             self.transport.resumeProducing()
@@ -493,8 +494,9 @@ class UpstreamConnection(Upstream, Hearer):
         self.transport.loseConnection()
 
     def _begin_closing(self) -> None:
-        self.exchange = self._taker = None
-        self._closing = True
+        self.exchange, self._closing = None, True
+        if self._tunnel_end is not None:
+            self._tunnel_end.taker = None
         self.deadline = self._deadlines.now + LINGER_SECONDS
 
     def close_idle(self) -> None:
@@ -528,9 +530,9 @@ class UpstreamConnection(Upstream, Hearer):
         """Upstream says no more in a tunnel; of any other connection that is the end."""
         exchange = self.exchange
         if exchange is not None:
-            self._taker = exchange.upstream_ended()
-            if self._taker is not None:
-                self._is_half_over = True
+            taker = exchange.upstream_ended()
+            if taker is not None and self._tunnel_end is not None:
+                self._tunnel_end.taker, self._tunnel_end.has_begun = taker, True
                 self._tunnel_moved()
                 return
         self.close()
@@ -547,7 +549,7 @@ class UpstreamConnection(Upstream, Hearer):
             return
         self._deadlines.forget(self)
         self._keeper.lost(self)
-        exchange, self.exchange, self._taker = self.exchange, None, None
+        exchange, self.exchange, self._tunnel_end = self.exchange, None, None
         delivery, self._delivery = self._delivery, None
         took_nothing = delivery is not None and delivery.took_nothing()
         if exchange is None:

@@ -1,7 +1,12 @@
 """Tests of clients that end their side: whoever has a whole request under way has left, unless the operator says else."""
 
 from ingress.model.serving.limits import Limits
-from ingress.proxy.contract.limits import LINGER_GAP_SECONDS, MAX_AHEAD, TUNNEL_END_SECONDS
+from ingress.proxy.contract.limits import (
+    LINGER_GAP_SECONDS,
+    LINGER_SECONDS,
+    MAX_AHEAD,
+    TUNNEL_END_SECONDS,
+)
 from tests.fakes.transports import Peer
 from tests.proxy.exchange.test_tunnel import ASK, SWITCH
 from tests.proxy.playing import GET, OK, ONE, TWO, ProxyCase, body_of
@@ -292,6 +297,59 @@ class TunnelEndTests(ProxyCase):
             self.reactor.pass_time(LINGER_GAP_SECONDS)
             self.assertTrue(down.closed, first)
         self.assert_ended(101, 101)
+
+    def clog(self, sender: Peer, taker: Peer) -> None:
+        """Have *sender* say more than is read of it, as *taker* takes nothing."""
+        taker.widen(0)
+        for _ in range(20):
+            sender.say(b"x" * 50_000)
+        self.assertGreater(sender.unread, 800_000)
+
+    def test_ends_unread(self) -> None:
+        """Who has ended its side behind what nobody takes, and so nobody reads, keeps no tunnel, whichever side that is."""
+        for first in ("down", "up"):
+            down = self.open_tunnel()
+            sides = (down, self.upstream()) if first == "down" else (self.upstream(), down)
+            self.clog(*sides)
+            sides[0].finish()
+            self.reactor.pass_time(2 * TUNNEL_END_SECONDS + LINGER_SECONDS + 4)
+            self.assertTrue(self.upstream().closed, first)
+            self.reactor.pass_time(100)
+            self.assertTrue(down.closed, first)
+        self.assert_ended(101, 101)
+
+    def test_is_read_at_last(self) -> None:
+        """As long as something is taken it is waited for, and all that was said arrives, with the end behind it."""
+        for first in ("down", "up"):
+            down = self.open_tunnel()
+            sender, taker = (down, self.upstream()) if first == "down" else (self.upstream(), down)
+            self.clog(sender, taker)
+            sender.finish()
+            for _ in range(20):
+                self.reactor.pass_time(TUNNEL_END_SECONDS - 2)
+                taker.widen(100)
+            self.assertFalse(down.closed or self.upstream().closed, first)
+            taker.widen()
+            self.assertEqual(len(taker.take()), 1_000_000)
+            self.assertTrue(taker.saw_end)
+            taker.finish()
+            self.assertTrue(down.closed and self.upstream().closed, first)
+            self.assertFalse(down.saw_reset or self.upstream().saw_reset)
+        self.assert_ended(101, 101)
+
+    def test_rests_full(self) -> None:
+        """A tunnel of which no side has ended stays, also while one takes nothing of what the other has said."""
+        for first in ("down", "up"):
+            down = self.open_tunnel()
+            sides = (down, self.upstream()) if first == "down" else (self.upstream(), down)
+            self.clog(*sides)
+            self.reactor.pass_time(3600)
+            sides[1].widen()
+            self.assertEqual(len(sides[1].take()), 1_000_000)
+            self.reactor.pass_time(3600)
+            sides[0].say(b"more")
+            self.assertEqual(sides[1].take(), b"more")
+            down.reset()
 
     def test_not_used_again(self) -> None:
         """What was a tunnel carries no other request."""

@@ -268,6 +268,9 @@ class SubExchange:
     def upstream_ended(self) -> None:
         """There is no tunnel."""
 
+    def downstream_transport(self) -> None:
+        """There is no tunnel."""
+
     def upstream_full(self) -> None:
         """All of the request waits there already."""
 
